@@ -1,0 +1,266 @@
+#!/usr/bin/env bash
+# From a bare Debian or Ubuntu to a running program: installs, configures, builds, runs. See usage() below.
+set -euo pipefail
+
+root=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+preset=${STRATUM_PRESET:-release}
+cuda=${STRATUM_CUDA:-OFF} # ON builds the CUDA back end too
+build=$root/build/$preset
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Without the required packages nothing builds; without an optional one its feature is off.
+required=(g++ cmake ninja-build libboost-program-options-dev)
+optional=(libmuparser-dev libvtk9-dev)
+required_by_tests=(libgtest-dev libgmock-dev)
+optional_for_tests=(libdeal.ii-dev)
+
+usage() {
+  cat <<END
+Usage: ./bootstrap.sh run PROGRAM [ARGS...]   install what is missing, build PROGRAM, run it where you are
+       ./bootstrap.sh test [--heavy] [CTEST ARGS...]   the same for the test suite
+       ./bootstrap.sh build [TARGETS...]      the same without running anything (default: all programs)
+       ./bootstrap.sh deps                    only install what programs and tests need
+
+Programs: $(programs | paste -sd ' ') (built in build/$preset/bin; each explains itself with --help)
+
+Examples:
+  ./bootstrap.sh run poisson2d --mesh A3 --smoother adi
+  ./bootstrap.sh run poisson2d --mesh A3 --vtk solution.vtr      then open solution.vtr in ParaView
+  ./bootstrap.sh test -R smoothers                              only the tests whose name matches
+
+Packages come from apt-get (as root, or through sudo); when all are there, no rights are needed. VTK, muParser
+and deal.II are optional: without them .vtr output, expressions and the comparison with deal.II are off.
+\`test\` leaves out the tests labelled heavy unless --heavy is given.
+
+Environment:
+  STRATUM_PRESET=NAME    release (default), debug, sanitize or cuda: a preset of CMakePresets.json
+  STRATUM_CUDA=ON        build the CUDA back end as well (now: $cuda; $(describe_cuda))
+  STRATUM_INSTALL=OFF    install nothing; CMake then reports what it does not find
+
+CUDA needs a toolkit, 12.4 or newer: package cuda-toolkit of https://developer.nvidia.com/cuda-downloads,
+with nvcc on the PATH or in /usr/local/cuda/bin.
+END
+}
+
+say() { printf 'bootstrap: %s\n' "$*" >&2; }
+
+die() {
+  say "$@"
+  exit 1
+}
+
+# The output of a step is only worth reading when the step fails; ninja's own progress lines never are.
+fail_with_log() {
+  grep -v '^\[[0-9]*/[0-9]*\] ' "$log" >&2 || true
+  die "$@"
+}
+
+quietly() { "$@" >"$log" 2>&1 </dev/null; }
+
+programs() { (cd "$root/apps" 2>/dev/null && grep -ls '\bint main\b' ./*.cpp | sed 's|^\./||; s|\.cpp$||') || true; }
+
+find_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }
+
+describe_cuda() {
+  local nvcc
+  if nvcc=$(find_nvcc); then
+    echo "CUDA $("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p') found at $nvcc"
+  else
+    echo "no CUDA toolkit found"
+  fi
+}
+
+# Tools count when anyone's own is on the PATH, libraries when their package is installed.
+missing() {
+  local package
+  for package; do
+    case $package in
+      g++) command -v "${CXX:-c++}" ;;
+      cmake) command -v cmake ;;
+      ninja-build) command -v ninja ;;
+      *) [[ $(dpkg-query -W -f='${db:Status-Status}' "$package") == installed* ]] ;;
+    esac >/dev/null 2>&1 || echo "$package"
+  done
+}
+
+install_packages() {
+  local need want both as_root=() package
+  [ "${STRATUM_INSTALL:-ON}" != OFF ] || return 0
+  mapfile -t need < <(missing "${required[@]}")
+  mapfile -t want < <(missing "${optional[@]}")
+  both=("${need[@]}" "${want[@]}")
+  [ ${#both[@]} -gt 0 ] || return 0
+
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    [ -e "$build/build.ninja" ] ||
+      say "no apt-get here: installing nothing; needed are the equivalents of ${both[*]}"
+    return 0
+  fi
+  if [ "$(id -u)" -ne 0 ]; then
+    if command -v sudo >/dev/null && sudo -v; then
+      as_root=(sudo)
+    elif [ ${#need[@]} -gt 0 ]; then
+      die "missing packages and no root rights; as root: apt-get install ${both[*]}"
+    else
+      say "going on without ${want[*]} (no root rights to install; as root: apt-get install ${want[*]})"
+      return 0
+    fi
+  fi
+
+  apt() { quietly "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@"; }
+  apt_install() { apt install -y --no-install-recommends "$@"; }
+  say "installing ${both[*]} (minutes the first time)"
+  apt_install "${both[@]}" && return
+  say "updating the package lists"
+  apt update || say "apt-get update failed; trying with the lists there are"
+  apt_install "${both[@]}" && return
+  [ ${#need[@]} -eq 0 ] || apt_install "${need[@]}" || fail_with_log "apt-get install ${need[*]} failed"
+  for package in "${want[@]}"; do
+    apt_install "$package" ||
+      say "warning: going on without $package, which could not be installed (STRATUM_INSTALL=OFF stops trying)"
+  done
+}
+
+# CMake runs again only when what it would find or be told has changed; changed sources are ninja's business.
+configure() {
+  local tests=$1 stamp version fresh=()
+  [ -e "$root/CMakeLists.txt" ] || die "no CMakeLists.txt beside this script"
+  if grep -qs '^STRATUM_BUILD_TESTS:[A-Z]*=ON' "$build/CMakeCache.txt"; then tests=ON; fi
+  [ "$preset" != cuda ] || cuda=ON
+  stamp=$(
+    echo "$root" "$tests" "$cuda" "${CXX:-}" "$(describe_cuda)"
+    dpkg-query -W -f='${Package} ${Version} ${db:Status-Status}\n' cmake "${required[@]}" "${optional[@]}" \
+      "${required_by_tests[@]}" "${optional_for_tests[@]}" 2>/dev/null | sort -u || true
+  )
+  if [ -e "$build/build.ninja" ] && [ "$(cat "$build/bootstrap.stamp" 2>/dev/null)" = "$stamp" ]; then return; fi
+
+  command -v cmake >/dev/null || die "cmake not found"
+  read -r _ _ version < <(cmake --version)
+  printf '3.25\n%s\n' "$version" | sort -VC ||
+    die "CMake $version is too old, 3.25 is needed: Debian 12, Ubuntu 24.04, or 'pip install cmake'"
+  if [ "$cuda" = ON ]; then
+    version=$(describe_cuda | sed -n 's/^CUDA \([0-9.]*\).*/\1/p')
+    printf '12.4\n%s\n' "${version:-0}" | sort -VC ||
+      die "the CUDA back end needs a toolkit, 12.4 or newer, and there is ${version:-none}; see ./bootstrap.sh --help"
+    PATH=$PATH:/usr/local/cuda/bin
+  fi
+  say "configuring $preset ($(describe_cuda), CUDA back end $cuda)"
+  # A copied or moved checkout brings a cache that names the old place.
+  grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt" || fresh=(--fresh)
+  (cd "$root" && quietly cmake --preset "$preset" "${fresh[@]}" \
+    -DSTRATUM_BUILD_TESTS="$tests" -DSTRATUM_CUDA="$cuda") || fail_with_log "configuring failed"
+  sed -n 's/^-- stratum: /  /p' "$log" >&2
+  printf '%s\n' "$stamp" >"$build/bootstrap.stamp"
+}
+
+# As many jobs as there are cores, and 1.5 GB for each.
+jobs() {
+  local cores memory limit
+  cores=$(nproc)
+  memory=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
+  limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
+  if [ "$limit" != max ] && [ $((limit >> 20)) -lt "$memory" ]; then memory=$((limit >> 20)); fi
+  if [ $((memory / 1500)) -lt "$cores" ]; then cores=$((memory / 1500)); fi
+  echo $((cores > 1 ? cores : 1))
+}
+
+compile() {
+  : >"$log"
+  cmake --build "$build" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(jobs)}" --target "$@" 2>&1 </dev/null | {
+    local line progress=
+    while IFS= read -r line; do
+      printf '%s\n' "$line" >>"$log"
+      [[ $line =~ ^\[([1-9][0-9]*/[0-9]+)\] ]] || continue
+      if [ -t 2 ]; then
+        printf '\rbootstrap: building %s [%s]' "$*" "${BASH_REMATCH[1]}" >&2
+      elif [ -z "$progress" ]; then
+        say "building $*"
+      fi
+      progress=yes
+    done
+    if [ -t 2 ] && [ -n "$progress" ]; then echo >&2; fi
+  } || fail_with_log "building $* failed"
+}
+
+check_writable() {
+  local place=$build
+  while [ ! -e "$place" ]; do place=$(dirname "$place"); done
+  [ -w "$place" ]
+}
+
+run() {
+  local program=${1:-}
+  programs | grep -qxF -e "$program" ||
+    die "no program \"$program\"; there are: $(programs | paste -sd ' ')"
+  shift
+  install_packages
+  if check_writable; then
+    configure OFF
+    compile "$program"
+  elif [ -x "$build/bin/$program" ]; then
+    say "$build is not yours to write: running $program as it was built"
+  else
+    die "$build is not yours to write; copy the project to a directory of your own"
+  fi
+  rm -f "$log"
+  exec "$build/bin/$program" "$@"
+}
+
+run_tests() {
+  local arguments=(-LE heavy) junit=$build/tests.xml status=0
+  if [ "${1:-}" = --heavy ]; then
+    arguments=()
+    shift
+  fi
+  required+=("${required_by_tests[@]}")
+  optional+=("${optional_for_tests[@]}")
+  install_packages
+  check_writable || die "$build is not yours to write; copy the project to a directory of your own"
+  configure ON
+  compile all
+  rm -f "$junit"
+  # Tests run side by side: two threads each exercise OpenMP without crowding the others out.
+  OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} \
+    ctest --test-dir "$build" --parallel "$(jobs)" --output-on-failure --output-junit "$junit" \
+    "${arguments[@]}" "$@" || status=$?
+  count_tests "$junit" "$status"
+}
+
+# A test that did not pass and was not told to be skipped has failed, one whose program is missing among them.
+count_tests() {
+  local junit=$1 status=$2 total passed skipped failed
+  count() { grep -cs "^[[:space:]]*<$1" "$junit" || true; }
+  total=$(count 'testcase ')
+  passed=$(count 'testcase .* status="run"')
+  skipped=$(($(count 'testcase .* status="disabled"') + $(count 'skipped message="SKIP_')))
+  failed=$((total - passed - skipped))
+  if [ $((passed + failed)) -eq 0 ]; then
+    say "no test ran"
+    status=1
+  elif [ "$failed" -gt 0 ] && [ "$status" -eq 0 ]; then
+    status=1
+  fi
+  echo "$passed passed, $failed failed$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")"
+  return "$status"
+}
+
+command=${1:-help}
+[ $# -eq 0 ] || shift
+case $command in
+  run) run "$@" ;;
+  test) run_tests "$@" ;;
+  build)
+    install_packages
+    check_writable || die "$build is not yours to write"
+    configure OFF
+    if [ $# -gt 0 ]; then compile "$@"; else mapfile -t all < <(programs) && compile "${all[@]}"; fi
+    ;;
+  deps)
+    required+=("${required_by_tests[@]}")
+    optional+=("${optional_for_tests[@]}")
+    install_packages
+    ;;
+  help | -h | --help) usage ;;
+  *) die "no command '$command'; see ./bootstrap.sh --help" ;;
+esac

@@ -1,0 +1,276 @@
+#include <stratum/core/blas.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <stratum/core/for_each_node.hpp>
+
+#if defined(__CUDACC__)
+#include <stratum/core/cuda_check.hpp>
+#endif
+
+namespace stratum {
+
+namespace {
+
+template <class T>
+struct Set {
+  T value;
+  GridView<T> x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const { x(i, j) = value; }
+};
+
+template <class From, class To>
+struct Copy {
+  GridView<const From> x;
+  GridView<To> y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const { y(i, j) = static_cast<To>(x(i, j)); }
+};
+
+template <class From, class To>
+struct CopyScaled {
+  double alpha;
+  GridView<const From> x;
+  GridView<To> y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    y(i, j) = static_cast<To>(alpha * static_cast<double>(x(i, j)));
+  }
+};
+
+template <class From, class To>
+struct Axpy {
+  double alpha;
+  GridView<const From> x;
+  GridView<To> y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    y(i, j) = static_cast<To>(static_cast<double>(y(i, j)) + alpha * static_cast<double>(x(i, j)));
+  }
+};
+
+template <class T>
+struct Xpay {
+  GridView<const T> x;
+  double beta;
+  GridView<T> y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    y(i, j) = static_cast<T>(static_cast<double>(x(i, j)) + beta * static_cast<double>(y(i, j)));
+  }
+};
+
+/// What a reduction adds up or takes the maximum of.
+template <class T>
+struct Product {
+  GridView<const T> x, y;
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    return static_cast<double>(x(i, j)) * static_cast<double>(y(i, j));
+  }
+};
+
+template <class T>
+struct Magnitude {
+  GridView<const T> x;
+  static constexpr bool takes_maximum = true;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double v = static_cast<double>(x(i, j));
+    return v < 0 ? -v : v;
+  }
+};
+
+template <class Term>
+STRATUM_HOST_DEVICE STRATUM_INLINE double combine(double a, double b) {
+  if constexpr (Term::takes_maximum)
+    return (b > a || b != b) ? b : a;  // a NaN stays
+  else
+    return a + b;
+}
+
+template <class Term>
+STRATUM_SIMD_CLONES double reduce_row(const Term term, int nx, int j) {
+  // Eight partial sums in a fixed order, whatever the vector length: the compiler may not reorder them.
+  double part[8] = {};
+  int i = 0;
+  for (; i + 8 <= nx; i += 8)
+    for (int k = 0; k < 8; ++k) part[k] = combine<Term>(part[k], term(i + k, j));
+  for (int k = 0; i < nx; ++i, ++k) part[k] = combine<Term>(part[k], term(i, j));
+  for (int width = 4; width > 0; width /= 2)
+    for (int k = 0; k < width; ++k) part[k] = combine<Term>(part[k], part[k + width]);
+  return part[0];
+}
+
+#if defined(__CUDACC__)
+
+constexpr int reduction_threads = 256;
+constexpr int reduction_blocks = 512;
+
+/// Adds `value` over the block in a fixed tree; thread 0 has the result.
+template <class Term>
+__device__ double reduce_block(double value) {
+  __shared__ double part[reduction_threads];
+  part[threadIdx.x] = value;
+  __syncthreads();
+  for (int width = reduction_threads / 2; width > 0; width /= 2) {
+    if (static_cast<int>(threadIdx.x) < width)
+      part[threadIdx.x] = combine<Term>(part[threadIdx.x], part[threadIdx.x + width]);
+    __syncthreads();
+  }
+  return part[0];
+}
+
+/// Block k takes rows k, k + blocks, ...; long single rows are split by columns instead.
+template <class Term>
+__global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
+  double value = 0;
+  if (ny == 1) {
+    for (std::int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < nx; i += std::int64_t{gridDim.x} * blockDim.x)
+      value = combine<Term>(value, term(static_cast<int>(i), 0));
+  } else {
+    for (int j = static_cast<int>(blockIdx.x); j < ny; j += static_cast<int>(gridDim.x))
+      for (int i = static_cast<int>(threadIdx.x); i < nx; i += reduction_threads) value = combine<Term>(value, term(i, j));
+  }
+  value = reduce_block<Term>(value);
+  if (threadIdx.x == 0) partial[blockIdx.x] = value;
+}
+
+template <class Term>
+__global__ void reduce_partials(double* partial, int count) {
+  double value = 0;
+  for (int k = static_cast<int>(threadIdx.x); k < count; k += reduction_threads)
+    value = combine<Term>(value, partial[k]);
+  value = reduce_block<Term>(value);
+  if (threadIdx.x == 0) partial[0] = value;
+}
+
+#endif
+
+template <class Term>
+double reduce(Context& ctx, int nx, int ny, const Term& term) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    auto* stream = static_cast<cudaStream_t>(ctx.stream());
+    double* partial = ctx.reduction_scratch(reduction_blocks);
+    const int blocks = ny == 1 ? reduction_blocks : std::min(ny, reduction_blocks);
+    reduce_rows<<<blocks, reduction_threads, 0, stream>>>(term, nx, ny, partial);
+    reduce_partials<Term><<<1, reduction_threads, 0, stream>>>(partial, blocks);
+    double result = 0;
+    STRATUM_CUDA_CHECK(cudaMemcpyAsync(&result, partial, sizeof result, cudaMemcpyDeviceToHost, stream));
+    STRATUM_CUDA_CHECK(cudaStreamSynchronize(stream));
+    return result;
+  }
+#endif
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(ny));
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
+  for (int j = 0; j < ny; ++j) partial[j] = reduce_row(term, nx, j);
+  double result = 0;
+  for (int j = 0; j < ny; ++j) result = combine<Term>(result, partial[j]);
+  return result;
+}
+
+template <class A, class B>
+void expects_same_shape(const A& a, const B& b) {
+  expects(a.nx == b.nx && a.ny == b.ny, "vectors differ in shape: ", a.nx, " x ", a.ny, " and ", b.nx, " x ", b.ny);
+}
+
+}  // namespace
+
+template <class T>
+void set(Context& ctx, T value, GridView<T> x) {
+  for_each_node(ctx, all_nodes(x), Set<T>{value, x});
+}
+
+template <class From, class To>
+void copy(Context& ctx, GridView<const From> x, GridView<To> y) {
+  expects_same_shape(x, y);
+  for_each_node(ctx, all_nodes(y), Copy<From, To>{x, y});
+}
+
+template <class From, class To>
+void copy_scaled(Context& ctx, double alpha, GridView<const From> x, GridView<To> y) {
+  expects_same_shape(x, y);
+  for_each_node(ctx, all_nodes(y), CopyScaled<From, To>{alpha, x, y});
+}
+
+template <class From, class To>
+void axpy(Context& ctx, double alpha, GridView<const From> x, GridView<To> y) {
+  expects_same_shape(x, y);
+  for_each_node(ctx, all_nodes(y), Axpy<From, To>{alpha, x, y});
+}
+
+template <class T>
+void xpay(Context& ctx, GridView<const T> x, double beta, GridView<T> y) {
+  expects_same_shape(x, y);
+  for_each_node(ctx, all_nodes(y), Xpay<T>{x, beta, y});
+}
+
+template <class T>
+double dot(Context& ctx, GridView<const T> x, GridView<const T> y) {
+  expects_same_shape(x, y);
+  return reduce(ctx, x.nx, x.ny, Product<T>{x, y});
+}
+
+template <class T>
+double norm2(Context& ctx, GridView<const T> x) {
+  return std::sqrt(dot(ctx, x, x));
+}
+
+template <class T>
+double norm_max(Context& ctx, GridView<const T> x) {
+  return reduce(ctx, x.nx, x.ny, Magnitude<T>{x});
+}
+
+template <class T>
+void copy_to_host(Context& ctx, GridView<const T> x, T* host) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    const auto row = static_cast<std::size_t>(x.nx) * sizeof(T);
+    auto* stream = static_cast<cudaStream_t>(ctx.stream());
+    STRATUM_CUDA_CHECK(cudaMemcpy2DAsync(host, row, x.data, static_cast<std::size_t>(x.pitch) * sizeof(T), row,
+                                         static_cast<std::size_t>(x.ny), cudaMemcpyDeviceToHost, stream));
+    STRATUM_CUDA_CHECK(cudaStreamSynchronize(stream));
+    return;
+  }
+#endif
+  ctx.synchronise();
+  for (int j = 0; j < x.ny; ++j) std::copy_n(&x(0, j), x.nx, host + std::size_t(j) * static_cast<std::size_t>(x.nx));
+}
+
+template <class T>
+void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    const auto row = static_cast<std::size_t>(x.nx) * sizeof(T);
+    auto* stream = static_cast<cudaStream_t>(ctx.stream());
+    STRATUM_CUDA_CHECK(cudaMemcpy2DAsync(x.data, static_cast<std::size_t>(x.pitch) * sizeof(T), host, row, row,
+                                         static_cast<std::size_t>(x.ny), cudaMemcpyHostToDevice, stream));
+    STRATUM_CUDA_CHECK(cudaStreamSynchronize(stream));
+    return;
+  }
+#endif
+  ctx.synchronise();
+  for (int j = 0; j < x.ny; ++j) std::copy_n(host + std::size_t(j) * static_cast<std::size_t>(x.nx), x.nx, &x(0, j));
+}
+
+#define STRATUM_INSTANTIATE(T)                                                        \
+  template void set(Context&, T, GridView<T>);                                        \
+  template void xpay(Context&, GridView<const T>, double, GridView<T>);               \
+  template double dot(Context&, GridView<const T>, GridView<const T>);                \
+  template double norm2(Context&, GridView<const T>);                                 \
+  template double norm_max(Context&, GridView<const T>);                              \
+  template void copy_to_host(Context&, GridView<const T>, T*);                        \
+  template void copy_from_host(Context&, const T*, GridView<T>);
+STRATUM_INSTANTIATE(float)
+STRATUM_INSTANTIATE(double)
+#undef STRATUM_INSTANTIATE
+
+#define STRATUM_INSTANTIATE(From, To)                                                 \
+  template void copy(Context&, GridView<const From>, GridView<To>);                   \
+  template void copy_scaled(Context&, double, GridView<const From>, GridView<To>);    \
+  template void axpy(Context&, double, GridView<const From>, GridView<To>);
+STRATUM_INSTANTIATE(float, float)
+STRATUM_INSTANTIATE(float, double)
+STRATUM_INSTANTIATE(double, float)
+STRATUM_INSTANTIATE(double, double)
+#undef STRATUM_INSTANTIATE
+
+}  // namespace stratum

@@ -1,0 +1,46 @@
+#pragma once
+
+// Vector updates and reductions on grid functions; halos are neither read nor written. Shapes must agree.
+// Updates do not synchronise. Reductions accumulate in double and are deterministic: partial sums belong to rows, not to
+// threads, and are added in order, so that the same input gives the same bits on any number of threads. They return a
+// number to the host and therefore wait for the stream.
+// Words per node: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2.
+
+#include <stratum/core/context.hpp>
+#include <stratum/core/vector.hpp>
+
+namespace stratum {
+
+/// x = value
+template <class T>
+void set(Context& ctx, T value, GridView<T> x);
+/// y = x, converting between precisions
+template <class From, class To>
+void copy(Context& ctx, GridView<const From> x, GridView<To> y);
+/// y = alpha x, converting between precisions; the product is formed in double
+template <class From, class To>
+void copy_scaled(Context& ctx, double alpha, GridView<const From> x, GridView<To> y);
+/// y = y + alpha x, converting between precisions
+template <class From, class To>
+void axpy(Context& ctx, double alpha, GridView<const From> x, GridView<To> y);
+/// y = x + beta y
+template <class T>
+void xpay(Context& ctx, GridView<const T> x, double beta, GridView<T> y);
+
+/// sum of x_ij y_ij
+template <class T>
+[[nodiscard]] double dot(Context& ctx, GridView<const T> x, GridView<const T> y);
+/// square root of the sum of x_ij^2
+template <class T>
+[[nodiscard]] double norm2(Context& ctx, GridView<const T> x);
+/// max of |x_ij|; NaN when there is one
+template <class T>
+[[nodiscard]] double norm_max(Context& ctx, GridView<const T> x);
+
+/// Copies to and from the host, waiting for the stream; on the CPU a plain copy. `host` has nx numbers a row.
+template <class T>
+void copy_to_host(Context& ctx, GridView<const T> x, T* host);
+template <class T>
+void copy_from_host(Context& ctx, const T* host, GridView<T> x);
+
+}  // namespace stratum

@@ -1,0 +1,137 @@
+#include <stratum/core/context.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <stratum/core/errors.hpp>
+
+#if defined(__CUDACC__)
+#include <stratum/core/cuda_check.hpp>
+#endif
+
+namespace stratum {
+
+namespace {
+
+constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+
+std::shared_ptr<void> allocate_bytes(const Context& ctx, std::size_t bytes) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    void* p = nullptr;
+    if (cudaMalloc(&p, bytes) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return nullptr;
+    }
+    STRATUM_CUDA_CHECK(cudaMemsetAsync(p, 0, bytes, static_cast<cudaStream_t>(ctx.stream())));
+    return {p, [](void* q) { (void)cudaFree(q); }};
+  }
+#endif
+  void* p = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (p == nullptr) return nullptr;
+  // Pages belong to the thread that touches them first: zero them as the sweeps will walk them.
+  constexpr std::size_t page = std::size_t{1} << 16;
+  const auto pages = static_cast<std::int64_t>((bytes + page - 1) / page);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (pages > 16)
+  for (std::int64_t k = 0; k < pages; ++k) {
+    const std::size_t begin = static_cast<std::size_t>(k) * page;
+    std::memset(static_cast<char*>(p) + begin, 0, std::min(page, bytes - begin));
+  }
+  return {p, [](void* q) { std::free(q); }};
+}
+
+}  // namespace
+
+Context::Context(Backend backend, int threads)
+    : backend_(backend), threads_(threads), memory_(std::make_shared<MemoryStatistics>()) {
+  expects(threads >= 0, "threads must be 0 (all) or more, not ", threads);
+  if (threads_ == 0) threads_ = omp_get_max_threads();
+  if (backend_ == Backend::cpu) return;
+#if defined(__CUDACC__)
+  if (!cuda_available()) throw ResourceError("no CUDA device answers; use the cpu backend");
+  cudaStream_t stream = nullptr;
+  STRATUM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  stream_ = {stream, [](void* s) { (void)cudaStreamDestroy(static_cast<cudaStream_t>(s)); }};
+#else
+  throw ResourceError("this build has no CUDA backend (configure with -DSTRATUM_CUDA=ON); use the cpu backend");
+#endif
+}
+
+void Context::synchronise() const {
+#if defined(__CUDACC__)
+  if (on_gpu()) STRATUM_CUDA_CHECK(cudaStreamSynchronize(static_cast<cudaStream_t>(stream())));
+#endif
+}
+
+double* Context::reduction_scratch(std::size_t count) {
+  if (count > scratch_size_) {
+    scratch_ = std::static_pointer_cast<double>(allocate(*this, count * sizeof(double)));
+    scratch_size_ = count;
+  }
+  return scratch_.get();
+}
+
+std::string Context::description() const {
+#if defined(__CUDACC__)
+  if (on_gpu()) {
+    int device = 0;
+    cudaDeviceProp properties{};
+    STRATUM_CUDA_CHECK(cudaGetDevice(&device));
+    STRATUM_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    return message("cuda, ", properties.name);
+  }
+#endif
+  return message("cpu, ", threads_, threads_ == 1 ? " thread" : " threads");
+}
+
+bool cuda_available() {
+#if defined(__CUDACC__)
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0) return true;
+  (void)cudaGetLastError();
+#endif
+  return false;
+}
+
+std::int64_t available_memory([[maybe_unused]] const Context& ctx) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    std::size_t free = 0, total = 0;
+    STRATUM_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+    return static_cast<std::int64_t>(free);
+  }
+#endif
+  // Physical memory that is free or reclaimable; _SC_AVPHYS_PAGES alone would leave out the page cache.
+  std::int64_t kib = 0;
+  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
+    char line[128];
+    while (std::fgets(line, sizeof line, file) != nullptr)
+      if (std::strncmp(line, "MemAvailable:", 13) == 0) kib = std::strtoll(line + 13, nullptr, 10);
+    (void)std::fclose(file);
+  }
+  if (kib > 0) return kib * 1024;
+  return std::int64_t{sysconf(_SC_AVPHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+}
+
+std::shared_ptr<void> allocate(Context& ctx, std::size_t bytes) {
+  auto memory = allocate_bytes(ctx, bytes);
+  if (memory == nullptr)
+    throw ResourceError(message("out of memory: ", static_cast<double>(bytes) / gibibyte, " GiB asked for, ",
+                                static_cast<double>(available_memory(ctx)) / gibibyte, " GiB available"));
+  auto& statistics = *ctx.memory();
+  statistics.allocations += 1;
+  const std::int64_t now = statistics.bytes += static_cast<std::int64_t>(bytes);
+  if (now > statistics.peak_bytes) statistics.peak_bytes = now;
+  // The returned pointer keeps the memory alive and gives its bytes back to the count when it goes.
+  void* p = memory.get();
+  return {p, [owner = std::move(memory), counter = ctx.memory(), bytes](void*) mutable {
+            owner.reset();
+            counter->bytes -= static_cast<std::int64_t>(bytes);
+          }};
+}
+
+}  // namespace stratum

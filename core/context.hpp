@@ -1,0 +1,66 @@
+#pragma once
+
+// Context: where a computation runs. First argument of everything that computes or allocates; there is no global
+// state, no hidden device and no hidden synchronisation.
+//
+// On the CPU a Context is a number of OpenMP threads. `stream()` is the CUDA stream (null on the CPU).
+// Allocations are counted, so that a test can show that nothing is allocated after set-up.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <stratum/core/config.hpp>
+
+namespace stratum {
+
+/// Counters shared by a Context and the vectors it allocated.
+struct MemoryStatistics {
+  std::atomic<std::int64_t> allocations{0};
+  std::atomic<std::int64_t> bytes{0};
+  std::atomic<std::int64_t> peak_bytes{0};
+};
+
+class Context {
+ public:
+  /// threads = 0 takes what OpenMP offers. Throws UsageError for a negative number, ResourceError when the backend is
+  /// not in this build or has no device.
+  explicit Context(Backend backend = Backend::cpu, int threads = 0);
+
+  [[nodiscard]] Backend backend() const { return backend_; }
+  [[nodiscard]] bool on_gpu() const { return backend_ == Backend::cuda; }
+  [[nodiscard]] int threads() const { return threads_; }
+  [[nodiscard]] void* stream() const { return stream_.get(); }
+  [[nodiscard]] const std::shared_ptr<MemoryStatistics>& memory() const { return memory_; }
+
+  /// Waits until everything submitted through this Context has run.
+  void synchronise() const;
+
+  /// At least `count` doubles of scratch for reductions, kept for the life of the Context; grows, never shrinks.
+  [[nodiscard]] double* reduction_scratch(std::size_t count);
+
+  /// What the Context runs on, for reports: "cpu, 2 threads" or the name of the device.
+  [[nodiscard]] std::string description() const;
+
+ private:
+  Backend backend_;
+  int threads_;
+  std::shared_ptr<void> stream_;
+  std::shared_ptr<MemoryStatistics> memory_;
+  std::shared_ptr<double> scratch_;
+  std::size_t scratch_size_ = 0;
+};
+
+/// True when this build has the CUDA backend and a device answers.
+[[nodiscard]] bool cuda_available();
+
+/// Bytes that an allocation on the backend may still take (physical memory on the CPU, device memory on a GPU).
+[[nodiscard]] std::int64_t available_memory(const Context& ctx);
+
+/// Raw memory of a Context's space, 64-byte aligned (256 on a GPU), zeroed by the threads that will use it.
+/// Throws ResourceError with what was asked and what is there.
+[[nodiscard]] std::shared_ptr<void> allocate(Context& ctx, std::size_t bytes);
+
+}  // namespace stratum

@@ -1,0 +1,262 @@
+#pragma once
+
+// Grid operators: nine-point operators on the unknowns of a logically tensor-product grid,
+//
+//     (A x)_ij = sum over dx, dy in {-1, 0, 1} of a_(dx,dy)(i, j) x_(i+dx, j+dy) ,
+//
+// in three storage forms. A coefficient that reaches across a physical side is zero, or meets the zero halo of x.
+//
+//   form                 numbers stored per node      words moved by a residual or a sweep (x, b, result)
+//   NineBandMatrix       9                            12
+//   SymmetricNineBand    5                             8
+//   TensorOperator       none (1-D factors)            3
+//
+// A form's view gives the coefficients through one accessor, `coefficient<dx, dy>(i, j)`, and the partial sums that
+// smoothers need; smoothers are templates on the view and are visited once per sweep (`GridOperator::visit`).
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <stratum/core/linear_operator.hpp>
+#include <stratum/core/vector.hpp>
+
+namespace stratum {
+
+enum class OperatorForm : std::uint8_t { tensor, symmetric, nine_band };
+
+[[nodiscard]] std::string_view to_string(OperatorForm form);
+/// Throws UsageError for an unknown name, listing the known ones.
+[[nodiscard]] OperatorForm operator_form(std::string_view name);
+
+/// Position of the band (dx, dy) in an array of nine: row by row, south-west first.
+[[nodiscard]] STRATUM_HOST_DEVICE constexpr int band_index(int dx, int dy) { return 3 * (dy + 1) + dx + 1; }
+
+/// The sums over a stencil, from the coefficients alone.
+template <class View, class T>
+struct StencilSums {
+  using Number = T;
+
+  /// (A x)_ij
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T sum(const X& x, int i, int j) const {
+    const View& a = self();
+    return a.template coefficient<0, 0>(i, j) * x(i, j) + a.template coefficient<-1, 0>(i, j) * x(i - 1, j) +
+           a.template coefficient<1, 0>(i, j) * x(i + 1, j) + row_sum<-1>(x, i, j) + row_sum<1>(x, i, j);
+  }
+  /// The part of (A x)_ij that lies off row j: what an x-line solve takes to its right-hand side.
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T off_row_sum(const X& x, int i, int j) const {
+    return row_sum<-1>(x, i, j) + row_sum<1>(x, i, j);
+  }
+  /// The part of (A x)_ij that lies off column i: what a y-line solve takes to its right-hand side.
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T off_column_sum(const X& x, int i, int j) const {
+    return column_sum<-1>(x, i, j) + column_sum<1>(x, i, j);
+  }
+
+ private:
+  STRATUM_HOST_DEVICE STRATUM_INLINE const View& self() const { return static_cast<const View&>(*this); }
+  template <int dy, class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row_sum(const X& x, int i, int j) const {
+    const View& a = self();
+    return a.template coefficient<-1, dy>(i, j) * x(i - 1, j + dy) +
+           a.template coefficient<0, dy>(i, j) * x(i, j + dy) +
+           a.template coefficient<1, dy>(i, j) * x(i + 1, j + dy);
+  }
+  template <int dx, class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T column_sum(const X& x, int i, int j) const {
+    const View& a = self();
+    return a.template coefficient<dx, -1>(i, j) * x(i + dx, j - 1) +
+           a.template coefficient<dx, 0>(i, j) * x(i + dx, j) +
+           a.template coefficient<dx, 1>(i, j) * x(i + dx, j + 1);
+  }
+};
+
+template <class T>
+struct NineBandView : StencilSums<NineBandView<T>, T> {
+  const T* band[9] = {};
+  std::int64_t pitch = 0;
+
+  template <int dx, int dy>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T coefficient(int i, int j) const {
+    return band[band_index(dx, dy)][j * pitch + i];
+  }
+};
+
+/// Nine padded arrays; band[band_index(dx, dy)](i, j) = a_(dx,dy)(i, j).
+template <class T>
+struct NineBandMatrix {
+  std::array<Vector<T>, 9> band;
+
+  NineBandMatrix() = default;
+  NineBandMatrix(Context& ctx, const GridShape& shape) {
+    for (auto& b : band) b = Vector<T>(ctx, shape);
+  }
+  [[nodiscard]] GridShape shape() const { return band[0].shape(); }
+  [[nodiscard]] NineBandView<T> view() const {
+    NineBandView<T> v;
+    for (int k = 0; k < 9; ++k) v.band[k] = band[k].view().data;
+    v.pitch = band[0].view().pitch;
+    return v;
+  }
+};
+
+template <class T>
+struct SymmetricNineBandView : StencilSums<SymmetricNineBandView<T>, T> {
+  const T* band[5] = {};
+  std::int64_t pitch = 0;
+
+  /// The lower half is read from the neighbour that stores it: a_(-dx,-dy)(i, j) = a_(dx,dy)(i - dx, j - dy).
+  template <int dx, int dy>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T coefficient(int i, int j) const {
+    if constexpr (dy > 0 || (dy == 0 && dx >= 0))
+      return band[band_index(dx, dy) - 4][j * pitch + i];
+    else
+      return band[band_index(-dx, -dy) - 4][(j + dy) * pitch + i + dx];
+  }
+};
+
+/// Five padded arrays: centre, east, north-west, north, north-east; the rest by symmetry.
+template <class T>
+struct SymmetricNineBand {
+  std::array<Vector<T>, 5> band;
+
+  SymmetricNineBand() = default;
+  SymmetricNineBand(Context& ctx, const GridShape& shape) {
+    for (auto& b : band) b = Vector<T>(ctx, shape);
+  }
+  [[nodiscard]] GridShape shape() const { return band[0].shape(); }
+  [[nodiscard]] SymmetricNineBandView<T> view() const {
+    SymmetricNineBandView<T> v;
+    for (int k = 0; k < 5; ++k) v.band[k] = band[k].view().data;
+    v.pitch = band[0].view().pitch;
+    return v;
+  }
+};
+
+/// One direction of a tensor operator at node i, between interval i on its left and interval i + 1 on its right.
+template <class T>
+struct TensorView : StencilSums<TensorView<T>, T> {
+  const T* kx = nullptr;
+  const T* mx = nullptr;
+  const T* ky = nullptr;
+  const T* my = nullptr;
+
+  template <int dx, int dy>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T coefficient(int i, int j) const {
+    return stiffness<dx>(kx, i) * mass<dy>(my, j) + mass<dx>(mx, i) * stiffness<dy>(ky, j);
+  }
+  // Differences first: on smooth x the stiffness part is a small difference of large terms, and in float the rounding
+  // of their sum would drown it.
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T sum(const X& x, int i, int j) const {
+    const T mw = column_mass(x, i - 1, j), mc = column_mass(x, i, j), me = column_mass(x, i + 1, j);
+    const T kw = column_stiffness(x, i - 1, j), kc = column_stiffness(x, i, j), ke = column_stiffness(x, i + 1, j);
+    return kx[i] * (mc - mw) + kx[i + 1] * (mc - me) + mx[i] * (kw + 2 * kc) + mx[i + 1] * (2 * kc + ke);
+  }
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T off_column_sum(const X& x, int i, int j) const {
+    return mx[i] * column_stiffness(x, i - 1, j) - kx[i] * column_mass(x, i - 1, j) +
+           mx[i + 1] * column_stiffness(x, i + 1, j) - kx[i + 1] * column_mass(x, i + 1, j);
+  }
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T off_row_sum(const X& x, int i, int j) const {
+    return my[j] * row_stiffness(x, i, j - 1) - ky[j] * row_mass(x, i, j - 1) + my[j + 1] * row_stiffness(x, i, j + 1) -
+           ky[j + 1] * row_mass(x, i, j + 1);
+  }
+
+ private:
+  template <int d>
+  STRATUM_HOST_DEVICE STRATUM_INLINE static T stiffness(const T* k, int i) {
+    return d < 0 ? -k[i] : d > 0 ? -k[i + 1] : k[i] + k[i + 1];
+  }
+  template <int d>
+  STRATUM_HOST_DEVICE STRATUM_INLINE static T mass(const T* m, int i) {
+    return d < 0 ? m[i] : d > 0 ? m[i + 1] : 2 * (m[i] + m[i + 1]);
+  }
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T column_stiffness(const X& x, int i, int j) const {
+    return ky[j] * (x(i, j) - x(i, j - 1)) + ky[j + 1] * (x(i, j) - x(i, j + 1));
+  }
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T column_mass(const X& x, int i, int j) const {
+    return my[j] * (x(i, j - 1) + 2 * x(i, j)) + my[j + 1] * (2 * x(i, j) + x(i, j + 1));
+  }
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row_stiffness(const X& x, int i, int j) const {
+    return kx[i] * (x(i, j) - x(i - 1, j)) + kx[i + 1] * (x(i, j) - x(i + 1, j));
+  }
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row_mass(const X& x, int i, int j) const {
+    return mx[i] * (x(i - 1, j) + 2 * x(i, j)) + mx[i + 1] * (2 * x(i, j) + x(i + 1, j));
+  }
+};
+
+/// A = Kx (x) My + Mx (x) Ky with 1-D linear elements: interval i, on the left of node i, has stiffness
+/// k_i [1 -1; -1 1] and mass m_i [2 1; 1 2] (k = 1 / h and m = h / 6 for the Laplacian). Arrays of nx + 1 and ny + 1.
+template <class T>
+struct TensorOperator {
+  GridShape grid;
+  Vector<T> kx, mx, ky, my;
+
+  TensorOperator() = default;
+  TensorOperator(Context& ctx, const GridShape& shape)
+      : grid(shape), kx(ctx, shape.nx + 1), mx(ctx, shape.nx + 1), ky(ctx, shape.ny + 1), my(ctx, shape.ny + 1) {}
+  [[nodiscard]] GridShape shape() const { return grid; }
+  [[nodiscard]] TensorView<T> view() const {
+    TensorView<T> v;
+    v.kx = kx.view().data;
+    v.mx = mx.view().data;
+    v.ky = ky.view().data;
+    v.my = my.view().data;
+    return v;
+  }
+};
+
+/// Any of the three forms behind LinearOperator.
+template <class T>
+class GridOperator final : public LinearOperator<T> {
+ public:
+  GridOperator() = default;
+  GridOperator(NineBandMatrix<T> a) : storage_(std::move(a)) {}     // NOLINT(google-explicit-constructor)
+  GridOperator(SymmetricNineBand<T> a) : storage_(std::move(a)) {}  // NOLINT(google-explicit-constructor)
+  GridOperator(TensorOperator<T> a) : storage_(std::move(a)) {}     // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] GridShape shape() const override {
+    return std::visit([](const auto& a) { return a.shape(); }, storage_);
+  }
+  [[nodiscard]] OperatorForm form() const { return static_cast<OperatorForm>(storage_.index()); }
+
+  /// Words read per node for the coefficients: 0, 5 or 9.
+  [[nodiscard]] int coefficient_words() const {
+    return form() == OperatorForm::tensor ? 0 : form() == OperatorForm::symmetric ? 5 : 9;
+  }
+
+  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
+  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
+  [[nodiscard]] double rounding_level(Context& ctx, GridView<const T> x) const override;
+
+  /// Calls f with the view of the form that is stored.
+  template <class F>
+  decltype(auto) visit(F&& f) const {
+    return std::visit([&f](const auto& a) -> decltype(auto) { return std::forward<F>(f)(a.view()); }, storage_);
+  }
+  [[nodiscard]] const auto& storage() const { return storage_; }
+
+ private:
+  std::variant<TensorOperator<T>, SymmetricNineBand<T>, NineBandMatrix<T>> storage_;
+};
+
+/// The same operator in another precision. Throws UsageError when a coefficient leaves the range of To, naming it:
+/// widths below 1e-38 have no reciprocal in float.
+template <class To, class From>
+[[nodiscard]] GridOperator<To> convert(Context& ctx, const GridOperator<From>& a);
+
+/// d_ij = a_(0,0)(i, j)
+template <class T>
+void diagonal(Context& ctx, const GridOperator<T>& a, GridView<T> d);
+
+}  // namespace stratum

@@ -1,0 +1,59 @@
+#pragma once
+
+// Output files that are there whole or not at all: written under a temporary name beside their own, then renamed.
+// Throws FileError naming the file and the reason.
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include <stratum/core/errors.hpp>
+
+namespace stratum {
+
+/// Throws when `path` could not be written; leaves nothing behind and touches no file that is there.
+inline void check_writable(const std::string& path) {
+  const auto refuse = [&path](const std::string& reason) { throw FileError(message("cannot write '", path, "': ", reason)); };
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) refuse("it is a directory");
+  // Renaming over a device or a pipe would replace it.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) refuse("it is not a regular file");
+  const std::string temporary = path + ".part";
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  if (file == nullptr) refuse(std::strerror(errno));
+  (void)std::fclose(file);
+  std::filesystem::remove(temporary, error);
+}
+
+/// Lets `write` make the file under the name it is given, then gives it its own name. `write` returns an empty string, or
+/// the reason why it failed.
+inline void write_whole(const std::string& path, const std::function<std::string(const std::string& temporary)>& write) {
+  check_writable(path);
+  const std::string temporary = path + ".part";
+  std::string reason = write(temporary);
+  std::error_code error;
+  if (reason.empty()) {
+    std::filesystem::rename(temporary, path, error);
+    if (error) reason = error.message();
+  }
+  if (reason.empty()) return;
+  std::filesystem::remove(temporary, error);
+  throw FileError(message("cannot write '", path, "': ", reason));
+}
+
+/// The same for text that is at hand.
+inline void write_whole_text(const std::string& path, const std::string& text) {
+  write_whole(path, [&text](const std::string& temporary) -> std::string {
+    std::FILE* file = std::fopen(temporary.c_str(), "wb");
+    if (file == nullptr) return std::strerror(errno);
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    const bool closed = std::fclose(file) == 0;
+    return written && closed ? "" : std::strerror(errno);
+  });
+}
+
+}  // namespace stratum

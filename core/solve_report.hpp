@@ -1,0 +1,51 @@
+#pragma once
+
+// SolveReport: what a solver did, told truthfully. `residual` is the true residual ||b - A x||_2 in double, recomputed
+// from the returned x; `converged` is claimed on it alone.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stratum {
+
+enum class Status : std::uint8_t { converged, max_iterations, stagnated, diverged, breakdown, non_finite };
+
+[[nodiscard]] std::string_view to_string(Status status);
+
+/// Exit code of a program that ends with this status: 0 converged, 2 not converged, 3 diverged, breakdown, non-finite.
+[[nodiscard]] int exit_code(Status status);
+
+/// Norm that relative residuals refer to.
+enum class Baseline : std::uint8_t { rhs, initial };
+
+[[nodiscard]] std::string_view to_string(Baseline baseline);
+
+struct LevelReport {
+  int nx = 0;
+  int ny = 0;
+  double seconds = 0;  // spent on this level, coarser levels not included
+};
+
+struct SolveReport {
+  Status status = Status::max_iterations;
+  std::string reason;  // one sentence: why the iteration ended
+  Baseline baseline = Baseline::rhs;
+  double baseline_norm = 0;
+  double initial_residual = 0;
+  double residual = 0;
+  int iterations = 0;
+  int inner_iterations = 0;
+  std::vector<double> history;  // residual norms, the initial one first
+  double setup_seconds = 0;
+  double solve_seconds = 0;
+  std::vector<LevelReport> levels;  // coarsest first; empty unless measured
+
+  /// residual / baseline_norm; zero when both are zero.
+  [[nodiscard]] double relative_residual() const;
+  /// Geometric mean of the reduction per iteration, from the history.
+  [[nodiscard]] double convergence_rate() const;
+};
+
+}  // namespace stratum

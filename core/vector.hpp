@@ -1,0 +1,114 @@
+#pragma once
+
+// Vector and GridView: values on the nodes of a logically tensor-product grid.
+//
+//     j
+//     ny   0 0 0 0 0 0      o  unknown (i, j), 0 <= i < nx, 0 <= j < ny
+//     ...  0 o o o o 0      0  halo of one, at i = -1, i = nx, j = -1 and j = ny
+//     0    0 o o o o 0
+//     -1   0 0 0 0 0 0      node (i, j) lies at data[j * pitch + i]; offsets are 64-bit
+//         -1 0 ...   nx  i
+//
+// Rows are `pitch` apart, pitch > nx, and the halo column i = nx of a row may be the column i = -1 of the next: both are
+// zero. The halo belongs to `exchange`; kernels read it and never write it. At a physical side it is zero. A flat
+// vector of n numbers is a grid of n x 1.
+//
+// The origin is the global index of node (0, 0): 1 by default, since line 0 is the boundary. Colours and lines are
+// numbered by global index.
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include <stratum/core/context.hpp>
+#include <stratum/core/errors.hpp>
+
+namespace stratum {
+
+struct GridShape {
+  int nx = 0;
+  int ny = 1;
+  int origin_x = 1;
+  int origin_y = 1;
+
+  [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
+  friend bool operator==(const GridShape&, const GridShape&) = default;
+};
+
+/// What kernels see: no ownership, trivially copyable. GridView<T> converts to GridView<const T>.
+template <class T>
+struct GridView {
+  T* data = nullptr;
+  int nx = 0;
+  int ny = 0;
+  std::int64_t pitch = 0;
+  int origin_x = 1;
+  int origin_y = 1;
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE T& operator()(int i, int j) const { return data[j * pitch + i]; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int i) const { return data[i]; }
+
+  [[nodiscard]] GridShape shape() const { return {nx, ny, origin_x, origin_y}; }
+  [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
+
+  // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
+  operator GridView<const T>() const
+    requires(!std::is_const_v<T>)
+  {
+    return {data, nx, ny, pitch, origin_x, origin_y};
+  }
+};
+
+/// Distance between rows. A multiple of 16 numbers; powers of two from 512 on get 16 more on the CPU, because rows
+/// a power of two apart compete for the same cache sets in sweeps along y.
+[[nodiscard]] inline std::int64_t row_pitch(Backend backend, int nx) {
+  const std::int64_t pitch = (std::int64_t{nx} + 1 + 15) / 16 * 16;
+  return backend == Backend::cpu && pitch % 512 == 0 ? pitch + 16 : pitch;
+}
+
+/// Bytes that a Vector of this shape takes, halo and padding included.
+template <class T>
+[[nodiscard]] std::int64_t vector_bytes(Backend backend, const GridShape& shape) {
+  return (row_pitch(backend, shape.nx) * (std::int64_t{shape.ny} + 2) + 32) * static_cast<std::int64_t>(sizeof(T));
+}
+
+/// Owns the numbers of one grid function in one memory space, zero when made. Move-only; copies are explicit
+/// (`copy`, `convert` in core/blas.hpp).
+template <class T>
+class Vector {
+ public:
+  Vector() = default;
+  Vector(Context& ctx, const GridShape& shape) {
+    expects(shape.nx >= 0 && shape.ny >= 0, "a grid cannot have ", shape.nx, " x ",
+            shape.ny, " nodes");
+    const std::int64_t pitch = row_pitch(ctx.backend(), shape.nx);
+    memory_ = allocate(ctx, static_cast<std::size_t>(vector_bytes<T>(ctx.backend(), shape)));
+    // Column -1 of each row is aligned; one more row below for the halo.
+    view_ = {static_cast<T*>(memory_.get()) + 16 + pitch + 1, shape.nx,       shape.ny, pitch,
+             shape.origin_x,                              shape.origin_y};
+  }
+  Vector(Context& ctx, int n) : Vector(ctx, GridShape{n, 1, 0, 0}) {}
+
+  Vector(const Vector&) = delete;
+  Vector& operator=(const Vector&) = delete;
+  Vector(Vector&&) noexcept = default;
+  Vector& operator=(Vector&&) noexcept = default;
+  ~Vector() = default;
+
+  [[nodiscard]] GridView<T> view() { return view_; }
+  [[nodiscard]] GridView<const T> view() const { return view_; }
+  [[nodiscard]] GridView<const T> cview() const { return view_; }
+  [[nodiscard]] GridShape shape() const { return view_.shape(); }
+  [[nodiscard]] bool empty() const { return view_.data == nullptr; }
+
+ private:
+  std::shared_ptr<void> memory_;
+  GridView<T> view_;
+};
+
+/// Brings the halo of `view` up to date before a kernel reads neighbours. A physical side keeps the zeros it was made
+/// with, so on one domain there is nothing to move; a side shared with another domain would be received here.
+template <class T>
+void exchange(Context& /*ctx*/, const GridView<T>& /*view*/) {}
+
+}  // namespace stratum

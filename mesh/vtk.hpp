@@ -1,0 +1,30 @@
+#pragma once
+
+// Rectilinear-grid files (.vtr) for ParaView, written by VTK's own writer: appended, compressed, in double.
+// The file is written under a temporary name and renamed, so that it is there whole or not at all.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stratum/mesh/tensor_mesh.hpp>
+
+namespace stratum {
+
+/// A field on the nodes, (cells_x + 1) * (cells_y + 1) numbers, or on the cells, cells_x * cells_y; x runs fastest.
+struct VtkField {
+  std::string name;
+  std::span<const double> values;
+};
+
+/// True when this build can write VTK files.
+[[nodiscard]] bool vtk_available();
+
+/// Throws UsageError when this build has no VTK or a field has the wrong size, FileError when the file cannot be written.
+void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkField>& node_fields,
+               const std::vector<VtkField>& cell_fields = {});
+
+/// Ratio of the longer side to the shorter of every cell, x fastest.
+[[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh& mesh);
+
+}  // namespace stratum

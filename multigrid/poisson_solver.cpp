@@ -1,0 +1,292 @@
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include <stratum/assembly/operators.hpp>
+#include <stratum/core/blas.hpp>
+#include <stratum/multigrid/full_multigrid.hpp>
+#include <stratum/solvers/precision_cast.hpp>
+
+namespace stratum {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+template <class T>
+std::int64_t operator_bytes(Backend backend, const GridShape& shape, OperatorForm form) {
+  const int bands = form == OperatorForm::tensor ? 0 : form == OperatorForm::symmetric ? 5 : 9;
+  return bands * vector_bytes<T>(backend, shape);
+}
+
+template <class T>
+std::int64_t cycle_bytes(Backend backend, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params) {
+  const bool scratch =
+      params.multigrid.smoother == "jacobi" || params.multigrid.smoother_params.line_order == LineOrder::simultaneous;
+  std::int64_t bytes = 0;
+  for (std::size_t l = 0; l < meshes.size(); ++l) {
+    const GridShape shape = meshes[l].unknowns();
+    bytes += operator_bytes<T>(backend, shape, params.form);
+    bytes += ((scratch ? 1 : 0) + (l + 1 < meshes.size() ? 2 : 0)) * vector_bytes<T>(backend, shape);
+  }
+  return bytes;
+}
+
+std::string gibibytes(std::int64_t bytes) {
+  std::ostringstream out;
+  out.precision(3);
+  out << static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0) << " GiB";
+  return out.str();
+}
+
+}  // namespace
+
+std::int64_t required_memory(Backend backend, const TensorMesh& mesh, const PoissonSolverParams& params) {
+  const auto meshes = mesh_hierarchy(mesh);
+  const GridShape shape = mesh.unknowns();
+  const std::int64_t fine_double = vector_bytes<double>(backend, shape), fine_float = vector_bytes<float>(backend, shape);
+  std::int64_t bytes = 2 * fine_double;  // b and x
+  bytes += operator_bytes<double>(backend, shape, params.form);
+  if (params.precision == Precision::full)
+    bytes += cycle_bytes<double>(backend, meshes, params);
+  else
+    bytes += cycle_bytes<float>(backend, meshes, params);
+  const int solver_vectors = params.method == Method::cg ? 4 : params.precision == Precision::single ? 5 : 2;
+  bytes += solver_vectors * (params.precision == Precision::single ? fine_float : fine_double);
+  if (params.precision == Precision::mixed) bytes += 2 * fine_float;  // PrecisionCast
+  if (params.precision != Precision::full && (params.inner.digits > 0 || params.inner.cycles > 1)) bytes += 2 * fine_float;
+  if (params.full_multigrid)
+    for (const auto& m : meshes)
+      bytes += 4 * vector_bytes<double>(backend, m.unknowns()) + operator_bytes<double>(backend, m.unknowns(), params.form) +
+               2 * vector_bytes<float>(backend, m.unknowns());
+  return bytes;
+}
+
+/// A cycle in T, seen as a preconditioner in double.
+template <class T>
+struct DoubleCycle {
+  std::unique_ptr<Multigrid<T>> multigrid;
+  std::unique_ptr<InnerIteration<T>> inner;
+  std::unique_ptr<PrecisionCast<double, T>> cast;
+
+  DoubleCycle(Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
+              const SmootherRegistry& registry) {
+    MultigridParams cycle = params.multigrid;
+    cycle.symmetric = cycle.symmetric || params.method == Method::cg;
+    multigrid = std::make_unique<Multigrid<T>>(ctx, meshes, params.form, cycle, registry);
+    if constexpr (!std::is_same_v<T, double>) {
+      if (params.inner.digits > 0 || params.inner.cycles != 1)
+        inner = std::make_unique<InnerIteration<T>>(ctx, fine_operator(), *multigrid, params.inner);
+      cast = std::make_unique<PrecisionCast<double, T>>(ctx, meshes.back().unknowns(), in_own_precision());
+    }
+  }
+  [[nodiscard]] const GridOperator<T>& fine_operator() const { return multigrid->level_operator(multigrid->levels() - 1); }
+  [[nodiscard]] Preconditioner<T>& in_own_precision() const {
+    if (inner) return *inner;
+    return *multigrid;
+  }
+  [[nodiscard]] Preconditioner<double>& in_double() const {
+    if constexpr (std::is_same_v<T, double>)
+      return *multigrid;
+    else
+      return *cast;
+  }
+};
+
+struct PoissonSolver::Implementation {
+  PoissonSolverParams params;
+  SmootherRegistry registry;
+  std::vector<TensorMesh> meshes;
+  double setup_seconds = 0;
+  GridOperator<double> a;
+  std::unique_ptr<DoubleCycle<float>> float_cycle;
+  std::unique_ptr<DoubleCycle<double>> double_cycle;
+  std::unique_ptr<FullMultigrid<float>> full_float;
+  std::unique_ptr<FullMultigrid<double>> full_double;
+  std::unique_ptr<Refinement<double>> refinement;
+  std::unique_ptr<ConjugateGradients<double>> cg;
+
+  Implementation(Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& p, const SmootherRegistry& r)
+      : params(p), registry(r), meshes(mesh_hierarchy(mesh)) {
+    const auto begin = Clock::now();
+    params.stop.validate();
+    (void)registry.find(params.multigrid.smoother);
+    expects(params.precision != Precision::single || !params.full_multigrid,
+            "full multigrid keeps its iterate in double; precision single does not apply to it");
+    expects(params.method != Method::cg || params.inner.digits == 0,
+            "conjugate gradients need a constant preconditioner: a number of inner cycles, not of digits");
+    const std::int64_t needed = required_memory(ctx.backend(), mesh, params), there = available_memory(ctx);
+    if (needed > there)
+      throw ResourceError(message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny,
+                                  " unknowns needs ", gibibytes(needed), " of memory, ", gibibytes(there), " are available"));
+    a = assemble_laplace<double>(ctx, mesh, params.form);
+    if (params.precision == Precision::full)
+      make_double_cycle(ctx);
+    else
+      float_cycle = std::make_unique<DoubleCycle<float>>(ctx, meshes, params, registry);
+    if (params.full_multigrid) {
+      if (double_cycle)
+        full_double = std::make_unique<FullMultigrid<double>>(ctx, meshes, params.form, *double_cycle->multigrid);
+      else
+        full_float = std::make_unique<FullMultigrid<float>>(ctx, meshes, params.form, *float_cycle->multigrid);
+    }
+    if (params.precision != Precision::single) {
+      if (params.method == Method::cg)
+        cg = std::make_unique<ConjugateGradients<double>>(ctx, mesh.unknowns());
+      else
+        refinement = std::make_unique<Refinement<double>>(ctx, mesh.unknowns());
+    }
+    ctx.synchronise();
+    setup_seconds = seconds_since(begin);
+  }
+
+  void make_double_cycle(Context& ctx) {
+    double_cycle = std::make_unique<DoubleCycle<double>>(ctx, meshes, params, registry);
+  }
+
+  SolveReport iterate(Context& ctx, Preconditioner<double>& m, GridView<const double> b, GridView<double> x,
+                      const StoppingParams& stop, const Monitor& monitor) {
+    return cg ? cg->solve(ctx, a, &m, b, x, stop, monitor) : refinement->solve(ctx, a, m, b, x, stop, monitor);
+  }
+
+  SolveReport solve_in_double(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+    Preconditioner<double>& m = double_cycle ? double_cycle->in_double() : float_cycle->in_double();
+    SolveReport report = iterate(ctx, m, b, x, params.stop, monitor);
+    const bool failed = report.status == Status::stagnated || report.status == Status::diverged;
+    if (double_cycle || !failed || !params.retry_in_double || report.reason.starts_with("stagnated at rounding"))
+      return report;
+    // What diverged in float may diverge in double just so; what stagnated goes on from where it is.
+    if (report.status == Status::diverged) set(ctx, 0.0, x);
+    const std::string first = message("mixed precision ", to_string(report.status), " after ", report.iterations,
+                                      " iterations, taken up again in double: ");
+    make_double_cycle(ctx);
+    SolveReport second = iterate(ctx, double_cycle->in_double(), b, x, params.stop, monitor);
+    double_cycle.reset();
+    second.reason = first + second.reason;
+    second.iterations += report.iterations;
+    second.inner_iterations += report.inner_iterations;
+    second.history.insert(second.history.begin(), report.history.begin(), report.history.end());
+    return second;
+  }
+
+  /// Everything in float, the residual updated recursively as the solver sees it; then the truth.
+  SolveReport solve_in_single(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+    const GridOperator<float>& af = float_cycle->fine_operator();
+    Vector<float> bf(ctx, af.shape()), xf(ctx, af.shape());
+    // Scaled by a power of two: the loads of the thinnest cells would vanish in float.
+    const double largest = norm_max(ctx, b);
+    const int exponent = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
+    const double scale = std::ldexp(1.0, -exponent);
+    copy_scaled(ctx, scale, b, bf.view());
+    copy_scaled<double, float>(ctx, scale, x, xf.view());
+    StoppingParams stop = params.stop;
+    stop.atol *= scale;
+    const Monitor scaled = monitor ? Monitor([&](int it, double r) { monitor(it, r / scale); }) : Monitor();
+    SolveReport report;
+    Preconditioner<float>& m = float_cycle->in_own_precision();
+    if (params.method == Method::cg)
+      report = ConjugateGradients<float>(ctx, af.shape()).solve(ctx, af, &m, bf.cview(), xf.view(), stop, scaled);
+    else
+      report = Refinement<float>(ctx, af.shape(), ResidualUpdate::updated)
+                   .solve(ctx, af, m, bf.cview(), xf.view(), stop, scaled);
+    copy_scaled(ctx, 1 / scale, xf.cview(), x);
+    for (double& r : report.history) r /= scale;
+    report.baseline_norm /= scale;
+    report.initial_residual /= scale;
+
+    Vector<double> r(ctx, a.shape());
+    a.residual(ctx, b, x, r.view());
+    const double own = report.residual / scale;
+    report.residual = norm2(ctx, r.cview());
+    const double target = std::max(stop.rtol * report.baseline_norm, params.stop.atol);
+    if (report.status == Status::converged && report.residual > target) {
+      report.status = Status::stagnated;
+      report.reason = message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
+                              report.residual, " and ", target, " was asked for; use mixed precision");
+    }
+    return report;
+  }
+
+  SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+    SolveReport report;
+    const double rhs_norm = norm2(ctx, b);
+    const auto [interpolated, corrected] =
+        full_double ? full_double->solve(ctx, b, x) : full_float->solve(ctx, b, x);
+    report.baseline_norm = report.initial_residual = rhs_norm;
+    report.residual = corrected;
+    report.iterations = report.inner_iterations = 1;
+    report.history = {rhs_norm, corrected};
+    if (monitor) {
+      monitor(0, rhs_norm);
+      monitor(1, corrected);
+    }
+    if (!std::isfinite(rhs_norm)) {
+      report.status = Status::non_finite;
+      report.reason = "the right-hand side is not finite";
+    } else if (!std::isfinite(corrected) || corrected > interpolated) {
+      report.status = Status::diverged;
+      report.reason = message("the finest level's cycle raised the residual from ", interpolated, " to ", corrected);
+      if (interpolated <= 16 * a.rounding_level(ctx, x)) report.status = Status::converged;
+    } else if (corrected > 0.5 * interpolated) {
+      report.status = Status::stagnated;
+      report.reason = message("the finest level's cycle only reduced the residual from ", interpolated, " to ", corrected,
+                              "; this smoother does not suit the mesh");
+    } else {
+      report.status = Status::converged;
+      report.reason = message("one full multigrid pass; the finest level's cycle reduced the residual from ", interpolated,
+                              " to ", corrected);
+    }
+    return report;
+  }
+};
+
+PoissonSolver::PoissonSolver(Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params,
+                             const SmootherRegistry& registry)
+    : implementation_(std::make_unique<Implementation>(ctx, mesh, params, registry)) {}
+PoissonSolver::~PoissonSolver() = default;
+PoissonSolver::PoissonSolver(PoissonSolver&&) noexcept = default;
+PoissonSolver& PoissonSolver::operator=(PoissonSolver&&) noexcept = default;
+
+SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+  Implementation& self = *implementation_;
+  const GridShape shape = self.a.shape();
+  expects(b.nx == shape.nx && b.ny == shape.ny && x.nx == shape.nx && x.ny == shape.ny, "b and x must be ", shape.nx, " x ",
+          shape.ny);
+  const auto begin = Clock::now();
+  SolveReport report;
+  if (self.params.full_multigrid) {
+    report = self.full_multigrid_pass(ctx, b, x, monitor);
+    if (self.params.continue_after_full_multigrid && report.status != Status::non_finite &&
+        report.status != Status::diverged) {
+      SolveReport pass = std::move(report);
+      const Monitor later = monitor ? Monitor([&](int it, double r) {
+        if (it > 0) monitor(it + 1, r);
+      })
+                                    : Monitor();
+      report = self.solve_in_double(ctx, b, x, later);
+      report.iterations += 1;
+      report.inner_iterations += 1;
+      report.initial_residual = pass.initial_residual;
+      report.history.insert(report.history.begin(), pass.history.front());
+    }
+  } else if (self.params.precision == Precision::single) {
+    report = self.solve_in_single(ctx, b, x, monitor);
+  } else {
+    report = self.solve_in_double(ctx, b, x, monitor);
+  }
+  ctx.synchronise();
+  report.solve_seconds = seconds_since(begin);
+  report.setup_seconds = self.setup_seconds;
+  report.levels = self.float_cycle ? self.float_cycle->multigrid->level_reports() : self.double_cycle->multigrid->level_reports();
+  return report;
+}
+
+int PoissonSolver::levels() const { return static_cast<int>(implementation_->meshes.size()); }
+const GridOperator<double>& PoissonSolver::fine_operator() const { return implementation_->a; }
+
+}  // namespace stratum

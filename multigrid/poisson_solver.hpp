@@ -1,0 +1,65 @@
+#pragma once
+
+// PoissonSolver: a tensor-product mesh in, a solver for A x = b out. It builds the hierarchy once and solves any number of
+// right-hand sides:
+//
+//   precision mixed    double defect and update around a float cycle (PrecisionCast), the default
+//             full     everything in double
+//             single   everything in float: the published negative example. Its own residual falls, the true one does not,
+//                      and the report says so.
+//   method    multigrid  iterative refinement with the cycle
+//             cg         conjugate gradients preconditioned by the symmetric cycle
+//   full_multigrid     one pass from the coarsest level up; with `stop` it goes on by cycles to the tolerance
+//
+// A mixed solve that stagnates above the rounding of double, or diverges, is taken up again in double unless
+// `retry_in_double` is off; the report's reason says so. All vectors are in double.
+
+#include <memory>
+
+#include <stratum/multigrid/multigrid.hpp>
+#include <stratum/solvers/refinement.hpp>
+
+namespace stratum {
+
+enum class Precision : std::uint8_t { mixed, full, single };
+enum class Method : std::uint8_t { multigrid, cg };
+
+struct PoissonSolverParams {
+  MultigridParams multigrid;
+  OperatorForm form = OperatorForm::tensor;
+  Precision precision = Precision::mixed;
+  InnerStop inner;
+  Method method = Method::multigrid;
+  StoppingParams stop;
+  bool full_multigrid = false;
+  bool continue_after_full_multigrid = false;  // to stop.rtol
+  bool retry_in_double = true;
+};
+
+/// Bytes that a PoissonSolver and its vectors take on this mesh.
+[[nodiscard]] std::int64_t required_memory(Backend backend, const TensorMesh& mesh, const PoissonSolverParams& params);
+
+class PoissonSolver {
+ public:
+  /// Throws UsageError for bad parameters, ResourceError when the hierarchy would not fit in memory: it says what is
+  /// needed and what there is before it allocates.
+  PoissonSolver(Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params = {},
+                const SmootherRegistry& registry = builtin_smoothers());
+  ~PoissonSolver();
+  PoissonSolver(PoissonSolver&&) noexcept;
+  PoissonSolver& operator=(PoissonSolver&&) noexcept;
+  PoissonSolver(const PoissonSolver&) = delete;
+  PoissonSolver& operator=(const PoissonSolver&) = delete;
+
+  /// Solves A x = b from the given x (full multigrid ignores it).
+  SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});
+
+  [[nodiscard]] int levels() const;
+  [[nodiscard]] const GridOperator<double>& fine_operator() const;
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace stratum

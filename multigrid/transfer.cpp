@@ -1,0 +1,226 @@
+#include <stratum/multigrid/transfer.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include <stratum/core/blas.hpp>
+#include <stratum/core/for_each_node.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// Coarse rows that fine row j takes from, with weights: x_fine = w0 x_coarse(j0) + w1 x_coarse(j1).
+template <class T>
+struct CoarseRows {
+  int j0, j1;
+  T w0, w1;
+};
+
+template <class T>
+STRATUM_HOST_DEVICE STRATUM_INLINE CoarseRows<T> coarse_rows(const TransferView<T>& y, int j) {
+  if (y.left == nullptr) return {j, j, T(1), T(0)};
+  const int interval = j / 2;  // local fine row j is global node j + 1
+  if (j % 2 == 1) return {interval, interval, T(1), T(0)};
+  return {interval - 1, interval, y.left[interval], y.right[interval]};
+}
+
+/// Fine nodes 2 I and 2 I + 1 (local) of row j from coarse interval I: the new node inside and the coarse node at its right.
+template <bool add, class T>
+struct ProlongateCoarsened {
+  TransferView<T> x, y;
+  GridView<const T> coarse;
+  GridView<T> fine;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int interval, int j) const {
+    const auto rows = coarse_rows(y, j);
+    const T l = rows.w0 * coarse(interval - 1, rows.j0) + rows.w1 * coarse(interval - 1, rows.j1);
+    const T r = rows.w0 * coarse(interval, rows.j0) + rows.w1 * coarse(interval, rows.j1);
+    const T middle = x.left[interval] * l + x.right[interval] * r;
+    fine(2 * interval, j) = add ? fine(2 * interval, j) + middle : middle;
+    if (2 * interval + 1 < fine.nx) fine(2 * interval + 1, j) = add ? fine(2 * interval + 1, j) + r : r;
+  }
+};
+
+/// The same without the node at the right, which the last interval does not have; and with it for all others.
+template <bool add, class T>
+struct ProlongatePair {
+  ProlongateCoarsened<add, T> p;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int interval, int j) const {
+    const auto rows = coarse_rows(p.y, j);
+    const T l = rows.w0 * p.coarse(interval - 1, rows.j0) + rows.w1 * p.coarse(interval - 1, rows.j1);
+    const T r = rows.w0 * p.coarse(interval, rows.j0) + rows.w1 * p.coarse(interval, rows.j1);
+    const T middle = p.x.left[interval] * l + p.x.right[interval] * r;
+    const T even = add ? p.fine(2 * interval, j) + middle : middle;
+    const T odd = add ? p.fine(2 * interval + 1, j) + r : r;
+    p.fine(2 * interval, j) = even;
+    p.fine(2 * interval + 1, j) = odd;
+  }
+};
+
+template <bool add, class T>
+struct ProlongateIdentity {
+  TransferView<T> y;
+  GridView<const T> coarse;
+  GridView<T> fine;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const auto rows = coarse_rows(y, j);
+    const T value = rows.w0 * coarse(i, rows.j0) + rows.w1 * coarse(i, rows.j1);
+    fine(i, j) = add ? fine(i, j) + value : value;
+  }
+};
+
+/// d(I, J) = P^T d_fine with the fine defect given by a functor.
+template <class Defect, class T>
+struct Restrict {
+  TransferView<T> x, y;
+  Defect defect;
+  GridView<T> coarse;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row(int interval, int j) const {
+    if (x.left == nullptr) return defect(interval, j);
+    return x.right[interval] * defect(2 * interval, j) + defect(2 * interval + 1, j) +
+           x.left[interval + 1] * defect(2 * interval + 2, j);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    coarse(i, j) = y.left == nullptr ? row(i, j)
+                                     : y.right[j] * row(i, 2 * j) + row(i, 2 * j + 1) + y.left[j + 1] * row(i, 2 * j + 2);
+  }
+};
+
+template <class T>
+struct GivenDefect {
+  GridView<const T> d;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const { return d(i, j); }
+};
+
+template <class View, class T>
+struct ComputedDefect {
+  View a;
+  GridView<const T> b, x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const { return b(i, j) - a.sum(x, i, j); }
+};
+
+/// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it.
+template <class View, class T>
+STRATUM_SIMD_CLONES void restrict_rows(const ComputedDefect<View, T> defect, const TransferView<T> x, const TransferView<T> y,
+                                       const GridView<T> coarse, const int begin, const int end, T* lower, T* middle) {
+  const int fine_nx = defect.b.nx;
+  const auto add_row = [&](int j, T weight, T* to) __attribute__((always_inline)) {
+#pragma omp simd
+    for (int i = 0; i < fine_nx; ++i) to[i] += weight * defect(i, j);
+  };
+  const bool coarsened_y = y.left != nullptr;
+  std::fill_n(lower, fine_nx, T(0));
+  if (coarsened_y) add_row(2 * begin, y.right[begin], lower);
+  for (int j = begin; j < end; ++j) {
+    std::fill_n(middle, fine_nx, T(0));
+    if (coarsened_y) {
+      add_row(2 * j + 1, T(1), lower);
+      // Fine row 2 j + 2 belongs to this coarse row and to the next.
+      const int shared = 2 * j + 2;
+      const T here = y.left[j + 1], next = j + 1 < end ? y.right[j + 1] : T(0);
+#pragma omp simd
+      for (int i = 0; i < fine_nx; ++i) {
+        const T d = defect(i, shared);
+        lower[i] += here * d;
+        middle[i] = next * d;
+      }
+    } else {
+      add_row(j, T(1), lower);
+    }
+    if (x.left != nullptr) {
+#pragma omp simd
+      for (int i = 0; i < coarse.nx; ++i)
+        coarse(i, j) = x.right[i] * lower[2 * i] + lower[2 * i + 1] + x.left[i + 1] * lower[2 * i + 2];
+    } else {
+      for (int i = 0; i < coarse.nx; ++i) coarse(i, j) = lower[i];
+    }
+    std::swap(lower, middle);
+  }
+}
+
+}  // namespace
+
+template <class T>
+TransferView<T> Transfer<T>::Direction::view() const {
+  if (left.empty()) return {};
+  return {left.view().data, right.view().data};
+}
+
+template <class T>
+Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse) {
+  const auto build = [&](const Intervals& f, const Intervals& c, Direction& direction) {
+    if (f.size() == c.size()) return;
+    expects(f.size() == 2 * c.size(), "a transfer needs as many intervals or twice as many, not ", f.size(), " over ", c.size());
+    std::vector<T> left, right;
+    for (std::size_t k = 0; k < c.widths().size(); ++k) {
+      const double wl = f.widths()[2 * k], wr = f.widths()[2 * k + 1];
+      left.push_back(static_cast<T>(wr / (wl + wr)));
+      right.push_back(static_cast<T>(wl / (wl + wr)));
+    }
+    direction.left = Vector<T>(ctx, c.size());
+    direction.right = Vector<T>(ctx, c.size());
+    copy_from_host(ctx, left.data(), direction.left.view());
+    copy_from_host(ctx, right.data(), direction.right.view());
+  };
+  build(fine.x(), coarse.x(), x_);
+  build(fine.y(), coarse.y(), y_);
+  if (!ctx.on_gpu()) rows_ = Vector<T>(ctx, GridShape{fine.unknowns().nx, 2 * ctx.threads(), 0, 0});
+}
+
+namespace {
+
+template <bool add, class T>
+void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, GridView<const T> coarse,
+                     GridView<T> fine) {
+  exchange(ctx, coarse);
+  if (x.left == nullptr)
+    return for_each_node(ctx, all_nodes(fine), ProlongateIdentity<add, T>{y, coarse, fine});
+  const ProlongateCoarsened<add, T> node{x, y, coarse, fine};
+  const int intervals = coarse.nx + 1;
+  if (ctx.on_gpu()) return for_each_node(ctx, {0, intervals, 1, 0, fine.ny, 1}, node);
+  for_each_node(ctx, {0, intervals - 1, 1, 0, fine.ny, 1}, ProlongatePair<add, T>{node});
+  for_each_node(ctx, {intervals - 1, intervals, 1, 0, fine.ny, 1}, node);
+}
+
+}  // namespace
+
+template <class T>
+void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
+  prolongate_impl<true>(ctx, x_.view(), y_.view(), coarse, fine);
+}
+
+template <class T>
+void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
+  prolongate_impl<false>(ctx, x_.view(), y_.view(), coarse, fine);
+}
+
+template <class T>
+void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
+  for_each_node(ctx, all_nodes(coarse), Restrict<GivenDefect<T>, T>{x_.view(), y_.view(), {fine}, coarse});
+}
+
+template <class T>
+void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
+                                    GridView<T> coarse) const {
+  exchange(ctx, x);
+  a.visit([&](const auto& view) {
+    using View = std::decay_t<decltype(view)>;
+    const ComputedDefect<View, T> defect{view, b, x};
+    if (ctx.on_gpu())
+      return for_each_node(ctx, all_nodes(coarse), Restrict<ComputedDefect<View, T>, T>{x_.view(), y_.view(), defect, coarse});
+    const int team = std::min(ctx.threads(), rows_.shape().ny / 2);
+    const GridView<T> rows = rows_.view();
+#pragma omp parallel for schedule(static, 1) num_threads(team) if (b.nodes() > serial_limit)
+    for (int part = 0; part < team; ++part) {
+      const auto share = [&](int p) { return static_cast<int>(std::int64_t{coarse.ny} * p / team); };
+      if (share(part) == share(part + 1)) continue;
+      restrict_rows<View, T>(defect, x_.view(), y_.view(), coarse, share(part), share(part + 1), &rows(0, 2 * part),
+                             &rows(0, 2 * part + 1));
+    }
+  });
+}
+
+template class Transfer<float>;
+template class Transfer<double>;
+
+}  // namespace stratum

@@ -1,0 +1,50 @@
+#pragma once
+
+// Transfer between a mesh and its coarser one: finite element interpolation, one direction at a time. In a direction that
+// is coarsened, fine node 2 I is coarse node I, and the node between coarse nodes I and I + 1 splits their interval into
+// widths (wl, wr):
+//
+//     x_fine = (wr x_I + wl x_(I+1)) / (wl + wr) .
+//
+// Restriction is the transpose. A direction that is not coarsened is the identity. Indices are global, the boundary is 0.
+//
+// Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients.
+
+#include <stratum/core/grid_operator.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+
+namespace stratum {
+
+/// One direction as kernels see it. Weights are per coarse interval; null where the direction is not coarsened.
+template <class T>
+struct TransferView {
+  const T* left = nullptr;   // weight of the left coarse node at the new node of each coarse interval
+  const T* right = nullptr;  // weight of the right one
+};
+
+template <class T>
+class Transfer {
+ public:
+  Transfer() = default;
+  Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse);
+
+  /// x_fine += P x_coarse
+  void prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
+  /// x_fine = P x_coarse
+  void prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
+  /// d_coarse = P^T d_fine
+  void restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const;
+  /// d_coarse = P^T (b - A x), one pass over the fine grid
+  void restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
+                         GridView<T> coarse) const;
+
+ private:
+  struct Direction {
+    Vector<T> left, right;
+    [[nodiscard]] TransferView<T> view() const;
+  };
+  Direction x_, y_;
+  mutable Vector<T> rows_;  // two fine rows per thread for restrict_residual on the CPU
+};
+
+}  // namespace stratum

@@ -1,0 +1,389 @@
+#include <stratum/smoothers/line.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#if defined(__SSE2__) && !defined(__CUDACC__)
+#include <emmintrin.h>
+#endif
+
+#include <stratum/core/blas.hpp>
+#include <stratum/core/for_each_node.hpp>
+
+namespace stratum {
+
+void register_line(SmootherRegistry& registry);
+
+namespace {
+
+constexpr double simultaneous_damping = 0.8;
+
+// --- per-node formulas ---------------------------------------------------------------------------------------------------
+
+/// What a line solve has on its right: b less the coupling to the lines beside it.
+template <Direction direction, class View, class T>
+struct LineRhs {
+  View a;
+  GridView<const T> b, x;
+  bool coupled;  // false: x is zero off the line
+  STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const {
+    if (!coupled) return b(i, j);
+    if constexpr (direction == Direction::x)
+      return b(i, j) - a.off_row_sum(x, i, j);
+    else
+      return b(i, j) - a.off_column_sum(x, i, j);
+  }
+};
+
+/// Coefficient towards the previous (-1), the same (0) or the next (1) node of the line.
+template <Direction direction, int offset, class View>
+struct LineCoefficient {
+  View a;
+  STRATUM_HOST_DEVICE STRATUM_INLINE auto operator()(int i, int j) const {
+    if constexpr (direction == Direction::x)
+      return a.template coefficient<offset, 0>(i, j);
+    else
+      return a.template coefficient<0, offset>(i, j);
+  }
+};
+
+// --- CPU: Thomas algorithm, SIMD across a batch of lines -----------------------------------------------------------------
+//
+// W lines are eliminated together, one lane each. Positions along the lines run in chunks: right-hand sides and
+// coefficients of a chunk are formed row by row, where memory is contiguous, and turned so that lanes are contiguous;
+//
+//     c_p = u_p / (d_p - l_p c_(p-1)),   z_p = (r_p - l_p z_(p-1)) / (d_p - l_p c_(p-1)),   x_p = z_p - c_p x_(p+1) .
+//
+// Lanes without a line solve 1 x = 0.
+
+/// Lines of a batch: two cache lines of numbers, so that the recurrence has independent work to hide its latency.
+template <class T>
+constexpr int batch_width = static_cast<int>(128 / sizeof(T));
+constexpr int chunk_length = 16;
+
+template <class T>
+using Chunk = T[chunk_length * batch_width<T>];
+
+/// The lines first, first + stride, ... of a batch.
+struct Batch {
+  int first;
+  int stride;
+  int count;
+};
+
+/// to[c * W + k] = from[k * chunk_length + c]
+template <class T>
+STRATUM_INLINE void rows_to_lanes(const T* from, T* to) {
+  constexpr int w = batch_width<T>;
+#if defined(__SSE2__) && !defined(__CUDACC__)
+  if constexpr (sizeof(T) == 4) {
+    for (int c = 0; c < chunk_length; c += 4)
+      for (int k = 0; k < w; k += 4) {
+        __m128 r0 = _mm_load_ps(from + k * chunk_length + c), r1 = _mm_load_ps(from + (k + 1) * chunk_length + c);
+        __m128 r2 = _mm_load_ps(from + (k + 2) * chunk_length + c), r3 = _mm_load_ps(from + (k + 3) * chunk_length + c);
+        _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+        _mm_store_ps(to + c * w + k, r0);
+        _mm_store_ps(to + (c + 1) * w + k, r1);
+        _mm_store_ps(to + (c + 2) * w + k, r2);
+        _mm_store_ps(to + (c + 3) * w + k, r3);
+      }
+    return;
+  } else {
+    for (int c = 0; c < chunk_length; c += 2)
+      for (int k = 0; k < w; k += 2) {
+        const __m128d r0 = _mm_load_pd(from + k * chunk_length + c), r1 = _mm_load_pd(from + (k + 1) * chunk_length + c);
+        _mm_store_pd(to + c * w + k, _mm_unpacklo_pd(r0, r1));
+        _mm_store_pd(to + (c + 1) * w + k, _mm_unpackhi_pd(r0, r1));
+      }
+    return;
+  }
+#endif
+  for (int c = 0; c < chunk_length; ++c)
+    for (int k = 0; k < w; ++k) to[c * w + k] = from[k * chunk_length + c];
+}
+
+/// to[k * chunk_length + c] = from[c * W + k]
+template <class T>
+STRATUM_INLINE void lanes_to_rows(const T* from, T* to) {
+  constexpr int w = batch_width<T>;
+#if defined(__SSE2__) && !defined(__CUDACC__)
+  if constexpr (sizeof(T) == 4) {
+    for (int c = 0; c < chunk_length; c += 4)
+      for (int k = 0; k < w; k += 4) {
+        __m128 r0 = _mm_load_ps(from + c * w + k), r1 = _mm_load_ps(from + (c + 1) * w + k);
+        __m128 r2 = _mm_load_ps(from + (c + 2) * w + k), r3 = _mm_load_ps(from + (c + 3) * w + k);
+        _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+        _mm_store_ps(to + k * chunk_length + c, r0);
+        _mm_store_ps(to + (k + 1) * chunk_length + c, r1);
+        _mm_store_ps(to + (k + 2) * chunk_length + c, r2);
+        _mm_store_ps(to + (k + 3) * chunk_length + c, r3);
+      }
+    return;
+  } else {
+    for (int c = 0; c < chunk_length; c += 2)
+      for (int k = 0; k < w; k += 2) {
+        const __m128d r0 = _mm_load_pd(from + c * w + k), r1 = _mm_load_pd(from + (c + 1) * w + k);
+        _mm_store_pd(to + k * chunk_length + c, _mm_unpacklo_pd(r0, r1));
+        _mm_store_pd(to + (k + 1) * chunk_length + c, _mm_unpackhi_pd(r0, r1));
+      }
+    return;
+  }
+#endif
+  for (int k = 0; k < w; ++k)
+    for (int c = 0; c < chunk_length; ++c) to[k * chunk_length + c] = from[c * w + k];
+}
+
+/// to[c * W + k] = f at position begin + c of line k of the batch; lanes without a line get `idle`.
+template <Direction direction, class T, class F>
+STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length, T idle, T* to) {
+  constexpr int w = batch_width<T>;
+  if constexpr (direction == Direction::x) {
+    alignas(64) Chunk<T> rows;
+    for (int k = 0; k < batch.count; ++k) {
+      T* row = rows + k * chunk_length;
+      const int j = batch.first + k * batch.stride;
+#pragma omp simd
+      for (int c = 0; c < length; ++c) row[c] = f(begin + c, j);
+      for (int c = length; c < chunk_length; ++c) row[c] = idle;
+    }
+    for (int n = batch.count * chunk_length; n < w * chunk_length; ++n) rows[n] = idle;
+    rows_to_lanes(rows, to);
+  } else {
+    for (int c = 0; c < length; ++c) {
+      const int j = begin + c;
+      T* lanes = to + c * w;
+      if (batch.stride == 1) {
+#pragma omp simd
+        for (int k = 0; k < batch.count; ++k) lanes[k] = f(batch.first + k, j);
+      } else {
+#pragma omp simd
+        for (int k = 0; k < batch.count; ++k) lanes[k] = f(batch.first + 2 * k, j);
+      }
+      for (int k = batch.count; k < w; ++k) lanes[k] = idle;
+    }
+  }
+}
+
+/// The three coefficients of a chunk for every lane.
+template <Direction direction, class T, class View>
+STRATUM_INLINE void gather_coefficients(const View& a, const Batch& batch, int begin, int length, T* lower, T* centre,
+                                        T* upper) {
+  gather<direction, T>(LineCoefficient<direction, -1, View>{a}, batch, begin, length, T(0), lower);
+  gather<direction, T>(LineCoefficient<direction, 0, View>{a}, batch, begin, length, T(1), centre);
+  gather<direction, T>(LineCoefficient<direction, 1, View>{a}, batch, begin, length, T(0), upper);
+}
+
+/// A tensor operator's are products of a number of the position and a number of the lane.
+template <Direction direction, class T>
+STRATUM_INLINE void gather_coefficients(const TensorView<T>& a, const Batch& batch, int begin, int length, T* lower,
+                                        T* centre, T* upper) {
+  constexpr int w = batch_width<T>;
+  const T* along_k = direction == Direction::x ? a.kx : a.ky;
+  const T* along_m = direction == Direction::x ? a.mx : a.my;
+  const T* across_k = direction == Direction::x ? a.ky : a.kx;
+  const T* across_m = direction == Direction::x ? a.my : a.mx;
+  alignas(64) T stiffness[w], mass[w], idle[w];
+  for (int k = 0; k < w; ++k) {
+    const bool used = k < batch.count;
+    const int line = used ? batch.first + k * batch.stride : batch.first;
+    stiffness[k] = used ? across_k[line] + across_k[line + 1] : T(0);
+    mass[k] = used ? 2 * (across_m[line] + across_m[line + 1]) : T(0);
+    idle[k] = used ? T(0) : T(1);
+  }
+  for (int c = 0; c < length; ++c) {
+    const int p = begin + c;
+    const T kl = along_k[p], ku = along_k[p + 1], ml = along_m[p], mu = along_m[p + 1];
+    const T kd = kl + ku, md = 2 * (ml + mu);
+#pragma omp simd
+    for (int k = 0; k < w; ++k) {
+      lower[c * w + k] = ml * stiffness[k] - kl * mass[k];
+      centre[c * w + k] = kd * mass[k] + md * stiffness[k] + idle[k];
+      upper[c * w + k] = mu * stiffness[k] - ku * mass[k];
+    }
+  }
+}
+
+/// y at position begin + c of line k = (1 - omega) x + omega z[c * W + k]
+template <Direction direction, class T>
+STRATUM_INLINE void scatter(const T* z, const Batch& batch, int begin, int length, T omega, bool from_zero,
+                            const GridView<const T>& x, const GridView<T>& y) {
+  constexpr int w = batch_width<T>;
+  const T keep = from_zero ? T(0) : T(1) - omega;
+  if constexpr (direction == Direction::x) {
+    alignas(64) Chunk<T> rows;
+    lanes_to_rows(z, rows);
+    for (int k = 0; k < batch.count; ++k) {
+      const int j = batch.first + k * batch.stride;
+      const T* row = rows + k * chunk_length;
+      if (keep == T(0)) {
+#pragma omp simd
+        for (int c = 0; c < length; ++c) y(begin + c, j) = omega * row[c];
+      } else {
+#pragma omp simd
+        for (int c = 0; c < length; ++c) y(begin + c, j) = keep * x(begin + c, j) + omega * row[c];
+      }
+    }
+  } else {
+    for (int c = 0; c < length; ++c) {
+      const int j = begin + c;
+      const T* lanes = z + c * w;
+      for (int k = 0; k < batch.count; ++k) {
+        const int i = batch.first + k * batch.stride;
+        y(i, j) = keep == T(0) ? omega * lanes[k] : keep * x(i, j) + omega * lanes[k];
+      }
+    }
+  }
+}
+
+/// Solves one batch of lines of n positions; `multipliers` and `solution` hold n (rounded up to chunks) * W numbers.
+template <Direction direction, class View, class T>
+STRATUM_SIMD_CLONES void solve_batch(const LineRhs<direction, View, T> rhs, const Batch batch, const int n, const T omega,
+                                     const bool from_zero, const GridView<T> y, T* multipliers, T* solution) {
+  constexpr int w = batch_width<T>;
+  alignas(64) Chunk<T> right, lower, centre, upper;
+  alignas(64) T c_last[w] = {}, z_last[w] = {};
+  for (int begin = 0; begin < n; begin += chunk_length) {
+    const int length = std::min(chunk_length, n - begin);
+    gather<direction, T>(rhs, batch, begin, length, T(0), right);
+    gather_coefficients<direction, T>(rhs.a, batch, begin, length, lower, centre, upper);
+    for (int c = 0; c < length; ++c) {
+      T* multiplier = multipliers + std::int64_t{begin + c} * w;
+      T* z = solution + std::int64_t{begin + c} * w;
+#pragma omp simd
+      for (int k = 0; k < w; ++k) {
+        const T l = lower[c * w + k];
+        const T pivot = T(1) / (centre[c * w + k] - l * c_last[k]);
+        c_last[k] = upper[c * w + k] * pivot;
+        z_last[k] = (right[c * w + k] - l * z_last[k]) * pivot;
+        multiplier[k] = c_last[k];
+        z[k] = z_last[k];
+      }
+    }
+  }
+  for (int k = 0; k < w; ++k) z_last[k] = T(0);
+  for (int begin = (n - 1) / chunk_length * chunk_length; begin >= 0; begin -= chunk_length) {
+    const int length = std::min(chunk_length, n - begin);
+    for (int c = length - 1; c >= 0; --c) {
+      const T* multiplier = multipliers + std::int64_t{begin + c} * w;
+      T* z = solution + std::int64_t{begin + c} * w;
+#pragma omp simd
+      for (int k = 0; k < w; ++k) {
+        z_last[k] = z[k] - multiplier[k] * z_last[k];
+        z[k] = z_last[k];
+      }
+    }
+    scatter<direction>(solution + std::int64_t{begin} * w, batch, begin, length, omega, from_zero, rhs.x, y);
+  }
+}
+
+/// Solves the lines first, first + stride, ... on all threads.
+template <Direction direction, class View, class T>
+void solve_lines(Context& ctx, const LineRhs<direction, View, T>& rhs, int first, int stride, T omega, bool from_zero,
+                 GridView<T> y, GridView<T> elimination) {
+  constexpr int w = batch_width<T>;
+  const int lines = direction == Direction::x ? y.ny : y.nx;
+  const int n = direction == Direction::x ? y.nx : y.ny;
+  const int wanted = lines > first ? (lines - first + stride - 1) / stride : 0;
+  const int batches = (wanted + w - 1) / w;
+  // Batches are given to threads by number in order: each thread works on the part of the grid it touched first.
+  const int team = std::min(ctx.threads(), elimination.ny);
+#pragma omp parallel for schedule(static, 1) num_threads(team) if (batches > 1 && y.nodes() > serial_limit)
+  for (int part = 0; part < team; ++part) {
+    const auto share = [&](int p) { return static_cast<int>(std::int64_t{batches} * p / team); };
+    T* scratch = &elimination(0, part);
+    const std::int64_t half = elimination.nx / 2;
+    for (int t = share(part); t < share(part + 1); ++t) {
+      const Batch batch{first + t * w * stride, stride, std::min(w, wanted - t * w)};
+      solve_batch<direction, View, T>(rhs, batch, n, omega, from_zero, y, scratch, scratch + half);
+    }
+  }
+}
+
+[[nodiscard]] int elimination_length(const GridShape& shape, int width) {
+  const int longest = std::max({shape.nx, shape.ny, 1});
+  return (longest + chunk_length - 1) / chunk_length * chunk_length * width;
+}
+
+}  // namespace
+
+template <class T>
+LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params)
+    : line_order_(params.line_order),
+      omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
+      threads_(ctx.threads()) {
+  if (!ctx.on_gpu()) elimination_ = Vector<T>(ctx, GridShape{2 * elimination_length(shape, batch_width<T>), threads_, 0, 0});
+}
+
+template <class T>
+void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
+                              GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
+  const int origin = direction == Direction::x ? x.origin_y : x.origin_x;
+  const int odd = 1 - (origin & 1);
+  const bool zero = guess == Guess::zero;
+  a.visit([&](const auto& view) {
+    using View = std::decay_t<decltype(view)>;
+    const auto sweep = [&]<Direction d>(int first, int stride, bool coupled) {
+      exchange(ctx, x);
+      solve_lines<d>(ctx, LineRhs<d, View, T>{view, b, x, coupled}, first, stride, omega_, zero, y, elimination_.view());
+    };
+    const auto both_colours = [&]<Direction d>() {
+      if (line_order_ == LineOrder::simultaneous) {
+        sweep.template operator()<d>(0, 1, !zero);
+      } else {
+        const int first = order == SweepOrder::forward ? odd : 1 - odd;
+        sweep.template operator()<d>(first, 2, !zero);
+        sweep.template operator()<d>(1 - first, 2, true);
+      }
+    };
+    if (direction == Direction::x)
+      both_colours.template operator()<Direction::x>();
+    else
+      both_colours.template operator()<Direction::y>();
+  });
+}
+
+template class LineSweep<float>;
+template class LineSweep<double>;
+
+namespace {
+
+/// Line relaxation in one direction.
+template <class T, Direction direction>
+class Line : public Smoother<T> {
+ public:
+  Line(Context& ctx, const GridShape& shape, const SmootherParams& params) : sweep_(ctx, shape, params) {
+    if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
+  }
+
+  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
+              SweepOrder order) override {
+    if (steps == 0 && guess == Guess::zero) set(ctx, T(0), x);
+    const bool in_place = sweep_.line_order() == LineOrder::zebra;
+    GridView<T> current = x, other = in_place ? x : scratch_.view();
+    for (int s = 0; s < steps; ++s) {
+      sweep_(ctx, direction, a, b, current, other, s == 0 ? guess : Guess::given, order);
+      std::swap(current, other);
+    }
+    if (current.data != x.data) copy<T, T>(ctx, current, x);
+  }
+
+  [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
+
+ private:
+  LineSweep<T> sweep_;
+  Vector<T> scratch_;
+};
+
+template <class T>
+using LineX = Line<T, Direction::x>;
+template <class T>
+using LineY = Line<T, Direction::y>;
+
+}  // namespace
+
+void register_line(SmootherRegistry& registry) {
+  registry.add<LineX>("line_x", "line relaxation along x, for cells narrow in x");
+  registry.add<LineY>("line_y", "line relaxation along y, for cells narrow in y");
+}
+
+}  // namespace stratum

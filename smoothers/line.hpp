@@ -1,0 +1,38 @@
+#pragma once
+
+// Line relaxation: on every grid line in one direction the tridiagonal part of A is solved for,
+//
+//     (D + A^X) x_line = b - A^(rest) x ,
+//
+// the rest being what couples the line to the lines beside it. Source: Goeddeke, Strzodka 2011, Section 3.3, eq. (1).
+//
+//   zebra         odd lines first, then even, by global number with the boundary as line 0; in place, undamped
+//   simultaneous  all lines from the old x, x <- (1 - omega) x + omega x_line; omega = 0.8; out of place
+//
+// The undamped form solves for the line itself, so that a sweep moves 3 words a node and the coefficients.
+// Backward order takes the even lines first.
+
+#include <stratum/smoothers/smoother.hpp>
+
+namespace stratum {
+
+enum class Direction : std::uint8_t { x, y };
+
+template <class T>
+class LineSweep {
+ public:
+  LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params);
+
+  [[nodiscard]] LineOrder line_order() const { return line_order_; }
+  /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ.
+  void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
+                  GridView<T> y, Guess guess, SweepOrder order);
+
+ private:
+  LineOrder line_order_;
+  T omega_;
+  int threads_;
+  Vector<T> elimination_;  // per thread: multipliers and right-hand sides of a batch of lines
+};
+
+}  // namespace stratum

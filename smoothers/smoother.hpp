@@ -1,0 +1,103 @@
+#pragma once
+
+// Smoother: `steps` elementary steps of a stationary iteration for A x = b,
+//
+//     x <- x + S (b - A x) ,
+//
+// with S depending on the smoother. A smoother is made for one grid shape and owns its scratch; `smooth` allocates nothing
+// and does not synchronise. Halos of b and x are read, never written.
+//
+// Guess::zero means that x is taken as zero whatever it holds: the result equals that of a given zero.
+// SweepOrder::backward runs the sub-sweeps in the opposite order: forward and backward are each other's adjoint in
+// the energy product, which makes a cycle symmetric when pre-smoothing is forward and post-smoothing backward.
+//
+// Adding a smoother is adding one file smoothers/NAME.cpp that defines `void register_NAME(SmootherRegistry&)`; the build
+// collects the calls. Users may register their own at run time.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stratum/core/grid_operator.hpp>
+
+namespace stratum {
+
+enum class Guess : std::uint8_t { zero, given };
+enum class SweepOrder : std::uint8_t { forward, backward };
+enum class LineOrder : std::uint8_t { zebra, simultaneous };
+
+[[nodiscard]] std::string_view to_string(LineOrder order);
+/// Throws UsageError for an unknown name, listing the known ones.
+[[nodiscard]] LineOrder line_order(std::string_view name);
+
+struct SmootherParams {
+  LineOrder line_order = LineOrder::zebra;
+  std::optional<double> damping;  // omega in (0, 2); the smoother's own default when absent
+};
+
+template <class T>
+class Smoother {
+ public:
+  virtual ~Smoother() = default;
+
+  /// Runs `steps` elementary steps; steps must be a multiple of elementary_steps(). b and x must not overlap.
+  virtual void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
+                      SweepOrder order) = 0;
+
+  /// Elementary steps that one application counts as (ADI: two).
+  [[nodiscard]] virtual int elementary_steps() const { return 1; }
+  /// Words per node that one elementary step with a given guess moves, when coefficients take `coefficient_words`.
+  [[nodiscard]] virtual double words_per_step(int coefficient_words) const = 0;
+};
+
+struct SmootherEntry {
+  std::string description;
+  std::function<std::unique_ptr<Smoother<float>>(Context&, const GridShape&, const SmootherParams&)> make_float;
+  std::function<std::unique_ptr<Smoother<double>>(Context&, const GridShape&, const SmootherParams&)> make_double;
+};
+
+class SmootherRegistry {
+ public:
+  /// Throws UsageError when the name is taken.
+  void add(std::string name, SmootherEntry entry);
+  /// Registers class template S, constructed from (Context&, const GridShape&, const SmootherParams&).
+  template <template <class> class S>
+  void add(std::string name, std::string description) {
+    add(std::move(name), {std::move(description),
+                          [](Context& ctx, const GridShape& shape, const SmootherParams& params) {
+                            return std::make_unique<S<float>>(ctx, shape, params);
+                          },
+                          [](Context& ctx, const GridShape& shape, const SmootherParams& params) {
+                            return std::make_unique<S<double>>(ctx, shape, params);
+                          }});
+  }
+
+  /// Throws UsageError for an unknown name, listing the known ones.
+  [[nodiscard]] const SmootherEntry& find(std::string_view name) const;
+  [[nodiscard]] const std::map<std::string, SmootherEntry, std::less<>>& entries() const { return entries_; }
+
+  template <class T>
+  [[nodiscard]] std::unique_ptr<Smoother<T>> make(Context& ctx, std::string_view name, const GridShape& shape,
+                                                  const SmootherParams& params) const {
+    if constexpr (std::is_same_v<T, float>)
+      return find(name).make_float(ctx, shape, params);
+    else
+      return find(name).make_double(ctx, shape, params);
+  }
+
+ private:
+  std::map<std::string, SmootherEntry, std::less<>> entries_;
+};
+
+/// The smoothers of this library; a fresh registry that the caller may add to.
+[[nodiscard]] SmootherRegistry builtin_smoothers();
+
+/// The damping asked for, or `fallback`; throws UsageError outside (0, 2).
+[[nodiscard]] double damping_or(const SmootherParams& params, double fallback);
+
+}  // namespace stratum

@@ -1,0 +1,30 @@
+#pragma once
+
+// PrecisionCast<High, Low>: a preconditioner in Low precision used in High,
+//
+//     z = s M^-1 (r / s) ,   s a power of two near the largest |r_i| ,
+//
+// so that the narrowed defect neither overflows nor underflows and scaling adds no rounding. Mixed-precision refinement,
+// mixed Krylov methods and a coarse level in another precision are all this one class. Keeps a reference to m.
+
+#include <stratum/core/linear_operator.hpp>
+
+namespace stratum {
+
+template <class High, class Low>
+class PrecisionCast final : public Preconditioner<High> {
+ public:
+  PrecisionCast(Context& ctx, const GridShape& shape, Preconditioner<Low>& m);
+
+  void apply(Context& ctx, GridView<const High> r, GridView<High> z) override;
+  [[nodiscard]] bool is_constant() const override { return m_.is_constant(); }
+  [[nodiscard]] bool is_symmetric() const override { return m_.is_symmetric(); }
+  [[nodiscard]] int iterations() const override { return m_.iterations(); }
+
+ private:
+  Preconditioner<Low>& m_;
+  Vector<Low> r_;
+  Vector<Low> z_;
+};
+
+}  // namespace stratum

@@ -1,0 +1,69 @@
+#pragma once
+
+// Iterative refinement, the stationary iteration
+//
+//     x <- x + M^-1 (b - A x) ,
+//
+// with any Preconditioner as M^-1. With a multigrid cycle it is the multigrid solver; with a float cycle behind
+// PrecisionCast<double, float> it is mixed-precision iterative refinement, whose defect and update are in double.
+// Source: Goeddeke, Strzodka 2011, Section 2.5.
+//
+// Refinement<T>::solve starts from the given x. It keeps two vectors of scratch. Per iteration: one residual, one norm
+// (which waits for the stream), one preconditioner, one update: 8 words a node beside the preconditioner's.
+
+#include <stratum/core/linear_operator.hpp>
+#include <stratum/core/solve_report.hpp>
+#include <stratum/solvers/stopping.hpp>
+
+namespace stratum {
+
+enum class ResidualUpdate : std::uint8_t {
+  recomputed,  // r = b - A x after every update
+  updated      // r <- r - A c: what falls is the recursive residual, which in float says little about x
+};
+
+template <class T>
+class Refinement {
+ public:
+  Refinement(Context& ctx, const GridShape& shape, ResidualUpdate update = ResidualUpdate::recomputed);
+
+  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, GridView<const T> b, GridView<T> x,
+                    const StoppingParams& stop, const Monitor& monitor = {});
+
+ private:
+  Vector<T> r_;
+  Vector<T> c_;
+  Vector<T> ac_;
+  ResidualUpdate update_;
+};
+
+/// A fixed number of cycles, or as many as gain a number of digits, of x <- x + M^-1 (b - A x) from zero: the inner
+/// solver of mixed-precision refinement. Stops at `max_cycles`, or when a cycle no longer gains anything, and hands back
+/// what it has.
+struct InnerStop {
+  int cycles = 1;      // used when digits is 0
+  int digits = 0;      // reduce the residual by 10^-digits
+  int max_cycles = 32;
+};
+
+template <class T>
+class InnerIteration final : public Preconditioner<T> {
+ public:
+  /// Keeps references to a and m.
+  InnerIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, const InnerStop& stop);
+
+  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  [[nodiscard]] bool is_constant() const override { return stop_.digits == 0 && m_.is_constant(); }
+  [[nodiscard]] bool is_symmetric() const override { return stop_.digits == 0 && m_.is_symmetric(); }
+  [[nodiscard]] int iterations() const override { return iterations_; }
+
+ private:
+  const LinearOperator<T>& a_;
+  Preconditioner<T>& m_;
+  InnerStop stop_;
+  Vector<T> d_;
+  Vector<T> c_;
+  int iterations_ = 0;
+};
+
+}  // namespace stratum

@@ -1,0 +1,84 @@
+#include <stratum/solvers/stopping.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <stratum/core/errors.hpp>
+
+namespace stratum {
+
+namespace {
+
+constexpr double divergence_factor = 1e5;
+// Residuals count as better when they fall by a hundredth; a stationary iteration that slow would need thousands of steps.
+constexpr double improvement = 0.99;
+constexpr int patience = 10;
+// Above this multiple of the best residual the iteration grows rather than stagnates.
+constexpr double growth = 2;
+
+}  // namespace
+
+void StoppingParams::validate() const {
+  expects(std::isfinite(rtol) && rtol >= 0, "rtol must be finite and not negative, not ", rtol);
+  expects(std::isfinite(atol) && atol >= 0, "atol must be finite and not negative, not ", atol);
+  expects(rtol > 0 || atol > 0, "one of rtol and atol must be positive");
+  expects(max_iterations >= 0, "max_iterations must be 0 or more, not ", max_iterations);
+}
+
+StoppingTest::StoppingTest(const StoppingParams& params, double rhs_norm, double initial_residual, Monitor monitor)
+    : params_(params), monitor_(std::move(monitor)) {
+  params_.validate();
+  // With b = 0 the norm of b is no measure; the initial residual is.
+  report_.baseline = rhs_norm > 0 ? params_.baseline : Baseline::initial;
+  report_.baseline_norm = report_.baseline == Baseline::rhs ? rhs_norm : initial_residual;
+  report_.initial_residual = initial_residual;
+  report_.history.reserve(static_cast<std::size_t>(std::min(params_.max_iterations, 1000)) + 1);
+  target_ = std::max(params_.rtol * report_.baseline_norm, params_.atol);
+  if (!std::isfinite(rhs_norm)) end(Status::non_finite, "the right-hand side is not finite");
+}
+
+void StoppingTest::end(Status status, std::string reason) {
+  report_.status = status;
+  report_.reason = std::move(reason);
+}
+
+bool StoppingTest::done(int iteration, double residual) {
+  report_.iterations = iteration;
+  report_.residual = residual;
+  report_.history.push_back(residual);
+  if (monitor_) monitor_(iteration, residual);
+  if (report_.status == Status::non_finite) return true;
+
+  if (!std::isfinite(residual)) {
+    if (iteration == 0)
+      end(Status::non_finite, "the initial residual is not finite");
+    else
+      end(Status::diverged, message("the residual overflowed in iteration ", iteration));
+    return true;
+  }
+  if (residual <= target_) {
+    end(Status::converged, residual == 0 ? message("the residual is zero")
+                                         : message("residual ", residual, " <= ", target_, " = max(rtol ",
+                                                   report_.baseline == Baseline::rhs ? "||b||" : "||r0||", ", atol)"));
+    return true;
+  }
+  if (residual > divergence_factor * std::max(report_.baseline_norm, report_.initial_residual)) {
+    end(Status::diverged, message("the residual grew to ", residual, " in ", iteration, " iterations"));
+    return true;
+  }
+  if (residual < improvement * best_) {
+    best_ = residual;
+    best_iteration_ = iteration;
+  } else if (iteration - best_iteration_ >= patience && residual <= growth * best_) {
+    end(Status::stagnated, message("no better residual than ", best_, " in the last ", patience, " iterations"));
+    return true;
+  }
+  if (iteration >= params_.max_iterations) {
+    end(Status::max_iterations, message("residual ", residual, " after ", iteration, " iterations, ", target_, " was asked for"));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace stratum

@@ -1,0 +1,99 @@
+#include <stratum/assembly/operators.hpp>
+
+#include <cmath>
+
+#include <stratum/mesh/named_meshes.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+
+class AssembleLaplace : public test::OnEveryBackend {};
+INSTANTIATE_ON_EVERY_BACKEND(AssembleLaplace);
+
+/// Coefficient (dx, dy) at every node, by applying A to ones at every third node.
+Values coefficients(Context& ctx, const GridOperator<double>& a, int dx, int dy) {
+  const auto shape = a.shape();
+  Values found(static_cast<std::size_t>(shape.nodes()), 0.0);
+  for (int sy = 0; sy < 3; ++sy)
+    for (int sx = 0; sx < 3; ++sx) {
+      Values probe(found.size(), 0.0);
+      const auto at = [&](int i, int j) { return static_cast<std::size_t>(j * shape.nx + i); };
+      for (int j = sy; j < shape.ny; j += 3)
+        for (int i = sx; i < shape.nx; i += 3) probe[at(i, j)] = 1;
+      const auto x = test::to_device<double>(ctx, shape, probe);
+      Vector<double> y(ctx, shape);
+      a.apply(ctx, x.cview(), y.view());
+      const Values image = test::to_host(ctx, y);
+      for (int j = 0; j < shape.ny; ++j)
+        for (int i = 0; i < shape.nx; ++i)
+          if ((i + dx + 3) % 3 == sx && (j + dy + 3) % 3 == sy && i + dx >= 0 && i + dx < shape.nx && j + dy >= 0 &&
+              j + dy < shape.ny)
+            found[at(i, j)] = image[at(i, j)];
+    }
+  return found;
+}
+
+TEST_P(AssembleLaplace, EveryEntryOnThePublishedMeshes) {
+  for (const auto& family : named_meshes())
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << family.name << ", " << to_string(form));
+      const auto mesh = make_mesh(family, 5);
+      const auto a = assemble_laplace<double>(ctx(), mesh, form);
+      const auto oracle = reference::laplace(mesh.x().widths(), mesh.y().widths());
+      for (int dy = -1; dy <= 1; ++dy)
+        for (int dx = -1; dx <= 1; ++dx) {
+          const Values found = coefficients(ctx(), a, dx, dy);
+          const Values& expected = oracle.band[static_cast<std::size_t>(3 * (dy + 1) + dx + 1)];
+          // Of two products of opposite sign, rounding is relative to the larger.
+          for (std::size_t k = 0; k < found.size(); ++k)
+            ASSERT_NEAR(found[k], expected[k], 1e-14 * oracle.band[4][k]) << "(" << dx << ", " << dy << ") at " << k;
+        }
+    }
+}
+
+TEST_P(AssembleLaplace, RowsAwayFromTheSidesSumToZero) {
+  test::Random random(41);
+  const TensorMesh mesh{Intervals(random.widths(20, 3)), Intervals(random.widths(14, 3))};
+  for (const auto form : test::every_form) {
+    const auto a = assemble_laplace<double>(ctx(), mesh, form);
+    const auto ones = test::to_device<double>(ctx(), a.shape(), Values(19 * 13, 1.0));
+    Vector<double> sums(ctx(), a.shape()), diagonals(ctx(), a.shape());
+    a.apply(ctx(), ones.cview(), sums.view());
+    diagonal(ctx(), a, diagonals.view());
+    const Values s = test::to_host(ctx(), sums), d = test::to_host(ctx(), diagonals);
+    for (std::size_t j = 1; j < 12; ++j)
+      for (std::size_t i = 1; i < 18; ++i) EXPECT_NEAR(s[j * 19 + i], 0, 1e-14 * d[j * 19 + i]) << i << ", " << j;
+    // Beside a side the row lacks what it couples to the boundary: with a positive diagonal it is not zero everywhere.
+    EXPECT_GT(std::abs(s[0]), 1e-3 * d[0]);
+  }
+}
+
+TEST_P(AssembleLaplace, A5AssemblesInDoubleWhereDifferencesOfCoordinatesVanish) {
+  for (const int level : {10, 12}) {
+    const auto mesh = make_mesh(mesh_family("A5"), level);
+    const auto a = assemble_laplace<double>(ctx(), mesh, OperatorForm::tensor);
+    Vector<double> d(ctx(), a.shape());
+    diagonal(ctx(), a, d.view());
+    EXPECT_TRUE(std::isfinite(norm2(ctx(), d.cview())));
+  }
+}
+
+TEST_P(AssembleLaplace, WidthsOutOfTheRangeOfFloatAreRefused) {
+  // h_min = (0.0005)^12 = 2.4e-40
+  MeshFamily family = mesh_family("A1");
+  family.nu = 0.001;
+  const auto mesh = make_mesh(family, 12);
+  EXPECT_NO_THROW((void)assemble_laplace<double>(ctx(), mesh, OperatorForm::tensor));
+  try {
+    (void)assemble_laplace<float>(ctx(), mesh, OperatorForm::tensor);
+    FAIL() << "1 / h overflowed in float";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("double"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace

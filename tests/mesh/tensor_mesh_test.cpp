@@ -1,0 +1,164 @@
+#include <stratum/mesh/tensor_mesh.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <stratum/mesh/named_meshes.hpp>
+
+#include "support/random.hpp"
+
+namespace {
+
+using namespace stratum;
+using testing::DoubleEq;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+// Goeddeke, Strzodka 2011, Section 4.1: smallest width and largest aspect ratio at level 10, three digits printed.
+struct PublishedMesh {
+  const char* name;
+  double a, b, nu, aspect_ratio, smallest_width;
+};
+constexpr PublishedMesh published[] = {
+    {"U1", 1, 1, 1, 1.0, 9.77e-4},         {"U2", 0.25, 1, 1, 4.0, 2.44e-4},
+    {"U3", 0.0625, 1, 1, 16.0, 6.10e-5},   {"A1", 1, 1, 0.75, 22.20, 5.50e-5},
+    {"A2", 1, 1, 0.5, 1.54e3, 9.54e-7},    {"A3", 1, 1, 0.25, 1.84e6, 9.31e-10},
+    {"A4", 1, 1, 0.0625, 2.13e12, 8.88e-16}, {"A5", 1, 1, 0.03125, 2.08e15, 9.24e-19}};
+
+TEST(NamedMeshes, AreThePublishedOnes) {
+  ASSERT_EQ(named_meshes().size(), std::size(published));
+  for (const auto& row : published) {
+    SCOPED_TRACE(row.name);
+    const auto& family = mesh_family(row.name);
+    EXPECT_EQ(family.name, row.name);
+    EXPECT_EQ(family.a, row.a);
+    EXPECT_EQ(family.b, row.b);
+    EXPECT_EQ(family.nu, row.nu);
+    const auto mesh = make_mesh(family, 10);
+    EXPECT_EQ(mesh.name(), row.name);
+    EXPECT_EQ(mesh.unknowns().nx, 1023);
+    EXPECT_EQ(mesh.unknowns().ny, 1023);
+    EXPECT_EQ(mesh.unknowns().origin_x, 1);
+    EXPECT_EQ(mesh.cells(), 1 << 20);
+    // The table prints three digits, and does not round them all the same way.
+    EXPECT_NEAR(mesh.smallest_width() / row.smallest_width, 1, 6e-3);
+    EXPECT_NEAR(mesh.largest_aspect_ratio() / row.aspect_ratio, 1, 6e-3);
+    EXPECT_NEAR(mesh.smallest_width() / (row.a * std::pow(row.nu / 2, 10)), 1, 1e-14);
+  }
+}
+
+TEST(NamedMeshes, ThinIntervalsLieAtTheRightAndTheBottom) {
+  const auto mesh = make_mesh(mesh_family("A5"), 10);
+  EXPECT_EQ(mesh.x().widths().back(), mesh.smallest_width());
+  EXPECT_EQ(mesh.y().widths().front(), mesh.smallest_width());
+  // Beside x = 1 such a width is lost to subtraction, and kept here.
+  EXPECT_EQ(mesh.x().from_begin()[1024] - mesh.x().from_begin()[1023], 0);
+  EXPECT_EQ(mesh.x().from_end()[1023], mesh.smallest_width());
+}
+
+TEST(NamedMeshes, UnknownNamesListTheKnownOnes) {
+  EXPECT_THAT([] { (void)mesh_family("B1"); },
+              ThrowsMessage<UsageError>(AllOf(HasSubstr("B1"), HasSubstr("U1"), HasSubstr("A5"))));
+  EXPECT_THROW((void)mesh_family("a1"), UsageError);
+  EXPECT_THROW((void)mesh_family(""), UsageError);
+}
+
+TEST(Bisection, SplitsTheThinEnd) {
+  EXPECT_THAT(bisected(1, 2, ThinSide::last, 0.5).widths(),
+              ElementsAre(DoubleEq(0.375), DoubleEq(0.375), DoubleEq(0.1875), DoubleEq(0.0625)));
+  EXPECT_THAT(bisected(1, 2, ThinSide::first, 0.5).widths(),
+              ElementsAre(DoubleEq(0.0625), DoubleEq(0.1875), DoubleEq(0.375), DoubleEq(0.375)));
+  EXPECT_THAT(bisected(3, 1).widths(), ElementsAre(1.5, 1.5));
+  EXPECT_THAT(bisected(3, 0, ThinSide::last, 0.1).widths(), ElementsAre(3));
+  // nu above 1 makes the end thick.
+  EXPECT_GT(bisected(1, 3, ThinSide::last, 1.5).widths().back(), bisected(1, 3).widths().back());
+}
+
+TEST(Bisection, EveryLevelRefinesTheOneBefore) {
+  for (const auto& family : named_meshes()) {
+    SCOPED_TRACE(family.name);
+    const auto fine = make_mesh(family, 7);
+    const auto coarse = make_mesh(family, 6);
+    const auto merged = fine.coarser();
+    ASSERT_EQ(merged.x().size(), coarse.x().size());
+    for (int i = 0; i < coarse.x().size(); ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      EXPECT_NEAR(merged.x().widths()[k] / coarse.x().widths()[k], 1, 1e-15);
+      EXPECT_NEAR(merged.y().widths()[k] / coarse.y().widths()[k], 1, 1e-15);
+    }
+  }
+}
+
+TEST(Bisection, RefusesWhatHasNoMesh) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const int level : {-1, 21, 1000})
+    EXPECT_THAT([=] { (void)bisected(1, level); }, ThrowsMessage<UsageError>(HasSubstr(std::to_string(level))));
+  for (const double nu : {0.0, 2.0, -0.5, 3.0, infinity, std::nan("")})
+    EXPECT_THROW((void)bisected(1, 3, ThinSide::last, nu), UsageError) << nu;
+  for (const double length : {0.0, -1.0, infinity, std::nan("")})
+    EXPECT_THROW((void)bisected(length, 3), UsageError) << length;
+  // (0.0005)^100-like widths: nu = 1e-20 at level 20 underflows.
+  EXPECT_THROW((void)bisected(1, 20, ThinSide::last, 1e-20), UsageError);
+}
+
+TEST(IntervalsTest, DistancesAreRunningSumsFromBothEnds) {
+  const Intervals line({1, 0.5, 1e-20});
+  EXPECT_THAT(line.from_begin(), ElementsAre(0, 1, 1.5, 1.5));
+  EXPECT_THAT(line.from_end(), ElementsAre(1.5, DoubleNear(0.5, 1e-16), 1e-20, 0));
+  EXPECT_EQ(line.length(), 1.5);
+  EXPECT_EQ(line.size(), 3);
+}
+
+TEST(IntervalsTest, RefusesBadWidths) {
+  for (const double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity(), 1e-310})
+    EXPECT_THAT([=] { Intervals({1, bad, 1}); }, ThrowsMessage<UsageError>(HasSubstr("interval 1"))) << bad;
+  EXPECT_THROW(Intervals({}), UsageError);
+}
+
+TEST(IntervalsTest, CoarseningMergesPairsAndKeepsTheLength) {
+  test::Random random(31);
+  for (const int n : {2, 4, 6, 12, 64}) {
+    const Intervals fine(random.widths(n, 6));
+    ASSERT_TRUE(fine.can_coarsen());
+    const auto coarse = fine.coarser();
+    ASSERT_EQ(coarse.size(), n / 2);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n) / 2; ++i)
+      EXPECT_EQ(coarse.widths()[i], fine.widths()[2 * i] + fine.widths()[2 * i + 1]);
+    EXPECT_NEAR(coarse.length(), fine.length(), 1e-14 * fine.length());
+  }
+  for (const int n : {1, 3, 5, 63}) {
+    const Intervals odd(random.widths(n));
+    EXPECT_FALSE(odd.can_coarsen());
+    EXPECT_THROW((void)odd.coarser(), UsageError);
+  }
+}
+
+TEST(TensorMeshTest, CoarsensEachDirectionThatCan) {
+  const auto mesh = [](int nx, int ny) {
+    return TensorMesh{Intervals(std::vector<double>(static_cast<std::size_t>(nx), 1)),
+                      Intervals(std::vector<double>(static_cast<std::size_t>(ny), 1))};
+  };
+  const auto coarser = mesh(8, 3).coarser();
+  EXPECT_EQ(coarser.x().size(), 4);
+  EXPECT_EQ(coarser.y().size(), 3);
+  EXPECT_TRUE(mesh(4, 2).can_coarsen());
+  EXPECT_EQ(mesh(4, 2).coarser().x().size(), 2);
+  EXPECT_EQ(mesh(4, 2).coarser().y().size(), 2);
+  for (const auto& [nx, ny] : {std::pair{2, 2}, {1, 1}, {3, 5}, {2, 7}}) {
+    EXPECT_FALSE(mesh(nx, ny).can_coarsen()) << nx << " x " << ny;
+    EXPECT_THROW((void)mesh(nx, ny).coarser(), UsageError);
+  }
+}
+
+TEST(TensorMeshTest, ThinSideNamesGoBothWays) {
+  for (const auto side : {ThinSide::none, ThinSide::first, ThinSide::last}) EXPECT_EQ(thin_side(to_string(side)), side);
+  EXPECT_THAT([] { (void)thin_side("left"); }, ThrowsMessage<UsageError>(HasSubstr("left")));
+}
+
+}  // namespace

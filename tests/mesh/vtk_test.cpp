@@ -1,0 +1,82 @@
+#include <stratum/mesh/vtk.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <stratum/core/errors.hpp>
+#include <stratum/mesh/named_meshes.hpp>
+
+namespace {
+
+using namespace stratum;
+using testing::ElementsAre;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class VtkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!vtk_available()) GTEST_SKIP() << "this build has no VTK";
+    fs::create_directory(folder_);
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+
+  const fs::path folder_ = fs::temp_directory_path() / ("stratum_vtk_test_" + std::to_string(::getpid()));
+  const TensorMesh mesh_ = make_mesh(mesh_family("A2"), 3);
+  const std::vector<double> nodes_ = std::vector<double>(81, 1.5);
+  const std::vector<double> cells_ = cell_aspect_ratios(mesh_);
+};
+
+TEST(CellAspectRatios, AreOfEveryCell) {
+  const TensorMesh mesh{Intervals({1, 4}), Intervals({2, 0.5})};
+  EXPECT_THAT(cell_aspect_ratios(mesh), ElementsAre(2, 2, 2, 8));
+}
+
+TEST_F(VtkTest, WritesAWholeAppendedCompressedFile) {
+  const auto path = (folder_ / "a.vtr").string();
+  write_vtr(path, mesh_, {{"solution", nodes_}, {"error", nodes_}}, {{"aspect_ratio", cells_}});
+  EXPECT_EQ(files(), 1U) << "something half-written was left";
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const char* part : {"RectilinearGrid", "Name=\"solution\"", "Name=\"error\"", "Name=\"aspect_ratio\"",
+                           "format=\"appended\"", "compressor=\"vtkZLibDataCompressor\"", "Float64", "0 8 0 8 0 0",
+                           "</VTKFile>"})
+    EXPECT_THAT(text.str(), HasSubstr(part));
+}
+
+TEST_F(VtkTest, FieldsOfTheWrongSizeAreRefusedAndNothingIsWritten) {
+  const std::vector<double> short_field(80);
+  const auto path = (folder_ / "b.vtr").string();
+  EXPECT_THROW(write_vtr(path, mesh_, {{"solution", short_field}}), UsageError);
+  EXPECT_THROW(write_vtr(path, mesh_, {{"solution", nodes_}}, {{"aspect_ratio", short_field}}), UsageError);
+  EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(VtkTest, APlaceThatCannotBeWrittenIsAFileError) {
+  EXPECT_THROW(write_vtr((folder_ / "missing" / "c.vtr").string(), mesh_, {{"solution", nodes_}}), FileError);
+  EXPECT_THROW(write_vtr(folder_.string(), mesh_, {{"solution", nodes_}}), FileError);
+  EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(VtkTest, AnOldFileIsReplaced) {
+  const auto path = folder_ / "d.vtr";
+  std::ofstream(path) << "old";
+  write_vtr(path.string(), mesh_, {{"solution", nodes_}});
+  EXPECT_GT(fs::file_size(path), 100U);
+  EXPECT_EQ(files(), 1U);
+}
+
+}  // namespace

@@ -1,0 +1,200 @@
+#pragma once
+
+// Runs tests on every backend in every precision. All data pass through copy_from_host and copy_to_host, so that one test
+// body serves CPU and GPU; without a device the CUDA cases skip and say so.
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <stratum/assembly/operators.hpp>
+#include <stratum/core/blas.hpp>
+#include <stratum/core/grid_operator.hpp>
+
+#include "reference/reference.hpp"
+#include "support/random.hpp"
+
+namespace test {
+
+using stratum::Backend;
+using stratum::Context;
+using stratum::GridOperator;
+using stratum::GridShape;
+using stratum::GridView;
+using stratum::OperatorForm;
+using stratum::Vector;
+using reference::Values;
+
+/// Two threads, so that parallel paths are taken on any machine.
+inline constexpr int cpu_threads = 2;
+
+[[nodiscard]] inline std::string backend_name(Backend backend) { return backend == Backend::cpu ? "cpu" : "cuda"; }
+
+[[nodiscard]] inline bool available(Backend backend) { return backend == Backend::cpu || stratum::cuda_available(); }
+
+[[nodiscard]] inline const char* not_available() { return "no CUDA device, or a build without the CUDA backend"; }
+
+/// One backend and one precision, for typed suites.
+template <Backend B, class T>
+struct Setting {
+  using Number = T;
+  static constexpr Backend backend = B;
+};
+
+using EverySetting = testing::Types<Setting<Backend::cpu, double>, Setting<Backend::cpu, float>,
+                                    Setting<Backend::cuda, double>, Setting<Backend::cuda, float>>;
+
+struct SettingName {
+  template <class S>
+  static std::string GetName(int) {
+    return backend_name(S::backend) + (std::is_same_v<typename S::Number, float> ? "_float" : "_double");
+  }
+};
+
+/// Fixture with a Context on the setting's backend.
+template <class S>
+class OnEverySetting : public testing::Test {
+ protected:
+  using T = typename S::Number;
+  void SetUp() override {
+    if (!available(S::backend)) GTEST_SKIP() << not_available();
+    context_.emplace(S::backend, S::backend == Backend::cpu ? cpu_threads : 0);
+  }
+  [[nodiscard]] Context& ctx() { return *context_; }
+
+ private:
+  std::optional<Context> context_;
+};
+
+/// Fixture with a Context on the backend of the parameter, for tests in double only.
+class OnEveryBackend : public testing::TestWithParam<Backend> {
+ protected:
+  void SetUp() override {
+    if (!available(GetParam())) GTEST_SKIP() << not_available();
+    context_.emplace(GetParam(), GetParam() == Backend::cpu ? cpu_threads : 0);
+  }
+  [[nodiscard]] Context& ctx() { return *context_; }
+
+ private:
+  std::optional<Context> context_;
+};
+
+#define INSTANTIATE_ON_EVERY_BACKEND(Suite)                                                               \
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values(stratum::Backend::cpu, stratum::Backend::cuda),       \
+                           [](const auto& info) { return test::backend_name(info.param); })
+
+/// What rounding may do to a result of a few hundred operations on badly scaled numbers.
+template <class T>
+inline constexpr double tolerance = std::is_same_v<T, float> ? 2e-4 : 1e-12;
+
+template <class T>
+[[nodiscard]] Vector<T> to_device(Context& ctx, const GridShape& shape, const Values& host) {
+  Vector<T> v(ctx, shape);
+  const std::vector<T> narrowed(host.begin(), host.end());
+  stratum::copy_from_host(ctx, narrowed.data(), v.view());
+  return v;
+}
+
+template <class T>
+[[nodiscard]] Values to_host(Context& ctx, const Vector<T>& v) {
+  std::vector<T> host(static_cast<std::size_t>(v.shape().nodes()));
+  stratum::copy_to_host(ctx, v.cview(), host.data());
+  return {host.begin(), host.end()};
+}
+
+/// Everything that belongs to the rows of a vector, halo and padding included: pitch numbers in each of ny + 2 rows.
+template <class T>
+[[nodiscard]] std::vector<T> to_host_with_halo(Context& ctx, const Vector<T>& v) {
+  const GridView<const T> inner = v.cview();
+  GridView<const T> all = inner;
+  all.data = inner.data - inner.pitch - 1;
+  all.nx = static_cast<int>(inner.pitch);
+  all.ny = inner.ny + 2;
+  std::vector<T> host(static_cast<std::size_t>(all.nodes()));
+  stratum::copy_to_host(ctx, all, host.data());
+  return host;
+}
+
+/// Halo and padding hold zeros, bit for bit.
+template <class T>
+[[nodiscard]] testing::AssertionResult halo_is_zero(Context& ctx, const Vector<T>& v) {
+  const auto all = to_host_with_halo(ctx, v);
+  const auto view = v.cview();
+  for (int j = -1; j <= view.ny; ++j)
+    for (int i = -1; i < static_cast<int>(view.pitch) - 1; ++i) {
+      if (i >= 0 && i < view.nx && j >= 0 && j < view.ny) continue;
+      const T value = all[static_cast<std::size_t>((j + 1) * view.pitch + i + 1)];
+      if (value != 0 || std::signbit(value))
+        return testing::AssertionFailure() << "halo at (" << i << ", " << j << ") of a " << view.nx << " x " << view.ny
+                                           << " vector holds " << value;
+    }
+  return testing::AssertionSuccess();
+}
+
+[[nodiscard]] inline GridShape unknowns(int nx, int ny) { return {nx, ny, 1, 1}; }
+
+template <class T>
+[[nodiscard]] GridOperator<T> nine_band_operator(Context& ctx, const reference::Stencil& a) {
+  stratum::NineBandMatrix<T> m(ctx, unknowns(a.nx, a.ny));
+  for (std::size_t k = 0; k < 9; ++k) m.band[k] = to_device<T>(ctx, unknowns(a.nx, a.ny), a.band[k]);
+  return m;
+}
+
+/// Of a symmetric stencil: its bands 4 (centre) to 8.
+template <class T>
+[[nodiscard]] GridOperator<T> symmetric_operator(Context& ctx, const reference::Stencil& a) {
+  stratum::SymmetricNineBand<T> m(ctx, unknowns(a.nx, a.ny));
+  for (std::size_t k = 0; k < 5; ++k) m.band[k] = to_device<T>(ctx, unknowns(a.nx, a.ny), a.band[k + 4]);
+  return m;
+}
+
+template <class T>
+[[nodiscard]] GridOperator<T> tensor_operator(Context& ctx, const Values& kx, const Values& mx, const Values& ky,
+                                              const Values& my) {
+  const int nx = static_cast<int>(kx.size()) - 1, ny = static_cast<int>(ky.size()) - 1;
+  stratum::TensorOperator<T> a(ctx, unknowns(nx, ny));
+  a.kx = to_device<T>(ctx, a.kx.shape(), kx);
+  a.mx = to_device<T>(ctx, a.mx.shape(), mx);
+  a.ky = to_device<T>(ctx, a.ky.shape(), ky);
+  a.my = to_device<T>(ctx, a.my.shape(), my);
+  return a;
+}
+
+inline constexpr OperatorForm every_form[] = {OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band};
+
+/// A random operator of each form and its oracle: random coefficients for the bands, random 1-D factors for the tensor.
+template <class T>
+struct RandomOperator {
+  reference::Stencil oracle;
+  GridOperator<T> a;
+};
+
+template <class T>
+[[nodiscard]] RandomOperator<T> random_operator(Context& ctx, Random& random, int nx, int ny, OperatorForm form) {
+  if (form == OperatorForm::tensor) {
+    // Widths and a random coefficient per interval; positive definite, and no Laplacian.
+    const auto count_x = static_cast<std::size_t>(nx) + 1, count_y = static_cast<std::size_t>(ny) + 1;
+    const Values hx = random.widths(nx + 1), hy = random.widths(ny + 1);
+    Values kx = random.values(count_x, 1, 2), mx = random.values(count_x, 1, 2);
+    Values ky = random.values(count_y, 1, 2), my = random.values(count_y, 1, 2);
+    for (std::size_t i = 0; i < count_x; ++i) {
+      kx[i] /= hx[i];
+      mx[i] *= hx[i] / 6;
+    }
+    for (std::size_t j = 0; j < count_y; ++j) {
+      ky[j] /= hy[j];
+      my[j] *= hy[j] / 6;
+    }
+    return {reference::kronecker(kx, mx, ky, my), tensor_operator<T>(ctx, kx, mx, ky, my)};
+  }
+  const bool symmetric = form == OperatorForm::symmetric;
+  reference::Stencil oracle = random.stencil(nx, ny, symmetric);
+  GridOperator<T> a = symmetric ? symmetric_operator<T>(ctx, oracle) : nine_band_operator<T>(ctx, oracle);
+  return {std::move(oracle), std::move(a)};
+}
+
+}  // namespace test

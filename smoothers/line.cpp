@@ -290,7 +290,7 @@ void solve_lines(Context& ctx, const LineRhs<direction, View, T>& rhs, int first
 #pragma omp parallel for schedule(static, 1) num_threads(team) if (batches > 1 && y.nodes() > serial_limit)
   for (int part = 0; part < team; ++part) {
     const auto share = [&](int p) { return static_cast<int>(std::int64_t{batches} * p / team); };
-    T* scratch = &elimination(0, part);
+    T* scratch = &elimination(-1, part);  // column -1 is where rows are aligned
     const std::int64_t half = elimination.nx / 2;
     for (int t = share(part); t < share(part + 1); ++t) {
       const Batch batch{first + t * w * stride, stride, std::min(w, wanted - t * w)};

@@ -1,0 +1,94 @@
+// Each smoother against its serial oracle. CPU and GPU share their per-node formulae, so that their agreement would prove
+// nothing.
+
+#include <memory>
+
+#include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/smoothers/smoother.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+
+const char* const published_smoothers[] = {"jacobi", "colour_gs", "line_x", "line_y", "adi"};
+
+template <class S>
+class SmootherOracle : public test::OnEverySetting<S> {
+ protected:
+  using T = typename S::Number;
+
+  /// Compares `applications` applications on one operator, for one damping (none: the default, which is `omega`).
+  void compare(const GridOperator<T>& a, const reference::Stencil& oracle, const std::string& name, LineOrder line_order,
+               std::optional<double> damping, double omega) {
+    SCOPED_TRACE(testing::Message() << name << ", " << to_string(line_order) << ", omega " << omega);
+    auto& ctx = this->ctx();
+    SmootherParams params;
+    params.line_order = line_order;
+    params.damping = damping;
+    const auto smoother = builtin_smoothers().make<T>(ctx, name, a.shape(), params);
+    const auto lines = line_order == LineOrder::zebra ? reference::Lines::zebra : reference::Lines::simultaneous;
+    for (const bool backward : {false, true})
+      for (const int applications : {1, 2}) {
+        const int steps = applications * smoother->elementary_steps();
+        const auto b = test::to_device<T>(ctx, a.shape(), random_.values(oracle.size()));
+        auto x = test::to_device<T>(ctx, a.shape(), random_.values(oracle.size()));
+        Values expected = test::to_host(ctx, x);
+        reference::smooth({name, lines, omega}, oracle, test::to_host(ctx, b), expected, steps, backward);
+        smoother->smooth(ctx, a, b.cview(), x.view(), steps, Guess::given,
+                         backward ? SweepOrder::backward : SweepOrder::forward);
+        EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), test::tolerance<T>)
+            << applications << (backward ? " backward" : " forward");
+      }
+  }
+
+  test::Random random_{71};
+};
+TYPED_TEST_SUITE(SmootherOracle, test::EverySetting, test::SettingName);
+
+TYPED_TEST(SmootherOracle, RandomCoefficients) {
+  using T = typename TypeParam::Number;
+  for (const auto& [nx, ny] : test::small_shapes)
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form);
+      for (const char* name : published_smoothers)
+        for (const auto order : {LineOrder::zebra, LineOrder::simultaneous})
+          for (const double omega : {1.0, 0.6}) this->compare(a, oracle, name, order, omega, omega);
+    }
+}
+
+TYPED_TEST(SmootherOracle, StretchedMeshesWithTheDefaultDamping) {
+  using T = typename TypeParam::Number;
+  for (const auto& [nx, ny] : test::small_shapes) {
+    const Values hx = this->random_.widths(nx + 1, 3), hy = this->random_.widths(ny + 1, 3);
+    const TensorMesh mesh{Intervals(hx), Intervals(hy)};
+    const auto oracle = reference::laplace(hx, hy);
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+      const auto a = assemble_laplace<T>(this->ctx(), mesh, form);
+      this->compare(a, oracle, "jacobi", LineOrder::zebra, {}, 0.7);
+      this->compare(a, oracle, "colour_gs", LineOrder::zebra, {}, 1);
+      for (const char* name : {"line_x", "line_y", "adi"}) {
+        this->compare(a, oracle, name, LineOrder::zebra, {}, 1);
+        this->compare(a, oracle, name, LineOrder::simultaneous, {}, 0.8);
+      }
+    }
+  }
+}
+
+// Longer than a vector register, a cache line or a batch of lines, and than a thread's share.
+TYPED_TEST(SmootherOracle, LargerGrids) {
+  using T = typename TypeParam::Number;
+  for (const auto& [nx, ny] : {std::pair{150, 113}, {64, 64}, {1030, 5}, {5, 1030}})
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form);
+      for (const char* name : published_smoothers)
+        for (const auto order : {LineOrder::zebra, LineOrder::simultaneous}) this->compare(a, oracle, name, order, 0.9, 0.9);
+    }
+}
+
+}  // namespace

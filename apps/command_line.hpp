@@ -47,7 +47,8 @@ struct Range {
     return (open_low ? value > low : value >= low) && (open_high ? value < high : value <= high);
   }
   [[nodiscard]] std::string text() const {
-    if (std::isinf(high)) return message("a finite number ", open_low ? "above " : "from ", low, open_low ? "" : " on");
+    if (std::isinf(high))
+      return message("a finite number ", open_low ? "above " : "from ", low, open_low ? "" : " on");
     return message("a number in ", open_low ? "(" : "[", low, ", ", high, open_high ? ")" : "]");
   }
 };
@@ -55,25 +56,29 @@ struct Range {
 inline constexpr Range positive{0, HUGE_VAL, true, true};
 inline constexpr Range not_negative{0, HUGE_VAL, false, true};
 
-[[nodiscard]] inline double parse_number(const std::string& option, std::string_view text, const Range& range) {
+[[nodiscard]] inline double parse_number(const std::string& option, std::string_view text,
+                                         const Range& range) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  expects(error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && range.contains(value), option, ": '",
-          text, "' is not ", range.text());
+  expects(error == std::errc() && end == text.data() + text.size() && std::isfinite(value) &&
+              range.contains(value),
+          option, ": '", text, "' is not ", range.text());
   return value;
 }
 
 [[nodiscard]] inline int parse_integer(const std::string& option, std::string_view text, int low, int high) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  expects(error == std::errc() && end == text.data() + text.size() && value >= low && value <= high, option, ": '", text,
-          "' is not a whole number in ", low, " .. ", high);
+  expects(error == std::errc() && end == text.data() + text.size() && value >= low && value <= high, option,
+          ": '", text, "' is not a whole number in ", low, " .. ", high);
   return value;
 }
 
 /// The two sides of "LEFT<separator>RIGHT".
-[[nodiscard]] inline std::pair<std::string, std::string> parse_pair(const std::string& option, const std::string& text,
-                                                                    std::string_view separator, std::string_view what) {
+[[nodiscard]] inline std::pair<std::string, std::string> parse_pair(const std::string& option,
+                                                                    const std::string& text,
+                                                                    std::string_view separator,
+                                                                    std::string_view what) {
   const auto at = text.find(separator);
   expects(at != std::string::npos, option, ": '", text, "' is not ", what);
   return {text.substr(0, at), text.substr(at + separator.size())};
@@ -81,7 +86,8 @@ inline constexpr Range not_negative{0, HUGE_VAL, false, true};
 
 /// The value that belongs to a name; an unknown one is refused with the list of those there are.
 template <class T>
-[[nodiscard]] T choice(const std::string& option, const std::string& name, const std::vector<std::pair<std::string, T>>& known) {
+[[nodiscard]] T choice(const std::string& option, const std::string& name,
+                       const std::vector<std::pair<std::string, T>>& known) {
   std::string names;
   for (const auto& [known_name, value] : known) {
     if (known_name == name) return value;
@@ -108,8 +114,8 @@ class CommandLine {
                               .style(Style::unix_style & ~Style::allow_guessing)
                               .run();
       for (const auto& option : parsed.options)
-        expects(!option.string_key.empty(), "unexpected argument '", option.original_tokens.empty() ? "" : option.original_tokens[0],
-                "'; options begin with --");
+        expects(!option.string_key.empty(), "unexpected argument '",
+                option.original_tokens.empty() ? "" : option.original_tokens[0], "'; options begin with --");
       po::store(parsed, values_);
     } catch (const po::error& error) {
       throw UsageError(message(error.what(), "; --help lists the options"));
@@ -117,7 +123,8 @@ class CommandLine {
     if (values_.count("config") == 0) return;
     const std::string path = values_["config"].as<std::string>();
     std::ifstream file(path);
-    if (!file || std::filesystem::is_directory(path)) throw FileError(message("cannot read the configuration '", path, "'"));
+    if (!file || std::filesystem::is_directory(path))
+      throw FileError(message("cannot read the configuration '", path, "'"));
     try {
       po::store(po::parse_config_file(file, settings_), values_);
     } catch (const po::error& error) {
@@ -170,7 +177,8 @@ class CommandLine {
     po::options_description description(group.title, width, width / 2);
     for (const auto& option : group.options) {
       if (option.value_name.empty()) {
-        description.add_options()(option.name.c_str(), po::bool_switch(), option.help.c_str());
+        const std::string name = option.name == "help" ? "help,h" : option.name;
+        description.add_options()(name.c_str(), po::bool_switch(), option.help.c_str());
         continue;
       }
       auto* value = po::value<std::string>()->value_name(option.value_name);
@@ -195,7 +203,8 @@ template <class Body>
   };
   try {
     const int code = body();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return fail(5, "cannot write to standard output");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return fail(5, "cannot write to standard output");
     return code;
   } catch (const UsageError& error) {
     return fail(1, error.what());

@@ -23,9 +23,10 @@ struct Accuracy {
   int level;
   double single_error, double_error;
 };
-constexpr Accuracy table1[] = {{2, 7.1663649e-2, 7.1663606e-2}, {3, 1.7802522e-2, 1.7802586e-2}, {4, 4.4428836e-3, 4.4429161e-3},
-                               {5, 1.1103626e-3, 1.1102363e-3}, {6, 2.7897810e-4, 2.7752805e-4}, {7, 5.5209742e-5, 6.9380191e-5},
-                               {8, 2.8037403e-5, 1.7344895e-5}, {9, 2.2419906e-4, 4.3362264e-6}, {10, 1.0585913e-3, 1.0841185e-6}};
+constexpr Accuracy table1[] = {
+    {2, 7.1663649e-2, 7.1663606e-2}, {3, 1.7802522e-2, 1.7802586e-2}, {4, 4.4428836e-3, 4.4429161e-3},
+    {5, 1.1103626e-3, 1.1102363e-3}, {6, 2.7897810e-4, 2.7752805e-4}, {7, 5.5209742e-5, 6.9380191e-5},
+    {8, 2.8037403e-5, 1.7344895e-5}, {9, 2.2419906e-4, 4.3362264e-6}, {10, 1.0585913e-3, 1.0841185e-6}};
 
 // Tables 2 to 4. `exact` is not the paper's: the error of the discrete solution by a scaled sparse direct solver with
 // refinement. Iterations a:b are a outer and b inner ones in all, for 1, 2 and 3 inner cycles and for 1, 2 and 3 inner digits.
@@ -52,7 +53,14 @@ constexpr Published tables234[] = {
     {"A3", 9, 1.2265724e-5, 1.2265727e-5, 0, 6, {"6:6", "3:6", "3:9"}, {"6:6", "3:6", "3:9"}},
     {"A4", 8, 6.3654794e-5, 6.3654654e-5, 6.3654675e-5, 8, {"8:8", "4:8", "3:9"}, {"5:8", "3:8", "3:11"}},
     {"A4", 9, 1.5913491e-5, 1.5913506e-5, 0, 9, {"8:8", "5:10", "3:9"}, {"5:8", "4:11", "3:11"}},
-    {"A5", 8, 6.6448219e-5, 6.6447308e-5, 6.6448041e-5, 10, {"11:11", "6:12", "4:12"}, {"6:11", "4:13", "3:15"}},
+    {"A5",
+     8,
+     6.6448219e-5,
+     6.6447308e-5,
+     6.6448041e-5,
+     10,
+     {"11:11", "6:12", "4:12"},
+     {"6:11", "4:13", "3:15"}},
     {"A5", 9, 1.6612151e-5, 1.6612856e-5, 0, 11, {"11:11", "6:12", "4:12"}, {"6:11", "4:13", "3:14"}}};
 
 // Figures 5 and 6 are plots; what the text gives in numbers is the time of the Jacobi and the ADI smoother to each other:
@@ -62,7 +70,8 @@ constexpr const char* figure6_jacobi_to_adi = "> 14";
 
 const Published* published(const std::string& mesh, int level) {
   const auto* end = std::end(tables234);
-  const auto* found = std::find_if(std::begin(tables234), end, [&](const Published& p) { return p.mesh == mesh && p.level == level; });
+  const auto* found = std::find_if(std::begin(tables234), end,
+                                   [&](const Published& p) { return p.mesh == mesh && p.level == level; });
   return found == end ? nullptr : found;
 }
 
@@ -79,8 +88,10 @@ struct Result {
 };
 
 /// V-cycles with 4 + 4 steps of zebra ADI to eight digits, unless `params` says otherwise; the fastest of `repeats`.
-Result solve(Context& ctx, const std::string& mesh_name, int level, PoissonSolverParams params, int repeats = 1) {
-  if (isatty(STDERR_FILENO) != 0) (void)std::fprintf(stderr, "\r\033[K%s level %d ...\r", mesh_name.c_str(), level);
+Result solve(Context& ctx, const std::string& mesh_name, int level, PoissonSolverParams params,
+             int repeats = 1) {
+  if (isatty(STDERR_FILENO) != 0)
+    (void)std::fprintf(stderr, "\r\033[K%s level %d ...\r", mesh_name.c_str(), level);
   params.stop.rtol = 1e-8;
   params.retry_in_double = false;
   const auto mesh = make_mesh(mesh_family(mesh_name), level);
@@ -110,9 +121,11 @@ PoissonSolverParams with(Precision precision, InnerStop inner = {}) {
 /// Rows as they come, aligned for reading or separated by commas.
 class Table {
  public:
-  Table(const Settings& settings, const std::string& title, const std::vector<std::string>& header) : csv_(settings.csv) {
+  Table(const Settings& settings, const std::string& title, const std::vector<std::string>& header)
+      : csv_(settings.csv) {
     std::printf("%s%s\n", csv_ ? "# " : "\n", title.c_str());
-    for (const auto& name : header) widths_.push_back(static_cast<int>(std::max<std::size_t>(name.size(), 6)));
+    for (const auto& name : header)
+      widths_.push_back(static_cast<int>(std::max<std::size_t>(name.size(), 6)));
     row(header);
   }
   void row(const std::vector<std::string>& cells) const {
@@ -120,7 +133,8 @@ class Table {
       if (csv_)
         std::printf("%s%s", k == 0 ? "" : ",", cells[k].c_str());
       else
-        std::printf("%s%*s", k == 0 ? "" : "  ", k == 0 ? -widths_[k] : widths_[k], cells[k].empty() ? "-" : cells[k].c_str());
+        std::printf("%s%*s", k == 0 ? "" : "  ", k == 0 ? -widths_[k] : widths_[k],
+                    cells[k].empty() ? "-" : cells[k].c_str());
     }
     std::printf("\n");
     (void)std::fflush(stdout);
@@ -140,48 +154,67 @@ std::string scientific(double value, int digits = 7) {
 
 /// A count, marked where the tolerance was not reached.
 std::string iterations(const SolveReport& report, bool with_inner) {
-  return message(report.iterations, with_inner ? message(":", report.inner_iterations) : "", report.status == Status::converged ? "" : "!");
+  return message(report.iterations, with_inner ? message(":", report.inner_iterations) : "",
+                 report.status == Status::converged ? "" : "!");
 }
 
 void print_table1(Context& ctx, const Settings& settings) {
-  const Table table(settings, "Table 1: relative L2 error on U1, residual reduced by 1e-8: single precision fails, and only the error shows it",
-                    {"level", "single error", "reduction", "paper, single", "double error", "reduction", "paper, double"});
+  const Table table(
+      settings,
+      "Table 1: relative L2 error on U1, residual reduced by 1e-8: single precision fails, and only the "
+      "error shows it",
+      {"level", "single error", "reduction", "paper, single", "double error", "reduction", "paper, double"});
   double coarser_single = 0, coarser_double = 0;
   for (const auto& row : table1) {
     if (row.level > settings.max_level) break;
-    const auto low = solve(ctx, "U1", row.level, with(Precision::single)), high = solve(ctx, "U1", row.level, with(Precision::full));
-    const auto reduction = [](double coarser, double error) { return coarser == 0 ? "" : message(std::round(100 * coarser / error) / 100); };
-    table.row({message(row.level), scientific(low.error), reduction(coarser_single, low.error), scientific(row.single_error),
-               scientific(high.error), reduction(coarser_double, high.error), scientific(row.double_error)});
+    const auto low = solve(ctx, "U1", row.level, with(Precision::single)),
+               high = solve(ctx, "U1", row.level, with(Precision::full));
+    const auto reduction = [](double coarser, double error) {
+      return coarser == 0 ? "" : message(std::round(100 * coarser / error) / 100);
+    };
+    table.row({message(row.level), scientific(low.error), reduction(coarser_single, low.error),
+               scientific(row.single_error), scientific(high.error), reduction(coarser_double, high.error),
+               scientific(row.double_error)});
     coarser_single = low.error;
     coarser_double = high.error;
   }
 }
 
 void print_table2(Context& ctx, const Settings& settings) {
-  const Table table(settings, "Table 2: relative L2 error, residual reduced by 1e-8 ('exact': of the discrete solution, by a direct solver)",
-                    {"mesh", "level", "double       ", "paper, double", "mixed        ", "paper, mixed ", "exact        "});
+  const Table table(
+      settings,
+      "Table 2: relative L2 error, residual reduced by 1e-8 ('exact': of the discrete solution, by a direct "
+      "solver)",
+      {"mesh", "level", "double       ", "paper, double", "mixed        ", "paper, mixed ", "exact        "});
   for (const auto& family : named_meshes())
     for (int level = std::min(8, settings.max_level); level <= settings.max_level; ++level) {
       const auto* paper = published(family.name, level);
-      const auto high = solve(ctx, family.name, level, with(Precision::full)), mixed = solve(ctx, family.name, level, with(Precision::mixed));
-      table.row({family.name, message(level), scientific(high.error), scientific(paper != nullptr ? paper->cpu_double : 0),
-                 scientific(mixed.error), scientific(paper != nullptr ? paper->gpu_mixed : 0), scientific(paper != nullptr ? paper->exact : 0)});
+      const auto high = solve(ctx, family.name, level, with(Precision::full)),
+                 mixed = solve(ctx, family.name, level, with(Precision::mixed));
+      table.row({family.name, message(level), scientific(high.error),
+                 scientific(paper != nullptr ? paper->cpu_double : 0), scientific(mixed.error),
+                 scientific(paper != nullptr ? paper->gpu_mixed : 0),
+                 scientific(paper != nullptr ? paper->exact : 0)});
     }
 }
 
 /// Table 3 (a fixed number of inner cycles) and Table 4 (inner digits).
 void print_table34(Context& ctx, const Settings& settings, bool digits) {
   const std::string unit = digits ? "digit" : "cycle";
-  const Table table(settings,
-                    digits ? "Table 4: iterations to 1e-8, mixed precision, inner cycles to a number of digits ('outer:inner')"
-                           : "Table 3: iterations to 1e-8, mixed precision, a number of inner cycles ('outer:inner')",
-                    {"mesh", "level", "double", "paper", "1 " + unit, "paper", "2 " + unit + "s", "paper", "3 " + unit + "s", "paper"});
+  const Table table(
+      settings,
+      digits
+          ? "Table 4: iterations to 1e-8, mixed precision, inner cycles to a number of digits ('outer:inner')"
+          : "Table 3: iterations to 1e-8, mixed precision, a number of inner cycles ('outer:inner')",
+      {"mesh", "level", "double", "paper", "1 " + unit, "paper", "2 " + unit + "s", "paper",
+       "3 " + unit + "s", "paper"});
   for (const auto& family : named_meshes())
     for (int level = std::min(8, settings.max_level); level <= settings.max_level; ++level) {
       const auto* paper = published(family.name, level);
-      std::vector<std::string> row{family.name, message(level), iterations(solve(ctx, family.name, level, with(Precision::full)).report, false),
-                                   paper != nullptr ? message(paper->double_iterations) : ""};
+      std::vector<std::string> row{
+          family.name, message(level),
+          iterations(solve(ctx, family.name, level, with(Precision::full)).report, false),
+          paper != nullptr ? message(paper->double_iterations) : ""};
       for (int n = 1; n <= 3; ++n) {
         InnerStop inner;
         (digits ? inner.digits : inner.cycles) = n;
@@ -198,9 +231,11 @@ void print_figure(Context& ctx, const Settings& settings, int number) {
   const std::string mesh = square ? "U1" : "A2";
   const double damping = square ? 0.7 : 0.6;
   const Table table(settings,
-                    message("Figure ", number, ": ", mesh, ", seconds per unknown per digit, mixed precision, two digits between updates (",
+                    message("Figure ", number, ": ", mesh,
+                            ", seconds per unknown per digit, mixed precision, two digits between updates (",
                             ctx.description(), "; jacobi damped by ", damping, ")"),
-                    {"level", "jacobi   ", "its   ", "colour_gs", "its   ", "adi      ", "its   ", square ? "adi / jacobi" : "jacobi / adi", "paper"});
+                    {"level", "jacobi   ", "its   ", "colour_gs", "its   ", "adi      ", "its   ",
+                     square ? "adi / jacobi" : "jacobi / adi", "paper"});
   for (int level = std::min(8, settings.max_level); level <= settings.max_level; ++level) {
     std::vector<std::string> row{message(level)};
     std::vector<double> seconds;
@@ -212,7 +247,8 @@ void print_figure(Context& ctx, const Settings& settings, int number) {
       if (std::string_view(smoother) == "jacobi") params.multigrid.smoother_params.damping = damping;
       const auto [report, error] = solve(ctx, mesh, level, params, 3);
       const auto unknowns = static_cast<double>(make_mesh(mesh_family(mesh), level).unknowns().nodes());
-      seconds.push_back(report.solve_seconds / (unknowns * -std::log10(report.residual / report.initial_residual)));
+      seconds.push_back(report.solve_seconds /
+                        (unknowns * -std::log10(report.residual / report.initial_residual)));
       row.push_back(scientific(seconds.back(), 2));
       row.push_back(iterations(report, true));
     }
@@ -224,14 +260,15 @@ void print_figure(Context& ctx, const Settings& settings, int number) {
 }
 
 CommandLine make_command_line() {
-  return CommandLine({{"Options",
-                       {{"table", "N", "", "only Table 1, 2, 3 or 4"},
-                        {"figure", "N", "", "only Figure 5 or 6"},
-                        {"max-level", "N", "9", "finest level, 2 .. 12 (the paper's last is 10 in Table 1 and 9 elsewhere)"},
-                        {"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
-                        {"threads", "N", "0", "CPU threads, 1 .. 4096 (0: all)"},
-                        {"csv", "", "", "values separated by commas, '-' left empty"}}}},
-                     {"Other", {{"help", "", "", "print this"}, {"version", "", "", "print the version"}}});
+  return CommandLine(
+      {{"Options",
+        {{"table", "N", "", "only Table 1, 2, 3 or 4"},
+         {"figure", "N", "", "only Figure 5 or 6"},
+         {"max-level", "N", "9", "finest level, 2 .. 12 (the paper's last is 10 in Table 1 and 9 elsewhere)"},
+         {"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
+         {"threads", "N", "0", "CPU threads, 1 .. 4096 (0: all)"},
+         {"csv", "", "", "values separated by commas, '-' left empty"}}}},
+      {"Other", {{"help", "", "", "print this"}, {"version", "", "", "print the version"}}});
 }
 
 }  // namespace
@@ -242,8 +279,10 @@ int main(int argc, char** argv) {
     options.parse(argc, argv);
     if (options.is_set("help")) {
       std::printf("Usage: paper_tables [OPTIONS]\n\n"
-                  "Solves the problems of Goeddeke and Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed\n"
-                  "Precision Multigrid (2011), and prints Tables 1 to 4 and Figures 5 and 6 beside the published values. A '!' marks\n"
+                  "Solves the problems of Goeddeke and Strzodka, Cyclic Reduction Tridiagonal Solvers on "
+                  "GPUs Applied to Mixed\n"
+                  "Precision Multigrid (2011), and prints Tables 1 to 4 and Figures 5 and 6 beside the "
+                  "published values. A '!' marks\n"
                   "an iteration that did not reach the tolerance.\n%s\n"
                   "Examples:\n"
                   "  paper_tables                          all of them, to level 9\n"
@@ -258,7 +297,9 @@ int main(int argc, char** argv) {
     const int figure = options.has("figure") ? options.integer("figure", 5, 6) : 0;
     const bool all = table == 0 && figure == 0;
     const auto backend = choice<Backend>("--backend", options.text("backend"),
-                                         {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
+                                         {{"auto", cuda_available() ? Backend::cuda : Backend::cpu},
+                                          {"cpu", Backend::cpu},
+                                          {"cuda", Backend::cuda}});
     Context ctx(backend, options.integer("threads", 0, 4096));
     if (all || table == 1) print_table1(ctx, settings);
     if (all || table == 2) print_table2(ctx, settings);

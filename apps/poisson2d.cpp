@@ -50,57 +50,75 @@ CommandLine make_command_line() {
        {{"mesh", "NAME", "U1", "one of the published meshes, see --list-meshes"},
         {"level", "N", "8", "2^N x 2^N cells, N in 0 .. 20 as far as memory goes"},
         {"domain", "A,B", "", "a mesh of your own on [0, A] x [0, B], A and B above 0 (1,1)"},
-        {"nu", "X", "", "a mesh of your own: the thin ends' intervals are split nu/2 to 1 - nu/2 at every refinement, nu in "
-                        "(0, 2) (1: uniform)"},
+        {"nu", "X", "",
+         "a mesh of your own: the thin ends' intervals are split nu/2 to 1 - nu/2 at every refinement, nu in "
+         "(0, 2) (1: uniform)"},
         {"thin", "X,Y", "", "ends of x and y with the thin intervals: first, last or none (last,first)"}}},
       {"Problem: -Laplace u = f, u = g on the boundary",
-       {{"rhs", "EXPR", "", "f in x, y, the sides a and b, xr = a - x, yr = b - y (2 (y (b - y) + x (a - x)))"},
-        {"exact", "EXPR", "", "the exact solution, to measure the error by (of the default f: x (a - x) y (b - y))"},
+       {{"rhs", "EXPR", "",
+         "f in x, y, the sides a and b, xr = a - x, yr = b - y (2 (y (b - y) + x (a - x)))"},
+        {"exact", "EXPR", "",
+         "the exact solution, to measure the error by (of the default f: x (a - x) y (b - y))"},
         {"boundary", "EXPR", "", "g (the exact solution where it is given, else 0)"}}},
       {"Solver",
-       {{"solver", "NAME", "multigrid", "multigrid, or cg: conjugate gradients preconditioned by a symmetric cycle"},
-        {"cycle", "NAME", "v", "v, w, f, or fmg: one pass of full multigrid, and V-cycles after it when --rtol or --atol is given"},
+       {{"solver", "NAME", "multigrid",
+         "multigrid, or cg: conjugate gradients preconditioned by a symmetric cycle"},
+        {"cycle", "NAME", "v",
+         "v, w, f, or fmg: one pass of full multigrid, and V-cycles after it when --rtol or --atol is given"},
         {"smoother", "NAME", "adi", "see --list-smoothers; jacobi and colour_gs suit square cells, adi all"},
         {"line-order", "NAME", "zebra", "zebra, or simultaneous (which wants a damping of about 0.8)"},
         {"damping", "W", "", "damping of the smoother in (0, 2) (the smoother's own)"},
-        {"steps", "N", "4", "elementary smoothing steps before and after, 0 .. 1000; one adi application is two"},
-        {"precision", "NAME", "mixed", "mixed (float cycles, double defect and update), double, or single (to see it fail)"},
-        {"inner", "KIND:N", "cycles:1", "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
-        {"operator", "NAME", "tensor", "storage: tensor (none), symmetric (5 words a node) or nine-band (9)"}}},
+        {"steps", "N", "4",
+         "elementary smoothing steps before and after, 0 .. 1000; one adi application is two"},
+        {"precision", "NAME", "mixed",
+         "mixed (float cycles, double defect and update), double, or single (to see it fail)"},
+        {"inner", "KIND:N", "cycles:1",
+         "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
+        {"operator", "NAME", "tensor",
+         "storage: tensor (none), symmetric (5 words a node) or nine-band (9)"}}},
       {"Stopping",
        {{"rtol", "X", "1e-8", "stop when the residual has fallen below X times the baseline, X above 0"},
         {"atol", "X", "0", "or below X itself, X from 0 on"},
-        {"baseline", "NAME", "rhs", "rhs (norm of the right-hand side) or initial (norm of the first residual)"},
+        {"baseline", "NAME", "rhs",
+         "rhs (norm of the right-hand side) or initial (norm of the first residual)"},
         {"max-iterations", "N", "100", "1 .. 1000000"}}},
       {"Machine",
        {{"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
         {"threads", "N", "0", "CPU threads, 1 .. 4096 (0: all)"}}},
       {"Output",
-       {{"vtk", "FILE.vtr", "", "solution, exact solution, error, right-hand side and aspect ratios for ParaView; none: no file "
-                                "(poisson2d_<mesh>_L<level>.vtr)"},
+       {{"vtk", "FILE.vtr", "",
+         "solution, exact solution, error, right-hand side and aspect ratios for ParaView; none: no file "
+         "(poisson2d_<mesh>_L<level>.vtr)"},
         {"report", "FILE.json", "", "everything that is printed and more, as JSON"},
         {"history", "FILE.csv", "", "the residual after every iteration"},
-        {"convergence-table", "L1..L2", "", "solve on every level from L1 to L2 and print the errors side by side"},
+        {"convergence-table", "L1..L2", "",
+         "solve on every level from L1 to L2 and print the errors side by side"},
         {"quiet", "", "", "print errors only"}}}};
-  return CommandLine(settings, {"Other",
-                                {{"config", "FILE", "", "read options from a file of lines like level=9; the command line wins"},
-                                 {"print-config", "", "", "print such a file for this command line, and stop"},
-                                 {"list-meshes", "", "", "list the named meshes"},
-                                 {"list-smoothers", "", "", "list the smoothers"},
-                                 {"help", "", "", "print this"},
-                                 {"version", "", "", "print the version"}}});
+  return CommandLine(
+      settings,
+      {"Other",
+       {{"config", "FILE", "", "read options from a file of lines like level=9; the command line wins"},
+        {"print-config", "", "", "print such a file for this command line, and stop"},
+        {"list-meshes", "", "", "list the named meshes"},
+        {"list-smoothers", "", "", "list the smoothers"},
+        {"help", "", "", "print this"},
+        {"version", "", "", "print the version"}}});
 }
 
 void print_help(const CommandLine& options) {
   std::printf(
       "Usage: poisson2d [OPTIONS]\n\n"
       "Solves the Poisson problem -Laplace u = f on a rectangle with bilinear finite elements and geometric\n"
-      "multigrid. The mesh may be stretched as far as double precision reaches: a smoother that solves along whole\n"
-      "lines (adi) keeps the number of cycles small where point smoothers stall. By default it solves a problem\n"
-      "with a known solution, prints how it converges and how large the error is, and writes a file for ParaView.\n"
+      "multigrid. The mesh may be stretched as far as double precision reaches: a smoother that solves along "
+      "whole\n"
+      "lines (adi) keeps the number of cycles small where point smoothers stall. By default it solves a "
+      "problem\n"
+      "with a known solution, prints how it converges and how large the error is, and writes a file for "
+      "ParaView.\n"
       "%s\n"
       "Examples:\n"
-      "  poisson2d                                       square cells, 65025 unknowns; writes poisson2d_U1_L8.vtr\n"
+      "  poisson2d                                       square cells, 65025 unknowns; writes "
+      "poisson2d_U1_L8.vtr\n"
       "  poisson2d --mesh A3 --smoother adi              cells up to 1e5 times as long as wide\n"
       "  poisson2d --mesh A2 --smoother jacobi           see a point smoother diverge there (exit code 3)\n"
       "  poisson2d --mesh A5 --level 10 --cycle fmg      one pass to discretisation accuracy\n"
@@ -108,23 +126,27 @@ void print_help(const CommandLine& options) {
       "  poisson2d --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)' --report run.json\n"
       "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
       "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n"
-      "Exit codes: 0 converged, 1 usage, 2 not converged, 3 diverged or not finite, 4 device or memory, 5 files.\n",
+      "Exit codes: 0 converged, 1 usage, 2 not converged, 3 diverged or not finite, 4 device or memory, 5 "
+      "files.\n",
       options.help().c_str());
 }
 
 void list_meshes() {
   std::printf("%-5s %8s %4s %9s  %s\n", "mesh", "a", "b", "nu", "description");
   for (const auto& family : named_meshes())
-    std::printf("%-5s %8g %4g %9g  %s\n", family.name.c_str(), family.a, family.b, family.nu, family.description.c_str());
+    std::printf("%-5s %8g %4g %9g  %s\n", family.name.c_str(), family.a, family.b, family.nu,
+                family.description.c_str());
 }
 
 void list_smoothers() {
   const auto registry = builtin_smoothers();
-  for (const auto& [name, entry] : registry.entries()) std::printf("%-10s %s\n", name.c_str(), entry.description.c_str());
+  for (const auto& [name, entry] : registry.entries())
+    std::printf("%-10s %s\n", name.c_str(), entry.description.c_str());
 }
 
 MeshFamily parse_mesh(const CommandLine& options) {
-  if (!options.has("domain") && !options.has("nu") && !options.has("thin")) return mesh_family(options.text("mesh"));
+  if (!options.has("domain") && !options.has("nu") && !options.has("thin"))
+    return mesh_family(options.text("mesh"));
   expects(!options.has("mesh"), "--mesh ", options.has("mesh") ? options.text("mesh") : "",
           ": a named mesh has its own sides and nu; to describe another leave out --mesh");
   MeshFamily family;
@@ -135,7 +157,8 @@ MeshFamily parse_mesh(const CommandLine& options) {
   }
   if (options.has("nu")) family.nu = options.number("nu", {0, 2, true, true});
   if (options.has("thin")) {
-    const auto [x, y] = parse_pair("--thin", options.text("thin"), ",", "two of first, last and none, as in last,first");
+    const auto [x, y] =
+        parse_pair("--thin", options.text("thin"), ",", "two of first, last and none, as in last,first");
     family.thin_x = thin_side(x);
     family.thin_y = thin_side(y);
   }
@@ -175,21 +198,26 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   multigrid.smoother = options.text("smoother");
   (void)builtin_smoothers().find(multigrid.smoother);
   multigrid.smoother_params.line_order = line_order(options.text("line-order"));
-  if (options.has("damping")) multigrid.smoother_params.damping = options.number("damping", {0, 2, true, true});
+  if (options.has("damping"))
+    multigrid.smoother_params.damping = options.number("damping", {0, 2, true, true});
   multigrid.steps = options.integer("steps", 0, 1000);
   params.full_multigrid = options.text("cycle") == "fmg";
-  multigrid.cycle = choice<Cycle>("--cycle", options.text("cycle"), {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"fmg", Cycle::v}});
+  multigrid.cycle = choice<Cycle>("--cycle", options.text("cycle"),
+                                  {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"fmg", Cycle::v}});
   params.continue_after_full_multigrid = options.has("rtol") || options.has("atol");
-  params.precision = choice<Precision>("--precision", options.text("precision"),
-                                       {{"mixed", Precision::mixed}, {"double", Precision::full}, {"single", Precision::single}});
+  params.precision = choice<Precision>(
+      "--precision", options.text("precision"),
+      {{"mixed", Precision::mixed}, {"double", Precision::full}, {"single", Precision::single}});
   params.inner = parse_inner(options);
-  expects(!options.has("inner") || params.precision == Precision::mixed, "--inner: only mixed precision has inner cycles, not ",
-          options.text("precision"));
-  params.method = choice<Method>("--solver", options.text("solver"), {{"multigrid", Method::multigrid}, {"cg", Method::cg}});
+  expects(!options.has("inner") || params.precision == Precision::mixed,
+          "--inner: only mixed precision has inner cycles, not ", options.text("precision"));
+  params.method = choice<Method>("--solver", options.text("solver"),
+                                 {{"multigrid", Method::multigrid}, {"cg", Method::cg}});
   params.form = operator_form(options.text("operator"));
   params.stop.rtol = options.number("rtol", positive);
   params.stop.atol = options.number("atol", not_negative);
-  params.stop.baseline = choice<Baseline>("--baseline", options.text("baseline"), {{"rhs", Baseline::rhs}, {"initial", Baseline::initial}});
+  params.stop.baseline = choice<Baseline>("--baseline", options.text("baseline"),
+                                          {{"rhs", Baseline::rhs}, {"initial", Baseline::initial}});
   params.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000);
   return params;
 }
@@ -202,15 +230,19 @@ Settings parse_settings(const CommandLine& options) {
   settings.problem = parse_problem(options, settings.family);
   if (options.has("convergence-table")) {
     expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
-    expects(settings.problem.has_exact(), "--convergence-table: errors need the exact solution, give --exact");
-    const auto [first, last] = parse_pair("--convergence-table", options.text("convergence-table"), "..", "a range of levels L1..L2");
+    expects(settings.problem.has_exact(),
+            "--convergence-table: errors need the exact solution, give --exact");
+    const auto [first, last] = parse_pair("--convergence-table", options.text("convergence-table"), "..",
+                                          "a range of levels L1..L2");
     settings.first_level = parse_integer("--convergence-table", first, 0, max_level);
     settings.last_level = parse_integer("--convergence-table", last, settings.first_level, max_level);
     settings.table = true;
   }
   const auto backend = options.text("backend");
   settings.backend = choice<Backend>("--backend", backend,
-                                     {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
+                                     {{"auto", cuda_available() ? Backend::cuda : Backend::cpu},
+                                      {"cpu", Backend::cpu},
+                                      {"cuda", Backend::cuda}});
   settings.threads = options.integer("threads", 0, 4096);
   settings.quiet = options.is_set("quiet");
 
@@ -221,7 +253,8 @@ Settings parse_settings(const CommandLine& options) {
     settings.vtk = message("poisson2d_", settings.family.name, "_L", settings.last_level, ".vtr");
   if (options.has("report")) settings.report = options.text("report");
   if (options.has("history")) settings.history = options.text("history");
-  expects(settings.vtk.empty() || settings.vtk.ends_with(".vtr"), "--vtk: '", settings.vtk, "' must end in .vtr, by which ParaView knows it");
+  expects(settings.vtk.empty() || settings.vtk.ends_with(".vtr"), "--vtk: '", settings.vtk,
+          "' must end in .vtr, by which ParaView knows it");
   return settings;
 }
 
@@ -242,10 +275,12 @@ void check_outputs(Settings& settings, const Context& ctx) {
   try {
     expects(vtk_available(), "this build has no VTK (Debian: libvtk9-dev); --vtk none asks for no file");
     if (bytes > available)
-      throw ResourceError(message("the fields of '", settings.vtk, "' need ", bytes >> 20, " MiB, and there are ", available >> 20,
+      throw ResourceError(message("the fields of '", settings.vtk, "' need ", bytes >> 20,
+                                  " MiB, and there are ", available >> 20,
                                   "; --vtk none solves without a file"));
     check_writable(settings.vtk);
-    expects(settings.vtk_asked_for || side * side <= default_vtk_nodes, side * side, " nodes make a large file; --vtk FILE.vtr writes it");
+    expects(settings.vtk_asked_for || side * side <= default_vtk_nodes, side * side,
+            " nodes make a large file; --vtk FILE.vtr writes it");
   } catch (const std::exception& error) {
     if (settings.vtk_asked_for) throw;
     if (!settings.quiet) std::printf("no file for ParaView: %s\n", error.what());
@@ -261,7 +296,9 @@ struct Outcome {
   std::optional<double> error;
   SolveReport report;
 
-  [[nodiscard]] double unknowns_per_second() const { return static_cast<double>(unknowns) / report.solve_seconds; }
+  [[nodiscard]] double unknowns_per_second() const {
+    return static_cast<double>(unknowns) / report.solve_seconds;
+  }
   [[nodiscard]] double reduction() const { return report.residual / report.initial_residual; }
   [[nodiscard]] double seconds_per_unknown_per_digit() const {
     return report.solve_seconds / (static_cast<double>(unknowns) * -std::log10(reduction()));
@@ -321,13 +358,16 @@ class JsonObject {
   std::string text_;
 };
 
-std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx, const std::vector<Outcome>& outcomes) {
+std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
+                        const std::vector<Outcome>& outcomes) {
   const auto& outcome = outcomes.back();
   const auto& report = outcome.report;
   const double unknown = std::nan("");
   JsonObject json;
   json.add("program", "poisson2d").add("version", STRATUM_VERSION);
-  json.add("status", to_string(report.status)).add("reason", report.reason).add("exit_code", exit_code(report.status));
+  json.add("status", to_string(report.status))
+      .add("reason", report.reason)
+      .add("exit_code", exit_code(report.status));
   json.add("iterations", report.iterations).add("inner_iterations", report.inner_iterations);
   json.add("initial_residual", report.initial_residual).add("residual", report.residual);
   json.add("residual_reduction", outcome.reduction()).add("relative_residual", report.relative_residual());
@@ -335,23 +375,28 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
   json.add("relative_l2_error", outcome.error.value_or(unknown));
   json.add("mesh", settings.family.name).add("level", outcome.level).add("levels", outcome.levels);
-  json.add_raw("domain", JsonObject::array(std::vector{settings.family.a, settings.family.b}, JsonObject::number));
+  json.add_raw("domain",
+               JsonObject::array(std::vector{settings.family.a, settings.family.b}, JsonObject::number));
   json.add("nu", settings.family.nu).add("largest_aspect_ratio", outcome.aspect_ratio);
   json.add("unknowns", static_cast<double>(outcome.unknowns));
   for (const char* name : {"solver", "cycle", "smoother"}) json.add(name, options.text(name));
   json.add("line_order", options.text("line-order")).add("steps", settings.solver.multigrid.steps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   for (const char* name : {"precision", "inner", "operator"}) json.add(name, options.text(name));
-  json.add("backend", settings.backend == Backend::cpu ? "cpu" : "cuda").add("device", ctx.description()).add("threads", ctx.threads());
+  json.add("backend", settings.backend == Backend::cpu ? "cpu" : "cuda")
+      .add("device", ctx.description())
+      .add("threads", ctx.threads());
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("unknowns_per_second", outcome.unknowns_per_second());
   json.add("seconds_per_unknown_per_digit", outcome.seconds_per_unknown_per_digit());
   json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
   if (settings.table)
     json.add_raw("convergence_table", JsonObject::array(outcomes, [](const Outcome& o) {
-      return message("{\"level\": ", o.level, ", \"unknowns\": ", o.unknowns, ", \"status\": ", JsonObject::string(to_string(o.report.status)),
-                     ", \"iterations\": ", o.report.iterations, ", \"relative_l2_error\": ", JsonObject::number(*o.error), "}");
-    }));
+                   return message("{\"level\": ", o.level, ", \"unknowns\": ", o.unknowns,
+                                  ", \"status\": ", JsonObject::string(to_string(o.report.status)),
+                                  ", \"iterations\": ", o.report.iterations,
+                                  ", \"relative_l2_error\": ", JsonObject::number(*o.error), "}");
+                 }));
   return json.text();
 }
 
@@ -360,7 +405,8 @@ std::string csv_history(const SolveReport& report) {
   out.precision(17);
   out << "iteration,residual,relative_residual\n";
   for (std::size_t k = 0; k < report.history.size(); ++k)
-    out << k << ',' << report.history[k] << ',' << (report.baseline_norm > 0 ? report.history[k] / report.baseline_norm : 0) << '\n';
+    out << k << ',' << report.history[k] << ','
+        << (report.baseline_norm > 0 ? report.history[k] / report.baseline_norm : 0) << '\n';
   return out.str();
 }
 
@@ -372,27 +418,34 @@ void progress(const Settings& settings, const char* what) {
   (void)std::fprintf(stderr, "\r\033[K%s", what);
 }
 
-void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const TensorMesh& mesh, int levels) {
+void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx,
+                   const TensorMesh& mesh, int levels) {
   const auto& family = settings.family;
   const auto shape = mesh.unknowns();
-  std::printf("mesh      %s on [0, %g] x [0, %g], nu %g: %d x %d unknowns, aspect ratio up to %.3g, %d levels\n", family.name.c_str(),
-              family.a, family.b, family.nu, shape.nx, shape.ny, mesh.largest_aspect_ratio(), levels);
-  std::printf("solver    %s, %s-cycle, %s, %d + %d steps; %s precision, %s operator; %s\n\n", options.text("solver").c_str(),
-              options.text("cycle").c_str(), options.text("smoother").c_str(), settings.solver.multigrid.steps,
-              settings.solver.multigrid.steps, options.text("precision").c_str(), options.text("operator").c_str(),
-              ctx.description().c_str());
+  std::printf(
+      "mesh      %s on [0, %g] x [0, %g], nu %g: %d x %d unknowns, aspect ratio up to %.3g, %d level%s\n",
+      family.name.c_str(), family.a, family.b, family.nu, shape.nx, shape.ny, mesh.largest_aspect_ratio(),
+      levels, levels == 1 ? "" : "s");
+  std::printf("solver    %s, %s-cycle, %s, %d + %d steps; %s precision, %s operator; %s\n\n",
+              options.text("solver").c_str(), options.text("cycle").c_str(), options.text("smoother").c_str(),
+              settings.solver.multigrid.steps, settings.solver.multigrid.steps,
+              options.text("precision").c_str(), options.text("operator").c_str(), ctx.description().c_str());
 }
 
-/// The table as the iteration goes on: residual relative to the baseline, or itself where that is zero, and rate.
+/// The table as the iteration goes on: residual relative to the baseline (to the first one where that is zero) and rate. A long
+/// one shows every tenth line.
 Monitor make_table(const Settings& settings, double rhs_norm) {
-  double baseline = settings.solver.stop.baseline == Baseline::rhs ? rhs_norm : 0;
-  return [baseline, previous = 0.0](int iteration, double residual) mutable {
+  const double baseline = settings.solver.stop.baseline == Baseline::rhs ? rhs_norm : 0;
+  return [first = baseline, previous = 0.0, again = false](int iteration, double residual) mutable {
+    if (first == 0) first = residual > 0 ? residual : 1;
     if (iteration == 0) {
-      if (baseline == 0) baseline = residual > 0 ? residual : 1;
-      std::printf("iteration   relative residual     rate\n");
-      std::printf("%9d   %17.3e\n", iteration, residual / baseline);
-    } else {
-      std::printf("%9d   %17.3e   %6.3f\n", iteration, residual / baseline, previous > 0 ? residual / previous : 0);
+      std::printf("%siteration   relative residual       rate\n",
+                  again ? "\nonce more, in double precision:\n" : "");
+      std::printf("%9d   %17.3e\n", iteration, residual / first);
+      again = true;
+    } else if (iteration <= 20 || iteration % 10 == 0) {
+      std::printf("%9d   %17.3e   %8.3g\n", iteration, residual / first,
+                  previous > 0 ? residual / previous : 0);
     }
     (void)std::fflush(stdout);
     previous = residual;
@@ -411,15 +464,19 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
     std::printf("error       %.7e (L2, relative to the exact solution)\n", *outcome.error);
   else
     std::printf("error       not known (--exact gives the exact solution)\n");
-  std::printf("time        %.3g s set-up, %.3g s solve: %.3g million unknowns per second\n", report.setup_seconds, report.solve_seconds,
-              outcome.unknowns_per_second() / 1e6);
+  std::printf("time        %.3g s set-up, %.3g s solve", report.setup_seconds, report.solve_seconds);
+  if (report.iterations > 0)
+    std::printf(": %.3g million unknowns per second", outcome.unknowns_per_second() / 1e6);
+  std::printf("\n");
 }
 
 void print_table_row(const Outcome& outcome, const Outcome* coarser) {
   const auto& report = outcome.report;
-  if (coarser == nullptr) std::printf("level   unknowns   iterations   residual    relative error   reduction    seconds\n");
-  std::printf("%5d %10lld   %10d   %8.1e     %12.7e   ", outcome.level, static_cast<long long>(outcome.unknowns), report.iterations,
-              report.relative_residual(), *outcome.error);
+  if (coarser == nullptr)
+    std::printf("level   unknowns   iterations   residual    relative error   reduction    seconds\n");
+  std::printf("%5d %10lld   %10d   %8.1e     %12.7e   ", outcome.level,
+              static_cast<long long>(outcome.unknowns), report.iterations, report.relative_residual(),
+              *outcome.error);
   if (coarser == nullptr)
     std::printf("%9s", "");
   else
@@ -442,7 +499,8 @@ Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int 
   if (talk) print_heading(settings, options, ctx, mesh, solver.levels());
 
   Outcome outcome{level, solver.levels(), mesh.unknowns().nodes(), mesh.largest_aspect_ratio(), {}, {}};
-  outcome.report = solver.solve(ctx, b.cview(), x.view(), talk ? make_table(settings, norm2(ctx, b.cview())) : Monitor{});
+  outcome.report =
+      solver.solve(ctx, b.cview(), x.view(), talk ? make_table(settings, norm2(ctx, b.cview())) : Monitor{});
   outcome.error = relative_l2_error(ctx, mesh, settings.problem, x.cview());
   if (talk) print_outcome(settings, outcome);
 
@@ -469,9 +527,15 @@ int run(const Settings& parsed, const CommandLine& options) {
   for (int level = settings.first_level; level <= settings.last_level; ++level) {
     outcomes.push_back(solve(ctx, settings, options, level));
     code = std::max(code, exit_code(outcomes.back().report.status));
-    if (settings.table && !settings.quiet) print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
+    const auto& report = outcomes.back().report;
+    if (settings.quiet && exit_code(report.status) != 0)
+      (void)std::fprintf(stderr, "poisson2d: %s: %s\n", std::string(to_string(report.status)).c_str(),
+                         report.reason.c_str());
+    if (settings.table && !settings.quiet)
+      print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
   }
-  if (!settings.report.empty()) write_whole_text(settings.report, json_report(settings, options, ctx, outcomes));
+  if (!settings.report.empty())
+    write_whole_text(settings.report, json_report(settings, options, ctx, outcomes));
   if (!settings.history.empty()) write_whole_text(settings.history, csv_history(outcomes.back().report));
   if (!settings.quiet)
     for (const auto& path : {settings.vtk, settings.report, settings.history})

@@ -16,12 +16,15 @@ namespace stratum {
 
 /// Throws when `path` could not be written; leaves nothing behind and touches no file that is there.
 inline void check_writable(const std::string& path) {
-  const auto refuse = [&path](const std::string& reason) { throw FileError(message("cannot write '", path, "': ", reason)); };
+  const auto refuse = [&path](const std::string& reason) {
+    throw FileError(message("cannot write '", path, "': ", reason));
+  };
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::is_directory(status)) refuse("it is a directory");
   // Renaming over a device or a pipe would replace it.
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) refuse("it is not a regular file");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    refuse("it is not a regular file");
   const std::string temporary = path + ".part";
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
   if (file == nullptr) refuse(std::strerror(errno));
@@ -31,7 +34,8 @@ inline void check_writable(const std::string& path) {
 
 /// Lets `write` make the file under the name it is given, then gives it its own name. `write` returns an empty string, or
 /// the reason why it failed.
-inline void write_whole(const std::string& path, const std::function<std::string(const std::string& temporary)>& write) {
+inline void write_whole(const std::string& path,
+                        const std::function<std::string(const std::string& temporary)>& write) {
   check_writable(path);
   const std::string temporary = path + ".part";
   std::string reason = write(temporary);

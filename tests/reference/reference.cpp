@@ -274,7 +274,10 @@ void cycle(const CycleChoice& choice, const Values& hx, const Values& hy, const 
   smooth(choice.smoother, a, b, x, choice.steps, false);
   const Values d = restrict_to(hx, hy, residual(a, b, x));
   Values e(d.size(), 0.0);
-  for (int k = 0; k < choice.gamma; ++k) cycle(choice, coarser(hx), coarser(hy), d, e);
+  CycleChoice below = choice;
+  cycle(below, coarser(hx), coarser(hy), d, e);
+  if (choice.shape == Shape::f) below.shape = Shape::v;
+  if (choice.shape != Shape::v) cycle(below, coarser(hx), coarser(hy), d, e);
   const Values correction = prolongate(hx, hy, e);
   for (std::size_t k = 0; k < x.size(); ++k) x[k] += correction[k];
   smooth(choice.smoother, a, b, x, choice.steps, choice.symmetric);

@@ -72,10 +72,13 @@ Values coarser(const Values& h);
 Values prolongate(const Values& hx, const Values& hy, const Values& coarse);
 Values restrict_to(const Values& hx, const Values& hy, const Values& fine);
 
+/// What is done on the next coarser mesh: V once the same, W twice the same, F an F-cycle and then a V-cycle.
+enum class Shape { v, w, f };
+
 struct CycleChoice {
   SmootherChoice smoother;
   int steps = 4;
-  int gamma = 1;           // 1: V, 2: W
+  Shape shape = Shape::v;
   bool symmetric = false;  // post-smoothing backwards
 };
 

@@ -1,0 +1,196 @@
+#include <cmath>
+#include <utility>
+
+#include <stratum/mesh/named_meshes.hpp>
+#include <stratum/multigrid/multigrid.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+
+constexpr std::pair<int, int> every_size[] = {{2, 2}, {3, 5}, {4, 4}, {16, 4}, {4, 16}, {12, 20}, {7, 32}, {32, 32}};
+
+template <class S>
+class CycleTest : public test::OnEverySetting<S> {
+ protected:
+  using T = typename S::Number;
+  TensorMesh random_mesh(int cells_x, int cells_y) {
+    return {Intervals(random_.widths(cells_x)), Intervals(random_.widths(cells_y))};
+  }
+  Vector<T> random_vector(const GridShape& shape) {
+    return test::to_device<T>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
+  }
+  /// One cycle of the library and of the oracle, from a given and from a zero guess.
+  void compare(const TensorMesh& mesh, const MultigridParams& params, const reference::CycleChoice& choice, OperatorForm form) {
+    auto& ctx = this->ctx();
+    Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), form, params);
+    const auto b = random_vector(mesh.unknowns());
+    auto x = random_vector(mesh.unknowns());
+    Values expected = test::to_host(ctx, x);
+    const auto &hx = mesh.x().widths(), &hy = mesh.y().widths();
+    reference::cycle(choice, hx, hy, test::to_host(ctx, b), expected);
+    multigrid.cycle(ctx, multigrid.levels() - 1, b.cview(), x.view(), Guess::given);
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), 20 * test::tolerance<T>) << "given guess";
+
+    expected.assign(expected.size(), 0.0);
+    reference::cycle(choice, hx, hy, test::to_host(ctx, b), expected);
+    set(ctx, std::numeric_limits<T>::quiet_NaN(), x.view());
+    multigrid.apply(ctx, b.cview(), x.view());
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), 20 * test::tolerance<T>) << "zero guess";
+    EXPECT_TRUE(test::halo_is_zero(ctx, x));
+  }
+  test::Random random_{101};
+};
+TYPED_TEST_SUITE(CycleTest, test::EverySetting, test::SettingName);
+
+TYPED_TEST(CycleTest, AgreesWithTheOracle) {
+  for (const auto& [cells_x, cells_y] : every_size)
+    for (const bool symmetric : {false, true})
+      for (const auto form : test::every_form) {
+        SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(form)
+                                        << (symmetric ? ", symmetric" : ""));
+        MultigridParams params;
+        params.symmetric = symmetric;
+        reference::CycleChoice choice;
+        choice.symmetric = symmetric;
+        this->compare(this->random_mesh(cells_x, cells_y), params, choice, form);
+      }
+}
+
+TYPED_TEST(CycleTest, AgreesWithTheOracleForEverySmoother) {
+  for (const auto& [name, omega] : {std::pair{"jacobi", 0.7}, {"colour_gs", 1.0}, {"line_x", 1.0}, {"line_y", 1.0}, {"adi", 1.0}})
+    for (const int steps : {0, 2}) {
+      SCOPED_TRACE(testing::Message() << name << ", " << steps << " steps");
+      MultigridParams params;
+      params.smoother = name;
+      params.steps = steps;
+      reference::CycleChoice choice;
+      choice.smoother = {name, reference::Lines::zebra, omega};
+      choice.steps = steps;
+      this->compare(this->random_mesh(16, 24), params, choice, OperatorForm::tensor);
+    }
+}
+
+TYPED_TEST(CycleTest, WAndFAgreeWithTheOracle) {
+  for (const auto& [cycle, shape] : {std::pair{Cycle::w, reference::Shape::w}, {Cycle::f, reference::Shape::f}})
+    for (const auto& [cells_x, cells_y] : every_size) {
+      SCOPED_TRACE(testing::Message() << (cycle == Cycle::w ? "W, " : "F, ") << cells_x << " x " << cells_y << " cells");
+      MultigridParams params;
+      params.cycle = cycle;
+      params.steps = 2;
+      reference::CycleChoice choice;
+      choice.shape = shape;
+      choice.steps = 2;
+      this->compare(this->random_mesh(cells_x, cells_y), params, choice, OperatorForm::tensor);
+    }
+}
+
+TYPED_TEST(CycleTest, CoarseSolversAgree) {
+  using T = typename TypeParam::Number;
+  for (const auto coarse : {CoarseSolver::cg_jacobi, CoarseSolver::cg_adi, CoarseSolver::direct}) {
+    MultigridParams params;
+    params.coarse = coarse;
+    // 10 x 14 and 9 x 15 cells end in coarsest meshes of more than one unknown.
+    this->compare(this->random_mesh(10, 14), params, {}, OperatorForm::tensor);
+    this->compare(this->random_mesh(9, 15), params, {}, OperatorForm::nine_band);
+    Multigrid<T> multigrid(this->ctx(), mesh_hierarchy(this->random_mesh(9, 15)), OperatorForm::tensor, params);
+    EXPECT_TRUE(multigrid.is_constant());
+  }
+}
+
+TYPED_TEST(CycleTest, TheSymmetricCycleIsSymmetric) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  for (const auto& [name, entry] : builtin_smoothers().entries())
+    for (const auto cycle : {Cycle::v, Cycle::w}) {
+      SCOPED_TRACE(name);
+      const auto mesh = this->random_mesh(24, 16);
+      MultigridParams params;
+      params.smoother = name;
+      params.cycle = cycle;
+      params.symmetric = true;
+      Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, params);
+      EXPECT_TRUE(multigrid.is_symmetric());
+      const auto r = this->random_vector(mesh.unknowns()), s = this->random_vector(mesh.unknowns());
+      Vector<T> mr(ctx, mesh.unknowns()), ms(ctx, mesh.unknowns());
+      multigrid.apply(ctx, r.cview(), mr.view());
+      multigrid.apply(ctx, s.cview(), ms.view());
+      EXPECT_NEAR(dot(ctx, mr.cview(), s.cview()), dot(ctx, r.cview(), ms.cview()),
+                  10 * test::tolerance<T> * norm2(ctx, mr.cview()) * norm2(ctx, s.cview()));
+    }
+  EXPECT_FALSE(Multigrid<T>(ctx, mesh_hierarchy(this->random_mesh(8, 8)), OperatorForm::tensor, {}).is_symmetric());
+}
+
+TYPED_TEST(CycleTest, NothingIsAllocatedByACycle) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  for (const auto& [name, entry] : builtin_smoothers().entries()) {
+    const auto mesh = this->random_mesh(96, 80);
+    MultigridParams params;
+    params.smoother = name;
+    Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, params);
+    const auto b = this->random_vector(mesh.unknowns());
+    Vector<T> x(ctx, mesh.unknowns());
+    const auto before = ctx.memory()->allocations.load();
+    multigrid.apply(ctx, b.cview(), x.view());
+    EXPECT_EQ(ctx.memory()->allocations, before) << name;
+  }
+}
+
+TYPED_TEST(CycleTest, LevelsAreCoarsestFirstAndHoldTheirOperators) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  const auto mesh = make_mesh(mesh_family("A2"), 4);
+  MultigridParams params;
+  params.measure_levels = true;
+  Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), OperatorForm::symmetric, params);
+  ASSERT_EQ(multigrid.levels(), 4);
+  for (int l = 0; l < 4; ++l) {
+    EXPECT_EQ(multigrid.level_operator(l).shape().nx, (2 << l) - 1);
+    EXPECT_EQ(multigrid.level_operator(l).form(), OperatorForm::symmetric);
+  }
+  EXPECT_THROW((void)multigrid.transfer(0), UsageError);
+  EXPECT_NO_THROW((void)multigrid.transfer(3));
+  Vector<T> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
+  multigrid.apply(ctx, b.cview(), x.view());
+  const auto reports = multigrid.level_reports();
+  ASSERT_EQ(reports.size(), 4U);
+  EXPECT_EQ(reports[3].nx, 15);
+  EXPECT_GT(reports[3].seconds, 0);
+  EXPECT_THROW(multigrid.cycle(ctx, 4, b.cview(), x.view(), Guess::zero), UsageError);
+  EXPECT_THROW(multigrid.cycle(ctx, -1, b.cview(), x.view(), Guess::zero), UsageError);
+}
+
+TEST(MultigridErrors, BadParametersAreRefused) {
+  Context ctx(Backend::cpu, 1);
+  const auto meshes = mesh_hierarchy(make_mesh(mesh_family("U1"), 3));
+  const auto make = [&](const MultigridParams& params) { Multigrid<double>(ctx, meshes, OperatorForm::tensor, params); };
+  MultigridParams params;
+  params.steps = 3;
+  EXPECT_THROW(make(params), UsageError) << "an odd number of steps with adi";
+  params.smoother = "jacobi";
+  EXPECT_NO_THROW(make(params));
+  params.steps = -1;
+  EXPECT_THROW(make(params), UsageError);
+  params.steps = 2;
+  params.smoother = "ilu";
+  EXPECT_THROW(make(params), UsageError);
+  EXPECT_THROW(Multigrid<double>(ctx, {}, OperatorForm::tensor, {}), UsageError);
+}
+
+TEST(MeshHierarchy, GoesDownToOneUnknownAPowerOfTwoAndStopsAtOddCells) {
+  EXPECT_EQ(mesh_hierarchy(make_mesh(mesh_family("A3"), 8)).size(), 8U);
+  EXPECT_EQ(mesh_hierarchy(make_mesh(mesh_family("A3"), 8)).front().unknowns().nodes(), 1);
+  test::Random random(102);
+  const auto meshes = mesh_hierarchy({Intervals(random.widths(12)), Intervals(random.widths(40))});
+  ASSERT_EQ(meshes.size(), 4U);
+  EXPECT_EQ(meshes[0].x().size(), 3);
+  EXPECT_EQ(meshes[0].y().size(), 5);
+  EXPECT_EQ(meshes[1].x().size(), 3);
+  EXPECT_EQ(meshes[1].y().size(), 10);
+}
+
+}  // namespace

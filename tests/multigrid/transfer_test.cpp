@@ -1,0 +1,143 @@
+#include <stratum/multigrid/transfer.hpp>
+
+#include <utility>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+
+/// Cells in x and y; an odd number, or two, is not coarsened.
+constexpr std::pair<int, int> every_size[] = {{4, 4}, {4, 2}, {2, 4}, {8, 3}, {5, 8}, {12, 20}, {64, 6}, {6, 130}, {100, 36}, {2, 128}};
+
+template <class S>
+class TransferTest : public test::OnEverySetting<S> {
+ protected:
+  using T = typename S::Number;
+  template <class Check>
+  void for_every_mesh(const Check& check) {
+    for (const auto& [cells_x, cells_y] : every_size) {
+      SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells");
+      const TensorMesh fine{Intervals(random_.widths(cells_x, 3)), Intervals(random_.widths(cells_y, 3))};
+      const TensorMesh coarse = fine.coarser();
+      check(fine, coarse, Transfer<T>(this->ctx(), fine, coarse));
+    }
+  }
+  Vector<T> random_vector(const GridShape& shape) {
+    return test::to_device<T>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
+  }
+  test::Random random_{91};
+};
+TYPED_TEST_SUITE(TransferTest, test::EverySetting, test::SettingName);
+
+TYPED_TEST(TransferTest, AgreesWithTheOracle) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
+    const auto &hx = fine.x().widths(), &hy = fine.y().widths();
+    const auto xc = this->random_vector(coarse.unknowns());
+    const auto xf = this->random_vector(fine.unknowns());
+    const Values interpolated = reference::prolongate(hx, hy, test::to_host(ctx, xc));
+
+    Vector<T> f(ctx, fine.unknowns()), c(ctx, coarse.unknowns());
+    set(ctx, T(7), f.view());
+    transfer.prolongate(ctx, xc.cview(), f.view());
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, f), interpolated), test::tolerance<T>);
+    EXPECT_TRUE(test::halo_is_zero(ctx, f));
+
+    copy(ctx, xf.cview(), f.view());
+    transfer.prolongate_add(ctx, xc.cview(), f.view());
+    Values sum = test::to_host(ctx, xf);
+    for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += interpolated[k];
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, f), sum), test::tolerance<T>);
+    EXPECT_TRUE(test::halo_is_zero(ctx, f));
+
+    set(ctx, T(7), c.view());
+    transfer.restrict_to(ctx, xf.cview(), c.view());
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, c), reference::restrict_to(hx, hy, test::to_host(ctx, xf))),
+              test::tolerance<T>);
+    EXPECT_TRUE(test::halo_is_zero(ctx, c));
+  });
+}
+
+TYPED_TEST(TransferTest, RestrictResidualAgreesWithTheOracleInEveryForm) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(to_string(form));
+      const auto [oracle, a] =
+          test::random_operator<T>(ctx, this->random_, fine.unknowns().nx, fine.unknowns().ny, form);
+      const auto b = this->random_vector(fine.unknowns()), x = this->random_vector(fine.unknowns());
+      Vector<T> d(ctx, coarse.unknowns());
+      set(ctx, T(7), d.view());
+      const auto before = ctx.memory()->allocations.load();
+      transfer.restrict_residual(ctx, a, b.cview(), x.cview(), d.view());
+      EXPECT_EQ(ctx.memory()->allocations, before);
+      const Values expected = reference::restrict_to(fine.x().widths(), fine.y().widths(),
+                                                     reference::residual(oracle, test::to_host(ctx, b), test::to_host(ctx, x)));
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, d), expected), test::tolerance<T>);
+      EXPECT_TRUE(test::halo_is_zero(ctx, d));
+    }
+  });
+}
+
+TYPED_TEST(TransferTest, RestrictionIsTheTransposeOfProlongation) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
+    const auto xc = this->random_vector(coarse.unknowns());
+    const auto xf = this->random_vector(fine.unknowns());
+    Vector<T> up(ctx, fine.unknowns()), down(ctx, coarse.unknowns());
+    transfer.prolongate(ctx, xc.cview(), up.view());
+    transfer.restrict_to(ctx, xf.cview(), down.view());
+    EXPECT_NEAR(dot(ctx, up.cview(), xf.cview()), dot(ctx, xc.cview(), down.cview()),
+                test::tolerance<T> * norm2(ctx, up.cview()) * norm2(ctx, xf.cview()));
+  });
+}
+
+// Nested bilinear elements: P^T A P is the coarse operator.
+TYPED_TEST(TransferTest, TheCoarseOperatorIsTheGalerkinProduct) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
+    const auto a = assemble_laplace<T>(ctx, fine, OperatorForm::tensor);
+    const auto x = this->random_vector(coarse.unknowns());
+    Vector<T> up(ctx, fine.unknowns()), image(ctx, fine.unknowns()), down(ctx, coarse.unknowns());
+    transfer.prolongate(ctx, x.cview(), up.view());
+    a.apply(ctx, up.cview(), image.view());
+    transfer.restrict_to(ctx, image.cview(), down.view());
+    const auto oracle = reference::laplace(coarse.x().widths(), coarse.y().widths());
+    // Fine terms are larger than their sum by the ratio of the widths.
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, down), reference::apply(oracle, test::to_host(ctx, x))),
+              50 * test::tolerance<T>);
+  });
+}
+
+TEST(TransferThreads, TheNumberOfThreadsDoesNotChangeABit) {
+  test::Random random(92);
+  const TensorMesh fine{Intervals(random.widths(206)), Intervals(random.widths(150))};
+  const TensorMesh coarse = fine.coarser();
+  const Values host_b = random.values(205 * 149), host_x = random.values(205 * 149);
+  Values expected;
+  for (const int threads : {1, 2, 3, 5}) {
+    Context ctx(Backend::cpu, threads);
+    const auto a = assemble_laplace<double>(ctx, fine, OperatorForm::tensor);
+    const Transfer<double> transfer(ctx, fine, coarse);
+    const auto b = test::to_device<double>(ctx, fine.unknowns(), host_b);
+    const auto x = test::to_device<double>(ctx, fine.unknowns(), host_x);
+    Vector<double> d(ctx, coarse.unknowns());
+    transfer.restrict_residual(ctx, a, b.cview(), x.cview(), d.view());
+    if (threads == 1) expected = test::to_host(ctx, d);
+    EXPECT_EQ(test::to_host(ctx, d), expected) << threads << " threads";
+    EXPECT_LT(reference::relative_difference(
+                  expected, reference::restrict_to(fine.x().widths(), fine.y().widths(),
+                                                   reference::residual(reference::laplace(fine.x().widths(), fine.y().widths()),
+                                                                       host_b, host_x))),
+              1e-12);
+  }
+}
+
+}  // namespace

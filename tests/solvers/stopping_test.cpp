@@ -1,0 +1,116 @@
+#include <stratum/solvers/stopping.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include <stratum/core/errors.hpp>
+
+namespace {
+
+using namespace stratum;
+
+StoppingParams params(double rtol, double atol = 0, int max_iterations = 100) {
+  StoppingParams p;
+  p.rtol = rtol;
+  p.atol = atol;
+  p.max_iterations = max_iterations;
+  return p;
+}
+
+/// Feeds residuals until the test ends; the status it ends with.
+Status run(const StoppingParams& p, double rhs_norm, const std::vector<double>& residuals) {
+  StoppingTest test(p, rhs_norm, residuals.front());
+  for (std::size_t k = 0; k < residuals.size(); ++k)
+    if (test.done(static_cast<int>(k), residuals[k])) {
+      EXPECT_EQ(test.report().iterations, static_cast<int>(k));
+      EXPECT_EQ(test.report().residual, residuals[k]);
+      EXPECT_EQ(test.report().history.size(), k + 1);
+      EXPECT_FALSE(test.report().reason.empty());
+      return test.status();
+    }
+  ADD_FAILURE() << "never ended";
+  return test.status();
+}
+
+TEST(Stopping, BadTolerancesAreRefused) {
+  for (const double bad : {-1e-8, std::nan(""), HUGE_VAL}) {
+    EXPECT_THROW(params(bad).validate(), UsageError) << bad;
+    EXPECT_THROW(params(1e-8, bad).validate(), UsageError) << bad;
+  }
+  EXPECT_THROW(params(0, 0).validate(), UsageError);
+  EXPECT_THROW(params(1e-8, 0, -1).validate(), UsageError);
+  EXPECT_NO_THROW(params(0, 1e-5).validate());
+  EXPECT_NO_THROW(params(1e-8).validate());
+}
+
+TEST(Stopping, Converged) {
+  EXPECT_EQ(run(params(1e-2), 1, {1, 0.1, 0.01}), Status::converged);
+  EXPECT_EQ(run(params(1e-8, 0.5), 1, {1, 0.4}), Status::converged);
+  EXPECT_EQ(run(params(1e-8), 1, {0}), Status::converged);
+  EXPECT_EQ(run(params(1e-8), 0, {0}), Status::converged);
+  EXPECT_EQ(run(params(1e-2), 1e6, {1}), Status::converged) << "the guess is good enough already";
+}
+
+TEST(Stopping, BaselineOfTheInitialResidual) {
+  StoppingParams p = params(1e-2);
+  p.baseline = Baseline::initial;
+  StoppingTest test(p, 1e6, 1);
+  EXPECT_FALSE(test.done(0, 1));
+  EXPECT_FALSE(test.done(1, 0.02));
+  EXPECT_TRUE(test.done(2, 0.009));
+  EXPECT_EQ(test.report().baseline, Baseline::initial);
+  EXPECT_EQ(test.report().baseline_norm, 1);
+}
+
+TEST(Stopping, AZeroRightHandSideIsMeasuredByTheInitialResidual) {
+  EXPECT_EQ(run(params(1e-2), 0, {1, 0.1, 0.01}), Status::converged);
+}
+
+TEST(Stopping, MaxIterations) {
+  EXPECT_EQ(run(params(1e-8, 0, 2), 1, {1, 0.5, 0.25}), Status::max_iterations);
+  EXPECT_EQ(run(params(1e-8, 0, 0), 1, {1}), Status::max_iterations);
+}
+
+TEST(Stopping, Diverged) {
+  EXPECT_EQ(run(params(1e-8), 1, {1, 10, 1e3, 1e6}), Status::diverged);
+  EXPECT_EQ(run(params(1e-8), 1, {1, 10, INFINITY}), Status::diverged);
+  EXPECT_EQ(run(params(1e-8), 1, {1, std::nan("")}), Status::diverged);
+}
+
+TEST(Stopping, NonFinite) {
+  EXPECT_EQ(run(params(1e-8), std::nan(""), {std::nan("")}), Status::non_finite);
+  EXPECT_EQ(run(params(1e-8), HUGE_VAL, {HUGE_VAL}), Status::non_finite);
+  EXPECT_EQ(run(params(1e-8), 1, {std::nan("")}), Status::non_finite) << "a guess that is not finite";
+  EXPECT_EQ(run(params(1e-8, 1e300), HUGE_VAL, {1}), Status::non_finite) << "whatever the tolerance";
+}
+
+TEST(Stopping, Stagnated) {
+  std::vector<double> residuals{1, 0.1, 1e-3};
+  for (int k = 0; k < 60; ++k) residuals.push_back(1e-3 * (1 + 0.1 * (k % 3)));
+  EXPECT_EQ(run(params(1e-8), 1, residuals), Status::stagnated);
+}
+
+TEST(Stopping, SlowConvergenceIsNotStagnation) {
+  std::vector<double> residuals;
+  for (double r = 1; r > 5e-4; r *= 0.97) residuals.push_back(r);
+  EXPECT_EQ(run(params(1e-3, 0, 10000), 1, residuals), Status::converged);
+}
+
+TEST(Stopping, GrowthIsNotStagnation) {
+  std::vector<double> residuals;
+  for (double r = 1; r < 1e7; r *= 1.5) residuals.push_back(r);
+  EXPECT_EQ(run(params(1e-8), 1, residuals), Status::diverged);
+}
+
+TEST(Stopping, TheMonitorSeesEveryResidual) {
+  std::vector<std::pair<int, double>> seen;
+  StoppingTest test(params(0.05), 1, 1, [&](int iteration, double residual) { seen.emplace_back(iteration, residual); });
+  EXPECT_FALSE(test.done(0, 1));
+  EXPECT_FALSE(test.done(1, 0.1));
+  EXPECT_TRUE(test.done(2, 0.01));
+  EXPECT_EQ(seen, (std::vector<std::pair<int, double>>{{0, 1}, {1, 0.1}, {2, 0.01}}));
+}
+
+}  // namespace

@@ -10,6 +10,7 @@
 
 #include <stratum/assembly/expression.hpp>
 #include <stratum/core/blas.hpp>
+#include <stratum/core/json.hpp>
 #include <stratum/core/output_file.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/vtk.hpp>
@@ -320,43 +321,6 @@ void write_vtk(Context& ctx, const Settings& settings, const TensorMesh& mesh, G
   }
   write_vtr(settings.vtk, mesh, fields, {{"aspect_ratio", aspect_ratios}});
 }
-
-/// One JSON object, members in the order of their adding. Numbers that JSON cannot hold become null.
-class JsonObject {
- public:
-  static std::string number(double value) {
-    if (!std::isfinite(value)) return "null";
-    std::ostringstream out;
-    out.precision(17);
-    out << value;
-    return out.str();
-  }
-  static std::string string(std::string_view text) {
-    std::string quoted = "\"";
-    for (const char c : text) {
-      if (c == '"' || c == '\\') quoted += '\\';
-      quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-    return quoted + '"';
-  }
-  template <class Range, class F>
-  static std::string array(const Range& range, const F& item) {
-    std::string text = "[";
-    for (const auto& value : range) text += (text.size() > 1 ? ", " : "") + item(value);
-    return text + "]";
-  }
-
-  JsonObject& add_raw(const std::string& key, const std::string& value) {
-    text_ += (text_.empty() ? "\n  " : ",\n  ") + string(key) + ": " + value;
-    return *this;
-  }
-  JsonObject& add(const std::string& key, double value) { return add_raw(key, number(value)); }
-  JsonObject& add(const std::string& key, std::string_view value) { return add_raw(key, string(value)); }
-  [[nodiscard]] std::string text() const { return "{" + text_ + "\n}\n"; }
-
- private:
-  std::string text_;
-};
 
 std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
                         const std::vector<Outcome>& outcomes) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <omp.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <stratum/core/errors.hpp>
@@ -31,8 +32,13 @@ std::shared_ptr<void> allocate_bytes(const Context& ctx, std::size_t bytes) {
     return {p, [](void* q) { (void)cudaFree(q); }};
   }
 #endif
-  void* p = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  // Sweeps along y touch a new page with every row: large vectors ask for huge pages.
+  constexpr std::size_t huge_page = std::size_t{1} << 21;
+  const std::size_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
+  const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
+  void* p = std::aligned_alloc(alignment, size);
   if (p == nullptr) return nullptr;
+  if (alignment == huge_page) (void)madvise(p, size, MADV_HUGEPAGE);
   // Pages belong to the thread that touches them first: zero them as the sweeps will walk them.
   constexpr std::size_t page = std::size_t{1} << 16;
   const auto pages = static_cast<std::int64_t>((bytes + page - 1) / page);

@@ -20,15 +20,21 @@ constexpr double simultaneous_damping = 0.8;
 
 // --- per-node formulas ---------------------------------------------------------------------------------------------------
 
-/// What a line solve has on its right: b less the coupling to the lines beside it.
-template <Direction direction, class View, class T>
+/// What a line solve has on its right: b less the coupling to the lines beside it; b alone where those are zero.
+template <Direction direction, bool coupled, class View, class T>
 struct LineRhs {
+  static constexpr Direction along = direction;
   View a;
   GridView<const T> b, x;
-  bool coupled;  // false: x is zero off the line
+  /// Asks for the memory around node (i, j). A batch walks more rows than a hardware prefetcher can follow.
+  STRATUM_INLINE void prefetch(int i, int j) const {
+    __builtin_prefetch(&b(i, j));
+    if constexpr (coupled) __builtin_prefetch(&x(i, j + 1));
+  }
   STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const {
-    if (!coupled) return b(i, j);
-    if constexpr (direction == Direction::x)
+    if constexpr (!coupled)
+      return b(i, j);
+    else if constexpr (direction == Direction::x)
       return b(i, j) - a.off_row_sum(x, i, j);
     else
       return b(i, j) - a.off_column_sum(x, i, j);
@@ -142,9 +148,12 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
     for (int k = 0; k < batch.count; ++k) {
       T* row = rows + k * chunk_length;
       const int j = batch.first + k * batch.stride;
+      if (length == chunk_length) {  // a constant length, so that the loop unrolls into whole vectors
 #pragma omp simd
-      for (int c = 0; c < length; ++c) row[c] = f(begin + c, j);
-      for (int c = length; c < chunk_length; ++c) row[c] = idle;
+        for (int c = 0; c < chunk_length; ++c) row[c] = f(begin + c, j);
+      } else {
+        for (int c = 0; c < chunk_length; ++c) row[c] = c < length ? f(begin + c, j) : idle;
+      }
     }
     for (int n = batch.count * chunk_length; n < w * chunk_length; ++n) rows[n] = idle;
     rows_to_lanes(rows, to);
@@ -161,6 +170,73 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
       }
       for (int k = batch.count; k < w; ++k) lanes[k] = idle;
     }
+  }
+}
+
+/// Positions ahead of the elimination at which memory is asked for.
+constexpr int prefetch_x = 4 * chunk_length;
+constexpr int prefetch_y = 12;
+
+template <class T, class Rhs>
+STRATUM_INLINE void prefetch(const Rhs& rhs, const Batch& batch, int begin, int length) {
+  if constexpr (Rhs::along == Direction::x) {
+    if (begin + prefetch_x >= rhs.b.nx) return;
+    for (int k = 0; k < batch.count; ++k) rhs.prefetch(begin + prefetch_x, batch.first + k * batch.stride);
+  } else {
+    constexpr int line = static_cast<int>(64 / sizeof(T));
+    for (int c = 0; c < length && begin + c + prefetch_y < rhs.b.ny; ++c)
+      for (int i = 0; i < batch.count * batch.stride; i += line) rhs.prefetch(batch.first + i, begin + c + prefetch_y);
+  }
+}
+
+/// Right-hand sides of a chunk for every lane.
+template <class T, class Rhs>
+STRATUM_INLINE void gather_rhs(const Rhs& rhs, const Batch& batch, int begin, int length, T* to) {
+  gather<Rhs::along, T>(rhs, batch, begin, length, T(0), to);
+}
+
+/// y lines of one colour, tensor operator: the neighbour columns have the other colour; one pass forms their stiffness and mass
+/// once for the lines on both sides of them. Columns of one colour are taken apart row by row.
+template <class T>
+STRATUM_INLINE void gather_rhs(const LineRhs<Direction::y, true, TensorView<T>, T>& rhs, const Batch& batch, int begin,
+                               int length, T* to) {
+  constexpr int w = batch_width<T>;
+  if (batch.stride != 2 || batch.count < w) return gather<Direction::y, T>(rhs, batch, begin, length, T(0), to);
+  const TensorView<T>& a = rhs.a;
+  alignas(64) T kl[w], ml[w], kr[w], mr[w];
+  alignas(64) T rows[3][w + 16], stiffness[w + 16], mass[w + 16];
+  for (int k = 0; k < w; ++k) {
+    const int i = batch.first + 2 * k;
+    kl[k] = a.kx[i];
+    ml[k] = a.mx[i];
+    kr[k] = a.kx[i + 1];
+    mr[k] = a.mx[i + 1];
+  }
+  const auto take_row = [&](int j, T* row) __attribute__((always_inline)) {
+    const T* x = &rhs.x(batch.first - 1, j);
+#pragma omp simd
+    for (int k = 0; k < w; ++k) row[k] = x[2 * k];
+    row[w] = x[2 * w];
+  };
+  take_row(begin - 1, rows[(begin + 2) % 3]);
+  take_row(begin, rows[begin % 3]);
+  for (int c = 0; c < length; ++c) {
+    const int j = begin + c;
+    take_row(j + 1, rows[(j + 1) % 3]);
+    const T *south = rows[(j + 2) % 3], *centre = rows[j % 3], *north = rows[(j + 1) % 3];
+    const T ks = a.ky[j], kn = a.ky[j + 1], ms = a.my[j], mn = a.my[j + 1];
+#pragma omp simd
+    for (int k = 0; k < w; ++k) {
+      stiffness[k] = ks * (centre[k] - south[k]) + kn * (centre[k] - north[k]);
+      mass[k] = ms * (south[k] + 2 * centre[k]) + mn * (2 * centre[k] + north[k]);
+    }
+    stiffness[w] = ks * (centre[w] - south[w]) + kn * (centre[w] - north[w]);
+    mass[w] = ms * (south[w] + 2 * centre[w]) + mn * (2 * centre[w] + north[w]);
+    const T* b = &rhs.b(batch.first, j);
+    T* lanes = to + c * w;
+#pragma omp simd
+    for (int k = 0; k < w; ++k)
+      lanes[k] = b[2 * k] - (ml[k] * stiffness[k] - kl[k] * mass[k] + mr[k] * stiffness[k + 1] - kr[k] * mass[k + 1]);
   }
 }
 
@@ -215,8 +291,10 @@ STRATUM_INLINE void scatter(const T* z, const Batch& batch, int begin, int lengt
     for (int k = 0; k < batch.count; ++k) {
       const int j = batch.first + k * batch.stride;
       const T* row = rows + k * chunk_length;
-      if (keep == T(0)) {
+      if (keep == T(0) && length == chunk_length) {
 #pragma omp simd
+        for (int c = 0; c < chunk_length; ++c) y(begin + c, j) = omega * row[c];
+      } else if (keep == T(0)) {
         for (int c = 0; c < length; ++c) y(begin + c, j) = omega * row[c];
       } else {
 #pragma omp simd
@@ -227,6 +305,20 @@ STRATUM_INLINE void scatter(const T* z, const Batch& batch, int begin, int lengt
     for (int c = 0; c < length; ++c) {
       const int j = begin + c;
       const T* lanes = z + c * w;
+      if (keep == T(0) && batch.stride == 2 && batch.count == w) {
+        // Whole rows: the columns in between are written back as they were.
+        T* row = &y(batch.first, j);
+        alignas(64) T between[w];
+#pragma omp simd
+        for (int k = 0; k < w - 1; ++k) between[k] = row[2 * k + 1];
+#pragma omp simd
+        for (int k = 0; k < w - 1; ++k) {
+          row[2 * k] = omega * lanes[k];
+          row[2 * k + 1] = between[k];
+        }
+        row[2 * w - 2] = omega * lanes[w - 1];
+        continue;
+      }
       for (int k = 0; k < batch.count; ++k) {
         const int i = batch.first + k * batch.stride;
         y(i, j) = keep == T(0) ? omega * lanes[k] : keep * x(i, j) + omega * lanes[k];
@@ -236,15 +328,16 @@ STRATUM_INLINE void scatter(const T* z, const Batch& batch, int begin, int lengt
 }
 
 /// Solves one batch of lines of n positions; `multipliers` and `solution` hold n (rounded up to chunks) * W numbers.
-template <Direction direction, class View, class T>
-STRATUM_SIMD_CLONES void solve_batch(const LineRhs<direction, View, T> rhs, const Batch batch, const int n, const T omega,
+template <Direction direction, bool coupled, class View, class T>
+STRATUM_SIMD_CLONES void solve_batch(const LineRhs<direction, coupled, View, T> rhs, const Batch batch, const int n, const T omega,
                                      const bool from_zero, const GridView<T> y, T* multipliers, T* solution) {
   constexpr int w = batch_width<T>;
   alignas(64) Chunk<T> right, lower, centre, upper;
   alignas(64) T c_last[w] = {}, z_last[w] = {};
   for (int begin = 0; begin < n; begin += chunk_length) {
     const int length = std::min(chunk_length, n - begin);
-    gather<direction, T>(rhs, batch, begin, length, T(0), right);
+    prefetch<T>(rhs, batch, begin, length);
+    gather_rhs(rhs, batch, begin, length, right);
     gather_coefficients<direction, T>(rhs.a, batch, begin, length, lower, centre, upper);
     for (int c = 0; c < length; ++c) {
       T* multiplier = multipliers + std::int64_t{begin + c} * w;
@@ -277,8 +370,8 @@ STRATUM_SIMD_CLONES void solve_batch(const LineRhs<direction, View, T> rhs, cons
 }
 
 /// Solves the lines first, first + stride, ... on all threads.
-template <Direction direction, class View, class T>
-void solve_lines(Context& ctx, const LineRhs<direction, View, T>& rhs, int first, int stride, T omega, bool from_zero,
+template <Direction direction, bool coupled, class View, class T>
+void solve_lines(Context& ctx, const LineRhs<direction, coupled, View, T>& rhs, int first, int stride, T omega, bool from_zero,
                  GridView<T> y, GridView<T> elimination) {
   constexpr int w = batch_width<T>;
   const int lines = direction == Direction::x ? y.ny : y.nx;
@@ -294,7 +387,7 @@ void solve_lines(Context& ctx, const LineRhs<direction, View, T>& rhs, int first
     const std::int64_t half = elimination.nx / 2;
     for (int t = share(part); t < share(part + 1); ++t) {
       const Batch batch{first + t * w * stride, stride, std::min(w, wanted - t * w)};
-      solve_batch<direction, View, T>(rhs, batch, n, omega, from_zero, y, scratch, scratch + half);
+      solve_batch<direction, coupled, View, T>(rhs, batch, n, omega, from_zero, y, scratch, scratch + half);
     }
   }
 }
@@ -324,7 +417,11 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
     using View = std::decay_t<decltype(view)>;
     const auto sweep = [&]<Direction d>(int first, int stride, bool coupled) {
       exchange(ctx, x);
-      solve_lines<d>(ctx, LineRhs<d, View, T>{view, b, x, coupled}, first, stride, omega_, zero, y, elimination_.view());
+      const auto elimination = elimination_.view();
+      if (coupled)
+        solve_lines(ctx, LineRhs<d, true, View, T>{view, b, x}, first, stride, omega_, zero, y, elimination);
+      else
+        solve_lines(ctx, LineRhs<d, false, View, T>{view, b, x}, first, stride, omega_, zero, y, elimination);
     };
     const auto both_colours = [&]<Direction d>() {
       if (line_order_ == LineOrder::simultaneous) {

@@ -13,23 +13,23 @@ using test::Values;
 template <class S>
 class BlasTest : public test::OnEverySetting<S> {
  protected:
-  using T = typename S::Number;
-  static constexpr double rounding = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  using Number = typename S::Number;
+  static constexpr double rounding = 4 * static_cast<double>(std::numeric_limits<Number>::epsilon());
   struct Pair {
     GridShape shape;
-    Vector<T> x, y;
+    Vector<Number> x, y;
     Values host_x, host_y;  // as they are on the device
   };
   Pair random_pair(int nx, int ny) {
     const auto shape = test::unknowns(nx, ny);
     const auto n = static_cast<std::size_t>(shape.nodes());
-    Pair p{shape, test::to_device<T>(this->ctx(), shape, random_.values(n)),
-           test::to_device<T>(this->ctx(), shape, random_.values(n)), {}, {}};
+    Pair p{shape, test::to_device<Number>(this->ctx(), shape, random_.values(n)),
+           test::to_device<Number>(this->ctx(), shape, random_.values(n)), {}, {}};
     p.host_x = test::to_host(this->ctx(), p.x);
     p.host_y = test::to_host(this->ctx(), p.y);
     return p;
   }
-  void expect_values(const Vector<T>& v, const Values& expected) {
+  void expect_values(const Vector<Number>& v, const Values& expected) {
     EXPECT_LE(reference::relative_difference(test::to_host(this->ctx(), v), expected), rounding);
     EXPECT_TRUE(test::halo_is_zero(this->ctx(), v));
   }

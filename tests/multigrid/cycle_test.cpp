@@ -16,30 +16,30 @@ constexpr std::pair<int, int> every_size[] = {{2, 2}, {3, 5}, {4, 4}, {16, 4}, {
 template <class S>
 class CycleTest : public test::OnEverySetting<S> {
  protected:
-  using T = typename S::Number;
+  using Number = typename S::Number;
   TensorMesh random_mesh(int cells_x, int cells_y) {
     return {Intervals(random_.widths(cells_x)), Intervals(random_.widths(cells_y))};
   }
-  Vector<T> random_vector(const GridShape& shape) {
-    return test::to_device<T>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
+  Vector<Number> random_vector(const GridShape& shape) {
+    return test::to_device<Number>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
   }
   /// One cycle of the library and of the oracle, from a given and from a zero guess.
   void compare(const TensorMesh& mesh, const MultigridParams& params, const reference::CycleChoice& choice, OperatorForm form) {
     auto& ctx = this->ctx();
-    Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), form, params);
+    Multigrid<Number> multigrid(ctx, mesh_hierarchy(mesh), form, params);
     const auto b = random_vector(mesh.unknowns());
     auto x = random_vector(mesh.unknowns());
     Values expected = test::to_host(ctx, x);
     const auto &hx = mesh.x().widths(), &hy = mesh.y().widths();
     reference::cycle(choice, hx, hy, test::to_host(ctx, b), expected);
     multigrid.cycle(ctx, multigrid.levels() - 1, b.cview(), x.view(), Guess::given);
-    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), 20 * test::tolerance<T>) << "given guess";
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), 20 * test::tolerance<Number>) << "given guess";
 
     expected.assign(expected.size(), 0.0);
     reference::cycle(choice, hx, hy, test::to_host(ctx, b), expected);
-    set(ctx, std::numeric_limits<T>::quiet_NaN(), x.view());
+    set(ctx, std::numeric_limits<Number>::quiet_NaN(), x.view());
     multigrid.apply(ctx, b.cview(), x.view());
-    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), 20 * test::tolerance<T>) << "zero guess";
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), 20 * test::tolerance<Number>) << "zero guess";
     EXPECT_TRUE(test::halo_is_zero(ctx, x));
   }
   test::Random random_{101};

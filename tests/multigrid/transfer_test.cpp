@@ -15,18 +15,18 @@ constexpr std::pair<int, int> every_size[] = {{4, 4}, {4, 2}, {2, 4}, {8, 3}, {5
 template <class S>
 class TransferTest : public test::OnEverySetting<S> {
  protected:
-  using T = typename S::Number;
+  using Number = typename S::Number;
   template <class Check>
   void for_every_mesh(const Check& check) {
     for (const auto& [cells_x, cells_y] : every_size) {
       SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells");
       const TensorMesh fine{Intervals(random_.widths(cells_x, 3)), Intervals(random_.widths(cells_y, 3))};
       const TensorMesh coarse = fine.coarser();
-      check(fine, coarse, Transfer<T>(this->ctx(), fine, coarse));
+      check(fine, coarse, Transfer<Number>(this->ctx(), fine, coarse));
     }
   }
-  Vector<T> random_vector(const GridShape& shape) {
-    return test::to_device<T>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
+  Vector<Number> random_vector(const GridShape& shape) {
+    return test::to_device<Number>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
   }
   test::Random random_{91};
 };

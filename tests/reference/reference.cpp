@@ -85,11 +85,13 @@ std::vector<Weight> interpolation(const Values& h) {
 
 }  // namespace
 
-Stencil::Stencil(int nx_, int ny_) : nx(nx_), ny(ny_) {
+Stencil::Stencil(int nodes_x, int nodes_y) : nx(nodes_x), ny(nodes_y) {
   for (auto& values : band) values.assign(size(), 0.0);
 }
 
-std::size_t Stencil::index(int i, int j) const { return at(j) * at(nx) + at(i); }
+std::size_t Stencil::index(int i, int j) const {
+  return reference::at(j) * reference::at(nx) + reference::at(i);
+}
 
 double& Stencil::at(int dx, int dy, int i, int j) { return band[reference::at(3 * (dy + 1) + dx + 1)][index(i, j)]; }
 

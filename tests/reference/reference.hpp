@@ -21,7 +21,7 @@ struct Stencil {
   std::array<Values, 9> band;
 
   Stencil() = default;
-  Stencil(int nx, int ny);
+  Stencil(int nodes_x, int nodes_y);
   [[nodiscard]] double& at(int dx, int dy, int i, int j);
   [[nodiscard]] double coefficient(int dx, int dy, int i, int j) const;
   [[nodiscard]] bool inside(int i, int j) const { return i >= 0 && i < nx && j >= 0 && j < ny; }

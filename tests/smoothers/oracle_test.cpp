@@ -18,28 +18,28 @@ const char* const published_smoothers[] = {"jacobi", "colour_gs", "line_x", "lin
 template <class S>
 class SmootherOracle : public test::OnEverySetting<S> {
  protected:
-  using T = typename S::Number;
+  using Number = typename S::Number;
 
   /// Compares `applications` applications on one operator, for one damping (none: the default, which is `omega`).
-  void compare(const GridOperator<T>& a, const reference::Stencil& oracle, const std::string& name, LineOrder line_order,
+  void compare(const GridOperator<Number>& a, const reference::Stencil& oracle, const std::string& name, LineOrder line_order,
                std::optional<double> damping, double omega) {
     SCOPED_TRACE(testing::Message() << name << ", " << to_string(line_order) << ", omega " << omega);
     auto& ctx = this->ctx();
     SmootherParams params;
     params.line_order = line_order;
     params.damping = damping;
-    const auto smoother = builtin_smoothers().make<T>(ctx, name, a.shape(), params);
+    const auto smoother = builtin_smoothers().make<Number>(ctx, name, a.shape(), params);
     const auto lines = line_order == LineOrder::zebra ? reference::Lines::zebra : reference::Lines::simultaneous;
     for (const bool backward : {false, true})
       for (const int applications : {1, 2}) {
         const int steps = applications * smoother->elementary_steps();
-        const auto b = test::to_device<T>(ctx, a.shape(), random_.values(oracle.size()));
-        auto x = test::to_device<T>(ctx, a.shape(), random_.values(oracle.size()));
+        const auto b = test::to_device<Number>(ctx, a.shape(), random_.values(oracle.size()));
+        auto x = test::to_device<Number>(ctx, a.shape(), random_.values(oracle.size()));
         Values expected = test::to_host(ctx, x);
         reference::smooth({name, lines, omega}, oracle, test::to_host(ctx, b), expected, steps, backward);
         smoother->smooth(ctx, a, b.cview(), x.view(), steps, Guess::given,
                          backward ? SweepOrder::backward : SweepOrder::forward);
-        EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), test::tolerance<T>)
+        EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), test::tolerance<Number>)
             << applications << (backward ? " backward" : " forward");
       }
   }

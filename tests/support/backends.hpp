@@ -59,7 +59,6 @@ struct SettingName {
 template <class S>
 class OnEverySetting : public testing::Test {
  protected:
-  using T = typename S::Number;
   void SetUp() override {
     if (!available(S::backend)) GTEST_SKIP() << not_available();
     context_.emplace(S::backend, S::backend == Backend::cpu ? cpu_threads : 0);
@@ -85,7 +84,7 @@ class OnEveryBackend : public testing::TestWithParam<Backend> {
 
 #define INSTANTIATE_ON_EVERY_BACKEND(Suite)                                                               \
   INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values(stratum::Backend::cpu, stratum::Backend::cuda),       \
-                           [](const auto& info) { return test::backend_name(info.param); })
+                           [](const auto& c) { return test::backend_name(c.param); })
 
 /// What rounding may do to a result of a few hundred operations on badly scaled numbers.
 template <class T>

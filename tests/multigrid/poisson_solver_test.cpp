@@ -1,0 +1,273 @@
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include <cmath>
+
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/named_meshes.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+
+class PoissonSolverTest : public test::OnEveryBackend {
+ protected:
+  struct Problem {
+    Problem(Context& ctx, const TensorMesh& m) : mesh(m), b(ctx, m.unknowns()), x(ctx, m.unknowns()) {}
+    TensorMesh mesh;
+    Vector<double> b, x;
+  };
+  Problem polynomial(const char* name, int level) {
+    Problem p(ctx(), make_mesh(mesh_family(name), level));
+    assemble_load(ctx(), p.mesh, {}, p.b.view());
+    return p;
+  }
+  SolveReport solve(Problem& p, const PoissonSolverParams& params) {
+    return PoissonSolver(ctx(), p.mesh, params).solve(ctx(), p.b.cview(), p.x.view());
+  }
+  double true_residual(const Problem& p) {
+    const auto a = assemble_laplace<double>(ctx(), p.mesh, OperatorForm::tensor);
+    Vector<double> r(ctx(), p.mesh.unknowns());
+    a.residual(ctx(), p.b.cview(), p.x.cview(), r.view());
+    return norm2(ctx(), r.cview());
+  }
+};
+INSTANTIATE_ON_EVERY_BACKEND(PoissonSolverTest);
+
+constexpr Precision every_precision[] = {Precision::mixed, Precision::full};
+
+TEST_P(PoissonSolverTest, SolvesOnRandomMeshes) {
+  test::Random random(151);
+  for (const auto& [cells_x, cells_y] : {std::pair{1, 1}, {2, 2}, {2, 9}, {33, 2}, {12, 20}, {17, 13}, {64, 6}, {96, 80}})
+    for (const auto precision : every_precision)
+      for (const auto method : {Method::multigrid, Method::cg}) {
+        SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells");
+        const Values hx = random.widths(cells_x, 3), hy = random.widths(cells_y, 3);
+        Problem p(ctx(), {Intervals(hx), Intervals(hy)});
+        const auto oracle = reference::laplace(hx, hy);
+        p.b = test::to_device<double>(ctx(), p.mesh.unknowns(), random.values(oracle.size()));
+        PoissonSolverParams params;
+        params.precision = precision;
+        params.method = method;
+        const auto report = solve(p, params);
+        EXPECT_EQ(report.status, Status::converged) << report.reason;
+        EXPECT_LE(reference::norm(reference::residual(oracle, test::to_host(ctx(), p.b), test::to_host(ctx(), p.x))),
+                  1.001e-8 * reference::norm(test::to_host(ctx(), p.b)));
+      }
+}
+
+TEST_P(PoissonSolverTest, TheReportTellsTheTruth) {
+  for (const auto precision : {Precision::mixed, Precision::full, Precision::single}) {
+    auto p = polynomial("A3", 6);
+    PoissonSolverParams params;
+    params.precision = precision;
+    params.multigrid.measure_levels = true;
+    const auto report = solve(p, params);
+    EXPECT_NEAR(report.residual / true_residual(p), 1, 1e-3);
+    EXPECT_NEAR(report.baseline_norm / norm2(ctx(), p.b.cview()), 1, 1e-6);
+    EXPECT_EQ(report.history.size(), static_cast<std::size_t>(report.iterations) + 1);
+    EXPECT_GT(report.solve_seconds, 0);
+    EXPECT_GT(report.setup_seconds, 0);
+    ASSERT_EQ(report.levels.size(), 6U);
+    EXPECT_EQ(report.levels.back().nx, 63);
+    EXPECT_FALSE(report.reason.empty());
+    if (report.status == Status::converged) EXPECT_LE(report.residual, 1e-8 * report.baseline_norm);
+  }
+}
+
+TEST_P(PoissonSolverTest, CgConvergesInFewerIterationsThanTheSymmetricCycle) {
+  for (const auto precision : every_precision) {
+    auto p = polynomial("A5", 7);
+    PoissonSolverParams params;
+    params.precision = precision;
+    params.multigrid.symmetric = true;
+    const int cycles = solve(p, params).iterations;
+    set(ctx(), 0.0, p.x.view());
+    params.method = Method::cg;
+    const auto report = solve(p, params);
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    EXPECT_LT(report.iterations, cycles);
+  }
+}
+
+TEST_P(PoissonSolverTest, WAndFCyclesConverge) {
+  for (const auto precision : every_precision)
+    for (const auto cycle : {Cycle::w, Cycle::f}) {
+      auto p = polynomial("A4", 6);
+      PoissonSolverParams params;
+      params.precision = precision;
+      const int v_cycles = solve(p, params).iterations;
+      set(ctx(), 0.0, p.x.view());
+      params.multigrid.cycle = cycle;
+      const auto report = solve(p, params);
+      EXPECT_EQ(report.status, Status::converged);
+      EXPECT_LE(report.iterations, v_cycles);
+    }
+}
+
+TEST_P(PoissonSolverTest, SolvesManyRightHandSidesFromAnyGuess) {
+  auto p = polynomial("A2", 6);
+  PoissonSolver solver(ctx(), p.mesh);
+  const auto first = solver.solve(ctx(), p.b.cview(), p.x.view());
+  const Values solution = test::to_host(ctx(), p.x);
+  EXPECT_EQ(solver.solve(ctx(), p.b.cview(), p.x.view()).iterations, 0) << "the exact solution as a guess";
+  set(ctx(), 0.0, p.x.view());
+  const auto again = solver.solve(ctx(), p.b.cview(), p.x.view());
+  EXPECT_EQ(again.history, first.history) << "the same input gives the same bits";
+  EXPECT_EQ(test::to_host(ctx(), p.x), solution);
+  EXPECT_EQ(solver.levels(), 6);
+  EXPECT_EQ(solver.fine_operator().shape(), p.mesh.unknowns());
+}
+
+TEST_P(PoissonSolverTest, StagnatesAtRounding) {
+  for (const auto precision : every_precision) {
+    auto p = polynomial("A3", 6);
+    PoissonSolverParams params;
+    params.precision = precision;
+    params.stop.rtol = 1e-16;
+    const auto report = solve(p, params);
+    EXPECT_EQ(report.status, Status::stagnated) << report.reason;
+    EXPECT_NE(report.reason.find("rounding"), std::string::npos) << report.reason;
+    EXPECT_LT(report.relative_residual(), 1e-12);
+    EXPECT_LT(report.iterations, 60);
+  }
+}
+
+TEST_P(PoissonSolverTest, SpecialRightHandSides) {
+  for (const auto precision : {Precision::mixed, Precision::full, Precision::single})
+    for (const bool full_multigrid : {false, true}) {
+      if (full_multigrid && precision == Precision::single) continue;  // refused
+      auto p = polynomial("A1", 5);
+      PoissonSolverParams params;
+      params.precision = precision;
+      params.full_multigrid = full_multigrid;
+      set(ctx(), 0.0, p.b.view());
+      auto report = solve(p, params);
+      EXPECT_EQ(report.status, Status::converged) << "zero: " << report.reason;
+      EXPECT_EQ(norm_max(ctx(), p.x.cview()), 0);
+
+      for (const double bad : {std::nan(""), HUGE_VAL}) {
+        Values values(961, 1.0);
+        values[480] = bad;
+        p.b = test::to_device<double>(ctx(), p.mesh.unknowns(), values);
+        set(ctx(), 0.0, p.x.view());
+        report = solve(p, params);
+        EXPECT_EQ(report.status, Status::non_finite) << bad << ": " << report.reason;
+      }
+
+      for (const double scale : {1e-60, 1e60}) {
+        p = polynomial("A1", 5);
+        Vector<double> b(ctx(), p.mesh.unknowns());
+        copy_scaled(ctx(), scale, p.b.cview(), b.view());
+        p.b = std::move(b);
+        report = solve(p, params);
+        if (precision == Precision::single) continue;
+        EXPECT_EQ(report.status, Status::converged) << scale << ": " << report.reason;
+        if (!full_multigrid) EXPECT_LE(report.relative_residual(), 1e-8);
+      }
+    }
+}
+
+// Widths below 1e-38 have no reciprocal in float.
+TEST_P(PoissonSolverTest, MeshesThatLeaveTheRangeOfFloatAreRefusedInMixedAndSolvedInDouble) {
+  MeshFamily family = mesh_family("A1");
+  family.nu = 1e-8;  // h_min = (5e-9)^5 = 3e-42
+  family.name = "thin";
+  Problem p(ctx(), make_mesh(family, 5));
+  assemble_load(ctx(), p.mesh, {}, p.b.view());
+  PoissonSolverParams params;
+  EXPECT_THROW(solve(p, params), UsageError);
+  params.precision = Precision::full;
+  const auto report = solve(p, params);
+  EXPECT_EQ(report.status, Status::converged) << report.reason;
+}
+
+TEST_P(PoissonSolverTest, BadParametersAreRefused) {
+  auto p = polynomial("U1", 3);
+  const auto refused = [&](auto change) {
+    PoissonSolverParams params;
+    change(params);
+    EXPECT_THROW(solve(p, params), UsageError);
+  };
+  refused([](auto& q) { q.multigrid.steps = 3; });
+  refused([](auto& q) { q.multigrid.steps = -2; });
+  refused([](auto& q) { q.multigrid.smoother = "ilu"; });
+  refused([](auto& q) { q.multigrid.smoother_params.damping = 2.5; });
+  refused([](auto& q) { q.stop.rtol = 0; });
+  refused([](auto& q) { q.stop.rtol = std::nan(""); });
+  refused([](auto& q) { q.stop.max_iterations = -1; });
+  refused([](auto& q) { q.inner.cycles = 0; });
+  refused([](auto& q) { q.inner.digits = -1; });
+  refused([](auto& q) {
+    q.method = Method::cg;
+    q.inner.digits = 2;
+  });
+  Vector<double> b(ctx(), test::unknowns(6, 7));
+  PoissonSolver solver(ctx(), p.mesh);
+  EXPECT_THROW(solver.solve(ctx(), b.cview(), p.x.view()), UsageError);
+}
+
+TEST_P(PoissonSolverTest, RequiredMemoryIsWhatIsTaken) {
+  for (const auto precision : every_precision)
+    for (const auto form : test::every_form)
+      for (const bool full_multigrid : {false, true}) {
+        Context own(GetParam(), GetParam() == Backend::cpu ? test::cpu_threads : 0);
+        const auto mesh = make_mesh(mesh_family("A2"), 8);
+        PoissonSolverParams params;
+        params.precision = precision;
+        params.form = form;
+        params.full_multigrid = full_multigrid;
+        Vector<double> b(own, mesh.unknowns()), x(own, mesh.unknowns());
+        PoissonSolver solver(own, mesh, params);
+        const auto taken = static_cast<double>(own.memory()->bytes.load());
+        const auto required = static_cast<double>(required_memory(GetParam(), mesh, params));
+        EXPECT_GT(required, 0.9 * taken) << to_string(form) << (full_multigrid ? ", full multigrid" : "");
+        EXPECT_LT(required, 1.25 * taken) << to_string(form) << (full_multigrid ? ", full multigrid" : "");
+      }
+}
+
+TEST_P(PoissonSolverTest, WhatDoesNotFitInMemoryIsRefusedBeforeItIsAllocated) {
+  const auto mesh = make_mesh(mesh_family("U1"), 19);  // 2.7e11 unknowns
+  try {
+    PoissonSolver solver(ctx(), mesh);
+    FAIL() << "terabytes were allocated";
+  } catch (const ResourceError& error) {
+    EXPECT_NE(std::string(error.what()).find("GiB"), std::string::npos) << error.what();
+  }
+  EXPECT_LT(ctx().memory()->peak_bytes, 1 << 28);
+}
+
+TEST_P(PoissonSolverTest, ASolveAllocatesNothing) {
+  for (const auto precision : every_precision) {
+    auto p = polynomial("A3", 6);
+    PoissonSolverParams params;
+    params.precision = precision;
+    PoissonSolver solver(ctx(), p.mesh, params);
+    solver.solve(ctx(), p.b.cview(), p.x.view());
+    set(ctx(), 0.0, p.x.view());
+    const auto before = ctx().memory()->allocations.load();
+    solver.solve(ctx(), p.b.cview(), p.x.view());
+    EXPECT_EQ(ctx().memory()->allocations, before);
+  }
+}
+
+TEST(PoissonSolverThreads, TheNumberOfThreadsDoesNotChangeABit) {
+  for (const auto precision : every_precision) {
+    std::vector<double> expected;
+    for (const int threads : {1, 2, 3}) {
+      Context ctx(Backend::cpu, threads);
+      const auto mesh = make_mesh(mesh_family("A3"), 7);
+      PoissonSolverParams params;
+      params.precision = precision;
+      Vector<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
+      assemble_load(ctx, mesh, {}, b.view());
+      const auto report = PoissonSolver(ctx, mesh, params).solve(ctx, b.cview(), x.view());
+      if (threads == 1) expected = report.history;
+      EXPECT_EQ(report.history, expected) << threads << " threads";
+    }
+  }
+}
+
+}  // namespace

@@ -474,8 +474,15 @@ Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int 
       settings.vtk.clear();
     } else {
       progress(settings, "writing the file for ParaView ...");
-      write_vtk(ctx, settings, mesh, x.cview());
-      progress(settings, "");
+      try {
+        write_vtk(ctx, settings, mesh, x.cview());
+        progress(settings, "");
+      } catch (const std::exception& error) {
+        progress(settings, "");
+        if (settings.vtk_asked_for) throw;
+        if (talk) std::printf("no file for ParaView: %s\n", error.what());
+        settings.vtk.clear();
+      }
     }
   }
   return outcome;

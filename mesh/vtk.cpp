@@ -10,6 +10,7 @@
 #include <vtkCallbackCommand.h>
 #include <vtkCellData.h>
 #include <vtkDoubleArray.h>
+#include <vtkExecutive.h>
 #include <vtkNew.h>
 #include <vtkPointData.h>
 #include <vtkRectilinearGrid.h>
@@ -70,6 +71,7 @@ void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vecto
     vtkNew<vtkCallbackCommand> silent;
     silent->SetCallback([](vtkObject*, unsigned long, void*, void*) {});
     writer->AddObserver(vtkCommand::ErrorEvent, silent);
+    writer->GetExecutive()->AddObserver(vtkCommand::ErrorEvent, silent);
     writer->SetFileName(temporary.c_str());
     writer->SetInputData(grid);
     writer->SetDataModeToAppended();

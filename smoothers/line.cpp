@@ -139,6 +139,51 @@ STRATUM_INLINE void lanes_to_rows(const T* from, T* to) {
     for (int c = 0; c < chunk_length; ++c) to[k * chunk_length + c] = from[c * w + k];
 }
 
+/// to[k] = from[2 k]; may read from[2 W - 1].
+template <class T>
+STRATUM_INLINE void take_every_second(const T* from, T* to) {
+  constexpr int w = batch_width<T>;
+#if defined(__SSE2__) && !defined(__CUDACC__)
+  if constexpr (sizeof(T) == 4) {
+    for (int k = 0; k < w; k += 4)
+      _mm_store_ps(to + k, _mm_shuffle_ps(_mm_loadu_ps(from + 2 * k), _mm_loadu_ps(from + 2 * k + 4), 0x88));
+    return;
+  } else {
+    for (int k = 0; k < w; k += 2)
+      _mm_store_pd(to + k, _mm_unpacklo_pd(_mm_loadu_pd(from + 2 * k), _mm_loadu_pd(from + 2 * k + 2)));
+    return;
+  }
+#endif
+  for (int k = 0; k < w; ++k) to[k] = from[2 * k];
+}
+
+/// to[2 k] = factor from[k], the odd places as they are; writes to[0] to to[2 W - 2].
+template <class T>
+STRATUM_INLINE void put_every_second(T factor, const T* from, T* to) {
+  constexpr int w = batch_width<T>;
+  int k = 0;
+#if defined(__SSE2__) && !defined(__CUDACC__)
+  if constexpr (sizeof(T) == 4) {
+    const __m128 f = _mm_set1_ps(factor);
+    for (; k < w - 4; k += 4) {
+      const __m128 even = _mm_mul_ps(f, _mm_load_ps(from + k));
+      const __m128 odd = _mm_shuffle_ps(_mm_loadu_ps(to + 2 * k), _mm_loadu_ps(to + 2 * k + 4), 0xdd);
+      _mm_storeu_ps(to + 2 * k, _mm_unpacklo_ps(even, odd));
+      _mm_storeu_ps(to + 2 * k + 4, _mm_unpackhi_ps(even, odd));
+    }
+  } else {
+    const __m128d f = _mm_set1_pd(factor);
+    for (; k < w - 2; k += 2) {
+      const __m128d even = _mm_mul_pd(f, _mm_load_pd(from + k));
+      const __m128d first = _mm_loadu_pd(to + 2 * k), second = _mm_loadu_pd(to + 2 * k + 2);
+      _mm_storeu_pd(to + 2 * k, _mm_unpacklo_pd(even, _mm_unpackhi_pd(first, first)));
+      _mm_storeu_pd(to + 2 * k + 2, _mm_unpackhi_pd(even, second));
+    }
+  }
+#endif
+  for (; k < w; ++k) to[2 * k] = factor * from[k];
+}
+
 /// to[c * W + k] = f at position begin + c of line k of the batch; lanes without a line get `idle`.
 template <Direction direction, class T, class F>
 STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length, T idle, T* to) {
@@ -174,8 +219,8 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
 }
 
 /// Positions ahead of the elimination at which memory is asked for.
-constexpr int prefetch_x = 4 * chunk_length;
-constexpr int prefetch_y = 12;
+constexpr int prefetch_x = 2 * chunk_length;
+constexpr int prefetch_y = 8;
 
 template <class T, class Rhs>
 STRATUM_INLINE void prefetch(const Rhs& rhs, const Batch& batch, int begin, int length) {
@@ -204,7 +249,6 @@ STRATUM_INLINE void gather_rhs(const LineRhs<Direction::y, true, TensorView<T>, 
   if (batch.stride != 2 || batch.count < w) return gather<Direction::y, T>(rhs, batch, begin, length, T(0), to);
   const TensorView<T>& a = rhs.a;
   alignas(64) T kl[w], ml[w], kr[w], mr[w];
-  alignas(64) T rows[3][w + 16], stiffness[w + 16], mass[w + 16];
   for (int k = 0; k < w; ++k) {
     const int i = batch.first + 2 * k;
     kl[k] = a.kx[i];
@@ -212,31 +256,31 @@ STRATUM_INLINE void gather_rhs(const LineRhs<Direction::y, true, TensorView<T>, 
     kr[k] = a.kx[i + 1];
     mr[k] = a.mx[i + 1];
   }
-  const auto take_row = [&](int j, T* row) __attribute__((always_inline)) {
-    const T* x = &rhs.x(batch.first - 1, j);
-#pragma omp simd
-    for (int k = 0; k < w; ++k) row[k] = x[2 * k];
-    row[w] = x[2 * w];
-  };
-  take_row(begin - 1, rows[(begin + 2) % 3]);
-  take_row(begin, rows[begin % 3]);
+  // Stage by stage over the whole chunk: a vector read back right after narrower stores would wait for them.
+  constexpr int pitch = w + 16;
+  alignas(64) T rows[(chunk_length + 2) * pitch] = {}, stiffness[chunk_length * pitch], mass[chunk_length * pitch];
+  for (int c = 0; c < length + 2; ++c) {
+    const T* x = &rhs.x(batch.first - 1, begin - 1 + c);
+    take_every_second(x, rows + c * pitch);
+    rows[c * pitch + w] = x[2 * w];
+  }
+  for (int c = 0; c < length; ++c) take_every_second(&rhs.b(batch.first, begin + c), to + c * w);
   for (int c = 0; c < length; ++c) {
     const int j = begin + c;
-    take_row(j + 1, rows[(j + 1) % 3]);
-    const T *south = rows[(j + 2) % 3], *centre = rows[j % 3], *north = rows[(j + 1) % 3];
     const T ks = a.ky[j], kn = a.ky[j + 1], ms = a.my[j], mn = a.my[j + 1];
+    const T *south = rows + c * pitch, *centre = south + pitch, *north = centre + pitch;
 #pragma omp simd
-    for (int k = 0; k < w; ++k) {
-      stiffness[k] = ks * (centre[k] - south[k]) + kn * (centre[k] - north[k]);
-      mass[k] = ms * (south[k] + 2 * centre[k]) + mn * (2 * centre[k] + north[k]);
+    for (int k = 0; k < pitch; ++k) {
+      stiffness[c * pitch + k] = ks * (centre[k] - south[k]) + kn * (centre[k] - north[k]);
+      mass[c * pitch + k] = ms * (south[k] + 2 * centre[k]) + mn * (2 * centre[k] + north[k]);
     }
-    stiffness[w] = ks * (centre[w] - south[w]) + kn * (centre[w] - north[w]);
-    mass[w] = ms * (south[w] + 2 * centre[w]) + mn * (2 * centre[w] + north[w]);
-    const T* b = &rhs.b(batch.first, j);
+  }
+  for (int c = 0; c < length; ++c) {
+    const T *k_left = stiffness + c * pitch, *m_left = mass + c * pitch;
     T* lanes = to + c * w;
 #pragma omp simd
     for (int k = 0; k < w; ++k)
-      lanes[k] = b[2 * k] - (ml[k] * stiffness[k] - kl[k] * mass[k] + mr[k] * stiffness[k + 1] - kr[k] * mass[k + 1]);
+      lanes[k] -= ml[k] * k_left[k] - kl[k] * m_left[k] + mr[k] * k_left[k + 1] - kr[k] * m_left[k + 1];
   }
 }
 
@@ -307,16 +351,7 @@ STRATUM_INLINE void scatter(const T* z, const Batch& batch, int begin, int lengt
       const T* lanes = z + c * w;
       if (keep == T(0) && batch.stride == 2 && batch.count == w) {
         // Whole rows: the columns in between are written back as they were.
-        T* row = &y(batch.first, j);
-        alignas(64) T between[w];
-#pragma omp simd
-        for (int k = 0; k < w - 1; ++k) between[k] = row[2 * k + 1];
-#pragma omp simd
-        for (int k = 0; k < w - 1; ++k) {
-          row[2 * k] = omega * lanes[k];
-          row[2 * k + 1] = between[k];
-        }
-        row[2 * w - 2] = omega * lanes[w - 1];
+        put_every_second(omega, lanes, &y(batch.first, j));
         continue;
       }
       for (int k = 0; k < batch.count; ++k) {
@@ -365,6 +400,9 @@ STRATUM_SIMD_CLONES void solve_batch(const LineRhs<direction, coupled, View, T> 
         z[k] = z_last[k];
       }
     }
+    if constexpr (direction == Direction::x)
+      for (int k = 0; k < batch.count && begin >= chunk_length; ++k)
+        __builtin_prefetch(&y(begin - chunk_length, batch.first + k * batch.stride), 1);
     scatter<direction>(solution + std::int64_t{begin} * w, batch, begin, length, omega, from_zero, rhs.x, y);
   }
 }

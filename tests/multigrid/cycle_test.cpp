@@ -104,7 +104,8 @@ TYPED_TEST(CycleTest, CoarseSolversAgree) {
 TYPED_TEST(CycleTest, TheSymmetricCycleIsSymmetric) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();
-  for (const auto& [name, entry] : builtin_smoothers().entries())
+  const auto registry = builtin_smoothers();
+  for (const auto& [name, entry] : registry.entries())
     for (const auto cycle : {Cycle::v, Cycle::w}) {
       SCOPED_TRACE(name);
       const auto mesh = this->random_mesh(24, 16);
@@ -127,7 +128,8 @@ TYPED_TEST(CycleTest, TheSymmetricCycleIsSymmetric) {
 TYPED_TEST(CycleTest, NothingIsAllocatedByACycle) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();
-  for (const auto& [name, entry] : builtin_smoothers().entries()) {
+  const auto registry = builtin_smoothers();
+  for (const auto& [name, entry] : registry.entries()) {
     const auto mesh = this->random_mesh(96, 80);
     MultigridParams params;
     params.smoother = name;

@@ -73,7 +73,9 @@ TEST_P(PoissonSolverTest, TheReportTellsTheTruth) {
     ASSERT_EQ(report.levels.size(), 6U);
     EXPECT_EQ(report.levels.back().nx, 63);
     EXPECT_FALSE(report.reason.empty());
-    if (report.status == Status::converged) EXPECT_LE(report.residual, 1e-8 * report.baseline_norm);
+    if (report.status == Status::converged) {
+      EXPECT_LE(report.residual, 1e-8 * report.baseline_norm);
+    }
   }
 }
 
@@ -165,7 +167,9 @@ TEST_P(PoissonSolverTest, SpecialRightHandSides) {
         report = solve(p, params);
         if (precision == Precision::single) continue;
         EXPECT_EQ(report.status, Status::converged) << scale << ": " << report.reason;
-        if (!full_multigrid) EXPECT_LE(report.relative_residual(), 1e-8);
+        if (!full_multigrid) {
+          EXPECT_LE(report.relative_residual(), 1e-8);
+        }
       }
     }
 }

@@ -117,7 +117,9 @@ TEST_P(Published, RefinementDividesTheErrorByFour) {
     double previous = 0;
     for (const int level : {7, 8, 9}) {
       const double error = solve(mesh, level, with(Precision::mixed, 1e-10)).error;
-      if (previous > 0) EXPECT_NEAR(previous / error, 4, 0.01) << mesh << " level " << level;
+      if (previous > 0) {
+        EXPECT_NEAR(previous / error, 4, 0.01) << mesh << " level " << level;
+      }
       previous = error;
     }
   }
@@ -129,7 +131,9 @@ TEST_P(Published, HeavyA5AtLevels10And11DividesTheErrorByFour) {
     for (const int level : {9, 10, 11}) {
       const auto s = solve("A5", level, with(precision));
       EXPECT_EQ(s.report.status, Status::converged) << s.report.reason;
-      if (previous > 0) EXPECT_NEAR(previous / s.error, 4, 0.005) << "level " << level;
+      if (previous > 0) {
+        EXPECT_NEAR(previous / s.error, 4, 0.005) << "level " << level;
+      }
       previous = s.error;
     }
   }

@@ -28,7 +28,8 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.smoother << ", " << t
 
 std::vector<Case> every_case() {
   std::vector<Case> cases;
-  for (const auto& [name, entry] : builtin_smoothers().entries())
+  const auto registry = builtin_smoothers();
+  for (const auto& [name, entry] : registry.entries())
     for (const auto order : {LineOrder::zebra, LineOrder::simultaneous})
       for (const auto backend : {Backend::cpu, Backend::cuda})
         for (const auto number : {Number::in_double, Number::in_float}) cases.push_back({name, order, backend, number});
@@ -280,7 +281,8 @@ INSTANTIATE_TEST_SUITE_P(, SmootherContract, testing::ValuesIn(every_case()), ca
 
 // On grids large enough that threads share the work.
 TEST(SmootherThreads, TheNumberOfThreadsDoesNotChangeABit) {
-  for (const auto& [name, entry] : builtin_smoothers().entries())
+  const auto registry = builtin_smoothers();
+  for (const auto& [name, entry] : registry.entries())
     for (const auto line_order : {LineOrder::zebra, LineOrder::simultaneous})
       for (const auto form : test::every_form) {
         SCOPED_TRACE(testing::Message() << name << ", " << to_string(line_order) << ", " << to_string(form));

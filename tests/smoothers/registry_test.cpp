@@ -75,7 +75,8 @@ TEST(SmootherRegistryTest, UnknownNamesListTheKnownOnes) {
 
 TEST(SmootherRegistryTest, DampingOutsideItsRangeIsRefused) {
   Context ctx(Backend::cpu, 1);
-  for (const auto& [name, entry] : builtin_smoothers().entries())
+  const auto registry = builtin_smoothers();
+  for (const auto& [name, entry] : registry.entries())
     for (const double omega : {0.0, 2.0, -1.0, std::nan(""), HUGE_VAL}) {
       SmootherParams params;
       params.damping = omega;

@@ -27,7 +27,7 @@ TYPED_TEST(BandCholeskyTest, AgreesWithElimination) {
       factor.solve(ctx, b.cview(), x.view());
       // The matrix itself is rounded to T.
       EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), reference::solve(oracle, test::to_host(ctx, b))),
-                std::is_same_v<T, float> ? 1e-2 : 1e-10);
+                (std::is_same_v<T, float>) ? 1e-2 : 1e-10);
       EXPECT_TRUE(test::halo_is_zero(ctx, x));
     }
 }

@@ -1,0 +1,418 @@
+#!/usr/bin/env bash
+# poisson2d_test.sh PROGRAM CASE: runs one case of the command line of poisson2d in an empty directory. Every function case_NAME
+# is a test of its own.
+set -uo pipefail
+
+program=$(readlink -f "$1")
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  sed 's/^/  | /' "$work/.output" "$work/.errors" | tail -n 25
+  failures=$((failures + 1))
+}
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+
+# run CODE ARGS...: runs the program on a small mesh on the CPU unless told otherwise; it must end with CODE.
+run() {
+  local expected=$1 code
+  shift
+  "$program" --backend cpu "$@" >"$work/.output" 2>"$work/.errors"
+  code=$?
+  command="poisson2d $*"
+  [ "$code" -eq "$expected" ] || fail "$command: exit code $code, not $expected"
+}
+
+# refused ARGS... -- WORDS...: usage error with one line on stderr that has all the words, and no file left.
+refused() {
+  local code=1 arguments=()
+  if [ "$1" = --code ]; then
+    code=$2
+    shift 2
+  fi
+  while [ "$1" != -- ]; do
+    arguments+=("$1")
+    shift
+  done
+  shift
+  run "$code" "${arguments[@]}"
+  [ "$(wc -l <"$work/.errors")" -eq 1 ] || fail "$command: not one line of error"
+  for word; do
+    grep -qF -e "$word" "$work/.errors" || fail "$command: '$word' is not in the message"
+  done
+  no_files
+}
+
+prints() { grep -qE -e "$1" "$work/.output" || fail "$command: does not print /$1/"; }
+
+# Everything but the captured output, temporary files among it.
+files() { find . -mindepth 1 ! -name .output ! -name .errors -printf '%P\n' | sort | paste -sd ' '; }
+
+no_files() { [ -z "$(files)" ] || fail "$command: left $(files)"; }
+
+has_files() { [ "$(files)" = "$*" ] || fail "$command: left '$(files)', not '$*'"; }
+
+# The value of a key in report.json.
+report() {
+  python3 -c 'import json, sys; print(json.load(open("report.json"))[sys.argv[1]])' "$1"
+}
+
+# check EXPRESSION: a Python expression on the report r.
+check() {
+  python3 -c '
+import json, math, sys
+r = json.load(open("report.json"))
+sys.exit(0 if eval(sys.argv[1]) else 1)' "$1" || fail "$command: the report does not satisfy $1"
+}
+
+small=(--level 4 --vtk none)
+
+# --- what works ----------------------------------------------------------------------------------------------------------
+
+case_default_run_writes_a_file_for_paraview() {
+  run 0 --level 5
+  prints '^status +converged'
+  prints '^iterations +[0-9]+'
+  prints '^residual'
+  prints '^error +1\.110'
+  prints 'unknowns per second'
+  prints '^ +[0-9]+ +[0-9.e+-]+ +0\.[0-9]+'
+  [ ! -s .errors ] || fail "writes to stderr without a terminal"
+  if ! grep -q 'no file for ParaView' .output; then
+    prints '^written +poisson2d_U1_L5\.vtr'
+    has_files poisson2d_U1_L5.vtr
+  fi
+}
+
+case_every_named_mesh() {
+  for mesh in U1 U2 U3 A1 A2 A3 A4 A5; do
+    run 0 --mesh $mesh --smoother adi --level 6 --vtk none
+    prints '^status +converged'
+  done
+  no_files
+}
+
+case_published_accuracy() {
+  local mesh error
+  while read -r mesh error; do
+    for precision in mixed double; do
+      run 0 --mesh "$mesh" --precision $precision --rtol 1e-10 --vtk none --quiet --report report.json
+      check "abs(r['relative_l2_error'] / $error - 1) < 1e-4"
+    done
+  done <<END
+U1 1.7344897e-5
+A3 4.9063091e-5
+A5 6.6448041e-5
+END
+}
+
+case_vtk_file_holds_the_fields() {
+  run 0 --mesh A2 --level 4 --vtk out.vtr
+  if grep -q 'has no VTK' .errors; then skip "this build has no VTK"; fi
+  has_files out.vtr
+  for field in solution exact error rhs aspect_ratio; do
+    grep -aqF "Name=\"$field\"" out.vtr || fail "no field $field in the file"
+  done
+  grep -aqF 'compressor="vtkZLibDataCompressor"' out.vtr || fail "the file is not compressed"
+  grep -aqF 'format="appended"' out.vtr || fail "the data are not appended"
+}
+
+case_report_is_json_with_all_keys() {
+  run 0 --mesh A3 --level 5 --vtk none --report report.json
+  has_files report.json
+  for key in status iterations inner_iterations residual_reduction relative_l2_error unknowns levels mesh smoother precision \
+    operator backend setup_seconds solve_seconds seconds_per_unknown_per_digit history version; do
+    check "'$key' in r"
+  done
+  check "r['status'] == 'converged' and r['mesh'] == 'A3' and r['smoother'] == 'adi' and r['precision'] == 'mixed'"
+  check "r['unknowns'] == 31**2 and r['backend'] == 'cpu' and r['operator'] == 'tensor'"
+  check "len(r['history']) == r['iterations'] + 1"
+  check "r['residual_reduction'] <= 1e-8"
+  check "0 < r['relative_l2_error'] < 1e-2"
+}
+
+case_history_is_csv() {
+  run 0 "${small[@]}" --history history.csv --report report.json
+  has_files history.csv report.json
+  [ "$(head -n 1 history.csv | tr -cd , | wc -c)" -ge 1 ] || fail "no heading in history.csv"
+  [ "$(wc -l <history.csv)" -eq $(($(report iterations) + 2)) ] || fail "not one line for each iteration"
+}
+
+case_quiet_prints_nothing() {
+  run 0 "${small[@]}" --quiet
+  [ ! -s .output ] && [ ! -s .errors ] || fail "quiet is not quiet"
+}
+
+case_convergence_table() {
+  run 0 --mesh A3 --convergence-table 4..7 --rtol 1e-10
+  prints '^ +7 +16129 .* 4\.0|^ +7 +16129 .* 3\.9'
+  [ "$(grep -cE '^ +[4-7] ' .output)" -eq 4 ] || fail "not one line for each level"
+  no_files
+}
+
+case_full_multigrid_in_one_pass() {
+  run 0 --mesh A5 --cycle fmg --steps 2 --vtk none --report report.json
+  check "r['iterations'] == 1"
+  check "r['relative_l2_error'] < 1.1 * 6.6448041e-5"
+  run 0 --mesh A5 --cycle fmg --rtol 1e-9 --vtk none --report report.json
+  check "r['residual_reduction'] <= 1e-9"
+}
+
+case_every_choice_runs() {
+  for choice in "--smoother line_x" "--smoother line_y" "--smoother colour_gs" "--smoother jacobi" "--line-order simultaneous" \
+    "--damping 0.9" "--steps 2" "--cycle w" "--cycle f" "--precision double" "--inner cycles:2" "--inner digits:2" \
+    "--solver cg" "--operator symmetric" "--operator nine-band" "--baseline initial" "--rtol 1e-6" "--atol 1e-3" "--threads 1" \
+    "--level 0" "--level 1" "--level 2"; do
+    # shellcheck disable=SC2086
+    run 0 --level 4 --vtk none $choice
+  done
+  no_files
+}
+
+case_bare_nu_and_domain_describe_a_mesh() {
+  run 0 --level 5 --nu 0.3 --vtk none --report report.json
+  check "r['nu'] == 0.3"
+  run 0 --level 5 --domain 2,0.5 --vtk none --report report.json
+  check "r['domain'] == [2, 0.5]"
+}
+
+case_expressions() {
+  run 0 --level 5 --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)' --vtk none --report report.json
+  if grep -q muParser .errors; then skip "this build has no muParser"; fi
+  check "1e-4 < r['relative_l2_error'] < 2e-3"
+  # A bilinear function is the discrete solution.
+  run 0 --level 4 --mesh A1 --rhs 0 --exact '1+2*x+3*y+x*y' --rtol 1e-12 --vtk none --report report.json
+  check "r['relative_l2_error'] < 1e-11"
+  run 0 --level 4 --rhs 1 --boundary x --vtk none --report report.json
+  check "r['relative_l2_error'] is None"
+}
+
+case_help_teaches() {
+  run 0 --help
+  for option in mesh list-meshes level domain nu smoother list-smoothers line-order damping steps cycle precision inner solver \
+    operator rtol atol baseline max-iterations rhs exact boundary backend threads vtk report history config print-config quiet \
+    convergence-table; do
+    prints "--$option\\b"
+  done
+  prints '[Ee]xample'
+  prints 'poisson2d --mesh A3'
+}
+
+case_lists() {
+  run 0 --list-meshes
+  for mesh in U1 U2 U3 A1 A2 A3 A4 A5; do prints "^$mesh "; done
+  run 0 --list-smoothers
+  for smoother in jacobi colour_gs line_x line_y adi; do prints "^$smoother "; done
+}
+
+case_configuration_goes_round() {
+  run 0 --mesh A3 --level 4 --rtol 1e-10 --smoother line_x --vtk none --print-config
+  cp .output run.cfg
+  run 0 --config run.cfg --report report.json --quiet
+  check "r['mesh'] == 'A3' and r['smoother'] == 'line_x' and r['unknowns'] == 225 and r['residual_reduction'] <= 1e-10"
+  # The command line wins.
+  run 0 --config run.cfg --smoother adi --report report.json --quiet
+  check "r['smoother'] == 'adi' and r['mesh'] == 'A3'"
+}
+
+case_small_problems() {
+  # One unknown, and none.
+  run 0 --level 1 --vtk none --report report.json
+  check "r['unknowns'] == 1 and r['status'] == 'converged'"
+  run 0 --level 0 --vtk none --report report.json
+  check "r['unknowns'] == 0"
+}
+
+case_zero_right_hand_side() {
+  run 0 "${small[@]}" --rhs 0 --report report.json
+  if grep -q muParser .errors; then skip "this build has no muParser"; fi
+  check "r['status'] == 'converged' and r['iterations'] == 0"
+  prints '^status +converged'
+}
+
+# --- what does not converge says so --------------------------------------------------------------------------------------
+
+case_max_iterations() {
+  run 2 "${small[@]}" --max-iterations 2 --report report.json
+  prints '^status +max iterations'
+  check "r['status'] == 'max iterations' and r['iterations'] == 2"
+}
+
+case_jacobi_diverges_on_a2() {
+  run 3 --mesh A2 --smoother jacobi --report report.json
+  prints '^status +diverged'
+  check "r['status'] == 'diverged'"
+  # There is no solution to look at.
+  has_files report.json
+}
+
+case_stagnation_at_rounding() {
+  run 2 --level 5 --vtk none --rtol 1e-16 --report report.json
+  prints '^status +stagnated.*rounding'
+  check "r['status'] == 'stagnated' and r['residual_reduction'] < 1e-12"
+}
+
+case_single_precision_fails_honestly() {
+  run 2 --level 8 --precision single --vtk none --report report.json
+  check "r['status'] != 'converged'"
+  check "r['relative_l2_error'] > 2 * 1.7344897e-5 or r['residual_reduction'] > 1e-8"
+}
+
+# --- bad input -----------------------------------------------------------------------------------------------------------
+
+case_unknown_names_list_the_known() {
+  refused "${small[@]}" --mesh B1 -- B1 U1 A5
+  refused "${small[@]}" --smoother ssor -- ssor jacobi colour_gs line_x line_y adi
+  refused "${small[@]}" --line-order random -- random zebra simultaneous
+  refused "${small[@]}" --cycle x -- x v w f fmg
+  refused "${small[@]}" --precision half -- half mixed double single
+  refused "${small[@]}" --solver gmres -- gmres multigrid cg
+  refused "${small[@]}" --operator dense -- dense tensor symmetric nine-band
+  refused "${small[@]}" --baseline other -- other rhs initial
+  refused "${small[@]}" --inner steps:2 -- steps:2 cycles digits
+  run 1 "${small[@]}" --backend tpu
+}
+
+case_unknown_options_are_refused() {
+  refused "${small[@]}" --mehs A3 -- mehs
+  refused "${small[@]}" --lev 4 -- lev
+  refused "${small[@]}" stray -- stray
+  refused "${small[@]}" --rtol -- rtol
+  refused "${small[@]}" --steps 2 --steps 4 -- steps
+}
+
+case_numbers_out_of_range() {
+  for value in -1 21 x 3.5 '' 99999999999; do refused --vtk none --level="$value" -- level; done
+  for value in 0 2 -0.5 3 nan inf x ''; do refused "${small[@]}" --nu="$value" -- nu; done
+  for value in 0,1 1,0 -1,1 1 1,2,3 a,b inf,1 nan,1 ''; do refused "${small[@]}" --domain="$value" -- domain; done
+  for value in 0 -1e-8 nan inf x 1e-8x ''; do refused "${small[@]}" --rtol="$value" -- rtol; done
+  for value in -1 nan inf x; do refused "${small[@]}" --atol="$value" -- atol; done
+  for value in -2 x 1.5; do refused "${small[@]}" --steps="$value" -- steps; done
+  for value in -1 x 2.5; do refused "${small[@]}" --threads="$value" -- threads; done
+  for value in 0 2 -1 nan x; do refused "${small[@]}" --damping="$value" -- damping; done
+  for value in 0 -5 x; do refused "${small[@]}" --max-iterations="$value" -- max-iterations; done
+  for value in cycles:0 digits:0 cycles:-1 cycles cycles:x digits:17; do refused "${small[@]}" --inner="$value" -- inner; done
+  for value in 5 5..3 a..b 3.. -1..3 3..21; do refused --convergence-table="$value" -- convergence-table; done
+}
+
+case_an_odd_number_of_adi_steps() {
+  refused "${small[@]}" --steps 3 -- steps 3
+  refused "${small[@]}" --smoother adi --steps 1 -- steps 1
+  run 0 "${small[@]}" --smoother colour_gs --steps 3
+}
+
+case_bad_expressions() {
+  run 1 "${small[@]}" --rhs '2*'
+  if grep -q 'no muParser' .errors; then skip "this build has no muParser"; fi
+  refused "${small[@]}" --rhs '2*' -- '2*' rhs
+  refused "${small[@]}" --rhs 'sin(x' -- 'sin(x'
+  refused "${small[@]}" --rhs 'foo+1' -- foo
+  refused "${small[@]}" --rhs 1 --exact 'x y' -- 'x y' exact
+  refused "${small[@]}" --boundary ')' -- boundary
+  refused "${small[@]}" --rhs '' -- rhs
+  # Expressions that parse, with values that are not finite.
+  for expression in '1/0' 'sqrt(-1)' 'log(-1)'; do
+    "$program" --backend cpu "${small[@]}" --rhs "$expression" >.output 2>.errors
+    command="poisson2d --rhs $expression"
+    case $? in
+      1 | 3) [ -s .errors ] || fail "$command: no message" ;;
+      *) fail "$command: exit code $?" ;;
+    esac
+  done
+  no_files
+}
+
+case_unwritable_outputs_are_found_before_solving() {
+  for option in --report --history; do
+    refused --code 5 "${small[@]}" $option missing/out.txt -- missing/out.txt
+    refused --code 5 "${small[@]}" $option . -- .
+    refused --code 5 "${small[@]}" $option /dev/null -- /dev/null
+    prints_no_iteration
+  done
+  run 5 --level 4 --vtk missing/out.vtr
+  if grep -q 'no VTK' .errors; then skip "this build has no VTK"; fi
+  refused --code 5 --level 4 --vtk missing/out.vtr -- missing/out.vtr
+  prints_no_iteration
+  refused --level 4 --vtk out.png -- out.png .vtr
+}
+
+prints_no_iteration() {
+  if grep -q '^iterations' .output; then fail "$command: solved before it looked at its outputs"; fi
+}
+
+case_outputs_must_differ() {
+  refused "${small[@]}" --report out --history out -- out
+}
+
+case_an_old_file_survives_a_run_that_fails() {
+  echo old >report.json
+  run 1 "${small[@]}" --report report.json --steps 3
+  [ "$(cat report.json)" = old ] || fail "the old report is gone"
+  has_files report.json
+}
+
+case_bad_configuration() {
+  refused --code 5 "${small[@]}" --config missing.cfg -- missing.cfg
+  run_with_config() {
+    printf '%s\n' "$1" >run.cfg
+    run 1 --config run.cfg "${small[@]}"
+    [ -s .errors ] || fail "$command: no message for '$1'"
+    rm -f run.cfg
+    no_files
+  }
+  run_with_config 'no_such_key=1'
+  run_with_config 'rtol=abc'
+  run_with_config 'smoother=ssor'
+}
+
+case_levels_that_do_not_fit_in_memory() {
+  refused --code 4 --level 19 --vtk none -- GiB
+  refused --code 4 --mesh A2 --level 20 --operator nine-band --vtk none -- GiB
+}
+
+case_widths_out_of_range() {
+  # (nu / 2)^20 leaves double, and (nu / 2)^12 = 2e-40 leaves float.
+  refused --nu 1e-20 --level 20 --vtk none -- width
+  refused --nu 0.001 --level 12 --vtk none -- double
+}
+
+case_cuda_without_a_device() {
+  "$program" --backend cuda "${small[@]}" >.output 2>.errors
+  local code=$?
+  command="poisson2d --backend cuda"
+  if [ $code -eq 0 ]; then skip "there is a device"; fi
+  [ $code -eq 4 ] || fail "exit code $code, not 4"
+  grep -qi cuda .errors || fail "the message does not speak of CUDA"
+  no_files
+}
+
+case_contradictions() {
+  refused "${small[@]}" --mesh A3 --nu 0.5 -- mesh
+  refused "${small[@]}" --exact x -- rhs
+  refused "${small[@]}" --precision double --inner cycles:2 -- inner
+  refused "${small[@]}" --solver cg --inner digits:2 -- digits
+  refused "${small[@]}" --precision single --cycle fmg -- single
+}
+
+case_full_disk() {
+  [ -w /dev/full ] || skip "no /dev/full"
+  "$program" --backend cpu "${small[@]}" >/dev/full 2>.errors
+  local code=$?
+  command="poisson2d >/dev/full"
+  : >.output
+  [ $code -eq 5 ] || fail "exit code $code, not 5"
+}
+
+declare -F "case_$2" >/dev/null || {
+  echo "no case $2"
+  exit 1
+}
+"case_$2"
+[ $failures -eq 0 ]

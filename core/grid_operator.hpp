@@ -168,14 +168,14 @@ struct TensorView : StencilSums<TensorView<T>, T> {
            ky[j + 1] * row_mass(x, i, j + 1);
   }
 
- private:
-  template <int d>
-  STRATUM_HOST_DEVICE STRATUM_INLINE static T stiffness(const T* k, int i) {
-    return d < 0 ? -k[i] : d > 0 ? -k[i + 1] : k[i] + k[i + 1];
+  /// Kx and Mx applied along row j, Ky and My along column i: the sums above are made of them.
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row_stiffness(const X& x, int i, int j) const {
+    return kx[i] * (x(i, j) - x(i - 1, j)) + kx[i + 1] * (x(i, j) - x(i + 1, j));
   }
-  template <int d>
-  STRATUM_HOST_DEVICE STRATUM_INLINE static T mass(const T* m, int i) {
-    return d < 0 ? m[i] : d > 0 ? m[i + 1] : 2 * (m[i] + m[i + 1]);
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row_mass(const X& x, int i, int j) const {
+    return mx[i] * (x(i - 1, j) + 2 * x(i, j)) + mx[i + 1] * (2 * x(i, j) + x(i + 1, j));
   }
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T column_stiffness(const X& x, int i, int j) const {
@@ -185,13 +185,15 @@ struct TensorView : StencilSums<TensorView<T>, T> {
   STRATUM_HOST_DEVICE STRATUM_INLINE T column_mass(const X& x, int i, int j) const {
     return my[j] * (x(i, j - 1) + 2 * x(i, j)) + my[j + 1] * (2 * x(i, j) + x(i, j + 1));
   }
-  template <class X>
-  STRATUM_HOST_DEVICE STRATUM_INLINE T row_stiffness(const X& x, int i, int j) const {
-    return kx[i] * (x(i, j) - x(i - 1, j)) + kx[i + 1] * (x(i, j) - x(i + 1, j));
+
+ private:
+  template <int d>
+  STRATUM_HOST_DEVICE STRATUM_INLINE static T stiffness(const T* k, int i) {
+    return d < 0 ? -k[i] : d > 0 ? -k[i + 1] : k[i] + k[i + 1];
   }
-  template <class X>
-  STRATUM_HOST_DEVICE STRATUM_INLINE T row_mass(const X& x, int i, int j) const {
-    return mx[i] * (x(i - 1, j) + 2 * x(i, j)) + mx[i + 1] * (2 * x(i, j) + x(i + 1, j));
+  template <int d>
+  STRATUM_HOST_DEVICE STRATUM_INLINE static T mass(const T* m, int i) {
+    return d < 0 ? m[i] : d > 0 ? m[i + 1] : 2 * (m[i] + m[i + 1]);
   }
 };
 

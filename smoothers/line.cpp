@@ -26,7 +26,7 @@ struct LineRhs {
   static constexpr Direction along = direction;
   View a;
   GridView<const T> b, x;
-  /// Asks for the memory around node (i, j). A batch walks more rows than a hardware prefetcher can follow.
+  /// Asks for the memory around node (i, j): y lines touch a new page with every row, where hardware prefetchers stop.
   STRATUM_INLINE void prefetch(int i, int j) const {
     __builtin_prefetch(&b(i, j));
     if constexpr (coupled) __builtin_prefetch(&x(i, j + 1));
@@ -77,16 +77,16 @@ struct Batch {
   int count;
 };
 
-/// to[c * W + k] = from[k * chunk_length + c]
+/// to[c * W + k] = from[k * pitch + c]
 template <class T>
-STRATUM_INLINE void rows_to_lanes(const T* from, T* to) {
+STRATUM_INLINE void rows_to_lanes(const T* from, std::int64_t pitch, T* to) {
   constexpr int w = batch_width<T>;
 #if defined(__SSE2__) && !defined(__CUDACC__)
   if constexpr (sizeof(T) == 4) {
     for (int c = 0; c < chunk_length; c += 4)
       for (int k = 0; k < w; k += 4) {
-        __m128 r0 = _mm_load_ps(from + k * chunk_length + c), r1 = _mm_load_ps(from + (k + 1) * chunk_length + c);
-        __m128 r2 = _mm_load_ps(from + (k + 2) * chunk_length + c), r3 = _mm_load_ps(from + (k + 3) * chunk_length + c);
+        __m128 r0 = _mm_load_ps(from + k * pitch + c), r1 = _mm_load_ps(from + (k + 1) * pitch + c);
+        __m128 r2 = _mm_load_ps(from + (k + 2) * pitch + c), r3 = _mm_load_ps(from + (k + 3) * pitch + c);
         _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
         _mm_store_ps(to + c * w + k, r0);
         _mm_store_ps(to + (c + 1) * w + k, r1);
@@ -97,7 +97,7 @@ STRATUM_INLINE void rows_to_lanes(const T* from, T* to) {
   } else {
     for (int c = 0; c < chunk_length; c += 2)
       for (int k = 0; k < w; k += 2) {
-        const __m128d r0 = _mm_load_pd(from + k * chunk_length + c), r1 = _mm_load_pd(from + (k + 1) * chunk_length + c);
+        const __m128d r0 = _mm_load_pd(from + k * pitch + c), r1 = _mm_load_pd(from + (k + 1) * pitch + c);
         _mm_store_pd(to + c * w + k, _mm_unpacklo_pd(r0, r1));
         _mm_store_pd(to + (c + 1) * w + k, _mm_unpackhi_pd(r0, r1));
       }
@@ -105,12 +105,12 @@ STRATUM_INLINE void rows_to_lanes(const T* from, T* to) {
   }
 #endif
   for (int c = 0; c < chunk_length; ++c)
-    for (int k = 0; k < w; ++k) to[c * w + k] = from[k * chunk_length + c];
+    for (int k = 0; k < w; ++k) to[c * w + k] = from[k * pitch + c];
 }
 
-/// to[k * chunk_length + c] = from[c * W + k]
+/// to[k * pitch + c] = from[c * W + k]
 template <class T>
-STRATUM_INLINE void lanes_to_rows(const T* from, T* to) {
+STRATUM_INLINE void lanes_to_rows(const T* from, std::int64_t pitch, T* to) {
   constexpr int w = batch_width<T>;
 #if defined(__SSE2__) && !defined(__CUDACC__)
   if constexpr (sizeof(T) == 4) {
@@ -119,24 +119,24 @@ STRATUM_INLINE void lanes_to_rows(const T* from, T* to) {
         __m128 r0 = _mm_load_ps(from + c * w + k), r1 = _mm_load_ps(from + (c + 1) * w + k);
         __m128 r2 = _mm_load_ps(from + (c + 2) * w + k), r3 = _mm_load_ps(from + (c + 3) * w + k);
         _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-        _mm_store_ps(to + k * chunk_length + c, r0);
-        _mm_store_ps(to + (k + 1) * chunk_length + c, r1);
-        _mm_store_ps(to + (k + 2) * chunk_length + c, r2);
-        _mm_store_ps(to + (k + 3) * chunk_length + c, r3);
+        _mm_store_ps(to + k * pitch + c, r0);
+        _mm_store_ps(to + (k + 1) * pitch + c, r1);
+        _mm_store_ps(to + (k + 2) * pitch + c, r2);
+        _mm_store_ps(to + (k + 3) * pitch + c, r3);
       }
     return;
   } else {
     for (int c = 0; c < chunk_length; c += 2)
       for (int k = 0; k < w; k += 2) {
         const __m128d r0 = _mm_load_pd(from + c * w + k), r1 = _mm_load_pd(from + (c + 1) * w + k);
-        _mm_store_pd(to + k * chunk_length + c, _mm_unpacklo_pd(r0, r1));
-        _mm_store_pd(to + (k + 1) * chunk_length + c, _mm_unpackhi_pd(r0, r1));
+        _mm_store_pd(to + k * pitch + c, _mm_unpacklo_pd(r0, r1));
+        _mm_store_pd(to + (k + 1) * pitch + c, _mm_unpackhi_pd(r0, r1));
       }
     return;
   }
 #endif
   for (int k = 0; k < w; ++k)
-    for (int c = 0; c < chunk_length; ++c) to[k * chunk_length + c] = from[c * w + k];
+    for (int c = 0; c < chunk_length; ++c) to[k * pitch + c] = from[c * w + k];
 }
 
 /// to[k] = from[2 k]; may read from[2 W - 1].
@@ -201,7 +201,7 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
       }
     }
     for (int n = batch.count * chunk_length; n < w * chunk_length; ++n) rows[n] = idle;
-    rows_to_lanes(rows, to);
+    rows_to_lanes(rows, chunk_length, to);
   } else {
     for (int c = 0; c < length; ++c) {
       const int j = begin + c;
@@ -218,20 +218,14 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
   }
 }
 
-/// Positions ahead of the elimination at which memory is asked for.
-constexpr int prefetch_x = 2 * chunk_length;
-constexpr int prefetch_y = 8;
+/// Rows ahead of the elimination at which y lines ask for memory.
+constexpr int prefetch_rows = 8;
 
 template <class T, class Rhs>
 STRATUM_INLINE void prefetch(const Rhs& rhs, const Batch& batch, int begin, int length) {
-  if constexpr (Rhs::along == Direction::x) {
-    if (begin + prefetch_x >= rhs.b.nx) return;
-    for (int k = 0; k < batch.count; ++k) rhs.prefetch(begin + prefetch_x, batch.first + k * batch.stride);
-  } else {
-    constexpr int line = static_cast<int>(64 / sizeof(T));
-    for (int c = 0; c < length && begin + c + prefetch_y < rhs.b.ny; ++c)
-      for (int i = 0; i < batch.count * batch.stride; i += line) rhs.prefetch(batch.first + i, begin + c + prefetch_y);
-  }
+  constexpr int line = static_cast<int>(64 / sizeof(T));
+  for (int c = 0; c < length && begin + c + prefetch_rows < rhs.b.ny; ++c)
+    for (int i = 0; i < batch.count * batch.stride; i += line) rhs.prefetch(batch.first + i, begin + c + prefetch_rows);
 }
 
 /// Right-hand sides of a chunk for every lane.
@@ -284,126 +278,213 @@ STRATUM_INLINE void gather_rhs(const LineRhs<Direction::y, true, TensorView<T>, 
   }
 }
 
-/// The three coefficients of a chunk for every lane.
-template <Direction direction, class T, class View>
-STRATUM_INLINE void gather_coefficients(const View& a, const Batch& batch, int begin, int length, T* lower, T* centre,
-                                        T* upper) {
-  gather<direction, T>(LineCoefficient<direction, -1, View>{a}, batch, begin, length, T(0), lower);
-  gather<direction, T>(LineCoefficient<direction, 0, View>{a}, batch, begin, length, T(1), centre);
-  gather<direction, T>(LineCoefficient<direction, 1, View>{a}, batch, begin, length, T(0), upper);
-}
+/// The state of the elimination: what the next position takes from the last.
+template <class T>
+struct Elimination {
+  alignas(64) T c[batch_width<T>] = {};
+  alignas(64) T z[batch_width<T>] = {};
+};
 
-/// A tensor operator's are products of a number of the position and a number of the lane.
-template <Direction direction, class T>
-STRATUM_INLINE void gather_coefficients(const TensorView<T>& a, const Batch& batch, int begin, int length, T* lower,
-                                        T* centre, T* upper) {
-  constexpr int w = batch_width<T>;
-  const T* along_k = direction == Direction::x ? a.kx : a.ky;
-  const T* along_m = direction == Direction::x ? a.mx : a.my;
-  const T* across_k = direction == Direction::x ? a.ky : a.kx;
-  const T* across_m = direction == Direction::x ? a.my : a.mx;
-  alignas(64) T stiffness[w], mass[w], idle[w];
-  for (int k = 0; k < w; ++k) {
-    const bool used = k < batch.count;
-    const int line = used ? batch.first + k * batch.stride : batch.first;
-    stiffness[k] = used ? across_k[line] + across_k[line + 1] : T(0);
-    mass[k] = used ? 2 * (across_m[line] + across_m[line + 1]) : T(0);
-    idle[k] = used ? T(0) : T(1);
-  }
-  for (int c = 0; c < length; ++c) {
-    const int p = begin + c;
-    const T kl = along_k[p], ku = along_k[p + 1], ml = along_m[p], mu = along_m[p + 1];
-    const T kd = kl + ku, md = 2 * (ml + mu);
-#pragma omp simd
-    for (int k = 0; k < w; ++k) {
-      lower[c * w + k] = ml * stiffness[k] - kl * mass[k];
-      centre[c * w + k] = kd * mass[k] + md * stiffness[k] + idle[k];
-      upper[c * w + k] = mu * stiffness[k] - ku * mass[k];
-    }
-  }
-}
+/// Forward elimination of a chunk, coefficients from the bands.
+template <Direction direction, class View, class T>
+struct Eliminator {
+  View a;
+  Batch batch;
+  STRATUM_INLINE Eliminator(const View& view, const Batch& lines) : a(view), batch(lines) {}
 
-/// y at position begin + c of line k = (1 - omega) x + omega z[c * W + k]
-template <Direction direction, class T>
-STRATUM_INLINE void scatter(const T* z, const Batch& batch, int begin, int length, T omega, bool from_zero,
-                            const GridView<const T>& x, const GridView<T>& y) {
-  constexpr int w = batch_width<T>;
-  const T keep = from_zero ? T(0) : T(1) - omega;
-  if constexpr (direction == Direction::x) {
-    alignas(64) Chunk<T> rows;
-    lanes_to_rows(z, rows);
-    for (int k = 0; k < batch.count; ++k) {
-      const int j = batch.first + k * batch.stride;
-      const T* row = rows + k * chunk_length;
-      if (keep == T(0) && length == chunk_length) {
-#pragma omp simd
-        for (int c = 0; c < chunk_length; ++c) y(begin + c, j) = omega * row[c];
-      } else if (keep == T(0)) {
-        for (int c = 0; c < length; ++c) y(begin + c, j) = omega * row[c];
-      } else {
-#pragma omp simd
-        for (int c = 0; c < length; ++c) y(begin + c, j) = keep * x(begin + c, j) + omega * row[c];
-      }
-    }
-  } else {
-    for (int c = 0; c < length; ++c) {
-      const int j = begin + c;
-      const T* lanes = z + c * w;
-      if (keep == T(0) && batch.stride == 2 && batch.count == w) {
-        // Whole rows: the columns in between are written back as they were.
-        put_every_second(omega, lanes, &y(batch.first, j));
-        continue;
-      }
-      for (int k = 0; k < batch.count; ++k) {
-        const int i = batch.first + k * batch.stride;
-        y(i, j) = keep == T(0) ? omega * lanes[k] : keep * x(i, j) + omega * lanes[k];
-      }
-    }
-  }
-}
-
-/// Solves one batch of lines of n positions; `multipliers` and `solution` hold n (rounded up to chunks) * W numbers.
-template <Direction direction, bool coupled, class View, class T>
-STRATUM_SIMD_CLONES void solve_batch(const LineRhs<direction, coupled, View, T> rhs, const Batch batch, const int n, const T omega,
-                                     const bool from_zero, const GridView<T> y, T* multipliers, T* solution) {
-  constexpr int w = batch_width<T>;
-  alignas(64) Chunk<T> right, lower, centre, upper;
-  alignas(64) T c_last[w] = {}, z_last[w] = {};
-  for (int begin = 0; begin < n; begin += chunk_length) {
-    const int length = std::min(chunk_length, n - begin);
-    prefetch<T>(rhs, batch, begin, length);
-    gather_rhs(rhs, batch, begin, length, right);
-    gather_coefficients<direction, T>(rhs.a, batch, begin, length, lower, centre, upper);
-    for (int c = 0; c < length; ++c) {
-      T* multiplier = multipliers + std::int64_t{begin + c} * w;
-      T* z = solution + std::int64_t{begin + c} * w;
+  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* solution, Elimination<T>& last) {
+    constexpr int w = batch_width<T>;
+    alignas(64) Chunk<T> lower, centre, upper;
+    gather<direction, T>(LineCoefficient<direction, -1, View>{a}, batch, begin, length, T(0), lower);
+    gather<direction, T>(LineCoefficient<direction, 0, View>{a}, batch, begin, length, T(1), centre);
+    gather<direction, T>(LineCoefficient<direction, 1, View>{a}, batch, begin, length, T(0), upper);
+    for (int n = 0; n < length * w; n += w) {
 #pragma omp simd
       for (int k = 0; k < w; ++k) {
-        const T l = lower[c * w + k];
-        const T pivot = T(1) / (centre[c * w + k] - l * c_last[k]);
-        c_last[k] = upper[c * w + k] * pivot;
-        z_last[k] = (right[c * w + k] - l * z_last[k]) * pivot;
-        multiplier[k] = c_last[k];
-        z[k] = z_last[k];
+        const T pivot = T(1) / (centre[n + k] - lower[n + k] * last.c[k]);
+        multipliers[n + k] = last.c[k] = upper[n + k] * pivot;
+        solution[n + k] = last.z[k] = (right[n + k] - lower[n + k] * last.z[k]) * pivot;
       }
     }
   }
-  for (int k = 0; k < w; ++k) z_last[k] = T(0);
+};
+
+/// The same for a tensor operator, whose coefficients on a line are a number of the line times a number of the position,
+/// twice: nothing is read but 1-D arrays. The line matrix is symmetric.
+template <Direction direction, class T>
+struct Eliminator<direction, TensorView<T>, T> {
+  const T *along_k, *along_m;
+  alignas(64) T stiffness[batch_width<T>], mass[batch_width<T>], idle[batch_width<T>], lower[batch_width<T>];
+
+  STRATUM_INLINE Eliminator(const TensorView<T>& a, const Batch& batch)
+      : along_k(direction == Direction::x ? a.kx : a.ky), along_m(direction == Direction::x ? a.mx : a.my) {
+    const T* across_k = direction == Direction::x ? a.ky : a.kx;
+    const T* across_m = direction == Direction::x ? a.my : a.mx;
+    for (int k = 0; k < batch_width<T>; ++k) {
+      const bool used = k < batch.count;
+      const int line = used ? batch.first + k * batch.stride : batch.first;
+      stiffness[k] = used ? across_k[line] + across_k[line + 1] : T(0);
+      mass[k] = used ? 2 * (across_m[line] + across_m[line + 1]) : T(0);
+      idle[k] = used ? T(0) : T(1);
+      lower[k] = T(0);
+    }
+  }
+
+  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* solution, Elimination<T>& last) {
+    constexpr int w = batch_width<T>;
+    for (int c = 0; c < length; ++c) {
+      const int p = begin + c, n = c * w;
+      const T ku = along_k[p + 1], mu = along_m[p + 1], kd = along_k[p] + ku, md = 2 * (along_m[p] + mu);
+#pragma omp simd
+      for (int k = 0; k < w; ++k) {
+        const T upper = mu * stiffness[k] - ku * mass[k];
+        const T pivot = T(1) / (kd * mass[k] + (md * stiffness[k] + idle[k]) - lower[k] * last.c[k]);
+        multipliers[n + k] = last.c[k] = upper * pivot;
+        solution[n + k] = last.z[k] = (right[n + k] - lower[k] * last.z[k]) * pivot;
+        lower[k] = upper;
+      }
+    }
+  }
+};
+
+/// Right-hand sides of all x lines of a batch, row by row: two or three streams at a time, as hardware prefetchers follow.
+template <class Rhs, class T>
+STRATUM_INLINE void fill_rows(const Rhs& rhs, const Batch& batch, int n, T* rows, std::int64_t pitch, T* /*row_sums*/) {
+  for (int k = 0; k < batch.count; ++k) {
+    T* row = rows + k * pitch;
+    const int j = batch.first + k * batch.stride;
+#pragma omp simd
+    for (int i = 0; i < n; ++i) row[i] = rhs(i, j);
+  }
+}
+
+/// The same for a tensor operator: the row between two lines of one colour is summed once for both.
+template <class T>
+STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, const Batch& batch, int n, T* rows,
+                              std::int64_t pitch, T* row_sums) {
+  const TensorView<T>& a = rhs.a;
+  T *stiffness = row_sums, *mass = row_sums + pitch;
+  for (int k = 0; k < batch.count; ++k) {
+    const int j = batch.first + k * batch.stride;
+    if (k == 0 || batch.stride != 2) {
+#pragma omp simd
+      for (int i = 0; i < n; ++i) {
+        stiffness[i] = a.row_stiffness(rhs.x, i, j - 1);
+        mass[i] = a.row_mass(rhs.x, i, j - 1);
+      }
+    }
+    const T ks = a.ky[j], kn = a.ky[j + 1], ms = a.my[j], mn = a.my[j + 1];
+    T* row = rows + k * pitch;
+#pragma omp simd
+    for (int i = 0; i < n; ++i) {
+      const T north_stiffness = a.row_stiffness(rhs.x, i, j + 1), north_mass = a.row_mass(rhs.x, i, j + 1);
+      row[i] = rhs.b(i, j) - (ms * stiffness[i] - ks * mass[i] + mn * north_stiffness - kn * north_mass);
+      stiffness[i] = north_stiffness;
+      mass[i] = north_mass;
+    }
+  }
+}
+
+/// y = (1 - omega) x + omega z for a chunk of y lines, z[c * W + k].
+template <class T>
+STRATUM_INLINE void scatter_columns(const T* z, const Batch& batch, int begin, int length, T omega, T keep,
+                                    const GridView<const T>& x, const GridView<T>& y) {
+  constexpr int w = batch_width<T>;
+  for (int c = 0; c < length; ++c) {
+    const int j = begin + c;
+    const T* lanes = z + c * w;
+    if (keep == T(0) && batch.stride == 2 && batch.count == w) {
+      // Whole rows: the columns in between are written back as they were.
+      put_every_second(omega, lanes, &y(batch.first, j));
+      continue;
+    }
+    for (int k = 0; k < batch.count; ++k) {
+      const int i = batch.first + k * batch.stride;
+      y(i, j) = keep == T(0) ? omega * lanes[k] : keep * x(i, j) + omega * lanes[k];
+    }
+  }
+}
+
+/// A thread's memory for one batch of lines: right-hand sides and solutions row by row (x lines only), two rows of
+/// sums, multipliers and solutions lane by lane.
+template <class T>
+struct LineScratch {
+  T* rows;
+  std::int64_t pitch;
+  T* row_sums;
+  T* multipliers;
+  T* solution;
+
+  /// Numbers that lines of n positions take.
+  static std::int64_t size(int n) { return (batch_width<T> + 2) * row_length(n) + 2 * batch_width<T> * chunks(n) * chunk_length; }
+  LineScratch(T* memory, int n)
+      : rows(memory),
+        pitch(row_length(n)),
+        row_sums(rows + batch_width<T> * pitch),
+        multipliers(row_sums + 2 * pitch),
+        solution(multipliers + batch_width<T> * chunks(n) * chunk_length) {}
+
+ private:
+  static std::int64_t chunks(int n) { return (n + chunk_length - 1) / chunk_length; }
+  // An odd number of cache lines: rows a power of two apart would share a few cache sets.
+  static std::int64_t row_length(int n) { return (chunks(n) * chunk_length * std::int64_t{sizeof(T)} / 64 | 1) * 64 / std::int64_t{sizeof(T)}; }
+};
+
+/// Solves one batch of lines of n positions.
+template <Direction direction, bool coupled, class View, class T>
+STRATUM_SIMD_CLONES void solve_batch(const LineRhs<direction, coupled, View, T> rhs, const Batch batch, const int n,
+                                     const T omega, const bool from_zero, const GridView<T> y,
+                                     const LineScratch<T> scratch) {
+  constexpr int w = batch_width<T>;
+  const T keep = from_zero ? T(0) : T(1) - omega;
+  alignas(64) Chunk<T> right;
+  Eliminator<direction, View, T> eliminate(rhs.a, batch);
+  Elimination<T> last;
+  if constexpr (direction == Direction::x) {
+    fill_rows(rhs, batch, n, scratch.rows, scratch.pitch, scratch.row_sums);
+    for (int k = batch.count; k < w; ++k) std::fill_n(scratch.rows + k * scratch.pitch, scratch.pitch, T(0));
+  }
+  for (int begin = 0; begin < n; begin += chunk_length) {
+    const int length = std::min(chunk_length, n - begin);
+    if constexpr (direction == Direction::x) {
+      rows_to_lanes(scratch.rows + begin, scratch.pitch, right);
+    } else {
+      prefetch<T>(rhs, batch, begin, length);
+      gather_rhs(rhs, batch, begin, length, right);
+    }
+    const std::int64_t offset = std::int64_t{begin} * w;
+    eliminate(begin, length, right, scratch.multipliers + offset, scratch.solution + offset, last);
+  }
+  alignas(64) T x_last[w] = {};
   for (int begin = (n - 1) / chunk_length * chunk_length; begin >= 0; begin -= chunk_length) {
     const int length = std::min(chunk_length, n - begin);
     for (int c = length - 1; c >= 0; --c) {
-      const T* multiplier = multipliers + std::int64_t{begin + c} * w;
-      T* z = solution + std::int64_t{begin + c} * w;
+      const T* multiplier = scratch.multipliers + std::int64_t{begin + c} * w;
+      T* z = scratch.solution + std::int64_t{begin + c} * w;
 #pragma omp simd
       for (int k = 0; k < w; ++k) {
-        z_last[k] = z[k] - multiplier[k] * z_last[k];
-        z[k] = z_last[k];
+        x_last[k] = z[k] - multiplier[k] * x_last[k];
+        z[k] = x_last[k];
       }
     }
+    const T* lanes = scratch.solution + std::int64_t{begin} * w;
     if constexpr (direction == Direction::x)
-      for (int k = 0; k < batch.count && begin >= chunk_length; ++k)
-        __builtin_prefetch(&y(begin - chunk_length, batch.first + k * batch.stride), 1);
-    scatter<direction>(solution + std::int64_t{begin} * w, batch, begin, length, omega, from_zero, rhs.x, y);
+      lanes_to_rows(lanes, scratch.pitch, scratch.rows + begin);
+    else
+      scatter_columns(lanes, batch, begin, length, omega, keep, rhs.x, y);
+  }
+  if constexpr (direction == Direction::x) {
+    for (int k = 0; k < batch.count; ++k) {
+      const T* row = scratch.rows + k * scratch.pitch;
+      const int j = batch.first + k * batch.stride;
+      if (keep == T(0)) {
+#pragma omp simd
+        for (int i = 0; i < n; ++i) y(i, j) = omega * row[i];
+      } else {
+#pragma omp simd
+        for (int i = 0; i < n; ++i) y(i, j) = keep * rhs.x(i, j) + omega * row[i];
+      }
+    }
   }
 }
 
@@ -421,18 +502,12 @@ void solve_lines(Context& ctx, const LineRhs<direction, coupled, View, T>& rhs, 
 #pragma omp parallel for schedule(static, 1) num_threads(team) if (batches > 1 && y.nodes() > serial_limit)
   for (int part = 0; part < team; ++part) {
     const auto share = [&](int p) { return static_cast<int>(std::int64_t{batches} * p / team); };
-    T* scratch = &elimination(-1, part);  // column -1 is where rows are aligned
-    const std::int64_t half = elimination.nx / 2;
+    const LineScratch<T> scratch(&elimination(-1, part), n);  // column -1 is where rows are aligned
     for (int t = share(part); t < share(part + 1); ++t) {
       const Batch batch{first + t * w * stride, stride, std::min(w, wanted - t * w)};
-      solve_batch<direction, coupled, View, T>(rhs, batch, n, omega, from_zero, y, scratch, scratch + half);
+      solve_batch<direction, coupled, View, T>(rhs, batch, n, omega, from_zero, y, scratch);
     }
   }
-}
-
-[[nodiscard]] int elimination_length(const GridShape& shape, int width) {
-  const int longest = std::max({shape.nx, shape.ny, 1});
-  return (longest + chunk_length - 1) / chunk_length * chunk_length * width;
 }
 
 }  // namespace
@@ -442,7 +517,9 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
-  if (!ctx.on_gpu()) elimination_ = Vector<T>(ctx, GridShape{2 * elimination_length(shape, batch_width<T>), threads_, 0, 0});
+  if (ctx.on_gpu()) return;
+  const auto size = LineScratch<T>::size(std::max(shape.nx, shape.ny));
+  elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_, 0, 0});
 }
 
 template <class T>

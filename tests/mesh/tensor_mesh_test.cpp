@@ -46,9 +46,11 @@ TEST(NamedMeshes, AreThePublishedOnes) {
     EXPECT_EQ(mesh.unknowns().ny, 1023);
     EXPECT_EQ(mesh.unknowns().origin_x, 1);
     EXPECT_EQ(mesh.cells(), 1 << 20);
-    // The table prints three digits, and does not round them all the same way.
-    EXPECT_NEAR(mesh.smallest_width() / row.smallest_width, 1, 6e-3);
-    EXPECT_NEAR(mesh.largest_aspect_ratio() / row.aspect_ratio, 1, 6e-3);
+    // Three digits are printed. Those of A5 are not those of (nu / 2)^10 = 8.67e-19: there widths were differences of
+    // coordinates.
+    const double printed = family.name == "A5" ? 7e-2 : 6e-3;
+    EXPECT_NEAR(mesh.smallest_width() / row.smallest_width, 1, printed);
+    EXPECT_NEAR(mesh.largest_aspect_ratio() / row.aspect_ratio, 1, printed);
     EXPECT_NEAR(mesh.smallest_width() / (row.a * std::pow(row.nu / 2, 10)), 1, 1e-14);
   }
 }

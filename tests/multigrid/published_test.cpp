@@ -102,14 +102,23 @@ TEST_P(Published, Table1ErrorsOnU1) {
     EXPECT_NEAR(solve("U1", level, with(Precision::mixed, 1e-10)).error / error, 1, 1e-5) << "level " << level;
 }
 
-// The published single-precision column: 1.0585913e-3 at level 10 where the discretisation error is 1.08e-6.
+// The published single-precision column, whose matrices are stored as bands: 2.24e-4 at level 9, where the discretisation
+// error is 4.34e-6. The residual that the solver sees falls to the tolerance, the true one does not.
 TEST_P(Published, SinglePrecisionFailsAndSaysSo) {
-  const auto s = solve("U1", 9, with(Precision::single));
-  EXPECT_GT(s.error, 10 * 4.3362264e-6);
-  EXPECT_NE(s.report.status, Status::converged) << "its own residual fell, the true one did not";
-  EXPECT_GT(s.report.relative_residual(), 1e-8);
-  EXPECT_LT(s.report.history.back() / s.report.history.front(), 1e-7) << "the residual that the solver sees falls";
-  EXPECT_FALSE(s.report.reason.empty());
+  for (const auto form : test::every_form) {
+    SCOPED_TRACE(to_string(form));
+    auto params = with(Precision::single);
+    params.form = form;
+    const auto s = solve("U1", 9, params);
+    EXPECT_NE(s.report.status, Status::converged);
+    EXPECT_GT(s.report.relative_residual(), 1e-5);
+    EXPECT_LT(s.report.history.back() / s.report.history.front(), 1e-8);
+    EXPECT_NE(s.report.reason.find("true"), std::string::npos) << s.report.reason;
+    // The tensor operator takes differences of x before it multiplies, and so keeps the error where others lose it.
+    if (form != OperatorForm::tensor) {
+      EXPECT_NEAR(s.error / 2.2419906e-4, 1, 0.1);
+    }
+  }
 }
 
 TEST_P(Published, RefinementDividesTheErrorByFour) {
@@ -192,15 +201,15 @@ TEST_P(Published, JacobiDivergesOnA2) {
   }
 }
 
-// Undamped, simultaneous lines stall at 0.77 a cycle on U3.
+// Undamped, simultaneous lines stall on U3: a mean of 0.77 a cycle over sixty, 0.84 in the end.
 TEST_P(Published, UndampedSimultaneousLinesStallOnU3) {
   auto params = with_smoother("adi", LineOrder::simultaneous);
   params.multigrid.smoother_params.damping = 1;
-  params.stop.max_iterations = 20;
+  params.stop.max_iterations = 60;
   const auto s = solve("U3", 8, params);
-  EXPECT_NE(s.report.status, Status::converged);
-  const auto& history = s.report.history;
-  EXPECT_NEAR(history[20] / history[19], 0.77, 0.03);
+  EXPECT_EQ(s.report.status, Status::max_iterations);
+  EXPECT_NEAR(s.report.convergence_rate(), 0.77, 0.01);
+  EXPECT_NEAR(s.report.history[60] / s.report.history[59], 0.84, 0.01);
 }
 
 // Mirroring the post-smoothing is for conjugate gradients, and costs cycles when the cycle is used alone.

@@ -5,6 +5,7 @@
 
 #include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
+#include <stratum/core/residual_row.hpp>
 
 namespace stratum {
 
@@ -43,6 +44,12 @@ struct Residual {
   GridView<T> r;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const { r(i, j) = b(i, j) - a.sum(x, i, j); }
 };
+
+template <class View, class T>
+STRATUM_SIMD_CLONES void write_residual_row(const View a, const GridView<const T> b, const GridView<const T> x,
+                                            const GridView<T> r, int j) {
+  residual_row(a, b, x, j, [&r, j](int i, T value) __attribute__((always_inline)) { r(i, j) = value; });
+}
 
 template <class View, class T>
 struct DiagonalTimes {
@@ -110,7 +117,12 @@ void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) co
 template <class T>
 void GridOperator<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
   exchange(ctx, x);
-  visit([&](const auto& a) { for_each_node(ctx, all_nodes(r), Residual<std::decay_t<decltype(a)>, T>{a, b, x, r}); });
+  visit([&](const auto& a) {
+    using View = std::decay_t<decltype(a)>;
+    if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(r), Residual<View, T>{a, b, x, r});
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (r.nodes() > serial_limit)
+    for (int j = 0; j < r.ny; ++j) write_residual_row<View, T>(a, b, x, r, j);
+  });
 }
 
 template <class T>

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#if defined(__SSE2__) && !defined(__CUDACC__)
-#include <emmintrin.h>
-#endif
-
 #include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
+#include <stratum/core/simd.hpp>
 
 namespace stratum {
 
@@ -77,113 +74,6 @@ struct Batch {
   int count;
 };
 
-/// to[c * W + k] = from[k * pitch + c]
-template <class T>
-STRATUM_INLINE void rows_to_lanes(const T* from, std::int64_t pitch, T* to) {
-  constexpr int w = batch_width<T>;
-#if defined(__SSE2__) && !defined(__CUDACC__)
-  if constexpr (sizeof(T) == 4) {
-    for (int c = 0; c < chunk_length; c += 4)
-      for (int k = 0; k < w; k += 4) {
-        __m128 r0 = _mm_load_ps(from + k * pitch + c), r1 = _mm_load_ps(from + (k + 1) * pitch + c);
-        __m128 r2 = _mm_load_ps(from + (k + 2) * pitch + c), r3 = _mm_load_ps(from + (k + 3) * pitch + c);
-        _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-        _mm_store_ps(to + c * w + k, r0);
-        _mm_store_ps(to + (c + 1) * w + k, r1);
-        _mm_store_ps(to + (c + 2) * w + k, r2);
-        _mm_store_ps(to + (c + 3) * w + k, r3);
-      }
-    return;
-  } else {
-    for (int c = 0; c < chunk_length; c += 2)
-      for (int k = 0; k < w; k += 2) {
-        const __m128d r0 = _mm_load_pd(from + k * pitch + c), r1 = _mm_load_pd(from + (k + 1) * pitch + c);
-        _mm_store_pd(to + c * w + k, _mm_unpacklo_pd(r0, r1));
-        _mm_store_pd(to + (c + 1) * w + k, _mm_unpackhi_pd(r0, r1));
-      }
-    return;
-  }
-#endif
-  for (int c = 0; c < chunk_length; ++c)
-    for (int k = 0; k < w; ++k) to[c * w + k] = from[k * pitch + c];
-}
-
-/// to[k * pitch + c] = from[c * W + k]
-template <class T>
-STRATUM_INLINE void lanes_to_rows(const T* from, std::int64_t pitch, T* to) {
-  constexpr int w = batch_width<T>;
-#if defined(__SSE2__) && !defined(__CUDACC__)
-  if constexpr (sizeof(T) == 4) {
-    for (int c = 0; c < chunk_length; c += 4)
-      for (int k = 0; k < w; k += 4) {
-        __m128 r0 = _mm_load_ps(from + c * w + k), r1 = _mm_load_ps(from + (c + 1) * w + k);
-        __m128 r2 = _mm_load_ps(from + (c + 2) * w + k), r3 = _mm_load_ps(from + (c + 3) * w + k);
-        _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-        _mm_store_ps(to + k * pitch + c, r0);
-        _mm_store_ps(to + (k + 1) * pitch + c, r1);
-        _mm_store_ps(to + (k + 2) * pitch + c, r2);
-        _mm_store_ps(to + (k + 3) * pitch + c, r3);
-      }
-    return;
-  } else {
-    for (int c = 0; c < chunk_length; c += 2)
-      for (int k = 0; k < w; k += 2) {
-        const __m128d r0 = _mm_load_pd(from + c * w + k), r1 = _mm_load_pd(from + (c + 1) * w + k);
-        _mm_store_pd(to + k * pitch + c, _mm_unpacklo_pd(r0, r1));
-        _mm_store_pd(to + (k + 1) * pitch + c, _mm_unpackhi_pd(r0, r1));
-      }
-    return;
-  }
-#endif
-  for (int k = 0; k < w; ++k)
-    for (int c = 0; c < chunk_length; ++c) to[k * pitch + c] = from[c * w + k];
-}
-
-/// to[k] = from[2 k]; may read from[2 W - 1].
-template <class T>
-STRATUM_INLINE void take_every_second(const T* from, T* to) {
-  constexpr int w = batch_width<T>;
-#if defined(__SSE2__) && !defined(__CUDACC__)
-  if constexpr (sizeof(T) == 4) {
-    for (int k = 0; k < w; k += 4)
-      _mm_store_ps(to + k, _mm_shuffle_ps(_mm_loadu_ps(from + 2 * k), _mm_loadu_ps(from + 2 * k + 4), 0x88));
-    return;
-  } else {
-    for (int k = 0; k < w; k += 2)
-      _mm_store_pd(to + k, _mm_unpacklo_pd(_mm_loadu_pd(from + 2 * k), _mm_loadu_pd(from + 2 * k + 2)));
-    return;
-  }
-#endif
-  for (int k = 0; k < w; ++k) to[k] = from[2 * k];
-}
-
-/// to[2 k] = factor from[k], the odd places as they are; writes to[0] to to[2 W - 2].
-template <class T>
-STRATUM_INLINE void put_every_second(T factor, const T* from, T* to) {
-  constexpr int w = batch_width<T>;
-  int k = 0;
-#if defined(__SSE2__) && !defined(__CUDACC__)
-  if constexpr (sizeof(T) == 4) {
-    const __m128 f = _mm_set1_ps(factor);
-    for (; k < w - 4; k += 4) {
-      const __m128 even = _mm_mul_ps(f, _mm_load_ps(from + k));
-      const __m128 odd = _mm_shuffle_ps(_mm_loadu_ps(to + 2 * k), _mm_loadu_ps(to + 2 * k + 4), 0xdd);
-      _mm_storeu_ps(to + 2 * k, _mm_unpacklo_ps(even, odd));
-      _mm_storeu_ps(to + 2 * k + 4, _mm_unpackhi_ps(even, odd));
-    }
-  } else {
-    const __m128d f = _mm_set1_pd(factor);
-    for (; k < w - 2; k += 2) {
-      const __m128d even = _mm_mul_pd(f, _mm_load_pd(from + k));
-      const __m128d first = _mm_loadu_pd(to + 2 * k), second = _mm_loadu_pd(to + 2 * k + 2);
-      _mm_storeu_pd(to + 2 * k, _mm_unpacklo_pd(even, _mm_unpackhi_pd(first, first)));
-      _mm_storeu_pd(to + 2 * k + 2, _mm_unpackhi_pd(even, second));
-    }
-  }
-#endif
-  for (; k < w; ++k) to[2 * k] = factor * from[k];
-}
-
 /// to[c * W + k] = f at position begin + c of line k of the batch; lanes without a line get `idle`.
 template <Direction direction, class T, class F>
 STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length, T idle, T* to) {
@@ -201,7 +91,7 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
       }
     }
     for (int n = batch.count * chunk_length; n < w * chunk_length; ++n) rows[n] = idle;
-    rows_to_lanes(rows, chunk_length, to);
+    simd::transpose<w, chunk_length>(rows, chunk_length, to, w);
   } else {
     for (int c = 0; c < length; ++c) {
       const int j = begin + c;
@@ -218,14 +108,12 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
   }
 }
 
-/// Rows ahead of the elimination at which y lines ask for memory.
-constexpr int prefetch_rows = 8;
-
+/// Asks for the rows that the next chunk of y lines takes.
 template <class T, class Rhs>
 STRATUM_INLINE void prefetch(const Rhs& rhs, const Batch& batch, int begin, int length) {
   constexpr int line = static_cast<int>(64 / sizeof(T));
-  for (int c = 0; c < length && begin + c + prefetch_rows < rhs.b.ny; ++c)
-    for (int i = 0; i < batch.count * batch.stride; i += line) rhs.prefetch(batch.first + i, begin + c + prefetch_rows);
+  for (int c = 0; c < length && begin + c + chunk_length < rhs.b.ny; ++c)
+    for (int i = 0; i < batch.count * batch.stride; i += line) rhs.prefetch(batch.first + i, begin + c + chunk_length);
 }
 
 /// Right-hand sides of a chunk for every lane.
@@ -252,19 +140,19 @@ STRATUM_INLINE void gather_rhs(const LineRhs<Direction::y, true, TensorView<T>, 
   }
   // Stage by stage over the whole chunk: a vector read back right after narrower stores would wait for them.
   constexpr int pitch = w + 16;
-  alignas(64) T rows[(chunk_length + 2) * pitch] = {}, stiffness[chunk_length * pitch], mass[chunk_length * pitch];
+  alignas(64) T rows[(chunk_length + 2) * pitch], stiffness[chunk_length * pitch], mass[chunk_length * pitch];
   for (int c = 0; c < length + 2; ++c) {
     const T* x = &rhs.x(batch.first - 1, begin - 1 + c);
-    take_every_second(x, rows + c * pitch);
+    simd::take_every_second<w>(x, rows + c * pitch);
     rows[c * pitch + w] = x[2 * w];
   }
-  for (int c = 0; c < length; ++c) take_every_second(&rhs.b(batch.first, begin + c), to + c * w);
+  for (int c = 0; c < length; ++c) simd::take_every_second<w>(&rhs.b(batch.first, begin + c), to + c * w);
   for (int c = 0; c < length; ++c) {
     const int j = begin + c;
     const T ks = a.ky[j], kn = a.ky[j + 1], ms = a.my[j], mn = a.my[j + 1];
     const T *south = rows + c * pitch, *centre = south + pitch, *north = centre + pitch;
 #pragma omp simd
-    for (int k = 0; k < pitch; ++k) {
+    for (int k = 0; k <= w; ++k) {
       stiffness[c * pitch + k] = ks * (centre[k] - south[k]) + kn * (centre[k] - north[k]);
       mass[c * pitch + k] = ms * (south[k] + 2 * centre[k]) + mn * (2 * centre[k] + north[k]);
     }
@@ -395,7 +283,7 @@ STRATUM_INLINE void scatter_columns(const T* z, const Batch& batch, int begin, i
     const T* lanes = z + c * w;
     if (keep == T(0) && batch.stride == 2 && batch.count == w) {
       // Whole rows: the columns in between are written back as they were.
-      put_every_second(omega, lanes, &y(batch.first, j));
+      simd::put_every_second<w>(omega, lanes, &y(batch.first, j));
       continue;
     }
     for (int k = 0; k < batch.count; ++k) {
@@ -447,7 +335,7 @@ STRATUM_SIMD_CLONES void solve_batch(const LineRhs<direction, coupled, View, T> 
   for (int begin = 0; begin < n; begin += chunk_length) {
     const int length = std::min(chunk_length, n - begin);
     if constexpr (direction == Direction::x) {
-      rows_to_lanes(scratch.rows + begin, scratch.pitch, right);
+      simd::transpose<w, chunk_length>(scratch.rows + begin, scratch.pitch, right, w);
     } else {
       prefetch<T>(rhs, batch, begin, length);
       gather_rhs(rhs, batch, begin, length, right);
@@ -469,7 +357,7 @@ STRATUM_SIMD_CLONES void solve_batch(const LineRhs<direction, coupled, View, T> 
     }
     const T* lanes = scratch.solution + std::int64_t{begin} * w;
     if constexpr (direction == Direction::x)
-      lanes_to_rows(lanes, scratch.pitch, scratch.rows + begin);
+      simd::transpose<chunk_length, w>(lanes, w, scratch.rows + begin, scratch.pitch);
     else
       scatter_columns(lanes, batch, begin, length, omega, keep, rhs.x, y);
   }

@@ -168,8 +168,7 @@ case_full_multigrid_in_one_pass() {
 case_every_choice_runs() {
   for choice in "--smoother line_x" "--smoother line_y" "--smoother colour_gs" "--smoother jacobi" "--line-order simultaneous" \
     "--damping 0.9" "--steps 2" "--cycle w" "--cycle f" "--precision double" "--inner cycles:2" "--inner digits:2" \
-    "--solver cg" "--operator symmetric" "--operator nine-band" "--baseline initial" "--rtol 1e-6" "--atol 1e-3" "--threads 1" \
-    "--level 0" "--level 1" "--level 2"; do
+    "--solver cg" "--operator symmetric" "--operator nine-band" "--baseline initial" "--rtol 1e-6" "--atol 1e-3" "--threads 1"; do
     # shellcheck disable=SC2086
     run 0 --level 4 --vtk none $choice
   done
@@ -319,12 +318,7 @@ case_bad_expressions() {
   refused "${small[@]}" --rhs '' -- rhs
   # Expressions that parse, with values that are not finite.
   for expression in '1/0' 'sqrt(-1)' 'log(-1)'; do
-    "$program" --backend cpu "${small[@]}" --rhs "$expression" >.output 2>.errors
-    command="poisson2d --rhs $expression"
-    case $? in
-      1 | 3) [ -s .errors ] || fail "$command: no message" ;;
-      *) fail "$command: exit code $?" ;;
-    esac
+    refused "${small[@]}" --rhs "$expression" -- finite
   done
   no_files
 }

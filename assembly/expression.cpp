@@ -50,9 +50,9 @@ class Expression {
         reason = reason.substr(0, reason.find(position));
       const int at = error.GetPos();
       const bool inside = at >= 0 && static_cast<std::size_t>(at) < text_.size();
-      throw UsageError(message(
-          "expression '", text_, "': ", reason, inside ? message(" at character ", at + 1) : " at the end",
-          "; known names: x, y, a, b, xr, yr, pi, e and functions such as sin, exp, sqrt"));
+      throw UsageError(message("expression '", text_, "': ", reason,
+                               inside ? message(" at character ", at + 1) : " at the end",
+                               "; known names: x, y, a, b, xr, yr, pi, e and functions such as sin, exp, sqrt"));
     }
     expects(parser_.GetNumResults() == 1, "expression '", text_, "': it gives ", parser_.GetNumResults(),
             " values, not one");

@@ -1,5 +1,6 @@
 #include <stratum/assembly/operators.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -71,15 +72,18 @@ SymmetricNineBand<T> symmetric_nine_band(Context& ctx, const TensorOperator<doub
   return c;
 }
 
-/// The largest entry is a diagonal one; the smallest stiffness must not vanish either.
+/// 1 / h, h / 6 and their products, the entries, must all be numbers of T.
 template <class T>
 void check_range(const TensorMesh& mesh) {
-  const double h = mesh.smallest_width();
-  const double longest = std::max(mesh.x().length(), mesh.y().length());
-  expects(1 / h < static_cast<double>(std::numeric_limits<T>::max()) / longest / 8 &&
-              h / 6 >= static_cast<double>(std::numeric_limits<T>::min()),
-          "the smallest width ", h, " of mesh ", mesh.name(), " leaves the range of ",
-          sizeof(T) == 4 ? "float" : "double", "; use ", sizeof(T) == 4 ? "double precision" : "a coarser level");
+  const double smallest = mesh.smallest_width();
+  const double largest = std::max(*std::max_element(mesh.x().widths().begin(), mesh.x().widths().end()),
+                                  *std::max_element(mesh.y().widths().begin(), mesh.y().widths().end()));
+  constexpr double low = static_cast<double>(std::numeric_limits<T>::min()),
+                   high = static_cast<double>(std::numeric_limits<T>::max());
+  const bool fits = 16 * largest < high && 8 / smallest < high && 8 / smallest * std::max(largest, 1.0) < high &&
+                    smallest / 6 > low && 1 / largest > low;
+  expects(fits, "interval widths from ", smallest, " to ", largest, " on mesh ", mesh.name(), " leave the range of ",
+          sizeof(T) == 4 ? "float; use double precision" : "double; use a coarser level");
 }
 
 }  // namespace
@@ -89,12 +93,9 @@ GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, OperatorF
   check_range<T>(mesh);
   TensorOperator<double> a = tensor_laplace(ctx, mesh);
   switch (form) {
-    case OperatorForm::nine_band:
-      return nine_band<T>(ctx, a);
-    case OperatorForm::symmetric:
-      return symmetric_nine_band<T>(ctx, a);
-    case OperatorForm::tensor:
-      break;
+    case OperatorForm::nine_band: return nine_band<T>(ctx, a);
+    case OperatorForm::symmetric: return symmetric_nine_band<T>(ctx, a);
+    case OperatorForm::tensor: break;
   }
   if constexpr (std::is_same_v<T, double>)
     return a;

@@ -17,11 +17,12 @@ struct GaussPoint {
   double weight;
 };
 
-constexpr std::array<GaussPoint, 3> gauss3{{{0.1127016653792583, 5.0 / 18}, {0.5, 8.0 / 18}, {0.8872983346207417, 5.0 / 18}}};
+constexpr std::array<GaussPoint, 3> gauss3{
+    {{0.1127016653792583, 5.0 / 18}, {0.5, 8.0 / 18}, {0.8872983346207417, 5.0 / 18}}};
 constexpr std::array<GaussPoint, 4> gauss4{{{0.0694318442029737, 0.1739274225687269},
-                                           {0.3300094782075719, 0.3260725774312731},
-                                           {0.6699905217924281, 0.3260725774312731},
-                                           {0.9305681557970263, 0.1739274225687269}}};
+                                            {0.3300094782075719, 0.3260725774312731},
+                                            {0.6699905217924281, 0.3260725774312731},
+                                            {0.9305681557970263, 0.1739274225687269}}};
 
 /// The point at fraction t of interval i, by its distances to both ends.
 struct LinePoint {
@@ -35,7 +36,9 @@ LinePoint at(const Intervals& line, int i, double t) {
   return {line.from_begin()[k] + t * h, line.from_end()[k + 1] + (1 - t) * h};
 }
 
-Point make_point(const LinePoint& x, const LinePoint& y) { return {x.from_begin, y.from_begin, x.from_end, y.from_end}; }
+Point make_point(const LinePoint& x, const LinePoint& y) {
+  return {x.from_begin, y.from_begin, x.from_end, y.from_end};
+}
 
 Point node(const TensorMesh& mesh, int i, int j) {
   const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
@@ -95,7 +98,8 @@ double hat_integral(const Intervals& line, int i) {
 struct HostGrid {
   int nx, ny;
   std::vector<double> values;
-  HostGrid(int nx_, int ny_) : nx(nx_), ny(ny_), values(static_cast<std::size_t>(nx_) * static_cast<std::size_t>(ny_), 0.0) {}
+  HostGrid(int nx_, int ny_)
+      : nx(nx_), ny(ny_), values(static_cast<std::size_t>(nx_) * static_cast<std::size_t>(ny_), 0.0) {}
   double& operator()(int i, int j) {
     return values[static_cast<std::size_t>(j) * static_cast<std::size_t>(nx) + static_cast<std::size_t>(i)];
   }
@@ -125,7 +129,8 @@ void add_load(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, Hos
               const auto y = at(mesh.y(), cell_y, s);
               const double phi_y = weight_y * hy * (upper == 1 ? 1 - s : s);
               for (const auto& [t, weight_x] : gauss4) {
-                const double value = phi_y * weight_x * hx * evaluate(own, make_point(at(mesh.x(), cell_x, t), y), "right-hand side");
+                const double value =
+                    phi_y * weight_x * hx * evaluate(own, make_point(at(mesh.x(), cell_x, t), y), "right-hand side");
                 left += value * (1 - t);
                 right += value * t;
               }
@@ -227,7 +232,8 @@ std::vector<double> nodal_solution(Context& ctx, const TensorMesh& mesh, const P
       if (boundary_row || i == 0 || i == values.nx - 1)
         values(i, j) = evaluate(g, node(mesh, i, j), "boundary value");
       else
-        values(i, j) = interior[(static_cast<std::size_t>(j) - 1) * static_cast<std::size_t>(u.nx) + static_cast<std::size_t>(i) - 1];
+        values(i, j) = interior[(static_cast<std::size_t>(j) - 1) * static_cast<std::size_t>(u.nx) +
+                                static_cast<std::size_t>(i) - 1];
   }
   return std::move(values.values);
 }

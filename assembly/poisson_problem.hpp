@@ -45,8 +45,8 @@ struct PoissonProblem {
 void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b);
 
 /// || u_h - u || / || u || in L2, u_h given on the interior nodes; the absolute norm when u = 0; empty where u is unknown.
-[[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
-                                                      GridView<const double> u);
+[[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const TensorMesh& mesh,
+                                                      const PoissonProblem& problem, GridView<const double> u);
 
 /// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest.
 [[nodiscard]] std::vector<double> nodal_solution(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,

@@ -127,7 +127,8 @@ __global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
       value = combine<Term>(value, term(static_cast<int>(i), 0));
   } else {
     for (int j = static_cast<int>(blockIdx.x); j < ny; j += static_cast<int>(gridDim.x))
-      for (int i = static_cast<int>(threadIdx.x); i < nx; i += reduction_threads) value = combine<Term>(value, term(i, j));
+      for (int i = static_cast<int>(threadIdx.x); i < nx; i += reduction_threads)
+        value = combine<Term>(value, term(i, j));
   }
   value = reduce_block<Term>(value);
   if (threadIdx.x == 0) partial[blockIdx.x] = value;
@@ -251,21 +252,21 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   for (int j = 0; j < x.ny; ++j) std::copy_n(host + std::size_t(j) * static_cast<std::size_t>(x.nx), x.nx, &x(0, j));
 }
 
-#define STRATUM_INSTANTIATE(T)                                                        \
-  template void set(Context&, T, GridView<T>);                                        \
-  template void xpay(Context&, GridView<const T>, double, GridView<T>);               \
-  template double dot(Context&, GridView<const T>, GridView<const T>);                \
-  template double norm2(Context&, GridView<const T>);                                 \
-  template double norm_max(Context&, GridView<const T>);                              \
-  template void copy_to_host(Context&, GridView<const T>, T*);                        \
+#define STRATUM_INSTANTIATE(T)                                          \
+  template void set(Context&, T, GridView<T>);                          \
+  template void xpay(Context&, GridView<const T>, double, GridView<T>); \
+  template double dot(Context&, GridView<const T>, GridView<const T>);  \
+  template double norm2(Context&, GridView<const T>);                   \
+  template double norm_max(Context&, GridView<const T>);                \
+  template void copy_to_host(Context&, GridView<const T>, T*);          \
   template void copy_from_host(Context&, const T*, GridView<T>);
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)
 #undef STRATUM_INSTANTIATE
 
-#define STRATUM_INSTANTIATE(From, To)                                                 \
-  template void copy(Context&, GridView<const From>, GridView<To>);                   \
-  template void copy_scaled(Context&, double, GridView<const From>, GridView<To>);    \
+#define STRATUM_INSTANTIATE(From, To)                                              \
+  template void copy(Context&, GridView<const From>, GridView<To>);                \
+  template void copy_scaled(Context&, double, GridView<const From>, GridView<To>); \
   template void axpy(Context&, double, GridView<const From>, GridView<To>);
 STRATUM_INSTANTIATE(float, float)
 STRATUM_INSTANTIATE(float, double)

@@ -65,7 +65,8 @@ void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
   if (ctx.on_gpu()) {
     const dim3 block(64, 4);
     const auto blocks_y = (static_cast<unsigned>(range.count_y()) + block.y - 1) / block.y;
-    const dim3 grid((static_cast<unsigned>(range.count_x()) + block.x - 1) / block.x, blocks_y < 65535 ? blocks_y : 65535);
+    const dim3 grid((static_cast<unsigned>(range.count_x()) + block.x - 1) / block.x,
+                    blocks_y < 65535 ? blocks_y : 65535);
     detail::for_each_node_kernel<<<grid, block, 0, static_cast<cudaStream_t>(ctx.stream())>>>(f, range);
     return;
   }

@@ -11,12 +11,9 @@ namespace stratum {
 
 std::string_view to_string(OperatorForm form) {
   switch (form) {
-    case OperatorForm::tensor:
-      return "tensor";
-    case OperatorForm::symmetric:
-      return "symmetric";
-    case OperatorForm::nine_band:
-      return "nine-band";
+    case OperatorForm::tensor: return "tensor";
+    case OperatorForm::symmetric: return "symmetric";
+    case OperatorForm::nine_band: return "nine-band";
   }
   return "unknown";
 }
@@ -48,7 +45,8 @@ struct Residual {
 template <class View, class T>
 STRATUM_SIMD_CLONES void write_residual_row(const View a, const GridView<const T> b, const GridView<const T> x,
                                             const GridView<T> r, int j) {
-  residual_row(a, b, x, j, [&r, j](int i, T value) __attribute__((always_inline)) { r(i, j) = value; });
+  residual_row<T>(
+      a, b, x, j, [&r, j ](int i, T value) __attribute__((always_inline)) { r(i, j) = value; });
 }
 
 template <class View, class T>

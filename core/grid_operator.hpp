@@ -63,15 +63,13 @@ struct StencilSums {
   STRATUM_HOST_DEVICE STRATUM_INLINE T row_sum(const X& x, int i, int j) const {
     const View& a = self();
     return a.template coefficient<-1, dy>(i, j) * x(i - 1, j + dy) +
-           a.template coefficient<0, dy>(i, j) * x(i, j + dy) +
-           a.template coefficient<1, dy>(i, j) * x(i + 1, j + dy);
+           a.template coefficient<0, dy>(i, j) * x(i, j + dy) + a.template coefficient<1, dy>(i, j) * x(i + 1, j + dy);
   }
   template <int dx, class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T column_sum(const X& x, int i, int j) const {
     const View& a = self();
     return a.template coefficient<dx, -1>(i, j) * x(i + dx, j - 1) +
-           a.template coefficient<dx, 0>(i, j) * x(i + dx, j) +
-           a.template coefficient<dx, 1>(i, j) * x(i + dx, j + 1);
+           a.template coefficient<dx, 0>(i, j) * x(i + dx, j) + a.template coefficient<dx, 1>(i, j) * x(i + dx, j + 1);
   }
 };
 

@@ -23,8 +23,7 @@ inline void check_writable(const std::string& path) {
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::is_directory(status)) refuse("it is a directory");
   // Renaming over a device or a pipe would replace it.
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    refuse("it is not a regular file");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) refuse("it is not a regular file");
   const std::string temporary = path + ".part";
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
   if (file == nullptr) refuse(std::strerror(errno));

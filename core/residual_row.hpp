@@ -10,7 +10,7 @@
 namespace stratum {
 
 /// take(i, r_ij) for i = 0 .. nx - 1.
-template <class View, class T, class Take>
+template <class T, class View, class Take>
 STRATUM_INLINE void residual_row(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
                                  const Take& take) {
   const int nx = b.nx;
@@ -35,7 +35,8 @@ STRATUM_INLINE void residual_row(const TensorView<T>& a, const GridView<const T>
 #pragma omp simd
     for (int n = 0; n < length; ++n) {
       const T sum = kx[n] * (mass[n + 1] - mass[n]) + kx[n + 1] * (mass[n + 1] - mass[n + 2]) +
-                    mx[n] * (stiffness[n] + 2 * stiffness[n + 1]) + mx[n + 1] * (2 * stiffness[n + 1] + stiffness[n + 2]);
+                    mx[n] * (stiffness[n] + 2 * stiffness[n + 1]) +
+                    mx[n + 1] * (2 * stiffness[n + 1] + stiffness[n + 2]);
       take(begin + n, b(begin + n, j) - sum);
     }
   }

@@ -6,31 +6,22 @@ namespace stratum {
 
 std::string_view to_string(Status status) {
   switch (status) {
-    case Status::converged:
-      return "converged";
-    case Status::max_iterations:
-      return "max iterations";
-    case Status::stagnated:
-      return "stagnated";
-    case Status::diverged:
-      return "diverged";
-    case Status::breakdown:
-      return "breakdown";
-    case Status::non_finite:
-      return "non-finite input";
+    case Status::converged: return "converged";
+    case Status::max_iterations: return "max iterations";
+    case Status::stagnated: return "stagnated";
+    case Status::diverged: return "diverged";
+    case Status::breakdown: return "breakdown";
+    case Status::non_finite: return "non-finite input";
   }
   return "unknown";
 }
 
 int exit_code(Status status) {
   switch (status) {
-    case Status::converged:
-      return 0;
+    case Status::converged: return 0;
     case Status::max_iterations:
-    case Status::stagnated:
-      return 2;
-    default:
-      return 3;
+    case Status::stagnated: return 2;
+    default: return 3;
   }
 }
 

@@ -30,7 +30,8 @@ struct LevelReport {
 
 struct SolveReport {
   Status status = Status::max_iterations;
-  std::string reason;  // one sentence: why the iteration ended
+  std::string reason;        // one sentence: why the iteration ended
+  bool at_rounding = false;  // stagnated at the smallest residual that the precision allows
   Baseline baseline = Baseline::rhs;
   double baseline_norm = 0;
   double initial_residual = 0;

@@ -52,18 +52,14 @@ struct GridView {
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
-  operator GridView<const T>() const
-    requires(!std::is_const_v<T>)
-  {
-    return {data, nx, ny, pitch, origin_x, origin_y};
-  }
+  operator GridView<const T>() const requires(!std::is_const_v<T>) { return {data, nx, ny, pitch, origin_x, origin_y}; }
 };
 
 /// Distance between rows. A multiple of 16 numbers; powers of two from 512 on get 16 more on the CPU, because rows
 /// a power of two apart compete for the same cache sets in sweeps along y.
 [[nodiscard]] inline std::int64_t row_pitch(Backend backend, int nx) {
   const std::int64_t pitch = (std::int64_t{nx} + 1 + 15) / 16 * 16;
-  return backend == Backend::cpu && pitch % 512 == 0 ? pitch + 16 : pitch;
+  return backend == Backend::cpu && pitch % 512 == 0 ? pitch + 80 : pitch;
 }
 
 /// Bytes that a Vector of this shape takes, halo and padding included.
@@ -79,13 +75,12 @@ class Vector {
  public:
   Vector() = default;
   Vector(Context& ctx, const GridShape& shape) {
-    expects(shape.nx >= 0 && shape.ny >= 0, "a grid cannot have ", shape.nx, " x ",
-            shape.ny, " nodes");
+    expects(shape.nx >= 0 && shape.ny >= 0, "a grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
     const std::int64_t pitch = row_pitch(ctx.backend(), shape.nx);
     memory_ = allocate(ctx, static_cast<std::size_t>(vector_bytes<T>(ctx.backend(), shape)));
     // Column -1 of each row is aligned; one more row below for the halo.
-    view_ = {static_cast<T*>(memory_.get()) + 16 + pitch + 1, shape.nx,       shape.ny, pitch,
-             shape.origin_x,                              shape.origin_y};
+    view_ = {
+        static_cast<T*>(memory_.get()) + 16 + pitch + 1, shape.nx, shape.ny, pitch, shape.origin_x, shape.origin_y};
   }
   Vector(Context& ctx, int n) : Vector(ctx, GridShape{n, 1, 0, 0}) {}
 

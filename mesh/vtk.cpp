@@ -39,8 +39,7 @@ vtkNew<vtkDoubleArray> wrap(const std::string& name, std::span<const double> val
   return array;
 }
 
-void add_fields(vtkDataSetAttributes* data, const std::vector<VtkField>& fields, std::int64_t size,
-                const char* where) {
+void add_fields(vtkDataSetAttributes* data, const std::vector<VtkField>& fields, std::int64_t size, const char* where) {
   for (const auto& field : fields) {
     expects(static_cast<std::int64_t>(field.values.size()) == size, "VTK field '", field.name, "' has ",
             field.values.size(), " values for ", size, " ", where);
@@ -91,8 +90,8 @@ void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vecto
 
 bool vtk_available() { return false; }
 
-void write_vtr(const std::string& path, const TensorMesh& /*mesh*/,
-               const std::vector<VtkField>& /*node_fields*/, const std::vector<VtkField>& /*cell_fields*/) {
+void write_vtr(const std::string& path, const TensorMesh& /*mesh*/, const std::vector<VtkField>& /*node_fields*/,
+               const std::vector<VtkField>& /*cell_fields*/) {
   throw UsageError(message("cannot write '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
 }
 

@@ -39,8 +39,8 @@ std::int64_t cycle_bytes(Backend backend, const std::vector<TensorMesh>& meshes,
 
 std::string gibibytes(std::int64_t bytes) {
   std::ostringstream out;
-  out.precision(3);
-  out << static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0) << " GiB";
+  out.precision(2);
+  out << std::fixed << static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0) << " GiB";
   return out.str();
 }
 
@@ -49,7 +49,8 @@ std::string gibibytes(std::int64_t bytes) {
 std::int64_t required_memory(Backend backend, const TensorMesh& mesh, const PoissonSolverParams& params) {
   const auto meshes = mesh_hierarchy(mesh);
   const GridShape shape = mesh.unknowns();
-  const std::int64_t fine_double = vector_bytes<double>(backend, shape), fine_float = vector_bytes<float>(backend, shape);
+  const std::int64_t fine_double = vector_bytes<double>(backend, shape),
+                     fine_float = vector_bytes<float>(backend, shape);
   std::int64_t bytes = 2 * fine_double;  // b and x
   bytes += operator_bytes<double>(backend, shape, params.form);
   if (params.precision == Precision::full)
@@ -59,10 +60,12 @@ std::int64_t required_memory(Backend backend, const TensorMesh& mesh, const Pois
   const int solver_vectors = params.method == Method::cg ? 4 : params.precision == Precision::single ? 5 : 2;
   bytes += solver_vectors * (params.precision == Precision::single ? fine_float : fine_double);
   if (params.precision == Precision::mixed) bytes += 2 * fine_float;  // PrecisionCast
-  if (params.precision != Precision::full && (params.inner.digits > 0 || params.inner.cycles > 1)) bytes += 2 * fine_float;
+  if (params.precision != Precision::full && (params.inner.digits > 0 || params.inner.cycles > 1))
+    bytes += 2 * fine_float;
   if (params.full_multigrid)
     for (const auto& m : meshes)
-      bytes += 4 * vector_bytes<double>(backend, m.unknowns()) + operator_bytes<double>(backend, m.unknowns(), params.form) +
+      bytes += 4 * vector_bytes<double>(backend, m.unknowns()) +
+               operator_bytes<double>(backend, m.unknowns(), params.form) +
                2 * vector_bytes<float>(backend, m.unknowns());
   return bytes;
 }
@@ -85,7 +88,9 @@ struct DoubleCycle {
       cast = std::make_unique<PrecisionCast<double, T>>(ctx, meshes.back().unknowns(), in_own_precision());
     }
   }
-  [[nodiscard]] const GridOperator<T>& fine_operator() const { return multigrid->level_operator(multigrid->levels() - 1); }
+  [[nodiscard]] const GridOperator<T>& fine_operator() const {
+    return multigrid->level_operator(multigrid->levels() - 1);
+  }
   [[nodiscard]] Preconditioner<T>& in_own_precision() const {
     if (inner) return *inner;
     return *multigrid;
@@ -123,7 +128,8 @@ struct PoissonSolver::Implementation {
     const std::int64_t needed = required_memory(ctx.backend(), mesh, params), there = available_memory(ctx);
     if (needed > there)
       throw ResourceError(message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny,
-                                  " unknowns needs ", gibibytes(needed), " of memory, ", gibibytes(there), " are available"));
+                                  " unknowns needs ", gibibytes(needed), " of memory, ", gibibytes(there),
+                                  " are available"));
     a = assemble_laplace<double>(ctx, mesh, params.form);
     if (params.precision == Precision::full)
       make_double_cycle(ctx);
@@ -157,11 +163,11 @@ struct PoissonSolver::Implementation {
   SolveReport solve_in_double(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     Preconditioner<double>& m = double_cycle ? double_cycle->in_double() : float_cycle->in_double();
     SolveReport report = iterate(ctx, m, b, x, params.stop, monitor);
-    const bool failed = report.status == Status::stagnated || report.status == Status::diverged;
-    if (double_cycle || !failed || !params.retry_in_double || report.reason.starts_with("stagnated at rounding"))
-      return report;
-    // What diverged in float may diverge in double just so; what stagnated goes on from where it is.
-    if (report.status == Status::diverged) set(ctx, 0.0, x);
+    // A float cycle may stall above the rounding of double, or overflow; an iteration that grows would do so in double too.
+    const bool overflowed = !std::isfinite(report.residual) && report.status == Status::diverged;
+    const bool failed = (report.status == Status::stagnated && !report.at_rounding) || overflowed;
+    if (double_cycle || !failed || !params.retry_in_double) return report;
+    if (overflowed) set(ctx, 0.0, x);
     const std::string first = message("mixed precision ", to_string(report.status), " after ", report.iterations,
                                       " iterations, taken up again in double: ");
     make_double_cycle(ctx);
@@ -170,7 +176,7 @@ struct PoissonSolver::Implementation {
     second.reason = first + second.reason;
     second.iterations += report.iterations;
     second.inner_iterations += report.inner_iterations;
-    second.history.insert(second.history.begin(), report.history.begin(), report.history.end());
+    second.history.insert(second.history.begin(), report.history.begin(), report.history.end() - 1);
     return second;
   }
 
@@ -204,10 +210,12 @@ struct PoissonSolver::Implementation {
     const double own = report.residual / scale;
     report.residual = norm2(ctx, r.cview());
     const double target = std::max(stop.rtol * report.baseline_norm, params.stop.atol);
-    if (report.status == Status::converged && report.residual > target) {
+    if ((report.status == Status::converged || report.status == Status::stagnated) && report.residual > target) {
       report.status = Status::stagnated;
-      report.reason = message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
-                              report.residual, " and ", target, " was asked for; use mixed precision");
+      report.at_rounding = true;
+      report.reason =
+          message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
+                  report.residual, " and ", target, " was asked for; use mixed precision");
     }
     return report;
   }
@@ -215,8 +223,7 @@ struct PoissonSolver::Implementation {
   SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     SolveReport report;
     const double rhs_norm = norm2(ctx, b);
-    const auto [interpolated, corrected] =
-        full_double ? full_double->solve(ctx, b, x) : full_float->solve(ctx, b, x);
+    const auto [interpolated, corrected] = full_double ? full_double->solve(ctx, b, x) : full_float->solve(ctx, b, x);
     report.baseline_norm = report.initial_residual = rhs_norm;
     report.residual = corrected;
     report.iterations = report.inner_iterations = 1;
@@ -234,12 +241,12 @@ struct PoissonSolver::Implementation {
       if (interpolated <= 16 * a.rounding_level(ctx, x)) report.status = Status::converged;
     } else if (corrected > 0.5 * interpolated) {
       report.status = Status::stagnated;
-      report.reason = message("the finest level's cycle only reduced the residual from ", interpolated, " to ", corrected,
-                              "; this smoother does not suit the mesh");
+      report.reason = message("the finest level's cycle only reduced the residual from ", interpolated, " to ",
+                              corrected, "; this smoother does not suit the mesh");
     } else {
       report.status = Status::converged;
-      report.reason = message("one full multigrid pass; the finest level's cycle reduced the residual from ", interpolated,
-                              " to ", corrected);
+      report.reason = message("one full multigrid pass; the finest level's cycle reduced the residual from ",
+                              interpolated, " to ", corrected);
     }
     return report;
   }
@@ -255,8 +262,8 @@ PoissonSolver& PoissonSolver::operator=(PoissonSolver&&) noexcept = default;
 SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
   Implementation& self = *implementation_;
   const GridShape shape = self.a.shape();
-  expects(b.nx == shape.nx && b.ny == shape.ny && x.nx == shape.nx && x.ny == shape.ny, "b and x must be ", shape.nx, " x ",
-          shape.ny);
+  expects(b.nx == shape.nx && b.ny == shape.ny && x.nx == shape.nx && x.ny == shape.ny, "b and x must be ", shape.nx,
+          " x ", shape.ny);
   const auto begin = Clock::now();
   SolveReport report;
   if (self.params.full_multigrid) {
@@ -282,7 +289,8 @@ SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridVie
   ctx.synchronise();
   report.solve_seconds = seconds_since(begin);
   report.setup_seconds = self.setup_seconds;
-  report.levels = self.float_cycle ? self.float_cycle->multigrid->level_reports() : self.double_cycle->multigrid->level_reports();
+  report.levels =
+      self.float_cycle ? self.float_cycle->multigrid->level_reports() : self.double_cycle->multigrid->level_reports();
   return report;
 }
 

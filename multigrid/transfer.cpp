@@ -67,8 +67,9 @@ struct Restrict {
            x.left[interval + 1] * defect(2 * interval + 2, j);
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    coarse(i, j) = y.left == nullptr ? row(i, j)
-                                     : y.right[j] * row(i, 2 * j) + row(i, 2 * j + 1) + y.left[j + 1] * row(i, 2 * j + 2);
+    coarse(i, j) = y.left == nullptr
+                       ? row(i, j)
+                       : y.right[j] * row(i, 2 * j) + row(i, 2 * j + 1) + y.left[j + 1] * row(i, 2 * j + 2);
   }
 };
 
@@ -107,12 +108,14 @@ struct ComputedDefect {
 
 /// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it.
 template <class View, class T>
-STRATUM_SIMD_CLONES void restrict_rows(const ComputedDefect<View, T> defect, const TransferView<T> x, const TransferView<T> y,
-                                       const GridView<T> coarse, const int begin, const int end, T* lower, T* middle) {
+STRATUM_SIMD_CLONES void restrict_rows(const ComputedDefect<View, T> defect, const TransferView<T> x,
+                                       const TransferView<T> y, const GridView<T> coarse, const int begin,
+                                       const int end, T* lower, T* middle) {
   const int fine_nx = defect.b.nx;
   const auto add_row = [&](int j, T weight, T* to) __attribute__((always_inline)) {
-    residual_row(defect.a, defect.b, defect.x, j,
-                 [to, weight](int i, T d) __attribute__((always_inline)) { to[i] += weight * d; });
+    residual_row<T>(
+        defect.a, defect.b, defect.x, j,
+        [ to, weight ](int i, T d) __attribute__((always_inline)) { to[i] += weight * d; });
   };
   const bool coarsened_y = y.left != nullptr;
   std::fill_n(lower, fine_nx, T(0));
@@ -122,11 +125,12 @@ STRATUM_SIMD_CLONES void restrict_rows(const ComputedDefect<View, T> defect, con
       add_row(2 * j + 1, T(1), lower);
       // Fine row 2 j + 2 belongs to this coarse row and to the next.
       const T here = y.left[j + 1], next = j + 1 < end ? y.right[j + 1] : T(0);
-      residual_row(defect.a, defect.b, defect.x, 2 * j + 2,
-                   [lower, middle, here, next](int i, T d) __attribute__((always_inline)) {
-                     lower[i] += here * d;
-                     middle[i] = next * d;
-                   });
+      residual_row<T>(
+          defect.a, defect.b, defect.x, 2 * j + 2,
+          [ lower, middle, here, next ](int i, T d) __attribute__((always_inline)) {
+            lower[i] += here * d;
+            middle[i] = next * d;
+          });
     } else {
       std::fill_n(middle, fine_nx, T(0));
       add_row(j, T(1), lower);
@@ -154,7 +158,8 @@ template <class T>
 Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse) {
   const auto build = [&](const Intervals& f, const Intervals& c, Direction& direction) {
     if (f.size() == c.size()) return;
-    expects(f.size() == 2 * c.size(), "a transfer needs as many intervals or twice as many, not ", f.size(), " over ", c.size());
+    expects(f.size() == 2 * c.size(), "a transfer needs as many intervals or twice as many, not ", f.size(), " over ",
+            c.size());
     std::vector<T> left, right;
     for (std::size_t k = 0; k < c.widths().size(); ++k) {
       const double wl = f.widths()[2 * k], wr = f.widths()[2 * k + 1];
@@ -177,8 +182,7 @@ template <bool add, class T>
 void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, GridView<const T> coarse,
                      GridView<T> fine) {
   exchange(ctx, coarse);
-  if (x.left == nullptr)
-    return for_each_node(ctx, all_nodes(fine), ProlongateIdentity<add, T>{y, coarse, fine});
+  if (x.left == nullptr) return for_each_node(ctx, all_nodes(fine), ProlongateIdentity<add, T>{y, coarse, fine});
   const ProlongateCoarsened<add, T> node{x, y, coarse, fine};
   if (ctx.on_gpu()) return for_each_node(ctx, {0, coarse.nx + 1, 1, 0, fine.ny, 1}, node);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (fine.nodes() > serial_limit)
@@ -210,7 +214,8 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
     using View = std::decay_t<decltype(view)>;
     const ComputedDefect<View, T> defect{view, b, x};
     if (ctx.on_gpu())
-      return for_each_node(ctx, all_nodes(coarse), Restrict<ComputedDefect<View, T>, T>{x_.view(), y_.view(), defect, coarse});
+      return for_each_node(ctx, all_nodes(coarse),
+                           Restrict<ComputedDefect<View, T>, T>{x_.view(), y_.view(), defect, coarse});
     const int team = std::min(ctx.threads(), rows_.shape().ny / 2);
     const GridView<T> rows = rows_.view();
 #pragma omp parallel for schedule(static, 1) num_threads(team) if (b.nodes() > serial_limit)

@@ -23,8 +23,8 @@ class Adi final : public Smoother<T> {
               SweepOrder order) override {
     expects(steps % 2 == 0, "adi counts an application as two steps; steps must be even, not ", steps);
     if (steps == 0 && guess == Guess::zero) set(ctx, T(0), x);
-    const auto [first, second] = order == SweepOrder::forward ? std::pair(Direction::x, Direction::y)
-                                                              : std::pair(Direction::y, Direction::x);
+    const auto [first, second] =
+        order == SweepOrder::forward ? std::pair(Direction::x, Direction::y) : std::pair(Direction::y, Direction::x);
     // Simultaneous sweeps go to the scratch vector and come back.
     const GridView<T> between = sweep_.line_order() == LineOrder::zebra ? x : scratch_.view();
     for (int s = 0; s < steps; s += 2) {

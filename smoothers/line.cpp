@@ -180,7 +180,8 @@ struct Eliminator {
   Batch batch;
   STRATUM_INLINE Eliminator(const View& view, const Batch& lines) : a(view), batch(lines) {}
 
-  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* solution, Elimination<T>& last) {
+  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* solution,
+                                 Elimination<T>& last) {
     constexpr int w = batch_width<T>;
     alignas(64) Chunk<T> lower, centre, upper;
     gather<direction, T>(LineCoefficient<direction, -1, View>{a}, batch, begin, length, T(0), lower);
@@ -218,7 +219,8 @@ struct Eliminator<direction, TensorView<T>, T> {
     }
   }
 
-  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* solution, Elimination<T>& last) {
+  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* solution,
+                                 Elimination<T>& last) {
     constexpr int w = batch_width<T>;
     for (int c = 0; c < length; ++c) {
       const int p = begin + c, n = c * w;
@@ -248,8 +250,8 @@ STRATUM_INLINE void fill_rows(const Rhs& rhs, const Batch& batch, int n, T* rows
 
 /// The same for a tensor operator: the row between two lines of one colour is summed once for both.
 template <class T>
-STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, const Batch& batch, int n, T* rows,
-                              std::int64_t pitch, T* row_sums) {
+STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, const Batch& batch, int n,
+                              T* rows, std::int64_t pitch, T* row_sums) {
   const TensorView<T>& a = rhs.a;
   T *stiffness = row_sums, *mass = row_sums + pitch;
   for (int k = 0; k < batch.count; ++k) {
@@ -281,6 +283,8 @@ STRATUM_INLINE void scatter_columns(const T* z, const Batch& batch, int begin, i
   for (int c = 0; c < length; ++c) {
     const int j = begin + c;
     const T* lanes = z + c * w;
+    for (int i = 0; i < batch.count * batch.stride; i += static_cast<int>(64 / sizeof(T)))
+      __builtin_prefetch(&y(batch.first + i, std::max(j - chunk_length, 0)), 1);
     if (keep == T(0) && batch.stride == 2 && batch.count == w) {
       // Whole rows: the columns in between are written back as they were.
       simd::put_every_second<w>(omega, lanes, &y(batch.first, j));
@@ -304,18 +308,19 @@ struct LineScratch {
   T* solution;
 
   /// Numbers that lines of n positions take.
-  static std::int64_t size(int n) { return (batch_width<T> + 2) * row_length(n) + 2 * batch_width<T> * chunks(n) * chunk_length; }
+  static std::int64_t size(int n) {
+    return (batch_width<T> + 2) * row_length(n) + 2 * batch_width<T> * chunks(n) * chunk_length;
+  }
   LineScratch(T* memory, int n)
-      : rows(memory),
-        pitch(row_length(n)),
-        row_sums(rows + batch_width<T> * pitch),
-        multipliers(row_sums + 2 * pitch),
+      : rows(memory), pitch(row_length(n)), row_sums(rows + batch_width<T> * pitch), multipliers(row_sums + 2 * pitch),
         solution(multipliers + batch_width<T> * chunks(n) * chunk_length) {}
 
  private:
   static std::int64_t chunks(int n) { return (n + chunk_length - 1) / chunk_length; }
   // An odd number of cache lines: rows a power of two apart would share a few cache sets.
-  static std::int64_t row_length(int n) { return (chunks(n) * chunk_length * std::int64_t{sizeof(T)} / 64 | 1) * 64 / std::int64_t{sizeof(T)}; }
+  static std::int64_t row_length(int n) {
+    return (chunks(n) * chunk_length * std::int64_t{sizeof(T)} / 64 | 1) * 64 / std::int64_t{sizeof(T)};
+  }
 };
 
 /// Solves one batch of lines of n positions.
@@ -378,8 +383,8 @@ STRATUM_SIMD_CLONES void solve_batch(const LineRhs<direction, coupled, View, T> 
 
 /// Solves the lines first, first + stride, ... on all threads.
 template <Direction direction, bool coupled, class View, class T>
-void solve_lines(Context& ctx, const LineRhs<direction, coupled, View, T>& rhs, int first, int stride, T omega, bool from_zero,
-                 GridView<T> y, GridView<T> elimination) {
+void solve_lines(Context& ctx, const LineRhs<direction, coupled, View, T>& rhs, int first, int stride, T omega,
+                 bool from_zero, GridView<T> y, GridView<T> elimination) {
   constexpr int w = batch_width<T>;
   const int lines = direction == Direction::x ? y.ny : y.nx;
   const int n = direction == Direction::x ? y.nx : y.ny;

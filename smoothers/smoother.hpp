@@ -46,8 +46,8 @@ class Smoother {
   virtual ~Smoother() = default;
 
   /// Runs `steps` elementary steps; steps must be a multiple of elementary_steps(). b and x must not overlap.
-  virtual void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
-                      SweepOrder order) = 0;
+  virtual void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps,
+                      Guess guess, SweepOrder order) = 0;
 
   /// Elementary steps that one application counts as (ADI: two).
   [[nodiscard]] virtual int elementary_steps() const { return 1; }

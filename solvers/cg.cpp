@@ -15,7 +15,8 @@ SolveReport ConjugateGradients<T>::solve(Context& ctx, const LinearOperator<T>& 
                                          GridView<const T> b, GridView<T> x, const StoppingParams& stop,
                                          const Monitor& monitor) {
   expects(m == nullptr || (m->is_constant() && m->is_symmetric()),
-          "conjugate gradients need a constant symmetric preconditioner; use a symmetric cycle with a fixed number of inner "
+          "conjugate gradients need a constant symmetric preconditioner; use a symmetric cycle with a fixed number of "
+          "inner "
           "cycles, or the stationary iteration");
   const auto r = r_.view(), p = p_.view();
   a.residual(ctx, b, x, r);
@@ -60,9 +61,9 @@ SolveReport ConjugateGradients<T>::solve(Context& ctx, const LinearOperator<T>& 
       residual = norm2(ctx, r_.cview());
       verified = restart = true;
       if (residual > test.target() && residual > 0.5 * last_verified) {
-        const bool at_rounding = residual <= 16 * a.rounding_level(ctx, x);
         (void)test.done(iteration, residual);
-        test.end(Status::stagnated, message(at_rounding ? "stagnated at rounding: " : "stagnated: ", residual,
+        test.report().at_rounding = residual <= 16 * a.rounding_level(ctx, x);
+        test.end(Status::stagnated, message(test.report().at_rounding ? "at rounding: " : "", residual,
                                             " is the true residual; ", test.target(), " was asked for"));
         break;
       }

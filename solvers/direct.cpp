@@ -22,7 +22,8 @@ std::vector<T> to_host(Context& ctx, GridView<const T> x) {
 template <class T>
 BandCholesky<T>::BandCholesky(Context& ctx, const GridOperator<T>& a) {
   const GridShape shape = a.shape();
-  expects(shape.nodes() <= max_unknowns, "a direct solve takes at most ", max_unknowns, " unknowns, not ", shape.nodes());
+  expects(shape.nodes() <= max_unknowns, "a direct solve takes at most ", max_unknowns, " unknowns, not ",
+          shape.nodes());
   n_ = static_cast<int>(shape.nodes());
   width_ = shape.nx + 1;
   const auto n = static_cast<std::size_t>(n_), stride = static_cast<std::size_t>(width_) + 1;
@@ -58,7 +59,9 @@ BandCholesky<T>::BandCholesky(Context& ctx, const GridOperator<T>& a) {
   const auto entry = [&](std::size_t row, std::size_t col) -> double& {
     return factor_[row * stride + (col + static_cast<std::size_t>(width_) - row)];
   };
-  const auto first = [&](std::size_t row) { return row > static_cast<std::size_t>(width_) ? row - static_cast<std::size_t>(width_) : 0; };
+  const auto first = [&](std::size_t row) {
+    return row > static_cast<std::size_t>(width_) ? row - static_cast<std::size_t>(width_) : 0;
+  };
   for (std::size_t i = 0; i < n; ++i) {
     const double d = entry(i, i);
     expects(d > 0 && std::isfinite(d), "the matrix is not positive definite: diagonal entry ", d, " in row ", i);
@@ -73,7 +76,8 @@ BandCholesky<T>::BandCholesky(Context& ctx, const GridOperator<T>& a) {
       if (j < i) {
         entry(i, j) = sum / entry(j, j);
       } else {
-        expects(sum > 0 && std::isfinite(sum), "the matrix is not positive definite to rounding: pivot ", sum, " in row ", i);
+        expects(sum > 0 && std::isfinite(sum), "the matrix is not positive definite to rounding: pivot ", sum,
+                " in row ", i);
         entry(i, i) = std::sqrt(sum);
       }
     }

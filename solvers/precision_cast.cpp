@@ -14,7 +14,8 @@ PrecisionCast<High, Low>::PrecisionCast(Context& ctx, const GridShape& shape, Pr
 template <class High, class Low>
 void PrecisionCast<High, Low>::apply(Context& ctx, GridView<const High> r, GridView<High> z) {
   const double largest = norm_max(ctx, r);
-  if (!(largest > 0) || !std::isfinite(largest)) return copy<High, High>(ctx, r, z);  // nothing to solve, or nothing to save
+  if (!(largest > 0) || !std::isfinite(largest))
+    return copy<High, High>(ctx, r, z);  // nothing to solve, or nothing to save
   // Both factors must be finite: a power of two beyond 2^1023 has no reciprocal.
   const int exponent = std::clamp(std::ilogb(largest), -1000, 1000);
   copy_scaled(ctx, std::ldexp(1.0, -exponent), r, r_.view());

@@ -41,9 +41,11 @@ SolveReport Refinement<T>::solve(Context& ctx, const LinearOperator<T>& a, Preco
   }
   SolveReport& report = test.report();
   report.inner_iterations = inner;
-  if (report.status == Status::stagnated && report.residual <= 16 * a.rounding_level(ctx, x))
-    report.reason = message("stagnated at rounding: ", report.residual, " is as small as this precision can make ||b - A x||; ",
+  if (report.status == Status::stagnated && report.residual <= 16 * a.rounding_level(ctx, x)) {
+    report.at_rounding = true;
+    report.reason = message("at rounding: ", report.residual, " is as small as this precision can make ||b - A x||; ",
                             test.target(), " was asked for");
+  }
   return report;
 }
 

@@ -41,8 +41,8 @@ class Refinement {
 /// solver of mixed-precision refinement. Stops at `max_cycles`, or when a cycle no longer gains anything, and hands back
 /// what it has.
 struct InnerStop {
-  int cycles = 1;      // used when digits is 0
-  int digits = 0;      // reduce the residual by 10^-digits
+  int cycles = 1;  // used when digits is 0
+  int digits = 0;  // reduce the residual by 10^-digits
   int max_cycles = 32;
 };
 

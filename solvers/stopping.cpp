@@ -75,7 +75,8 @@ bool StoppingTest::done(int iteration, double residual) {
     return true;
   }
   if (iteration >= params_.max_iterations) {
-    end(Status::max_iterations, message("residual ", residual, " after ", iteration, " iterations, ", target_, " was asked for"));
+    end(Status::max_iterations,
+        message("residual ", residual, " after ", iteration, " iterations, ", target_, " was asked for"));
     return true;
   }
   return false;

@@ -37,7 +37,7 @@ class BlasTest : public test::OnEverySetting<S> {
  private:
   test::Random random_{7};
 };
-TYPED_TEST_SUITE(BlasTest, test::EverySetting, test::SettingName);
+TYPED_TEST_SUITE(BlasTest, test::EverySetting);
 
 TYPED_TEST(BlasTest, UpdatesAgreeWithTheirFormulae) {
   using T = typename TypeParam::Number;

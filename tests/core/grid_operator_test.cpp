@@ -14,7 +14,7 @@ using test::Values;
 
 template <class S>
 class GridOperatorTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(GridOperatorTest, test::EverySetting, test::SettingName);
+TYPED_TEST_SUITE(GridOperatorTest, test::EverySetting);
 
 TYPED_TEST(GridOperatorTest, ApplyAndResidualAgreeWithTheOracle) {
   using T = typename TypeParam::Number;

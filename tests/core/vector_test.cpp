@@ -17,7 +17,7 @@ static_assert(!std::is_convertible_v<GridView<const double>, GridView<double>>);
 
 template <class S>
 class VectorTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(VectorTest, test::EverySetting, test::SettingName);
+TYPED_TEST_SUITE(VectorTest, test::EverySetting);
 
 TYPED_TEST(VectorTest, IsZeroWhenMadeWithHaloAndPadding) {
   using T = typename TypeParam::Number;

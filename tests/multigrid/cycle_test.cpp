@@ -44,7 +44,7 @@ class CycleTest : public test::OnEverySetting<S> {
   }
   test::Random random_{101};
 };
-TYPED_TEST_SUITE(CycleTest, test::EverySetting, test::SettingName);
+TYPED_TEST_SUITE(CycleTest, test::EverySetting);
 
 TYPED_TEST(CycleTest, AgreesWithTheOracle) {
   for (const auto& [cells_x, cells_y] : every_size)

@@ -30,7 +30,7 @@ class TransferTest : public test::OnEverySetting<S> {
   }
   test::Random random_{91};
 };
-TYPED_TEST_SUITE(TransferTest, test::EverySetting, test::SettingName);
+TYPED_TEST_SUITE(TransferTest, test::EverySetting);
 
 TYPED_TEST(TransferTest, AgreesWithTheOracle) {
   using T = typename TypeParam::Number;

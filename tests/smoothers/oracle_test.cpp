@@ -46,7 +46,7 @@ class SmootherOracle : public test::OnEverySetting<S> {
 
   test::Random random_{71};
 };
-TYPED_TEST_SUITE(SmootherOracle, test::EverySetting, test::SettingName);
+TYPED_TEST_SUITE(SmootherOracle, test::EverySetting);
 
 TYPED_TEST(SmootherOracle, RandomCoefficients) {
   using T = typename TypeParam::Number;
@@ -89,6 +89,48 @@ TYPED_TEST(SmootherOracle, LargerGrids) {
       for (const char* name : published_smoothers)
         for (const auto order : {LineOrder::zebra, LineOrder::simultaneous}) this->compare(a, oracle, name, order, 0.9, 0.9);
     }
+}
+
+// A part of a larger grid that begins at line 2 has its odd lines where a grid that begins at line 1 has its even ones. The
+// oracle has no origin: it gets line 1 as well, coupled to nothing.
+TYPED_TEST(SmootherOracle, ColoursAndLinesGoByTheGlobalIndex) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  for (const auto& [nx, ny] : {std::pair{1, 1}, {5, 4}, {4, 5}, {16, 9}, {33, 70}, {100, 90}}) {
+    const auto part = this->random_.stencil(nx, ny, false);
+    reference::Stencil whole(nx + 1, ny + 1);
+    for (int j = 0; j <= ny; ++j)
+      for (int i = 0; i <= nx; ++i) whole.at(0, 0, i, j) = 1;
+    for (int j = 0; j < ny; ++j)
+      for (int i = 0; i < nx; ++i)
+        for (int dy = -1; dy <= 1; ++dy)
+          for (int dx = -1; dx <= 1; ++dx) whole.at(dx, dy, i + 1, j + 1) = part.coefficient(dx, dy, i, j);
+    const auto embed = [&](const Values& inner) {
+      Values outer(whole.size(), 0.0);
+      for (int j = 0; j < ny; ++j)
+        for (int i = 0; i < nx; ++i) outer[whole.index(i + 1, j + 1)] = inner[part.index(i, j)];
+      return outer;
+    };
+
+    const GridShape shape{nx, ny, 2, 2};
+    NineBandMatrix<T> bands(ctx, shape);
+    for (std::size_t k = 0; k < 9; ++k) bands.band[k] = test::to_device<T>(ctx, shape, part.band[k]);
+    const GridOperator<T> a(std::move(bands));
+    for (const char* name : published_smoothers)
+      for (const bool backward : {false, true}) {
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << name << (backward ? " backward" : " forward"));
+        const auto smoother = builtin_smoothers().make<T>(ctx, name, shape, {});
+        const auto b = test::to_device<T>(ctx, shape, this->random_.values(part.size()));
+        auto x = test::to_device<T>(ctx, shape, this->random_.values(part.size()));
+        Values expected = embed(test::to_host(ctx, x));
+        const double omega = std::string(name) == "jacobi" ? 0.7 : 1;
+        reference::smooth({name, reference::Lines::zebra, omega}, whole, embed(test::to_host(ctx, b)), expected,
+                          smoother->elementary_steps(), backward);
+        smoother->smooth(ctx, a, b.cview(), x.view(), smoother->elementary_steps(), Guess::given,
+                         backward ? SweepOrder::backward : SweepOrder::forward);
+        EXPECT_LT(reference::relative_difference(embed(test::to_host(ctx, x)), expected), test::tolerance<T>);
+      }
+  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ using test::Values;
 
 template <class S>
 class BandCholeskyTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(BandCholeskyTest, test::EverySetting, test::SettingName);
+TYPED_TEST_SUITE(BandCholeskyTest, test::EverySetting);
 
 TYPED_TEST(BandCholeskyTest, AgreesWithElimination) {
   using T = typename TypeParam::Number;

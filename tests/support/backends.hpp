@@ -38,22 +38,18 @@ inline constexpr int cpu_threads = 2;
 
 [[nodiscard]] inline const char* not_available() { return "no CUDA device, or a build without the CUDA backend"; }
 
-/// One backend and one precision, for typed suites.
+/// One backend and one precision, for typed suites; tests are named after these types.
 template <Backend B, class T>
 struct Setting {
   using Number = T;
   static constexpr Backend backend = B;
 };
+struct CpuDouble : Setting<Backend::cpu, double> {};
+struct CpuFloat : Setting<Backend::cpu, float> {};
+struct CudaDouble : Setting<Backend::cuda, double> {};
+struct CudaFloat : Setting<Backend::cuda, float> {};
 
-using EverySetting = testing::Types<Setting<Backend::cpu, double>, Setting<Backend::cpu, float>,
-                                    Setting<Backend::cuda, double>, Setting<Backend::cuda, float>>;
-
-struct SettingName {
-  template <class S>
-  static std::string GetName(int) {
-    return backend_name(S::backend) + (std::is_same_v<typename S::Number, float> ? "_float" : "_double");
-  }
-};
+using EverySetting = testing::Types<CpuDouble, CpuFloat, CudaDouble, CudaFloat>;
 
 /// Fixture with a Context on the setting's backend.
 template <class S>

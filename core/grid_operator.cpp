@@ -46,7 +46,7 @@ template <class View, class T>
 STRATUM_SIMD_CLONES void write_residual_row(const View a, const GridView<const T> b, const GridView<const T> x,
                                             const GridView<T> r, int j) {
   residual_row<T>(
-      a, b, x, j, [&r, j ](int i, T value) __attribute__((always_inline)) { r(i, j) = value; });
+      a, b, x, j, 0, b.nx, [&r, j ](int i, T value) __attribute__((always_inline)) { r(i, j) = value; });
 }
 
 template <class View, class T>

@@ -9,23 +9,22 @@
 
 namespace stratum {
 
-/// take(i, r_ij) for i = 0 .. nx - 1.
+/// take(i, r_ij) for i = begin .. end - 1.
 template <class T, class View, class Take>
 STRATUM_INLINE void residual_row(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
-                                 const Take& take) {
-  const int nx = b.nx;
+                                 int begin, int end, const Take& take) {
 #pragma omp simd
-  for (int i = 0; i < nx; ++i) take(i, b(i, j) - a.sum(x, i, j));
+  for (int i = begin; i < end; ++i) take(i, b(i, j) - a.sum(x, i, j));
 }
 
 /// A tensor operator's columns are summed once for the three nodes that meet them: half the arithmetic.
 template <class T, class Take>
 STRATUM_INLINE void residual_row(const TensorView<T>& a, const GridView<const T>& b, const GridView<const T>& x, int j,
-                                 const Take& take) {
+                                 int begin, int end, const Take& take) {
   constexpr int block = 256;
   T stiffness[block + 2], mass[block + 2];
-  for (int begin = 0; begin < b.nx; begin += block) {
-    const int length = std::min(block, b.nx - begin);
+  for (; begin < end; begin += block) {
+    const int length = std::min(block, end - begin);
 #pragma omp simd
     for (int n = 0; n < length + 2; ++n) {
       stiffness[n] = a.column_stiffness(x, begin + n - 1, j);

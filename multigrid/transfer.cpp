@@ -114,7 +114,7 @@ STRATUM_SIMD_CLONES void restrict_rows(const ComputedDefect<View, T> defect, con
   const int fine_nx = defect.b.nx;
   const auto add_row = [&](int j, T weight, T* to) __attribute__((always_inline)) {
     residual_row<T>(
-        defect.a, defect.b, defect.x, j,
+        defect.a, defect.b, defect.x, j, 0, fine_nx,
         [ to, weight ](int i, T d) __attribute__((always_inline)) { to[i] += weight * d; });
   };
   const bool coarsened_y = y.left != nullptr;
@@ -126,7 +126,7 @@ STRATUM_SIMD_CLONES void restrict_rows(const ComputedDefect<View, T> defect, con
       // Fine row 2 j + 2 belongs to this coarse row and to the next.
       const T here = y.left[j + 1], next = j + 1 < end ? y.right[j + 1] : T(0);
       residual_row<T>(
-          defect.a, defect.b, defect.x, 2 * j + 2,
+          defect.a, defect.b, defect.x, 2 * j + 2, 0, fine_nx,
           [ lower, middle, here, next ](int i, T d) __attribute__((always_inline)) {
             lower[i] += here * d;
             middle[i] = next * d;

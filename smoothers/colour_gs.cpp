@@ -8,6 +8,8 @@
 // need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words a node and
 // the coefficients. omega = 1 by default.
 
+#include <algorithm>
+
 #include <stratum/core/for_each_node.hpp>
 #include <stratum/core/residual_row.hpp>
 #include <stratum/smoothers/smoother.hpp>
@@ -29,16 +31,21 @@ struct ColourStep {
   }
 };
 
-/// One colour of a row on the CPU. The defect is formed at every node, contiguously, and kept at every second one: nodes of one
-/// colour are not coupled, so that a node's defect does not notice its neighbours of the same colour changing.
+/// One colour of a row on the CPU. Updates are formed at every node, contiguously, and applied at every second one: nodes of
+/// one colour are not coupled, so that none notices its neighbours of the same colour changing.
 template <class View, class T>
 STRATUM_SIMD_CLONES void relax_row(const ColourStep<View, T> step, const int j, const int parity) {
-  residual_row<T>(
-      step.a, step.b, GridView<const T>(step.x), j, [&step, j, parity ](int i, T d) __attribute__((always_inline)) {
-        const T old = step.x(i, j);
-        const T relaxed = old + step.omega * d / step.a.template coefficient<0, 0>(i, j);
-        step.x(i, j) = (i & 1) == parity ? relaxed : old;
-      });
+  constexpr int block = 256;
+  T update[block];
+  for (int begin = 0; begin < step.x.nx; begin += block) {
+    const int end = std::min(begin + block, step.x.nx);
+    residual_row<T>(
+        step.a, step.b, GridView<const T>(step.x), j, begin, end,
+        [&step, &update, begin, j ](int i, T d) __attribute__((always_inline)) {
+          update[i - begin] = step.omega * d / step.a.template coefficient<0, 0>(i, j);
+        });
+    for (int i = begin + ((begin ^ parity) & 1); i < end; i += 2) step.x(i, j) += update[i - begin];
+  }
 }
 
 /// The first colour from a zero guess; sets all others to zero.

@@ -47,8 +47,7 @@ struct Range {
     return (open_low ? value > low : value >= low) && (open_high ? value < high : value <= high);
   }
   [[nodiscard]] std::string text() const {
-    if (std::isinf(high))
-      return message("a finite number ", open_low ? "above " : "from ", low, open_low ? "" : " on");
+    if (std::isinf(high)) return message("a finite number ", open_low ? "above " : "from ", low, open_low ? "" : " on");
     return message("a number in ", open_low ? "(" : "[", low, ", ", high, open_high ? ")" : "]");
   }
 };
@@ -56,12 +55,10 @@ struct Range {
 inline constexpr Range positive{0, HUGE_VAL, true, true};
 inline constexpr Range not_negative{0, HUGE_VAL, false, true};
 
-[[nodiscard]] inline double parse_number(const std::string& option, std::string_view text,
-                                         const Range& range) {
+[[nodiscard]] inline double parse_number(const std::string& option, std::string_view text, const Range& range) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  expects(error == std::errc() && end == text.data() + text.size() && std::isfinite(value) &&
-              range.contains(value),
+  expects(error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && range.contains(value),
           option, ": '", text, "' is not ", range.text());
   return value;
 }
@@ -69,16 +66,14 @@ inline constexpr Range not_negative{0, HUGE_VAL, false, true};
 [[nodiscard]] inline int parse_integer(const std::string& option, std::string_view text, int low, int high) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  expects(error == std::errc() && end == text.data() + text.size() && value >= low && value <= high, option,
-          ": '", text, "' is not a whole number in ", low, " .. ", high);
+  expects(error == std::errc() && end == text.data() + text.size() && value >= low && value <= high, option, ": '",
+          text, "' is not a whole number in ", low, " .. ", high);
   return value;
 }
 
 /// The two sides of "LEFT<separator>RIGHT".
-[[nodiscard]] inline std::pair<std::string, std::string> parse_pair(const std::string& option,
-                                                                    const std::string& text,
-                                                                    std::string_view separator,
-                                                                    std::string_view what) {
+[[nodiscard]] inline std::pair<std::string, std::string> parse_pair(const std::string& option, const std::string& text,
+                                                                    std::string_view separator, std::string_view what) {
   const auto at = text.find(separator);
   expects(at != std::string::npos, option, ": '", text, "' is not ", what);
   return {text.substr(0, at), text.substr(at + separator.size())};
@@ -109,10 +104,8 @@ class CommandLine {
     namespace po = boost::program_options;
     try {
       using Style = po::command_line_style::style_t;
-      const auto parsed = po::command_line_parser(argc, argv)
-                              .options(all_)
-                              .style(Style::unix_style & ~Style::allow_guessing)
-                              .run();
+      const auto parsed =
+          po::command_line_parser(argc, argv).options(all_).style(Style::unix_style & ~Style::allow_guessing).run();
       for (const auto& option : parsed.options)
         expects(!option.string_key.empty(), "unexpected argument '",
                 option.original_tokens.empty() ? "" : option.original_tokens[0], "'; options begin with --");
@@ -203,8 +196,7 @@ template <class Body>
   };
   try {
     const int code = body();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      return fail(5, "cannot write to standard output");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return fail(5, "cannot write to standard output");
     return code;
   } catch (const UsageError& error) {
     return fail(1, error.what());

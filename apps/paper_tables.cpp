@@ -53,14 +53,7 @@ constexpr Published tables234[] = {
     {"A3", 9, 1.2265724e-5, 1.2265727e-5, 0, 6, {"6:6", "3:6", "3:9"}, {"6:6", "3:6", "3:9"}},
     {"A4", 8, 6.3654794e-5, 6.3654654e-5, 6.3654675e-5, 8, {"8:8", "4:8", "3:9"}, {"5:8", "3:8", "3:11"}},
     {"A4", 9, 1.5913491e-5, 1.5913506e-5, 0, 9, {"8:8", "5:10", "3:9"}, {"5:8", "4:11", "3:11"}},
-    {"A5",
-     8,
-     6.6448219e-5,
-     6.6447308e-5,
-     6.6448041e-5,
-     10,
-     {"11:11", "6:12", "4:12"},
-     {"6:11", "4:13", "3:15"}},
+    {"A5", 8, 6.6448219e-5, 6.6447308e-5, 6.6448041e-5, 10, {"11:11", "6:12", "4:12"}, {"6:11", "4:13", "3:15"}},
     {"A5", 9, 1.6612151e-5, 1.6612856e-5, 0, 11, {"11:11", "6:12", "4:12"}, {"6:11", "4:13", "3:14"}}};
 
 // Figures 5 and 6 are plots; what the text gives in numbers is the time of the Jacobi and the ADI smoother to each other:
@@ -70,8 +63,8 @@ constexpr const char* figure6_jacobi_to_adi = "> 14";
 
 const Published* published(const std::string& mesh, int level) {
   const auto* end = std::end(tables234);
-  const auto* found = std::find_if(std::begin(tables234), end,
-                                   [&](const Published& p) { return p.mesh == mesh && p.level == level; });
+  const auto* found =
+      std::find_if(std::begin(tables234), end, [&](const Published& p) { return p.mesh == mesh && p.level == level; });
   return found == end ? nullptr : found;
 }
 
@@ -88,10 +81,8 @@ struct Result {
 };
 
 /// V-cycles with 4 + 4 steps of zebra ADI to eight digits, unless `params` says otherwise; the fastest of `repeats`.
-Result solve(Context& ctx, const std::string& mesh_name, int level, PoissonSolverParams params,
-             int repeats = 1) {
-  if (isatty(STDERR_FILENO) != 0)
-    (void)std::fprintf(stderr, "\r\033[K%s level %d ...\r", mesh_name.c_str(), level);
+Result solve(Context& ctx, const std::string& mesh_name, int level, PoissonSolverParams params, int repeats = 1) {
+  if (isatty(STDERR_FILENO) != 0) (void)std::fprintf(stderr, "\r\033[K%s level %d ...\r", mesh_name.c_str(), level);
   params.stop.rtol = 1e-8;
   params.retry_in_double = false;
   const auto mesh = make_mesh(mesh_family(mesh_name), level);
@@ -162,12 +153,12 @@ std::string iterations(const SolveReport& report, bool with_inner) {
 /// In single precision twice: with stored bands, as the paper, and with the tensor operator, whose residual takes differences of
 /// neighbours before it multiplies and so loses far less to rounding.
 void print_table1(Context& ctx, const Settings& settings) {
-  const Table table(settings,
-                    "Table 1: relative L2 error on U1, residual reduced by 1e-8. With stored bands single "
-                    "precision fails, and only "
-                    "the error shows it",
-                    {"level", "single bands", "ratio", "paper single", "single tensor", "ratio", "double",
-                     "ratio", "paper double"});
+  const Table table(
+      settings,
+      "Table 1: relative L2 error on U1, residual reduced by 1e-8. With stored bands single "
+      "precision fails, and only "
+      "the error shows it",
+      {"level", "single bands", "ratio", "paper single", "single tensor", "ratio", "double", "ratio", "paper double"});
   double coarser[3] = {};
   for (const auto& row : table1) {
     if (row.level > settings.max_level) break;
@@ -200,8 +191,7 @@ void print_table2(Context& ctx, const Settings& settings) {
                  mixed = solve(ctx, family.name, level, with(Precision::mixed));
       table.row({family.name, message(level), scientific(high.error),
                  scientific(paper != nullptr ? paper->cpu_double : 0), scientific(mixed.error),
-                 scientific(paper != nullptr ? paper->gpu_mixed : 0),
-                 scientific(paper != nullptr ? paper->exact : 0)});
+                 scientific(paper != nullptr ? paper->gpu_mixed : 0), scientific(paper != nullptr ? paper->exact : 0)});
     }
 }
 
@@ -210,18 +200,16 @@ void print_table34(Context& ctx, const Settings& settings, bool digits) {
   const std::string unit = digits ? "digit" : "cycle";
   const Table table(
       settings,
-      digits
-          ? "Table 4: iterations to 1e-8, mixed precision, inner cycles to a number of digits ('outer:inner')"
-          : "Table 3: iterations to 1e-8, mixed precision, a number of inner cycles ('outer:inner')",
-      {"mesh", "level", "double", "paper", "1 " + unit, "paper", "2 " + unit + "s", "paper",
-       "3 " + unit + "s", "paper"});
+      digits ? "Table 4: iterations to 1e-8, mixed precision, inner cycles to a number of digits ('outer:inner')"
+             : "Table 3: iterations to 1e-8, mixed precision, a number of inner cycles ('outer:inner')",
+      {"mesh", "level", "double", "paper", "1 " + unit, "paper", "2 " + unit + "s", "paper", "3 " + unit + "s",
+       "paper"});
   for (const auto& family : named_meshes())
     for (int level = std::min(8, settings.max_level); level <= settings.max_level; ++level) {
       const auto* paper = published(family.name, level);
-      std::vector<std::string> row{
-          family.name, message(level),
-          iterations(solve(ctx, family.name, level, with(Precision::full)).report, false),
-          paper != nullptr ? message(paper->double_iterations) : ""};
+      std::vector<std::string> row{family.name, message(level),
+                                   iterations(solve(ctx, family.name, level, with(Precision::full)).report, false),
+                                   paper != nullptr ? message(paper->double_iterations) : ""};
       for (int n = 1; n <= 3; ++n) {
         InnerStop inner;
         (digits ? inner.digits : inner.cycles) = n;
@@ -237,13 +225,13 @@ void print_figure(Context& ctx, const Settings& settings, int number) {
   const bool square = number == 5;
   const std::string mesh = square ? "U1" : "A2";
   const double damping = square ? 0.7 : 0.6;
-  const Table table(settings,
-                    message("Figure ", number, ": ", mesh,
-                            ", seconds per unknown per digit, mixed precision, two digits between updates (",
-                            ctx.description(), "; jacobi damped by ", damping, ")"),
-                    {"level", "jacobi", "its", "colour_gs", "its", "adi", "its",
-                     square ? "adi / jacobi" : "jacobi / adi", "paper"},
-                    8);
+  const Table table(
+      settings,
+      message("Figure ", number, ": ", mesh,
+              ", seconds per unknown per digit, mixed precision, two digits between updates (", ctx.description(),
+              "; jacobi damped by ", damping, ")"),
+      {"level", "jacobi", "its", "colour_gs", "its", "adi", "its", square ? "adi / jacobi" : "jacobi / adi", "paper"},
+      8);
   for (int level = std::min(8, settings.max_level); level <= settings.max_level; ++level) {
     std::vector<std::string> row{message(level)};
     std::vector<double> seconds;
@@ -255,8 +243,7 @@ void print_figure(Context& ctx, const Settings& settings, int number) {
       if (std::string_view(smoother) == "jacobi") params.multigrid.smoother_params.damping = damping;
       const auto [report, error] = solve(ctx, mesh, level, params, 3);
       const auto unknowns = static_cast<double>(make_mesh(mesh_family(mesh), level).unknowns().nodes());
-      seconds.push_back(report.solve_seconds /
-                        (unknowns * -std::log10(report.residual / report.initial_residual)));
+      seconds.push_back(report.solve_seconds / (unknowns * -std::log10(report.residual / report.initial_residual)));
       row.push_back(scientific(seconds.back(), 2));
       row.push_back(iterations(report, true));
     }
@@ -274,7 +261,7 @@ CommandLine make_command_line() {
          {"figure", "N", "", "only Figure 5 or 6"},
          {"max-level", "N", "9", "finest level, 2 .. 12 (the paper's last is 10 in Table 1 and 9 elsewhere)"},
          {"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
-         {"threads", "N", "0", "CPU threads, 1 .. 4096 (0: all)"},
+         {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"},
          {"csv", "", "", "values separated by commas, '-' left empty"}}}},
       {"Other", {{"help", "", "", "print this"}, {"version", "", "", "print the version"}}});
 }
@@ -304,11 +291,10 @@ int main(int argc, char** argv) {
     const int table = options.has("table") ? options.integer("table", 1, 4) : 0;
     const int figure = options.has("figure") ? options.integer("figure", 5, 6) : 0;
     const bool all = table == 0 && figure == 0;
-    const auto backend = choice<Backend>("--backend", options.text("backend"),
-                                         {{"auto", cuda_available() ? Backend::cuda : Backend::cpu},
-                                          {"cpu", Backend::cpu},
-                                          {"cuda", Backend::cuda}});
-    Context ctx(backend, options.integer("threads", 0, 4096));
+    const auto backend = choice<Backend>(
+        "--backend", options.text("backend"),
+        {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
+    Context ctx(backend, options.has("threads") ? options.integer("threads", 1, 4096) : 0);
     if (all || table == 1) print_table1(ctx, settings);
     if (all || table == 2) print_table2(ctx, settings);
     if (all || table == 3) print_table34(ctx, settings, false);

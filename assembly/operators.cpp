@@ -98,7 +98,7 @@ GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, OperatorF
     case OperatorForm::tensor: break;
   }
   if constexpr (std::is_same_v<T, double>)
-    return a;
+    return GridOperator<double>(std::move(a));
   else
     return convert<T>(ctx, GridOperator<double>(std::move(a)));
 }

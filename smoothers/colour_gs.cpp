@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
 #include <stratum/core/residual_row.hpp>
 #include <stratum/smoothers/smoother.hpp>
@@ -70,7 +71,7 @@ class ColourGaussSeidel final : public Smoother<T> {
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder order) override {
-    if (guess == Guess::zero && steps == 0) return for_each_node(ctx, all_nodes(x), SetZero{x});
+    if (guess == Guess::zero && steps == 0) return set(ctx, T(0), x);
     // Local index of the first odd line.
     const int odd_x = 1 - (x.origin_x & 1), odd_y = 1 - (x.origin_y & 1);
     const bool forward = order == SweepOrder::forward;
@@ -97,11 +98,6 @@ class ColourGaussSeidel final : public Smoother<T> {
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 
  private:
-  struct SetZero {
-    GridView<T> x;
-    STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const { x(i, j) = T(0); }
-  };
-
   /// Both colours of every second row from begin_y on, the columns of begin_x first.
   template <class Step>
   static void rows(Context& ctx, const Step& step, int begin_y, int begin_x, bool skip_first) {

@@ -145,26 +145,40 @@ __global__ void reduce_partials(double* partial, int count) {
 
 #endif
 
+/// Reduces to the first number of the Context's scratch.
 template <class Term>
-double reduce(Context& ctx, int nx, int ny, const Term& term) {
+double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     auto* stream = static_cast<cudaStream_t>(ctx.stream());
     double* partial = ctx.reduction_scratch(reduction_blocks);
-    const int blocks = ny == 1 ? reduction_blocks : std::min(ny, reduction_blocks);
+    const int blocks = ny == 1 ? reduction_blocks : std::max(1, std::min(ny, reduction_blocks));
     reduce_rows<<<blocks, reduction_threads, 0, stream>>>(term, nx, ny, partial);
     reduce_partials<Term><<<1, reduction_threads, 0, stream>>>(partial, blocks);
-    double result = 0;
+    return partial;
+  }
+#endif
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(ny) + 1);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
+  for (int j = 0; j < ny; ++j) partial[j + 1] = reduce_row(term, nx, j);
+  partial[0] = 0;
+  for (int j = 0; j < ny; ++j) partial[0] = combine<Term>(partial[0], partial[j + 1]);
+  return partial;
+}
+
+template <class Term>
+double reduce(Context& ctx, int nx, int ny, const Term& term) {
+  double result = 0;
+  const double* partial = reduce_in_place(ctx, nx, ny, term);
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    auto* stream = static_cast<cudaStream_t>(ctx.stream());
     STRATUM_CUDA_CHECK(cudaMemcpyAsync(&result, partial, sizeof result, cudaMemcpyDeviceToHost, stream));
     STRATUM_CUDA_CHECK(cudaStreamSynchronize(stream));
     return result;
   }
 #endif
-  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(ny));
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
-  for (int j = 0; j < ny; ++j) partial[j] = reduce_row(term, nx, j);
-  double result = 0;
-  for (int j = 0; j < ny; ++j) result = combine<Term>(result, partial[j]);
+  result = partial[0];
   return result;
 }
 
@@ -221,6 +235,11 @@ double norm_max(Context& ctx, GridView<const T> x) {
 }
 
 template <class T>
+const double* norm_max_in_place(Context& ctx, GridView<const T> x) {
+  return reduce_in_place(ctx, x.nx, x.ny, Magnitude<T>{x});
+}
+
+template <class T>
 void copy_to_host(Context& ctx, GridView<const T> x, T* host) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
@@ -252,13 +271,14 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   for (int j = 0; j < x.ny; ++j) std::copy_n(host + std::size_t(j) * static_cast<std::size_t>(x.nx), x.nx, &x(0, j));
 }
 
-#define STRATUM_INSTANTIATE(T)                                          \
-  template void set(Context&, T, GridView<T>);                          \
-  template void xpay(Context&, GridView<const T>, double, GridView<T>); \
-  template double dot(Context&, GridView<const T>, GridView<const T>);  \
-  template double norm2(Context&, GridView<const T>);                   \
-  template double norm_max(Context&, GridView<const T>);                \
-  template void copy_to_host(Context&, GridView<const T>, T*);          \
+#define STRATUM_INSTANTIATE(T)                                           \
+  template void set(Context&, T, GridView<T>);                           \
+  template void xpay(Context&, GridView<const T>, double, GridView<T>);  \
+  template double dot(Context&, GridView<const T>, GridView<const T>);   \
+  template double norm2(Context&, GridView<const T>);                    \
+  template double norm_max(Context&, GridView<const T>);                 \
+  template const double* norm_max_in_place(Context&, GridView<const T>); \
+  template void copy_to_host(Context&, GridView<const T>, T*);           \
   template void copy_from_host(Context&, const T*, GridView<T>);
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)

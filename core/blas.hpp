@@ -37,6 +37,10 @@ template <class T>
 template <class T>
 [[nodiscard]] double norm_max(Context& ctx, GridView<const T> x);
 
+/// The same, left where kernels of this Context can read it: valid until its next reduction. Does not wait for the stream.
+template <class T>
+[[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
+
 /// Copies to and from the host, waiting for the stream; on the CPU a plain copy. `host` has nx numbers a row.
 template <class T>
 void copy_to_host(Context& ctx, GridView<const T> x, T* host);

@@ -19,6 +19,7 @@ Intervals::Intervals(std::vector<double> widths) : widths_(std::move(widths)) {
   from_end_.assign(n + 1, 0);
   for (std::size_t i = 0; i < n; ++i) from_begin_[i + 1] = from_begin_[i] + widths_[i];
   for (std::size_t i = n; i-- > 0;) from_end_[i] = from_end_[i + 1] + widths_[i];
+  expects(std::isfinite(length()), "the widths of ", n, " intervals sum to more than double holds");
 }
 
 Intervals Intervals::coarser() const {
@@ -79,6 +80,7 @@ double TensorMesh::largest_aspect_ratio() const {
 }
 
 bool TensorMesh::can_coarsen() const {
+  if (unknowns().nodes() == 0) return false;
   // A direction of two intervals has one node; merged, it would have none.
   const bool x = x_.can_coarsen() && x_.size() > 2;
   const bool y = y_.can_coarsen() && y_.size() > 2;

@@ -13,7 +13,7 @@
 // half, so that h_min = (nu / 2)^L. Source: Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied
 // to Mixed Precision Multigrid, 2011, Sections 2.1 and 4.1.
 //
-// Errors: UsageError for widths that are not positive and finite, or that vanish in double.
+// Errors: UsageError for widths that are not positive and finite, or that vanish in double; for a length that overflows.
 
 #include <string>
 #include <string_view>
@@ -71,7 +71,7 @@ class TensorMesh {
   /// Largest ratio of the sides of a cell, whichever is longer.
   [[nodiscard]] double largest_aspect_ratio() const;
 
-  /// At least one direction can be merged in pairs and leaves an unknown.
+  /// At least one direction can be merged in pairs and leaves an unknown, where there is one.
   [[nodiscard]] bool can_coarsen() const;
   /// The next coarser mesh of the hierarchy: each direction that can coarsen does.
   [[nodiscard]] TensorMesh coarser() const;

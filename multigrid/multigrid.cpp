@@ -17,12 +17,39 @@ std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine) {
   return meshes;
 }
 
+namespace {
+
+// A factorisation of a quarter of a gibibyte, or of about a second, is worth its robustness: CG would spend as much.
+constexpr std::int64_t most_factor_bytes = std::int64_t{1} << 28;
+constexpr double most_factor_multiplications = 4e9;
+
+}  // namespace
+
+std::string_view to_string(CoarseSolver solver) {
+  switch (solver) {
+    case CoarseSolver::cg_jacobi: return "cg_jacobi";
+    case CoarseSolver::cg_adi: return "cg_adi";
+    case CoarseSolver::direct: return "direct";
+    case CoarseSolver::automatic: break;
+  }
+  return "automatic";
+}
+
+CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked) {
+  if (asked != CoarseSolver::automatic) return asked;
+  const double width = std::min(shape.nx, shape.ny) + 1;
+  const bool cheap = BandCholesky<double>::required_bytes(shape) <= most_factor_bytes &&
+                     static_cast<double>(shape.nodes()) * width * width <= most_factor_multiplications;
+  return shape.nodes() > 1 && cheap ? CoarseSolver::direct : CoarseSolver::cg_adi;
+}
+
 template <class T>
 struct Multigrid<T>::Level {
   GridOperator<T> a;
   std::unique_ptr<Smoother<T>> smoother;
   Transfer<T> transfer;  // to the next coarser level
   Vector<T> b, x;        // right-hand side and correction, on all levels but the finest
+  Recording recording;   // of a cycle from zero that starts here
   double seconds = 0;
 };
 
@@ -45,6 +72,23 @@ class SymmetricSmoothing final : public Preconditioner<T> {
  private:
   const GridOperator<T>& a_;
   std::unique_ptr<Smoother<T>> smoother_;
+};
+
+/// One unknown: an undamped Jacobi step is the solution.
+template <class T>
+class CoarseUnknown final : public Preconditioner<T> {
+ public:
+  CoarseUnknown(Context& ctx, const GridOperator<T>& a, const SmootherRegistry& registry)
+      : a_(a), jacobi_(registry.make<T>(ctx, "jacobi", a.shape(), {LineOrder::zebra, 1.0})) {}
+  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
+    jacobi_->smooth(ctx, a_, r, z, 1, Guess::zero, SweepOrder::forward);
+  }
+  [[nodiscard]] bool is_constant() const override { return true; }
+  [[nodiscard]] bool is_symmetric() const override { return true; }
+
+ private:
+  const GridOperator<T>& a_;
+  std::unique_ptr<Smoother<T>> jacobi_;
 };
 
 /// A x = b on the coarsest level.
@@ -73,16 +117,24 @@ class CoarseCg final : public Preconditioner<T> {
   StoppingParams stop_;
 };
 
+/// In double whatever T is: rounded to float, the matrix of a stretched mesh need not be positive definite.
 template <class T>
 class CoarseDirect final : public Preconditioner<T> {
  public:
-  CoarseDirect(Context& ctx, const GridOperator<T>& a) : factorisation_(ctx, a) {}
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override { factorisation_.solve(ctx, r, z); }
+  CoarseDirect(Context& ctx, const TensorMesh& mesh)
+      : factorisation_(ctx, assemble_laplace<double>(ctx, mesh, OperatorForm::tensor)), r_(ctx, mesh.unknowns()),
+        z_(ctx, mesh.unknowns()) {}
+  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
+    copy<T, double>(ctx, r, r_.view());
+    factorisation_.solve(ctx, r_.cview(), z_.view());
+    copy<double, T>(ctx, z_.cview(), z);
+  }
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
 
  private:
-  BandCholesky<T> factorisation_;
+  BandCholesky<double> factorisation_;
+  Vector<double> r_, z_;
 };
 
 /// Adds the time until it goes out of scope, the Context's work included.
@@ -112,7 +164,7 @@ class Stopwatch {
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
                         const MultigridParams& params, const SmootherRegistry& registry)
-    : params_(params) {
+    : params_(params), coarse_solver_(params.coarse) {
   expects(!meshes.empty(), "a hierarchy needs at least one mesh");
   expects(params.steps >= 0, "steps must be 0 or more, not ", params.steps);
   for (std::size_t l = 0; l < meshes.size(); ++l) {
@@ -131,11 +183,19 @@ Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, Ope
     levels_.push_back(std::move(level));
   }
   const GridOperator<T>& coarsest = levels_[0]->a;
+  coarse_solver_ = coarse_solver_for(coarsest.shape(), params.coarse);
   if (coarsest.shape().nodes() == 0) return;
-  if (params.coarse == CoarseSolver::direct)
-    coarse_ = std::make_shared<CoarseDirect<T>>(ctx, coarsest);
-  else
-    coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, params.coarse, registry);
+  recordable_ = coarsest.shape().nodes() == 1 && !params.measure_levels;
+  if (coarsest.shape().nodes() == 1)
+    coarse_ = std::make_shared<CoarseUnknown<T>>(ctx, coarsest, registry);
+  else if (coarse_solver_ == CoarseSolver::direct)
+    try {
+      coarse_ = std::make_shared<CoarseDirect<T>>(ctx, meshes[0]);
+    } catch (const UsageError&) {  // not positive definite to rounding
+      if (params.coarse != CoarseSolver::automatic) throw;
+      coarse_solver_ = CoarseSolver::cg_adi;
+    }
+  if (!coarse_) coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver_, registry);
 }
 
 template <class T>
@@ -146,7 +206,11 @@ void Multigrid<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
 template <class T>
 void Multigrid<T>::cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess) {
   expects(level >= 0 && level < levels(), "level must be between 0 and ", levels() - 1, ", not ", level);
-  cycle(ctx, level, b, x, guess, params_.cycle);
+  const auto work = [&] { cycle(ctx, level, b, x, guess, params_.cycle); };
+  if (recordable_ && guess == Guess::zero)
+    levels_[static_cast<std::size_t>(level)]->recording.run(ctx, b.data, x.data, work);
+  else
+    work();
 }
 
 template <class T>

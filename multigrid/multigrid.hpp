@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <stratum/core/grid_operator.hpp>
+#include <stratum/core/recording.hpp>
 #include <stratum/core/solve_report.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/transfer.hpp>
@@ -26,8 +27,14 @@ namespace stratum {
 enum class Cycle : std::uint8_t { v, w, f };
 
 /// The coarsest level's solver: CG preconditioned by Jacobi or by one symmetric ADI application (the paper's), or a
-/// Cholesky factorisation.
-enum class CoarseSolver : std::uint8_t { cg_jacobi, cg_adi, direct };
+/// Cholesky factorisation in double. `automatic` takes ADI for one unknown, which it solves at once, and for grids whose
+/// factorisation would be too costly or breaks down, and the factorisation for all others.
+enum class CoarseSolver : std::uint8_t { automatic, cg_jacobi, cg_adi, direct };
+
+[[nodiscard]] std::string_view to_string(CoarseSolver solver);
+
+/// What `asked` comes to on a coarsest level of this shape; never `automatic`.
+[[nodiscard]] CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked);
 
 struct MultigridParams {
   std::string smoother = "adi";
@@ -35,7 +42,7 @@ struct MultigridParams {
   int steps = 4;  // elementary steps before and after the coarse correction
   Cycle cycle = Cycle::v;
   bool symmetric = false;
-  CoarseSolver coarse = CoarseSolver::cg_adi;
+  CoarseSolver coarse = CoarseSolver::automatic;
   bool measure_levels = false;  // fill LevelReport::seconds; synchronises
 };
 
@@ -58,6 +65,8 @@ class Multigrid final : public Preconditioner<T> {
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
   [[nodiscard]] const Transfer<T>& transfer(int level) const;  // between level and level - 1
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
+  /// How the coarsest level is solved; never `automatic`.
+  [[nodiscard]] CoarseSolver coarse_solver() const { return coarse_solver_; }
 
  private:
   struct Level;
@@ -65,6 +74,8 @@ class Multigrid final : public Preconditioner<T> {
 
   MultigridParams params_;
   std::vector<std::shared_ptr<Level>> levels_;
+  CoarseSolver coarse_solver_;
+  bool recordable_ = false;  // nothing in a cycle waits for the stream
   std::shared_ptr<Preconditioner<T>> coarse_;  // empty when the coarsest level has no unknown
 };
 

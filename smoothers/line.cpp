@@ -6,6 +6,9 @@
 #include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
 #include <stratum/core/simd.hpp>
+#if defined(__CUDACC__)
+#include <stratum/smoothers/line_kernels.hpp>
+#endif
 
 namespace stratum {
 
@@ -410,7 +413,17 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
-  if (ctx.on_gpu()) return;
+  if (ctx.on_gpu()) {
+    const GridShape transposed{shape.ny, shape.nx, shape.origin_y, shape.origin_x};
+    b_transposed_ = Vector<T>(ctx, transposed);
+    x_transposed_ = Vector<T>(ctx, transposed);
+    if (line_order_ == LineOrder::simultaneous) y_transposed_ = Vector<T>(ctx, transposed);
+    if (std::max(shape.nx, shape.ny) > 32768 / static_cast<int>(sizeof(T))) {
+      multipliers_ = Vector<T>(ctx, transposed);
+      solution_ = Vector<T>(ctx, transposed);
+    }
+    return;
+  }
   const auto size = LineScratch<T>::size(std::max(shape.nx, shape.ny));
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_, 0, 0});
 }
@@ -418,6 +431,8 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
 template <class T>
 void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                               GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
+  if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
+  expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
   const int origin = direction == Direction::x ? x.origin_y : x.origin_x;
   const int odd = 1 - (origin & 1);
   const bool zero = guess == Guess::zero;
@@ -446,6 +461,63 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
       both_colours.template operator()<Direction::y>();
   });
 }
+
+#if defined(__CUDACC__)
+
+namespace {
+
+/// Lines along x of `view`, in one kernel for simultaneous order and two for zebra.
+template <class T, class View>
+void sweep_x_lines(Context& ctx, const View& view, GridView<const T> b, GridView<const T> x, GridView<T> y,
+                   LineOrder lines, T omega, Guess guess, SweepOrder order, GridView<T> multipliers,
+                   GridView<T> solution) {
+  exchange(ctx, x);
+  const bool zero = guess == Guess::zero;
+  const T keep = zero ? T(0) : T(1) - omega;
+  const auto solve = [&]<bool coupled>(int first, int stride) {
+    const int count = y.ny > first ? (y.ny - first + stride - 1) / stride : 0;
+    const LineRhs<Direction::x, coupled, View, T> rhs{view, b, x};
+    const cuda::Lines<T> some{first, stride, count, omega, keep};
+    if (cuda::solve_x_lines<View, T>(ctx, rhs, y.nx, some, y)) return;
+    cuda::solve_long_x_lines<View, T>(ctx, rhs, y.nx, some, y, multipliers, solution);
+  };
+  if (lines == LineOrder::simultaneous) {
+    zero ? solve.template operator()<false>(0, 1) : solve.template operator()<true>(0, 1);
+    return;
+  }
+  const int odd = 1 - (y.origin_y & 1);
+  const int first = order == SweepOrder::forward ? odd : 1 - odd;
+  zero ? solve.template operator()<false>(first, 2) : solve.template operator()<true>(first, 2);
+  solve.template operator()<true>(1 - first, 2);
+}
+
+}  // namespace
+
+template <class T>
+void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
+                                GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
+  a.visit([&](const auto& view) {
+    const auto multipliers = multipliers_.view(), solution = solution_.view();
+    if (direction == Direction::x)
+      return sweep_x_lines<T>(ctx, view, b, x, y, line_order_, omega_, guess, order, multipliers, solution);
+    const auto bt = b_transposed_.view(), xt = x_transposed_.view();
+    const auto yt = line_order_ == LineOrder::zebra ? xt : y_transposed_.view();
+    cuda::transpose<T>(ctx, b, bt);
+    if (guess == Guess::given) cuda::transpose<T>(ctx, x, xt);
+    sweep_x_lines<T>(ctx, cuda::transposed(view), GridView<const T>(bt), GridView<const T>(xt), yt, line_order_, omega_,
+                     guess, order, multipliers, solution);
+    cuda::transpose<T>(ctx, yt, y);
+  });
+}
+
+#else
+
+template <class T>
+void LineSweep<T>::sweep_on_gpu(Context& /*ctx*/, Direction /*direction*/, const GridOperator<T>& /*a*/,
+                                GridView<const T> /*b*/, GridView<const T> /*x*/, GridView<T> /*y*/, Guess /*guess*/,
+                                SweepOrder /*order*/) {}
+
+#endif
 
 template class LineSweep<float>;
 template class LineSweep<double>;

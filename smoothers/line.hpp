@@ -29,10 +29,15 @@ class LineSweep {
                   GridView<T> y, Guess guess, SweepOrder order);
 
  private:
+  void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
+                    GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order);
+
   LineOrder line_order_;
   T omega_;
   int threads_;
-  Vector<T> elimination_;  // per thread: multipliers and right-hand sides of a batch of lines
+  Vector<T> elimination_;  // CPU, per thread: multipliers and right-hand sides of a batch of lines
+  Vector<T> b_transposed_, x_transposed_, y_transposed_;  // GPU
+  Vector<T> multipliers_, solution_;                      // GPU, for lines too long for shared memory
 };
 
 }  // namespace stratum

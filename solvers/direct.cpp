@@ -4,33 +4,50 @@
 #include <cmath>
 
 #include <stratum/core/blas.hpp>
+#include <stratum/core/config.hpp>
 
 namespace stratum {
 
 namespace {
 
-/// The host's copy of one band of the stencil; works for every form and backend: column sums of A e_colour.
-template <class T>
-std::vector<T> to_host(Context& ctx, GridView<const T> x) {
-  std::vector<T> host(static_cast<std::size_t>(x.nodes()));
-  copy_to_host(ctx, x, host.data());
-  return host;
+/// b - sum of a[k] c[k].
+STRATUM_SIMD_CLONES double subtract_dot(double b, const double* a, const double* c, std::size_t n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t k = 0; k < n; ++k) sum += a[k] * c[k];
+  return b - sum;
 }
+
+std::size_t half_bandwidth(const GridShape& shape) { return static_cast<std::size_t>(std::min(shape.nx, shape.ny)) + 1; }
 
 }  // namespace
 
 template <class T>
+std::int64_t BandCholesky<T>::required_bytes(const GridShape& shape) {
+  const auto row = (half_bandwidth(shape) + 4) * sizeof(double) + sizeof(T);
+  return shape.nodes() * static_cast<std::int64_t>(row);
+}
+
+template <class T>
 BandCholesky<T>::BandCholesky(Context& ctx, const GridOperator<T>& a) {
   const GridShape shape = a.shape();
-  expects(shape.nodes() <= max_unknowns, "a direct solve takes at most ", max_unknowns, " unknowns, not ",
-          shape.nodes());
-  n_ = static_cast<int>(shape.nodes());
-  width_ = shape.nx + 1;
-  const auto n = static_cast<std::size_t>(n_), stride = static_cast<std::size_t>(width_) + 1;
+  expects(required_bytes(shape) <= max_bytes, "a direct solve of ", shape.nodes(), " unknowns takes ",
+          required_bytes(shape) >> 20, " MiB, ", max_bytes >> 20, " are allowed");
+  n_ = static_cast<std::size_t>(shape.nodes());
+  width_ = half_bandwidth(shape);
+  const std::size_t n = n_, width = width_, stride = width + 1;
   factor_.assign(n * stride, 0.0);
   scale_.assign(n, 0.0);
   work_.assign(n, 0.0);
   host_.assign(n, T(0));
+  order_.resize(n);
+  const auto node = [&](int i, int j) { return static_cast<std::size_t>(std::int64_t{j} * shape.nx + i); };
+  for (int j = 0; j < shape.ny; ++j)
+    for (int i = 0; i < shape.nx; ++i)
+      order_[node(i, j)] = shape.nx <= shape.ny ? node(i, j) : static_cast<std::size_t>(std::int64_t{i} * shape.ny + j);
+  const auto entry = [&](std::size_t row, std::size_t col) -> double& {
+    return factor_[row * stride + (col + width - row)];
+  };
 
   // Probe A with the nine vectors that are one at every third node in each direction: every entry shows up alone.
   Vector<T> probe(ctx, shape), image(ctx, shape);
@@ -38,30 +55,21 @@ BandCholesky<T>::BandCholesky(Context& ctx, const GridOperator<T>& a) {
   for (int sy = 0; sy < 3; ++sy)
     for (int sx = 0; sx < 3; ++sx) {
       for (int j = 0; j < shape.ny; ++j)
-        for (int i = 0; i < shape.nx; ++i)
-          pattern[static_cast<std::size_t>(j * shape.nx + i)] = i % 3 == sx && j % 3 == sy ? T(1) : T(0);
+        for (int i = 0; i < shape.nx; ++i) pattern[node(i, j)] = i % 3 == sx && j % 3 == sy ? T(1) : T(0);
       copy_from_host(ctx, pattern.data(), probe.view());
       a.apply(ctx, probe.cview(), image.view());
-      const auto column = to_host(ctx, image.cview());
+      copy_to_host(ctx, image.cview(), host_.data());
       for (int j = 0; j < shape.ny; ++j)
         for (int i = 0; i < shape.nx; ++i) {
           // The one node of the pattern within reach of (i, j).
-          const int dx = (sx - i % 3 + 4) % 3 - 1, dy = (sy - j % 3 + 4) % 3 - 1;
-          const int p = i + dx, q = j + dy;
+          const int p = i + (sx - i % 3 + 4) % 3 - 1, q = j + (sy - j % 3 + 4) % 3 - 1;
           if (p < 0 || p >= shape.nx || q < 0 || q >= shape.ny) continue;
-          const int row = j * shape.nx + i, col = q * shape.nx + p;
-          if (col > row) continue;
-          factor_[static_cast<std::size_t>(row) * stride + static_cast<std::size_t>(col - row + width_)] =
-              static_cast<double>(column[static_cast<std::size_t>(row)]);
+          const std::size_t row = order_[node(i, j)], col = order_[node(p, q)];
+          if (col <= row) entry(row, col) = static_cast<double>(host_[node(i, j)]);
         }
     }
 
-  const auto entry = [&](std::size_t row, std::size_t col) -> double& {
-    return factor_[row * stride + (col + static_cast<std::size_t>(width_) - row)];
-  };
-  const auto first = [&](std::size_t row) {
-    return row > static_cast<std::size_t>(width_) ? row - static_cast<std::size_t>(width_) : 0;
-  };
+  const auto first = [&](std::size_t row) { return row > width ? row - width : 0; };
   for (std::size_t i = 0; i < n; ++i) {
     const double d = entry(i, i);
     expects(d > 0 && std::isfinite(d), "the matrix is not positive definite: diagonal entry ", d, " in row ", i);
@@ -71,14 +79,14 @@ BandCholesky<T>::BandCholesky(Context& ctx, const GridOperator<T>& a) {
     for (std::size_t j = first(i); j <= i; ++j) entry(i, j) *= scale_[i] * scale_[j];
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = first(i); j <= i; ++j) {
-      double sum = entry(i, j);
-      for (std::size_t k = std::max(first(i), first(j)); k < j; ++k) sum -= entry(i, k) * entry(j, k);
+      const std::size_t k = first(i);  // at or beyond the first column of row j
+      const double rest = subtract_dot(entry(i, j), &entry(i, k), &entry(j, k), j - k);
       if (j < i) {
-        entry(i, j) = sum / entry(j, j);
+        entry(i, j) = rest / entry(j, j);
       } else {
-        expects(sum > 0 && std::isfinite(sum), "the matrix is not positive definite to rounding: pivot ", sum,
+        expects(rest > 0 && std::isfinite(rest), "the matrix is not positive definite to rounding: pivot ", rest,
                 " in row ", i);
-        entry(i, i) = std::sqrt(sum);
+        entry(i, i) = std::sqrt(rest);
       }
     }
 }
@@ -86,19 +94,20 @@ BandCholesky<T>::BandCholesky(Context& ctx, const GridOperator<T>& a) {
 template <class T>
 void BandCholesky<T>::solve(Context& ctx, GridView<const T> b, GridView<T> x) const {
   copy_to_host(ctx, b, host_.data());
-  const auto n = static_cast<std::size_t>(n_), width = static_cast<std::size_t>(width_), stride = width + 1;
-  const auto entry = [&](std::size_t row, std::size_t col) { return factor_[row * stride + (col + width - row)]; };
-  for (std::size_t i = 0; i < n; ++i) {
-    double sum = scale_[i] * static_cast<double>(host_[i]);
-    for (std::size_t k = i > width ? i - width : 0; k < i; ++k) sum -= entry(i, k) * work_[k];
-    work_[i] = sum / entry(i, i);
+  for (std::size_t k = 0; k < n_; ++k) work_[order_[k]] = scale_[order_[k]] * static_cast<double>(host_[k]);
+  const auto row = [&](std::size_t i) { return &factor_[i * (width_ + 1) + width_ - std::min(i, width_)]; };
+  for (std::size_t i = 0; i < n_; ++i) {
+    const std::size_t length = std::min(i, width_);
+    work_[i] = subtract_dot(work_[i], row(i), &work_[i - length], length) / row(i)[length];
   }
-  for (std::size_t i = n; i-- > 0;) {
-    double sum = work_[i];
-    for (std::size_t k = i + 1; k < std::min(n, i + width + 1); ++k) sum -= entry(k, i) * work_[k];
-    work_[i] = sum / entry(i, i);
+  for (std::size_t i = n_; i-- > 0;) {
+    const std::size_t length = std::min(i, width_);
+    const double* l = row(i);
+    double* above = &work_[i - length];
+    const double value = work_[i] /= l[length];
+    for (std::size_t k = 0; k < length; ++k) above[k] -= value * l[k];
   }
-  for (std::size_t i = 0; i < n; ++i) host_[i] = static_cast<T>(scale_[i] * work_[i]);
+  for (std::size_t k = 0; k < n_; ++k) host_[k] = static_cast<T>(scale_[order_[k]] * work_[order_[k]]);
   copy_from_host(ctx, host_.data(), x);
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// Cholesky factorisation of a grid operator as a band matrix, A = L L^T with half bandwidth nx + 1, after the symmetric
-// scaling D^-1/2 A D^-1/2. For coarsest levels and tests: O(n nx^2) time, O(n nx) memory, in double, on the host.
-// Throws UsageError when A is not symmetric positive definite to rounding, or has more than `max_unknowns` unknowns.
+// Cholesky factorisation of a grid operator as a band matrix, A = L L^T, after the symmetric scaling D^-1/2 A D^-1/2. Unknowns
+// are numbered along the shorter direction, so that the half bandwidth is w = min(nx, ny) + 1. For coarsest levels and tests:
+// n w^2 multiplications to factor, 2 n w to solve, n w numbers of memory; in double, on the host.
+// Throws UsageError when A is not symmetric positive definite to rounding, or the factor would take more than `max_bytes`.
 
 #include <vector>
 
@@ -13,7 +14,10 @@ namespace stratum {
 template <class T>
 class BandCholesky {
  public:
-  static constexpr std::int64_t max_unknowns = 1 << 18;
+  static constexpr std::int64_t max_bytes = std::int64_t{1} << 30;
+
+  /// What the factorisation of an operator of this shape takes.
+  [[nodiscard]] static std::int64_t required_bytes(const GridShape& shape);
 
   BandCholesky() = default;
   BandCholesky(Context& ctx, const GridOperator<T>& a);
@@ -22,10 +26,11 @@ class BandCholesky {
   void solve(Context& ctx, GridView<const T> b, GridView<T> x) const;
 
  private:
-  int n_ = 0;
-  int width_ = 0;
+  std::size_t n_ = 0;
+  std::size_t width_ = 0;
   std::vector<double> factor_;  // row i: columns i - width_ .. i
   std::vector<double> scale_;
+  std::vector<std::size_t> order_;  // of the node that is x-fastest number k
   mutable std::vector<double> work_;
   mutable std::vector<T> host_;
 };

@@ -1,26 +1,51 @@
 #include <stratum/solvers/precision_cast.hpp>
 
-#include <algorithm>
 #include <cmath>
 
 #include <stratum/core/blas.hpp>
+#include <stratum/core/for_each_node.hpp>
 
 namespace stratum {
 
+namespace {
+
+/// scale[0] = 2^-e and scale[1] = 2^e with 2^e <= largest < 2^(e + 1); ones where there is nothing to scale or to save.
+struct PowersOfTwo {
+  const double* largest;
+  double* scale;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*i*/, int /*j*/) const {
+    int e = 0;
+    if (*largest > 0 && *largest <= 1.7e308) e = ilogb(*largest);
+    // Both must be finite: a power of two beyond 2^1023 has no reciprocal.
+    e = e < -1000 ? -1000 : e > 1000 ? 1000 : e;
+    scale[0] = ldexp(1.0, -e);
+    scale[1] = ldexp(1.0, e);
+  }
+};
+
+template <class From, class To>
+struct Scale {
+  const double* scale;
+  GridView<const From> x;
+  GridView<To> y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    y(i, j) = static_cast<To>(*scale * static_cast<double>(x(i, j)));
+  }
+};
+
+}  // namespace
+
 template <class High, class Low>
 PrecisionCast<High, Low>::PrecisionCast(Context& ctx, const GridShape& shape, Preconditioner<Low>& m)
-    : m_(m), r_(ctx, shape), z_(ctx, shape) {}
+    : m_(m), r_(ctx, shape), z_(ctx, shape), scale_(ctx, 2) {}
 
 template <class High, class Low>
 void PrecisionCast<High, Low>::apply(Context& ctx, GridView<const High> r, GridView<High> z) {
-  const double largest = norm_max(ctx, r);
-  if (!(largest > 0) || !std::isfinite(largest))
-    return copy<High, High>(ctx, r, z);  // nothing to solve, or nothing to save
-  // Both factors must be finite: a power of two beyond 2^1023 has no reciprocal.
-  const int exponent = std::clamp(std::ilogb(largest), -1000, 1000);
-  copy_scaled(ctx, std::ldexp(1.0, -exponent), r, r_.view());
+  double* scale = scale_.view().data;
+  for_each_node(ctx, {0, 1, 1, 0, 1, 1}, PowersOfTwo{norm_max_in_place(ctx, r), scale});
+  for_each_node(ctx, all_nodes(r), Scale<High, Low>{scale, r, r_.view()});
   m_.apply(ctx, r_.cview(), z_.view());
-  copy_scaled(ctx, std::ldexp(1.0, exponent), z_.cview(), z);
+  for_each_node(ctx, all_nodes(z), Scale<Low, High>{scale + 1, z_.cview(), z});
 }
 
 template class PrecisionCast<double, float>;

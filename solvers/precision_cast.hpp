@@ -4,7 +4,8 @@
 //
 //     z = s M^-1 (r / s) ,   s a power of two near the largest |r_i| ,
 //
-// so that the narrowed defect neither overflows nor underflows and scaling adds no rounding. Mixed-precision refinement,
+// so that the narrowed defect neither overflows nor underflows and scaling adds no rounding. s stays in the memory of the
+// Context: nothing waits for the stream. Mixed-precision refinement,
 // mixed Krylov methods and a coarse level in another precision are all this one class. Keeps a reference to m.
 
 #include <stratum/core/linear_operator.hpp>
@@ -25,6 +26,7 @@ class PrecisionCast final : public Preconditioner<High> {
   Preconditioner<Low>& m_;
   Vector<Low> r_;
   Vector<Low> z_;
+  Vector<double> scale_;  // 1 / s and s
 };
 
 }  // namespace stratum

@@ -114,9 +114,10 @@ TEST_P(Published, SinglePrecisionFailsAndSaysSo) {
     EXPECT_GT(s.report.relative_residual(), 1e-5);
     EXPECT_LT(s.report.history.back() / s.report.history.front(), 1e-8);
     EXPECT_NE(s.report.reason.find("true"), std::string::npos) << s.report.reason;
-    // The tensor operator takes differences of x before it multiplies, and so keeps the error where others lose it.
+    // The tensor operator takes differences of x before it multiplies, and so keeps the error where others lose it. How much
+    // they lose is a matter of rounding: 2.3e-4 with fused multiply-add, 2.0e-5 without.
     if (form != OperatorForm::tensor) {
-      EXPECT_NEAR(s.error / 2.2419906e-4, 1, 0.1);
+      EXPECT_GT(s.error, 3 * 4.3362264e-6);
     }
   }
 }

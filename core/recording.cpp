@@ -1,0 +1,47 @@
+#include <stratum/core/recording.hpp>
+
+#if defined(__CUDACC__)
+#include <stratum/core/cuda_check.hpp>
+#endif
+
+namespace stratum {
+
+void Recording::run(Context& ctx, const void* input, const void* output, const std::function<void()>& work) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    auto* stream = static_cast<cudaStream_t>(ctx.stream());
+    if (input != input_ || output != output_) {
+      // The first run with these buffers: not captured, since it may load kernels.
+      input_ = input;
+      output_ = output;
+      graph_.reset();
+      return work();
+    }
+    if (!graph_) {
+      cudaGraph_t graph = nullptr;
+      STRATUM_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+      try {
+        work();
+      } catch (...) {
+        (void)cudaStreamEndCapture(stream, &graph);
+        if (graph != nullptr) (void)cudaGraphDestroy(graph);
+        throw;
+      }
+      STRATUM_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
+      cudaGraphExec_t executable = nullptr;
+      const cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
+      (void)cudaGraphDestroy(graph);
+      STRATUM_CUDA_CHECK(error);
+      graph_ = {executable, [](void* g) { (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(g)); }};
+    }
+    STRATUM_CUDA_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_.get()), stream));
+    return;
+  }
+#endif
+  (void)ctx;
+  (void)input;
+  (void)output;
+  work();
+}
+
+}  // namespace stratum

@@ -1,0 +1,25 @@
+#pragma once
+
+// Recording: work that is submitted again and again, unchanged, to a stream. On a GPU the second run with the same buffers is
+// captured as a CUDA graph and later runs replay it, a fraction of a microsecond a kernel instead of a few; elsewhere the work
+// just runs. The work must not allocate, read back or wait.
+
+#include <functional>
+#include <memory>
+
+#include <stratum/core/context.hpp>
+
+namespace stratum {
+
+class Recording {
+ public:
+  /// Runs `work`, which depends on nothing that changes but the two buffers.
+  void run(Context& ctx, const void* input, const void* output, const std::function<void()>& work);
+
+ private:
+  const void* input_ = nullptr;
+  const void* output_ = nullptr;
+  std::shared_ptr<void> graph_;
+};
+
+}  // namespace stratum

@@ -12,6 +12,7 @@
 #include <stratum/core/blas.hpp>
 #include <stratum/core/json.hpp>
 #include <stratum/core/output_file.hpp>
+#include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/vtk.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
@@ -27,8 +28,24 @@ constexpr int max_level = 20;
 // Without being asked for, files of several hundred megabytes are not written.
 constexpr std::int64_t default_vtk_nodes = 5'000'000;
 
-struct Settings {
+/// The mesh of every level: one of a family, or a base mesh whose intervals are all halved `level` times.
+struct MeshChoice {
   MeshFamily family;
+  std::optional<TensorMesh> base;
+  std::string grade_x = "uniform", grade_y = "uniform";  // of the base
+
+  [[nodiscard]] TensorMesh at(int level) const {
+    if (!base) return make_mesh(family, level);
+    return {halved(base->x(), level), halved(base->y(), level), family.name};
+  }
+  [[nodiscard]] std::int64_t nodes(int level) const {
+    const std::int64_t refinement = std::int64_t{1} << level;
+    return ((base ? base->x().size() : 1) * refinement + 1) * ((base ? base->y().size() : 1) * refinement + 1);
+  }
+};
+
+struct Settings {
+  MeshChoice mesh;
   int first_level = 0;  // below last_level: a convergence table
   int last_level = 0;
   PoissonSolverParams solver;
@@ -49,12 +66,18 @@ CommandLine make_command_line() {
   const std::vector<OptionGroup> settings{
       {"Mesh",
        {{"mesh", "NAME", "U1", "one of the published meshes, see --list-meshes"},
-        {"level", "N", "8", "2^N x 2^N cells, N in 0 .. 20 as far as memory goes"},
+        {"level", "N", "",
+         "2^N x 2^N cells, N in 0 .. 20 as far as memory goes (8); with --cells or a file, every interval is halved N "
+         "times (0)"},
         {"domain", "A,B", "", "a mesh of your own on [0, A] x [0, B], A and B above 0 (1,1)"},
         {"nu", "X", "",
          "a mesh of your own: the thin ends' intervals are split nu/2 to 1 - nu/2 at every refinement, nu in "
          "(0, 2) (1: uniform)"},
-        {"thin", "X,Y", "", "ends of x and y with the thin intervals: first, last or none (last,first)"}}},
+        {"thin", "X,Y", "", "ends of x and y with the thin intervals: first, last or none (last,first)"},
+        {"cells", "NX,NY", "",
+         "a mesh of NX x NY cells, any numbers; a direction read from a file has its own, as in ,64"},
+        {"grade-x", "SPEC", "", "the grading of x, see below (uniform)"},
+        {"grade-y", "SPEC", "", "the grading of y (uniform)"}}},
       {"Problem: -Laplace u = f, u = g on the boundary",
        {{"rhs", "EXPR", "", "f in x, y, the sides a and b, xr = a - x, yr = b - y (2 (y (b - y) + x (a - x)))"},
         {"exact", "EXPR", "", "the exact solution, to measure the error by (of the default f: x (a - x) y (b - y))"},
@@ -110,6 +133,16 @@ void print_help(const CommandLine& options) {
               "with a known solution, prints how it converges and how large the error is, and writes a file for "
               "ParaView.\n"
               "%s\n"
+              "Gradings SPEC; SIDE is where the cells are thin: first, last or both\n"
+              "  uniform\n"
+              "  geometric:R,SIDE     every cell R >= 1 times as wide as its thinner neighbour\n"
+              "  geometric:h=W,SIDE   the same with R found so that the thinnest cell has width W\n"
+              "  tanh:D,SIDE          x = tanh(D s) / tanh(D), D in (0, 300]; widths differ by up to cosh(D)^2\n"
+              "  cosine[,SIDE]        x = sin(pi s / 2), both sides by default: Chebyshev-like\n"
+              "  shishkin:T,SIDE      half of the cells evenly within T of the thin side, the others evenly beyond\n"
+              "  file:PATH            coordinates, increasing from 0; blanks, commas or line ends between, # comments\n"
+              "  widths:PATH          widths of the cells. Extreme grading needs these: beside x = 1 coordinates are\n"
+              "                       1e-16 apart, and a width of 1e-15 is lost in their differences\n\n"
               "Examples:\n"
               "  poisson2d                                       square cells, 65025 unknowns; writes "
               "poisson2d_U1_L8.vtr\n"
@@ -117,6 +150,8 @@ void print_help(const CommandLine& options) {
               "  poisson2d --mesh A2 --smoother jacobi           see a point smoother diverge there (exit code 3)\n"
               "  poisson2d --mesh A5 --level 10 --cycle fmg      one pass to discretisation accuracy\n"
               "  poisson2d --nu 0.3 --domain 2,1 --thin first,none --vtk layer.vtr\n"
+              "  poisson2d --cells 160,96 --grade-x geometric:1.1,last --grade-y tanh:3,both\n"
+              "  poisson2d --cells ,64 --grade-x widths:layer.txt --grade-y shishkin:0.01,first --convergence-table 0..3\n"
               "  poisson2d --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)' --report run.json\n"
               "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
               "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n"
@@ -138,15 +173,59 @@ void list_smoothers() {
     std::printf("%-10s %s\n", name.c_str(), entry.description.c_str());
 }
 
-MeshFamily parse_mesh(const CommandLine& options) {
-  if (!options.has("domain") && !options.has("nu") && !options.has("thin")) return mesh_family(options.text("mesh"));
+/// One direction of a mesh of --cells, --grade-x and --grade-y, and its length; `cells` and `length` are empty where they
+/// were not given.
+std::pair<Intervals, double> parse_line(const std::string& option, const std::string& spec, const std::string& cells,
+                                        const std::string& length) {
+  const int count = cells.empty() ? 0 : parse_integer("--cells", cells, 1, max_cells);
+  const double side = length.empty() ? 1 : parse_number("--domain", length, positive);
+  try {
+    const auto grading = parse_grading(spec);
+    if (!grading.from_file()) {
+      expects(count > 0, "how many cells? --cells NX,NY says");
+      return {make_line(grading, side, count), side};
+    }
+    auto line = read_line(grading);
+    expects(count == 0 || count == line.size(), "the file has ", line.size(), " cells, --cells says ", count,
+            "; leave its number out, as in ,64 or 64,");
+    expects(length.empty() || std::abs(line.length() - side) <= 1e-12 * side, "the file is ", line.length(),
+            " long, --domain says ", side, "; leave its length out, as in ,1 or 1,");
+    const double own = line.length();
+    return {std::move(line), own};
+  } catch (const UsageError& error) {
+    throw UsageError(message(option, ": ", error.what()));
+  }
+}
+
+MeshChoice parse_mesh(const CommandLine& options) {
+  MeshChoice mesh;
+  const bool by_cells = options.has("cells") || options.has("grade-x") || options.has("grade-y");
+  const bool by_family = options.has("nu") || options.has("thin");
+  if (!by_cells && !by_family && !options.has("domain")) {
+    mesh.family = mesh_family(options.text("mesh"));
+    return mesh;
+  }
   expects(!options.has("mesh"), "--mesh ", options.has("mesh") ? options.text("mesh") : "",
-          ": a named mesh has its own sides and nu; to describe another leave out --mesh");
-  MeshFamily family;
+          ": a named mesh has its own sides, cells and nu; to describe another leave out --mesh");
+  expects(!by_cells || !by_family,
+          "--nu and --thin refine a single cell; they do not go with --cells, --grade-x and --grade-y");
+  std::pair<std::string, std::string> domain, cells;
+  if (options.has("domain")) domain = parse_pair("--domain", options.text("domain"), ",", "two numbers A,B");
+  auto& family = mesh.family;
+  if (by_cells) {
+    if (options.has("cells")) cells = parse_pair("--cells", options.text("cells"), ",", "two numbers NX,NY");
+    if (options.has("grade-x")) mesh.grade_x = options.text("grade-x");
+    if (options.has("grade-y")) mesh.grade_y = options.text("grade-y");
+    auto [x, a] = parse_line("--grade-x", mesh.grade_x, cells.first, domain.first);
+    auto [y, b] = parse_line("--grade-y", mesh.grade_y, cells.second, domain.second);
+    family.a = a;
+    family.b = b;
+    mesh.base = TensorMesh(std::move(x), std::move(y), family.name);
+    return mesh;
+  }
   if (options.has("domain")) {
-    const auto [a, b] = parse_pair("--domain", options.text("domain"), ",", "two numbers A,B");
-    family.a = parse_number("--domain", a, positive);
-    family.b = parse_number("--domain", b, positive);
+    family.a = parse_number("--domain", domain.first, positive);
+    family.b = parse_number("--domain", domain.second, positive);
   }
   if (options.has("nu")) family.nu = options.number("nu", {0, 2, true, true});
   if (options.has("thin")) {
@@ -155,7 +234,7 @@ MeshFamily parse_mesh(const CommandLine& options) {
     family.thin_x = thin_side(x);
     family.thin_y = thin_side(y);
   }
-  return family;
+  return mesh;
 }
 
 PoissonProblem parse_problem(const CommandLine& options, const MeshFamily& family) {
@@ -218,10 +297,12 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
 
 Settings parse_settings(const CommandLine& options) {
   Settings settings;
-  settings.family = parse_mesh(options);
-  settings.first_level = settings.last_level = options.integer("level", 0, max_level);
+  settings.mesh = parse_mesh(options);
+  const int default_level = settings.mesh.base ? 0 : 8;
+  settings.first_level = settings.last_level =
+      options.has("level") ? options.integer("level", 0, max_level) : default_level;
   settings.solver = parse_solver(options);
-  settings.problem = parse_problem(options, settings.family);
+  settings.problem = parse_problem(options, settings.mesh.family);
   if (options.has("convergence-table")) {
     expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
     expects(settings.problem.has_exact(), "--convergence-table: errors need the exact solution, give --exact");
@@ -231,6 +312,7 @@ Settings parse_settings(const CommandLine& options) {
     settings.last_level = parse_integer("--convergence-table", last, settings.first_level, max_level);
     settings.table = true;
   }
+  if (settings.mesh.base) (void)settings.mesh.at(settings.last_level);  // too many cells are found here
   const auto backend = options.text("backend");
   settings.backend = choice<Backend>(
       "--backend", backend,
@@ -242,7 +324,7 @@ Settings parse_settings(const CommandLine& options) {
   if (settings.vtk_asked_for)
     settings.vtk = options.text("vtk");
   else if (!options.has("vtk") && !settings.table)
-    settings.vtk = message("poisson2d_", settings.family.name, "_L", settings.last_level, ".vtr");
+    settings.vtk = message("poisson2d_", settings.mesh.family.name, "_L", settings.last_level, ".vtr");
   if (options.has("report")) settings.report = options.text("report");
   if (options.has("history")) settings.history = options.text("history");
   expects(settings.vtk.empty() || settings.vtk.ends_with(".vtr"), "--vtk: '", settings.vtk,
@@ -261,8 +343,8 @@ void check_outputs(Settings& settings, const Context& ctx) {
   if (!settings.history.empty()) check_writable(settings.history);
   if (settings.vtk.empty()) return;
 
-  const std::int64_t side = (std::int64_t{1} << settings.last_level) + 1;
-  const std::int64_t bytes = side * side * 5 * static_cast<std::int64_t>(sizeof(double));
+  const std::int64_t nodes = settings.mesh.nodes(settings.last_level);
+  const std::int64_t bytes = nodes * 5 * static_cast<std::int64_t>(sizeof(double));
   const std::int64_t available = settings.backend == Backend::cpu ? available_memory(ctx) : INT64_MAX;
   try {
     expects(vtk_available(), "this build has no VTK (Debian: libvtk9-dev); --vtk none asks for no file");
@@ -270,8 +352,7 @@ void check_outputs(Settings& settings, const Context& ctx) {
       throw ResourceError(message("the fields of '", settings.vtk, "' need ", bytes >> 20, " MiB, and there are ",
                                   available >> 20, "; --vtk none solves without a file"));
     check_writable(settings.vtk);
-    expects(settings.vtk_asked_for || side * side <= default_vtk_nodes, side * side,
-            " nodes make a large file; --vtk FILE.vtr writes it");
+    expects(settings.vtk_asked_for || nodes <= default_vtk_nodes, nodes, " nodes make a large file; --vtk FILE.vtr writes it");
   } catch (const std::exception& error) {
     if (settings.vtk_asked_for) throw;
     if (!settings.quiet) std::printf("no file for ParaView: %s\n", error.what());
@@ -279,18 +360,36 @@ void check_outputs(Settings& settings, const Context& ctx) {
   }
 }
 
+/// What became of each direction.
+std::string coarsening(const std::vector<TensorMesh>& hierarchy) {
+  const auto direction = [&](const char* name, const auto& line) {
+    const int fine = line(hierarchy.back()).size(), coarse = line(hierarchy.front()).size();
+    const std::string cells = message(name, " ", fine, fine == coarse ? "" : message(" to ", coarse), " cell",
+                                      coarse == 1 ? "" : "s");
+    if (coarse <= 2) return cells;
+    return message(cells, " (", coarse % 2 == 1 ? "odd" : "no unknown", ")");
+  };
+  return message(direction("x", [](const TensorMesh& m) -> const Intervals& { return m.x(); }), ", ",
+                 direction("y", [](const TensorMesh& m) -> const Intervals& { return m.y(); }));
+}
+
 struct Outcome {
   int level = 0;
-  int levels = 0;
-  std::int64_t unknowns = 0;
-  double aspect_ratio = 1;
+  std::vector<TensorMesh> hierarchy;  // coarsest first
+  CoarseSolver coarse_solver = CoarseSolver::automatic;
   std::optional<double> error;
   SolveReport report;
 
-  [[nodiscard]] double unknowns_per_second() const { return static_cast<double>(unknowns) / report.solve_seconds; }
+  [[nodiscard]] const TensorMesh& mesh() const { return hierarchy.back(); }
+  [[nodiscard]] std::int64_t unknowns() const { return mesh().unknowns().nodes(); }
+  [[nodiscard]] std::string_view coarse_solver_name() const {
+    const auto coarsest = hierarchy.front().unknowns().nodes();
+    return coarsest == 0 ? "none" : coarsest == 1 ? "one unknown" : to_string(coarse_solver);
+  }
+  [[nodiscard]] double unknowns_per_second() const { return static_cast<double>(unknowns()) / report.solve_seconds; }
   [[nodiscard]] double reduction() const { return report.residual / report.initial_residual; }
   [[nodiscard]] double seconds_per_unknown_per_digit() const {
-    return report.solve_seconds / (static_cast<double>(unknowns) * -std::log10(reduction()));
+    return report.solve_seconds / (static_cast<double>(unknowns()) * -std::log10(reduction()));
   }
 };
 
@@ -324,10 +423,18 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("baseline", to_string(report.baseline)).add("baseline_norm", report.baseline_norm);
   json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
   json.add("relative_l2_error", outcome.error.value_or(unknown));
-  json.add("mesh", settings.family.name).add("level", outcome.level).add("levels", outcome.levels);
-  json.add_raw("domain", JsonObject::array(std::vector{settings.family.a, settings.family.b}, JsonObject::number));
-  json.add("nu", settings.family.nu).add("largest_aspect_ratio", outcome.aspect_ratio);
-  json.add("unknowns", static_cast<double>(outcome.unknowns));
+  const auto& family = settings.mesh.family;
+  const auto& hierarchy = outcome.hierarchy;
+  const auto cells = [](const TensorMesh& mesh) { return message("[", mesh.x().size(), ", ", mesh.y().size(), "]"); };
+  json.add("mesh", family.name).add("level", outcome.level).add("levels", static_cast<double>(hierarchy.size()));
+  json.add_raw("domain", JsonObject::array(std::vector{family.a, family.b}, JsonObject::number));
+  json.add("nu", settings.mesh.base ? unknown : family.nu);
+  if (settings.mesh.base) json.add("grade_x", settings.mesh.grade_x).add("grade_y", settings.mesh.grade_y);
+  json.add("largest_aspect_ratio", outcome.mesh().largest_aspect_ratio());
+  json.add("smallest_width", outcome.mesh().smallest_width());
+  json.add_raw("cells", cells(outcome.mesh())).add("unknowns", static_cast<double>(outcome.unknowns()));
+  json.add_raw("hierarchy", JsonObject::array(hierarchy, cells));
+  json.add("coarsening", coarsening(hierarchy)).add("coarse_solver", outcome.coarse_solver_name());
   for (const char* name : {"solver", "cycle", "smoother"}) json.add(name, options.text(name));
   json.add("line_order", options.text("line-order")).add("steps", settings.solver.multigrid.steps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
@@ -342,7 +449,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
   if (settings.table)
     json.add_raw("convergence_table", JsonObject::array(outcomes, [](const Outcome& o) {
-                   return message("{\"level\": ", o.level, ", \"unknowns\": ", o.unknowns,
+                   return message("{\"level\": ", o.level, ", \"unknowns\": ", o.unknowns(),
                                   ", \"status\": ", JsonObject::string(to_string(o.report.status)),
                                   ", \"iterations\": ", o.report.iterations,
                                   ", \"relative_l2_error\": ", JsonObject::number(*o.error), "}");
@@ -368,13 +475,24 @@ void progress(const Settings& settings, const char* what) {
   (void)std::fprintf(stderr, "\r\033[K%s", what);
 }
 
-void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const TensorMesh& mesh,
-                   int levels) {
-  const auto& family = settings.family;
+void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
+  const auto& family = settings.mesh.family;
+  const auto& mesh = outcome.mesh();
   const auto shape = mesh.unknowns();
-  std::printf("mesh      %s on [0, %g] x [0, %g], nu %g: %d x %d unknowns, aspect ratio up to %.3g, %d level%s\n",
-              family.name.c_str(), family.a, family.b, family.nu, shape.nx, shape.ny, mesh.largest_aspect_ratio(),
-              levels, levels == 1 ? "" : "s");
+  const std::string how = settings.mesh.base ? message("x ", settings.mesh.grade_x, ", y ", settings.mesh.grade_y)
+                                             : message("nu ", family.nu);
+  std::printf("mesh      %s on [0, %g] x [0, %g], %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n",
+              family.name.c_str(), family.a, family.b, how.c_str(), mesh.x().size(), mesh.y().size(), shape.nx, shape.ny,
+              mesh.largest_aspect_ratio());
+  const auto levels = outcome.hierarchy.size();
+  std::printf("levels    %zu, %s; ", levels, coarsening(outcome.hierarchy).c_str());
+  const auto coarsest = outcome.hierarchy.front().unknowns().nodes();
+  if (coarsest <= 1)
+    std::printf("%s unknown there\n", coarsest == 0 ? "no" : "one");
+  else
+    std::printf("%lld unknowns there, solved by %s\n", static_cast<long long>(coarsest),
+                outcome.coarse_solver == CoarseSolver::direct ? "a Cholesky factorisation"
+                                                              : "conjugate gradients with ADI, being many");
   std::printf("solver    %s, %s-cycle, %s, %d + %d steps; %s precision, %s operator; %s\n\n",
               options.text("solver").c_str(), options.text("cycle").c_str(), options.text("smoother").c_str(),
               settings.solver.multigrid.steps, settings.solver.multigrid.steps, options.text("precision").c_str(),
@@ -420,7 +538,7 @@ void print_table_row(const Outcome& outcome, const Outcome* coarser) {
   const auto& report = outcome.report;
   if (coarser == nullptr)
     std::printf("level   unknowns   iterations   residual    relative error   reduction    seconds\n");
-  std::printf("%5d %10lld   %10d   %8.1e     %12.7e   ", outcome.level, static_cast<long long>(outcome.unknowns),
+  std::printf("%5d %10lld   %10d   %8.1e     %12.7e   ", outcome.level, static_cast<long long>(outcome.unknowns()),
               report.iterations, report.relative_residual(), *outcome.error);
   if (coarser == nullptr)
     std::printf("%9s", "");
@@ -434,16 +552,15 @@ void print_table_row(const Outcome& outcome, const Outcome* coarser) {
 Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int level) {
   const bool last = level == settings.last_level;
   const bool talk = !settings.quiet && !settings.table;
-  const auto mesh = make_mesh(settings.family, level);
+  const auto mesh = settings.mesh.at(level);
   progress(settings, "setting up ...");
   PoissonSolver solver(ctx, mesh, settings.solver);
   Vector<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
   progress(settings, "assembling the right-hand side ...");
   assemble_load(ctx, mesh, settings.problem, b.view());
   progress(settings, "");
-  if (talk) print_heading(settings, options, ctx, mesh, solver.levels());
-
-  Outcome outcome{level, solver.levels(), mesh.unknowns().nodes(), mesh.largest_aspect_ratio(), {}, {}};
+  Outcome outcome{level, solver.meshes(), solver.coarse_solver(), {}, {}};
+  if (talk) print_heading(settings, options, ctx, outcome);
   outcome.report =
       solver.solve(ctx, b.cview(), x.view(), talk ? make_table(settings, norm2(ctx, b.cview())) : Monitor{});
   outcome.error = relative_l2_error(ctx, mesh, settings.problem, x.cview());

@@ -25,7 +25,8 @@ template <class From, class To>
 struct Copy {
   GridView<const From> x;
   GridView<To> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const { y(i, j) = static_cast<To>(x(i, j)); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const { return static_cast<To>(x(i, j)); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, To value) const { y(i, j) = value; }
 };
 
 template <class From, class To>
@@ -33,9 +34,10 @@ struct CopyScaled {
   double alpha;
   GridView<const From> x;
   GridView<To> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    y(i, j) = static_cast<To>(alpha * static_cast<double>(x(i, j)));
+  STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const {
+    return static_cast<To>(alpha * static_cast<double>(x(i, j)));
   }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, To value) const { y(i, j) = value; }
 };
 
 template <class From, class To>
@@ -43,9 +45,10 @@ struct Axpy {
   double alpha;
   GridView<const From> x;
   GridView<To> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    y(i, j) = static_cast<To>(static_cast<double>(y(i, j)) + alpha * static_cast<double>(x(i, j)));
+  STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const {
+    return static_cast<To>(static_cast<double>(y(i, j)) + alpha * static_cast<double>(x(i, j)));
   }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, To value) const { y(i, j) = value; }
 };
 
 template <class T>
@@ -53,9 +56,10 @@ struct Xpay {
   GridView<const T> x;
   double beta;
   GridView<T> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    y(i, j) = static_cast<T>(static_cast<double>(x(i, j)) + beta * static_cast<double>(y(i, j)));
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
+    return static_cast<T>(static_cast<double>(x(i, j)) + beta * static_cast<double>(y(i, j)));
   }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
 };
 
 /// What a reduction adds up or takes the maximum of.

@@ -1,10 +1,16 @@
 #pragma once
 
-// for_each_node: runs a named functor f(i, j) at every node of a range, in parallel. The per-node formula is written
-// once, as a functor with `STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const`; named, not a lambda,
-// because the host path of an extended lambda is several times slower under nvcc. Nodes must be independent.
-// CPU: OpenMP over rows, SIMD along a row. CUDA: one thread per node, on the Context's stream, no synchronisation.
+// for_each_node: runs a named functor at every node of a range, in parallel. The per-node formula is written once, as
+// `STRATUM_HOST_DEVICE STRATUM_INLINE` members of the functor: either
+//
+//     T value(int i, int j) const;  void store(int i, int j, T value) const;      one number a node, or
+//     void operator()(int i, int j) const;                                        anything else.
+//
+// The first form lets a GPU thread load for several nodes before it stores. Named, not a lambda, because the host path of
+// an extended lambda is several times slower under nvcc. Nodes must be independent: no value may depend on a store.
+// CPU: OpenMP over rows, SIMD along a row. CUDA: on the Context's stream, no synchronisation.
 
+#include <concepts>
 #include <cstdint>
 
 #include <stratum/core/context.hpp>
@@ -30,29 +36,60 @@ template <class T>
 /// Below this many nodes a parallel region costs more than it gains.
 inline constexpr std::int64_t serial_limit = 4096;
 
+/// One number a node: value, then store.
+template <class Functor>
+concept NodeMap = requires(const Functor f, int i, int j) {
+  f.store(i, j, f.value(i, j));
+};
+
+template <class Functor>
+STRATUM_HOST_DEVICE STRATUM_INLINE void run_node(const Functor& f, int i, int j) {
+  if constexpr (NodeMap<Functor>)
+    f.store(i, j, f.value(i, j));
+  else
+    f(i, j);
+}
+
 template <class Functor>
 STRATUM_SIMD_CLONES void for_row(const Functor f, int begin, int end, int step, int j) {
   if (step == 1) {
 #pragma omp simd
-    for (int i = begin; i < end; ++i) f(i, j);
+    for (int i = begin; i < end; ++i) run_node(f, i, j);
   } else {
 #pragma omp simd
-    for (int i = begin; i < end; i += step) f(i, j);
+    for (int i = begin; i < end; i += step) run_node(f, i, j);
   }
 }
 
 #if defined(__CUDACC__)
 namespace detail {
+
+/// Nodes of one column that a thread takes together, so that enough loads are in flight to fill the memory's pipeline.
+template <class Functor>
+constexpr int nodes_per_thread = NodeMap<Functor> ? 4 : 1;
+
 template <class Functor>
 __global__ void for_each_node_kernel(const Functor f, const NodeRange range) {
   const int i = range.begin_x + range.step_x * static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= range.end_x) return;
+  constexpr int nodes = nodes_per_thread<Functor>;
   // The y dimension of a grid ends at 65535 blocks; rows beyond it are reached by striding.
-  const int stride = static_cast<int>(gridDim.y * blockDim.y);
-  for (int row = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);; row += stride) {
+  const int stride = nodes * static_cast<int>(gridDim.y * blockDim.y);
+  for (int row = nodes * static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);; row += stride) {
     const int j = range.begin_y + range.step_y * row;
     if (j >= range.end_y) return;
-    f(i, j);
+    const int last = j + (nodes - 1) * range.step_y;
+    if constexpr (NodeMap<Functor>) {
+      if (last < range.end_y) {
+        decltype(f.value(i, j)) values[nodes];
+#pragma unroll
+        for (int k = 0; k < nodes; ++k) values[k] = f.value(i, j + k * range.step_y);
+#pragma unroll
+        for (int k = 0; k < nodes; ++k) f.store(i, j + k * range.step_y, values[k]);
+        continue;
+      }
+    }
+    for (int k = 0; k < nodes && j + k * range.step_y < range.end_y; ++k) run_node(f, i, j + k * range.step_y);
   }
 }
 }  // namespace detail
@@ -64,7 +101,8 @@ void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     const dim3 block(64, 4);
-    const auto blocks_y = (static_cast<unsigned>(range.count_y()) + block.y - 1) / block.y;
+    constexpr unsigned rows = 4 * detail::nodes_per_thread<Functor>;
+    const auto blocks_y = (static_cast<unsigned>(range.count_y()) + rows - 1) / rows;
     const dim3 grid((static_cast<unsigned>(range.count_x()) + block.x - 1) / block.x,
                     blocks_y < 65535 ? blocks_y : 65535);
     detail::for_each_node_kernel<<<grid, block, 0, static_cast<cudaStream_t>(ctx.stream())>>>(f, range);

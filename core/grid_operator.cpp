@@ -31,7 +31,8 @@ struct Apply {
   View a;
   GridView<const T> x;
   GridView<T> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const { y(i, j) = a.sum(x, i, j); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return a.sum(x, i, j); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
 };
 
 template <class View, class T>
@@ -39,7 +40,8 @@ struct Residual {
   View a;
   GridView<const T> b, x;
   GridView<T> r;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const { r(i, j) = b(i, j) - a.sum(x, i, j); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return b(i, j) - a.sum(x, i, j); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { r(i, j) = value; }
 };
 
 template <class View, class T>

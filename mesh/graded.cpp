@@ -41,8 +41,10 @@ Intervals geometric_by_logarithm(double length, int cells, double log_ratio, Gra
                 [=](int k, double reach) { return std::exp(log_ratio * (k - std::ceil(reach) + 1)); });
 }
 
-/// 1 + e^g + ... + e^(g (m - 1)).
-double geometric_sum(double g, int m) { return g == 0 ? m : std::expm1(g * m) / std::expm1(g); }
+/// 1 + e^g + ... + e^(g (m - 1)) = (e^(g m) - 1) / (e^g - 1), which overflows only where its last term does.
+double geometric_sum(double g, int m) {
+  return g == 0 ? m : std::exp(g * (m - 1)) * (std::expm1(-g * m) / std::expm1(-g));
+}
 
 }  // namespace
 
@@ -172,6 +174,8 @@ void read_numbers(std::istream& in, const std::string& name, const Take& take) {
 Intervals checked(std::vector<double> widths, const std::string& name) {
   expects(!widths.empty(), "'", name, "' holds no intervals");
   expects(widths.size() <= std::size_t{max_cells}, "'", name, "' holds more than ", max_cells, " intervals");
+  expects(std::isfinite(std::accumulate(widths.begin(), widths.end(), 0.0)), "'", name,
+          "': the widths sum to more than double holds");
   return Intervals(std::move(widths));
 }
 

@@ -75,7 +75,7 @@ class Multigrid final : public Preconditioner<T> {
   MultigridParams params_;
   std::vector<std::shared_ptr<Level>> levels_;
   CoarseSolver coarse_solver_;
-  bool recordable_ = false;  // nothing in a cycle waits for the stream
+  bool recordable_ = false;                    // nothing in a cycle waits for the stream
   std::shared_ptr<Preconditioner<T>> coarse_;  // empty when the coarsest level has no unknown
 };
 

@@ -8,6 +8,7 @@
 #include <stratum/assembly/operators.hpp>
 #include <stratum/core/blas.hpp>
 #include <stratum/multigrid/full_multigrid.hpp>
+#include <stratum/smoothers/line.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 
 namespace stratum {
@@ -24,15 +25,25 @@ std::int64_t operator_bytes(Backend backend, const GridShape& shape, OperatorFor
   return bands * vector_bytes<T>(backend, shape);
 }
 
+/// What the smoothers of this library keep beside the level's vectors.
 template <class T>
-std::int64_t cycle_bytes(Backend backend, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params) {
-  const bool scratch =
-      params.multigrid.smoother == "jacobi" || params.multigrid.smoother_params.line_order == LineOrder::simultaneous;
+std::int64_t smoother_bytes(const Context& ctx, const GridShape& shape, const MultigridParams& params) {
+  const std::int64_t vector = vector_bytes<T>(ctx.backend(), shape);
+  if (params.smoother == "jacobi") return vector;
+  if (params.smoother != "adi" && params.smoother != "line_x" && params.smoother != "line_y") return 0;
+  return (params.smoother_params.line_order == LineOrder::simultaneous ? vector : 0) +
+         LineSweep<T>::required_bytes(ctx, shape, params.smoother_params);
+}
+
+template <class T>
+std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params) {
   std::int64_t bytes = 0;
   for (std::size_t l = 0; l < meshes.size(); ++l) {
     const GridShape shape = meshes[l].unknowns();
-    bytes += operator_bytes<T>(backend, shape, params.form);
-    bytes += ((scratch ? 1 : 0) + (l + 1 < meshes.size() ? 2 : 0)) * vector_bytes<T>(backend, shape);
+    bytes += operator_bytes<T>(ctx.backend(), shape, params.form);
+    if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<T>(ctx.backend(), shape);
+    bytes += smoother_bytes<T>(ctx, shape, params.multigrid);
+    if (!ctx.on_gpu()) bytes += vector_bytes<T>(ctx.backend(), {shape.nx, 2 * ctx.threads()});  // Transfer's rows
   }
   return bytes;
 }
@@ -46,27 +57,32 @@ std::string gibibytes(std::int64_t bytes) {
 
 }  // namespace
 
-std::int64_t required_memory(Backend backend, const TensorMesh& mesh, const PoissonSolverParams& params) {
+std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params) {
+  const Backend backend = ctx.backend();
   const auto meshes = mesh_hierarchy(mesh);
   const GridShape shape = mesh.unknowns();
   const std::int64_t fine_double = vector_bytes<double>(backend, shape),
                      fine_float = vector_bytes<float>(backend, shape);
+  const bool in_double = params.precision == Precision::full;
   std::int64_t bytes = 2 * fine_double;  // b and x
+  const GridShape coarsest = meshes.front().unknowns();
+  if (coarse_solver_for(coarsest, params.multigrid.coarse) == CoarseSolver::direct)
+    bytes += BandCholesky<double>::required_bytes(coarsest) + 2 * vector_bytes<double>(backend, coarsest);
   bytes += operator_bytes<double>(backend, shape, params.form);
-  if (params.precision == Precision::full)
-    bytes += cycle_bytes<double>(backend, meshes, params);
-  else
-    bytes += cycle_bytes<float>(backend, meshes, params);
+  bytes += in_double ? cycle_bytes<double>(ctx, meshes, params) : cycle_bytes<float>(ctx, meshes, params);
   const int solver_vectors = params.method == Method::cg ? 4 : params.precision == Precision::single ? 5 : 2;
   bytes += solver_vectors * (params.precision == Precision::single ? fine_float : fine_double);
-  if (params.precision == Precision::mixed) bytes += 2 * fine_float;  // PrecisionCast
-  if (params.precision != Precision::full && (params.inner.digits > 0 || params.inner.cycles > 1))
-    bytes += 2 * fine_float;
+  if (!in_double) bytes += 2 * fine_float;  // PrecisionCast
+  if (!in_double && (params.inner.digits > 0 || params.inner.cycles > 1)) bytes += 2 * fine_float;
   if (params.full_multigrid)
-    for (const auto& m : meshes)
-      bytes += 4 * vector_bytes<double>(backend, m.unknowns()) +
-               operator_bytes<double>(backend, m.unknowns(), params.form) +
-               2 * vector_bytes<float>(backend, m.unknowns());
+    for (const auto& m : meshes) {
+      const GridShape level = m.unknowns();
+      const bool finest = level == shape;
+      bytes += (finest ? 2 : 4) * vector_bytes<double>(backend, level);
+      bytes += operator_bytes<double>(backend, level, params.form);
+      if (!in_double) bytes += 2 * vector_bytes<float>(backend, level);
+      if (!ctx.on_gpu()) bytes += vector_bytes<double>(backend, {level.nx, 2 * ctx.threads()});
+    }
   return bytes;
 }
 
@@ -120,12 +136,13 @@ struct PoissonSolver::Implementation {
       : params(p), registry(r), meshes(mesh_hierarchy(mesh)) {
     const auto begin = Clock::now();
     params.stop.validate();
+    params.inner.validate();
     (void)registry.find(params.multigrid.smoother);
     expects(params.precision != Precision::single || !params.full_multigrid,
             "full multigrid keeps its iterate in double; precision single does not apply to it");
     expects(params.method != Method::cg || params.inner.digits == 0,
             "conjugate gradients need a constant preconditioner: a number of inner cycles, not of digits");
-    const std::int64_t needed = required_memory(ctx.backend(), mesh, params), there = available_memory(ctx);
+    const std::int64_t needed = required_memory(ctx, mesh, params), there = available_memory(ctx);
     if (needed > there)
       throw ResourceError(message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny,
                                   " unknowns needs ", gibibytes(needed), " of memory, ", gibibytes(there),
@@ -295,6 +312,12 @@ SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridVie
 }
 
 int PoissonSolver::levels() const { return static_cast<int>(implementation_->meshes.size()); }
+const std::vector<TensorMesh>& PoissonSolver::meshes() const { return implementation_->meshes; }
+CoarseSolver PoissonSolver::coarse_solver() const {
+  const Implementation& self = *implementation_;
+  return self.float_cycle ? self.float_cycle->multigrid->coarse_solver()
+                          : self.double_cycle->multigrid->coarse_solver();
+}
 const GridOperator<double>& PoissonSolver::fine_operator() const { return implementation_->a; }
 
 }  // namespace stratum

@@ -37,7 +37,8 @@ struct PoissonSolverParams {
 };
 
 /// Bytes that a PoissonSolver and its vectors take on this mesh.
-[[nodiscard]] std::int64_t required_memory(Backend backend, const TensorMesh& mesh, const PoissonSolverParams& params);
+[[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh,
+                                           const PoissonSolverParams& params);
 
 class PoissonSolver {
  public:
@@ -55,6 +56,10 @@ class PoissonSolver {
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});
 
   [[nodiscard]] int levels() const;
+  /// Of the hierarchy, coarsest first.
+  [[nodiscard]] const std::vector<TensorMesh>& meshes() const;
+  /// How the coarsest level is solved; never `automatic`.
+  [[nodiscard]] CoarseSolver coarse_solver() const;
   [[nodiscard]] const GridOperator<double>& fine_operator() const;
 
  private:

@@ -27,9 +27,10 @@ struct ColourStep {
   GridView<const T> b;
   GridView<T> x;
   T omega;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    x(i, j) += omega * (b(i, j) - a.sum(x, i, j)) / a.template coefficient<0, 0>(i, j);
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
+    return x(i, j) + omega * (b(i, j) - a.sum(x, i, j)) / a.template coefficient<0, 0>(i, j);
   }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
 };
 
 /// One colour of a row on the CPU. Updates are formed at every node, contiguously, and applied at every second one: nodes of

@@ -21,9 +21,10 @@ struct JacobiStep {
   GridView<const T> b, x;
   GridView<T> y;
   T omega;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    y(i, j) = x(i, j) + omega * (b(i, j) - a.sum(x, i, j)) / a.template coefficient<0, 0>(i, j);
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
+    return x(i, j) + omega * (b(i, j) - a.sum(x, i, j)) / a.template coefficient<0, 0>(i, j);
   }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
 };
 
 template <class View, class T>
@@ -32,9 +33,10 @@ struct JacobiStepFromZero {
   GridView<const T> b;
   GridView<T> y;
   T omega;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    y(i, j) = omega * b(i, j) / a.template coefficient<0, 0>(i, j);
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
+    return omega * b(i, j) / a.template coefficient<0, 0>(i, j);
   }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
 };
 
 template <class T>

@@ -18,6 +18,10 @@ namespace {
 
 constexpr double simultaneous_damping = 0.8;
 
+/// Lines up to this length fit the shared memory of a GPU block, whatever the operator.
+template <class T>
+constexpr int longest_partitioned = static_cast<int>(32768 / sizeof(T));
+
 // --- per-node formulas ---------------------------------------------------------------------------------------------------
 
 /// What a line solve has on its right: b less the coupling to the lines beside it; b alone where those are zero.
@@ -418,7 +422,7 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
     b_transposed_ = Vector<T>(ctx, transposed);
     x_transposed_ = Vector<T>(ctx, transposed);
     if (line_order_ == LineOrder::simultaneous) y_transposed_ = Vector<T>(ctx, transposed);
-    if (std::max(shape.nx, shape.ny) > 32768 / static_cast<int>(sizeof(T))) {
+    if (std::max(shape.nx, shape.ny) > longest_partitioned<T>) {
       multipliers_ = Vector<T>(ctx, transposed);
       solution_ = Vector<T>(ctx, transposed);
     }
@@ -426,6 +430,17 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
   }
   const auto size = LineScratch<T>::size(std::max(shape.nx, shape.ny));
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_, 0, 0});
+}
+
+template <class T>
+std::int64_t LineSweep<T>::required_bytes(const Context& ctx, const GridShape& shape, const SmootherParams& params) {
+  if (ctx.on_gpu()) {
+    const bool too_long = std::max(shape.nx, shape.ny) > longest_partitioned<T>;
+    const int vectors = (params.line_order == LineOrder::simultaneous ? 3 : 2) + (too_long ? 2 : 0);
+    return vectors * vector_bytes<T>(ctx.backend(), {shape.ny, shape.nx});
+  }
+  const auto size = LineScratch<T>::size(std::max(shape.nx, shape.ny));
+  return vector_bytes<T>(ctx.backend(), {static_cast<int>(size), ctx.threads()});
 }
 
 template <class T>

@@ -23,6 +23,10 @@ class LineSweep {
  public:
   LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params);
 
+  /// Bytes that a LineSweep for this shape takes.
+  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
+                                                   const SmootherParams& params);
+
   [[nodiscard]] LineOrder line_order() const { return line_order_; }
   /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ.
   void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,

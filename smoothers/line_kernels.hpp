@@ -8,8 +8,8 @@
 //     x_k = F_k - A_k x_L - C_k x_(k+1)        k = 0 .. S - 1 ,
 //
 // and, going back once, x_0 = F - A x_L - C x_(S-1). Putting the next segment's x_0 into the separator's equation leaves a
-// tridiagonal system of one unknown per thread, solved in shared memory by parallel cyclic reduction (Hockney, Jesshope,
-// Parallel Computers, 1981). Global memory is read and written once, along rows: 3 words a node and the coefficients.
+// tridiagonal system of one unknown per thread, solved by parallel cyclic reduction (Hockney, Jesshope, Parallel Computers,
+// 1981) inside warps and then over one unknown per warp. Global memory is read and written once, along rows: 3 words a node and the coefficients.
 //
 // Lines along y are solved as x lines of the transposed grid; transposing costs 4 words a node, and 2 for b. (Goeddeke,
 // Strzodka 2011, Section 3.5, permute their vectors likewise.) Lines too long for the shared memory of a block are solved
@@ -48,26 +48,38 @@ TensorView<T> transposed(const TensorView<T>& a) {
   return t;
 }
 
-constexpr int tile = 32;
+constexpr int tile = 64;
+constexpr int tile_rows =
+    16;  // rows of threads; each takes every 16th row of the tile, so that loads are in flight together
 
 /// to(j, i) = from(i, j)
 template <class T>
-__global__ void transpose_kernel(const GridView<const T> from, const GridView<T> to) {
+__global__ void __launch_bounds__(tile* tile_rows)
+    transpose_kernel(const GridView<const T> from, const GridView<T> to) {
   __shared__ T block[tile][tile + 1];
   const int i0 = static_cast<int>(blockIdx.x) * tile, j0 = static_cast<int>(blockIdx.y) * tile;
   const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
-  for (int r = ty; r < tile; r += 8)
-    if (i0 + tx < from.nx && j0 + r < from.ny) block[r][tx] = from(i0 + tx, j0 + r);
+  T values[tile / tile_rows];
+#pragma unroll
+  for (int k = 0; k < tile / tile_rows; ++k) {
+    const int r = ty + k * tile_rows;
+    values[k] = i0 + tx < from.nx && j0 + r < from.ny ? from(i0 + tx, j0 + r) : T(0);
+  }
+#pragma unroll
+  for (int k = 0; k < tile / tile_rows; ++k) block[ty + k * tile_rows][tx] = values[k];
   __syncthreads();
-  for (int r = ty; r < tile; r += 8)
+#pragma unroll
+  for (int k = 0; k < tile / tile_rows; ++k) {
+    const int r = ty + k * tile_rows;
     if (j0 + tx < from.ny && i0 + r < from.nx) to(j0 + tx, i0 + r) = block[tx][r];
+  }
 }
 
 template <class T>
 void transpose(const Context& ctx, GridView<const T> from, GridView<T> to) {
   const dim3 grid(static_cast<unsigned>((from.nx + tile - 1) / tile),
                   static_cast<unsigned>((from.ny + tile - 1) / tile));
-  transpose_kernel<T><<<grid, dim3(tile, 8), 0, static_cast<cudaStream_t>(ctx.stream())>>>(from, to);
+  transpose_kernel<T><<<grid, dim3(tile, tile_rows), 0, static_cast<cudaStream_t>(ctx.stream())>>>(from, to);
 }
 
 /// The lines first, first + stride, ... of a sweep, and how their solution enters.
@@ -132,10 +144,58 @@ struct LineCoefficients<S, TensorView<T>, T> {
   }
 };
 
+/// 1 / x, to one unit in the last place in float. Pivots are of order one or more: entries of A are ratios of widths.
+__device__ STRATUM_INLINE double reciprocal(double x) { return 1 / x; }
+__device__ STRATUM_INLINE float reciprocal(float x) {
+  float r;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
+constexpr unsigned all_lanes = 0xffffffffU;
+constexpr int warp = 32;
+
+/// A row  x + a x_left + c x_right = f  of a tridiagonal system, one a lane.
+template <class T>
+struct Row {
+  T a, c, f;
+};
+
+/// Parallel cyclic reduction over the first `count` lanes of a warp. On return x = f - a P - c N, with P what stands left of
+/// lane 0 and N what stands right of lane count - 1.
+template <class T>
+__device__ STRATUM_INLINE Row<T> reduce_lanes(Row<T> row, int lane, int count) {
+#pragma unroll
+  for (int h = 1; h < warp; h *= 2) {
+    const T la = __shfl_up_sync(all_lanes, row.a, h), lc = __shfl_up_sync(all_lanes, row.c, h);
+    const T lf = __shfl_up_sync(all_lanes, row.f, h);
+    const T ra = __shfl_down_sync(all_lanes, row.a, h), rc = __shfl_down_sync(all_lanes, row.c, h);
+    const T rf = __shfl_down_sync(all_lanes, row.f, h);
+    const bool left = lane >= h, right = lane + h < count;
+    T d = 1, f = row.f;
+    if (left) {
+      d -= row.a * lc;
+      f -= row.a * lf;
+    }
+    if (right) {
+      d -= row.c * ra;
+      f -= row.c * rf;
+    }
+    const T pivot = reciprocal(d);
+    row.a = (left ? -row.a * la : row.a) * pivot;
+    row.c = (right ? -row.c * rc : row.c) * pivot;
+    row.f = f * pivot;
+  }
+  return row;
+}
+
+constexpr int published = 6;  // numbers that a warp tells the others
+
 template <int S, class View, class T>
 std::size_t line_shared_bytes(int threads) {
   const int size = threads * (S + 1) + S;
-  return sizeof(T) * static_cast<std::size_t>((1 + LineCoefficients<S, View, T>::arrays) * size + 6 * threads);
+  return sizeof(T) *
+         static_cast<std::size_t>((1 + LineCoefficients<S, View, T>::arrays) * size + 2 * published * (threads / warp));
 }
 
 template <int S, int max_threads, class Rhs, class View, class T>
@@ -143,22 +203,31 @@ __global__ void __launch_bounds__(max_threads)
     solve_lines_kernel(const Rhs rhs, const int n, const Lines<T> lines, const GridView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
   const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x);
+  const int lane = t % warp, my_warp = t / warp, warps = threads / warp;
   const int size = threads * (S + 1) + S;
   T* f = reinterpret_cast<T*>(memory);
   LineCoefficients<S, View, T> coefficients(f + size, size);
-  T* reduced = f + (1 + LineCoefficients<S, View, T>::arrays) * size;  // two buffers of a, c, f
+  T* const boards = f + (1 + LineCoefficients<S, View, T>::arrays) * size;
   coefficients.load_block(rhs.a, n);
+  __syncthreads();
 
-  for (int line = static_cast<int>(blockIdx.x); line < lines.count; line += static_cast<int>(gridDim.x)) {
+  int parity = 0;
+  for (int line = static_cast<int>(blockIdx.x); line < lines.count; line += static_cast<int>(gridDim.x), parity ^= 1) {
     const int j = lines.first + line * lines.stride;
-    for (int i = t; i < n; i += threads) {
-      f[padded<S>(i)] = rhs(i, j);
-      coefficients.load_line(rhs.a, i, j);
+    // A warp loads the segments of its own threads: nobody else waits.
+    const int warp_begin = my_warp * warp * S;
+#pragma unroll
+    for (int k = 0; k < S; ++k) {
+      const int i = warp_begin + k * warp + lane;
+      if (i < n) {
+        f[padded<S>(i)] = rhs(i, j);
+        coefficients.load_line(rhs.a, i, j);
+      }
     }
     coefficients.start(rhs.a, j);
-    __syncthreads();
+    __syncwarp();
 
-    // Forward elimination of the segment. Positions beyond the line solve 1 x = 0.
+    // Forward elimination of the segment: x_k = F - A x_L - C x_(k+1). Positions beyond the line solve 1 x = 0.
     T fs[S], as[S], cs[S];
     const int begin = t * S;
 #pragma unroll
@@ -171,85 +240,84 @@ __global__ void __launch_bounds__(max_threads)
       }
       if (i == 0) l = 0;
       if (i >= n - 1) u = 0;
-      if (k == 0) {
-        const T pivot = T(1) / d;
-        fs[0] = r * pivot;
-        as[0] = l * pivot;
-        cs[0] = u * pivot;
-      } else {
-        const T pivot = T(1) / (d - l * cs[k - 1]);
-        fs[k] = (r - l * fs[k - 1]) * pivot;
-        as[k] = -l * as[k - 1] * pivot;
-        cs[k] = u * pivot;
-      }
+      const T pivot = k == 0 ? reciprocal(d) : reciprocal(d - l * cs[k == 0 ? 0 : k - 1]);
+      fs[k] = (k == 0 ? r : r - l * fs[k == 0 ? 0 : k - 1]) * pivot;
+      as[k] = (k == 0 ? l : -l * as[k == 0 ? 0 : k - 1]) * pivot;
+      cs[k] = u * pivot;
     }
-    // x_0 = f0 - a0 x_L - c0 x_s, going back from x_(S-1) = x_s.
-    T f0 = 0, a0 = 0, c0 = -1;
+    // x_0 = first.f - first.a x_L - first.c x_s, going back from x_(S-1) = x_s.
+    Row<T> first{0, -1, 0};
 #pragma unroll
     for (int k = S - 2; k >= 0; --k) {
-      f0 = fs[k] - cs[k] * f0;
-      a0 = as[k] - cs[k] * a0;
-      c0 = -cs[k] * c0;
+      first.f = fs[k] - cs[k] * first.f;
+      first.a = as[k] - cs[k] * first.a;
+      first.c = -cs[k] * first.c;
     }
-    T* first = reduced + 3 * threads;
-    first[t] = f0;
-    first[threads + t] = a0;
-    first[2 * threads + t] = c0;
-    __syncthreads();
-    // x_s = F - A x_L - C x_0(next)
-    T f1 = 0, a1 = 0, c1 = 0;
-    if (t + 1 < threads) {
-      f1 = first[t + 1];
-      a1 = first[threads + t + 1];
-      c1 = first[2 * threads + t + 1];
-    }
+
+    // The separators of lanes 0 to 30 by that of lane 31 and of the warp before.
+    const T fl = fs[S - 1], al = as[S - 1], cl = cs[S - 1];
+    Row<T> row{};
     {
-      const T c = cs[S - 1];
-      const T pivot = T(1) / (T(1) - c * a1);
-      T *a_row = reduced, *c_row = reduced + threads, *f_row = reduced + 2 * threads;
-      a_row[t] = t > 0 ? as[S - 1] * pivot : T(0);
-      c_row[t] = t + 1 < threads ? -c * c1 * pivot : T(0);
-      f_row[t] = (fs[S - 1] - c * f1) * pivot;
+      const T nf = __shfl_down_sync(all_lanes, first.f, 1), na = __shfl_down_sync(all_lanes, first.a, 1);
+      const T nc = __shfl_down_sync(all_lanes, first.c, 1);
+      const T pivot = reciprocal(1 - cl * na);
+      row = {al * pivot, -cl * nc * pivot, (fl - cl * nf) * pivot};
+      if (lane == warp - 1) row = {};
+    }
+    row = reduce_lanes(row, lane, warp - 1);
+
+    // Lane 31's own equation, and x_0 of the warp's first segment, told to all warps.
+    T* const board = boards + parity * published * warps;
+    const T a30 = __shfl_sync(all_lanes, row.a, warp - 2), c30 = __shfl_sync(all_lanes, row.c, warp - 2);
+    const T f30 = __shfl_sync(all_lanes, row.f, warp - 2);
+    if (lane == warp - 1) {
+      const T d = reciprocal(1 - al * c30);
+      board[my_warp] = -al * a30 * d;
+      board[warps + my_warp] = cl * d;
+      board[2 * warps + my_warp] = (fl - al * f30) * d;
+    }
+    if (lane == 0) {
+      board[3 * warps + my_warp] = first.a - first.c * row.a;
+      board[4 * warps + my_warp] = -first.c * row.c;
+      board[5 * warps + my_warp] = first.f - first.c * row.f;
     }
     __syncthreads();
-    T* current = reduced;
-    T* other = reduced + 3 * threads;
-    for (int h = 1; h < threads; h *= 2) {
-      T a = current[t], c = current[threads + t], r = current[2 * threads + t], d = 1;
-      T na = 0, nc = 0;
-      if (t >= h) {
-        d -= a * current[threads + t - h];
-        r -= a * current[2 * threads + t - h];
-        na = -a * current[t - h];
+    // One equation a warp, solved by every warp for itself: z + a z_previous + cl (f' - a' z - c' z_next) = f.
+    T z_previous = 0, z_own = 0;
+    {
+      Row<T> top{};
+      if (lane < warps) {
+        const T c = lane + 1 < warps ? board[warps + lane] : T(0);
+        const int next = lane + 1 < warps ? lane + 1 : lane;
+        const T d = reciprocal(1 - c * board[3 * warps + next]);
+        top = {board[lane] * d, -c * board[4 * warps + next] * d,
+               (board[2 * warps + lane] - c * board[5 * warps + next]) * d};
       }
-      if (t + h < threads) {
-        d -= c * current[t + h];
-        r -= c * current[2 * threads + t + h];
-        nc = -c * current[threads + t + h];
-      }
-      const T pivot = T(1) / d;
-      other[t] = na * pivot;
-      other[threads + t] = nc * pivot;
-      other[2 * threads + t] = r * pivot;
-      __syncthreads();
-      T* const swap = current;
-      current = other;
-      other = swap;
+      top = reduce_lanes(top, lane, warps);
+      z_own = __shfl_sync(all_lanes, top.f, my_warp);
+      z_previous = __shfl_sync(all_lanes, top.f, my_warp > 0 ? my_warp - 1 : 0);
+      if (my_warp == 0) z_previous = 0;
     }
-    const T x_left = t > 0 ? current[2 * threads + t - 1] : T(0);
-    T x = current[2 * threads + t];
+    T x = lane == warp - 1 ? z_own : row.f - row.a * z_previous - row.c * z_own;
+    T x_left = __shfl_up_sync(all_lanes, x, 1);
+    if (lane == 0) x_left = z_previous;
+
     f[t * (S + 1) + S - 1] = x;
 #pragma unroll
     for (int k = S - 2; k >= 0; --k) {
       x = fs[k] - as[k] * x_left - cs[k] * x;
       f[t * (S + 1) + k] = x;
     }
-    __syncthreads();
-    for (int i = t; i < n; i += threads) {
-      const T solution = lines.omega * f[padded<S>(i)];
-      y(i, j) = lines.keep == T(0) ? solution : lines.keep * rhs.x(i, j) + solution;
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < S; ++k) {
+      const int i = warp_begin + k * warp + lane;
+      if (i < n) {
+        const T solution = lines.omega * f[padded<S>(i)];
+        y(i, j) = lines.keep == T(0) ? solution : lines.keep * rhs.x(i, j) + solution;
+      }
     }
-    __syncthreads();
+    __syncwarp();
   }
 }
 
@@ -310,6 +378,7 @@ bool solve_x_lines(const Context& ctx, const Rhs& rhs, int n, const Lines<T>& li
   };
   if (n <= 1024) return launch.template operator()<4, 256>();
   if (n <= 4096) return launch.template operator()<8, 512>();
+  if (n <= 8192) return launch.template operator()<8, 1024>();
   if (n <= 16384) return launch.template operator()<16, 1024>();
   return false;
 }

@@ -18,7 +18,9 @@ STRATUM_SIMD_CLONES double subtract_dot(double b, const double* a, const double*
   return b - sum;
 }
 
-std::size_t half_bandwidth(const GridShape& shape) { return static_cast<std::size_t>(std::min(shape.nx, shape.ny)) + 1; }
+std::size_t half_bandwidth(const GridShape& shape) {
+  return static_cast<std::size_t>(std::min(shape.nx, shape.ny)) + 1;
+}
 
 }  // namespace
 

@@ -28,9 +28,10 @@ struct Scale {
   const double* scale;
   GridView<const From> x;
   GridView<To> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    y(i, j) = static_cast<To>(*scale * static_cast<double>(x(i, j)));
+  STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const {
+    return static_cast<To>(*scale * static_cast<double>(x(i, j)));
   }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, To value) const { y(i, j) = value; }
 };
 
 }  // namespace

@@ -49,12 +49,16 @@ SolveReport Refinement<T>::solve(Context& ctx, const LinearOperator<T>& a, Preco
   return report;
 }
 
+void InnerStop::validate() const {
+  expects(digits >= 0 && digits <= 16, "inner digits must be between 0 and 16, not ", digits);
+  expects(digits > 0 || cycles >= 1, "inner cycles must be 1 or more, not ", cycles);
+  expects(max_cycles >= 1, "the limit of inner cycles must be 1 or more, not ", max_cycles);
+}
+
 template <class T>
 InnerIteration<T>::InnerIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, const InnerStop& stop)
     : a_(a), m_(m), stop_(stop), d_(ctx, a.shape()), c_(ctx, a.shape()) {
-  expects(stop.digits >= 0 && stop.digits <= 16, "inner digits must be between 0 and 16, not ", stop.digits);
-  expects(stop.digits > 0 || stop.cycles >= 1, "inner cycles must be 1 or more, not ", stop.cycles);
-  expects(stop.max_cycles >= 1, "the limit of inner cycles must be 1 or more, not ", stop.max_cycles);
+  stop.validate();
 }
 
 template <class T>

@@ -44,6 +44,9 @@ struct InnerStop {
   int cycles = 1;  // used when digits is 0
   int digits = 0;  // reduce the residual by 10^-digits
   int max_cycles = 32;
+
+  /// Throws UsageError unless digits lie in 0 .. 16 and the numbers of cycles are 1 or more.
+  void validate() const;
 };
 
 template <class T>

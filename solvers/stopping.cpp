@@ -13,7 +13,6 @@ namespace {
 constexpr double divergence_factor = 1e5;
 // Residuals count as better when they fall by a hundredth; a stationary iteration that slow would need thousands of steps.
 constexpr double improvement = 0.99;
-constexpr int patience = 10;
 // Above this multiple of the best residual the iteration grows rather than stagnates.
 constexpr double growth = 2;
 
@@ -23,6 +22,7 @@ void StoppingParams::validate() const {
   expects(std::isfinite(rtol) && rtol >= 0, "rtol must be finite and not negative, not ", rtol);
   expects(std::isfinite(atol) && atol >= 0, "atol must be finite and not negative, not ", atol);
   expects(rtol > 0 || atol > 0, "one of rtol and atol must be positive");
+  expects(patience >= 1, "patience must be 1 or more, not ", patience);
   expects(max_iterations >= 0, "max_iterations must be 0 or more, not ", max_iterations);
 }
 
@@ -70,8 +70,9 @@ bool StoppingTest::done(int iteration, double residual) {
   if (residual < improvement * best_) {
     best_ = residual;
     best_iteration_ = iteration;
-  } else if (iteration - best_iteration_ >= patience && residual <= growth * best_) {
-    end(Status::stagnated, message("no better residual than ", best_, " in the last ", patience, " iterations"));
+  } else if (iteration - best_iteration_ >= params_.patience && residual <= growth * best_) {
+    end(Status::stagnated,
+        message("no better residual than ", best_, " in the last ", params_.patience, " iterations"));
     return true;
   }
   if (iteration >= params_.max_iterations) {

@@ -21,6 +21,7 @@ struct StoppingParams {
   double atol = 0;
   Baseline baseline = Baseline::rhs;
   int max_iterations = 100;
+  int patience = 10;  // iterations without a better residual that count as stagnation
 
   /// Throws UsageError unless rtol > 0 or atol > 0 and all are finite and not negative.
   void validate() const;

@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# mesh_options_test.sh PROGRAM CASE: runs one case of the mesh options of poisson2d in an empty directory. Every function
+# case_NAME is a test of its own.
+set -uo pipefail
+
+program=$(readlink -f "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $command: $*"
+  sed 's/^/  | /' .output .errors | tail -n 25
+  failures=$((failures + 1))
+}
+
+# run CODE ARGS...
+run() {
+  local expected=$1 code
+  shift
+  command="poisson2d $*"
+  "$program" --backend cpu --vtk none "$@" >.output 2>.errors
+  code=$?
+  [ "$code" -eq "$expected" ] || fail "exit code $code, not $expected"
+}
+
+# refused ARGS... -- WORDS...: usage error with one line on stderr that has all the words.
+refused() {
+  local arguments=()
+  while [ "$1" != -- ]; do
+    arguments+=("$1")
+    shift
+  done
+  shift
+  run 1 "${arguments[@]}"
+  [ "$(wc -l <.errors)" -eq 1 ] || fail "not one line of error"
+  for word; do
+    grep -qF -e "$word" .errors || fail "'$word' is not in the message"
+  done
+}
+
+prints() { grep -qE -e "$1" .output || fail "does not print /$1/"; }
+
+# check EXPRESSION: a Python expression on the report r.
+check() {
+  python3 -c '
+import json, math, sys
+r = json.load(open("report.json"))
+sys.exit(0 if eval(sys.argv[1]) else 1)' "$1" || fail "the report does not satisfy $1"
+}
+
+solve() { run 0 --report report.json "$@" && check "r['status'] == 'converged' and r['relative_residual'] <= 1e-8"; }
+
+# --- what works ----------------------------------------------------------------------------------------------------------
+
+case_cells_of_any_size() {
+  local cells
+  for cells in 1,1 1,64 64,1 2,9 1000,2 3,5 4,6 48,20 97,101; do
+    solve --cells $cells
+    check "r['cells'] == [${cells/,/, }] and r['hierarchy'][-1] == r['cells'] and r['levels'] == len(r['hierarchy'])"
+    check "r['unknowns'] == (r['cells'][0] - 1) * (r['cells'][1] - 1) and r['mesh'] == 'custom'"
+  done
+}
+
+case_the_hierarchy_is_reported() {
+  solve --cells 48,20
+  prints '^levels +5, x 48 to 3 cells \(odd\), y 20 to 5 cells \(odd\); 8 unknowns there, solved by a Cholesky'
+  check "r['hierarchy'] == [[3, 5], [6, 5], [12, 5], [24, 10], [48, 20]] and r['coarse_solver'] == 'direct'"
+  solve --cells 97,101
+  prints '^levels +1, x 97 cells \(odd\), y 101 cells \(odd\); 9600 unknowns'
+  solve --cells 1,64
+  prints 'y 64 cells \(no unknown\); no unknown there'
+  check "r['coarse_solver'] == 'none'"
+  solve --mesh A3 --level 5
+  prints '^levels +5, x 32 to 2 cells, y 32 to 2 cells; one unknown there'
+}
+
+case_every_grading() {
+  for grading in uniform geometric:1.1,last geometric:1.1,both geometric:h=1e-8,first tanh:3,both tanh:8,last cosine \
+    cosine,first shishkin:0.01,first shishkin:1e-6,both; do
+    solve --cells 40,36 --grade-x $grading
+    check "r['grade_x'] == '$grading' and r['grade_y'] == 'uniform' and r['domain'] == [1, 1]"
+    solve --cells 33,48 --grade-y $grading --domain 2,0.5
+    prints "y $grading: 33 x 48 cells"
+    check "abs(r['domain'][0] - 2) < 1e-15 and abs(r['domain'][1] - 0.5) < 1e-15"
+  done
+  solve --cells 40,36 --grade-x geometric:h=1e-8,first
+  check "abs(r['smallest_width'] / 1e-8 - 1) < 1e-9"
+}
+
+case_lines_from_files() {
+  printf '0 0.1 0.3 # left\n0.6, 1\n' >x.txt
+  printf '1e-12\n1e-6\n0.5\n0.25\n0.25\n0.5\n' >y.txt
+  solve --grade-x file:x.txt --grade-y widths:y.txt
+  check "r['cells'] == [4, 6] and r['smallest_width'] == 1e-12 and abs(r['domain'][1] - 1.500001000001) < 1e-14"
+  solve --grade-x file:x.txt --grade-y widths:y.txt --cells 4,6 --domain 1,
+  solve --grade-x file:x.txt --grade-y tanh:2,both --cells ,12 --domain ,3
+  check "r['cells'] == [4, 12] and r['domain'] == [1, 3]"
+  # A uniform mesh from a file is the uniform mesh.
+  python3 -c 'print(*[i / 16 for i in range(17)])' >u.txt
+  solve --grade-x file:u.txt --grade-y file:u.txt
+  cp report.json file.json
+  solve --level 4
+  check "r['relative_l2_error'] == json.load(open('file.json'))['relative_l2_error']"
+}
+
+case_levels_halve_every_cell() {
+  solve --cells 3,5 --level 4
+  check "r['cells'] == [48, 80] and r['level'] == 4"
+  run 0 --cells 6,8 --grade-x tanh:2,both --grade-y geometric:1.3,last --convergence-table 0..3 --report report.json
+  prints '^ +3 +2961 .* (4\.0|3\.9)'
+  check "len(r['convergence_table']) == 4 and r['cells'] == [48, 64]"
+}
+
+case_a_configuration_keeps_the_mesh() {
+  run 0 --cells 40,36 --grade-x tanh:3,both --grade-y shishkin:0.01,first --print-config
+  cp .output run.cfg
+  solve --config run.cfg
+  check "r['cells'] == [40, 36] and r['grade_x'] == 'tanh:3,both' and r['grade_y'] == 'shishkin:0.01,first'"
+}
+
+case_help_says_why_widths() {
+  run 0 --help
+  for words in '--cells' '--grade-x' '--grade-y' 'geometric:R,SIDE' 'shishkin:T,SIDE' 'widths:PATH' 'lost'; do prints "$words"; done
+}
+
+# --- bad input -----------------------------------------------------------------------------------------------------------
+
+case_bad_cells() {
+  for value in '' 5 a,b 0,4 4,0 -1,4 4,2.5 4,5,6 99999999,4 ,; do refused --cells="$value" -- cells; done
+  refused --cells 64, -- grade-y 'how many cells'
+  refused --cells 4,4 --level 25 -- level
+  refused --cells 4000000,4 --level 5 -- 4000000
+}
+
+case_bad_gradings() {
+  for value in '' tanh tanh:3 geometric:0.5,last geometric:1.2,left cosine:3 spline:2,first tanh:x,both shishkin:0.7,first \
+    geometric:h=0.5,last file: widths:; do
+    refused --cells 8,8 --grade-x="$value" -- grade-x
+    refused --cells 8,8 --grade-y="$value" -- grade-y
+  done
+  refused --grade-x tanh:3,both -- grade-x cells
+  refused --cells 4000,4 --grade-x geometric:2,last -- grade-x width
+  refused --cells 8,8 --grade-x spline -- spline geometric tanh cosine shishkin file widths first last both
+}
+
+case_bad_files() {
+  refuse_file() {
+    printf "$2" >line.txt
+    refused --cells ,4 --grade-x "$1:line.txt" -- line.txt "${@:3}"
+  }
+  refuse_file file '' 'no coordinates'
+  refuse_file file '0\n1\n0.5\n' 'line 3' 0.5
+  refuse_file file '0 1 nan\n' nan
+  refuse_file file '1 2\n' 'line 1' 'must be 0'
+  refuse_file widths '# none\n' 'no intervals'
+  refuse_file widths '1\n0\n' 'line 2' "'0'"
+  refuse_file widths '1\n-3\n' 'line 2' -3
+  refuse_file widths '1\ntwo\n' 'line 2' two
+  for path in missing.txt .; do
+    run 5 --cells ,4 --grade-x file:$path
+    grep -qF "'$path'" .errors || fail "the message does not name $path"
+  done
+}
+
+case_contradictions() {
+  echo '1 1 1' >w.txt
+  refused --mesh A3 --cells 4,4 -- A3
+  refused --mesh A3 --grade-x cosine --cells 4,4 -- A3
+  refused --nu 0.5 --cells 4,4 -- nu cells
+  refused --thin last,first --cells 4,4 -- thin
+  refused --cells 4,4 --grade-x widths:w.txt -- 3 4
+  refused --cells ,4 --domain 2,1 --grade-x widths:w.txt -- 3 2
+}
+
+case_widths_beyond_float_name_the_way_out() {
+  refused --cells 64,8 --grade-x geometric:h=1e-60,last -- double
+  run 0 --cells 64,8 --grade-x geometric:h=1e-12,last --precision double
+}
+
+declare -F "case_$2" >/dev/null || {
+  echo "no case $2"
+  exit 1
+}
+"case_$2"
+[ $failures -eq 0 ]

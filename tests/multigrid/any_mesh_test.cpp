@@ -1,0 +1,199 @@
+// Hierarchies and solves on meshes of any size: strips, primes, odd numbers of cells, strong gradings.
+
+#include <cmath>
+
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/graded.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+
+TensorMesh uniform_mesh(int cells_x, int cells_y) { return {uniform(1, cells_x), uniform(1, cells_y)}; }
+
+TEST(AnyHierarchy, CoarsensAsFarAsEachDirectionGoes) {
+  test::Random random(171);
+  const auto stops = [](int cells) { return cells % 2 == 1 || cells == 2; };
+  for (int nx = 1; nx <= 40; ++nx)
+    for (int ny = 1; ny <= 40; ++ny) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << " cells");
+      const TensorMesh fine{Intervals(random.widths(nx, 8)), Intervals(random.widths(ny, 8))};
+      const auto meshes = mesh_hierarchy(fine);
+      EXPECT_EQ(meshes.back().x().widths(), fine.x().widths());
+      EXPECT_EQ(meshes.back().y().widths(), fine.y().widths());
+      for (std::size_t l = 1; l < meshes.size(); ++l)
+        for (const auto direction : {&TensorMesh::x, &TensorMesh::y}) {
+          const Intervals &upper = (meshes[l].*direction)(), &lower = (meshes[l - 1].*direction)();
+          if (stops(upper.size())) {
+            EXPECT_EQ(lower.widths(), upper.widths());
+            continue;
+          }
+          ASSERT_EQ(2 * lower.size(), upper.size());
+          for (std::size_t i = 0; i < lower.widths().size(); ++i)
+            EXPECT_EQ(lower.widths()[i], upper.widths()[2 * i] + upper.widths()[2 * i + 1]);
+        }
+      if (fine.unknowns().nodes() == 0) {
+        EXPECT_EQ(meshes.size(), 1U) << "levels without unknowns";
+      } else {
+        EXPECT_TRUE(stops(meshes[0].x().size()) && stops(meshes[0].y().size()));
+      }
+    }
+}
+
+TEST(AnyHierarchy, TheCoarsestLevelIsFactoredWhereThatIsCheap) {
+  const auto automatic = [](int nx, int ny) { return coarse_solver_for(test::unknowns(nx, ny), CoarseSolver::automatic); };
+  EXPECT_EQ(automatic(96, 100), CoarseSolver::direct);
+  EXPECT_EQ(automatic(1, 2), CoarseSolver::direct);
+  EXPECT_EQ(automatic(2, 100000), CoarseSolver::direct);
+  EXPECT_EQ(automatic(100000, 2), CoarseSolver::direct);
+  EXPECT_EQ(automatic(1, 1), CoarseSolver::cg_adi);
+  EXPECT_EQ(automatic(1008, 1012), CoarseSolver::cg_adi) << "8 GB";
+  for (const auto asked : {CoarseSolver::cg_jacobi, CoarseSolver::cg_adi, CoarseSolver::direct})
+    EXPECT_EQ(coarse_solver_for(test::unknowns(96, 100), asked), asked);
+}
+
+class AnyMeshTest : public test::OnEveryBackend {
+ protected:
+  struct Result {
+    SolveReport report;
+    double true_reduction = 0;  // by the oracle
+    CoarseSolver coarse = CoarseSolver::automatic;
+  };
+  /// Solves for a random right-hand side.
+  Result solve(const TensorMesh& mesh, const PoissonSolverParams& params) {
+    const auto oracle = reference::laplace(mesh.x().widths(), mesh.y().widths());
+    const auto b = test::to_device<double>(ctx(), mesh.unknowns(), random_.values(oracle.size()));
+    Vector<double> x(ctx(), mesh.unknowns());
+    PoissonSolver solver(ctx(), mesh, params);
+    Result result{solver.solve(ctx(), b.cview(), x.view()), 0, solver.coarse_solver()};
+    const double norm = reference::norm(test::to_host(ctx(), b));
+    if (norm > 0)
+      result.true_reduction =
+          reference::norm(reference::residual(oracle, test::to_host(ctx(), b), test::to_host(ctx(), x))) / norm;
+    return result;
+  }
+  void expect_solved(const Result& result, int most_cycles) {
+    EXPECT_EQ(result.report.status, Status::converged) << result.report.reason;
+    EXPECT_LE(result.true_reduction, 1.001e-8);
+    EXPECT_LE(result.report.iterations, most_cycles);
+  }
+  TensorMesh random_mesh(int cells_x, int cells_y, double decades) {
+    return {Intervals(random_.widths(cells_x, decades)), Intervals(random_.widths(cells_y, decades))};
+  }
+  test::Random random_{172};
+};
+INSTANTIATE_ON_EVERY_BACKEND(AnyMeshTest);
+
+TEST_P(AnyMeshTest, StripsPrimesAndOddNumbersAreSolved) {
+  for (const auto& [nx, ny] : {std::pair{1, 1}, {1, 2}, {1, 37}, {64, 1}, {2, 2}, {2, 1000}, {1000, 2}, {3, 5}, {5, 3},
+                               {3, 3}, {2, 3}, {4, 7}, {3, 1024}, {1009, 3}, {7, 96}, {97, 101}, {31, 62}})
+    for (const auto precision : {Precision::mixed, Precision::full})
+      for (const auto method : {Method::multigrid, Method::cg}) {
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << " cells" << (method == Method::cg ? ", cg" : ""));
+        PoissonSolverParams params;
+        params.precision = precision;
+        params.method = method;
+        expect_solved(solve(random_mesh(nx, ny, 2), params), 12);
+      }
+}
+
+TEST_P(AnyMeshTest, FullMultigridTakesAnyMesh) {
+  for (const auto& [nx, ny] : {std::pair{1, 5}, {2, 40}, {3, 5}, {97, 101}, {48, 36}}) {
+    SCOPED_TRACE(testing::Message() << nx << " x " << ny << " cells");
+    PoissonSolverParams params;
+    params.full_multigrid = params.continue_after_full_multigrid = true;
+    expect_solved(solve(random_mesh(nx, ny, 2), params), 12);
+  }
+}
+
+TEST_P(AnyMeshTest, WhereNothingCoarsensTheCoarseSolverDoesItAll) {
+  PoissonSolverParams params;
+  const auto direct = solve(random_mesh(97, 101, 5), params);
+  EXPECT_EQ(direct.coarse, CoarseSolver::direct);
+  expect_solved(direct, 3);
+  // As on a grid too large to factor.
+  params.multigrid.coarse = CoarseSolver::cg_adi;
+  const auto iterated = solve(random_mesh(97, 101, 3), params);
+  EXPECT_EQ(iterated.coarse, CoarseSolver::cg_adi);
+  expect_solved(iterated, 10);
+}
+
+TEST_P(AnyMeshTest, AFactorisationThatBreaksDownGivesWayToConjugateGradients) {
+  // Two nodes 1e-20 apart are one to rounding.
+  const Intervals line({1, 1e-20, 1, 1e-20, 1});
+  PoissonSolverParams params;
+  params.precision = Precision::full;
+  const auto result = solve({line, line}, params);
+  EXPECT_EQ(result.coarse, CoarseSolver::cg_adi);
+  EXPECT_NE(exit_code(result.report.status), 3) << result.report.reason;
+  params.multigrid.coarse = CoarseSolver::direct;
+  EXPECT_THROW(solve({line, line}, params), UsageError);
+}
+
+// Neighbouring widths that differ by up to a factor of a thousand, at random, on hierarchies that semi-coarsen.
+TEST_P(AnyMeshTest, RandomWidthsTakeTheSameCyclesAtEverySize) {
+  for (const auto& [nx, ny] : {std::pair{48, 80}, {97, 160}, {101, 512}, {512, 101}, {194, 202}, {3, 512}, {388, 404}}) {
+    SCOPED_TRACE(testing::Message() << nx << " x " << ny << " cells");
+    expect_solved(solve(random_mesh(nx, ny, 2), {}), 12);
+    expect_solved(solve(random_mesh(nx, ny, 3), {}), 20);
+    PoissonSolverParams params;
+    params.method = Method::cg;
+    expect_solved(solve(random_mesh(nx, ny, 3), params), 14);
+    expect_solved(solve(random_mesh(nx, ny, 4), params), 20);
+  }
+}
+
+// Every grading, to widths of 1e-9 and aspect ratios of 1e8, on sizes that coarsen differently in each direction.
+TEST_P(AnyMeshTest, GradedMeshesTakeTheSameCyclesAtEverySize) {
+  const auto lines = [](int cells) {
+    return std::vector<Intervals>{uniform(1, cells),
+                                  geometric(1, cells, 1.0 + 20.0 / cells, GradedSide::last),
+                                  geometric_with_smallest(1, cells, 1e-9, GradedSide::both),
+                                  hyperbolic_tangent(1, cells, 8, GradedSide::first),
+                                  cosine(1, cells),
+                                  shishkin(1, cells, 1e-6, GradedSide::first)};
+  };
+  for (const auto& [nx, ny] : {std::pair{47, 96}, {160, 36}, {97, 160}, {202, 194}}) {
+    const auto xs = lines(nx), ys = lines(ny);
+    for (std::size_t i = 0; i < xs.size(); ++i)
+      for (std::size_t j = 0; j < ys.size(); ++j) {
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << " cells, gradings " << i << " and " << j);
+        const TensorMesh mesh{xs[i], ys[j]};
+        Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+        assemble_load(ctx(), mesh, {}, b.view());
+        const auto report = PoissonSolver(ctx(), mesh).solve(ctx(), b.cview(), x.view());
+        EXPECT_EQ(report.status, Status::converged) << report.reason;
+        EXPECT_LE(report.iterations, 20);
+      }
+  }
+}
+
+TEST_P(AnyMeshTest, HalvingDividesTheErrorByFour) {
+  const TensorMesh base{hyperbolic_tangent(1, 11, 2, GradedSide::both), geometric(2, 14, 1.3, GradedSide::first)};
+  double previous = 0;
+  for (int level = 0; level <= 3; ++level) {
+    const TensorMesh mesh{halved(base.x(), level), halved(base.y(), level)};
+    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+    assemble_load(ctx(), mesh, {}, b.view());
+    EXPECT_EQ(PoissonSolver(ctx(), mesh).solve(ctx(), b.cview(), x.view()).status, Status::converged);
+    const double error = relative_l2_error(ctx(), mesh, {}, x.cview()).value();
+    if (level > 1) {
+      EXPECT_NEAR(previous / error, 4, 0.05);
+    }
+    previous = error;
+  }
+}
+
+TEST_P(AnyMeshTest, RequiredMemoryCountsTheFactorisation) {
+  const auto mesh = uniform_mesh(201, 203);
+  PoissonSolverParams cg;
+  cg.multigrid.coarse = CoarseSolver::cg_adi;
+  const auto difference = required_memory(GetParam(), mesh, {}) - required_memory(GetParam(), mesh, cg);
+  EXPECT_GE(difference, std::int64_t{200} * 202 * 201 * 8);
+}
+
+}  // namespace

@@ -34,6 +34,19 @@ enum class OperatorForm : std::uint8_t { tensor, symmetric, nine_band };
 /// Position of the band (dx, dy) in an array of nine: row by row, south-west first.
 [[nodiscard]] STRATUM_HOST_DEVICE constexpr int band_index(int dx, int dy) { return 3 * (dy + 1) + dx + 1; }
 
+/// x around node (i, j): three row addresses, formed once.
+template <class T>
+struct Neighbourhood {
+  const T *south, *centre, *north;
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE Neighbourhood(const X& x, int i, int j)
+      : south(&x(i, j) - x.pitch), centre(south + x.pitch), north(centre + x.pitch) {}
+  template <int dx, int dy>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T at() const {
+    return dy < 0 ? south[dx] : dy > 0 ? north[dx] : centre[dx];
+  }
+};
+
 /// The sums over a stencil, from the coefficients alone.
 template <class View, class T>
 struct StencilSums {
@@ -42,34 +55,35 @@ struct StencilSums {
   /// (A x)_ij
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T sum(const X& x, int i, int j) const {
-    const View& a = self();
-    return a.template coefficient<0, 0>(i, j) * x(i, j) + a.template coefficient<-1, 0>(i, j) * x(i - 1, j) +
-           a.template coefficient<1, 0>(i, j) * x(i + 1, j) + row_sum<-1>(x, i, j) + row_sum<1>(x, i, j);
+    const Neighbourhood<T> n(x, i, j);
+    return term<0, 0>(n, i, j) + term<-1, 0>(n, i, j) + term<1, 0>(n, i, j) + row_sum<-1>(n, i, j) +
+           row_sum<1>(n, i, j);
   }
   /// The part of (A x)_ij that lies off row j: what an x-line solve takes to its right-hand side.
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T off_row_sum(const X& x, int i, int j) const {
-    return row_sum<-1>(x, i, j) + row_sum<1>(x, i, j);
+    const Neighbourhood<T> n(x, i, j);
+    return row_sum<-1>(n, i, j) + row_sum<1>(n, i, j);
   }
   /// The part of (A x)_ij that lies off column i: what a y-line solve takes to its right-hand side.
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T off_column_sum(const X& x, int i, int j) const {
-    return column_sum<-1>(x, i, j) + column_sum<1>(x, i, j);
+    const Neighbourhood<T> n(x, i, j);
+    return column_sum<-1>(n, i, j) + column_sum<1>(n, i, j);
   }
 
  private:
-  STRATUM_HOST_DEVICE STRATUM_INLINE const View& self() const { return static_cast<const View&>(*this); }
-  template <int dy, class X>
-  STRATUM_HOST_DEVICE STRATUM_INLINE T row_sum(const X& x, int i, int j) const {
-    const View& a = self();
-    return a.template coefficient<-1, dy>(i, j) * x(i - 1, j + dy) +
-           a.template coefficient<0, dy>(i, j) * x(i, j + dy) + a.template coefficient<1, dy>(i, j) * x(i + 1, j + dy);
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T term(const Neighbourhood<T>& n, int i, int j) const {
+    return static_cast<const View&>(*this).template coefficient<dx, dy>(i, j) * n.template at<dx, dy>();
   }
-  template <int dx, class X>
-  STRATUM_HOST_DEVICE STRATUM_INLINE T column_sum(const X& x, int i, int j) const {
-    const View& a = self();
-    return a.template coefficient<dx, -1>(i, j) * x(i + dx, j - 1) +
-           a.template coefficient<dx, 0>(i, j) * x(i + dx, j) + a.template coefficient<dx, 1>(i, j) * x(i + dx, j + 1);
+  template <int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row_sum(const Neighbourhood<T>& n, int i, int j) const {
+    return term<-1, dy>(n, i, j) + term<0, dy>(n, i, j) + term<1, dy>(n, i, j);
+  }
+  template <int dx>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T column_sum(const Neighbourhood<T>& n, int i, int j) const {
+    return term<dx, -1>(n, i, j) + term<dx, 0>(n, i, j) + term<dx, 1>(n, i, j);
   }
 };
 
@@ -151,19 +165,28 @@ struct TensorView : StencilSums<TensorView<T>, T> {
   // of their sum would drown it.
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T sum(const X& x, int i, int j) const {
-    const T mw = column_mass(x, i - 1, j), mc = column_mass(x, i, j), me = column_mass(x, i + 1, j);
-    const T kw = column_stiffness(x, i - 1, j), kc = column_stiffness(x, i, j), ke = column_stiffness(x, i + 1, j);
+    const Neighbourhood<T> n(x, i, j);
+    const T ks = ky[j], kn = ky[j + 1], ms = my[j], mn = my[j + 1];
+    const T mw = mass_of<-1>(n, ms, mn), mc = mass_of<0>(n, ms, mn), me = mass_of<1>(n, ms, mn);
+    const T kw = stiffness_of<-1>(n, ks, kn), kc = stiffness_of<0>(n, ks, kn), ke = stiffness_of<1>(n, ks, kn);
     return kx[i] * (mc - mw) + kx[i + 1] * (mc - me) + mx[i] * (kw + 2 * kc) + mx[i + 1] * (2 * kc + ke);
   }
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T off_column_sum(const X& x, int i, int j) const {
-    return mx[i] * column_stiffness(x, i - 1, j) - kx[i] * column_mass(x, i - 1, j) +
-           mx[i + 1] * column_stiffness(x, i + 1, j) - kx[i + 1] * column_mass(x, i + 1, j);
+    const Neighbourhood<T> n(x, i, j);
+    const T ks = ky[j], kn = ky[j + 1], ms = my[j], mn = my[j + 1];
+    return mx[i] * stiffness_of<-1>(n, ks, kn) - kx[i] * mass_of<-1>(n, ms, mn) +
+           mx[i + 1] * stiffness_of<1>(n, ks, kn) - kx[i + 1] * mass_of<1>(n, ms, mn);
   }
+  // By linearity the two rows are combined first.
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T off_row_sum(const X& x, int i, int j) const {
-    return my[j] * row_stiffness(x, i, j - 1) - ky[j] * row_mass(x, i, j - 1) + my[j + 1] * row_stiffness(x, i, j + 1) -
-           ky[j + 1] * row_mass(x, i, j + 1);
+    const Neighbourhood<T> n(x, i, j);
+    const T ks = ky[j], kn = ky[j + 1], ms = my[j], mn = my[j + 1];
+    const T mw = ms * n.south[-1] + mn * n.north[-1], kw = ks * n.south[-1] + kn * n.north[-1];
+    const T mc = ms * n.south[0] + mn * n.north[0], kc = ks * n.south[0] + kn * n.north[0];
+    const T me = ms * n.south[1] + mn * n.north[1], ke = ks * n.south[1] + kn * n.north[1];
+    return kx[i] * (mc - mw) + kx[i + 1] * (mc - me) - mx[i] * (kw + 2 * kc) - mx[i + 1] * (2 * kc + ke);
   }
 
   /// Kx and Mx applied along row j, Ky and My along column i: the sums above are made of them.
@@ -185,6 +208,14 @@ struct TensorView : StencilSums<TensorView<T>, T> {
   }
 
  private:
+  template <int dx>
+  STRATUM_HOST_DEVICE STRATUM_INLINE static T stiffness_of(const Neighbourhood<T>& n, T ks, T kn) {
+    return ks * (n.centre[dx] - n.south[dx]) + kn * (n.centre[dx] - n.north[dx]);
+  }
+  template <int dx>
+  STRATUM_HOST_DEVICE STRATUM_INLINE static T mass_of(const Neighbourhood<T>& n, T ms, T mn) {
+    return ms * (n.south[dx] + 2 * n.centre[dx]) + mn * (2 * n.centre[dx] + n.north[dx]);
+  }
   template <int d>
   STRATUM_HOST_DEVICE STRATUM_INLINE static T stiffness(const T* k, int i) {
     return d < 0 ? -k[i] : d > 0 ? -k[i + 1] : k[i] + k[i + 1];

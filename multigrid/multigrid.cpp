@@ -19,7 +19,7 @@ std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine) {
 
 namespace {
 
-// A factorisation of a quarter of a gibibyte, or of about a second, is worth its robustness: CG would spend as much.
+// Half a second to factor, for what CG takes hundreds of iterations in every cycle; beyond, the factor outgrows the grid.
 constexpr std::int64_t most_factor_bytes = std::int64_t{1} << 28;
 constexpr double most_factor_multiplications = 4e9;
 
@@ -123,9 +123,14 @@ class CoarseCg final : public Preconditioner<T> {
 template <class T>
 class CoarseDirect final : public Preconditioner<T> {
  public:
-  CoarseDirect(Context& ctx, const TensorMesh& mesh)
-      : factorisation_(ctx, assemble_laplace<double>(ctx, mesh, OperatorForm::tensor)), r_(ctx, mesh.unknowns()),
-        z_(ctx, mesh.unknowns()) {}
+  CoarseDirect(Context& ctx, const TensorMesh& mesh) : r_(ctx, mesh.unknowns()), z_(ctx, mesh.unknowns()) {
+    try {
+      factorisation_ = {ctx, assemble_laplace<double>(ctx, mesh, OperatorForm::tensor)};
+    } catch (const UsageError& error) {
+      throw UsageError(message("the coarsest level, ", mesh.x().size(), " x ", mesh.y().size(), " cells with widths from ",
+                               mesh.smallest_width(), " on: ", error.what()));
+    }
+  }
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
     copy<T, double>(ctx, r, r_.view());
     factorisation_.solve(ctx, r_.cview(), z_.view());
@@ -166,8 +171,9 @@ class Stopwatch {
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
                         const MultigridParams& params, const SmootherRegistry& registry)
-    : params_(params), coarse_solver_(params.coarse) {
+    : params_(params) {
   expects(!meshes.empty(), "a hierarchy needs at least one mesh");
+  coarse_solver_ = coarse_solver_for(meshes[0].unknowns(), params.coarse);
   expects(params.steps >= 0, "steps must be 0 or more, not ", params.steps);
   for (std::size_t l = 0; l < meshes.size(); ++l) {
     auto level = std::make_shared<Level>();
@@ -185,19 +191,14 @@ Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, Ope
     levels_.push_back(std::move(level));
   }
   const GridOperator<T>& coarsest = levels_[0]->a;
-  coarse_solver_ = coarse_solver_for(coarsest.shape(), params.coarse);
   if (coarsest.shape().nodes() == 0) return;
   recordable_ = coarsest.shape().nodes() == 1 && !params.measure_levels;
   if (coarsest.shape().nodes() == 1)
     coarse_ = std::make_shared<CoarseUnknown<T>>(ctx, coarsest, registry);
   else if (coarse_solver_ == CoarseSolver::direct)
-    try {
-      coarse_ = std::make_shared<CoarseDirect<T>>(ctx, meshes[0]);
-    } catch (const UsageError&) {  // not positive definite to rounding
-      if (params.coarse != CoarseSolver::automatic) throw;
-      coarse_solver_ = CoarseSolver::cg_adi;
-    }
-  if (!coarse_) coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver_, registry);
+    coarse_ = std::make_shared<CoarseDirect<T>>(ctx, meshes[0]);
+  else
+    coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver_, registry);
 }
 
 template <class T>

@@ -6,8 +6,8 @@
 //
 // V: gamma = 1. W: gamma = 2. F: an F-cycle below, then a V-cycle. As a Preconditioner it is one cycle from zero. With
 // `symmetric` the post-smoothing mirrors the pre-smoothing, as CG needs; a standalone solver converges faster without.
-// Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless the coarse
-// solve iterates.
+// Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless the coarsest
+// level has more than one unknown.
 
 #include <memory>
 #include <string>
@@ -27,8 +27,8 @@ namespace stratum {
 enum class Cycle : std::uint8_t { v, w, f };
 
 /// The coarsest level's solver: CG preconditioned by Jacobi or by one symmetric ADI application (the paper's), or a
-/// Cholesky factorisation in double. `automatic` takes ADI for one unknown, which it solves at once, and for grids whose
-/// factorisation would be too costly or breaks down, and the factorisation for all others.
+/// Cholesky factorisation in double. `automatic` is the factorisation wherever it is affordable, else CG with ADI. One unknown
+/// is divided by its diagonal entry whatever was asked for.
 enum class CoarseSolver : std::uint8_t { automatic, cg_jacobi, cg_adi, direct };
 
 [[nodiscard]] std::string_view to_string(CoarseSolver solver);
@@ -74,7 +74,7 @@ class Multigrid final : public Preconditioner<T> {
 
   MultigridParams params_;
   std::vector<std::shared_ptr<Level>> levels_;
-  CoarseSolver coarse_solver_;
+  CoarseSolver coarse_solver_ = CoarseSolver::automatic;
   bool recordable_ = false;                    // nothing in a cycle waits for the stream
   std::shared_ptr<Preconditioner<T>> coarse_;  // empty when the coarsest level has no unknown
 };

@@ -93,7 +93,7 @@ struct Lines {
 /// their segments in step meet different banks.
 template <int S>
 __device__ STRATUM_INLINE int padded(int i) {
-  return i + i / S;
+  return i + static_cast<int>(static_cast<unsigned>(i) / S);
 }
 
 /// Coefficients of a line in shared memory. Tensor operators keep the two 1-D factors, loaded once a block; others the
@@ -111,8 +111,7 @@ struct LineCoefficients {
     upper[p] = a.template coefficient<1, 0>(i, j);
   }
   __device__ void start(const View&, int) {}
-  __device__ STRATUM_INLINE void get(int i, T& l, T& d, T& u) const {
-    const int p = padded<S>(i);
+  __device__ STRATUM_INLINE void get(int p, int /*next*/, T& l, T& d, T& u) const {
     l = lower[p];
     d = centre[p];
     u = upper[p];
@@ -136,8 +135,8 @@ struct LineCoefficients<S, TensorView<T>, T> {
     stiffness = a.ky[j] + a.ky[j + 1];
     mass = 2 * (a.my[j] + a.my[j + 1]);
   }
-  __device__ STRATUM_INLINE void get(int i, T& l, T& d, T& u) const {
-    const T kl = k[padded<S>(i)], ml = m[padded<S>(i)], ku = k[padded<S>(i + 1)], mu = m[padded<S>(i + 1)];
+  __device__ STRATUM_INLINE void get(int p, int next, T& l, T& d, T& u) const {
+    const T kl = k[p], ml = m[p], ku = k[next], mu = m[next];
     l = ml * stiffness - kl * mass;
     u = mu * stiffness - ku * mass;
     d = (kl + ku) * mass + 2 * (ml + mu) * stiffness;
@@ -235,8 +234,9 @@ __global__ void __launch_bounds__(max_threads)
       const int i = begin + k;
       T l = 0, d = 1, u = 0, r = 0;
       if (i < n) {
-        coefficients.get(i, l, d, u);
-        r = f[padded<S>(i)];
+        const int p = t * (S + 1) + k;
+        coefficients.get(p, k == S - 1 ? p + 2 : p + 1, l, d, u);
+        r = f[p];
       }
       if (i == 0) l = 0;
       if (i >= n - 1) u = 0;

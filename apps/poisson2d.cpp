@@ -83,7 +83,10 @@ CommandLine make_command_line() {
         {"exact", "EXPR", "", "the exact solution, to measure the error by (of the default f: x (a - x) y (b - y))"},
         {"boundary", "EXPR", "", "g (the exact solution where it is given, else 0)"}}},
       {"Solver",
-       {{"solver", "NAME", "multigrid", "multigrid, or cg: conjugate gradients preconditioned by a symmetric cycle"},
+       {{"solver", "NAME", "multigrid",
+         "multigrid, or cg: conjugate gradients preconditioned by a symmetric cycle, the one to take where "
+         "neighbouring "
+         "widths jump a thousandfold in both directions"},
         {"cycle", "NAME", "v",
          "v, w, f, or fmg: one pass of full multigrid, and V-cycles after it when --rtol or --atol is given"},
         {"smoother", "NAME", "adi", "see --list-smoothers; jacobi and colour_gs suit square cells, adi all"},
@@ -124,40 +127,41 @@ CommandLine make_command_line() {
 }
 
 void print_help(const CommandLine& options) {
-  std::printf("Usage: poisson2d [OPTIONS]\n\n"
-              "Solves the Poisson problem -Laplace u = f on a rectangle with bilinear finite elements and geometric\n"
-              "multigrid. The mesh may be stretched as far as double precision reaches: a smoother that solves along "
-              "whole\n"
-              "lines (adi) keeps the number of cycles small where point smoothers stall. By default it solves a "
-              "problem\n"
-              "with a known solution, prints how it converges and how large the error is, and writes a file for "
-              "ParaView.\n"
-              "%s\n"
-              "Gradings SPEC; SIDE is where the cells are thin: first, last or both\n"
-              "  uniform\n"
-              "  geometric:R,SIDE     every cell R >= 1 times as wide as its thinner neighbour\n"
-              "  geometric:h=W,SIDE   the same with R found so that the thinnest cell has width W\n"
-              "  tanh:D,SIDE          x = tanh(D s) / tanh(D), D in (0, 300]; widths differ by up to cosh(D)^2\n"
-              "  cosine[,SIDE]        x = sin(pi s / 2), both sides by default: Chebyshev-like\n"
-              "  shishkin:T,SIDE      half of the cells evenly within T of the thin side, the others evenly beyond\n"
-              "  file:PATH            coordinates, increasing from 0; blanks, commas or line ends between, # comments\n"
-              "  widths:PATH          widths of the cells. Extreme grading needs these: beside x = 1 coordinates are\n"
-              "                       1e-16 apart, and a width of 1e-15 is lost in their differences\n\n"
-              "Examples:\n"
-              "  poisson2d                                       square cells, 65025 unknowns; writes "
-              "poisson2d_U1_L8.vtr\n"
-              "  poisson2d --mesh A3 --smoother adi              cells up to 1e5 times as long as wide\n"
-              "  poisson2d --mesh A2 --smoother jacobi           see a point smoother diverge there (exit code 3)\n"
-              "  poisson2d --mesh A5 --level 10 --cycle fmg      one pass to discretisation accuracy\n"
-              "  poisson2d --nu 0.3 --domain 2,1 --thin first,none --vtk layer.vtr\n"
-              "  poisson2d --cells 160,96 --grade-x geometric:1.1,last --grade-y tanh:3,both\n"
-              "  poisson2d --cells ,64 --grade-x widths:layer.txt --grade-y shishkin:0.01,first --convergence-table 0..3\n"
-              "  poisson2d --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)' --report run.json\n"
-              "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
-              "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n"
-              "Exit codes: 0 converged, 1 usage, 2 not converged, 3 diverged or not finite, 4 device or memory, 5 "
-              "files.\n",
-              options.help().c_str());
+  std::printf(
+      "Usage: poisson2d [OPTIONS]\n\n"
+      "Solves the Poisson problem -Laplace u = f on a rectangle with bilinear finite elements and geometric\n"
+      "multigrid. The mesh may be stretched as far as double precision reaches: a smoother that solves along "
+      "whole\n"
+      "lines (adi) keeps the number of cycles small where point smoothers stall. By default it solves a "
+      "problem\n"
+      "with a known solution, prints how it converges and how large the error is, and writes a file for "
+      "ParaView.\n"
+      "%s\n"
+      "Gradings SPEC; SIDE is where the cells are thin: first, last or both\n"
+      "  uniform\n"
+      "  geometric:R,SIDE     every cell R >= 1 times as wide as its thinner neighbour\n"
+      "  geometric:h=W,SIDE   the same with R found so that the thinnest cell has width W\n"
+      "  tanh:D,SIDE          x = tanh(D s) / tanh(D), D in (0, 300]; widths differ by up to cosh(D)^2\n"
+      "  cosine[,SIDE]        x = sin(pi s / 2), both sides by default: Chebyshev-like\n"
+      "  shishkin:T,SIDE      half of the cells evenly within T of the thin side, the others evenly beyond\n"
+      "  file:PATH            coordinates, increasing from 0; blanks, commas or line ends between, # comments\n"
+      "  widths:PATH          widths of the cells. Extreme grading needs these: beside x = 1 coordinates are\n"
+      "                       1e-16 apart, and a width of 1e-15 is lost in their differences\n\n"
+      "Examples:\n"
+      "  poisson2d                                       square cells, 65025 unknowns; writes "
+      "poisson2d_U1_L8.vtr\n"
+      "  poisson2d --mesh A3 --smoother adi              cells up to 1e5 times as long as wide\n"
+      "  poisson2d --mesh A2 --smoother jacobi           see a point smoother diverge there (exit code 3)\n"
+      "  poisson2d --mesh A5 --level 10 --cycle fmg      one pass to discretisation accuracy\n"
+      "  poisson2d --nu 0.3 --domain 2,1 --thin first,none --vtk layer.vtr\n"
+      "  poisson2d --cells 160,96 --grade-x geometric:1.1,last --grade-y tanh:3,both\n"
+      "  poisson2d --cells ,64 --grade-x widths:layer.txt --grade-y shishkin:0.01,first --convergence-table 0..3\n"
+      "  poisson2d --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)' --report run.json\n"
+      "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
+      "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n"
+      "Exit codes: 0 converged, 1 usage, 2 not converged, 3 diverged or not finite, 4 device or memory, 5 "
+      "files.\n",
+      options.help().c_str());
 }
 
 void list_meshes() {
@@ -352,7 +356,8 @@ void check_outputs(Settings& settings, const Context& ctx) {
       throw ResourceError(message("the fields of '", settings.vtk, "' need ", bytes >> 20, " MiB, and there are ",
                                   available >> 20, "; --vtk none solves without a file"));
     check_writable(settings.vtk);
-    expects(settings.vtk_asked_for || nodes <= default_vtk_nodes, nodes, " nodes make a large file; --vtk FILE.vtr writes it");
+    expects(settings.vtk_asked_for || nodes <= default_vtk_nodes, nodes,
+            " nodes make a large file; --vtk FILE.vtr writes it");
   } catch (const std::exception& error) {
     if (settings.vtk_asked_for) throw;
     if (!settings.quiet) std::printf("no file for ParaView: %s\n", error.what());
@@ -364,8 +369,8 @@ void check_outputs(Settings& settings, const Context& ctx) {
 std::string coarsening(const std::vector<TensorMesh>& hierarchy) {
   const auto direction = [&](const char* name, const auto& line) {
     const int fine = line(hierarchy.back()).size(), coarse = line(hierarchy.front()).size();
-    const std::string cells = message(name, " ", fine, fine == coarse ? "" : message(" to ", coarse), " cell",
-                                      coarse == 1 ? "" : "s");
+    const std::string cells =
+        message(name, " ", fine, fine == coarse ? "" : message(" to ", coarse), " cell", coarse == 1 ? "" : "s");
     if (coarse <= 2) return cells;
     return message(cells, " (", coarse % 2 == 1 ? "odd" : "no unknown", ")");
   };
@@ -482,8 +487,8 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   const std::string how = settings.mesh.base ? message("x ", settings.mesh.grade_x, ", y ", settings.mesh.grade_y)
                                              : message("nu ", family.nu);
   std::printf("mesh      %s on [0, %g] x [0, %g], %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n",
-              family.name.c_str(), family.a, family.b, how.c_str(), mesh.x().size(), mesh.y().size(), shape.nx, shape.ny,
-              mesh.largest_aspect_ratio());
+              family.name.c_str(), family.a, family.b, how.c_str(), mesh.x().size(), mesh.y().size(), shape.nx,
+              shape.ny, mesh.largest_aspect_ratio());
   const auto levels = outcome.hierarchy.size();
   std::printf("levels    %zu, %s; ", levels, coarsening(outcome.hierarchy).c_str());
   const auto coarsest = outcome.hierarchy.front().unknowns().nodes();

@@ -52,7 +52,9 @@ struct GridView {
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
-  operator GridView<const T>() const requires(!std::is_const_v<T>) { return {data, nx, ny, pitch, origin_x, origin_y}; }
+  STRATUM_HOST_DEVICE operator GridView<const T>() const requires(!std::is_const_v<T>) {
+    return {data, nx, ny, pitch, origin_x, origin_y};
+  }
 };
 
 /// Distance between rows. A multiple of 16 numbers; powers of two from 512 on get 16 more on the CPU, because rows

@@ -65,8 +65,9 @@ Intervals geometric(double length, int cells, double ratio, GradedSide side) {
 Intervals geometric_with_smallest(double length, int cells, double smallest, GradedSide side) {
   const Intervals even = uniform(length, cells);  // checks length and cells
   const double equal = even.widths()[0];
-  expects(smallest > 0 && smallest <= equal * (1 + 1e-12) && std::isfinite(length / smallest), "the smallest of ", cells,
-          " widths in ", length, " must be positive and at most ", equal, ", that of equal ones, not ", smallest);
+  expects(smallest > 0 && smallest <= equal * (1 + 1e-12) && std::isfinite(length / smallest), "the smallest of ",
+          cells, " widths in ", length, " must be positive and at most ", equal, ", that of equal ones, not ",
+          smallest);
   const int longer = side == GradedSide::both ? (cells + 1) / 2 : cells;
   const int shorter = side == GradedSide::both ? cells / 2 : 0;
   if (smallest >= equal) return even;
@@ -103,8 +104,8 @@ Intervals shishkin(double length, int cells, double transition, GradedSide side)
 }
 
 Intervals halved(const Intervals& line, int times) {
-  expects(times >= 0 && times <= 22 && std::int64_t{line.size()} << times <= max_cells, line.size(),
-          " cells halved ", times, " times are more than ", max_cells);
+  expects(times >= 0 && times <= 22 && std::int64_t{line.size()} << times <= max_cells, line.size(), " cells halved ",
+          times, " times are more than ", max_cells);
   std::vector<double> widths;
   widths.reserve(line.widths().size() << times);
   for (const double w : line.widths()) widths.insert(widths.end(), std::size_t{1} << times, std::ldexp(w, -times));
@@ -145,7 +146,8 @@ void read_numbers(std::istream& in, const std::string& name, const Take& take) {
     if (word.empty()) return;
     const auto value = number(word);
     if (!value) throw UsageError(where() + " is not a finite number");
-    if (++count > max_cells + 1) throw UsageError(where() + message(" is one number too many: at most ", max_cells, " cells"));
+    if (++count > max_cells + 1)
+      throw UsageError(where() + message(" is one number too many: at most ", max_cells, " cells"));
     take(*value, where);
     word.clear();
   };
@@ -193,7 +195,8 @@ Intervals read_coordinates(std::istream& in, const std::string& name) {
     if (!previous) {
       if (x != 0) throw UsageError(where() + " is the first coordinate, which must be 0");
     } else {
-      if (!(x > *previous)) throw UsageError(where() + message(" does not lie beyond the coordinate before it, ", *previous));
+      if (!(x > *previous))
+        throw UsageError(where() + message(" does not lie beyond the coordinate before it, ", *previous));
       check_width(x - *previous, where, " lies too close to the coordinate before it");
       widths.push_back(x - *previous);
     }
@@ -216,10 +219,11 @@ Grading parse_grading(std::string_view text) {
   using Kind = Grading::Kind;
   Grading grading;
   const auto refuse = [text](const std::string& why) {
-    return UsageError(message("'", printable(text), "': ", why,
-                              "; known are uniform, geometric:RATIO,SIDE, geometric:h=SMALLEST,SIDE, tanh:STRETCH,SIDE, "
-                              "cosine[,SIDE], shishkin:TRANSITION,SIDE, file:PATH and widths:PATH, SIDE being first, last or "
-                              "both"));
+    return UsageError(
+        message("'", printable(text), "': ", why,
+                "; known are uniform, geometric:RATIO,SIDE, geometric:h=SMALLEST,SIDE, tanh:STRETCH,SIDE, "
+                "cosine[,SIDE], shishkin:TRANSITION,SIDE, file:PATH and widths:PATH, SIDE being first, last or "
+                "both"));
   };
   for (const auto& [prefix, kind] : {std::pair{"file:", Kind::coordinates}, {"widths:", Kind::widths}}) {
     const std::string_view name(prefix);
@@ -242,7 +246,8 @@ Grading parse_grading(std::string_view text) {
                                                          {"tanh", Kind::tanh},
                                                          {"cosine", Kind::cosine},
                                                          {"shishkin", Kind::shishkin}};
-  const auto* const found = std::find_if(std::begin(names), std::end(names), [&](const auto& n) { return n.first == name; });
+  const auto* const found =
+      std::find_if(std::begin(names), std::end(names), [&](const auto& n) { return n.first == name; });
   if (found == std::end(names)) throw refuse("unknown grading");
   grading.kind = found->second;
   if (grading.kind == Kind::geometric && value.starts_with("h=")) {
@@ -264,7 +269,8 @@ Grading parse_grading(std::string_view text) {
     const std::string_view side = text.substr(comma + 1);
     if (grading.kind == Kind::uniform) throw refuse("uniform has no thin side");
     const auto sides = {GradedSide::first, GradedSide::last, GradedSide::both};
-    const auto* const named = std::find_if(sides.begin(), sides.end(), [&](GradedSide s) { return to_string(s) == side; });
+    const auto* const named =
+        std::find_if(sides.begin(), sides.end(), [&](GradedSide s) { return to_string(s) == side; });
     if (named == sides.end()) throw refuse(message("unknown side '", printable(side), "'"));
     grading.side = *named;
   } else if (takes_value) {

@@ -127,8 +127,8 @@ class CoarseDirect final : public Preconditioner<T> {
     try {
       factorisation_ = {ctx, assemble_laplace<double>(ctx, mesh, OperatorForm::tensor)};
     } catch (const UsageError& error) {
-      throw UsageError(message("the coarsest level, ", mesh.x().size(), " x ", mesh.y().size(), " cells with widths from ",
-                               mesh.smallest_width(), " on: ", error.what()));
+      throw UsageError(message("the coarsest level, ", mesh.x().size(), " x ", mesh.y().size(),
+                               " cells with widths from ", mesh.smallest_width(), " on: ", error.what()));
     }
   }
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
@@ -199,6 +199,15 @@ Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, Ope
     coarse_ = std::make_shared<CoarseDirect<T>>(ctx, meshes[0]);
   else
     coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver_, registry);
+
+  const bool zebra_adi = params.smoother == "adi" && params.smoother_params.line_order == LineOrder::zebra &&
+                         params.smoother_params.damping.value_or(1.0) == 1.0;
+  if (!recordable_ || !zebra_adi || params.cycle != Cycle::v) return;
+  std::vector<typename SmallLevels<T>::Level> small;
+  for (const auto& level : levels_) small.push_back({&level->a, &level->transfer});
+  const int suited = SmallLevels<T>::suited(ctx, small);
+  for (int count = 1; count <= suited; ++count)
+    small_.emplace_back(std::vector(small.begin(), small.begin() + count), params.steps, params.symmetric);
 }
 
 template <class T>
@@ -218,6 +227,8 @@ void Multigrid<T>::cycle(Context& ctx, int level, GridView<const T> b, GridView<
 
 template <class T>
 void Multigrid<T>::cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape) {
+  if (static_cast<std::size_t>(index) < small_.size() && guess == Guess::zero)
+    return small_[static_cast<std::size_t>(index)].apply(ctx, b, x);
   Level& level = *levels_[static_cast<std::size_t>(index)];
   double* seconds = params_.measure_levels ? &level.seconds : nullptr;
   if (index == 0) {

@@ -17,6 +17,7 @@
 #include <stratum/core/recording.hpp>
 #include <stratum/core/solve_report.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/small_levels.hpp>
 #include <stratum/multigrid/transfer.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/cg.hpp>
@@ -75,7 +76,8 @@ class Multigrid final : public Preconditioner<T> {
   MultigridParams params_;
   std::vector<std::shared_ptr<Level>> levels_;
   CoarseSolver coarse_solver_ = CoarseSolver::automatic;
-  bool recordable_ = false;                    // nothing in a cycle waits for the stream
+  std::vector<SmallLevels<T>> small_;  // on a GPU: whole cycles of the levels that fit one block, by their finest
+  bool recordable_ = false;            // nothing in a cycle waits for the stream
   std::shared_ptr<Preconditioner<T>> coarse_;  // empty when the coarsest level has no unknown
 };
 

@@ -38,6 +38,10 @@ class Transfer {
   void restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                          GridView<T> coarse) const;
 
+  /// The weights, as kernels see them.
+  [[nodiscard]] TransferView<T> x_view() const { return x_.view(); }
+  [[nodiscard]] TransferView<T> y_view() const { return y_.view(); }
+
  private:
   struct Direction {
     Vector<T> left, right;

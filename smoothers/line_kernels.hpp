@@ -166,6 +166,7 @@ template <class T>
 __device__ STRATUM_INLINE Row<T> reduce_lanes(Row<T> row, int lane, int count) {
 #pragma unroll
   for (int h = 1; h < warp; h *= 2) {
+    if (h >= count) break;
     const T la = __shfl_up_sync(all_lanes, row.a, h), lc = __shfl_up_sync(all_lanes, row.c, h);
     const T lf = __shfl_up_sync(all_lanes, row.f, h);
     const T ra = __shfl_down_sync(all_lanes, row.a, h), rc = __shfl_down_sync(all_lanes, row.c, h);
@@ -376,6 +377,7 @@ bool solve_x_lines(const Context& ctx, const Rhs& rhs, int n, const Lines<T>& li
     kernel<<<blocks, threads, bytes, static_cast<cudaStream_t>(ctx.stream())>>>(rhs, n, lines, y);
     return true;
   };
+  // Short segments: many warps hide each other's latency, which measured better than a cheaper reduction.
   if (n <= 1024) return launch.template operator()<4, 256>();
   if (n <= 4096) return launch.template operator()<8, 512>();
   if (n <= 8192) return launch.template operator()<8, 1024>();

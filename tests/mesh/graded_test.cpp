@@ -78,7 +78,9 @@ TEST(Graded, LinesArePositiveSumToTheLengthAndAreThinAtTheirSide) {
 }
 
 TEST(Graded, TheLastSideIsTheFirstTurnedRound) {
-  const auto turned = [](const Intervals& first, const Intervals& last) { EXPECT_EQ(reversed(first.widths()), last.widths()); };
+  const auto turned = [](const Intervals& first, const Intervals& last) {
+    EXPECT_EQ(reversed(first.widths()), last.widths());
+  };
   turned(geometric(2, 7, 1.5, GradedSide::first), geometric(2, 7, 1.5, GradedSide::last));
   turned(geometric_with_smallest(2, 7, 1e-3, GradedSide::first), geometric_with_smallest(2, 7, 1e-3, GradedSide::last));
   turned(hyperbolic_tangent(2, 7, 3, GradedSide::first), hyperbolic_tangent(2, 7, 3, GradedSide::last));
@@ -93,7 +95,8 @@ TEST(Graded, GeometricWidthsGrowByTheRatio) {
               ElementsAre(DoubleEq(1), DoubleEq(3), DoubleEq(3), DoubleEq(1)));
   EXPECT_THAT(geometric(3, 3, 1, GradedSide::last).widths(), ElementsAre(1, 1, 1));
   // Over hundreds of decades, and where the ratio is all but one.
-  for (const auto& [ratio, n] : {std::pair{2.0, 1000}, {1.2, 97}, {1e3, 100}, {1 + 1e-13, 1000}, {1.0009765625, 100000}}) {
+  for (const auto& [ratio, n] :
+       {std::pair{2.0, 1000}, {1.2, 97}, {1e3, 100}, {1 + 1e-13, 1000}, {1.0009765625, 100000}}) {
     SCOPED_TRACE(testing::Message() << "ratio " << ratio << ", " << n << " cells");
     const auto q = static_cast<long double>(ratio);
     LongWidths expected(static_cast<std::size_t>(n));
@@ -135,7 +138,8 @@ TEST(Graded, TanhWidthsAreAccurateAtTheThinEnd) {
       // Where the line is flat the differences above cancel in their turn.
       check_widths(hyperbolic_tangent(1, n, d, GradedSide::first), expected, d < 0.1 ? 1e-10 : 2e-13);
     }
-  const auto both = hyperbolic_tangent(2, 6, 2, GradedSide::both), half = hyperbolic_tangent(1, 3, 2, GradedSide::first);
+  const auto both = hyperbolic_tangent(2, 6, 2, GradedSide::both),
+             half = hyperbolic_tangent(1, 3, 2, GradedSide::first);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(both.widths()[i] / half.widths()[i], 1, 4 * epsilon);
 }
 
@@ -225,7 +229,8 @@ TEST(LineFiles, WidthsKeepWhatCoordinatesLose) {
 
 TEST(LineFiles, ErrorsNameTheLineAndTheText) {
   const auto bad_coordinates = [](const std::string& text, const auto&... words) {
-    EXPECT_THAT([&] { (void)coordinates(text); }, ThrowsMessage<UsageError>(AllOf(HasSubstr("c.txt"), HasSubstr(words)...)))
+    EXPECT_THAT([&] { (void)coordinates(text); },
+                ThrowsMessage<UsageError>(AllOf(HasSubstr("c.txt"), HasSubstr(words)...)))
         << text;
   };
   const auto bad_widths = [](const std::string& text, const auto&... words) {
@@ -261,7 +266,8 @@ TEST(LineFiles, TooManyNumbersAreRefused) {
   for (int i = 0; i <= max_cells; ++i) text += "1\n";
   EXPECT_THAT([&] { (void)widths(text); }, ThrowsMessage<UsageError>(HasSubstr(std::to_string(max_cells))));
   text += "1\n";
-  EXPECT_THAT([&] { (void)widths(text); }, ThrowsMessage<UsageError>(HasSubstr("line " + std::to_string(max_cells + 2))));
+  EXPECT_THAT([&] { (void)widths(text); },
+              ThrowsMessage<UsageError>(HasSubstr("line " + std::to_string(max_cells + 2))));
 }
 
 TEST(LineFiles, FilesThatCannotBeReadAreFileErrors) {
@@ -291,12 +297,40 @@ TEST(GradingText, NamesEveryLine) {
 }
 
 TEST(GradingText, WhatIsNoGradingIsRefusedWithWhatIs) {
-  for (const char* text :
-       {"", "geometrc:1.2,last", "geometric", "geometric:", "geometric:1.2", "geometric:1.2,", "geometric:1.2,left",
-        "geometric:1.2,last,last", "geometric:0.9,last", "geometric:nan,last", "geometric:inf,last", "geometric:h=,last",
-        "geometric:h=0,last", "geometric:h=-1,last", "geometric:w=1,last", "geometric:1.2x,last", "tanh:0,both", "tanh:301,both",
-        "tanh,both", "tanh:h=1,both", "cosine:1", "cosine:both", "cosine,", "uniform,last", "uniform:2", "shishkin:0,first",
-        "shishkin:0.1", "file:", "widths:", "file", ":", ",", "h=1", "Tanh:3,both"})
+  for (const char* text : {"",
+                           "geometrc:1.2,last",
+                           "geometric",
+                           "geometric:",
+                           "geometric:1.2",
+                           "geometric:1.2,",
+                           "geometric:1.2,left",
+                           "geometric:1.2,last,last",
+                           "geometric:0.9,last",
+                           "geometric:nan,last",
+                           "geometric:inf,last",
+                           "geometric:h=,last",
+                           "geometric:h=0,last",
+                           "geometric:h=-1,last",
+                           "geometric:w=1,last",
+                           "geometric:1.2x,last",
+                           "tanh:0,both",
+                           "tanh:301,both",
+                           "tanh,both",
+                           "tanh:h=1,both",
+                           "cosine:1",
+                           "cosine:both",
+                           "cosine,",
+                           "uniform,last",
+                           "uniform:2",
+                           "shishkin:0,first",
+                           "shishkin:0.1",
+                           "file:",
+                           "widths:",
+                           "file",
+                           ":",
+                           ",",
+                           "h=1",
+                           "Tanh:3,both"})
     EXPECT_THAT([=] { (void)parse_grading(text); },
                 ThrowsMessage<UsageError>(AllOf(HasSubstr(text), HasSubstr("geometric:RATIO,SIDE"))))
         << text;
@@ -304,9 +338,11 @@ TEST(GradingText, WhatIsNoGradingIsRefusedWithWhatIs) {
 
 TEST(GradingText, AnyTextIsALineOrAUsageError) {
   test::Random random(62);
-  const auto pick = [&](std::size_t n) { return std::min(n - 1, static_cast<std::size_t>(random.uniform(0, static_cast<double>(n)))); };
-  const std::string seeds[] = {"uniform", "geometric:1.2,last", "geometric:h=1e-6,both", "tanh:3,first", "cosine,last",
-                               "shishkin:0.01,first", "0 0.25 0.5 1\n2", "1e-3, 2 # w\n1e5"};
+  const auto pick = [&](std::size_t n) {
+    return std::min(n - 1, static_cast<std::size_t>(random.uniform(0, static_cast<double>(n))));
+  };
+  const std::string seeds[] = {"uniform",     "geometric:1.2,last",  "geometric:h=1e-6,both", "tanh:3,first",
+                               "cosine,last", "shishkin:0.01,first", "0 0.25 0.5 1\n2",       "1e-3, 2 # w\n1e5"};
   const std::string letters("0123456789.+-eE:,=h# \n\t\r\0\xff\x80nafilstbo", 41);
   int lines = 0;
   for (int round = 0; round < 20000; ++round) {

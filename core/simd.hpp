@@ -8,7 +8,7 @@
 
 #include <stratum/core/config.hpp>
 
-#if defined(__SSE2__) && !defined(__CUDACC__)
+#if defined(__SSE2__) && !defined(__CUDA_ARCH__)
 #define STRATUM_SSE2
 #include <emmintrin.h>
 #endif

@@ -28,6 +28,7 @@ constexpr int longest_partitioned = static_cast<int>(32768 / sizeof(T));
 template <Direction direction, bool coupled, class View, class T>
 struct LineRhs {
   static constexpr Direction along = direction;
+  static constexpr bool is_coupled = coupled;
   View a;
   GridView<const T> b, x;
   /// Asks for the memory around node (i, j): y lines touch a new page with every row, where hardware prefetchers stop.
@@ -517,11 +518,11 @@ void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOpe
       return sweep_x_lines<T>(ctx, view, b, x, y, line_order_, omega_, guess, order, multipliers, solution);
     const auto bt = b_transposed_.view(), xt = x_transposed_.view();
     const auto yt = line_order_ == LineOrder::zebra ? xt : y_transposed_.view();
-    cuda::transpose<T>(ctx, b, bt);
-    if (guess == Guess::given) cuda::transpose<T>(ctx, x, xt);
+    const cuda::Transposition<T> x_over{x, xt};
+    cuda::transpose<T>(ctx, {b, bt}, guess == Guess::given ? &x_over : nullptr);
     sweep_x_lines<T>(ctx, cuda::transposed(view), GridView<const T>(bt), GridView<const T>(xt), yt, line_order_, omega_,
                      guess, order, multipliers, solution);
-    cuda::transpose<T>(ctx, yt, y);
+    cuda::transpose<T>(ctx, {yt, y});
   });
 }
 

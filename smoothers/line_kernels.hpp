@@ -52,10 +52,22 @@ constexpr int tile = 64;
 constexpr int tile_rows =
     16;  // rows of threads; each takes every 16th row of the tile, so that loads are in flight together
 
-/// to(j, i) = from(i, j)
+template <class T>
+struct Transposition {
+  GridView<const T> from;
+  GridView<T> to;
+};
+
+/// to(j, i) = from(i, j), for one pair of vectors or two of the same shape.
 template <class T>
 __global__ void __launch_bounds__(tile* tile_rows)
-    transpose_kernel(const GridView<const T> from, const GridView<T> to) {
+    transpose_kernel(const Transposition<T> first, const Transposition<T> second) {
+  // By value: a reference would send every access through local memory.
+  const bool one = blockIdx.z == 0;
+  const GridView<const T> from{one ? first.from.data : second.from.data, first.from.nx, first.from.ny,
+                               one ? first.from.pitch : second.from.pitch};
+  const GridView<T> to{one ? first.to.data : second.to.data, first.to.nx, first.to.ny,
+                       one ? first.to.pitch : second.to.pitch};
   __shared__ T block[tile][tile + 1];
   const int i0 = static_cast<int>(blockIdx.x) * tile, j0 = static_cast<int>(blockIdx.y) * tile;
   const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
@@ -76,10 +88,11 @@ __global__ void __launch_bounds__(tile* tile_rows)
 }
 
 template <class T>
-void transpose(const Context& ctx, GridView<const T> from, GridView<T> to) {
-  const dim3 grid(static_cast<unsigned>((from.nx + tile - 1) / tile),
-                  static_cast<unsigned>((from.ny + tile - 1) / tile));
-  transpose_kernel<T><<<grid, dim3(tile, tile_rows), 0, static_cast<cudaStream_t>(ctx.stream())>>>(from, to);
+void transpose(const Context& ctx, const Transposition<T>& first, const Transposition<T>* second = nullptr) {
+  const auto blocks = [](int n) { return static_cast<unsigned>((n + tile - 1) / tile); };
+  const dim3 grid(blocks(first.from.nx), blocks(first.from.ny), second != nullptr ? 2 : 1);
+  transpose_kernel<T><<<grid, dim3(tile, tile_rows), 0, static_cast<cudaStream_t>(ctx.stream())>>>(
+      first, second != nullptr ? *second : first);
 }
 
 /// The lines first, first + stride, ... of a sweep, and how their solution enters.
@@ -111,7 +124,8 @@ struct LineCoefficients {
     upper[p] = a.template coefficient<1, 0>(i, j);
   }
   __device__ void start(const View&, int) {}
-  __device__ STRATUM_INLINE void get(int p, int /*next*/, T& l, T& d, T& u) const {
+  __device__ void open(int) {}
+  __device__ STRATUM_INLINE void get(int p, int /*next*/, T& l, T& d, T& u) {
     l = lower[p];
     d = centre[p];
     u = upper[p];
@@ -122,7 +136,7 @@ template <int S, class T>
 struct LineCoefficients<S, TensorView<T>, T> {
   static constexpr int arrays = 2;
   T *k, *m;
-  T stiffness, mass;
+  T stiffness, mass, kl, ml, lower;
   __device__ LineCoefficients(T* memory, int size) : k(memory), m(memory + size) {}
   __device__ void load_block(const TensorView<T>& a, int n) {
     for (int i = static_cast<int>(threadIdx.x); i <= n; i += static_cast<int>(blockDim.x)) {
@@ -135,11 +149,46 @@ struct LineCoefficients<S, TensorView<T>, T> {
     stiffness = a.ky[j] + a.ky[j + 1];
     mass = 2 * (a.my[j] + a.my[j + 1]);
   }
-  __device__ STRATUM_INLINE void get(int p, int next, T& l, T& d, T& u) const {
-    const T kl = k[p], ml = m[p], ku = k[next], mu = m[next];
-    l = ml * stiffness - kl * mass;
+  /// Starts at the interval left of position p; get() then walks from interval to interval.
+  __device__ STRATUM_INLINE void open(int p) {
+    kl = k[p];
+    ml = m[p];
+    lower = ml * stiffness - kl * mass;
+  }
+  __device__ STRATUM_INLINE void get(int /*p*/, int next, T& l, T& d, T& u) {
+    const T ku = k[next], mu = m[next];
+    l = lower;
     u = mu * stiffness - ku * mass;
     d = (kl + ku) * mass + 2 * (ml + mu) * stiffness;
+    kl = ku;
+    ml = mu;
+    lower = u;
+  }
+};
+
+/// Right-hand sides of a line at positions i0, i0 + step, ... with step known at compile time.
+template <class Rhs, class View, class T>
+struct RowLoader {
+  const Rhs& rhs;
+  int i0, j;
+  __device__ STRATUM_INLINE RowLoader(const Rhs& r, int i, int row) : rhs(r), i0(i), j(row) {}
+  __device__ STRATUM_INLINE T value(int offset) const { return rhs(i0 + offset, j); }
+};
+
+/// Tensor operators: all addresses are formed once a line, offsets are constants. By linearity the two rows are combined
+/// first.
+template <class Rhs, class T>
+requires(Rhs::is_coupled) struct RowLoader<Rhs, TensorView<T>, T> {
+  const T *south, *north, *b, *kx, *mx;
+  T ks, kn, ms, mn;
+  __device__ STRATUM_INLINE RowLoader(const Rhs& rhs, int i, int j)
+      : south(&rhs.x(i, j) - rhs.x.pitch), north(south + 2 * rhs.x.pitch), b(&rhs.b(i, j)), kx(rhs.a.kx + i),
+        mx(rhs.a.mx + i), ks(rhs.a.ky[j]), kn(rhs.a.ky[j + 1]), ms(rhs.a.my[j]), mn(rhs.a.my[j + 1]) {}
+  __device__ STRATUM_INLINE T value(int o) const {
+    const T sw = south[o - 1], sc = south[o], se = south[o + 1], nw = north[o - 1], nc = north[o], ne = north[o + 1];
+    const T mw = ms * sw + mn * nw, mc = ms * sc + mn * nc, me = ms * se + mn * ne;
+    const T kw = ks * sw + kn * nw, kc = ks * sc + kn * nc, ke = ks * se + kn * ne;
+    return b[o] - (kx[o] * (mc - mw) + kx[o + 1] * (mc - me) - mx[o] * (kw + 2 * kc) - mx[o + 1] * (2 * kc + ke));
   }
 };
 
@@ -199,7 +248,7 @@ std::size_t line_shared_bytes(int threads) {
 }
 
 template <int S, int max_threads, class Rhs, class View, class T>
-__global__ void __launch_bounds__(max_threads)
+__global__ void __launch_bounds__(max_threads, 1024 / max_threads)
     solve_lines_kernel(const Rhs rhs, const int n, const Lines<T> lines, const GridView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
   const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x);
@@ -214,33 +263,38 @@ __global__ void __launch_bounds__(max_threads)
   int parity = 0;
   for (int line = static_cast<int>(blockIdx.x); line < lines.count; line += static_cast<int>(gridDim.x), parity ^= 1) {
     const int j = lines.first + line * lines.stride;
-    // A warp loads the segments of its own threads: nobody else waits.
+    // A warp loads the segments of its own threads: nobody else waits. Loads first, so that they are in flight together.
     const int warp_begin = my_warp * warp * S;
+    const bool whole_warp = warp_begin + warp * S <= n;
+    {
+      const RowLoader<Rhs, View, T> loader(rhs, warp_begin + lane, j);
+      T r[S];
 #pragma unroll
-    for (int k = 0; k < S; ++k) {
-      const int i = warp_begin + k * warp + lane;
-      if (i < n) {
-        f[padded<S>(i)] = rhs(i, j);
-        coefficients.load_line(rhs.a, i, j);
+      for (int k = 0; k < S; ++k) r[k] = whole_warp || warp_begin + k * warp + lane < n ? loader.value(k * warp) : T(0);
+#pragma unroll
+      for (int k = 0; k < S; ++k) {
+        const int i = warp_begin + k * warp + lane;
+        f[padded<S>(i)] = r[k];
+        if (i < n) coefficients.load_line(rhs.a, i, j);
       }
     }
     coefficients.start(rhs.a, j);
     __syncwarp();
 
-    // Forward elimination of the segment: x_k = F - A x_L - C x_(k+1). Positions beyond the line solve 1 x = 0.
+    // Forward elimination of the segment: x_k = F - A x_L - C x_(k+1). Positions beyond the line solve 1 x = 0. Neither end
+    // of the line needs its coupling cut: what stands beyond is zero.
     T fs[S], as[S], cs[S];
-    const int begin = t * S;
+    const int mine = t * (S + 1);
+    coefficients.open(mine);
 #pragma unroll
     for (int k = 0; k < S; ++k) {
-      const int i = begin + k;
-      T l = 0, d = 1, u = 0, r = 0;
-      if (i < n) {
-        const int p = t * (S + 1) + k;
-        coefficients.get(p, k == S - 1 ? p + 2 : p + 1, l, d, u);
-        r = f[p];
+      T l, d, u;
+      coefficients.get(mine + k, k == S - 1 ? mine + S + 1 : mine + k + 1, l, d, u);
+      T r = f[mine + k];
+      if (!whole_warp && t * S + k >= n) {
+        l = u = r = 0;
+        d = 1;
       }
-      if (i == 0) l = 0;
-      if (i >= n - 1) u = 0;
       const T pivot = k == 0 ? reciprocal(d) : reciprocal(d - l * cs[k == 0 ? 0 : k - 1]);
       fs[k] = (k == 0 ? r : r - l * fs[k == 0 ? 0 : k - 1]) * pivot;
       as[k] = (k == 0 ? l : -l * as[k == 0 ? 0 : k - 1]) * pivot;
@@ -313,7 +367,7 @@ __global__ void __launch_bounds__(max_threads)
 #pragma unroll
     for (int k = 0; k < S; ++k) {
       const int i = warp_begin + k * warp + lane;
-      if (i < n) {
+      if (whole_warp || i < n) {
         const T solution = lines.omega * f[padded<S>(i)];
         y(i, j) = lines.keep == T(0) ? solution : lines.keep * rhs.x(i, j) + solution;
       }

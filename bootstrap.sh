@@ -4,7 +4,7 @@ set -euo pipefail
 
 root=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 preset=${STRATUM_PRESET:-release}
-cuda=${STRATUM_CUDA:-OFF} # ON builds the CUDA back end too
+cuda=${STRATUM_CUDA:-auto} # auto: with the CUDA back end where a toolkit is found
 build=$root/build/$preset
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -35,7 +35,7 @@ and deal.II are optional: without them .vtr output, expressions and the comparis
 
 Environment:
   STRATUM_PRESET=NAME    release (default), debug, sanitize or cuda: a preset of CMakePresets.json
-  STRATUM_CUDA=ON        build the CUDA back end as well (now: $cuda; $(describe_cuda))
+  STRATUM_CUDA=ON|OFF    build the CUDA back end or not; by default where a toolkit is found (now: $cuda; $(describe_cuda))
   STRATUM_INSTALL=OFF    install nothing; CMake then reports what it does not find
 
 CUDA needs a toolkit, 12.4 or newer: package cuda-toolkit of https://developer.nvidia.com/cuda-downloads,
@@ -70,6 +70,17 @@ describe_cuda() {
     echo "no CUDA toolkit found"
   fi
 }
+
+toolkit_suffices() {
+  local version
+  version=$(describe_cuda | sed -n 's/^CUDA \([0-9.]*\).*/\1/p')
+  printf '12.4\n%s\n' "${version:-0}" | sort -VC
+}
+
+# The sanitizers watch the host's code; they are run without the CUDA back end.
+if [ "$cuda" = auto ]; then
+  if [ "$preset" != sanitize ] && toolkit_suffices; then cuda=ON; else cuda=OFF; fi
+fi
 
 # Tools count when anyone's own is on the PATH, libraries when their package is installed.
 missing() {
@@ -140,9 +151,7 @@ configure() {
   printf '3.25\n%s\n' "$version" | sort -VC ||
     die "CMake $version is too old, 3.25 is needed: Debian 12, Ubuntu 24.04, or 'pip install cmake'"
   if [ "$cuda" = ON ]; then
-    version=$(describe_cuda | sed -n 's/^CUDA \([0-9.]*\).*/\1/p')
-    printf '12.4\n%s\n' "${version:-0}" | sort -VC ||
-      die "the CUDA back end needs a toolkit, 12.4 or newer, and there is ${version:-none}; see ./bootstrap.sh --help"
+    toolkit_suffices || die "the CUDA back end needs a toolkit, 12.4 or newer; $(describe_cuda); see ./bootstrap.sh --help"
     PATH=$PATH:/usr/local/cuda/bin
   fi
   say "configuring $preset ($(describe_cuda), CUDA back end $cuda)"

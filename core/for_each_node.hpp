@@ -34,7 +34,7 @@ template <class T>
 }
 
 /// Below this many nodes a parallel region costs more than it gains.
-inline constexpr std::int64_t serial_limit = 4096;
+inline constexpr std::int64_t serial_limit = 20000;
 
 /// One number a node: value, then store.
 template <class Functor>

@@ -263,7 +263,7 @@ struct PoissonSolver::Implementation {
     } else {
       report.status = Status::converged;
       report.reason = message("one full multigrid pass; the finest level's cycle reduced the residual from ",
-                              interpolated, " to ", corrected);
+                              interpolated, " to ", corrected, "; no tolerance was asked for and none is claimed");
     }
     return report;
   }

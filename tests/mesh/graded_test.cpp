@@ -343,7 +343,8 @@ TEST(GradingText, AnyTextIsALineOrAUsageError) {
   };
   const std::string seeds[] = {"uniform",     "geometric:1.2,last",  "geometric:h=1e-6,both", "tanh:3,first",
                                "cosine,last", "shishkin:0.01,first", "0 0.25 0.5 1\n2",       "1e-3, 2 # w\n1e5"};
-  const std::string letters("0123456789.+-eE:,=h# \n\t\r\0\xff\x80nafilstbo", 41);
+  constexpr char characters[] = "0123456789.+-eE:,=h# \n\t\r\0\xff\x80nafilstbo";
+  const std::string letters(characters, sizeof characters - 1);
   int lines = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string text = seeds[pick(std::size(seeds))];

@@ -110,7 +110,7 @@ struct NineBandMatrix {
   [[nodiscard]] GridShape shape() const { return band[0].shape(); }
   [[nodiscard]] NineBandView<T> view() const {
     NineBandView<T> v;
-    for (int k = 0; k < 9; ++k) v.band[k] = band[k].view().data;
+    for (std::size_t k = 0; k < band.size(); ++k) v.band[k] = band[k].view().data;
     v.pitch = band[0].view().pitch;
     return v;
   }
@@ -143,7 +143,7 @@ struct SymmetricNineBand {
   [[nodiscard]] GridShape shape() const { return band[0].shape(); }
   [[nodiscard]] SymmetricNineBandView<T> view() const {
     SymmetricNineBandView<T> v;
-    for (int k = 0; k < 5; ++k) v.band[k] = band[k].view().data;
+    for (std::size_t k = 0; k < band.size(); ++k) v.band[k] = band[k].view().data;
     v.pitch = band[0].view().pitch;
     return v;
   }

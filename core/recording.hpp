@@ -17,8 +17,8 @@ class Recording {
   void run(Context& ctx, const void* input, const void* output, const std::function<void()>& work);
 
  private:
-  const void* input_ = nullptr;
-  const void* output_ = nullptr;
+  [[maybe_unused]] const void* input_ = nullptr;
+  [[maybe_unused]] const void* output_ = nullptr;
   std::shared_ptr<void> graph_;
 };
 

@@ -71,7 +71,7 @@ class Multigrid final : public Preconditioner<T> {
 
  private:
   struct Level;
-  void cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape);
+  void cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape);
 
   MultigridParams params_;
   std::vector<std::shared_ptr<Level>> levels_;

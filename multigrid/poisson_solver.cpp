@@ -132,8 +132,8 @@ struct PoissonSolver::Implementation {
   std::unique_ptr<Refinement<double>> refinement;
   std::unique_ptr<ConjugateGradients<double>> cg;
 
-  Implementation(Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& p, const SmootherRegistry& r)
-      : params(p), registry(r), meshes(mesh_hierarchy(mesh)) {
+  Implementation(Context& ctx, const TensorMesh& mesh, PoissonSolverParams p, SmootherRegistry r)
+      : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)) {
     const auto begin = Clock::now();
     params.stop.validate();
     params.inner.validate();
@@ -173,7 +173,7 @@ struct PoissonSolver::Implementation {
   }
 
   SolveReport iterate(Context& ctx, Preconditioner<double>& m, GridView<const double> b, GridView<double> x,
-                      const StoppingParams& stop, const Monitor& monitor) {
+                      const StoppingParams& stop, const Monitor& monitor) const {
     return cg ? cg->solve(ctx, a, &m, b, x, stop, monitor) : refinement->solve(ctx, a, m, b, x, stop, monitor);
   }
 
@@ -198,7 +198,8 @@ struct PoissonSolver::Implementation {
   }
 
   /// Everything in float, the residual updated recursively as the solver sees it; then the truth.
-  SolveReport solve_in_single(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+  SolveReport solve_in_single(Context& ctx, GridView<const double> b, GridView<double> x,
+                              const Monitor& monitor) const {
     const GridOperator<float>& af = float_cycle->fine_operator();
     Vector<float> bf(ctx, af.shape()), xf(ctx, af.shape());
     // Scaled by a power of two: the loads of the thinnest cells would vanish in float.
@@ -237,7 +238,7 @@ struct PoissonSolver::Implementation {
     return report;
   }
 
-  SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+  SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) const {
     SolveReport report;
     const double rhs_norm = norm2(ctx, b);
     const auto [interpolated, corrected] = full_double ? full_double->solve(ctx, b, x) : full_float->solve(ctx, b, x);

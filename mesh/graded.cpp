@@ -63,7 +63,7 @@ Intervals geometric(double length, int cells, double ratio, GradedSide side) {
 }
 
 Intervals geometric_with_smallest(double length, int cells, double smallest, GradedSide side) {
-  const Intervals even = uniform(length, cells);  // checks length and cells
+  Intervals even = uniform(length, cells);  // checks length and cells
   const double equal = even.widths()[0];
   expects(smallest > 0 && smallest <= equal * (1 + 1e-12) && std::isfinite(length / smallest), "the smallest of ",
           cells, " widths in ", length, " must be positive and at most ", equal, ", that of equal ones, not ",

@@ -83,8 +83,9 @@ TEST_P(PoissonProblemTest, AFunctionOfTheUsersGivesTheSameLoads) {
     const auto mesh = make_mesh(mesh_family(name), 5);
     PoissonProblem problem;
     problem.rhs = [](const Point& p) { return 2 * (p.y * p.to_top + p.x * p.to_right); };
-    EXPECT_LT(reference::relative_difference(test::to_host(ctx(), load(mesh, problem)), test::to_host(ctx(), load(mesh, {}))),
-              1e-13)
+    EXPECT_LT(
+        reference::relative_difference(test::to_host(ctx(), load(mesh, problem)), test::to_host(ctx(), load(mesh, {}))),
+        1e-13)
         << name;
   }
 }

@@ -23,8 +23,11 @@ class BlasTest : public test::OnEverySetting<S> {
   Pair random_pair(int nx, int ny) {
     const auto shape = test::unknowns(nx, ny);
     const auto n = static_cast<std::size_t>(shape.nodes());
-    Pair p{shape, test::to_device<Number>(this->ctx(), shape, random_.values(n)),
-           test::to_device<Number>(this->ctx(), shape, random_.values(n)), {}, {}};
+    Pair p{shape,
+           test::to_device<Number>(this->ctx(), shape, random_.values(n)),
+           test::to_device<Number>(this->ctx(), shape, random_.values(n)),
+           {},
+           {}};
     p.host_x = test::to_host(this->ctx(), p.x);
     p.host_y = test::to_host(this->ctx(), p.y);
     return p;

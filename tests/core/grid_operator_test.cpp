@@ -32,7 +32,8 @@ TYPED_TEST(GridOperatorTest, ApplyAndResidualAgreeWithTheOracle) {
       Vector<T> y(ctx, a.shape());
 
       a.apply(ctx, x.cview(), y.view());
-      EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), reference::apply(oracle, host_x)), test::tolerance<T>);
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), reference::apply(oracle, host_x)),
+                test::tolerance<T>);
       EXPECT_TRUE(test::halo_is_zero(ctx, y));
       a.residual(ctx, b.cview(), x.cview(), y.view());
       EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), reference::residual(oracle, host_b, host_x)),
@@ -99,8 +100,9 @@ TEST_P(ConvertTest, KeepsFormAndValues) {
     const auto x = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
     Vector<double> y(ctx(), a.shape());
     widened.apply(ctx(), x.cview(), y.view());
-    EXPECT_LT(reference::relative_difference(test::to_host(ctx(), y), reference::apply(oracle, test::to_host(ctx(), x))),
-              1e-6);
+    EXPECT_LT(
+        reference::relative_difference(test::to_host(ctx(), y), reference::apply(oracle, test::to_host(ctx(), x))),
+        1e-6);
   }
 }
 

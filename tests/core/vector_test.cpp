@@ -49,7 +49,8 @@ TYPED_TEST(VectorTest, RowsAreAlignedAndHoldTheHalo) {
     // Column -1 of each row starts on a cache line.
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(v.cview().data - 1) % 64, 0U) << nx;
     EXPECT_EQ(v.cview().pitch * static_cast<std::int64_t>(sizeof(T)) % 64, 0) << nx;
-    EXPECT_LE(v.cview().pitch * 5 * static_cast<std::int64_t>(sizeof(T)), vector_bytes<T>(TypeParam::backend, v.shape()));
+    EXPECT_LE(v.cview().pitch * 5 * static_cast<std::int64_t>(sizeof(T)),
+              vector_bytes<T>(TypeParam::backend, v.shape()));
   }
 }
 

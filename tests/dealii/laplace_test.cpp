@@ -34,8 +34,8 @@ int nearest(const std::vector<double>& nodes, double s) {
 reference::Stencil dealii_laplace(const TensorMesh& mesh) {
   dealii::Triangulation<2> triangulation;
   const std::vector<std::vector<double>> widths{mesh.x().widths(), mesh.y().widths()};
-  dealii::GridGenerator::subdivided_hyper_rectangle(
-      triangulation, widths, dealii::Point<2>(0, 0), dealii::Point<2>(mesh.x().length(), mesh.y().length()));
+  dealii::GridGenerator::subdivided_hyper_rectangle(triangulation, widths, dealii::Point<2>(0, 0),
+                                                    dealii::Point<2>(mesh.x().length(), mesh.y().length()));
   const dealii::FE_Q<2> element(1);
   dealii::DoFHandler<2> dofs(triangulation);
   dofs.distribute_dofs(element);
@@ -50,7 +50,8 @@ reference::Stencil dealii_laplace(const TensorMesh& mesh) {
       const int j = nearest(mesh.y().from_begin(), cell->vertex(p)[1]) - 1;
       if (!a.inside(i, j)) continue;
       for (const unsigned int q : values.dof_indices()) {
-        const int dx = static_cast<int>(q % 2) - static_cast<int>(p % 2), dy = static_cast<int>(q / 2) - static_cast<int>(p / 2);
+        const int dx = static_cast<int>(q % 2) - static_cast<int>(p % 2),
+                  dy = static_cast<int>(q / 2) - static_cast<int>(p / 2);
         if (!a.inside(i + dx, j + dy)) continue;
         double entry = 0;
         for (const unsigned int point : values.quadrature_point_indices())

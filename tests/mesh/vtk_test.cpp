@@ -51,9 +51,9 @@ TEST_F(VtkTest, WritesAWholeAppendedCompressedFile) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
-  for (const char* part : {"RectilinearGrid", "Name=\"solution\"", "Name=\"error\"", "Name=\"aspect_ratio\"",
-                           "format=\"appended\"", "compressor=\"vtkZLibDataCompressor\"", "Float64", "0 8 0 8 0 0",
-                           "</VTKFile>"})
+  for (const char* part :
+       {"RectilinearGrid", "Name=\"solution\"", "Name=\"error\"", "Name=\"aspect_ratio\"", "format=\"appended\"",
+        "compressor=\"vtkZLibDataCompressor\"", "Float64", "0 8 0 8 0 0", "</VTKFile>"})
     EXPECT_THAT(text.str(), HasSubstr(part));
 }
 

@@ -24,7 +24,8 @@ class CycleTest : public test::OnEverySetting<S> {
     return test::to_device<Number>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
   }
   /// One cycle of the library and of the oracle, from a given and from a zero guess.
-  void compare(const TensorMesh& mesh, const MultigridParams& params, const reference::CycleChoice& choice, OperatorForm form) {
+  void compare(const TensorMesh& mesh, const MultigridParams& params, const reference::CycleChoice& choice,
+               OperatorForm form) {
     auto& ctx = this->ctx();
     Multigrid<Number> multigrid(ctx, mesh_hierarchy(mesh), form, params);
     const auto b = random_vector(mesh.unknowns());
@@ -33,13 +34,15 @@ class CycleTest : public test::OnEverySetting<S> {
     const auto &hx = mesh.x().widths(), &hy = mesh.y().widths();
     reference::cycle(choice, hx, hy, test::to_host(ctx, b), expected);
     multigrid.cycle(ctx, multigrid.levels() - 1, b.cview(), x.view(), Guess::given);
-    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), 20 * test::tolerance<Number>) << "given guess";
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), 20 * test::tolerance<Number>)
+        << "given guess";
 
     expected.assign(expected.size(), 0.0);
     reference::cycle(choice, hx, hy, test::to_host(ctx, b), expected);
     set(ctx, std::numeric_limits<Number>::quiet_NaN(), x.view());
     multigrid.apply(ctx, b.cview(), x.view());
-    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), 20 * test::tolerance<Number>) << "zero guess";
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), 20 * test::tolerance<Number>)
+        << "zero guess";
     EXPECT_TRUE(test::halo_is_zero(ctx, x));
   }
   test::Random random_{101};
@@ -61,7 +64,8 @@ TYPED_TEST(CycleTest, AgreesWithTheOracle) {
 }
 
 TYPED_TEST(CycleTest, AgreesWithTheOracleForEverySmoother) {
-  for (const auto& [name, omega] : {std::pair{"jacobi", 0.7}, {"colour_gs", 1.0}, {"line_x", 1.0}, {"line_y", 1.0}, {"adi", 1.0}})
+  for (const auto& [name, omega] :
+       {std::pair{"jacobi", 0.7}, {"colour_gs", 1.0}, {"line_x", 1.0}, {"line_y", 1.0}, {"adi", 1.0}})
     for (const int steps : {0, 2}) {
       SCOPED_TRACE(testing::Message() << name << ", " << steps << " steps");
       MultigridParams params;
@@ -77,7 +81,8 @@ TYPED_TEST(CycleTest, AgreesWithTheOracleForEverySmoother) {
 TYPED_TEST(CycleTest, WAndFAgreeWithTheOracle) {
   for (const auto& [cycle, shape] : {std::pair{Cycle::w, reference::Shape::w}, {Cycle::f, reference::Shape::f}})
     for (const auto& [cells_x, cells_y] : every_size) {
-      SCOPED_TRACE(testing::Message() << (cycle == Cycle::w ? "W, " : "F, ") << cells_x << " x " << cells_y << " cells");
+      SCOPED_TRACE(testing::Message() << (cycle == Cycle::w ? "W, " : "F, ") << cells_x << " x " << cells_y
+                                      << " cells");
       MultigridParams params;
       params.cycle = cycle;
       params.steps = 2;
@@ -169,7 +174,9 @@ TYPED_TEST(CycleTest, LevelsAreCoarsestFirstAndHoldTheirOperators) {
 TEST(MultigridErrors, BadParametersAreRefused) {
   Context ctx(Backend::cpu, 1);
   const auto meshes = mesh_hierarchy(make_mesh(mesh_family("U1"), 3));
-  const auto make = [&](const MultigridParams& params) { Multigrid<double>(ctx, meshes, OperatorForm::tensor, params); };
+  const auto make = [&](const MultigridParams& params) {
+    Multigrid<double>(ctx, meshes, OperatorForm::tensor, params);
+  };
   MultigridParams params;
   params.steps = 3;
   EXPECT_THROW(make(params), UsageError) << "an odd number of steps with adi";

@@ -40,7 +40,8 @@ constexpr Precision every_precision[] = {Precision::mixed, Precision::full};
 
 TEST_P(PoissonSolverTest, SolvesOnRandomMeshes) {
   test::Random random(151);
-  for (const auto& [cells_x, cells_y] : {std::pair{1, 1}, {2, 2}, {2, 9}, {33, 2}, {12, 20}, {17, 13}, {64, 6}, {96, 80}})
+  for (const auto& [cells_x, cells_y] :
+       {std::pair{1, 1}, {2, 2}, {2, 9}, {33, 2}, {12, 20}, {17, 13}, {64, 6}, {96, 80}})
     for (const auto precision : every_precision)
       for (const auto method : {Method::multigrid, Method::cg}) {
         SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells");

@@ -169,9 +169,10 @@ TEST_P(Published, ZebraCyclesAtLevel10) {
 }
 
 TEST_P(Published, SimultaneousCycles) {
-  const std::pair<const char*, int> table[] = {{"U1", 6}, {"U2", 6}, {"U3", 7}, {"A1", 6},
+  const std::pair<const char*, int> table[] = {{"U1", 6}, {"U2", 6}, {"U3", 7},  {"A1", 6},
                                                {"A2", 6}, {"A3", 6}, {"A4", 10}, {"A5", 13}};
-  for (const auto& [mesh, cycles] : table) expect_cycles(mesh, 8, with_smoother("adi", LineOrder::simultaneous), cycles);
+  for (const auto& [mesh, cycles] : table)
+    expect_cycles(mesh, 8, with_smoother("adi", LineOrder::simultaneous), cycles);
 }
 
 TEST_P(Published, ZebraCyclesWithTwoSteps) {

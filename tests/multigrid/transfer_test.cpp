@@ -10,7 +10,8 @@ using namespace stratum;
 using test::Values;
 
 /// Cells in x and y; an odd number, or two, is not coarsened.
-constexpr std::pair<int, int> every_size[] = {{4, 4}, {4, 2}, {2, 4}, {8, 3}, {5, 8}, {12, 20}, {64, 6}, {6, 130}, {100, 36}, {2, 128}};
+constexpr std::pair<int, int> every_size[] = {{4, 4},   {4, 2},  {2, 4},   {8, 3},    {5, 8},
+                                              {12, 20}, {64, 6}, {6, 130}, {100, 36}, {2, 128}};
 
 template <class S>
 class TransferTest : public test::OnEverySetting<S> {
@@ -56,8 +57,9 @@ TYPED_TEST(TransferTest, AgreesWithTheOracle) {
 
     set(ctx, T(7), c.view());
     transfer.restrict_to(ctx, xf.cview(), c.view());
-    EXPECT_LT(reference::relative_difference(test::to_host(ctx, c), reference::restrict_to(hx, hy, test::to_host(ctx, xf))),
-              test::tolerance<T>);
+    EXPECT_LT(
+        reference::relative_difference(test::to_host(ctx, c), reference::restrict_to(hx, hy, test::to_host(ctx, xf))),
+        test::tolerance<T>);
     EXPECT_TRUE(test::halo_is_zero(ctx, c));
   });
 }
@@ -76,8 +78,9 @@ TYPED_TEST(TransferTest, RestrictResidualAgreesWithTheOracleInEveryForm) {
       const auto before = ctx.memory()->allocations.load();
       transfer.restrict_residual(ctx, a, b.cview(), x.cview(), d.view());
       EXPECT_EQ(ctx.memory()->allocations, before);
-      const Values expected = reference::restrict_to(fine.x().widths(), fine.y().widths(),
-                                                     reference::residual(oracle, test::to_host(ctx, b), test::to_host(ctx, x)));
+      const Values expected =
+          reference::restrict_to(fine.x().widths(), fine.y().widths(),
+                                 reference::residual(oracle, test::to_host(ctx, b), test::to_host(ctx, x)));
       EXPECT_LT(reference::relative_difference(test::to_host(ctx, d), expected), test::tolerance<T>);
       EXPECT_TRUE(test::halo_is_zero(ctx, d));
     }
@@ -133,9 +136,10 @@ TEST(TransferThreads, TheNumberOfThreadsDoesNotChangeABit) {
     if (threads == 1) expected = test::to_host(ctx, d);
     EXPECT_EQ(test::to_host(ctx, d), expected) << threads << " threads";
     EXPECT_LT(reference::relative_difference(
-                  expected, reference::restrict_to(fine.x().widths(), fine.y().widths(),
-                                                   reference::residual(reference::laplace(fine.x().widths(), fine.y().widths()),
-                                                                       host_b, host_x))),
+                  expected,
+                  reference::restrict_to(
+                      fine.x().widths(), fine.y().widths(),
+                      reference::residual(reference::laplace(fine.x().widths(), fine.y().widths()), host_b, host_x))),
               1e-12);
   }
 }

@@ -89,9 +89,7 @@ Stencil::Stencil(int nodes_x, int nodes_y) : nx(nodes_x), ny(nodes_y) {
   for (auto& values : band) values.assign(size(), 0.0);
 }
 
-std::size_t Stencil::index(int i, int j) const {
-  return reference::at(j) * reference::at(nx) + reference::at(i);
-}
+std::size_t Stencil::index(int i, int j) const { return reference::at(j) * reference::at(nx) + reference::at(i); }
 
 double& Stencil::at(int dx, int dy, int i, int j) { return band[reference::at(3 * (dy + 1) + dx + 1)][index(i, j)]; }
 
@@ -174,7 +172,8 @@ Values solve(const Stencil& a, const Values& b) {
     for (int i = 0; i < a.nx; ++i)
       for (int dy = -1; dy <= 1; ++dy)
         for (int dx = -1; dx <= 1; ++dx)
-          if (a.inside(i + dx, j + dy)) matrix[a.index(i, j)][at(dy * a.nx + dx + width)] += a.coefficient(dx, dy, i, j);
+          if (a.inside(i + dx, j + dy))
+            matrix[a.index(i, j)][at(dy * a.nx + dx + width)] += a.coefficient(dx, dy, i, j);
   Values x = b;
   for (int p = 0; p < n; ++p)
     for (int r = p + 1; r <= std::min(n - 1, p + width); ++r) {

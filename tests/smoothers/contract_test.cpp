@@ -37,8 +37,8 @@ std::vector<Case> every_case() {
 }
 
 std::string case_name(const testing::TestParamInfo<Case>& info) {
-  return message(info.param.smoother, "_", to_string(info.param.line_order), "_", test::backend_name(info.param.backend),
-                 info.param.number == Number::in_float ? "_float" : "_double");
+  return message(info.param.smoother, "_", to_string(info.param.line_order), "_",
+                 test::backend_name(info.param.backend), info.param.number == Number::in_float ? "_float" : "_double");
 }
 
 class SmootherContract : public testing::TestWithParam<Case> {
@@ -112,7 +112,8 @@ TEST_P(SmootherContract, AZeroGuessEqualsAGivenZero) {
         // Whatever x holds must not matter.
         auto zero = test::to_device<T>(ctx(), a.shape(), Values(oracle.size(), std::nan("")));
         smoother->smooth(ctx(), a, b.cview(), zero.view(), steps, Guess::zero, order);
-        EXPECT_LT(reference::relative_difference(test::to_host(ctx(), zero), test::to_host(ctx(), given)), test::tolerance<T>)
+        EXPECT_LT(reference::relative_difference(test::to_host(ctx(), zero), test::to_host(ctx(), given)),
+                  test::tolerance<T>)
             << applications << " applications";
       }
   });
@@ -143,7 +144,8 @@ TEST_P(SmootherContract, StepsFollowOneAnother) {
     smoother->smooth(ctx(), a, b.cview(), once.view(), 3 * step, Guess::given, SweepOrder::forward);
     for (int k = 0; k < 3; ++k)
       smoother->smooth(ctx(), a, b.cview(), twice.view(), step, Guess::given, SweepOrder::forward);
-    EXPECT_LT(reference::relative_difference(test::to_host(ctx(), twice), test::to_host(ctx(), once)), test::tolerance<T>);
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx(), twice), test::to_host(ctx(), once)),
+              test::tolerance<T>);
   });
 }
 
@@ -171,7 +173,8 @@ TEST_P(SmootherContract, IsLinear) {
     }
     smoother->smooth(ctx(), a, sum_b.cview(), sum_x.view(), steps, Guess::given, SweepOrder::forward);
     const Values found = test::to_host(ctx(), sum_x);
-    for (std::size_t n = 0; n < found.size(); ++n) ASSERT_NEAR(found[n], expected[n], 10 * test::tolerance<T> * largest);
+    for (std::size_t n = 0; n < found.size(); ++n)
+      ASSERT_NEAR(found[n], expected[n], 10 * test::tolerance<T> * largest);
   });
 }
 
@@ -240,7 +243,8 @@ TEST_P(SmootherContract, TwoRunsGiveTheSameBits) {
     for (int run = 0; run < 2; ++run) {
       const auto smoother = make<T>(a.shape());
       Vector<T> x(ctx(), a.shape());
-      smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->elementary_steps(), Guess::zero, SweepOrder::forward);
+      smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->elementary_steps(), Guess::zero,
+                       SweepOrder::forward);
       if (run == 0) first = test::to_host(ctx(), x);
       EXPECT_EQ(test::to_host(ctx(), x), first);
     }
@@ -296,7 +300,8 @@ TEST(SmootherThreads, TheNumberOfThreadsDoesNotChangeABit) {
           SmootherParams params;
           params.line_order = line_order;
           const auto smoother = builtin_smoothers().make<double>(ctx, name, a.shape(), params);
-          smoother->smooth(ctx, a, b.cview(), x.view(), 2 * smoother->elementary_steps(), Guess::given, SweepOrder::forward);
+          smoother->smooth(ctx, a, b.cview(), x.view(), 2 * smoother->elementary_steps(), Guess::given,
+                           SweepOrder::forward);
           if (threads == 1) expected = test::to_host(ctx, x);
           EXPECT_EQ(test::to_host(ctx, x), expected) << threads << " threads";
           EXPECT_TRUE(test::halo_is_zero(ctx, x));

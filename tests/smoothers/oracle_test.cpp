@@ -21,8 +21,8 @@ class SmootherOracle : public test::OnEverySetting<S> {
   using Number = typename S::Number;
 
   /// Compares `applications` applications on one operator, for one damping (none: the default, which is `omega`).
-  void compare(const GridOperator<Number>& a, const reference::Stencil& oracle, const std::string& name, LineOrder line_order,
-               std::optional<double> damping, double omega) {
+  void compare(const GridOperator<Number>& a, const reference::Stencil& oracle, const std::string& name,
+               LineOrder line_order, std::optional<double> damping, double omega) {
     SCOPED_TRACE(testing::Message() << name << ", " << to_string(line_order) << ", omega " << omega);
     auto& ctx = this->ctx();
     SmootherParams params;
@@ -87,7 +87,8 @@ TYPED_TEST(SmootherOracle, LargerGrids) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
       const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form);
       for (const char* name : published_smoothers)
-        for (const auto order : {LineOrder::zebra, LineOrder::simultaneous}) this->compare(a, oracle, name, order, 0.9, 0.9);
+        for (const auto order : {LineOrder::zebra, LineOrder::simultaneous})
+          this->compare(a, oracle, name, order, 0.9, 0.9);
     }
 }
 

@@ -14,8 +14,8 @@ using test::Values;
 
 class CgTest : public test::OnEveryBackend {
  protected:
-  SolveReport solve(const LinearOperator<double>& a, Preconditioner<double>* m, const Vector<double>& b, Vector<double>& x,
-                    const StoppingParams& stop = {}) {
+  SolveReport solve(const LinearOperator<double>& a, Preconditioner<double>* m, const Vector<double>& b,
+                    Vector<double>& x, const StoppingParams& stop = {}) {
     return ConjugateGradients<double>(ctx(), a.shape()).solve(ctx(), a, m, b.cview(), x.view(), stop);
   }
   Vector<double> random_vector(const GridShape& shape) {
@@ -36,7 +36,9 @@ TEST_P(CgTest, AgreesWithElimination) {
     stop.max_iterations = 1000;
     const auto report = solve(a, nullptr, b, x, stop);
     EXPECT_EQ(report.status, Status::converged);
-    EXPECT_LT(reference::relative_difference(test::to_host(ctx(), x), reference::solve(oracle, test::to_host(ctx(), b))), 1e-8);
+    EXPECT_LT(
+        reference::relative_difference(test::to_host(ctx(), x), reference::solve(oracle, test::to_host(ctx(), b))),
+        1e-8);
     EXPECT_EQ(report.history.size(), static_cast<std::size_t>(report.iterations) + 1);
   }
 }
@@ -141,7 +143,8 @@ TEST_P(CgTest, WorksInFloat) {
   stop.rtol = 1e-5;
   const auto report = ConjugateGradients<float>(ctx(), a.shape()).solve(ctx(), a, nullptr, b.cview(), x.view(), stop);
   EXPECT_EQ(report.status, Status::converged);
-  EXPECT_LT(reference::relative_difference(test::to_host(ctx(), x), reference::solve(oracle, test::to_host(ctx(), b))), 1e-2);
+  EXPECT_LT(reference::relative_difference(test::to_host(ctx(), x), reference::solve(oracle, test::to_host(ctx(), b))),
+            1e-2);
 }
 
 }  // namespace

@@ -173,8 +173,8 @@ TEST_P(RefinementTest, BadTolerancesAreRefused) {
 
 TEST_P(RefinementTest, TheUpdatedResidualAgreesInExactArithmetic) {
   test::ScaledInverse<double> m(ctx(), a_, 0.92);
-  const auto updated = Refinement<double>(ctx(), a_.shape(), ResidualUpdate::updated)
-                           .solve(ctx(), a_, m, b_.cview(), x_.view(), {});
+  const auto updated =
+      Refinement<double>(ctx(), a_.shape(), ResidualUpdate::updated).solve(ctx(), a_, m, b_.cview(), x_.view(), {});
   EXPECT_EQ(updated.status, Status::converged);
   EXPECT_EQ(updated.iterations, 8);
   EXPECT_LT(true_residual(), 1.01e-8 * norm2(ctx(), b_.cview()));

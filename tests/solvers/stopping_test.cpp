@@ -106,7 +106,8 @@ TEST(Stopping, GrowthIsNotStagnation) {
 
 TEST(Stopping, TheMonitorSeesEveryResidual) {
   std::vector<std::pair<int, double>> seen;
-  StoppingTest test(params(0.05), 1, 1, [&](int iteration, double residual) { seen.emplace_back(iteration, residual); });
+  StoppingTest test(params(0.05), 1, 1,
+                    [&](int iteration, double residual) { seen.emplace_back(iteration, residual); });
   EXPECT_FALSE(test.done(0, 1));
   EXPECT_FALSE(test.done(1, 0.1));
   EXPECT_TRUE(test.done(2, 0.01));

@@ -20,6 +20,7 @@
 
 namespace test {
 
+using reference::Values;
 using stratum::Backend;
 using stratum::Context;
 using stratum::GridOperator;
@@ -27,7 +28,6 @@ using stratum::GridShape;
 using stratum::GridView;
 using stratum::OperatorForm;
 using stratum::Vector;
-using reference::Values;
 
 /// Two threads, so that parallel paths are taken on any machine.
 inline constexpr int cpu_threads = 2;
@@ -78,8 +78,8 @@ class OnEveryBackend : public testing::TestWithParam<Backend> {
   std::optional<Context> context_;
 };
 
-#define INSTANTIATE_ON_EVERY_BACKEND(Suite)                                                               \
-  INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values(stratum::Backend::cpu, stratum::Backend::cuda),       \
+#define INSTANTIATE_ON_EVERY_BACKEND(Suite)                                                         \
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values(stratum::Backend::cpu, stratum::Backend::cuda), \
                            [](const auto& c) { return test::backend_name(c.param); })
 
 /// What rounding may do to a result of a few hundred operations on badly scaled numbers.

@@ -13,7 +13,7 @@
 namespace test {
 
 /// Unknowns in x and y: tiny, odd, prime, long and thin, across vector lengths.
-inline const std::vector<std::pair<int, int>> small_shapes{{1, 1},  {1, 7},  {7, 1},   {2, 2},  {3, 5},   {4, 3},
+inline const std::vector<std::pair<int, int>> small_shapes{{1, 1},  {1, 7},   {7, 1},  {2, 2},  {3, 5},   {4, 3},
                                                            {16, 9}, {17, 13}, {31, 2}, {2, 67}, {130, 3}, {3, 129}};
 
 class Random {

@@ -88,7 +88,8 @@ CommandLine make_command_line() {
          "neighbouring "
          "widths jump a thousandfold in both directions"},
         {"cycle", "NAME", "v",
-         "v, w, f, or fmg: one pass of full multigrid, and V-cycles after it when --rtol or --atol is given"},
+         "v, w, f, or fmg: one pass of full multigrid, and V-cycles after it when --rtol, --atol, --boundary or "
+         "--exact is given"},
         {"smoother", "NAME", "adi", "see --list-smoothers; jacobi and colour_gs suit square cells, adi all"},
         {"line-order", "NAME", "zebra", "zebra, or simultaneous (which wants a damping of about 0.8)"},
         {"damping", "W", "", "damping of the smoother in (0, 2) (the smoother's own)"},
@@ -279,7 +280,10 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.full_multigrid = options.text("cycle") == "fmg";
   multigrid.cycle = choice<Cycle>("--cycle", options.text("cycle"),
                                   {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"fmg", Cycle::v}});
-  params.continue_after_full_multigrid = options.has("rtol") || options.has("atol");
+  // Full multigrid interpolates as if u were zero on the boundary; other boundary values cost it its accuracy, and cycles
+  // give it back.
+  params.continue_after_full_multigrid =
+      options.has("rtol") || options.has("atol") || options.has("boundary") || options.has("exact");
   params.precision =
       choice<Precision>("--precision", options.text("precision"),
                         {{"mixed", Precision::mixed}, {"double", Precision::full}, {"single", Precision::single}});

@@ -165,6 +165,12 @@ case_full_multigrid_in_one_pass() {
   check "r['residual_reduction'] <= 1e-9"
 }
 
+case_full_multigrid_with_boundary_values() {
+  run 0 --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)+1+x+2*y' --cycle fmg --steps 2 --vtk none \
+    --report report.json
+  check "r['relative_l2_error'] < 3e-6"
+}
+
 case_every_choice_runs() {
   for choice in "--smoother line_x" "--smoother line_y" "--smoother colour_gs" "--smoother jacobi" "--line-order simultaneous" \
     "--damping 0.9" "--steps 2" "--cycle w" "--cycle f" "--precision double" "--inner cycles:2" "--inner digits:2" \

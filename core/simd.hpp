@@ -1,8 +1,8 @@
 #pragma once
 
-// Shuffles that compilers do not find by themselves: turning small tiles, taking rows apart into every second number and
-// putting them together again. Four-byte and eight-byte numbers by SSE2, which every x86-64 has; plain loops elsewhere.
-// Pointers need no alignment.
+// What compilers do not find by themselves: turning small tiles, weaving two rows into one, and keeping the state of a
+// recurrence in registers. Shuffles by SSE2, which every x86-64 has, or AVX2 where the machine has it; plain loops
+// elsewhere. Pointers need no alignment.
 
 #include <cstdint>
 
@@ -10,16 +10,66 @@
 
 #if defined(__SSE2__) && !defined(__CUDA_ARCH__)
 #define STRATUM_SSE2
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace stratum::simd {
+
+/// 64 bytes of numbers, computed on as one. Wider than some machines' registers, where it becomes several.
+template <class T>
+struct PackOf {
+  typedef T type __attribute__((vector_size(64)));  // NOLINT(modernize-use-using)
+  typedef T in_memory
+      __attribute__((vector_size(64), aligned(sizeof(T)), __may_alias__));  // NOLINT(modernize-use-using)
+};
+template <class T>
+using Pack = typename PackOf<T>::type;
+template <class T>
+constexpr int pack_width = static_cast<int>(64 / sizeof(T));
+
+/// A pack in memory, of any alignment.
+template <class T>
+STRATUM_INLINE const typename PackOf<T>::in_memory& pack(const T* from) {
+  return *reinterpret_cast<const typename PackOf<T>::in_memory*>(from);
+}
+template <class T>
+STRATUM_INLINE typename PackOf<T>::in_memory& pack(T* to) {
+  return *reinterpret_cast<typename PackOf<T>::in_memory*>(to);
+}
+
+#if defined(STRATUM_SSE2)
+/// What `transpose` below does, by tiles of 8 rows; only for machines that have AVX2.
+template <int rows, int columns>
+__attribute__((target("avx2"))) void transpose_avx2(const float* from, std::int64_t from_pitch, float* to,
+                                                    std::int64_t to_pitch) {
+  for (int c = 0; c < columns; c += 4)
+    for (int k = 0; k < rows; k += 8) {
+      const float* f = from + k * from_pitch + c;
+      float* t = to + c * to_pitch + k;
+      const float* g = f + 4 * from_pitch;
+      // The upper half of each register holds the rows four further down.
+      const auto load = [&](int r) __attribute__((target("avx2"), always_inline)) {
+        return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(f + r * from_pitch)),
+                                    _mm_loadu_ps(g + r * from_pitch), 1);
+      };
+      const __m256 r0 = load(0), r1 = load(1), r2 = load(2), r3 = load(3);
+      const __m256 low01 = _mm256_unpacklo_ps(r0, r1), high01 = _mm256_unpackhi_ps(r0, r1);
+      const __m256 low23 = _mm256_unpacklo_ps(r2, r3), high23 = _mm256_unpackhi_ps(r2, r3);
+      _mm256_storeu_ps(t, _mm256_shuffle_ps(low01, low23, 0x44));
+      _mm256_storeu_ps(t + to_pitch, _mm256_shuffle_ps(low01, low23, 0xee));
+      _mm256_storeu_ps(t + 2 * to_pitch, _mm256_shuffle_ps(high01, high23, 0x44));
+      _mm256_storeu_ps(t + 3 * to_pitch, _mm256_shuffle_ps(high01, high23, 0xee));
+    }
+}
+#endif
 
 /// to[c * to_pitch + k] = from[k * from_pitch + c] for c < columns, k < rows, both multiples of four.
 template <int rows, int columns, class T>
 STRATUM_INLINE void transpose(const T* from, std::int64_t from_pitch, T* to, std::int64_t to_pitch) {
 #if defined(STRATUM_SSE2)
   if constexpr (sizeof(T) == 4) {
+    if (rows % 8 == 0 && __builtin_cpu_supports("avx2"))
+      return transpose_avx2<rows, columns>(from, from_pitch, to, to_pitch);
     for (int c = 0; c < columns; c += 4)
       for (int k = 0; k < rows; k += 4) {
         const T* f = from + k * from_pitch + c;
@@ -47,49 +97,6 @@ STRATUM_INLINE void transpose(const T* from, std::int64_t from_pitch, T* to, std
 #endif
   for (int c = 0; c < columns; ++c)
     for (int k = 0; k < rows; ++k) to[c * to_pitch + k] = from[k * from_pitch + c];
-}
-
-/// to[k] = from[2 k] for k < n, a multiple of four; may read from[2 n - 1].
-template <int n, class T>
-STRATUM_INLINE void take_every_second(const T* from, T* to) {
-#if defined(STRATUM_SSE2)
-  if constexpr (sizeof(T) == 4) {
-    for (int k = 0; k < n; k += 4)
-      _mm_storeu_ps(to + k, _mm_shuffle_ps(_mm_loadu_ps(from + 2 * k), _mm_loadu_ps(from + 2 * k + 4), 0x88));
-    return;
-  } else {
-    for (int k = 0; k < n; k += 2)
-      _mm_storeu_pd(to + k, _mm_unpacklo_pd(_mm_loadu_pd(from + 2 * k), _mm_loadu_pd(from + 2 * k + 2)));
-    return;
-  }
-#endif
-  for (int k = 0; k < n; ++k) to[k] = from[2 * k];
-}
-
-/// to[2 k] = factor * from[k] for k < n, a multiple of four, the odd places as they are; writes to[0] to to[2 n - 2].
-template <int n, class T>
-STRATUM_INLINE void put_every_second(T factor, const T* from, T* to) {
-  int k = 0;
-#if defined(STRATUM_SSE2)
-  if constexpr (sizeof(T) == 4) {
-    const __m128 f = _mm_set1_ps(factor);
-    for (; k < n - 4; k += 4) {
-      const __m128 even = _mm_mul_ps(f, _mm_loadu_ps(from + k));
-      const __m128 odd = _mm_shuffle_ps(_mm_loadu_ps(to + 2 * k), _mm_loadu_ps(to + 2 * k + 4), 0xdd);
-      _mm_storeu_ps(to + 2 * k, _mm_unpacklo_ps(even, odd));
-      _mm_storeu_ps(to + 2 * k + 4, _mm_unpackhi_ps(even, odd));
-    }
-  } else {
-    const __m128d f = _mm_set1_pd(factor);
-    for (; k < n - 2; k += 2) {
-      const __m128d even = _mm_mul_pd(f, _mm_loadu_pd(from + k));
-      const __m128d first = _mm_loadu_pd(to + 2 * k), second = _mm_loadu_pd(to + 2 * k + 2);
-      _mm_storeu_pd(to + 2 * k, _mm_unpacklo_pd(even, _mm_unpackhi_pd(first, first)));
-      _mm_storeu_pd(to + 2 * k + 2, _mm_unpackhi_pd(even, second));
-    }
-  }
-#endif
-  for (; k < n; ++k) to[2 * k] = factor * from[k];
 }
 
 /// to[2 k] and to[2 k + 1] = first[k] and second[k], added to what is there if `add`, for k < n.

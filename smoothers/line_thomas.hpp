@@ -1,0 +1,632 @@
+#pragma once
+
+// Line relaxation on the CPU: the Thomas algorithm, SIMD across a batch of W lines, one lane each,
+//
+//     c_p = u_p / (d_p - l_p c_(p-1)),   z_p = (r_p - l_p z_(p-1)) / (d_p - l_p c_(p-1)),   x_p = z_p - c_p x_(p+1) .
+//
+// Positions along the lines run in chunks: right-hand sides and coefficients of a chunk are formed row by row, where memory is
+// contiguous, and turned so that lanes are contiguous. Lanes without a line solve d x = 0.
+//
+// In zebra order the second colour follows the first by one batch, so that what both read is still in the cache: b and x come
+// from memory once a sweep. Threads share the lines as follows; every part is then independent of the others.
+//
+//     | part 0         | part 1         | part 2         |      L  lines of the first colour between parts: solved first,
+//      s f s f s f s f L s f s f s f s f L s f s f s f s            one by one
+//
+// Private to line.cpp.
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include <stratum/core/for_each_node.hpp>
+#include <stratum/core/grid_operator.hpp>
+#include <stratum/core/simd.hpp>
+#include <stratum/smoothers/line.hpp>
+
+namespace stratum::line {
+
+// --- per-node formulas, of the GPU's kernels too -------------------------------------------------------------------------
+
+/// What a line solve has on its right: b less the coupling to the lines beside it; b alone where those are zero.
+template <Direction direction, bool coupled, class View, class T>
+struct LineRhs {
+  static constexpr Direction along = direction;
+  static constexpr bool is_coupled = coupled;
+  View a;
+  GridView<const T> b, x;
+  /// Asks for the memory around node (i, j): y lines touch a new page with every row, where hardware prefetchers stop.
+  STRATUM_INLINE void prefetch(int i, int j) const {
+    __builtin_prefetch(&b(i, j));
+    if constexpr (coupled) __builtin_prefetch(&x(i, j + 1));
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const {
+    if constexpr (!coupled)
+      return b(i, j);
+    else if constexpr (direction == Direction::x)
+      return b(i, j) - a.off_row_sum(x, i, j);
+    else
+      return b(i, j) - a.off_column_sum(x, i, j);
+  }
+};
+
+/// Coefficient towards the previous (-1), the same (0) or the next (1) node of the line.
+template <Direction direction, int offset, class View>
+struct LineCoefficient {
+  View a;
+  STRATUM_HOST_DEVICE STRATUM_INLINE auto operator()(int i, int j) const {
+    if constexpr (direction == Direction::x)
+      return a.template coefficient<offset, 0>(i, j);
+    else
+      return a.template coefficient<0, offset>(i, j);
+  }
+};
+
+// --- batches -------------------------------------------------------------------------------------------------------------
+
+/// Lines of a batch: two cache lines of numbers, so that the recurrence has independent work to hide its latency.
+template <class T>
+constexpr int batch_width = static_cast<int>(128 / sizeof(T));
+constexpr int chunk_length = 16;
+constexpr int packs = 2;
+
+template <class T>
+using Chunk = T[chunk_length * batch_width<T>];
+
+/// Lane k solves line first + k stride, for k = skip .. count - 1.
+struct Batch {
+  int first;
+  int stride;
+  int count;
+  int skip = 0;
+  [[nodiscard]] bool used(int k) const { return k >= skip && k < count; }
+};
+
+/// A thread's memory for lines of n positions: three arrays of n by W numbers (rows: one line after the other, for x lines).
+template <class T>
+struct LineScratch {
+  T* rows;
+  std::int64_t pitch;
+  T* multipliers;
+  T* solution;
+
+  static std::int64_t size(int n) { return batch_width<T> * (row_length(n) + 2 * lane_length(n)); }
+  LineScratch(T* memory, int n)
+      : rows(memory), pitch(row_length(n)), multipliers(rows + batch_width<T> * pitch),
+        solution(multipliers + batch_width<T> * lane_length(n)) {}
+
+ private:
+  static std::int64_t chunks(int n) { return (n + chunk_length - 1) / chunk_length; }
+  // Room for a row of zeros before and after.
+  static std::int64_t lane_length(int n) { return chunks(n) * chunk_length + 2; }
+  // An odd number of cache lines: rows a power of two apart would share a few cache sets.
+  static std::int64_t row_length(int n) {
+    return (chunks(n) * chunk_length * std::int64_t{sizeof(T)} / 64 | 1) * 64 / std::int64_t{sizeof(T)};
+  }
+};
+
+/// to[c * W + k] = f at position begin + c of lane k; lanes without a line get `idle`.
+template <Direction direction, class T, class F>
+STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length, T idle, T* to) {
+  constexpr int w = batch_width<T>;
+  if constexpr (direction == Direction::x) {
+    alignas(64) Chunk<T> rows;
+    for (int k = 0; k < batch.count; ++k) {
+      T* row = rows + k * chunk_length;
+      const int j = batch.first + k * batch.stride;
+      if (length == chunk_length) {  // a constant length, so that the loop unrolls into whole vectors
+#pragma omp simd
+        for (int c = 0; c < chunk_length; ++c) row[c] = f(begin + c, j);
+      } else {
+        for (int c = 0; c < chunk_length; ++c) row[c] = c < length ? f(begin + c, j) : idle;
+      }
+    }
+    for (int n = batch.count * chunk_length; n < w * chunk_length; ++n) rows[n] = idle;
+    simd::transpose<w, chunk_length>(rows, chunk_length, to, w);
+  } else {
+    for (int c = 0; c < length; ++c) {
+      const int j = begin + c;
+      T* lanes = to + c * w;
+      if (batch.stride == 1) {
+#pragma omp simd
+        for (int k = 0; k < batch.count; ++k) lanes[k] = f(batch.first + k, j);
+      } else {
+#pragma omp simd
+        for (int k = 0; k < batch.count; ++k) lanes[k] = f(batch.first + 2 * k, j);
+      }
+      for (int k = batch.count; k < w; ++k) lanes[k] = idle;
+    }
+  }
+}
+
+/// The state of the elimination: what the next position takes from the last.
+template <class T>
+struct Elimination {
+  alignas(64) T c[batch_width<T>] = {};
+  alignas(64) T z[batch_width<T>] = {};
+};
+
+/// Forward elimination of a chunk, coefficients from the bands. `right` may be `solution`.
+template <Direction direction, class View, class T>
+struct Eliminator {
+  View a;
+  Batch batch;
+  STRATUM_INLINE Eliminator(const View& view, const Batch& lines) : a(view), batch(lines) {}
+
+  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* solution,
+                                 Elimination<T>& last) {
+    constexpr int w = batch_width<T>;
+    alignas(64) Chunk<T> lower, centre, upper;
+    gather<direction, T>(LineCoefficient<direction, -1, View>{a}, batch, begin, length, T(0), lower);
+    gather<direction, T>(LineCoefficient<direction, 0, View>{a}, batch, begin, length, T(1), centre);
+    gather<direction, T>(LineCoefficient<direction, 1, View>{a}, batch, begin, length, T(0), upper);
+    for (int n = 0; n < length * w; n += w) {
+#pragma omp simd
+      for (int k = 0; k < w; ++k) {
+        const T pivot = T(1) / (centre[n + k] - lower[n + k] * last.c[k]);
+        multipliers[n + k] = last.c[k] = upper[n + k] * pivot;
+        solution[n + k] = last.z[k] = (right[n + k] - lower[n + k] * last.z[k]) * pivot;
+      }
+    }
+  }
+};
+
+/// The same for a tensor operator, whose coefficients on a line are a number of the line times a number of the position,
+/// twice: nothing is read but 1-D arrays. The line matrix is symmetric.
+template <Direction direction, class T>
+struct Eliminator<direction, TensorView<T>, T> {
+  const T *along_k, *along_m;
+  alignas(64) T stiffness[batch_width<T>], mass[batch_width<T>], lower[batch_width<T>];
+
+  STRATUM_INLINE Eliminator(const TensorView<T>& a, const Batch& batch)
+      : along_k(direction == Direction::x ? a.kx : a.ky), along_m(direction == Direction::x ? a.mx : a.my) {
+    const T* across_k = direction == Direction::x ? a.ky : a.kx;
+    const T* across_m = direction == Direction::x ? a.my : a.mx;
+    for (int k = 0; k < batch_width<T>; ++k) {
+      const int line = batch.first + k * batch.stride;
+      stiffness[k] = batch.used(k) ? across_k[line] + across_k[line + 1] : T(0);
+      mass[k] = batch.used(k) ? 2 * (across_m[line] + across_m[line + 1]) : T(1);
+      lower[k] = T(0);
+    }
+  }
+
+  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* solution,
+                                 Elimination<T>& last) {
+    constexpr int w = batch_width<T>;
+    // Both packs of a batch advance together: one alone would wait for its own division.
+    simd::Pack<T> s[packs], m[packs], lo[packs], cl[packs], zl[packs];
+    for (int v = 0; v < packs; ++v) {
+      const int k = v * simd::pack_width<T>;
+      s[v] = simd::pack(stiffness + k), m[v] = simd::pack(mass + k), lo[v] = simd::pack(lower + k);
+      cl[v] = simd::pack(last.c + k), zl[v] = simd::pack(last.z + k);
+    }
+    for (int p = begin, n = 0; p < begin + length; ++p, n += w) {
+      const T ku = along_k[p + 1], mu = along_m[p + 1], kd = along_k[p] + ku, md = 2 * (along_m[p] + mu);
+#pragma GCC unroll 2
+      for (int v = 0; v < packs; ++v) {
+        const int at = n + v * simd::pack_width<T>;
+        const simd::Pack<T> up = mu * s[v] - ku * m[v];
+        const simd::Pack<T> pivot = T(1) / (kd * m[v] + md * s[v] - lo[v] * cl[v]);
+        cl[v] = up * pivot;
+        zl[v] = (simd::pack(right + at) - lo[v] * zl[v]) * pivot;
+        simd::pack(multipliers + at) = cl[v];
+        simd::pack(solution + at) = zl[v];
+        lo[v] = up;
+      }
+    }
+    for (int v = 0; v < packs; ++v) {
+      const int k = v * simd::pack_width<T>;
+      simd::pack(lower + k) = lo[v], simd::pack(last.c + k) = cl[v], simd::pack(last.z + k) = zl[v];
+    }
+  }
+};
+
+/// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first.
+template <class T>
+STRATUM_INLINE void substitute_back(int length, const T* multipliers, T* solution, T* next) {
+  constexpr int w = batch_width<T>;
+  simd::Pack<T> x[packs];
+  for (int v = 0; v < packs; ++v) x[v] = simd::pack(next + v * simd::pack_width<T>);
+  for (int n = (length - 1) * w; n >= 0; n -= w) {
+#pragma GCC unroll 2
+    for (int v = 0; v < packs; ++v) {
+      const int at = n + v * simd::pack_width<T>;
+      x[v] = simd::pack(solution + at) - simd::pack(multipliers + at) * x[v];
+      simd::pack(solution + at) = x[v];
+    }
+  }
+  for (int v = 0; v < packs; ++v) simd::pack(next + v * simd::pack_width<T>) = x[v];
+}
+
+inline int last_chunk(int n) { return (n - 1) / chunk_length * chunk_length; }
+
+// --- x lines -------------------------------------------------------------------------------------------------------------
+
+/// x lines are filled in blocks of this many columns.
+constexpr int block_length = 64;
+
+/// Right-hand sides of columns begin .. begin + length - 1, row by row.
+template <class Rhs, class T>
+STRATUM_INLINE void fill_rows(const Rhs& rhs, const Batch& batch, int begin, int length, T* rows, std::int64_t pitch) {
+  for (int k = 0; k < batch.count; ++k) {
+    T* row = rows + k * pitch;
+    const int j = batch.first + k * batch.stride;
+#pragma omp simd
+    for (int i = 0; i < length; ++i) row[i] = rhs(begin + i, j);
+  }
+}
+
+/// Rows j, j + 2, ... of them: the row between two is summed once for both.
+template <int count, class T>
+STRATUM_INLINE void fill_zebra_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, int j, int begin,
+                                    int length, T* rows, std::int64_t pitch) {
+  const TensorView<T>& a = rhs.a;
+#pragma omp simd
+  for (int n = 0; n < length; ++n) {
+    const int i = begin + n;
+    T stiffness = a.row_stiffness(rhs.x, i, j - 1), mass = a.row_mass(rhs.x, i, j - 1);
+#pragma GCC unroll 4
+    for (int r = 0; r < count; ++r) {
+      const int s = j + 2 * r;
+      const T north_stiffness = a.row_stiffness(rhs.x, i, s + 1), north_mass = a.row_mass(rhs.x, i, s + 1);
+      rows[r * pitch + n] = rhs.b(i, s) - (a.my[s] * stiffness - a.ky[s] * mass + a.my[s + 1] * north_stiffness -
+                                           a.ky[s + 1] * north_mass);
+      stiffness = north_stiffness;
+      mass = north_mass;
+    }
+  }
+}
+
+template <class T>
+STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, const Batch& batch, int begin,
+                              int length, T* rows, std::int64_t pitch) {
+  const int j = batch.first, s = batch.stride;
+  int k = 0;
+  if (s == 2)
+    for (; k + 4 <= batch.count; k += 4) fill_zebra_rows<4>(rhs, j + s * k, begin, length, rows + k * pitch, pitch);
+  for (; k < batch.count; ++k) fill_zebra_rows<1>(rhs, j + s * k, begin, length, rows + k * pitch, pitch);
+}
+
+/// Solves one batch of x lines of n positions.
+template <bool coupled, class View, class T>
+STRATUM_SIMD_CLONES void solve_batch(const LineRhs<Direction::x, coupled, View, T> rhs, const Batch batch, const int n,
+                                     const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
+  constexpr int w = batch_width<T>, pitch = block_length + 16, line = static_cast<int>(64 / sizeof(T));
+  alignas(64) T rows[w * pitch] = {};
+  alignas(64) Chunk<T> right;
+  Eliminator<Direction::x, View, T> eliminate(rhs.a, batch);
+  Elimination<T> last;
+  for (int block = 0; block < n; block += block_length) {
+    const int end = std::min(n, block + block_length);
+    for (int k = 0; k < batch.count; ++k)
+      for (int i = end; i < std::min(n, end + block_length); i += line) rhs.prefetch(i, batch.first + k * batch.stride);
+    fill_rows(rhs, batch, block, end - block, rows, pitch);
+    for (int begin = block; begin < end; begin += chunk_length) {
+      simd::transpose<w, chunk_length>(rows + (begin - block), pitch, right, w);
+      const std::int64_t at = std::int64_t{begin} * w;
+      eliminate(begin, std::min(chunk_length, end - begin), right, scratch.multipliers + at, scratch.solution + at,
+                last);
+    }
+  }
+  alignas(64) T next[w] = {};
+  const bool direct = keep == T(0) && omega == T(1) && batch.count == w;
+  for (int begin = last_chunk(n); begin >= 0; begin -= chunk_length) {
+    const int length = std::min(chunk_length, n - begin);
+    T* solution = scratch.solution + std::int64_t{begin} * w;
+    if (begin >= chunk_length)
+      for (int k = 0; k < batch.count; ++k)
+        __builtin_prefetch(&y(begin - chunk_length, batch.first + k * batch.stride), 1);
+    substitute_back(length, scratch.multipliers + std::int64_t{begin} * w, solution, next);
+    if (direct && length == chunk_length) {
+      simd::transpose<chunk_length, w>(solution, w, &y(begin, batch.first), batch.stride * y.pitch);
+      continue;
+    }
+    simd::transpose<chunk_length, w>(solution, w, rows, pitch);
+    for (int k = 0; k < batch.count; ++k) {
+      const T* row = rows + k * pitch;
+      const int j = batch.first + k * batch.stride;
+      for (int c = 0; c < length; ++c)
+        y(begin + c, j) = keep == T(0) ? omega * row[c] : keep * rhs.x(begin + c, j) + omega * row[c];
+    }
+  }
+}
+
+// --- y lines -------------------------------------------------------------------------------------------------------------
+
+/// Asks for the rows that the next chunk takes, `columns` of them from `first` on.
+template <class T, class Rhs>
+STRATUM_INLINE void prefetch(const Rhs& rhs, int first, int columns, int begin, int length) {
+  constexpr int line = static_cast<int>(64 / sizeof(T));
+  for (int c = 0; c < length && begin + c + chunk_length < rhs.b.ny; ++c)
+    for (int i = 0; i < columns; i += line) rhs.prefetch(first + i, begin + c + chunk_length);
+}
+
+/// Solves one batch of y lines of n positions.
+template <bool coupled, class View, class T>
+STRATUM_SIMD_CLONES void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
+                                     const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
+  constexpr int w = batch_width<T>;
+  alignas(64) Chunk<T> right;
+  Eliminator<Direction::y, View, T> eliminate(rhs.a, batch);
+  Elimination<T> last;
+  for (int begin = 0; begin < n; begin += chunk_length) {
+    const int length = std::min(chunk_length, n - begin);
+    prefetch<T>(rhs, batch.first, batch.count * batch.stride, begin, length);
+    gather<Direction::y, T>(rhs, batch, begin, length, T(0), right);
+    const std::int64_t at = std::int64_t{begin} * w;
+    eliminate(begin, length, right, scratch.multipliers + at, scratch.solution + at, last);
+  }
+  alignas(64) T next[w] = {};
+  for (int begin = last_chunk(n); begin >= 0; begin -= chunk_length) {
+    const int length = std::min(chunk_length, n - begin);
+    T* solution = scratch.solution + std::int64_t{begin} * w;
+    substitute_back(length, scratch.multipliers + std::int64_t{begin} * w, solution, next);
+    for (int c = 0; c < length; ++c) {
+      const int j = begin + c;
+      for (int k = 0; k < batch.count; ++k) {
+        const int i = batch.first + k * batch.stride;
+        y(i, j) = keep == T(0) ? omega * solution[c * w + k] : keep * rhs.x(i, j) + omega * solution[c * w + k];
+      }
+    }
+  }
+}
+
+/// Coupling of one colour of y lines to the columns of the other: those of the lanes, and one more on one side, the edge,
+///
+///     p = m_l x_left + m_r x_right,   q = k_l x_left + k_r x_right,   right -= Ky p - My q .
+///
+/// With `edge_left` lane k lies between the other colour's lanes k - 1 and k, else between k and k + 1.
+template <bool edge_left, class T>
+struct ColumnCoupling {
+  static constexpr int edge_lane = edge_left ? 0 : batch_width<T> - 1;
+  alignas(64) T kl[batch_width<T>], ml[batch_width<T>], kr[batch_width<T>], mr[batch_width<T>];
+  T edge_k, edge_m;
+
+  STRATUM_INLINE ColumnCoupling(const TensorView<T>& a, const Batch& batch) {
+    for (int k = 0; k < batch_width<T>; ++k) {
+      const int i = batch.first + k * batch.stride;
+      kl[k] = batch.used(k) ? a.kx[i] : T(0);
+      ml[k] = batch.used(k) ? a.mx[i] : T(0);
+      kr[k] = batch.used(k) ? a.kx[i + 1] : T(0);
+      mr[k] = batch.used(k) ? a.mx[i + 1] : T(0);
+    }
+    // Vectors run over the edge into a neighbouring row; what they find there counts nothing.
+    edge_k = std::exchange((edge_left ? kl : kr)[edge_lane], T(0));
+    edge_m = std::exchange((edge_left ? ml : mr)[edge_lane], T(0));
+  }
+
+  /// At positions begin .. begin + length - 1, from the other colour at begin - 1 .. begin + length.
+  STRATUM_INLINE void subtract(const TensorView<T>& a, int begin, int length, const T* others, const T* edge,
+                               T* right) const {
+    constexpr int w = batch_width<T>;
+    const T* left = others - (edge_left ? 1 : 0);
+    const T *ky = a.ky + begin, *my = a.my + begin;
+    for (int k = 0; k < w; k += simd::pack_width<T>) {
+      const simd::Pack<T> pml = simd::pack(ml + k), pmr = simd::pack(mr + k), pkl = simd::pack(kl + k),
+                          pkr = simd::pack(kr + k);
+      const T* x = left + k;
+      simd::Pack<T> p_south = pml * simd::pack(x) + pmr * simd::pack(x + 1),
+                    q_south = pkl * simd::pack(x) + pkr * simd::pack(x + 1);
+      x += w;
+      simd::Pack<T> p_centre = pml * simd::pack(x) + pmr * simd::pack(x + 1),
+                    q_centre = pkl * simd::pack(x) + pkr * simd::pack(x + 1);
+      for (int c = 0; c < length; ++c) {
+        x += w;
+        const simd::Pack<T> p_north = pml * simd::pack(x) + pmr * simd::pack(x + 1);
+        const simd::Pack<T> q_north = pkl * simd::pack(x) + pkr * simd::pack(x + 1);
+        simd::pack(right + c * w + k) -= ky[c] * (p_centre - p_south) + ky[c + 1] * (p_centre - p_north) -
+                                         my[c] * (q_south + 2 * q_centre) - my[c + 1] * (2 * q_centre + q_north);
+        p_south = p_centre;
+        q_south = q_centre;
+        p_centre = p_north;
+        q_centre = q_north;
+      }
+    }
+    for (int c = 0; c < length; ++c)
+      right[c * w + edge_lane] -=
+          edge_m * (ky[c] * (edge[c + 1] - edge[c]) + ky[c + 1] * (edge[c + 1] - edge[c + 2])) -
+          edge_k * (my[c] * (edge[c] + 2 * edge[c + 1]) + my[c + 1] * (2 * edge[c + 1] + edge[c + 2]));
+  }
+};
+
+/// row[i - first] of 2 W + 1 columns from `first` on where they lie in lowest .. highest, zero elsewhere.
+template <class T>
+STRATUM_INLINE void clipped_row(const GridView<const T>& x, int j, int first, int lowest, int highest, T* row) {
+  for (int n = 0; n <= 2 * batch_width<T>; ++n)
+    row[n] = first + n >= lowest && first + n <= highest ? x(first + n, j) : T(0);
+}
+
+/// Both colours of the y lines in a strip of 2 W columns, undamped, tensor operator: lane k of the second colour is column
+/// start + 2 k, lane k of the first column start + 2 k + 1. Only columns begin .. end - 1 are solved; begin - 1 and end are
+/// the halo or solved already, and so is everything on the left of the strip. Rows are taken apart into the two colours when
+/// they are first read and put together once, when both are solved. `only_last`: of the first colour's last lane, no more.
+template <class T>
+STRATUM_SIMD_CLONES void solve_strip(const TensorView<T> a, const GridView<const T> b, const GridView<T> x,
+                                     const bool from_zero, const bool only_last, const int start, const int begin,
+                                     const int end, const LineScratch<T> scratch) {
+  constexpr int w = batch_width<T>;
+  const int n = x.ny;
+  const bool whole = start >= begin && start + 2 * w <= end;
+  const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2), only_last ? w - 1 : 0};
+  const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
+  const LineRhs<Direction::y, true, TensorView<T>, T> memory{a, b, x};
+  T* const second = scratch.rows;
+  T* const first = scratch.solution + w;  // between two rows of zeros
+  alignas(64) T row[2 * w + 1], right[chunk_length * w], others[(chunk_length + 2) * w + 1], edge[chunk_length + 2];
+  {
+    const ColumnCoupling<false, T> coupling(a, firsts);
+    Eliminator<Direction::y, TensorView<T>, T> eliminate(a, firsts);
+    Elimination<T> last;
+    for (int at = 0; at < n; at += chunk_length) {
+      const int length = std::min(chunk_length, n - at);
+      if (whole) prefetch<T>(memory, start, 2 * w, at, length);
+      for (int c = 0; c < length; ++c) {
+        const T* from = whole ? &b(start, at + c) : row;
+        if (!whole) clipped_row<T>(b, at + c, start, begin, end - 1, row);
+        T *even = second + std::int64_t{at + c} * w, *odd = right + c * w;
+#pragma omp simd
+        for (int k = 0; k < w; ++k) {
+          even[k] = from[2 * k];
+          odd[k] = from[2 * k + 1];
+        }
+      }
+      if (!from_zero) {
+        for (int c = 0; c < length + 2; ++c) {
+          const T* from = whole ? &x(start, at + c - 1) : row;
+          if (!whole) clipped_row<T>(x, at + c - 1, start, begin - 1, end, row);
+          T* even = others + c * w;
+#pragma omp simd
+          for (int k = 0; k < w; ++k) even[k] = from[2 * k];
+          edge[c] = from[2 * w];
+        }
+        others[(length + 2) * w] = T(0);  // beyond the edge
+        coupling.subtract(a, at, length, others, edge, right);
+      }
+      eliminate(at, length, right, scratch.multipliers + std::int64_t{at} * w, first + std::int64_t{at} * w, last);
+    }
+    alignas(64) T next[w] = {};
+    for (int at = last_chunk(n); at >= 0; at -= chunk_length)
+      substitute_back(std::min(chunk_length, n - at), scratch.multipliers + std::int64_t{at} * w,
+                      first + std::int64_t{at} * w, next);
+  }
+  if (only_last) {
+    for (int j = 0; j < n; ++j) x(end - 1, j) = first[std::int64_t{j} * w + w - 1];
+    return;
+  }
+  std::fill_n(first - w - 1, w + 1, T(0));
+  std::fill_n(first + std::int64_t{n} * w, w, T(0));
+  if (firsts.count < seconds.count)  // the second colour ends at column end, which somebody else solved
+    for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
+  {
+    const ColumnCoupling<true, T> coupling(a, seconds);
+    Eliminator<Direction::y, TensorView<T>, T> eliminate(a, seconds);
+    Elimination<T> last;
+    for (int at = 0; at < n; at += chunk_length) {
+      const int length = std::min(chunk_length, n - at);
+      for (int c = 0; c < length + 2; ++c) edge[c] = start > 0 ? x(start - 1, at + c - 1) : T(0);
+      T* chunk = second + std::int64_t{at} * w;
+      coupling.subtract(a, at, length, first + std::int64_t{at - 1} * w, edge, chunk);
+      eliminate(at, length, chunk, scratch.multipliers + std::int64_t{at} * w, chunk, last);
+    }
+    alignas(64) T next[w] = {};
+    for (int at = last_chunk(n); at >= 0; at -= chunk_length) {
+      const int length = std::min(chunk_length, n - at);
+      T* chunk = second + std::int64_t{at} * w;
+      substitute_back(length, scratch.multipliers + std::int64_t{at} * w, chunk, next);
+      for (int c = 0; c < length; ++c) {
+        const T *even = chunk + c * w, *odd = first + std::int64_t{at + c} * w;
+        T* to = whole ? &x(start, at + c) : row;
+#pragma omp simd
+        for (int k = 0; k < w; ++k) {
+          to[2 * k] = even[k];
+          to[2 * k + 1] = odd[k];
+        }
+        if (!whole)
+          for (int i = std::max(start, begin); i < std::min(end, start + 2 * w); ++i) x(i, at + c) = row[i - start];
+      }
+    }
+  }
+}
+
+// --- sweeps --------------------------------------------------------------------------------------------------------------
+
+template <Direction direction, class View, class T>
+struct Sweep {
+  View a;
+  GridView<const T> b, x;
+  GridView<T> y;
+  T omega;
+  bool from_zero;
+  int threads;
+  GridView<T> memory;  // a row a thread
+
+  [[nodiscard]] int lines() const { return direction == Direction::x ? y.ny : y.nx; }
+  [[nodiscard]] int length() const { return direction == Direction::x ? y.nx : y.ny; }
+  [[nodiscard]] T keep() const { return from_zero ? T(0) : T(1) - omega; }
+  /// Threads worth having for a number of batches.
+  [[nodiscard]] int team(int batches) const {
+    return y.nodes() > serial_limit ? std::max(1, std::min({threads, memory.ny, batches})) : 1;
+  }
+  [[nodiscard]] LineScratch<T> scratch(int part) const {
+    return {&memory(-1, part), length()};  // column -1 is where rows are aligned
+  }
+  template <bool coupled>
+  void solve(const Batch& batch, const LineScratch<T>& scratch) const {
+    solve_batch(LineRhs<direction, coupled, View, T>{a, b, x}, batch, length(), omega, keep(), y, scratch);
+  }
+  void solve_first(const Batch& batch, const LineScratch<T>& scratch) const {
+    from_zero ? solve<false>(batch, scratch) : solve<true>(batch, scratch);
+  }
+
+  /// All lines from the old x.
+  void simultaneous() const {
+    constexpr int w = batch_width<T>;
+    const int batches = (lines() + w - 1) / w, parts = team(batches);
+#pragma omp parallel for schedule(static, 1) num_threads(parts) if (parts > 1)
+    for (int part = 0; part < parts; ++part) {
+      const auto share = [&](int p) { return static_cast<int>(std::int64_t{batches} * p / parts); };
+      for (int t = share(part); t < share(part + 1); ++t)
+        solve_first({t * w, 1, std::min(w, lines() - t * w)}, scratch(part));
+    }
+  }
+
+  /// Lines first, first + 2, ... and then the others; x and y are the same.
+  void zebra(int first) const {
+    constexpr int strip = 2 * batch_width<T>;
+    const int start = first - 1;  // of the first strip: its lane 0 of the second colour
+    const int strips = (lines() - start + strip - 1) / strip, parts = team(strips);
+    const auto begin = [&](int p) {
+      return p == 0 ? 0 : p == parts ? lines() + 1 : start + static_cast<int>(std::int64_t{strips} * p / parts) * strip;
+    };
+#pragma omp parallel num_threads(parts) if (parts > 1)
+    {
+#pragma omp for schedule(static, 1)
+      for (int part = 1; part < parts; ++part) solve_line_before(begin(part), scratch(part));
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < parts; ++part)
+        part_in_zebra_order(first, begin(part), begin(part + 1) - 1, scratch(part));
+    }
+  }
+
+ private:
+  static constexpr bool in_strips = direction == Direction::y && std::is_same_v<View, TensorView<T>>;
+
+  /// The line of the first colour before a part, with the same arithmetic as in the middle of one: the number of threads
+  /// changes no bit.
+  void solve_line_before(int part, const LineScratch<T>& scratch) const {
+    if constexpr (in_strips) {
+      const int start = part - 2 * batch_width<T>;
+      if (omega == T(1)) return solve_strip(a, b, y, from_zero, true, start, std::max(start, 0), part, scratch);
+    }
+    solve_first({part - 1, 2, 1}, scratch);
+  }
+
+  /// Lines begin .. end - 1, the second colour as soon as both its neighbours are solved.
+  void part_in_zebra_order(int first, int begin, int end, const LineScratch<T>& scratch) const {
+    constexpr int w = batch_width<T>;
+    if constexpr (in_strips) {
+      if (omega == T(1)) {
+        for (int start = begin == 0 ? first - 1 : begin; start < end; start += 2 * w)
+          solve_strip(a, b, y, from_zero, false, start, begin, end, scratch);
+        return;
+      }
+    }
+    const auto next_of = [&](int line, int colour) { return line + ((line ^ colour) & 1); };
+    int next = next_of(begin, first), behind = next_of(begin, first + 1);
+    while (next < end || behind < end) {
+      if (next < end) {
+        const int count = std::min(w, (end - next + 1) / 2);
+        solve_first({next, 2, count}, scratch);
+        next += 2 * count;
+      }
+      const int ready = next < end ? next - 1 : end;
+      while (behind < ready) {
+        const int count = std::min(w, (ready - behind + 1) / 2);
+        solve<true>({behind, 2, count}, scratch);
+        behind += 2 * count;
+      }
+    }
+  }
+};
+
+}  // namespace stratum::line

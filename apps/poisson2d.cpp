@@ -84,9 +84,10 @@ CommandLine make_command_line() {
         {"boundary", "EXPR", "", "g (the exact solution where it is given, else 0)"}}},
       {"Solver",
        {{"solver", "NAME", "multigrid",
-         "multigrid, or cg: conjugate gradients preconditioned by a symmetric cycle, the one to take where "
-         "neighbouring "
-         "widths jump a thousandfold in both directions"},
+         "multigrid; or a Krylov method with the cycle as its preconditioner: cg, fcg, cr (a symmetric cycle), gcr, "
+         "gmres, bicgstab (any). cg is the one to take where neighbouring widths jump a thousandfold in both "
+         "directions, or for a point smoother where cells are stretched"},
+        {"restart", "N", "10", "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
         {"cycle", "NAME", "v",
          "v, w, f, or fmg: one pass of full multigrid, and V-cycles after it when --rtol, --atol, --boundary or "
          "--exact is given"},
@@ -154,6 +155,7 @@ void print_help(const CommandLine& options) {
       "  poisson2d --mesh A3 --smoother adi              cells up to 1e5 times as long as wide\n"
       "  poisson2d --mesh A2 --smoother jacobi           see a point smoother diverge there (exit code 3)\n"
       "  poisson2d --mesh A5 --level 10 --cycle fmg      one pass to discretisation accuracy\n"
+      "  poisson2d --mesh U2 --smoother jacobi --solver cg  what the cycle alone does in 97, in 20\n"
       "  poisson2d --nu 0.3 --domain 2,1 --thin first,none --vtk layer.vtr\n"
       "  poisson2d --cells 160,96 --grade-x geometric:1.1,last --grade-y tanh:3,both\n"
       "  poisson2d --cells ,64 --grade-x widths:layer.txt --grade-y shishkin:0.01,first --convergence-table 0..3\n"
@@ -290,8 +292,12 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.inner = parse_inner(options);
   expects(!options.has("inner") || params.precision == Precision::mixed,
           "--inner: only mixed precision has inner cycles, not ", options.text("precision"));
-  params.method =
-      choice<Method>("--solver", options.text("solver"), {{"multigrid", Method::multigrid}, {"cg", Method::cg}});
+  std::vector<std::pair<std::string, Method>> methods;
+  for (const auto method : every_method) methods.emplace_back(to_string(method), method);
+  params.method = choice<Method>("--solver", options.text("solver"), methods);
+  params.krylov.restart = options.integer("restart", 1, 1000);
+  expects(!options.has("restart") || params.method == Method::gcr || params.method == Method::gmres,
+          "--restart: only gcr and gmres start again, not ", options.text("solver"));
   params.form = options.has("operator")                 ? operator_form(options.text("operator"))
                 : params.precision == Precision::single ? OperatorForm::nine_band
                                                         : OperatorForm::tensor;

@@ -62,6 +62,35 @@ struct Xpay {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
 };
 
+/// Terms or pairs that one pass takes.
+constexpr std::size_t most_per_pass = 8;
+
+template <class T, int count>
+struct Axpys {
+  double alpha[count];
+  GridView<const T> x[count];
+  GridView<T> y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
+    double sum = static_cast<double>(y(i, j));
+    for (int k = 0; k < count; ++k) sum += alpha[k] * static_cast<double>(x[k](i, j));
+    return static_cast<T>(sum);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
+};
+
+/// The number of terms is a constant of the loop that adds them up.
+template <class T, int count = static_cast<int>(most_per_pass)>
+void axpys_pass(Context& ctx, int terms, const double* alpha, const GridView<const T>* x, GridView<T> y) {
+  if (terms == count) {
+    Axpys<T, count> pass{{}, {}, y};
+    std::copy_n(alpha, count, pass.alpha);
+    std::copy_n(x, count, pass.x);
+    for_each_node(ctx, all_nodes(y), pass);
+  } else if constexpr (count > 1) {
+    axpys_pass<T, count - 1>(ctx, terms, alpha, x, y);
+  }
+}
+
 /// What a reduction adds up or takes the maximum of.
 template <class T>
 struct Product {
@@ -147,6 +176,47 @@ __global__ void reduce_partials(double* partial, int count) {
   if (threadIdx.x == 0) partial[0] = value;
 }
 
+template <class T>
+struct Products {
+  int count;
+  Product<T> pair[most_per_pass];
+};
+
+/// reduce_rows for several products: partial[k * gridDim.x + block] belongs to pair k.
+template <class T>
+__global__ void reduce_rows_of_pairs(const Products<T> products, int nx, int ny, double* partial) {
+  double value[most_per_pass] = {};
+  const auto add = [&](int i, int j) {
+#pragma unroll
+    for (int k = 0; k < static_cast<int>(most_per_pass); ++k)
+      if (k < products.count) value[k] += products.pair[k](i, j);
+  };
+  if (ny == 1) {
+    for (std::int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < nx; i += std::int64_t{gridDim.x} * blockDim.x)
+      add(static_cast<int>(i), 0);
+  } else {
+    for (int j = static_cast<int>(blockIdx.x); j < ny; j += static_cast<int>(gridDim.x))
+      for (int i = static_cast<int>(threadIdx.x); i < nx; i += reduction_threads) add(i, j);
+  }
+#pragma unroll
+  for (int k = 0; k < static_cast<int>(most_per_pass); ++k) {
+    if (k >= products.count) break;
+    const double sum = reduce_block<Product<T>>(value[k]);
+    if (threadIdx.x == 0) partial[k * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x)] = sum;
+    __syncthreads();
+  }
+}
+
+/// Block k adds up the partial sums of pair k.
+template <class T>
+__global__ void reduce_partials_of_pairs(const double* partial, int count, double* result) {
+  double value = 0;
+  for (int k = static_cast<int>(threadIdx.x); k < count; k += reduction_threads)
+    value += partial[static_cast<int>(blockIdx.x) * count + k];
+  value = reduce_block<Product<T>>(value);
+  if (threadIdx.x == 0) result[blockIdx.x] = value;
+}
+
 #endif
 
 /// Reduces to the first number of the Context's scratch.
@@ -223,9 +293,66 @@ void xpay(Context& ctx, GridView<const T> x, double beta, GridView<T> y) {
 }
 
 template <class T>
+void axpys(Context& ctx, const std::vector<double>& alpha, const std::vector<GridView<const T>>& xs, GridView<T> y) {
+  expects(alpha.size() == xs.size(), alpha.size(), " factors for ", xs.size(), " vectors");
+  for (const auto& x : xs) expects_same_shape(x, y);
+  for (std::size_t first = 0; first < xs.size(); first += most_per_pass)
+    axpys_pass(ctx, static_cast<int>(std::min(most_per_pass, xs.size() - first)), &alpha[first], &xs[first], y);
+}
+
+template <class T>
 double dot(Context& ctx, GridView<const T> x, GridView<const T> y) {
   expects_same_shape(x, y);
   return reduce(ctx, x.nx, x.ny, Product<T>{x, y});
+}
+
+template <class T>
+std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
+  std::vector<double> results(pairs.size());
+  if (pairs.empty()) return results;
+  const int nx = pairs[0].x.nx, ny = pairs[0].x.ny;
+  for (const auto& pair : pairs) {
+    expects_same_shape(pair.x, pair.y);
+    expects_same_shape(pair.x, pairs[0].x);
+  }
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    auto* stream = static_cast<cudaStream_t>(ctx.stream());
+    const int blocks = ny == 1 ? reduction_blocks : std::max(1, std::min(ny, reduction_blocks));
+    // Room for a basis that grows by one vector an iteration: the scratch is not to be allocated anew every time.
+    constexpr std::size_t granularity = 64;
+    const std::size_t room = (pairs.size() + granularity - 1) / granularity * granularity;
+    double* partial = ctx.reduction_scratch(most_per_pass * reduction_blocks + room);
+    double* result = partial + most_per_pass * reduction_blocks;
+    for (std::size_t first = 0; first < pairs.size(); first += most_per_pass) {
+      Products<T> products{static_cast<int>(std::min(most_per_pass, pairs.size() - first)), {}};
+      for (int k = 0; k < products.count; ++k) {
+        const auto& pair = pairs[first + static_cast<std::size_t>(k)];
+        products.pair[k] = {pair.x, pair.y};
+      }
+      reduce_rows_of_pairs<<<blocks, reduction_threads, 0, stream>>>(products, nx, ny, partial);
+      reduce_partials_of_pairs<T><<<products.count, reduction_threads, 0, stream>>>(partial, blocks, result + first);
+    }
+    STRATUM_CUDA_CHECK(
+        cudaMemcpyAsync(results.data(), result, results.size() * sizeof(double), cudaMemcpyDeviceToHost, stream));
+    STRATUM_CUDA_CHECK(cudaStreamSynchronize(stream));
+    return results;
+  }
+#endif
+  // Row by row, so that a vector in several pairs is read from memory once.
+  const auto rows = static_cast<std::size_t>(ny);
+  double* partial = ctx.reduction_scratch(rows * most_per_pass);
+  for (std::size_t first = 0; first < pairs.size(); first += most_per_pass) {
+    const std::size_t count = std::min(most_per_pass, pairs.size() - first);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
+    for (int j = 0; j < ny; ++j)
+      for (std::size_t k = 0; k < count; ++k)
+        partial[static_cast<std::size_t>(j) * most_per_pass + k] =
+            reduce_row(Product<T>{pairs[first + k].x, pairs[first + k].y}, nx, j);
+    for (std::size_t j = 0; j < rows; ++j)
+      for (std::size_t k = 0; k < count; ++k) results[first + k] += partial[j * most_per_pass + k];
+  }
+  return results;
 }
 
 template <class T>
@@ -275,14 +402,16 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   for (int j = 0; j < x.ny; ++j) std::copy_n(host + std::size_t(j) * static_cast<std::size_t>(x.nx), x.nx, &x(0, j));
 }
 
-#define STRATUM_INSTANTIATE(T)                                           \
-  template void set(Context&, T, GridView<T>);                           \
-  template void xpay(Context&, GridView<const T>, double, GridView<T>);  \
-  template double dot(Context&, GridView<const T>, GridView<const T>);   \
-  template double norm2(Context&, GridView<const T>);                    \
-  template double norm_max(Context&, GridView<const T>);                 \
-  template const double* norm_max_in_place(Context&, GridView<const T>); \
-  template void copy_to_host(Context&, GridView<const T>, T*);           \
+#define STRATUM_INSTANTIATE(T)                                                                                   \
+  template void set(Context&, T, GridView<T>);                                                                   \
+  template void xpay(Context&, GridView<const T>, double, GridView<T>);                                          \
+  template void axpys(Context&, const std::vector<double>&, const std::vector<GridView<const T>>&, GridView<T>); \
+  template double dot(Context&, GridView<const T>, GridView<const T>);                                           \
+  template std::vector<double> dots(Context&, const std::vector<DotPair<T>>&);                                   \
+  template double norm2(Context&, GridView<const T>);                                                            \
+  template double norm_max(Context&, GridView<const T>);                                                         \
+  template const double* norm_max_in_place(Context&, GridView<const T>);                                         \
+  template void copy_to_host(Context&, GridView<const T>, T*);                                                   \
   template void copy_from_host(Context&, const T*, GridView<T>);
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)

@@ -4,7 +4,10 @@
 // Updates do not synchronise. Reductions accumulate in double and are deterministic: partial sums belong to rows, not to
 // threads, and are added in order, so that the same input gives the same bits on any number of threads. They return a
 // number to the host and therefore wait for the stream.
-// Words per node: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2.
+// Words per node: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2; dots and axpys as many as there are different
+// vectors, as long as these are at most eight pairs or terms (beyond, a pass for every eight).
+
+#include <vector>
 
 #include <stratum/core/context.hpp>
 #include <stratum/core/vector.hpp>
@@ -27,9 +30,21 @@ void axpy(Context& ctx, double alpha, GridView<const From> x, GridView<To> y);
 template <class T>
 void xpay(Context& ctx, GridView<const T> x, double beta, GridView<T> y);
 
+/// y = y + sum over k of alpha[k] xs[k], the sum formed in double
+template <class T>
+void axpys(Context& ctx, const std::vector<double>& alpha, const std::vector<GridView<const T>>& xs, GridView<T> y);
+
 /// sum of x_ij y_ij
 template <class T>
 [[nodiscard]] double dot(Context& ctx, GridView<const T> x, GridView<const T> y);
+
+template <class T>
+struct DotPair {
+  GridView<const T> x, y;
+};
+/// The dot product of every pair, each with the bits that `dot` gives, for one wait.
+template <class T>
+[[nodiscard]] std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs);
 /// square root of the sum of x_ij^2
 template <class T>
 [[nodiscard]] double norm2(Context& ctx, GridView<const T> x);

@@ -39,7 +39,7 @@ enum class CoarseSolver : std::uint8_t { automatic, cg_jacobi, cg_adi, direct };
 
 struct MultigridParams {
   std::string smoother = "adi";
-  SmootherParams smoother_params;
+  SmootherParams smoother_params{};
   int steps = 4;  // elementary steps before and after the coarse correction
   Cycle cycle = Cycle::v;
   bool symmetric = false;

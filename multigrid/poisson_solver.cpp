@@ -55,7 +55,25 @@ std::string gibibytes(std::int64_t bytes) {
   return out.str();
 }
 
+/// The method's entry in the table of solvers.
+const SolverEntry& entry_of(Method method) {
+  return solver_entry(method == Method::multigrid ? "richardson" : to_string(method));
+}
+
 }  // namespace
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::multigrid: return "multigrid";
+    case Method::cg: return "cg";
+    case Method::fcg: return "fcg";
+    case Method::cr: return "cr";
+    case Method::gcr: return "gcr";
+    case Method::gmres: return "gmres";
+    case Method::bicgstab: return "bicgstab";
+  }
+  return "unknown";
+}
 
 std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params) {
   const Backend backend = ctx.backend();
@@ -70,7 +88,9 @@ std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const P
     bytes += BandCholesky<double>::required_bytes(coarsest) + 2 * vector_bytes<double>(backend, coarsest);
   bytes += operator_bytes<double>(backend, shape, params.form);
   bytes += in_double ? cycle_bytes<double>(ctx, meshes, params) : cycle_bytes<float>(ctx, meshes, params);
-  const int solver_vectors = params.method == Method::cg ? 4 : params.precision == Precision::single ? 5 : 2;
+  const SolverEntry& solver = entry_of(params.method);
+  std::int64_t solver_vectors = solver.vectors + std::int64_t{params.krylov.restart} * solver.vectors_per_restart;
+  if (params.precision == Precision::single) solver_vectors += params.method == Method::multigrid ? 3 : 2;
   bytes += solver_vectors * (params.precision == Precision::single ? fine_float : fine_double);
   if (!in_double) bytes += 2 * fine_float;  // PrecisionCast
   if (!in_double && (params.inner.digits > 0 || params.inner.cycles > 1)) bytes += 2 * fine_float;
@@ -96,7 +116,7 @@ struct DoubleCycle {
   DoubleCycle(Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
               const SmootherRegistry& registry) {
     MultigridParams cycle = params.multigrid;
-    cycle.symmetric = cycle.symmetric || params.method == Method::cg;
+    cycle.symmetric = cycle.symmetric || entry_of(params.method).symmetric;
     multigrid = std::make_unique<Multigrid<T>>(ctx, meshes, params.form, cycle, registry);
     if constexpr (!std::is_same_v<T, double>) {
       if (params.inner.digits > 0 || params.inner.cycles != 1)
@@ -129,8 +149,7 @@ struct PoissonSolver::Implementation {
   std::unique_ptr<DoubleCycle<double>> double_cycle;
   std::unique_ptr<FullMultigrid<float>> full_float;
   std::unique_ptr<FullMultigrid<double>> full_double;
-  std::unique_ptr<Refinement<double>> refinement;
-  std::unique_ptr<ConjugateGradients<double>> cg;
+  std::unique_ptr<Solver<double>> solver;  // none in single precision
 
   Implementation(Context& ctx, const TensorMesh& mesh, PoissonSolverParams p, SmootherRegistry r)
       : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)) {
@@ -140,8 +159,8 @@ struct PoissonSolver::Implementation {
     (void)registry.find(params.multigrid.smoother);
     expects(params.precision != Precision::single || !params.full_multigrid,
             "full multigrid keeps its iterate in double; precision single does not apply to it");
-    expects(params.method != Method::cg || params.inner.digits == 0,
-            "conjugate gradients need a constant preconditioner: a number of inner cycles, not of digits");
+    expects(!entry_of(params.method).constant_symmetric || params.inner.digits == 0, to_string(params.method),
+            " needs a constant preconditioner: a number of inner cycles, not of digits; fcg, gcr and gmres take both");
     const std::int64_t needed = required_memory(ctx, mesh, params), there = available_memory(ctx);
     if (needed > there)
       throw ResourceError(message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny,
@@ -158,12 +177,8 @@ struct PoissonSolver::Implementation {
       else
         full_float = std::make_unique<FullMultigrid<float>>(ctx, meshes, params.form, *float_cycle->multigrid);
     }
-    if (params.precision != Precision::single) {
-      if (params.method == Method::cg)
-        cg = std::make_unique<ConjugateGradients<double>>(ctx, mesh.unknowns());
-      else
-        refinement = std::make_unique<Refinement<double>>(ctx, mesh.unknowns());
-    }
+    if (params.precision != Precision::single)
+      solver = make_solver<double>(ctx, entry_of(params.method).name, mesh.unknowns(), params.krylov);
     ctx.synchronise();
     setup_seconds = seconds_since(begin);
   }
@@ -172,23 +187,19 @@ struct PoissonSolver::Implementation {
     double_cycle = std::make_unique<DoubleCycle<double>>(ctx, meshes, params, registry);
   }
 
-  SolveReport iterate(Context& ctx, Preconditioner<double>& m, GridView<const double> b, GridView<double> x,
-                      const StoppingParams& stop, const Monitor& monitor) const {
-    return cg ? cg->solve(ctx, a, &m, b, x, stop, monitor) : refinement->solve(ctx, a, m, b, x, stop, monitor);
-  }
-
   SolveReport solve_in_double(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     Preconditioner<double>& m = double_cycle ? double_cycle->in_double() : float_cycle->in_double();
-    SolveReport report = iterate(ctx, m, b, x, params.stop, monitor);
+    SolveReport report = solver->solve(ctx, a, m, b, x, params.stop, monitor);
     // A float cycle may stall above the rounding of double, or overflow; an iteration that grows would do so in double too.
     const bool overflowed = !std::isfinite(report.residual) && report.status == Status::diverged;
-    const bool failed = (report.status == Status::stagnated && !report.at_rounding) || overflowed;
+    const bool failed =
+        (report.status == Status::stagnated && !report.at_rounding) || report.status == Status::breakdown || overflowed;
     if (double_cycle || !failed || !params.retry_in_double) return report;
     if (overflowed) set(ctx, 0.0, x);
     const std::string first = message("mixed precision ", to_string(report.status), " after ", report.iterations,
                                       " iterations, taken up again in double: ");
     make_double_cycle(ctx);
-    SolveReport second = iterate(ctx, double_cycle->in_double(), b, x, params.stop, monitor);
+    SolveReport second = solver->solve(ctx, a, double_cycle->in_double(), b, x, params.stop, monitor);
     double_cycle.reset();
     second.reason = first + second.reason;
     second.iterations += report.iterations;
@@ -211,13 +222,13 @@ struct PoissonSolver::Implementation {
     StoppingParams stop = params.stop;
     stop.atol *= scale;
     const Monitor scaled = monitor ? Monitor([&](int it, double r) { monitor(it, r / scale); }) : Monitor();
-    SolveReport report;
-    Preconditioner<float>& m = float_cycle->in_own_precision();
-    if (params.method == Method::cg)
-      report = ConjugateGradients<float>(ctx, af.shape()).solve(ctx, af, &m, bf.cview(), xf.view(), stop, scaled);
+    std::unique_ptr<Solver<float>> own_solver;
+    if (params.method == Method::multigrid)
+      own_solver = std::make_unique<Refinement<float>>(ctx, af.shape(), ResidualUpdate::updated);
     else
-      report = Refinement<float>(ctx, af.shape(), ResidualUpdate::updated)
-                   .solve(ctx, af, m, bf.cview(), xf.view(), stop, scaled);
+      own_solver = make_solver<float>(ctx, to_string(params.method), af.shape(), params.krylov);
+    SolveReport report =
+        own_solver->solve(ctx, af, float_cycle->in_own_precision(), bf.cview(), xf.view(), stop, scaled);
     copy_scaled(ctx, 1 / scale, xf.cview(), x);
     for (double& r : report.history) r /= scale;
     report.baseline_norm /= scale;
@@ -238,7 +249,8 @@ struct PoissonSolver::Implementation {
     return report;
   }
 
-  SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) const {
+  SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x,
+                                  const Monitor& monitor) const {
     SolveReport report;
     const double rhs_norm = norm2(ctx, b);
     const auto [interpolated, corrected] = full_double ? full_double->solve(ctx, b, x) : full_float->solve(ctx, b, x);

@@ -7,11 +7,13 @@
 //             full     everything in double
 //             single   everything in float: the published negative example. Its own residual falls, the true one does not,
 //                      and the report says so.
-//   method    multigrid  iterative refinement with the cycle
-//             cg         conjugate gradients preconditioned by the symmetric cycle
+//   method    multigrid             iterative refinement with the cycle
+//             cg, fcg, cr           preconditioned by the symmetric cycle
+//             gcr, gmres, bicgstab  preconditioned by the ordinary cycle; gcr and gmres start again after krylov.restart
+//                                   directions (solvers/solver.hpp)
 //   full_multigrid     one pass from the coarsest level up; with `stop` it goes on by cycles to the tolerance
 //
-// A mixed solve that stagnates above the rounding of double, or diverges, is taken up again in double unless
+// A mixed solve that stagnates above the rounding of double, overflows or breaks down is taken up again in double unless
 // `retry_in_double` is off; the report's reason says so. All vectors are in double.
 
 #include <memory>
@@ -22,7 +24,11 @@
 namespace stratum {
 
 enum class Precision : std::uint8_t { mixed, full, single };
-enum class Method : std::uint8_t { multigrid, cg };
+enum class Method : std::uint8_t { multigrid, cg, fcg, cr, gcr, gmres, bicgstab };
+
+inline constexpr Method every_method[] = {Method::multigrid, Method::cg,    Method::fcg,     Method::cr,
+                                          Method::gcr,       Method::gmres, Method::bicgstab};
+[[nodiscard]] std::string_view to_string(Method method);
 
 struct PoissonSolverParams {
   MultigridParams multigrid;
@@ -30,6 +36,7 @@ struct PoissonSolverParams {
   Precision precision = Precision::mixed;
   InnerStop inner;
   Method method = Method::multigrid;
+  SolverParams krylov{.restart = 10};
   StoppingParams stop;
   bool full_multigrid = false;
   bool continue_after_full_multigrid = false;  // to stop.rtol

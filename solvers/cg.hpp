@@ -1,29 +1,34 @@
 #pragma once
 
-// Preconditioned conjugate gradients for symmetric positive definite A and constant symmetric M:
+// Preconditioned conjugate gradients for symmetric positive definite A and M:
 //
-//     alpha = (r, z) / (p, A p),  x <- x + alpha p,  r <- r - alpha A p,  z = M^-1 r,  p <- z + (r, z)/(r, z)_old p .
+//     alpha = (r, z) / (p, A p),  x <- x + alpha p,  r <- r - alpha A p,  z = M^-1 r,  p <- z + beta p
 //
-// Refuses a preconditioner that is not constant and symmetric (UsageError). A direction of negative curvature ends
-// as Status::breakdown. The recursive residual steers; convergence is declared on the recomputed one, and the iteration
-// restarts from it when the two disagree. Source: Hestenes, Stiefel 1952.
+//     plain     beta = (r, z) / (r, z)_old              M constant: any other is refused (UsageError)
+//     flexible  beta = (r - r_old, z) / (r, z)_old      M may vary from step to step, as an inner iteration does. Since
+//                                                       r - r_old = -alpha A p, it is -(z, A p) / (p, A p): no more vectors
+//
+// The plain form with a fixed M needs one product less; the flexible one keeps p conjugate to its predecessor whatever M did.
+// A direction of negative curvature ends as Status::breakdown. Three reductions an iteration, each waiting for the stream.
+// Sources: Hestenes, Stiefel 1952; Golub, Ye, Inexact preconditioned conjugate gradient method, 1999; Notay, Flexible conjugate
+// gradients, 2000.
 
-#include <stratum/core/linear_operator.hpp>
-#include <stratum/core/solve_report.hpp>
-#include <stratum/solvers/stopping.hpp>
+#include <stratum/solvers/solver.hpp>
 
 namespace stratum {
 
-template <class T>
-class ConjugateGradients {
- public:
-  ConjugateGradients(Context& ctx, const GridShape& shape);
+enum class Beta : std::uint8_t { plain, flexible };
 
-  /// Solves from the given x. m = nullptr: no preconditioner.
-  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
-                    const StoppingParams& stop, const Monitor& monitor = {});
+template <class T>
+class ConjugateGradients final : public Solver<T> {
+ public:
+  ConjugateGradients(Context& ctx, const GridShape& shape, Beta beta = Beta::plain);
 
  private:
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+                  const StoppingParams& stop, const Monitor& monitor) override;
+
+  Beta beta_;
   Vector<T> r_, z_, p_, ap_;
 };
 

@@ -11,9 +11,7 @@
 // Refinement<T>::solve starts from the given x. It keeps two vectors of scratch. Per iteration: one residual, one norm
 // (which waits for the stream), one preconditioner, one update: 8 words a node beside the preconditioner's.
 
-#include <stratum/core/linear_operator.hpp>
-#include <stratum/core/solve_report.hpp>
-#include <stratum/solvers/stopping.hpp>
+#include <stratum/solvers/solver.hpp>
 
 namespace stratum {
 
@@ -23,30 +21,33 @@ enum class ResidualUpdate : std::uint8_t {
 };
 
 template <class T>
-class Refinement {
+class Refinement final : public Solver<T> {
  public:
   Refinement(Context& ctx, const GridShape& shape, ResidualUpdate update = ResidualUpdate::recomputed);
 
-  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, GridView<const T> b, GridView<T> x,
-                    const StoppingParams& stop, const Monitor& monitor = {});
-
  private:
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+                  const StoppingParams& stop, const Monitor& monitor) override;
+
   Vector<T> r_;
   Vector<T> c_;
   Vector<T> ac_;
   ResidualUpdate update_;
 };
 
-/// A fixed number of cycles, or as many as gain a number of digits, of x <- x + M^-1 (b - A x) from zero: the inner
-/// solver of mixed-precision refinement. Stops at `max_cycles`, or when a cycle no longer gains anything, and hands back
-/// what it has.
+/// A fixed number of cycles, or as many as gain a number of digits, or as many as it takes until they change little, of
+/// x <- x + M^-1 (b - A x) from zero: the inner solver of mixed-precision refinement, and of the variable-preconditioned
+/// methods that smooth or sweep inside. Stops at `max_cycles`, or when a cycle no longer gains anything in the residual, and
+/// hands back what it has. For Krylov methods inside see solvers/inner_solve.hpp.
 struct InnerStop {
-  int cycles = 1;  // used when digits is 0
-  int digits = 0;  // reduce the residual by 10^-digits
-  int max_cycles = 32;
+  int cycles = 1;        // used when digits and increment are 0
+  int digits = 0;        // reduce the residual by 10^-digits
+  int max_cycles = 32;   // in the two cases with a test
+  double increment = 0;  // until max |z_new - z_old| < increment max |z_new|; not together with digits
 
-  /// Throws UsageError unless digits lie in 0 .. 16 and the numbers of cycles are 1 or more.
+  /// Throws UsageError unless digits lie in 0 .. 16, the increment in 0 .. 1 and the numbers of cycles are 1 or more.
   void validate() const;
+  [[nodiscard]] bool tests() const { return digits > 0 || increment > 0; }
 };
 
 template <class T>
@@ -56,8 +57,8 @@ class InnerIteration final : public Preconditioner<T> {
   InnerIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, const InnerStop& stop);
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
-  [[nodiscard]] bool is_constant() const override { return stop_.digits == 0 && m_.is_constant(); }
-  [[nodiscard]] bool is_symmetric() const override { return stop_.digits == 0 && m_.is_symmetric(); }
+  [[nodiscard]] bool is_constant() const override { return !stop_.tests() && m_.is_constant(); }
+  [[nodiscard]] bool is_symmetric() const override { return !stop_.tests() && m_.is_symmetric(); }
   [[nodiscard]] int iterations() const override { return iterations_; }
 
  private:

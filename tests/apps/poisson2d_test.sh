@@ -174,7 +174,7 @@ case_full_multigrid_with_boundary_values() {
 case_every_choice_runs() {
   for choice in "--smoother line_x" "--smoother line_y" "--smoother colour_gs" "--smoother jacobi" "--line-order simultaneous" \
     "--damping 0.9" "--steps 2" "--cycle w" "--cycle f" "--precision double" "--inner cycles:2" "--inner digits:2" \
-    "--solver cg" "--operator symmetric" "--operator nine-band" "--baseline initial" "--rtol 1e-6" "--atol 1e-3" "--threads 1"; do
+    "--solver cg" "--solver fcg" "--solver cr" "--solver gcr --restart 3" "--solver gmres" "--solver bicgstab" "--operator symmetric" "--operator nine-band" "--baseline initial" "--rtol 1e-6" "--atol 1e-3" "--threads 1"; do
     # shellcheck disable=SC2086
     run 0 --level 4 --vtk none $choice
   done
@@ -201,7 +201,7 @@ case_expressions() {
 
 case_help_teaches() {
   run 0 --help
-  for option in mesh list-meshes level domain nu smoother list-smoothers line-order damping steps cycle precision inner solver \
+  for option in mesh list-meshes level domain nu smoother list-smoothers line-order damping steps cycle precision inner solver restart \
     operator rtol atol baseline max-iterations rhs exact boundary backend threads vtk report history config print-config quiet \
     convergence-table; do
     prints "--$option\\b"
@@ -278,7 +278,9 @@ case_unknown_names_list_the_known() {
   refused "${small[@]}" --line-order random -- random zebra simultaneous
   refused "${small[@]}" --cycle x -- x v w f fmg
   refused "${small[@]}" --precision half -- half mixed double single
-  refused "${small[@]}" --solver gmres -- gmres multigrid cg
+  refused "${small[@]}" --solver sor -- sor multigrid cg gmres
+  refused "${small[@]}" --restart 5 -- gmres
+  refused "${small[@]}" --solver gcr --restart 0 -- restart
   refused "${small[@]}" --operator dense -- dense tensor symmetric nine-band
   refused "${small[@]}" --baseline other -- other rhs initial
   refused "${small[@]}" --inner steps:2 -- steps:2 cycles digits

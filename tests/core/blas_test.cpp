@@ -72,6 +72,52 @@ TYPED_TEST(BlasTest, UpdatesAgreeWithTheirFormulae) {
   }
 }
 
+TYPED_TEST(BlasTest, SeveralTermsAtOnce) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  test::Random random(8);
+  for (const auto& [nx, ny] : std::initializer_list<std::pair<int, int>>{{1, 1}, {17, 13}, {3000, 1}, {130, 200}})
+    for (const std::size_t count : {0U, 1U, 2U, 8U, 9U, 19U}) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << count);
+      const auto shape = test::unknowns(nx, ny);
+      const auto n = static_cast<std::size_t>(shape.nodes());
+      std::vector<Vector<T>> vectors;
+      std::vector<GridView<const T>> views;
+      std::vector<DotPair<T>> pairs;
+      auto y = test::to_device<T>(ctx, shape, random.values(n));
+      const Values before = test::to_host(ctx, y);
+      Values sum = before;
+      const std::vector<double> alpha = random.values(count);
+      for (std::size_t k = 0; k < count; ++k) {
+        vectors.push_back(test::to_device<T>(ctx, shape, random.values(n)));
+        const Values host = test::to_host(ctx, vectors.back());
+        for (std::size_t i = 0; i < n; ++i) sum[i] += alpha[k] * host[i];
+      }
+      for (std::size_t k = 0; k < count; ++k) {
+        views.push_back(vectors[k].cview());
+        pairs.push_back({vectors[k].cview(), k % 3 == 2 ? vectors[0].cview() : y.cview()});
+      }
+      const auto products = dots(ctx, pairs);
+      ASSERT_EQ(products.size(), count);
+      for (std::size_t k = 0; k < count; ++k) {
+        // Bit for bit what one product at a time gives, and right.
+        EXPECT_EQ(products[k], dot(ctx, pairs[k].x, pairs[k].y)) << k;
+        const double expected =
+            reference::dot(test::to_host(ctx, vectors[k]), k % 3 == 2 ? test::to_host(ctx, vectors[0]) : before);
+        EXPECT_NEAR(products[k], expected, 1e-12 * static_cast<double>(n)) << k;
+      }
+      EXPECT_EQ(dots(ctx, pairs), products) << "the same bits again";
+      axpys(ctx, alpha, views, y.view());
+      EXPECT_LE(reference::relative_difference(test::to_host(ctx, y), sum), 3 * this->rounding);
+      EXPECT_TRUE(test::halo_is_zero(ctx, y));
+    }
+  Vector<T> small(ctx, test::unknowns(2, 2)), large(ctx, test::unknowns(3, 2));
+  EXPECT_THROW((void)dots<T>(ctx, {{small.cview(), large.cview()}}), UsageError);
+  EXPECT_THROW((void)dots<T>(ctx, {{small.cview(), small.cview()}, {large.cview(), large.cview()}}), UsageError);
+  EXPECT_THROW(axpys<T>(ctx, {1, 2}, {small.cview()}, small.view()), UsageError);
+  EXPECT_THROW(axpys<T>(ctx, {1}, {small.cview()}, large.view()), UsageError);
+}
+
 TYPED_TEST(BlasTest, UpdatesConvertBetweenPrecisions) {
   using T = typename TypeParam::Number;
   using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;

@@ -43,8 +43,8 @@ TEST_P(PoissonSolverTest, SolvesOnRandomMeshes) {
   for (const auto& [cells_x, cells_y] :
        {std::pair{1, 1}, {2, 2}, {2, 9}, {33, 2}, {12, 20}, {17, 13}, {64, 6}, {96, 80}})
     for (const auto precision : every_precision)
-      for (const auto method : {Method::multigrid, Method::cg}) {
-        SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells");
+      for (const auto method : every_method) {
+        SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(method));
         const Values hx = random.widths(cells_x, 3), hy = random.widths(cells_y, 3);
         Problem p(ctx(), {Intervals(hx), Intervals(hy)});
         const auto oracle = reference::laplace(hx, hy);
@@ -207,9 +207,14 @@ TEST_P(PoissonSolverTest, BadParametersAreRefused) {
   refused([](auto& q) { q.stop.max_iterations = -1; });
   refused([](auto& q) { q.inner.cycles = 0; });
   refused([](auto& q) { q.inner.digits = -1; });
+  for (const auto method : {Method::cg, Method::cr})
+    refused([method](auto& q) {
+      q.method = method;
+      q.inner.digits = 2;
+    });
   refused([](auto& q) {
-    q.method = Method::cg;
-    q.inner.digits = 2;
+    q.method = Method::gcr;
+    q.krylov.restart = 0;
   });
   Vector<double> b(ctx(), test::unknowns(6, 7));
   PoissonSolver solver(ctx(), p.mesh);
@@ -233,6 +238,52 @@ TEST_P(PoissonSolverTest, RequiredMemoryIsWhatIsTaken) {
         EXPECT_GT(required, 0.9 * taken) << to_string(form) << (full_multigrid ? ", full multigrid" : "");
         EXPECT_LT(required, 1.25 * taken) << to_string(form) << (full_multigrid ? ", full multigrid" : "");
       }
+}
+
+TEST_P(PoissonSolverTest, RequiredMemoryOfEveryMethod) {
+  for (const auto method : every_method)
+    for (const int restart : {2, 20}) {
+      Context own(GetParam(), GetParam() == Backend::cpu ? test::cpu_threads : 0);
+      const auto mesh = make_mesh(mesh_family("A2"), 8);
+      PoissonSolverParams params;
+      params.method = method;
+      params.krylov.restart = restart;
+      Vector<double> b(own, mesh.unknowns()), x(own, mesh.unknowns());
+      PoissonSolver solver(own, mesh, params);
+      const auto taken = static_cast<double>(own.memory()->bytes.load());
+      const auto required = static_cast<double>(required_memory(own, mesh, params));
+      EXPECT_NEAR(required / taken, 1, 0.1) << to_string(method) << ", restart " << restart;
+    }
+}
+
+TEST_P(PoissonSolverTest, MethodsThatTakeAnyPreconditionerTakeInnerDigits) {
+  for (const auto method : {Method::fcg, Method::gcr, Method::gmres, Method::bicgstab}) {
+    auto p = polynomial("A3", 6);
+    PoissonSolverParams params;
+    params.method = method;
+    params.inner.digits = 2;
+    const auto report = solve(p, params);
+    EXPECT_EQ(report.status, Status::converged) << to_string(method) << report.reason;
+    EXPECT_GT(report.inner_iterations, report.iterations);
+    EXPECT_LE(true_residual(p), 1e-8 * norm2(ctx(), p.b.cview()));
+  }
+}
+
+/// Jacobi damped so little that its cycle amplifies some errors more than twice is no positive definite preconditioner.
+TEST_P(PoissonSolverTest, ABreakdownIsTakenUpAgainInDouble) {
+  for (const bool retry : {true, false}) {
+    auto p = polynomial("U1", 5);
+    PoissonSolverParams params;
+    params.method = Method::cg;
+    params.multigrid.smoother = "jacobi";
+    params.multigrid.smoother_params.damping = 1.9;
+    params.retry_in_double = retry;
+    const auto report = solve(p, params);
+    EXPECT_EQ(report.status, Status::breakdown) << report.reason;
+    EXPECT_NE(report.reason.find("not positive definite"), std::string::npos) << report.reason;
+    EXPECT_EQ(report.reason.find("in double") != std::string::npos, retry) << report.reason;
+    EXPECT_EQ(report.history.size(), static_cast<std::size_t>(report.iterations) + 1);
+  }
 }
 
 TEST_P(PoissonSolverTest, WhatDoesNotFitInMemoryIsRefusedBeforeItIsAllocated) {

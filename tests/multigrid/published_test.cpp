@@ -297,4 +297,64 @@ TEST_P(Published, FullMultigridGoesOnToATolerance) {
   }
 }
 
+// --- Krylov methods around the cycle ------------------------------------------------------------------------------------
+
+/// The iterations that CG with the symmetric zebra-ADI V(4,4) cycle in float may take, and GCR and GMRES with the ordinary one.
+const std::pair<const char*, int> krylov_iterations[] = {{"U1", 5}, {"A3", 6}, {"A4", 6}, {"A5", 7}};
+
+TEST_P(Published, KrylovIterationsAtLevels8And9) {
+  for (const int level : {8, 9})
+    for (const auto& [mesh, most] : krylov_iterations)
+      for (const auto method : {Method::cg, Method::fcg, Method::gcr, Method::gmres}) {
+        auto params = with(Precision::mixed);
+        params.method = method;
+        const auto s = solve(mesh, level, params);
+        EXPECT_EQ(s.report.status, Status::converged) << mesh << ": " << s.report.reason;
+        EXPECT_LE(s.report.iterations, most) << mesh << " level " << level << ", " << to_string(method);
+      }
+}
+
+TEST_P(Published, KrylovIterationsAtLevel10) {
+  for (const auto& [mesh, most] : krylov_iterations)
+    for (const auto method : {Method::cg, Method::gcr}) {
+      auto params = with(Precision::mixed);
+      params.method = method;
+      const auto s = solve(mesh, 10, params);
+      EXPECT_EQ(s.report.status, Status::converged) << mesh << ": " << s.report.reason;
+      // On A4 CG misses 1e-8 by little in its sixth iteration, in double too.
+      const bool one_more = method == Method::cg && std::string_view(mesh) == "A4";
+      EXPECT_LE(s.report.iterations, most + (one_more ? 1 : 0)) << mesh << ", " << to_string(method);
+    }
+}
+
+TEST_P(Published, EveryMethodGivesThePublishedErrors) {
+  for (const auto method : every_method)
+    for (const auto& [mesh, error] : exact_errors_at_level_8) {
+      if (mesh != std::string_view("U1") && mesh != std::string_view("A3")) continue;
+      for (const auto precision : {Precision::mixed, Precision::full}) {
+        auto params = with(precision, 1e-10);
+        params.method = method;
+        const auto s = solve(mesh, 8, params);
+        EXPECT_EQ(s.report.status, Status::converged) << mesh << ": " << s.report.reason;
+        EXPECT_LE(s.report.iterations, 12) << mesh << ", " << to_string(method);
+        EXPECT_NEAR(s.error / error, 1, 1e-4) << mesh << ", " << to_string(method);
+      }
+    }
+}
+
+/// Point smoothers where cells are stretched: a cycle that stalls alone is a good preconditioner.
+TEST_P(Published, CgRescuesPointSmoothers) {
+  const std::tuple<const char*, const char*, int, int> table[] = {
+      {"U2", "jacobi", 97, 24}, {"U2", "colour_gs", 12, 9}, {"A1", "jacobi", 39, 16}, {"A1", "colour_gs", 6, 6}};
+  for (const auto& [mesh, smoother, alone, most] : table) {
+    auto params = with(Precision::mixed);
+    params.multigrid.smoother = smoother;
+    expect_cycles(mesh, 8, params, alone, 1);
+    params.method = Method::cg;
+    const auto s = solve(mesh, 8, params);
+    EXPECT_EQ(s.report.status, Status::converged) << s.report.reason;
+    EXPECT_LE(s.report.iterations, most) << mesh << ", " << smoother;
+  }
+}
+
 }  // namespace

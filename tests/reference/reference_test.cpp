@@ -3,8 +3,11 @@
 
 #include "reference/reference.hpp"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
+#include "reference/krylov.hpp"
 #include "support/random.hpp"
 
 namespace {
@@ -68,6 +71,44 @@ TEST(Reference, CycleConvergesOnAStretchedMesh) {
   Values x(a.size(), 0.0);
   for (int k = 0; k < 8; ++k) reference::cycle({}, hx, hy, b, x);
   EXPECT_LT(reference::norm(reference::residual(a, b, x)), 1e-6 * reference::norm(b));
+}
+
+TEST(Reference, KrylovMethodsEndWithTheSolution) {
+  test::Random random(3);
+  const auto stencil = random.stencil(3, 3, true);
+  const reference::Dense a(stencil);
+  reference::Dense m(9);
+  for (std::size_t i = 0; i < 9; ++i) m(i, i) = 1 / a(i, i);
+  const Values b = random.values(9), x = reference::solve(stencil, b);
+  EXPECT_LT(reference::relative_difference(reference::solve(a, b), x), 1e-12) << "with and without pivots";
+  EXPECT_LT(reference::relative_difference(reference::multiply(a, x), b), 1e-12);
+  for (const auto& iterates :
+       {reference::conjugate_gradients(a, m, b, 9), reference::smallest_residuals(a, m, b, 9, false),
+        reference::smallest_residuals(a, m, b, 9, true), reference::bicgstab(a, m, b, 9),
+        reference::richardson(a, m, b, 400)})
+    EXPECT_LT(reference::relative_difference(iterates.back(), x), 1e-6);
+}
+
+TEST(Reference, ResidualsOfCgFollowFromTheSmallestOnes) {
+  // The residual norms of MINRES and CG: 1 / rho_cg^2 = 1 / rho_mr^2 (k) - 1 / rho_mr^2 (k - 1) (Brown 1991).
+  test::Random random(4);
+  const reference::Dense a(random.stencil(4, 3, true));
+  reference::Dense identity(a.n);
+  for (std::size_t i = 0; i < a.n; ++i) identity(i, i) = 1;
+  const Values b = random.values(a.n);
+  const auto residual = [&](const Values& x) {
+    Values r = reference::multiply(a, x);
+    for (std::size_t k = 0; k < r.size(); ++k) r[k] = b[k] - r[k];
+    return reference::norm(r);
+  };
+  const auto cg = reference::conjugate_gradients(a, identity, b, 5),
+             mr = reference::smallest_residuals(a, identity, b, 5, false);
+  double before = reference::norm(b);
+  for (std::size_t k = 0; k < 5; ++k) {
+    const double now = residual(mr[k]);
+    EXPECT_NEAR(residual(cg[k]) * std::sqrt(1 / (now * now) - 1 / (before * before)), 1, 1e-8) << k;
+    before = now;
+  }
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 // Preconditioners and operators with known behaviour.
 
 #include <stratum/core/blas.hpp>
+#include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/direct.hpp>
 
+#include "reference/krylov.hpp"
 #include "support/backends.hpp"
 
 namespace test {
@@ -44,6 +46,57 @@ class ScaledIdentity final : public stratum::Preconditioner<T> {
  private:
   double factor_;
   double largest_seen_ = 0;
+};
+
+/// Steps of a smoother, from zero; `vary` takes one step more at every second call.
+template <class T>
+class Smoothing final : public stratum::Preconditioner<T> {
+ public:
+  Smoothing(Context& ctx, const GridOperator<T>& a, const std::string& name, double damping, bool vary = false)
+      : a_(a),
+        smoother_(stratum::builtin_smoothers().make<T>(ctx, name, a.shape(), {stratum::LineOrder::zebra, damping})),
+        vary_(vary) {}
+  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
+    const int steps = smoother_->elementary_steps() * (vary_ && calls_++ % 2 == 1 ? 2 : 1);
+    smoother_->smooth(ctx, a_, r, z, steps, stratum::Guess::zero, stratum::SweepOrder::forward);
+  }
+  [[nodiscard]] bool is_constant() const override { return !vary_; }
+  [[nodiscard]] bool is_symmetric() const override { return true; }
+
+ private:
+  const GridOperator<T>& a_;
+  std::unique_ptr<stratum::Smoother<T>> smoother_;
+  bool vary_;
+  int calls_ = 0;
+};
+
+/// A dense matrix, multiplied on the host: for systems that no grid operator can be.
+template <class T>
+class DenseOperator final : public stratum::LinearOperator<T> {
+ public:
+  explicit DenseOperator(reference::Dense a) : a_(std::move(a)) {}
+  [[nodiscard]] GridShape shape() const override { return {static_cast<int>(a_.n), 1, 0, 0}; }
+  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override { put(ctx, product(ctx, x), y); }
+  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override {
+    Values values = product(ctx, x);
+    const Values of_b = host(ctx, b);
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = of_b[k] - values[k];
+    put(ctx, values, r);
+  }
+
+ private:
+  [[nodiscard]] static Values host(Context& ctx, GridView<const T> x) {
+    std::vector<T> values(static_cast<std::size_t>(x.nx));
+    stratum::copy_to_host(ctx, x, values.data());
+    return {values.begin(), values.end()};
+  }
+  [[nodiscard]] Values product(Context& ctx, GridView<const T> x) const { return multiply(a_, host(ctx, x)); }
+  static void put(Context& ctx, const Values& values, GridView<T> y) {
+    const std::vector<T> narrowed(values.begin(), values.end());
+    stratum::copy_from_host(ctx, narrowed.data(), y);
+  }
+
+  reference::Dense a_;
 };
 
 /// A - shift I: indefinite for a large enough shift.

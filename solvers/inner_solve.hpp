@@ -1,0 +1,38 @@
+#pragma once
+
+// InnerSolve<T>: any Solver as a preconditioner, z = a rough solution of A z = r from z = 0, to a tolerance and a limit of its
+// own. It differs from call to call, so that the outer method must take that: fcg, gcr, gmres, bicgstab. These are the
+// variable-preconditioned methods VPCG, VPGCR and VPGMRES:
+//
+//     Gcr<double>(ctx, shape, 100).solve(ctx, a, inner, b, x, stop)   with   InnerSolve<double> inner(a, cr, nullptr, {...})
+//
+// Behind PrecisionCast<double, float> the inner iteration runs in float on a float copy of A: the residual equation needs no
+// more than ||r - A z|| < ||r||, which the range of float suffices for. What an inner solve has when it stops, for whatever
+// reason, goes to the outer iteration; numbers that are not finite are replaced by r itself. Allocates nothing. Waits for the
+// stream as the inner solver does. Source: Abe, Zhang 2005; Ikuno, Kawaguchi, Fujita, Itoh, Nakata, Watanabe 2012.
+
+#include <stratum/solvers/solver.hpp>
+
+namespace stratum {
+
+template <class T>
+class InnerSolve final : public Preconditioner<T> {
+ public:
+  /// Keeps references to a, solver and m. `stop` holds the inner tolerance (relative to ||r||) and the inner limit.
+  InnerSolve(const LinearOperator<T>& a, Solver<T>& solver, Preconditioner<T>* m, const StoppingParams& stop);
+
+  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  [[nodiscard]] bool is_constant() const override { return false; }
+  [[nodiscard]] bool is_symmetric() const override { return false; }
+  /// Of the inner solver, at the latest apply.
+  [[nodiscard]] int iterations() const override { return iterations_; }
+
+ private:
+  const LinearOperator<T>& a_;
+  Solver<T>& solver_;
+  Preconditioner<T>* m_;
+  StoppingParams stop_;
+  int iterations_ = 0;
+};
+
+}  // namespace stratum

@@ -1,0 +1,197 @@
+#pragma once
+
+// What the methods of this folder share: how an iteration begins, is tested and ends (KrylovIteration), and the
+// orthogonalisation against a basis (Basis). Not needed to use a solver; needed to write one.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stratum/core/blas.hpp>
+#include <stratum/solvers/solver.hpp>
+
+namespace stratum {
+
+/// Throws UsageError unless m is constant and symmetric, or absent.
+template <class T>
+void expects_constant_symmetric(std::string_view method, const Preconditioner<T>* m) {
+  expects(m == nullptr || (m->is_constant() && m->is_symmetric()), method,
+          " need a constant symmetric preconditioner, and this one is not ",
+          m != nullptr && m->is_constant() ? "symmetric" : "constant",
+          ": use a symmetric cycle with a fixed number of inner cycles, or a method that takes any preconditioner (fcg "
+          "for a symmetric one that varies, gcr, gmres, bicgstab, richardson)");
+}
+
+/// One solve: the residual r, its tests and its report. r belongs to the solver.
+template <class T>
+class KrylovIteration {
+ public:
+  /// r = b - A x and the first test.
+  KrylovIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+                  GridView<T> r, const StoppingParams& stop, const Monitor& monitor)
+      : ctx_(ctx), a_(a), m_(m), b_(b), x_(x), r_(r), residual_(true_residual()), best_verified_(residual_),
+        max_iterations_(stop.max_iterations), test_(stop, norm2(ctx, b), residual_, monitor) {
+    done_ = test_.done(0, residual_);
+    if (!done_ && stop.baseline == Baseline::initial && residual_ <= a.rounding_level(ctx, x)) {
+      // Nothing is left to reduce: a relative tolerance on rounding noise could never be met.
+      end(Status::converged, message("the initial guess solves the system to rounding, residual ", residual_));
+    }
+  }
+
+  [[nodiscard]] bool done() const { return done_; }
+  /// Of the latest iterate: recursive or true.
+  [[nodiscard]] double residual() const { return residual_; }
+  [[nodiscard]] double target() const { return test_.target(); }
+  /// The next iteration is the last that the limit allows.
+  [[nodiscard]] bool at_limit() const { return iteration_ + 1 >= max_iterations_; }
+
+  /// M^-1 v in z; v itself without a preconditioner.
+  [[nodiscard]] GridView<const T> precondition(GridView<const T> v, GridView<T> z) {
+    if (m_ == nullptr) return v;
+    m_->apply(ctx_, v, z);
+    inner_ += m_->iterations();
+    return z;
+  }
+
+  /// An iteration has ended with x up to date and a recursive residual of this norm in r. True when r has been replaced
+  /// by the true residual, from which to start again.
+  bool advance(double norm) {
+    if (norm <= target()) {
+      advance_truly(true);
+      return true;
+    }
+    record(norm);
+    return false;
+  }
+  /// The same when r is to be computed from x. `claimed`: the recursion says that the target is reached.
+  void advance_truly(bool claimed = false) {
+    const double norm = true_residual();
+    record(norm);
+    verified_ = true;
+    if (!done_ && claimed && norm > 0.5 * best_verified_)
+      end(Status::stagnated, message(norm, " is the true residual; ", target(), " was asked for"));
+    best_verified_ = std::min(best_verified_, norm);
+  }
+  /// The same with a norm to be taken as it is, above the target; x may be behind.
+  void record(double norm) {
+    residual_ = norm;
+    verified_ = false;
+    done_ = test_.done(++iteration_, norm);
+  }
+
+  /// The recursion cannot go on from here: true to start again from the true residual, now in r. Where nothing has happened
+  /// since the last start, or starting again has gained nothing before, the iteration ends as a breakdown.
+  bool recover(const std::string& why) {
+    if (!verified_) residual_ = true_residual();
+    if (iteration_ > iteration_at_restart_ && residual_ < 0.99 * residual_at_restart_) {
+      iteration_at_restart_ = iteration_;
+      residual_at_restart_ = residual_;
+      return true;
+    }
+    break_down(why);
+    return false;
+  }
+  void break_down(const std::string& why) { end(Status::breakdown, message(why, " in iteration ", iteration_ + 1)); }
+
+  /// The report, with the true residual of x. `as_recorded` keeps the recursive one.
+  [[nodiscard]] SolveReport finish(bool as_recorded = false) {
+    SolveReport& report = test_.report();
+    report.inner_iterations = inner_;
+    if (!verified_ && !as_recorded) report.residual = true_residual();
+    if (report.status == Status::stagnated && report.residual <= 16 * a_.rounding_level(ctx_, x_)) {
+      report.at_rounding = true;
+      report.reason = message("at rounding: ", report.residual, " is as small as this precision can make ||b - A x||; ",
+                              target(), " was asked for");
+    }
+    return std::move(report);
+  }
+
+ private:
+  [[nodiscard]] double true_residual() {
+    a_.residual(ctx_, b_, x_, r_);
+    verified_ = true;
+    return norm2<T>(ctx_, r_);
+  }
+  void end(Status status, std::string reason) {
+    test_.end(status, std::move(reason));
+    done_ = true;
+  }
+
+  Context& ctx_;
+  const LinearOperator<T>& a_;
+  Preconditioner<T>* m_;
+  GridView<const T> b_;
+  GridView<T> x_;
+  GridView<T> r_;
+  double residual_;
+  double best_verified_;  // smallest true residual seen
+  int max_iterations_;
+  StoppingTest test_;
+  int iteration_ = 0;
+  int iteration_at_restart_ = 0;  // where the recursion last broke down
+  double residual_at_restart_ = std::numeric_limits<double>::infinity();
+  int inner_ = 0;
+  bool done_ = false;
+  bool verified_ = true;  // r is the true residual of x
+};
+
+/// Vectors to orthogonalise against, orthonormal among themselves.
+template <class T>
+class Basis {
+ public:
+  Basis() = default;
+  Basis(Context& ctx, const GridShape& shape, int count) {
+    vectors_.reserve(static_cast<std::size_t>(count));
+    for (int k = 0; k < count; ++k) vectors_.emplace_back(ctx, shape);
+  }
+  [[nodiscard]] GridView<T> operator[](int k) { return vectors_[static_cast<std::size_t>(k)].view(); }
+  [[nodiscard]] int capacity() const { return static_cast<int>(vectors_.size()); }
+  /// The first `count` of them.
+  [[nodiscard]] std::vector<GridView<const T>> first(int count) const {
+    std::vector<GridView<const T>> views;
+    views.reserve(static_cast<std::size_t>(count));
+    for (int k = 0; k < count; ++k) views.push_back(vectors_[static_cast<std::size_t>(k)].view());
+    return views;
+  }
+
+  /// w <- w - sum h_k v_k over the first `count`, by classical Gram-Schmidt: all products for one wait, and once more where w
+  /// lost more than half of its square ("twice is enough", Daniel, Gragg, Kaufman, Stewart 1976). Returns the norm of what is
+  /// left, zero when that is rounding, and `h` with the factors of both passes. NaN stays.
+  [[nodiscard]] double orthogonalise(Context& ctx, int count, GridView<T> w, std::vector<double>& h) const {
+    const auto basis = first(count);
+    std::vector<DotPair<T>> pairs;
+    pairs.reserve(basis.size() + 1);
+    for (const auto& v : basis) pairs.push_back({w, v});
+    pairs.push_back({w, w});
+    h.assign(static_cast<std::size_t>(count), 0.0);
+    double before = 0, left = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+      std::vector<double> products = dots<T>(ctx, pairs);
+      const double square = products.back();
+      products.pop_back();
+      if (pass == 0) before = std::sqrt(square);
+      if (count == 0) return before;
+      left = square;
+      for (std::size_t k = 0; k < products.size(); ++k) {
+        h[k] += products[k];
+        left -= products[k] * products[k];
+        products[k] = -products[k];
+      }
+      axpys<T>(ctx, products, basis, w);
+      // By Pythagoras, accurate as long as there is no cancellation.
+      if (left > 0.5 * square) break;
+      left = -1;
+    }
+    const double norm = left >= 0 ? std::sqrt(left) : norm2<T>(ctx, w);
+    constexpr double rounding = 8 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    return norm <= rounding * before ? 0 : norm;
+  }
+
+ private:
+  std::vector<Vector<T>> vectors_;
+};
+
+}  // namespace stratum

@@ -1,0 +1,84 @@
+#pragma once
+
+// Solver<T>: what every iterative method for A x = b looks like. Any LinearOperator, any Preconditioner; one report.
+//
+//   name        iteration                                        A            M                  words a node kept
+//   richardson  x <- x + M^-1 (b - A x)                          any          any, may vary            2
+//   cg          conjugate gradients                              SPD          SPD, constant            4
+//   fcg         cg with the flexible (Polak-Ribiere) beta        SPD          SPD, may vary            4
+//   cr          conjugate residuals                              symmetric    SPD, constant            6
+//   gcr         generalised conjugate residuals, restarted       any          any, may vary      1 + 2 k
+//   gmres       flexible GMRES, right preconditioned, restarted  any          any, may vary      1 + 2 k
+//   bicgstab    stabilised bi-conjugate gradients, right prec.   any          any, may vary            7
+//
+// Recursive residuals steer; `converged` is claimed on b - A x recomputed from the returned x, its norm summed in double. Where
+// rounding has parted the two, the iteration starts again from the true one. A breakdown starts again likewise and is
+// reported when that does not help. Vectors belong to the solver and are allocated by its constructor; `solve` allocates
+// nothing on the device, and waits for the stream once for every group of reductions.
+//
+// StoppingParams::patience counts iterations without a better residual. Krylov methods rest on plateaus, above all without a
+// preconditioner: raise it there.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stratum/core/linear_operator.hpp>
+#include <stratum/core/solve_report.hpp>
+#include <stratum/solvers/stopping.hpp>
+
+namespace stratum {
+
+template <class T>
+class Solver {
+ public:
+  explicit Solver(const GridShape& shape) : shape_(shape) {}
+  virtual ~Solver() = default;
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+  Solver(Solver&&) = delete;
+  Solver& operator=(Solver&&) = delete;
+
+  /// Solves A x = b from the given x. m = nullptr: no preconditioner. Throws UsageError for shapes that differ, for bad
+  /// tolerances and for a preconditioner that the method cannot use.
+  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+                    const StoppingParams& stop = {}, const Monitor& monitor = {});
+  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, GridView<const T> b, GridView<T> x,
+                    const StoppingParams& stop = {}, const Monitor& monitor = {}) {
+    return solve(ctx, a, &m, b, x, stop, monitor);
+  }
+
+  [[nodiscard]] const GridShape& shape() const { return shape_; }
+
+ private:
+  virtual SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b,
+                          GridView<T> x, const StoppingParams& stop, const Monitor& monitor) = 0;
+
+  GridShape shape_;
+};
+
+struct SolverParams {
+  int restart = 30;  // directions that gcr and gmres keep before they start again
+};
+
+struct SolverEntry {
+  std::string_view name;
+  std::string_view description;
+  bool symmetric;           // A must be symmetric
+  bool constant_symmetric;  // M must be constant and symmetric
+  int vectors;              // kept beside b and x,
+  int vectors_per_restart;  // and as many for every direction
+};
+
+/// Every method by name.
+[[nodiscard]] const std::vector<SolverEntry>& solver_entries();
+/// Throws UsageError for an unknown name, listing the known ones.
+[[nodiscard]] const SolverEntry& solver_entry(std::string_view name);
+
+/// Throws UsageError for an unknown name or a restart below 1.
+template <class T>
+[[nodiscard]] std::unique_ptr<Solver<T>> make_solver(Context& ctx, std::string_view name, const GridShape& shape,
+                                                     const SolverParams& params = {});
+
+}  // namespace stratum

@@ -1,5 +1,6 @@
 // paper_tables: solves the problems of Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed
-// Precision Multigrid, 2011, and prints Tables 1 to 4 and Figures 5 and 6 beside the published values.
+// Precision Multigrid, 2011, and prints Tables 1 to 4 and Figures 5 and 6 beside the published values; with --study toeplitz
+// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp).
 
 #include <algorithm>
 #include <optional>
@@ -11,6 +12,8 @@
 #include <stratum/multigrid/poisson_solver.hpp>
 
 #include "command_line.hpp"
+#include "table.hpp"
+#include "toeplitz_study.hpp"
 
 namespace {
 
@@ -109,41 +112,6 @@ PoissonSolverParams with(Precision precision, InnerStop inner = {}) {
 
 // --- printing -----------------------------------------------------------------------------------------------------------
 
-/// Rows as they come, aligned for reading or separated by commas.
-class Table {
- public:
-  Table(const Settings& settings, const std::string& title, const std::vector<std::string>& header,
-        std::size_t width = 6)
-      : csv_(settings.csv) {
-    std::printf("%s%s\n", csv_ ? "# " : "\n", title.c_str());
-    for (const auto& name : header)
-      widths_.push_back(static_cast<int>(std::max(name.size(), widths_.empty() ? 0 : width)));
-    row(header);
-  }
-  void row(const std::vector<std::string>& cells) const {
-    for (std::size_t k = 0; k < cells.size(); ++k) {
-      if (csv_)
-        std::printf("%s%s", k == 0 ? "" : ",", cells[k].c_str());
-      else
-        std::printf("%s%*s", k == 0 ? "" : "  ", k == 0 ? -widths_[k] : widths_[k],
-                    cells[k].empty() ? "-" : cells[k].c_str());
-    }
-    std::printf("\n");
-    (void)std::fflush(stdout);
-  }
-
- private:
-  bool csv_;
-  std::vector<int> widths_;
-};
-
-/// Empty for zero, which stands for not published.
-std::string scientific(double value, int digits = 7) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.*e", digits, value);
-  return value == 0 ? "" : text;
-}
-
 /// A count, marked where the tolerance was not reached.
 std::string iterations(const SolveReport& report, bool with_inner) {
   return message(report.iterations, with_inner ? message(":", report.inner_iterations) : "",
@@ -154,7 +122,7 @@ std::string iterations(const SolveReport& report, bool with_inner) {
 /// neighbours before it multiplies and so loses far less to rounding.
 void print_table1(Context& ctx, const Settings& settings) {
   const Table table(
-      settings,
+      settings.csv,
       "Table 1: relative L2 error on U1, residual reduced by 1e-8. With stored bands single "
       "precision fails, and only "
       "the error shows it",
@@ -180,7 +148,7 @@ void print_table1(Context& ctx, const Settings& settings) {
 
 void print_table2(Context& ctx, const Settings& settings) {
   const Table table(
-      settings,
+      settings.csv,
       "Table 2: relative L2 error, residual reduced by 1e-8 ('exact': of the discrete solution, by a direct "
       "solver)",
       {"mesh", "level", "double", "paper double", "mixed", "paper mixed", "exact"}, 13);
@@ -199,7 +167,7 @@ void print_table2(Context& ctx, const Settings& settings) {
 void print_table34(Context& ctx, const Settings& settings, bool digits) {
   const std::string unit = digits ? "digit" : "cycle";
   const Table table(
-      settings,
+      settings.csv,
       digits ? "Table 4: iterations to 1e-8, mixed precision, inner cycles to a number of digits ('outer:inner')"
              : "Table 3: iterations to 1e-8, mixed precision, a number of inner cycles ('outer:inner')",
       {"mesh", "level", "double", "paper", "1 " + unit, "paper", "2 " + unit + "s", "paper", "3 " + unit + "s",
@@ -226,7 +194,7 @@ void print_figure(Context& ctx, const Settings& settings, int number) {
   const std::string mesh = square ? "U1" : "A2";
   const double damping = square ? 0.7 : 0.6;
   const Table table(
-      settings,
+      settings.csv,
       message("Figure ", number, ": ", mesh,
               ", seconds per unknown per digit, mixed precision, two digits between updates (", ctx.description(),
               "; jacobi damped by ", damping, ")"),
@@ -258,7 +226,7 @@ void print_figure(Context& ctx, const Settings& settings, int number) {
 void print_krylov(Context& ctx, const Settings& settings) {
   std::vector<std::string> header{"mesh", "smoother", "level"};
   for (const auto method : every_method) header.emplace_back(to_string(method));
-  const Table table(settings,
+  const Table table(settings.csv,
                     "Iterations to 1e-8, mixed precision, 4 + 4 steps; a bicgstab iteration has two cycles, the others "
                     "one",
                     header, 5);
@@ -284,11 +252,18 @@ void print_krylov(Context& ctx, const Settings& settings) {
 CommandLine make_command_line() {
   return CommandLine(
       {{"Options",
-        {{"table", "N", "",
-          "only Table 1, 2, 3 or 4; or krylov, which the paper has not: iterations of Krylov methods"},
-         {"figure", "N", "", "only Figure 5 or 6"},
-         {"max-level", "N", "9", "finest level, 2 .. 12 (the paper's last is 10 in Table 1 and 9 elsewhere)"},
-         {"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
+        {{"study", "NAME", "multigrid", "multigrid (Goeddeke, Strzodka 2011) or toeplitz (Ikuno, Deki, Fujita 2010)"},
+         {"table", "N", "",
+          "only Table 1, 2, 3 or 4; or krylov, which the paper has not: iterations of Krylov methods; of the toeplitz "
+          "study 2"},
+         {"figure", "N", "", "only Figure 5 or 6; of the toeplitz study 2 to 5"},
+         {"max-level", "N", "9",
+          "multigrid: finest level, 2 .. 12 (the paper's last is 10 in Table 1 and 9 elsewhere)"},
+         {"inner-test", "NAME", "increment",
+          "toeplitz: Jacobi sweeps stop by the increment, as the published counts show, or by the residual, as "
+          "equation (3) says"},
+         {"backend", "NAME", "auto",
+          "cpu, cuda, or auto: cuda where a device answers; the toeplitz study then runs on both"},
          {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"},
          {"csv", "", "", "values separated by commas, '-' left empty"}}}},
       {"Other", {{"help", "", "", "print this"}, {"version", "", "", "print the version"}}});
@@ -305,25 +280,45 @@ int main(int argc, char** argv) {
                   "Solves the problems of Goeddeke and Strzodka, Cyclic Reduction Tridiagonal Solvers on "
                   "GPUs Applied to Mixed\n"
                   "Precision Multigrid (2011), and prints Tables 1 to 4 and Figures 5 and 6 beside the "
-                  "published values. A '!' marks\n"
-                  "an iteration that did not reach the tolerance.\n%s\n"
+                  "published values; with\n"
+                  "--study toeplitz the problem of Ikuno, Deki and Fujita, Numerical Investigations of Variable "
+                  "Preconditioned GCR\n"
+                  "with Mixed Precision on GPU (2010), Table 2 and Figures 2 to 5. A '!' marks an iteration that did "
+                  "not reach\n"
+                  "the tolerance.\n%s\n"
                   "Examples:\n"
                   "  paper_tables                          all of them, to level 9\n"
                   "  paper_tables --table 1 --max-level 10\n"
-                  "  paper_tables --figure 6 --csv > figure6.csv\n",
+                  "  paper_tables --figure 6 --csv > figure6.csv\n"
+                  "  paper_tables --study toeplitz --table 2\n",
                   options.help().c_str());
       return 0;
     }
     if (options.is_set("version")) return std::printf("paper_tables %s\n", STRATUM_VERSION), 0;
     const Settings settings{options.integer("max-level", 2, 12), options.is_set("csv")};
-    const bool krylov = options.has("table") && options.text("table") == "krylov";
-    const int table = options.has("table") && !krylov ? options.integer("table", 1, 4) : 0;
-    const int figure = options.has("figure") ? options.integer("figure", 5, 6) : 0;
+    const bool toeplitz = choice<bool>("--study", options.text("study"), {{"multigrid", false}, {"toeplitz", true}});
+    const bool krylov = !toeplitz && options.has("table") && options.text("table") == "krylov";
+    const int table = !options.has("table") || krylov ? 0
+                      : toeplitz                      ? options.integer("table", 2, 2)
+                                                      : options.integer("table", 1, 4);
+    const int figure = !options.has("figure") ? 0
+                       : toeplitz             ? options.integer("figure", 2, 5)
+                                              : options.integer("figure", 5, 6);
     const bool all = table == 0 && figure == 0 && !krylov;
+    expects(!options.has(toeplitz ? "max-level" : "inner-test"), toeplitz ? "--max-level" : "--inner-test",
+            ": belongs to the other study");
     const auto backend = choice<Backend>(
         "--backend", options.text("backend"),
         {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
-    Context ctx(backend, options.has("threads") ? options.integer("threads", 1, 4096) : 0);
+    const int threads = options.has("threads") ? options.integer("threads", 1, 4096) : 0;
+    if (toeplitz) {
+      ToeplitzStudy study(backend, threads, sweep_test(options.text("inner-test")), settings.csv);
+      if (all || table == 2) study.print_table2();
+      for (int number = 2; number <= 5; ++number)
+        if (all || figure == number) study.print_figure(number);
+      return 0;
+    }
+    Context ctx(backend, threads);
     if (krylov) print_krylov(ctx, settings);
     if (all || table == 1) print_table1(ctx, settings);
     if (all || table == 2) print_table2(ctx, settings);

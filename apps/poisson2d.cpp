@@ -18,6 +18,7 @@
 #include <stratum/multigrid/poisson_solver.hpp>
 
 #include "command_line.hpp"
+#include "solve_output.hpp"
 
 namespace {
 
@@ -472,16 +473,6 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   return json.text();
 }
 
-std::string csv_history(const SolveReport& report) {
-  std::ostringstream out;
-  out.precision(17);
-  out << "iteration,residual,relative_residual\n";
-  for (std::size_t k = 0; k < report.history.size(); ++k)
-    out << k << ',' << report.history[k] << ','
-        << (report.baseline_norm > 0 ? report.history[k] / report.baseline_norm : 0) << '\n';
-  return out.str();
-}
-
 // --- solving and printing -----------------------------------------------------------------------------------------------
 
 /// A word about what takes time, on a terminal only, and gone when the next thing is printed.
@@ -512,24 +503,6 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
               options.text("solver").c_str(), options.text("cycle").c_str(), options.text("smoother").c_str(),
               settings.solver.multigrid.steps, settings.solver.multigrid.steps, options.text("precision").c_str(),
               std::string(to_string(settings.solver.form)).c_str(), ctx.description().c_str());
-}
-
-/// The table as the iteration goes on: residual relative to the baseline (to the first one where that is zero) and rate. A long
-/// one shows every tenth line.
-Monitor make_table(const Settings& settings, double rhs_norm) {
-  const double baseline = settings.solver.stop.baseline == Baseline::rhs ? rhs_norm : 0;
-  return [first = baseline, previous = 0.0, again = false](int iteration, double residual) mutable {
-    if (first == 0) first = residual > 0 ? residual : 1;
-    if (iteration == 0) {
-      std::printf("%siteration   relative residual       rate\n", again ? "\nonce more, in double precision:\n" : "");
-      std::printf("%9d   %17.3e\n", iteration, residual / first);
-      again = true;
-    } else if (iteration <= 20 || iteration % 10 == 0) {
-      std::printf("%9d   %17.3e   %8.3g\n", iteration, residual / first, previous > 0 ? residual / previous : 0);
-    }
-    (void)std::fflush(stdout);
-    previous = residual;
-  };
 }
 
 void print_outcome(const Settings& settings, const Outcome& outcome) {
@@ -576,8 +549,10 @@ Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int 
   progress(settings, "");
   Outcome outcome{level, solver.meshes(), solver.coarse_solver(), {}, {}};
   if (talk) print_heading(settings, options, ctx, outcome);
-  outcome.report =
-      solver.solve(ctx, b.cview(), x.view(), talk ? make_table(settings, norm2(ctx, b.cview())) : Monitor{});
+  outcome.report = solver.solve(
+      ctx, b.cview(), x.view(),
+      talk ? residual_table(settings.solver.stop.baseline, norm2(ctx, b.cview()), "once more, in double precision:")
+           : Monitor{});
   outcome.error = relative_l2_error(ctx, mesh, settings.problem, x.cview());
   if (talk) print_outcome(settings, outcome);
 

@@ -120,17 +120,28 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double combine(double a, double b) {
 }
 
 template <class Term>
-STRATUM_SIMD_CLONES double reduce_row(const Term term, int nx, int j) {
+STRATUM_SIMD_CLONES double reduce_row(const Term term, int begin, int end, int j) {
   // Eight partial sums in a fixed order, whatever the vector length: the compiler may not reorder them.
   double part[8] = {};
-  int i = 0;
-  for (; i + 8 <= nx; i += 8)
+  int i = begin;
+  for (; i + 8 <= end; i += 8)
     for (int k = 0; k < 8; ++k) part[k] = combine<Term>(part[k], term(i + k, j));
-  for (int k = 0; i < nx; ++i, ++k) part[k] = combine<Term>(part[k], term(i, j));
+  for (int k = 0; i < end; ++i, ++k) part[k] = combine<Term>(part[k], term(i, j));
   for (int width = 4; width > 0; width /= 2)
     for (int k = 0; k < width; ++k) part[k] = combine<Term>(part[k], part[k + width]);
   return part[0];
 }
+
+/// What the CPU reduces separately and adds up in order: rows, or parts of a row that is alone.
+struct RowParts {
+  int nx, ny;
+  [[nodiscard]] int count() const { return ny == 1 ? (nx - 1) / row_part + 1 : ny; }
+  template <class Term>
+  [[nodiscard]] double reduce(const Term& term, int k) const {
+    if (ny != 1) return reduce_row(term, 0, nx, k);
+    return reduce_row(term, k * row_part, k + 1 < count() ? (k + 1) * row_part : nx, 0);
+  }
+};
 
 #if defined(__CUDACC__)
 
@@ -232,11 +243,13 @@ double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
     return partial;
   }
 #endif
-  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(ny) + 1);
+  const RowParts parts{nx, ny};
+  const int count = parts.count();
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count) + 1);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
-  for (int j = 0; j < ny; ++j) partial[j + 1] = reduce_row(term, nx, j);
+  for (int k = 0; k < count; ++k) partial[k + 1] = parts.reduce(term, k);
   partial[0] = 0;
-  for (int j = 0; j < ny; ++j) partial[0] = combine<Term>(partial[0], partial[j + 1]);
+  for (int k = 0; k < count; ++k) partial[0] = combine<Term>(partial[0], partial[k + 1]);
   return partial;
 }
 
@@ -340,16 +353,17 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
   }
 #endif
   // Row by row, so that a vector in several pairs is read from memory once.
-  const auto rows = static_cast<std::size_t>(ny);
-  double* partial = ctx.reduction_scratch(rows * most_per_pass);
+  const RowParts parts{nx, ny};
+  const int rows = parts.count();
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(rows) * most_per_pass);
   for (std::size_t first = 0; first < pairs.size(); first += most_per_pass) {
     const std::size_t count = std::min(most_per_pass, pairs.size() - first);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
-    for (int j = 0; j < ny; ++j)
+    for (int j = 0; j < rows; ++j)
       for (std::size_t k = 0; k < count; ++k)
         partial[static_cast<std::size_t>(j) * most_per_pass + k] =
-            reduce_row(Product<T>{pairs[first + k].x, pairs[first + k].y}, nx, j);
-    for (std::size_t j = 0; j < rows; ++j)
+            parts.reduce(Product<T>{pairs[first + k].x, pairs[first + k].y}, j);
+    for (std::size_t j = 0; j < static_cast<std::size_t>(rows); ++j)
       for (std::size_t k = 0; k < count; ++k) results[first + k] += partial[j * most_per_pass + k];
   }
   return results;
@@ -368,6 +382,15 @@ double norm_max(Context& ctx, GridView<const T> x) {
 template <class T>
 const double* norm_max_in_place(Context& ctx, GridView<const T> x) {
   return reduce_in_place(ctx, x.nx, x.ny, Magnitude<T>{x});
+}
+
+template <class T>
+bool halo_is_zero(Context& ctx, GridView<const T> x) {
+  const auto strip_is_zero = [&](int i, int j, int nx, int ny) {
+    return norm_max(ctx, GridView<const T>{&x(i, j), nx, ny, x.pitch}) == 0;
+  };
+  return strip_is_zero(-1, -1, x.nx + 2, 1) && strip_is_zero(-1, x.ny, x.nx + 2, 1) && strip_is_zero(-1, 0, 1, x.ny) &&
+         strip_is_zero(x.nx, 0, 1, x.ny);
 }
 
 template <class T>
@@ -411,11 +434,15 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   template double norm2(Context&, GridView<const T>);                                                            \
   template double norm_max(Context&, GridView<const T>);                                                         \
   template const double* norm_max_in_place(Context&, GridView<const T>);                                         \
+  template bool halo_is_zero(Context&, GridView<const T>);                                                       \
   template void copy_to_host(Context&, GridView<const T>, T*);                                                   \
   template void copy_from_host(Context&, const T*, GridView<T>);
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)
 #undef STRATUM_INSTANTIATE
+// Row starts, columns and offsets of matrices.
+template void copy_to_host(Context&, GridView<const int>, int*);
+template void copy_from_host(Context&, const int*, GridView<int>);
 
 #define STRATUM_INSTANTIATE(From, To)                                              \
   template void copy(Context&, GridView<const From>, GridView<To>);                \

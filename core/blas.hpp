@@ -1,9 +1,9 @@
 #pragma once
 
 // Vector updates and reductions on grid functions; halos are neither read nor written. Shapes must agree.
-// Updates do not synchronise. Reductions accumulate in double and are deterministic: partial sums belong to rows, not to
-// threads, and are added in order, so that the same input gives the same bits on any number of threads. They return a
-// number to the host and therefore wait for the stream.
+// Updates do not synchronise. Reductions accumulate in double and are deterministic: partial sums belong to rows (to parts of
+// a row that is alone), not to threads, and are added in order, so that the same input gives the same bits on any number of
+// threads. They return a number to the host and therefore wait for the stream.
 // Words per node: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2; dots and axpys as many as there are different
 // vectors, as long as these are at most eight pairs or terms (beyond, a pass for every eight).
 
@@ -55,6 +55,10 @@ template <class T>
 /// The same, left where kernels of this Context can read it: valid until its next reduction. Does not wait for the stream.
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
+
+/// The halo holds zeros: true of every Vector, a duty of memory that one borrows. Waits for the stream.
+template <class T>
+[[nodiscard]] bool halo_is_zero(Context& ctx, GridView<const T> x);
 
 /// Copies to and from the host, waiting for the stream; on the CPU a plain copy. `host` has nx numbers a row.
 template <class T>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <omp.h>
 #include <sys/mman.h>
@@ -52,19 +53,29 @@ std::shared_ptr<void> allocate_bytes(const Context& ctx, std::size_t bytes) {
 
 }  // namespace
 
-Context::Context(Backend backend, int threads)
-    : backend_(backend), threads_(threads), memory_(std::make_shared<MemoryStatistics>()) {
+Context::Context(Backend backend, int threads, std::shared_ptr<void> stream)
+    : backend_(backend), threads_(threads), stream_(std::move(stream)), memory_(std::make_shared<MemoryStatistics>()) {
   expects(threads >= 0, "threads must be 0 (all) or more, not ", threads);
   if (threads_ == 0) threads_ = omp_get_max_threads();
   if (backend_ == Backend::cpu) return;
 #if defined(__CUDACC__)
   if (!cuda_available()) throw ResourceError("no CUDA device answers; use the cpu backend");
-  cudaStream_t stream = nullptr;
-  STRATUM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  stream_ = {stream, [](void* s) { (void)cudaStreamDestroy(static_cast<cudaStream_t>(s)); }};
 #else
   throw ResourceError("this build has no CUDA backend (configure with -DSTRATUM_CUDA=ON); use the cpu backend");
 #endif
+}
+
+Context::Context(Backend backend, int threads) : Context(backend, threads, nullptr) {
+#if defined(__CUDACC__)
+  if (backend_ == Backend::cpu) return;
+  cudaStream_t stream = nullptr;
+  STRATUM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  stream_ = {stream, [](void* s) { (void)cudaStreamDestroy(static_cast<cudaStream_t>(s)); }};
+#endif
+}
+
+Context Context::on_stream(void* stream) {
+  return {Backend::cuda, 0, std::shared_ptr<void>(stream, [](void*) {})};
 }
 
 void Context::synchronise() const {
@@ -121,6 +132,18 @@ std::int64_t available_memory([[maybe_unused]] const Context& ctx) {
   }
   if (kib > 0) return kib * 1024;
   return std::int64_t{sysconf(_SC_AVPHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+}
+
+bool reaches([[maybe_unused]] const Context& ctx, [[maybe_unused]] const void* address) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    cudaPointerAttributes attributes{};
+    if (cudaPointerGetAttributes(&attributes, address) == cudaSuccess) return attributes.devicePointer != nullptr;
+    (void)cudaGetLastError();
+    return false;
+  }
+#endif
+  return true;
 }
 
 std::shared_ptr<void> allocate(Context& ctx, std::size_t bytes) {

@@ -3,7 +3,8 @@
 // Context: where a computation runs. First argument of everything that computes or allocates; there is no global
 // state, no hidden device and no hidden synchronisation.
 //
-// On the CPU a Context is a number of OpenMP threads. `stream()` is the CUDA stream (null on the CPU).
+// On the CPU a Context is a number of OpenMP threads. `stream()` is the CUDA stream (null on the CPU): one of its own, or one
+// of the caller's, in whose order everything then runs.
 // Allocations are counted, so that a test can show that nothing is allocated after set-up.
 
 #include <atomic>
@@ -29,6 +30,10 @@ class Context {
   /// not in this build or has no device.
   explicit Context(Backend backend = Backend::cpu, int threads = 0);
 
+  /// On a CUDA stream of the caller's (a cudaStream_t; null is CUDA's default stream), which must outlive the Context and
+  /// everything made with it. Throws ResourceError like the constructor.
+  [[nodiscard]] static Context on_stream(void* stream);
+
   [[nodiscard]] Backend backend() const { return backend_; }
   [[nodiscard]] bool on_gpu() const { return backend_ == Backend::cuda; }
   [[nodiscard]] int threads() const { return threads_; }
@@ -45,6 +50,8 @@ class Context {
   [[nodiscard]] std::string description() const;
 
  private:
+  Context(Backend backend, int threads, std::shared_ptr<void> stream);
+
   Backend backend_;
   int threads_;
   std::shared_ptr<void> stream_;
@@ -58,6 +65,9 @@ class Context {
 
 /// Bytes that an allocation on the backend may still take (physical memory on the CPU, device memory on a GPU).
 [[nodiscard]] std::int64_t available_memory(const Context& ctx);
+
+/// False for an address that the Context's device cannot use. On the CPU every address is taken on trust.
+[[nodiscard]] bool reaches(const Context& ctx, const void* address);
 
 /// Raw memory of a Context's space, 64-byte aligned (256 on a GPU), zeroed by the threads that will use it.
 /// Throws ResourceError with what was asked and what is there.

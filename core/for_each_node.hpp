@@ -8,7 +8,8 @@
 //
 // The first form lets a GPU thread load for several nodes before it stores. Named, not a lambda, because the host path of
 // an extended lambda is several times slower under nvcc. Nodes must be independent: no value may depend on a store.
-// CPU: OpenMP over rows, SIMD along a row. CUDA: on the Context's stream, no synchronisation.
+// CPU: OpenMP over rows (over parts of a row that is alone, as in flat vectors), SIMD along a row. CUDA: on the Context's
+// stream, no synchronisation.
 
 #include <concepts>
 #include <cstdint>
@@ -23,7 +24,9 @@ struct NodeRange {
   int begin_x = 0, end_x = 0, step_x = 1;
   int begin_y = 0, end_y = 0, step_y = 1;
 
-  [[nodiscard]] int count_x() const { return end_x > begin_x ? (end_x - begin_x + step_x - 1) / step_x : 0; }
+  [[nodiscard]] STRATUM_HOST_DEVICE int count_x() const {
+    return end_x > begin_x ? (end_x - begin_x + step_x - 1) / step_x : 0;
+  }
   [[nodiscard]] int count_y() const { return end_y > begin_y ? (end_y - begin_y + step_y - 1) / step_y : 0; }
   [[nodiscard]] std::int64_t count() const { return std::int64_t{count_x()} * count_y(); }
 };
@@ -35,6 +38,8 @@ template <class T>
 
 /// Below this many nodes a parallel region costs more than it gains.
 inline constexpr std::int64_t serial_limit = 20000;
+/// A row that is alone is shared among threads in parts of this many nodes.
+inline constexpr int row_part = 8192;
 
 /// One number a node: value, then store.
 template <class Functor>
@@ -92,6 +97,13 @@ __global__ void for_each_node_kernel(const Functor f, const NodeRange range) {
     for (int k = 0; k < nodes && j + k * range.step_y < range.end_y; ++k) run_node(f, i, j + k * range.step_y);
   }
 }
+
+/// One row: every thread of a block has a node.
+template <class Functor>
+__global__ void for_each_node_of_row_kernel(const Functor f, const NodeRange range) {
+  const std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (k < range.count_x()) run_node(f, range.begin_x + range.step_x * static_cast<int>(k), range.begin_y);
+}
 }  // namespace detail
 #endif
 
@@ -100,6 +112,11 @@ void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
   if (range.count() == 0) return;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
+    if (range.count_y() == 1) {
+      const auto blocks = (static_cast<unsigned>(range.count_x()) + 255) / 256;
+      detail::for_each_node_of_row_kernel<<<blocks, 256, 0, static_cast<cudaStream_t>(ctx.stream())>>>(f, range);
+      return;
+    }
     const dim3 block(64, 4);
     constexpr unsigned rows = 4 * detail::nodes_per_thread<Functor>;
     const auto blocks_y = (static_cast<unsigned>(range.count_y()) + rows - 1) / rows;
@@ -109,6 +126,16 @@ void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
     return;
   }
 #endif
+  if (range.count_y() == 1) {
+    const int parts = (range.count_x() - 1) / row_part + 1;
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (range.count() > serial_limit)
+    for (int k = 0; k < parts; ++k) {
+      const int begin = range.begin_x + k * row_part * range.step_x;
+      const int end = k + 1 < parts ? begin + row_part * range.step_x : range.end_x;
+      for_row(f, begin, end, range.step_x, range.begin_y);
+    }
+    return;
+  }
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (range.count() > serial_limit)
   for (int j = range.begin_y; j < range.end_y; j += range.step_y)
     for_row(f, range.begin_x, range.end_x, range.step_x, j);

@@ -71,42 +71,55 @@ struct Diagonal {
 };
 
 template <class To, class From>
-Vector<To> convert_checked(Context& ctx, const Vector<From>& from) {
-  Vector<To> to(ctx, from.shape());
+void copy_checked(Context& ctx, const Vector<From>& from, Vector<To>& to) {
   const double largest = norm_max(ctx, from.cview());
   expects(largest <= static_cast<double>(std::numeric_limits<To>::max()), "a coefficient of size ", largest,
           " does not fit the precision of the operator, which ends at ",
           static_cast<double>(std::numeric_limits<To>::max()), "; use double");
   copy(ctx, from.cview(), to.view());
-  return to;
 }
 
 template <class To, class From>
-TensorOperator<To> convert_storage(Context& ctx, const TensorOperator<From>& a) {
-  TensorOperator<To> c;
-  c.grid = a.grid;
-  c.kx = convert_checked<To>(ctx, a.kx);
-  c.mx = convert_checked<To>(ctx, a.mx);
-  c.ky = convert_checked<To>(ctx, a.ky);
-  c.my = convert_checked<To>(ctx, a.my);
-  return c;
+void copy_checked(Context& ctx, const TensorOperator<From>& from, TensorOperator<To>& to) {
+  copy_checked(ctx, from.kx, to.kx);
+  copy_checked(ctx, from.mx, to.mx);
+  copy_checked(ctx, from.ky, to.ky);
+  copy_checked(ctx, from.my, to.my);
 }
 
 template <class To, class From>
-SymmetricNineBand<To> convert_storage(Context& ctx, const SymmetricNineBand<From>& a) {
-  SymmetricNineBand<To> c;
-  for (std::size_t k = 0; k < a.band.size(); ++k) c.band[k] = convert_checked<To>(ctx, a.band[k]);
-  return c;
+void copy_checked(Context& ctx, const SymmetricNineBand<From>& from, SymmetricNineBand<To>& to) {
+  for (std::size_t k = 0; k < from.band.size(); ++k) copy_checked(ctx, from.band[k], to.band[k]);
 }
 
 template <class To, class From>
-NineBandMatrix<To> convert_storage(Context& ctx, const NineBandMatrix<From>& a) {
-  NineBandMatrix<To> c;
-  for (std::size_t k = 0; k < a.band.size(); ++k) c.band[k] = convert_checked<To>(ctx, a.band[k]);
-  return c;
+void copy_checked(Context& ctx, const NineBandMatrix<From>& from, NineBandMatrix<To>& to) {
+  for (std::size_t k = 0; k < from.band.size(); ++k) copy_checked(ctx, from.band[k], to.band[k]);
+}
+
+/// Views of bands have one pitch for all.
+template <class Bands>
+void expects_one_layout(const Bands& a) {
+  const auto first = a.band[0].view();
+  for (const auto& band : a.band) {
+    const auto view = band.view();
+    expects(view.nx == first.nx && view.ny == first.ny && view.pitch == first.pitch,
+            "the bands of a matrix differ: ", first.nx, " x ", first.ny, " nodes at pitch ", first.pitch, ", and ",
+            view.nx, " x ", view.ny, " at pitch ", view.pitch);
+  }
 }
 
 }  // namespace
+
+template <class T>
+GridOperator<T>::GridOperator(NineBandMatrix<T> a) : storage_(std::move(a)) {
+  expects_one_layout(std::get<NineBandMatrix<T>>(storage_));
+}
+
+template <class T>
+GridOperator<T>::GridOperator(SymmetricNineBand<T> a) : storage_(std::move(a)) {
+  expects_one_layout(std::get<SymmetricNineBand<T>>(storage_));
+}
 
 template <class T>
 void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
@@ -135,8 +148,34 @@ double GridOperator<T>::rounding_level(Context& ctx, GridView<const T> x) const 
 }
 
 template <class To, class From>
+void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to) {
+  const GridShape f = from.shape(), t = to.shape();
+  expects(from.form() == to.form() && f.nx == t.nx && f.ny == t.ny, "a ", to_string(to.form()), " operator on ", t.nx,
+          " x ", t.ny, " nodes cannot take the coefficients of a ", to_string(from.form()), " one on ", f.nx, " x ",
+          f.ny);
+  switch (from.form()) {
+    case OperatorForm::tensor:
+      return copy_checked(ctx, std::get<TensorOperator<From>>(from.storage()),
+                          std::get<TensorOperator<To>>(to.storage()));
+    case OperatorForm::symmetric:
+      return copy_checked(ctx, std::get<SymmetricNineBand<From>>(from.storage()),
+                          std::get<SymmetricNineBand<To>>(to.storage()));
+    case OperatorForm::nine_band:
+      return copy_checked(ctx, std::get<NineBandMatrix<From>>(from.storage()),
+                          std::get<NineBandMatrix<To>>(to.storage()));
+  }
+}
+
+template <class To, class From>
 GridOperator<To> convert(Context& ctx, const GridOperator<From>& a) {
-  return std::visit([&](const auto& s) { return GridOperator<To>(convert_storage<To>(ctx, s)); }, a.storage());
+  GridOperator<To> c;
+  switch (a.form()) {
+    case OperatorForm::tensor: c = TensorOperator<To>(ctx, a.shape()); break;
+    case OperatorForm::symmetric: c = SymmetricNineBand<To>(ctx, a.shape()); break;
+    case OperatorForm::nine_band: c = NineBandMatrix<To>(ctx, a.shape()); break;
+  }
+  assign(ctx, a, c);
+  return c;
 }
 
 template <class T>
@@ -149,6 +188,9 @@ template class GridOperator<double>;
 template GridOperator<float> convert(Context&, const GridOperator<double>&);
 template GridOperator<double> convert(Context&, const GridOperator<double>&);
 template GridOperator<double> convert(Context&, const GridOperator<float>&);
+template void assign(Context&, const GridOperator<double>&, GridOperator<float>&);
+template void assign(Context&, const GridOperator<double>&, GridOperator<double>&);
+template void assign(Context&, const GridOperator<float>&, GridOperator<double>&);
 template void diagonal(Context&, const GridOperator<float>&, GridView<float>);
 template void diagonal(Context&, const GridOperator<double>&, GridView<double>);
 

@@ -247,14 +247,14 @@ struct TensorOperator {
   }
 };
 
-/// Any of the three forms behind LinearOperator.
+/// Any of the three forms behind LinearOperator. Throws UsageError for bands that differ in shape or pitch.
 template <class T>
 class GridOperator final : public LinearOperator<T> {
  public:
   GridOperator() = default;
-  GridOperator(NineBandMatrix<T> a) : storage_(std::move(a)) {}     // NOLINT(google-explicit-constructor)
-  GridOperator(SymmetricNineBand<T> a) : storage_(std::move(a)) {}  // NOLINT(google-explicit-constructor)
-  GridOperator(TensorOperator<T> a) : storage_(std::move(a)) {}     // NOLINT(google-explicit-constructor)
+  GridOperator(NineBandMatrix<T> a);                             // NOLINT(google-explicit-constructor)
+  GridOperator(SymmetricNineBand<T> a);                          // NOLINT(google-explicit-constructor)
+  GridOperator(TensorOperator<T> a) : storage_(std::move(a)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] GridShape shape() const override {
     return std::visit([](const auto& a) { return a.shape(); }, storage_);
@@ -276,6 +276,7 @@ class GridOperator final : public LinearOperator<T> {
     return std::visit([&f](const auto& a) -> decltype(auto) { return std::forward<F>(f)(a.view()); }, storage_);
   }
   [[nodiscard]] const auto& storage() const { return storage_; }
+  [[nodiscard]] auto& storage() { return storage_; }
 
  private:
   std::variant<TensorOperator<T>, SymmetricNineBand<T>, NineBandMatrix<T>> storage_;
@@ -285,6 +286,10 @@ class GridOperator final : public LinearOperator<T> {
 /// widths below 1e-38 have no reciprocal in float.
 template <class To, class From>
 [[nodiscard]] GridOperator<To> convert(Context& ctx, const GridOperator<From>& a);
+
+/// The same, into an operator of the same form and shape: nothing is allocated. Waits for the stream.
+template <class To, class From>
+void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to);
 
 /// d_ij = a_(0,0)(i, j)
 template <class T>

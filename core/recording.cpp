@@ -6,10 +6,25 @@
 
 namespace stratum {
 
+#if defined(__CUDACC__)
+namespace {
+
+/// Whether work submitted to the stream now can be captured in a graph of its own.
+bool can_capture(cudaStream_t stream) {
+  if (stream == nullptr || stream == cudaStreamLegacy) return false;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  STRATUM_CUDA_CHECK(cudaStreamIsCapturing(stream, &status));
+  return status == cudaStreamCaptureStatusNone;
+}
+
+}  // namespace
+#endif
+
 void Recording::run(Context& ctx, const void* input, const void* output, const std::function<void()>& work) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     auto* stream = static_cast<cudaStream_t>(ctx.stream());
+    if (!can_capture(stream)) return work();
     if (input != input_ || output != output_) {
       // The first run with these buffers: not captured, since it may load kernels.
       input_ = input;

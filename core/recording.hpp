@@ -2,7 +2,8 @@
 
 // Recording: work that is submitted again and again, unchanged, to a stream. On a GPU the second run with the same buffers is
 // captured as a CUDA graph and later runs replay it, a fraction of a microsecond a kernel instead of a few; elsewhere the work
-// just runs. The work must not allocate, read back or wait.
+// just runs. The work must not allocate, read back or wait. Nothing is captured on CUDA's default stream, which cannot be, nor
+// on a stream that its owner is capturing: there the work becomes part of the owner's graph.
 
 #include <functional>
 #include <memory>
@@ -15,6 +16,9 @@ class Recording {
  public:
   /// Runs `work`, which depends on nothing that changes but the two buffers.
   void run(Context& ctx, const void* input, const void* output, const std::function<void()>& work);
+  /// Forgets what was captured: for when the work reads or writes other memory than before. New numbers in the same memory do
+  /// not need it.
+  void clear() { *this = {}; }
 
  private:
   [[maybe_unused]] const void* input_ = nullptr;

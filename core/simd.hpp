@@ -38,6 +38,10 @@ STRATUM_INLINE typename PackOf<T>::in_memory& pack(T* to) {
 }
 
 #if defined(STRATUM_SSE2)
+__attribute__((target("avx2"))) inline __m256 load_halves(const float* lower, const float* upper) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(lower)), _mm_loadu_ps(upper), 1);
+}
+
 /// What `transpose` below does, by tiles of 8 rows; only for machines that have AVX2.
 template <int rows, int columns>
 __attribute__((target("avx2"))) void transpose_avx2(const float* from, std::int64_t from_pitch, float* to,
@@ -47,12 +51,9 @@ __attribute__((target("avx2"))) void transpose_avx2(const float* from, std::int6
       const float* f = from + k * from_pitch + c;
       float* t = to + c * to_pitch + k;
       const float* g = f + 4 * from_pitch;
-      // The upper half of each register holds the rows four further down.
-      const auto load = [&](int r) __attribute__((target("avx2"), always_inline)) {
-        return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(f + r * from_pitch)),
-                                    _mm_loadu_ps(g + r * from_pitch), 1);
-      };
-      const __m256 r0 = load(0), r1 = load(1), r2 = load(2), r3 = load(3);
+      const __m256 r0 = load_halves(f, g), r1 = load_halves(f + from_pitch, g + from_pitch);
+      const __m256 r2 = load_halves(f + 2 * from_pitch, g + 2 * from_pitch);
+      const __m256 r3 = load_halves(f + 3 * from_pitch, g + 3 * from_pitch);
       const __m256 low01 = _mm256_unpacklo_ps(r0, r1), high01 = _mm256_unpackhi_ps(r0, r1);
       const __m256 low23 = _mm256_unpacklo_ps(r2, r3), high23 = _mm256_unpackhi_ps(r2, r3);
       _mm256_storeu_ps(t, _mm256_shuffle_ps(low01, low23, 0x44));

@@ -64,27 +64,61 @@ struct GridView {
   return backend == Backend::cpu && pitch % 512 == 0 ? pitch + 80 : pitch;
 }
 
+/// How a Vector of this shape lies in memory: `size` numbers, halo and padding included, node (0, 0) at number `first`.
+struct GridLayout {
+  std::int64_t pitch, first, size;
+
+  GridLayout(Backend backend, const GridShape& shape)
+      : pitch(row_pitch(backend, shape.nx)),
+        // Column -1 of each row is aligned; one more row below for the halo.
+        first(16 + pitch + 1), size(pitch * (std::int64_t{shape.ny} + 2) + 32) {}
+};
+
 /// Bytes that a Vector of this shape takes, halo and padding included.
 template <class T>
 [[nodiscard]] std::int64_t vector_bytes(Backend backend, const GridShape& shape) {
-  return (row_pitch(backend, shape.nx) * (std::int64_t{shape.ny} + 2) + 32) * static_cast<std::int64_t>(sizeof(T));
+  return GridLayout(backend, shape).size * static_cast<std::int64_t>(sizeof(T));
 }
 
-/// Owns the numbers of one grid function in one memory space, zero when made. Move-only; copies are explicit
-/// (`copy`, `convert` in core/blas.hpp).
+/// Owns the numbers of one grid function in one memory space, zero when made, or stands for numbers that someone else owns
+/// (`borrow`). Move-only; copies are explicit (`copy`, `convert` in core/blas.hpp).
 template <class T>
 class Vector {
  public:
   Vector() = default;
   Vector(Context& ctx, const GridShape& shape) {
     expects(shape.nx >= 0 && shape.ny >= 0, "a grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
-    const std::int64_t pitch = row_pitch(ctx.backend(), shape.nx);
+    const GridLayout layout(ctx.backend(), shape);
     memory_ = allocate(ctx, static_cast<std::size_t>(vector_bytes<T>(ctx.backend(), shape)));
-    // Column -1 of each row is aligned; one more row below for the halo.
-    view_ = {
-        static_cast<T*>(memory_.get()) + 16 + pitch + 1, shape.nx, shape.ny, pitch, shape.origin_x, shape.origin_y};
+    view_ = {static_cast<T*>(memory_.get()) + layout.first,
+             shape.nx,
+             shape.ny,
+             layout.pitch,
+             shape.origin_x,
+             shape.origin_y};
   }
   Vector(Context& ctx, int n) : Vector(ctx, GridShape{n, 1, 0, 0}) {}
+
+  /// Numbers of the caller's, used where they lie: nothing is copied or allocated, and they must outlive the Vector.
+  /// `node` is the address of node (0, 0), rows are `pitch` numbers apart. Demanded: memory that the Context's backend
+  /// reaches; column -1 of every row on a multiple of 64 bytes, hence a pitch that is a multiple of 16 and above nx; all of rows
+  /// -1 to ny there, with zeros in the halo (`halo_is_zero` of core/blas.hpp looks). GridLayout is a layout that fits, and so is
+  /// (nx + 2) x (ny + 2) numbers of cudaMallocPitch with node (0, 0) in the second row and column.
+  /// Throws UsageError with what is wrong. Does not wait for the stream.
+  [[nodiscard]] static Vector borrow(const Context& ctx, T* node, const GridShape& shape, std::int64_t pitch) {
+    expects(shape.nx >= 1 && shape.ny >= 1, "a borrowed grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
+    expects(node != nullptr, "a borrowed grid needs an address, not null");
+    expects(pitch > shape.nx && pitch % 16 == 0, "rows of ", shape.nx,
+            " nodes must lie a multiple of 16 numbers apart and more than ", shape.nx, ", not ", pitch);
+    expects(reinterpret_cast<std::uintptr_t>(node - 1) % 64 == 0,
+            "the node before node (0, 0) must lie on a multiple of 64 bytes, not at ",
+            static_cast<const void*>(node - 1));
+    expects(reaches(ctx, node), "the address ", static_cast<const void*>(node),
+            " is not memory of the device that the context computes on");
+    Vector v;
+    v.view_ = {node, shape.nx, shape.ny, pitch, shape.origin_x, shape.origin_y};
+    return v;
+  }
 
   Vector(const Vector&) = delete;
   Vector& operator=(const Vector&) = delete;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <stratum/assembly/operators.hpp>
 #include <stratum/core/blas.hpp>
@@ -15,6 +17,12 @@ std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine) {
   while (meshes.back().can_coarsen()) meshes.push_back(meshes.back().coarser());
   std::reverse(meshes.begin(), meshes.end());
   return meshes;
+}
+
+TensorMesh uniform_mesh(const GridShape& unknowns) {
+  expects(unknowns.nx >= 1 && unknowns.ny >= 1, "a matrix needs unknowns, not ", unknowns.nx, " x ", unknowns.ny);
+  const auto ones = [](int nodes) { return Intervals(std::vector<double>(static_cast<std::size_t>(nodes) + 1, 1.0)); };
+  return {ones(unknowns.nx), ones(unknowns.ny), "widths not known"};
 }
 
 namespace {
@@ -35,17 +43,21 @@ std::string_view to_string(CoarseSolver solver) {
   return "automatic";
 }
 
-CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked) {
+CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked, OperatorForm form) {
   if (asked != CoarseSolver::automatic) return asked;
   const double width = std::min(shape.nx, shape.ny) + 1;
-  const bool cheap = BandCholesky<double>::required_bytes(shape) <= most_factor_bytes &&
-                     static_cast<double>(shape.nodes()) * width * width <= most_factor_multiplications;
+  const bool lu = form == OperatorForm::nine_band;
+  const auto bytes = lu ? BandLU<double>::required_bytes(shape) : BandCholesky<double>::required_bytes(shape);
+  const bool cheap =
+      bytes <= most_factor_bytes &&
+      (lu ? 2.0 : 1.0) * static_cast<double>(shape.nodes()) * width * width <= most_factor_multiplications;
   return shape.nodes() > 1 && cheap ? CoarseSolver::direct : CoarseSolver::cg_adi;
 }
 
 template <class T>
 struct Multigrid<T>::Level {
-  GridOperator<T> a;
+  const GridOperator<T>* a = nullptr;  // `own`, or one that someone else keeps
+  GridOperator<T> own;
   std::unique_ptr<Smoother<T>> smoother;
   Transfer<T> transfer;  // to the next coarser level
   Vector<T> b, x;        // right-hand side and correction, on all levels but the finest
@@ -120,17 +132,12 @@ class CoarseCg final : public Preconditioner<T> {
 };
 
 /// In double whatever T is: rounded to float, the matrix of a stretched mesh need not be positive definite.
-template <class T>
+template <class T, class Factorisation>
 class CoarseDirect final : public Preconditioner<T> {
  public:
-  CoarseDirect(Context& ctx, const TensorMesh& mesh) : r_(ctx, mesh.unknowns()), z_(ctx, mesh.unknowns()) {
-    try {
-      factorisation_ = {ctx, assemble_laplace<double>(ctx, mesh, OperatorForm::tensor)};
-    } catch (const UsageError& error) {
-      throw UsageError(message("the coarsest level, ", mesh.x().size(), " x ", mesh.y().size(),
-                               " cells with widths from ", mesh.smallest_width(), " on: ", error.what()));
-    }
-  }
+  CoarseDirect(Context& ctx, const GridOperator<double>& a)
+      : factorisation_(ctx, a), r_(ctx, a.shape()), z_(ctx, a.shape()) {}
+  void factor(Context& ctx, const GridOperator<double>& a) { factorisation_.factor(ctx, a); }
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
     copy<T, double>(ctx, r, r_.view());
     factorisation_.solve(ctx, r_.cview(), z_.view());
@@ -140,9 +147,24 @@ class CoarseDirect final : public Preconditioner<T> {
   [[nodiscard]] bool is_symmetric() const override { return true; }
 
  private:
-  BandCholesky<double> factorisation_;
+  Factorisation factorisation_;
   Vector<double> r_, z_;
 };
+
+/// Where an operator keeps its coefficients.
+template <class T>
+std::array<const void*, 9> addresses(const GridOperator<T>& a) {
+  std::array<const void*, 9> found{};
+  std::visit(
+      [&found](const auto& storage) {
+        if constexpr (requires { storage.band; })
+          for (std::size_t k = 0; k < storage.band.size(); ++k) found[k] = storage.band[k].view().data;
+        else
+          found = {storage.kx.view().data, storage.mx.view().data, storage.ky.view().data, storage.my.view().data};
+      },
+      a.storage());
+  return found;
+}
 
 /// Adds the time until it goes out of scope, the Context's work included.
 class Stopwatch {
@@ -173,41 +195,147 @@ Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, Ope
                         const MultigridParams& params, const SmootherRegistry& registry)
     : params_(params) {
   expects(!meshes.empty(), "a hierarchy needs at least one mesh");
-  coarse_solver_ = coarse_solver_for(meshes[0].unknowns(), params.coarse);
-  expects(params.steps >= 0, "steps must be 0 or more, not ", params.steps);
-  for (std::size_t l = 0; l < meshes.size(); ++l) {
+  for (const auto& mesh : meshes) {
     auto level = std::make_shared<Level>();
-    const GridShape shape = meshes[l].unknowns();
-    level->a = assemble_laplace<T>(ctx, meshes[l], form);
-    level->smoother = registry.make<T>(ctx, params.smoother, shape, params.smoother_params);
-    const int unit = level->smoother->elementary_steps();
-    expects(params.steps % unit == 0, "smoother '", params.smoother, "' counts an application as ", unit,
-            " steps; steps must be a multiple of ", unit, ", not ", params.steps);
-    if (l > 0) level->transfer = Transfer<T>(ctx, meshes[l], meshes[l - 1]);
-    if (l + 1 < meshes.size()) {
-      level->b = Vector<T>(ctx, shape);
-      level->x = Vector<T>(ctx, shape);
-    }
+    level->own = assemble_laplace<T>(ctx, mesh, form);
+    level->a = &level->own;
     levels_.push_back(std::move(level));
   }
-  const GridOperator<T>& coarsest = levels_[0]->a;
-  if (coarsest.shape().nodes() == 0) return;
-  recordable_ = coarsest.shape().nodes() == 1 && !params.measure_levels;
-  if (coarsest.shape().nodes() == 1)
-    coarse_ = std::make_shared<CoarseUnknown<T>>(ctx, coarsest, registry);
-  else if (coarse_solver_ == CoarseSolver::direct)
-    coarse_ = std::make_shared<CoarseDirect<T>>(ctx, meshes[0]);
-  else
-    coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver_, registry);
+  const GridShape coarsest = meshes[0].unknowns();
+  coarse_solver_ = coarse_solver_for(coarsest, params.coarse);
+  if (coarsest.nodes() > 1 && coarse_solver_ == CoarseSolver::direct) try {
+      coarse_ = std::make_shared<CoarseDirect<T, BandCholesky<double>>>(
+          ctx, assemble_laplace<double>(ctx, meshes[0], OperatorForm::tensor));
+    } catch (const UsageError& error) {
+      throw UsageError(message("the coarsest level, ", meshes[0].x().size(), " x ", meshes[0].y().size(),
+                               " cells with widths from ", meshes[0].smallest_width(), " on: ", error.what()));
+    }
+  build(ctx, meshes, registry);
+}
 
-  const bool zebra_adi = params.smoother == "adi" && params.smoother_params.line_order == LineOrder::zebra &&
-                         params.smoother_params.damping.value_or(1.0) == 1.0;
-  if (!recordable_ || !zebra_adi || params.cycle != Cycle::v) return;
+template <class T>
+Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+                        const MultigridParams& params, const SmootherRegistry& registry)
+    : params_(params) {
+  const GridShape shape = a.shape(), unknowns = mesh.unknowns();
+  expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
+          " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns; the matrix is for ", shape.nx, " x ", shape.ny);
+  check_coefficients(ctx, a);
+  const auto meshes = mesh_hierarchy(mesh);
+  galerkin_ = std::make_shared<GalerkinHierarchy>(ctx, a, meshes);
+  for (std::size_t l = 0; l < meshes.size(); ++l) {
+    levels_.push_back(std::make_shared<Level>());
+    if (refers(meshes.size())) continue;
+    levels_[l]->own = convert<T>(ctx, l + 1 < meshes.size() ? galerkin_->coarse(l) : a);
+    levels_[l]->a = &levels_[l]->own;
+  }
+  refer_to(a);
+
+  const GridOperator<double>& coarsest = coarsest_in_double(a);
+  const GridShape coarsest_shape = coarsest.shape();
+  coarse_solver_ = coarse_solver_for(coarsest_shape, params.coarse, coarsest.form());
+  if (coarsest_shape.nodes() > 1) {
+    expects(
+        params.coarse != CoarseSolver::automatic || coarse_solver_ == CoarseSolver::direct || params.symmetric ||
+            coarsest.form() != OperatorForm::nine_band,
+        "the coarsest level has ", coarsest_shape.nx, " x ", coarsest_shape.ny,
+        " unknowns, too many for a factorisation, and nine bands are not known to be symmetric; store the matrix as "
+        "a symmetric one, ask for a symmetric cycle, or use numbers of cells that halve more often");
+    const auto make = [&]<class Factorisation>() {
+      auto direct = std::make_shared<CoarseDirect<T, Factorisation>>(ctx, coarsest);
+      factor_coarsest_ = [direct](Context& c, const GridOperator<double>& other) { direct->factor(c, other); };
+      coarse_ = std::move(direct);
+    };
+    if (coarse_solver_ == CoarseSolver::direct && coarsest.form() == OperatorForm::nine_band)
+      make.template operator()<BandLU<double>>();
+    else if (coarse_solver_ == CoarseSolver::direct)
+      make.template operator()<BandCholesky<double>>();
+  }
+  build(ctx, meshes, registry);
+}
+
+template <class T>
+Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const MultigridParams& params,
+                        const SmootherRegistry& registry)
+    : Multigrid(ctx, a, uniform_mesh(a.shape()), params, registry) {}
+
+/// What all hierarchies have beside their operators: smoothers, transfers, scratch, and the coarsest level's solver
+/// where it is not a factorisation.
+template <class T>
+void Multigrid<T>::build(Context& ctx, const std::vector<TensorMesh>& meshes, const SmootherRegistry& registry) {
+  expects(params_.steps >= 0, "steps must be 0 or more, not ", params_.steps);
+  for (std::size_t l = 0; l < meshes.size(); ++l) {
+    Level& level = *levels_[l];
+    const GridShape shape = meshes[l].unknowns();
+    level.smoother = registry.make<T>(ctx, params_.smoother, shape, params_.smoother_params);
+    const int unit = level.smoother->elementary_steps();
+    expects(params_.steps % unit == 0, "smoother '", params_.smoother, "' counts an application as ", unit,
+            " steps; steps must be a multiple of ", unit, ", not ", params_.steps);
+    if (l > 0) level.transfer = Transfer<T>(ctx, meshes[l], meshes[l - 1]);
+    if (l + 1 < meshes.size()) {
+      level.b = Vector<T>(ctx, shape);
+      level.x = Vector<T>(ctx, shape);
+    }
+  }
+  const GridOperator<T>& coarsest = *levels_[0]->a;
+  const auto unknowns = coarsest.shape().nodes();
+  if (unknowns == 0) return;
+  recordable_ = unknowns == 1 && !params_.measure_levels;
+  if (unknowns == 1)
+    coarse_ = std::make_shared<CoarseUnknown<T>>(ctx, coarsest, registry);
+  else if (!coarse_)
+    coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver_, registry);
+  build_small_levels(ctx);
+}
+
+template <class T>
+void Multigrid<T>::build_small_levels(const Context& ctx) {
+  small_.clear();
+  const bool zebra_adi = params_.smoother == "adi" && params_.smoother_params.line_order == LineOrder::zebra &&
+                         params_.smoother_params.damping.value_or(1.0) == 1.0;
+  if (!recordable_ || !zebra_adi || params_.cycle != Cycle::v) return;
   std::vector<typename SmallLevels<T>::Level> small;
-  for (const auto& level : levels_) small.push_back({&level->a, &level->transfer});
+  for (const auto& level : levels_) small.push_back({level->a, &level->transfer});
   const int suited = SmallLevels<T>::suited(ctx, small);
   for (int count = 1; count <= suited; ++count)
-    small_.emplace_back(std::vector(small.begin(), small.begin() + count), params.steps, params.symmetric);
+    small_.emplace_back(std::vector(small.begin(), small.begin() + count), params_.steps, params_.symmetric);
+}
+
+/// Points levels at operators that are double already.
+template <class T>
+void Multigrid<T>::refer_to(const GridOperator<double>& a) {
+  if constexpr (std::is_same_v<T, double>)
+    if (refers(levels_.size()))
+      for (std::size_t l = 0; l < levels_.size(); ++l)
+        levels_[l]->a = l + 1 < levels_.size() ? &galerkin_->coarse(l) : &a;
+  addresses_ = addresses(*levels_.back()->a);
+}
+
+template <class T>
+const GridOperator<double>& Multigrid<T>::coarsest_in_double(const GridOperator<double>& a) const {
+  return levels() > 1 ? galerkin_->coarse(0) : a;
+}
+
+template <class T>
+void Multigrid<T>::update(Context& ctx, const GridOperator<double>& a) {
+  expects(galerkin_ != nullptr, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
+  const GridOperator<T>& finest = *levels_.back()->a;
+  const GridShape shape = finest.shape(), given = a.shape();
+  expects(given.nx == shape.nx && given.ny == shape.ny && a.form() == finest.form(), "the hierarchy is for a ",
+          to_string(finest.form()), " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ",
+          to_string(a.form()), " one on ", given.nx, " x ", given.ny);
+  check_coefficients(ctx, a);
+  galerkin_->update(ctx, a);
+  if (!refers(levels_.size()))
+    for (std::size_t l = 0; l < levels_.size(); ++l)
+      assign(ctx, l + 1 < levels_.size() ? galerkin_->coarse(l) : a, levels_[l]->own);
+  const auto before = addresses_;
+  refer_to(a);
+  if (factor_coarsest_) factor_coarsest_(ctx, coarsest_in_double(a));
+  if (addresses_ == before) return;
+  // Recorded cycles read the coefficients where they were.
+  for (const auto& level : levels_) level->recording.clear();
+  build_small_levels(ctx);
 }
 
 template <class T>
@@ -239,21 +367,21 @@ void Multigrid<T>::cycle(Context& ctx, int index, GridView<const T> b, GridView<
   Level& coarser = *levels_[static_cast<std::size_t>(index) - 1];
   {
     const Stopwatch watch(ctx, seconds);
-    level.smoother->smooth(ctx, level.a, b, x, params_.steps, guess, SweepOrder::forward);
-    level.transfer.restrict_residual(ctx, level.a, b, x, coarser.b.view());
+    level.smoother->smooth(ctx, *level.a, b, x, params_.steps, guess, SweepOrder::forward);
+    level.transfer.restrict_residual(ctx, *level.a, b, x, coarser.b.view());
   }
   cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::zero, shape);
   if (shape != Cycle::v && index > 1)
     cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::given, shape == Cycle::w ? Cycle::w : Cycle::v);
   const Stopwatch watch(ctx, seconds);
   level.transfer.prolongate_add(ctx, coarser.x.cview(), x);
-  level.smoother->smooth(ctx, level.a, b, x, params_.steps, Guess::given,
+  level.smoother->smooth(ctx, *level.a, b, x, params_.steps, Guess::given,
                          params_.symmetric ? SweepOrder::backward : SweepOrder::forward);
 }
 
 template <class T>
 const GridOperator<T>& Multigrid<T>::level_operator(int level) const {
-  return levels_.at(static_cast<std::size_t>(level))->a;
+  return *levels_.at(static_cast<std::size_t>(level))->a;
 }
 
 template <class T>
@@ -265,7 +393,7 @@ const Transfer<T>& Multigrid<T>::transfer(int level) const {
 template <class T>
 std::vector<LevelReport> Multigrid<T>::level_reports() const {
   std::vector<LevelReport> reports;
-  for (const auto& level : levels_) reports.push_back({level->a.shape().nx, level->a.shape().ny, level->seconds});
+  for (const auto& level : levels_) reports.push_back({level->a->shape().nx, level->a->shape().ny, level->seconds});
   return reports;
 }
 

@@ -8,15 +8,22 @@
 // `symmetric` the post-smoothing mirrors the pre-smoothing, as CG needs; a standalone solver converges faster without.
 // Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless the coarsest
 // level has more than one unknown.
+//
+// A hierarchy is made from meshes, whose operators are assembled, or from a matrix alone: then the coarse operators are its
+// Galerkin products (multigrid/galerkin.hpp), and `update` gives it other coefficients.
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <stratum/core/grid_operator.hpp>
 #include <stratum/core/recording.hpp>
 #include <stratum/core/solve_report.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/galerkin.hpp>
 #include <stratum/multigrid/small_levels.hpp>
 #include <stratum/multigrid/transfer.hpp>
 #include <stratum/smoothers/smoother.hpp>
@@ -28,14 +35,16 @@ namespace stratum {
 enum class Cycle : std::uint8_t { v, w, f };
 
 /// The coarsest level's solver: CG preconditioned by Jacobi or by one symmetric ADI application (the paper's), or a
-/// Cholesky factorisation in double. `automatic` is the factorisation wherever it is affordable, else CG with ADI. One unknown
-/// is divided by its diagonal entry whatever was asked for.
+/// factorisation in double: Cholesky where the operator is stored as a symmetric one, LU with pivoting where it has nine bands.
+/// `automatic` is the factorisation wherever it is affordable, else CG with ADI. One unknown is divided by its diagonal entry
+/// whatever was asked for.
 enum class CoarseSolver : std::uint8_t { automatic, cg_jacobi, cg_adi, direct };
 
 [[nodiscard]] std::string_view to_string(CoarseSolver solver);
 
 /// What `asked` comes to on a coarsest level of this shape; never `automatic`.
-[[nodiscard]] CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked);
+[[nodiscard]] CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked,
+                                             OperatorForm form = OperatorForm::tensor);
 
 struct MultigridParams {
   std::string smoother = "adi";
@@ -55,6 +64,23 @@ class Multigrid final : public Preconditioner<T> {
   Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
 
+  /// From a matrix alone: the interpolation is that of `mesh`, whose interior nodes are the unknowns of `a`. Multigrid<double>
+  /// keeps a reference to `a` and reads its coefficients where they lie; Multigrid<float> keeps a narrowed copy. `symmetric`
+  /// promises that `a` is symmetric, as CG does; nine bands need not be. Throws UsageError for coefficients that
+  /// check_coefficients refuses, and for a matrix that is not known to be symmetric where the coarsest level is too large for
+  /// a factorisation.
+  Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh, const MultigridParams& params,
+            const SmootherRegistry& registry = builtin_smoothers());
+  /// The same where no widths are known: all equal, which makes the interpolation bilinear.
+  Multigrid(Context& ctx, const GridOperator<double>& a, const MultigridParams& params,
+            const SmootherRegistry& registry = builtin_smoothers());
+
+  /// Other coefficients for a hierarchy made from a matrix: of the same form and shape, in the same memory or in
+  /// other, which is then the one referred to. Allocates nothing; waits for the stream. Recorded cycles stay valid
+  /// where the memory is the same, and are recorded anew where it is not. Errors as for the constructor; the hierarchy is
+  /// then good for nothing but another update.
+  void update(Context& ctx, const GridOperator<double>& a);
+
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return params_.symmetric; }
@@ -71,17 +97,29 @@ class Multigrid final : public Preconditioner<T> {
 
  private:
   struct Level;
+  void build(Context& ctx, const std::vector<TensorMesh>& meshes, const SmootherRegistry& registry);
+  void build_small_levels(const Context& ctx);
+  void refer_to(const GridOperator<double>& a);
+  /// Levels refer to operators that others keep. A single level has a copy: its solver was made for it.
+  [[nodiscard]] static bool refers(std::size_t levels) { return std::is_same_v<T, double> && levels > 1; }
+  [[nodiscard]] const GridOperator<double>& coarsest_in_double(const GridOperator<double>& a) const;
   void cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape);
 
   MultigridParams params_;
+  std::shared_ptr<GalerkinHierarchy> galerkin_;  // empty when assembled
+  std::array<const void*, 9> addresses_{};       // of the finest level's coefficients
   std::vector<std::shared_ptr<Level>> levels_;
   CoarseSolver coarse_solver_ = CoarseSolver::automatic;
   std::vector<SmallLevels<T>> small_;  // on a GPU: whole cycles of the levels that fit one block, by their finest
   bool recordable_ = false;            // nothing in a cycle waits for the stream
   std::shared_ptr<Preconditioner<T>> coarse_;  // empty when the coarsest level has no unknown
+  std::function<void(Context&, const GridOperator<double>&)> factor_coarsest_;  // where a factorisation solves it
 };
 
 /// The meshes of a hierarchy, coarsest first, `fine` last.
 [[nodiscard]] std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine);
+
+/// The mesh of a grid of unknowns whose widths are not known: all are one.
+[[nodiscard]] TensorMesh uniform_mesh(const GridShape& unknowns);
 
 }  // namespace stratum

@@ -147,4 +147,15 @@ TEST(GridOperatorThreads, TheNumberOfThreadsDoesNotChangeABit) {
   }
 }
 
+TEST(GridOperatorErrors, BandsOfDifferentLayoutAreRefused) {
+  Context ctx(Backend::cpu, 1);
+  NineBandMatrix<double> a(ctx, test::unknowns(5, 4));
+  a.band[3] = Vector<double>(ctx, test::unknowns(5, 5));
+  EXPECT_THROW(GridOperator<double>(std::move(a)), UsageError);
+  SymmetricNineBand<double> s(ctx, test::unknowns(5, 4));
+  Vector<double> wide(ctx, test::unknowns(40, 4));
+  s.band[1] = Vector<double>::borrow(ctx, wide.view().data, test::unknowns(5, 4), wide.view().pitch);
+  EXPECT_THROW(GridOperator<double>(std::move(s)), UsageError);
+}
+
 }  // namespace

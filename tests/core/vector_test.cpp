@@ -1,7 +1,12 @@
 #include <stratum/core/vector.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "support/backends.hpp"
 
@@ -82,6 +87,71 @@ TYPED_TEST(VectorTest, EmptyAndFlatVectorsExist) {
   using T = typename TypeParam::Number;
   EXPECT_TRUE(Vector<T>().empty());
   EXPECT_FALSE(Vector<T>(this->ctx(), 1).empty());
+}
+
+// Memory of the caller's: here another Vector's.
+TYPED_TEST(VectorTest, BorrowsMemoryWithoutAllocatingOrCopying) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  const GridShape shape = test::unknowns(17, 5);
+  const GridLayout layout(TypeParam::backend, shape);
+  Vector<T> memory(ctx, static_cast<int>(layout.size) + 32);
+  T* start = memory.view().data - 1;  // on a multiple of 64 bytes
+  const auto before = ctx.memory()->allocations.load();
+  auto v = Vector<T>::borrow(ctx, start + layout.first, shape, layout.pitch);
+  EXPECT_EQ(ctx.memory()->allocations, before);
+  EXPECT_EQ(v.view().data, start + layout.first);
+  EXPECT_EQ(v.shape(), shape);
+  EXPECT_TRUE(test::halo_is_zero(ctx, v));
+  EXPECT_TRUE(stratum::halo_is_zero(ctx, v.cview()));
+  set(ctx, T(3), v.view());
+  EXPECT_TRUE(stratum::halo_is_zero(ctx, v.cview()));
+  std::vector<T> numbers(static_cast<std::size_t>(memory.shape().nx));
+  copy_to_host(ctx, memory.cview(), numbers.data());
+  EXPECT_EQ(std::count(numbers.begin(), numbers.end(), T(3)), 17 * 5);
+  EXPECT_EQ(numbers[static_cast<std::size_t>(layout.first - 1)], T(3));
+  for (const auto& [i, j] : {std::pair{-1, -1}, {17, 5}, {3, -1}, {3, 5}, {-1, 2}, {17, 2}}) {
+    const GridView<T> one{&v.view()(i, j), 1, 1, layout.pitch};
+    set(ctx, std::numeric_limits<T>::quiet_NaN(), one);
+    EXPECT_FALSE(stratum::halo_is_zero(ctx, v.cview())) << i << ", " << j;
+    set(ctx, T(0), one);
+  }
+}
+
+TYPED_TEST(VectorTest, RefusesToBorrowWhatKernelsCannotUse) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  Vector<T> v(ctx, test::unknowns(20, 5));
+  T* node = v.view().data;
+  const std::int64_t pitch = v.view().pitch;
+  EXPECT_NO_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(20, 5), pitch));
+  EXPECT_THROW((void)Vector<T>::borrow(ctx, nullptr, test::unknowns(20, 5), pitch), UsageError);
+  EXPECT_THROW((void)Vector<T>::borrow(ctx, node + 1, test::unknowns(20, 5), pitch), UsageError) << "alignment";
+  EXPECT_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(20, 5), pitch + 1), UsageError) << "pitch";
+  EXPECT_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(32, 5), 32), UsageError) << "no room for the halo";
+  EXPECT_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(0, 5), pitch), UsageError);
+  if (TypeParam::backend == Backend::cuda) {
+    alignas(64) static T host[1024];
+    EXPECT_THROW((void)Vector<T>::borrow(ctx, host + 161, test::unknowns(3, 3), 16), UsageError) << "host memory";
+  }
+}
+
+TEST(ContextOnAStream, NeedsTheCudaBackend) {
+  if (cuda_available()) GTEST_SKIP() << "there is one";
+  EXPECT_THROW((void)Context::on_stream(nullptr), ResourceError);
+}
+
+// In the order of the caller's stream, without one of its own.
+TEST(ContextOnAStream, RunsOnTheStreamThatItWasGiven) {
+  if (!cuda_available()) GTEST_SKIP() << test::not_available();
+  const Context owner(Backend::cuda);
+  for (void* stream : {owner.stream(), static_cast<void*>(nullptr)}) {
+    Context ctx = Context::on_stream(stream);
+    EXPECT_EQ(ctx.stream(), stream);
+    EXPECT_TRUE(ctx.on_gpu());
+    auto x = test::to_device<double>(ctx, test::unknowns(9, 7), test::Values(63, 2.0));
+    EXPECT_EQ(norm2(ctx, x.cview()), std::sqrt(4.0 * 63));
+  }
 }
 
 TEST(VectorErrors, NegativeShapesAreRefused) {

@@ -1,0 +1,583 @@
+// krylov: solves A x = b for a matrix from a Matrix Market file, or a generated one, by any method and preconditioner of the
+// library. --help explains; the file is parse, make the system, solve, print, write, in that order.
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include <stratum/assembly/operators.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/core/band_matrix.hpp>
+#include <stratum/core/blas.hpp>
+#include <stratum/core/csr_matrix.hpp>
+#include <stratum/core/json.hpp>
+#include <stratum/core/matrix_market.hpp>
+#include <stratum/core/output_file.hpp>
+#include <stratum/mesh/named_meshes.hpp>
+#include <stratum/multigrid/multigrid.hpp>
+#include <stratum/solvers/incomplete_cholesky.hpp>
+#include <stratum/solvers/inner_solve.hpp>
+#include <stratum/solvers/jacobi.hpp>
+#include <stratum/solvers/jacobi_sweeps.hpp>
+#include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/solver.hpp>
+
+#include "command_line.hpp"
+#include "solve_output.hpp"
+
+namespace {
+
+using namespace stratum;
+using namespace stratum::apps;
+using Clock = std::chrono::steady_clock;
+
+enum class Kind : std::uint8_t { none, jacobi, ic, block_ic, multigrid };
+enum class Storage : std::uint8_t { automatic, band, csr };
+
+struct Settings {
+  std::string matrix, rhs;
+  std::string problem;
+  Storage storage = Storage::automatic;
+  std::string method;  // empty: by the matrix
+  int restart = 30;
+  Kind preconditioner = Kind::none;
+  IncompleteCholeskyParams incomplete_cholesky;
+  MultigridParams multigrid;
+  std::string inner;  // empty: none; "jacobi": sweeps
+  StoppingParams inner_stop;
+  SweepTest sweep_test = SweepTest::residual;
+  StoppingParams stop;
+  bool single = false, inner_single = false;
+  Backend backend = Backend::cpu;
+  int threads = 0;
+  std::string report, history, solution, save_matrix;
+  bool quiet = false;
+};
+
+// --- options ------------------------------------------------------------------------------------------------------------
+
+CommandLine make_command_line() {
+  return CommandLine(
+      {{"System A x = b",
+        {{"matrix", "FILE.mtx", "",
+          "A as a Matrix Market file: coordinate, real, integer or pattern, general or symmetric"},
+         {"rhs", "FILE.mtx", "", "b as a Matrix Market file (b = A 1: the solution is one everywhere)"},
+         {"problem", "NAME", "laplacian",
+          "without --matrix: laplacian (five points), toeplitz (2 on the diagonal, 1 above, gamma two below) or mesh "
+          "(bilinear elements on a named mesh)"},
+         {"unknowns", "NX,NY", "100,100", "laplacian: unknowns in x and y, each 1 .. 46340"},
+         {"epsilon", "X", "1", "laplacian: weight of the differences in y, above 0"},
+         {"n", "N", "2048", "toeplitz: rows, 1 .. 100000000"},
+         {"gamma", "X", "0.4", "toeplitz: gamma in [-10, 10]; the larger, the harder"},
+         {"mesh", "NAME", "A3", "mesh: see poisson2d --list-meshes"},
+         {"level", "N", "6", "mesh: 2^N x 2^N cells, N in 1 .. 12"},
+         {"grid", "NX,NY", "",
+          "with --matrix: its rows are the nodes of a grid, along x first, and couple neighbours alone; for multigrid"},
+         {"storage", "NAME", "auto", "band, csr, or auto: bands where they take no more memory"}}},
+       {"Method",
+        {{"method", "NAME", "",
+          "see --list-methods (cg for a symmetric matrix, fcg where an inner solve varies, gmres for others)"},
+         {"restart", "N", "30", "directions that gcr and gmres keep, 1 .. 10000"},
+         {"rtol", "X", "1e-8", "stop when the residual has fallen below X ||b||, X above 0"},
+         {"max-iterations", "N", "10000", "1 .. 1000000000"},
+         {"precision", "NAME", "double", "double, or single: all of it in float"}}},
+       {"Preconditioner",
+        {{"preconditioner", "NAME", "none",
+          "none, jacobi (the diagonal), ic (incomplete Cholesky without fill), block-ic (the same in independent "
+          "blocks, which run in parallel) or multigrid (where the unknowns lie on a grid)"},
+         {"block-size", "N", "1024", "block-ic: rows of a block, 1 .. 1000000000"},
+         {"ic-shift", "X", "0", "ic, block-ic: factorise A + X diag(A), X from 0 on, where a pivot is not positive"},
+         {"smoother", "NAME", "adi", "multigrid: see poisson2d --list-smoothers"},
+         {"steps", "N", "2", "multigrid: elementary smoothing steps before and after, 1 .. 1000"},
+         {"inner", "METHOD", "",
+          "solve with A roughly instead, by a method of --list-methods or by jacobi sweeps: a preconditioner that "
+          "varies. --preconditioner is then that of the inner solve"},
+         {"inner-tolerance", "X", "0.1", "of the inner solve, in (0, 1)"},
+         {"inner-max", "N", "1000", "iterations of the inner solve, 1 .. 1000000000"},
+         {"inner-test", "NAME", "residual", "jacobi sweeps stop by the residual, or by the increment of the solution"},
+         {"inner-precision", "NAME", "", "of preconditioner and inner solve: double or single (that of --precision)"}}},
+       {"Machine",
+        {{"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
+         {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"}}},
+       {"Output",
+        {{"solution", "FILE.mtx", "", "x as a Matrix Market array"},
+         {"history", "FILE.csv", "", "the residual after every iteration"},
+         {"report", "FILE.json", "", "everything that is printed and more, as JSON"},
+         {"save-matrix", "FILE.mtx", "", "A as a Matrix Market file"},
+         {"quiet", "", "", "print errors only"}}}},
+      {"Other",
+       {{"config", "FILE", "", "read options from a file of lines like rtol=1e-10; the command line wins"},
+        {"print-config", "", "", "print such a file for this command line, and stop"},
+        {"list-methods", "", "", "list the methods and what they ask of the matrix"},
+        {"help", "", "", "print this"},
+        {"version", "", "", "print the version"}}});
+}
+
+void print_help(const CommandLine& options) {
+  std::printf(
+      "Usage: krylov [OPTIONS]\n\n"
+      "Solves a sparse linear system by a Krylov method. The matrix comes from a Matrix Market file (matrices of the\n"
+      "SuiteSparse collection are such files) or is generated. Start with a symmetric matrix and\n"
+      "--preconditioner block-ic, or with jacobi where the matrix is not symmetric; watch the residuals, and change "
+      "one\n"
+      "thing at a time.\n"
+      "%s\n"
+      "Examples:\n"
+      "  krylov                                                    five points, 100 x 100, conjugate gradients\n"
+      "  krylov --preconditioner ic                                fewer than half of the iterations\n"
+      "  krylov --matrix bcsstk18.mtx --preconditioner block-ic --ic-shift 0.01 --solution x.mtx\n"
+      "  krylov --matrix orani678.mtx --rhs b.mtx --method bicgstab --preconditioner jacobi --history run.csv\n"
+      "  krylov --problem mesh --mesh A5 --level 8 --preconditioner multigrid    10^11 times as long as wide, 9 "
+      "iterations\n"
+      "  krylov --problem toeplitz --gamma 0.8 --method gcr --inner jacobi --inner-test increment --inner-precision "
+      "single\n"
+      "  krylov --problem laplacian --unknowns 64,64 --save-matrix laplacian.mtx --quiet\n\n"
+      "Exit codes: 0 converged, 1 usage, 2 not converged, 3 diverged, breakdown or not finite, 4 device or memory, 5 "
+      "files.\n",
+      options.help().c_str());
+}
+
+void list_methods() {
+  for (const auto& entry : solver_entries())
+    std::printf("%-11s %s\n", std::string(entry.name).c_str(), std::string(entry.description).c_str());
+}
+
+Settings parse_settings(const CommandLine& options) {
+  Settings s;
+  if (options.has("matrix")) s.matrix = options.text("matrix");
+  if (options.has("rhs")) s.rhs = options.text("rhs");
+  s.problem = options.text("problem");
+  (void)choice<int>("--problem", s.problem, {{"laplacian", 0}, {"toeplitz", 0}, {"mesh", 0}});
+  // An option of another system would be ignored without a word.
+  const std::vector<std::pair<std::string, std::string>> owners{{"unknowns", "laplacian"}, {"epsilon", "laplacian"},
+                                                                {"n", "toeplitz"},         {"gamma", "toeplitz"},
+                                                                {"mesh", "mesh"},          {"level", "mesh"}};
+  expects(s.matrix.empty() || !options.has("problem"), "--problem: --matrix gives the system already");
+  expects(!options.has("grid") || !s.matrix.empty(), "--grid: belongs to --matrix");
+  for (const auto& [name, owner] : owners)
+    expects(!options.has(name) || (s.matrix.empty() && s.problem == owner), "--", name, ": belongs to --problem ",
+            owner);
+
+  s.storage = choice<Storage>("--storage", options.text("storage"),
+                              {{"auto", Storage::automatic}, {"band", Storage::band}, {"csr", Storage::csr}});
+  if (options.has("method")) s.method = solver_entry(options.text("method")).name;
+  s.restart = options.integer("restart", 1, 10000);
+  s.stop.rtol = options.number("rtol", positive);
+  s.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000'000);
+  // Krylov methods rest on plateaus.
+  s.stop.patience = 1000;
+  const auto is_single = [&options](const std::string& name) {
+    return choice<bool>("--" + name, options.text(name), {{"double", false}, {"single", true}});
+  };
+  s.single = is_single("precision");
+  s.inner_single = options.has("inner-precision") ? is_single("inner-precision") : s.single;
+  expects(s.inner_single || !s.single, "--inner-precision: cannot be double where --precision is single");
+
+  s.preconditioner = choice<Kind>("--preconditioner", options.text("preconditioner"),
+                                  {{"none", Kind::none},
+                                   {"jacobi", Kind::jacobi},
+                                   {"ic", Kind::ic},
+                                   {"block-ic", Kind::block_ic},
+                                   {"multigrid", Kind::multigrid}});
+  if (s.preconditioner == Kind::block_ic)
+    s.incomplete_cholesky.block_size = options.integer("block-size", 1, 1'000'000'000);
+  s.incomplete_cholesky.shift = options.number("ic-shift", not_negative);
+  s.multigrid.smoother = options.text("smoother");
+  (void)builtin_smoothers().find(s.multigrid.smoother);
+  s.multigrid.steps = options.integer("steps", 1, 1000);
+  if (options.has("inner")) {
+    s.inner = options.text("inner");
+    if (s.inner != "jacobi") (void)solver_entry(s.inner);
+    expects(s.inner != "jacobi" || s.preconditioner == Kind::none,
+            "--inner jacobi: the sweeps have no preconditioner but the diagonal; leave out --preconditioner");
+  }
+  for (const char* name : {"inner-tolerance", "inner-max", "inner-test"})
+    expects(!options.has(name) || !s.inner.empty(), "--", name,
+            ": there is no inner solve; --inner METHOD asks for one");
+  s.inner_stop.rtol = options.number("inner-tolerance", {0, 1, true, true});
+  s.inner_stop.max_iterations = options.integer("inner-max", 1, 1'000'000'000);
+  s.inner_stop.patience = 1000;
+  s.sweep_test = sweep_test(options.text("inner-test"));
+  expects(!options.has("inner-test") || s.inner == "jacobi", "--inner-test: only --inner jacobi has a choice");
+
+  s.backend = choice<Backend>(
+      "--backend", options.text("backend"),
+      {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
+  if (options.has("threads")) s.threads = options.integer("threads", 1, 4096);
+  const std::pair<const char*, std::string*> outputs[] = {
+      {"report", &s.report}, {"history", &s.history}, {"solution", &s.solution}, {"save-matrix", &s.save_matrix}};
+  std::set<std::string> paths;
+  for (const auto& [name, path] : outputs) {
+    if (!options.has(name)) continue;
+    *path = options.text(name);
+    expects(paths.insert(*path).second, "two outputs have the same name '", *path, "'");
+  }
+  s.quiet = options.is_set("quiet");
+  return s;
+}
+
+// --- the system ---------------------------------------------------------------------------------------------------------
+
+struct System {
+  std::string name;
+  SparseRows a;
+  bool symmetric = false;
+  std::vector<double> b;
+  bool solution_is_one = false;
+  std::optional<GridShape> grid;   // whose nodes are the unknowns
+  std::optional<TensorMesh> mesh;  // where its widths are known
+};
+
+SparseRows laplacian(int nx, int ny, double epsilon) {
+  SparseRows a;
+  a.rows = a.columns = nx * ny;
+  a.start.reserve(static_cast<std::size_t>(a.rows) + 1);
+  const auto add = [&a](int column, double value) {
+    a.column.push_back(column);
+    a.value.push_back(value);
+  };
+  for (int j = 0; j < ny; ++j)
+    for (int i = 0; i < nx; ++i) {
+      const int row = j * nx + i;
+      if (j > 0) add(row - nx, -epsilon);
+      if (i > 0) add(row - 1, -1);
+      add(row, 2 + 2 * epsilon);
+      if (i + 1 < nx) add(row + 1, -1);
+      if (j + 1 < ny) add(row + nx, -epsilon);
+      a.start.push_back(static_cast<int>(a.value.size()));
+    }
+  return a;
+}
+
+System make_system(const CommandLine& options, const Settings& settings) {
+  System system;
+  if (!settings.matrix.empty()) {
+    system.name = settings.matrix;
+    system.a = read_matrix_market(settings.matrix);
+    expects(system.a.rows == system.a.columns, "--matrix: a system needs a square matrix, and '", settings.matrix,
+            "' has ", system.a.rows, " rows and ", system.a.columns, " columns");
+    if (options.has("grid")) {
+      const auto [x, y] = parse_pair("--grid", options.text("grid"), ",", "two numbers NX,NY");
+      system.grid =
+          GridShape{parse_integer("--grid", x, 1, system.a.rows), parse_integer("--grid", y, 1, system.a.rows)};
+      expects(system.grid->nodes() == system.a.rows, "--grid: ", x, " x ", y, " unknowns, and the matrix has ",
+              system.a.rows, " rows");
+    }
+  } else if (settings.problem == "toeplitz") {
+    const double gamma = options.number("gamma", {-10, 10});
+    system.a = toeplitz_rows(options.integer("n", 1, 100'000'000), gamma);
+    system.name = message("toeplitz, gamma ", gamma);
+  } else if (settings.problem == "laplacian") {
+    const auto [x, y] = parse_pair("--unknowns", options.text("unknowns"), ",", "two numbers NX,NY");
+    const int nx = parse_integer("--unknowns", x, 1, 46340), ny = parse_integer("--unknowns", y, 1, 46340);
+    expects(5 * std::int64_t{nx} * ny < std::numeric_limits<int>::max(), "--unknowns: ", nx, " x ", ny,
+            " make more than 2^31 entries");
+    const double epsilon = options.number("epsilon", positive);
+    system.a = laplacian(nx, ny, epsilon);
+    system.grid = GridShape{nx, ny};
+    system.name = message("laplacian, ", nx, " x ", ny, ", epsilon ", epsilon);
+  } else {
+    const auto family = mesh_family(options.text("mesh"));
+    const int level = options.integer("level", 1, 12);
+    system.mesh = make_mesh(family, level);
+    system.grid = system.mesh->unknowns();
+    Context host;
+    system.a = sparse_rows(host, assemble_laplace<double>(host, *system.mesh, OperatorForm::tensor));
+    system.name = message("mesh ", family.name, ", level ", level);
+  }
+  system.symmetric = system.a.is_symmetric();
+  const auto rows = static_cast<std::size_t>(system.a.rows);
+  system.b.resize(rows);
+  if (!settings.rhs.empty()) {
+    system.b = read_matrix_market_vector(settings.rhs, system.a.rows);
+  } else if (system.mesh) {
+    // Ones are no solution to try on a stretched mesh: nearly all of A 1 would belong to its thinnest cells.
+    Context host;
+    Vector<double> load(host, *system.grid);
+    assemble_load(host, *system.mesh, {}, load.view());
+    copy_to_host(host, load.cview(), system.b.data());
+  } else {
+    system.solution_is_one = true;
+    for (std::size_t i = 0; i < rows; ++i)
+      for (auto k = static_cast<std::size_t>(system.a.start[i]); k < static_cast<std::size_t>(system.a.start[i + 1]);
+           ++k)
+        system.b[i] += system.a.value[k];
+  }
+  return system;
+}
+
+// --- solving ------------------------------------------------------------------------------------------------------------
+
+struct Plan {
+  std::string method;
+  Storage storage = Storage::csr;
+  std::size_t diagonals = 0;
+  GridShape shape;
+  bool on_grid = false;  // vectors and operator of the mesh, for multigrid
+};
+
+Plan make_plan(const System& system, const Settings& settings) {
+  Plan plan;
+  plan.method = !settings.method.empty() ? settings.method
+                : !system.symmetric      ? "gmres"
+                : settings.inner.empty() ? "cg"
+                                         : "fcg";
+  for (const auto& [option, name] : {std::pair{"--method", plan.method}, {"--inner", settings.inner}})
+    expects(name.empty() || name == "jacobi" || !solver_entry(name).symmetric || system.symmetric, option, " ", name,
+            ": the matrix is not symmetric; use gcr, gmres or bicgstab");
+  plan.diagonals = diagonals_of(system.a).size();
+  // A band takes 8 bytes a row, an entry of CSR 12.
+  const bool bands_pay =
+      plan.diagonals <= 64 && 8 * static_cast<std::int64_t>(plan.diagonals) * system.a.rows <= 12 * system.a.entries();
+  plan.storage = settings.storage != Storage::automatic ? settings.storage : bands_pay ? Storage::band : Storage::csr;
+  plan.shape = {system.a.rows, 1, 0, 0};
+  const bool constant_symmetric = solver_entry(plan.method).constant_symmetric;
+  expects(!constant_symmetric || settings.inner.empty(), "--method ", plan.method,
+          ": an inner solve varies from call to call; use fcg, gcr, gmres, bicgstab or richardson");
+  const bool incomplete = settings.preconditioner == Kind::ic || settings.preconditioner == Kind::block_ic;
+  expects(!incomplete || system.symmetric, "--preconditioner ic: the matrix is not symmetric; use jacobi or none");
+  if (settings.preconditioner == Kind::multigrid) {
+    expects(system.grid.has_value(), "--preconditioner multigrid: the unknowns of '", system.name,
+            "' must lie on a grid; --grid NX,NY says which");
+    plan.on_grid = true;
+    plan.shape = *system.grid;
+  }
+  return plan;
+}
+
+template <class T>
+std::unique_ptr<LinearOperator<T>> make_operator(Context& ctx, const Plan& plan, const System& system,
+                                                 const SparseRows& rows) {
+  if (plan.on_grid && system.mesh)
+    return std::make_unique<GridOperator<T>>(assemble_laplace<T>(ctx, *system.mesh, OperatorForm::tensor));
+  if (plan.on_grid) return std::make_unique<GridOperator<T>>(convert<T>(ctx, grid_operator(ctx, rows, plan.shape)));
+  if (plan.storage == Storage::band) return std::make_unique<BandMatrix<T>>(ctx, rows);
+  return std::make_unique<CsrMatrix<T>>(ctx, rows);
+}
+
+/// What stands behind the outer iteration, in its own precision.
+template <class T>
+class Inside {
+ public:
+  Inside(Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
+    switch (settings.preconditioner) {
+      case Kind::none: break;
+      case Kind::jacobi: m_ = std::make_unique<JacobiPreconditioner<T>>(ctx, plan.shape, system.a.diagonal()); break;
+      case Kind::ic:
+      case Kind::block_ic:
+        m_ = std::make_unique<IncompleteCholesky<T>>(ctx, plan.shape, system.a, settings.incomplete_cholesky);
+        break;
+      case Kind::multigrid: m_ = make_multigrid(ctx, system, settings.multigrid, plan); break;
+    }
+    if (settings.inner.empty()) return;
+    const auto& stop = settings.inner_stop;
+    if (settings.inner == "jacobi") {
+      diagonal_ = std::make_unique<JacobiPreconditioner<T>>(ctx, plan.shape, system.a.diagonal());
+      a_ = make_operator<T>(ctx, plan, system, without_diagonal(system.a));
+      const JacobiSweepsParams params{stop.rtol, stop.max_iterations, settings.sweep_test};
+      inner_ = std::make_unique<JacobiSweeps<T>>(ctx, *a_, *diagonal_, params);
+      return;
+    }
+    a_ = make_operator<T>(ctx, plan, system, system.a);
+    solver_ = make_solver<T>(ctx, settings.inner, plan.shape, {settings.restart});
+    inner_ = std::make_unique<InnerSolve<T>>(*a_, *solver_, m_.get(), stop);
+  }
+  /// Null: none.
+  [[nodiscard]] Preconditioner<T>* preconditioner() const { return inner_ ? inner_.get() : m_.get(); }
+
+ private:
+  std::unique_ptr<Preconditioner<T>> make_multigrid(Context& ctx, const System& system, MultigridParams params,
+                                                    const Plan& plan) {
+    params.symmetric = system.symmetric;
+    if (system.mesh)
+      return std::make_unique<Multigrid<T>>(ctx, mesh_hierarchy(*system.mesh), OperatorForm::tensor, params);
+    grid_ = grid_operator(ctx, system.a, plan.shape);
+    return std::make_unique<Multigrid<T>>(ctx, grid_, params);
+  }
+
+  GridOperator<double> grid_;
+  std::unique_ptr<Preconditioner<T>> m_;
+  std::unique_ptr<JacobiPreconditioner<T>> diagonal_;
+  std::unique_ptr<LinearOperator<T>> a_;
+  std::unique_ptr<Solver<T>> solver_;
+  std::unique_ptr<Preconditioner<T>> inner_;
+};
+
+std::string grid_storage(const System& system) {
+  const auto form = system.mesh        ? OperatorForm::tensor
+                    : system.symmetric ? OperatorForm::symmetric
+                                       : OperatorForm::nine_band;
+  return std::string(to_string(form));
+}
+
+std::string describe_preconditioner(const Settings& settings) {
+  switch (settings.preconditioner) {
+    case Kind::none: break;
+    case Kind::jacobi: return "jacobi";
+    case Kind::ic: return "ic";
+    case Kind::block_ic: return message("block-ic with ", settings.incomplete_cholesky.block_size, " rows a block");
+    case Kind::multigrid:
+      return message("multigrid, ", settings.multigrid.smoother, ", ", settings.multigrid.steps, " + ",
+                     settings.multigrid.steps, " steps");
+  }
+  return "no preconditioner";
+}
+
+void print_heading(const Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
+  const auto rows = system.a.rows;
+  std::printf("matrix    %s: %d rows, %lld entries, %ssymmetric; ", system.name.c_str(), rows,
+              static_cast<long long>(system.a.entries()), system.symmetric ? "" : "not ");
+  if (plan.on_grid)
+    std::printf("%s operator\n", grid_storage(system).c_str());
+  else if (plan.storage == Storage::band)
+    std::printf("%zu bands\n", plan.diagonals);
+  else
+    std::printf("csr, %.1f entries a row\n", static_cast<double>(system.a.entries()) / rows);
+  const auto precision = [](bool single) { return single ? "single" : "double"; };
+  std::printf("solver    %s in %s precision; ", plan.method.c_str(), precision(settings.single));
+  if (!settings.inner.empty())
+    std::printf("inner %s to %g in %s precision%s", settings.inner.c_str(), settings.inner_stop.rtol,
+                precision(settings.inner_single), settings.inner == "jacobi" ? "" : ", with ");
+  if (settings.inner != "jacobi") {
+    std::printf("%s", describe_preconditioner(settings).c_str());
+    if (settings.preconditioner != Kind::none && settings.inner.empty())
+      std::printf(" in %s precision", precision(settings.inner_single));
+  }
+  std::printf("; %s\n\n", ctx.description().c_str());
+}
+
+struct Outcome {
+  SolveReport report;
+  std::vector<double> x;
+  std::optional<double> error;  // max |x_i - 1|
+};
+
+/// Outer iteration in T, the rest in Low.
+template <class T, class Low>
+Outcome solve_in(Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
+  const auto begin = Clock::now();
+  const auto a = make_operator<T>(ctx, plan, system, system.a);
+  Inside<Low> inside(ctx, system, settings, plan);
+  Preconditioner<T>* m = nullptr;
+  std::unique_ptr<Preconditioner<T>> cast;
+  if constexpr (std::is_same_v<T, Low>) {
+    m = inside.preconditioner();
+  } else if (inside.preconditioner() != nullptr) {
+    cast = std::make_unique<PrecisionCast<T, Low>>(ctx, plan.shape, *inside.preconditioner());
+    m = cast.get();
+  }
+  const auto solver = make_solver<T>(ctx, plan.method, plan.shape, {settings.restart});
+  Vector<T> b(ctx, plan.shape), x(ctx, plan.shape);
+  std::vector<T> host(system.b.begin(), system.b.end());
+  copy_from_host(ctx, host.data(), b.view());
+  const auto ready = Clock::now();
+  if (!settings.quiet) print_heading(ctx, system, settings, plan);
+  Outcome outcome;
+  outcome.report =
+      solver->solve(ctx, *a, m, b.cview(), x.view(), settings.stop,
+                    settings.quiet ? Monitor{} : residual_table(settings.stop.baseline, norm2(ctx, b.cview()), ""));
+  ctx.synchronise();
+  outcome.report.setup_seconds = std::chrono::duration<double>(ready - begin).count();
+  outcome.report.solve_seconds = std::chrono::duration<double>(Clock::now() - ready).count();
+  copy_to_host(ctx, x.cview(), host.data());
+  outcome.x.assign(host.begin(), host.end());
+  if (system.solution_is_one) {
+    outcome.error = 0;
+    for (const double value : outcome.x) outcome.error = std::max(*outcome.error, std::abs(value - 1));
+  }
+  return outcome;
+}
+
+// --- printing and writing -----------------------------------------------------------------------------------------------
+
+void print_outcome(const Outcome& outcome) {
+  const auto& report = outcome.report;
+  std::printf("\nstatus      %s: %s\n", std::string(to_string(report.status)).c_str(), report.reason.c_str());
+  std::printf("iterations  %d", report.iterations);
+  if (report.inner_iterations != report.iterations && report.inner_iterations > 0)
+    std::printf(" (%d inner)", report.inner_iterations);
+  std::printf("\nresidual    %.3e, %.3e of the %s\n", report.residual, report.relative_residual(),
+              report.baseline == Baseline::rhs ? "right-hand side" : "initial residual");
+  if (outcome.error) std::printf("error       %.3e (largest; the solution is one everywhere)\n", *outcome.error);
+  std::printf("time        %.3g s set-up, %.3g s solve\n", report.setup_seconds, report.solve_seconds);
+}
+
+std::string json_report(const CommandLine& options, const Context& ctx, const System& system, const Settings& settings,
+                        const Plan& plan, const Outcome& outcome) {
+  const auto& report = outcome.report;
+  JsonObject json;
+  json.add("program", "krylov").add("version", STRATUM_VERSION);
+  json.add("status", to_string(report.status)).add("reason", report.reason).add("exit_code", exit_code(report.status));
+  json.add("iterations", report.iterations).add("inner_iterations", report.inner_iterations);
+  json.add("initial_residual", report.initial_residual).add("residual", report.residual);
+  json.add("relative_residual", report.relative_residual());
+  json.add("baseline", to_string(report.baseline)).add("baseline_norm", report.baseline_norm);
+  json.add("rtol", settings.stop.rtol).add("largest_error", outcome.error.value_or(std::nan("")));
+  json.add("matrix", system.name).add("rows", system.a.rows).add("entries", static_cast<double>(system.a.entries()));
+  json.add_raw("symmetric", system.symmetric ? "true" : "false");
+  json.add("storage", plan.on_grid ? grid_storage(system) : plan.storage == Storage::band ? "band" : "csr");
+  json.add("method", plan.method).add("restart", settings.restart);
+  json.add("precision", settings.single ? "single" : "double");
+  json.add("preconditioner", options.text("preconditioner"));
+  json.add("block_size", settings.incomplete_cholesky.block_size).add("ic_shift", settings.incomplete_cholesky.shift);
+  json.add("inner", settings.inner.empty() ? "none" : settings.inner);
+  json.add("inner_tolerance", settings.inner_stop.rtol).add("inner_max", settings.inner_stop.max_iterations);
+  json.add("inner_test", options.text("inner-test"))
+      .add("inner_precision", settings.inner_single ? "single" : "double");
+  json.add("backend", settings.backend == Backend::cpu ? "cpu" : "cuda");
+  json.add("device", ctx.description()).add("threads", ctx.threads());
+  json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
+  json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
+  return json.text();
+}
+
+int run(const Settings& settings, const CommandLine& options) {
+  Context ctx(settings.backend, settings.threads);
+  for (const auto& path : {settings.report, settings.history, settings.solution, settings.save_matrix})
+    if (!path.empty()) check_writable(path);
+  const auto system = make_system(options, settings);
+  const auto plan = make_plan(system, settings);
+  const auto outcome = settings.single         ? solve_in<float, float>(ctx, system, settings, plan)
+                       : settings.inner_single ? solve_in<double, float>(ctx, system, settings, plan)
+                                               : solve_in<double, double>(ctx, system, settings, plan);
+  const auto& report = outcome.report;
+  const int code = exit_code(report.status);
+  if (!settings.quiet)
+    print_outcome(outcome);
+  else if (code != 0)
+    (void)std::fprintf(stderr, "krylov: %s: %s\n", std::string(to_string(report.status)).c_str(),
+                       report.reason.c_str());
+  std::vector<std::string> written;
+  const auto write = [&written](const std::string& path, const auto& make) {
+    if (path.empty()) return;
+    make(path);
+    written.push_back(path);
+  };
+  write(settings.report, [&](const std::string& path) {
+    write_whole_text(path, json_report(options, ctx, system, settings, plan, outcome));
+  });
+  write(settings.history, [&](const std::string& path) { write_whole_text(path, csv_history(report)); });
+  write(settings.save_matrix, [&](const std::string& path) { write_matrix_market(path, system.a); });
+  if (code != 3)  // there is a solution to show
+    write(settings.solution, [&](const std::string& path) { write_matrix_market(path, outcome.x); });
+  if (!settings.quiet)
+    for (const auto& path : written) std::printf("written     %s\n", path.c_str());
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("krylov", [argc, argv] {
+    auto options = make_command_line();
+    options.parse(argc, argv);
+    if (options.is_set("help")) return print_help(options), 0;
+    if (options.is_set("version")) return std::printf("krylov %s\n", STRATUM_VERSION), 0;
+    if (options.is_set("list-methods")) return list_methods(), 0;
+    const auto settings = parse_settings(options);
+    if (options.is_set("print-config")) return std::printf("%s", options.configuration().c_str()), 0;
+    return run(settings, options);
+  });
+}

@@ -1,0 +1,43 @@
+#pragma once
+
+// What the programs that solve print and write alike: the table of residuals as the iteration goes on, and its history as
+// CSV.
+
+#include <cstdio>
+#include <sstream>
+#include <string>
+
+#include <stratum/solvers/stopping.hpp>
+
+namespace stratum::apps {
+
+/// Residual relative to the baseline (to the first one where that is zero) and rate. A long table shows every tenth line, a
+/// longer one every hundredth and thousandth. A second one begins with `again`.
+[[nodiscard]] inline Monitor residual_table(Baseline baseline, double rhs_norm, const char* again) {
+  return [first = baseline == Baseline::rhs ? rhs_norm : 0, previous = 0.0, again,
+          begun = false](int iteration, double residual) mutable {
+    if (first == 0) first = residual > 0 ? residual : 1;
+    const int step = iteration <= 20 ? 1 : iteration <= 200 ? 10 : iteration <= 2000 ? 100 : 1000;
+    if (iteration == 0) {
+      if (begun) std::printf("\n%s\n", again);
+      std::printf("iteration   relative residual       rate\n%9d   %17.3e\n", iteration, residual / first);
+      begun = true;
+    } else if (iteration % step == 0) {
+      std::printf("%9d   %17.3e   %8.3g\n", iteration, residual / first, previous > 0 ? residual / previous : 0);
+    }
+    (void)std::fflush(stdout);
+    previous = residual;
+  };
+}
+
+[[nodiscard]] inline std::string csv_history(const SolveReport& report) {
+  std::ostringstream out;
+  out.precision(17);
+  out << "iteration,residual,relative_residual\n";
+  for (std::size_t k = 0; k < report.history.size(); ++k)
+    out << k << ',' << report.history[k] << ','
+        << (report.baseline_norm > 0 ? report.history[k] / report.baseline_norm : 0) << '\n';
+  return out.str();
+}
+
+}  // namespace stratum::apps

@@ -1,0 +1,270 @@
+#include <stratum/core/csr_matrix.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include <stratum/core/blas.hpp>
+#include <stratum/core/for_each_node.hpp>
+#include <stratum/core/row_sums.hpp>
+
+namespace stratum {
+
+double SparseRows::at(int i, int j) const {
+  const auto begin = column.begin() + start[static_cast<std::size_t>(i)];
+  const auto end = column.begin() + start[static_cast<std::size_t>(i) + 1];
+  const auto found = std::lower_bound(begin, end, j);
+  return found == end || *found != j ? 0 : value[static_cast<std::size_t>(found - column.begin())];
+}
+
+std::vector<double> SparseRows::diagonal() const {
+  std::vector<double> d(static_cast<std::size_t>(rows));
+  for (int i = 0; i < rows; ++i) d[static_cast<std::size_t>(i)] = at(i, i);
+  return d;
+}
+
+bool SparseRows::is_symmetric(double tolerance) const {
+  if (rows != columns) return false;
+  double largest = 0;
+  for (const double v : value) largest = std::max(largest, std::abs(v));
+  for (int i = 0; i < rows; ++i)
+    for (int k = start[static_cast<std::size_t>(i)]; k < start[static_cast<std::size_t>(i) + 1]; ++k) {
+      const auto at_k = static_cast<std::size_t>(k);
+      if (!(std::abs(value[at_k] - at(column[at_k], i)) <= tolerance * largest)) return false;
+    }
+  return true;
+}
+
+void SparseRows::validate() const {
+  expects(rows >= 0 && columns >= 0, "a matrix cannot have ", rows, " x ", columns, " entries");
+  expects(start.size() == static_cast<std::size_t>(rows) + 1, "a matrix of ", rows, " rows has ", rows + 1,
+          " row starts, not ", start.size());
+  expects(value.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
+          "a matrix may have up to 2^31 - 1 ", "entries, not ", value.size());
+  expects(column.size() == value.size(), "there are ", column.size(), " columns for ", value.size(), " values");
+  expects(start.front() == 0 && start.back() == static_cast<int>(value.size()), "row starts must go from 0 to ",
+          value.size(), ", not from ", start.front(), " to ", start.back());
+  // All of them first: columns are looked for between them.
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
+    expects(start[i] <= start[i + 1], "row ", i, " starts at ", start[i], " and ends at ", start[i + 1]);
+  for (int i = 0; i < rows; ++i) {
+    const int begin = start[static_cast<std::size_t>(i)], end = start[static_cast<std::size_t>(i) + 1];
+    for (int k = begin, previous = -1; k < end; ++k) {
+      const int j = column[static_cast<std::size_t>(k)];
+      expects(j > previous && j < columns, "row ", i, ": column ", j, " does not lie in ", previous + 1, " .. ",
+              columns - 1, "; columns must increase");
+      previous = j;
+    }
+  }
+}
+
+SparseRows sparse_rows(int rows, int columns, std::vector<SparseEntry> entries) {
+  SparseRows a;
+  a.rows = rows;
+  a.columns = columns;
+  a.start.assign(static_cast<std::size_t>(rows) + 1, 0);
+  for (const auto& e : entries)
+    expects(e.row >= 0 && e.row < rows && e.column >= 0 && e.column < columns, "entry (", e.row, ", ", e.column,
+            ") lies outside the ", rows, " x ", columns, " matrix");
+  // Stable, so that entries of one place are added in the order of their coming.
+  std::stable_sort(entries.begin(), entries.end(), [](const SparseEntry& a_entry, const SparseEntry& b_entry) {
+    return a_entry.row != b_entry.row ? a_entry.row < b_entry.row : a_entry.column < b_entry.column;
+  });
+  a.column.reserve(entries.size());
+  a.value.reserve(entries.size());
+  const SparseEntry* previous = nullptr;
+  for (const auto& e : entries) {
+    if (previous != nullptr && previous->row == e.row && previous->column == e.column) {
+      a.value.back() += e.value;
+    } else {
+      a.column.push_back(e.column);
+      a.value.push_back(e.value);
+      ++a.start[static_cast<std::size_t>(e.row) + 1];
+    }
+    previous = &e;
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) a.start[i + 1] += a.start[i];
+  return a;
+}
+
+namespace {
+
+template <int dx, int dy, class View>
+void append(SparseRows& rows, const View& a, const GridShape& shape, int i, int j) {
+  if (i + dx < 0 || i + dx >= shape.nx || j + dy < 0 || j + dy >= shape.ny) return;
+  const double value = a.template coefficient<dx, dy>(i, j);
+  if (value == 0) return;
+  rows.column.push_back((j + dy) * shape.nx + i + dx);
+  rows.value.push_back(value);
+}
+
+}  // namespace
+
+SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
+  expects(!ctx.on_gpu(), "the rows of a grid operator are taken where the host can read it: use the cpu backend");
+  const auto shape = a.shape();
+  expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
+  SparseRows rows;
+  rows.rows = rows.columns = static_cast<int>(shape.nodes());
+  rows.start.reserve(static_cast<std::size_t>(rows.rows) + 1);
+  a.visit([&](const auto& view) {
+    for (int j = 0; j < shape.ny; ++j)
+      for (int i = 0; i < shape.nx; ++i) {
+        append<-1, -1>(rows, view, shape, i, j);
+        append<0, -1>(rows, view, shape, i, j);
+        append<1, -1>(rows, view, shape, i, j);
+        append<-1, 0>(rows, view, shape, i, j);
+        append<0, 0>(rows, view, shape, i, j);
+        append<1, 0>(rows, view, shape, i, j);
+        append<-1, 1>(rows, view, shape, i, j);
+        append<0, 1>(rows, view, shape, i, j);
+        append<1, 1>(rows, view, shape, i, j);
+        rows.start.push_back(static_cast<int>(rows.value.size()));
+      }
+  });
+  return rows;
+}
+
+GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridShape& shape) {
+  a.validate();
+  expects(a.rows == a.columns && shape.nodes() == a.rows, "a grid of ", shape.nx, " x ", shape.ny,
+          " unknowns does not fit a matrix of ", a.rows, " x ", a.columns);
+  const bool symmetric = a.is_symmetric();
+  const auto nodes = static_cast<std::size_t>(shape.nodes());
+  // Of a symmetric matrix the centre and what follows it, the second half of the nine.
+  const std::size_t count = symmetric ? 5 : 9;
+  std::vector<std::vector<double>> bands(count, std::vector<double>(nodes));
+  for (std::size_t row = 0; row < nodes; ++row)
+    for (auto k = static_cast<std::size_t>(a.start[row]); k < static_cast<std::size_t>(a.start[row + 1]); ++k) {
+      const int i = static_cast<int>(row) % shape.nx, j = static_cast<int>(row) / shape.nx;
+      const int dx = a.column[k] % shape.nx - i, dy = a.column[k] / shape.nx - j;
+      expects(std::abs(dx) <= 1 && std::abs(dy) <= 1, "entry (", row, ", ", a.column[k], ") couples nodes that are no ",
+              "neighbours on a grid of ", shape.nx, " x ", shape.ny);
+      const int band = band_index(dx, dy) - (symmetric ? 4 : 0);
+      if (band >= 0) bands[static_cast<std::size_t>(band)][row] = a.value[k];
+    }
+  if (symmetric) {
+    SymmetricNineBand<double> grid(ctx, shape);
+    for (std::size_t b = 0; b < count; ++b) copy_from_host(ctx, bands[b].data(), grid.band[b].view());
+    return {std::move(grid)};
+  }
+  NineBandMatrix<double> grid(ctx, shape);
+  for (std::size_t b = 0; b < count; ++b) copy_from_host(ctx, bands[b].data(), grid.band[b].view());
+  return {std::move(grid)};
+}
+
+namespace {
+
+template <RowSums what, class T>
+STRATUM_SIMD_CLONES void csr_rows(const CsrView<T> a, const T* b, const T* x, T* r, int begin, int end) {
+  for (int i = begin; i < end; ++i) {
+    // Four sums, so that additions need not wait for each other.
+    T sum[4] = {};
+    int k = a.start[i];
+    const int row_end = a.start[i + 1];
+    for (; k + 4 <= row_end; k += 4)
+      for (int s = 0; s < 4; ++s) sum[s] += row_term<what>(a.value[k + s], x[a.column[k + s]]);
+    for (int s = 0; k < row_end; ++k, ++s) sum[s] += row_term<what>(a.value[k], x[a.column[k]]);
+    const T total = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+    r[i] = what == RowSums::residual ? b[i] - total : total;
+  }
+}
+
+#if defined(__CUDACC__)
+/// `width` neighbouring threads take a row together and add up in a tree.
+template <int width, RowSums what, class T>
+__global__ void csr_kernel(const CsrView<T> a, const T* b, const T* x, T* r, int n) {
+  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const auto i = static_cast<int>(thread / width);
+  const auto lane = static_cast<int>(thread % width);
+  T sum = 0;
+  if (i < n)
+    for (int k = a.start[i] + lane; k < a.start[i + 1]; k += width) sum += row_term<what>(a.value[k], x[a.column[k]]);
+  for (int distance = width / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(~0U, sum, distance, width);
+  if (i < n && lane == 0) r[i] = what == RowSums::residual ? b[i] - sum : sum;
+}
+
+template <int width, RowSums what, class T>
+void launch_csr(Context& ctx, const CsrView<T>& a, const T* b, const T* x, T* r, int n) {
+  constexpr int threads = 128;
+  const auto blocks = static_cast<unsigned>((std::int64_t{n} * width + threads - 1) / threads);
+  csr_kernel<width, what><<<blocks, threads, 0, static_cast<cudaStream_t>(ctx.stream())>>>(a, b, x, r, n);
+}
+#endif
+
+template <RowSums what, class T>
+void run_rows(Context& ctx, const CsrMatrix<T>& a, const T* b, const T* x, T* r) {
+  const int n = a.shape().nx;
+  const auto view = a.view();
+  if (n == 0) return;
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    const std::int64_t mean = a.entries() / n;
+    if (mean <= 2) return launch_csr<1, what>(ctx, view, b, x, r, n);
+    if (mean <= 4) return launch_csr<2, what>(ctx, view, b, x, r, n);
+    if (mean <= 8) return launch_csr<4, what>(ctx, view, b, x, r, n);
+    if (mean <= 16) return launch_csr<8, what>(ctx, view, b, x, r, n);
+    if (mean <= 32) return launch_csr<16, what>(ctx, view, b, x, r, n);
+    return launch_csr<32, what>(ctx, view, b, x, r, n);
+  }
+#endif
+  // Parts of equal numbers of rows, taken as threads come free: rows may differ in length.
+  constexpr int part = 1024;
+  const int parts = (n - 1) / part + 1;
+#pragma omp parallel for schedule(dynamic, 4) num_threads(ctx.threads()) if (a.entries() > serial_limit)
+  for (int k = 0; k < parts; ++k) csr_rows<what, T>(view, b, x, r, k * part, std::min(n, (k + 1) * part));
+}
+
+Vector<int> to_device(Context& ctx, const std::vector<int>& host) {
+  Vector<int> v(ctx, static_cast<int>(host.size()));
+  copy_from_host(ctx, host.data(), v.view());
+  return v;
+}
+
+}  // namespace
+
+template <class T>
+CsrMatrix<T>::CsrMatrix(Context& ctx, const SparseRows& a) : n_(a.rows), entries_(a.entries()) {
+  a.validate();
+  expects(a.rows == a.columns, "an operator is square, not ", a.rows, " x ", a.columns);
+  expects(a.rows < std::numeric_limits<int>::max(), "too many rows: ", a.rows);
+  std::vector<T> values(a.value.size());
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    expects(!(std::abs(a.value[k]) > static_cast<double>(std::numeric_limits<T>::max())), "an entry of ", a.value[k],
+            " does not fit the precision of the operator; use double");
+    values[k] = static_cast<T>(a.value[k]);
+  }
+  start_ = to_device(ctx, a.start);
+  column_ = to_device(ctx, a.column);
+  value_ = Vector<T>(ctx, static_cast<int>(values.size()));
+  copy_from_host(ctx, values.data(), value_.view());
+}
+
+template <class T>
+void CsrMatrix<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
+  expects_flat(shape(), x.shape());
+  expects_flat(shape(), y.shape());
+  run_rows<RowSums::product, T>(ctx, *this, nullptr, x.data, y.data);
+}
+
+template <class T>
+void CsrMatrix<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
+  expects_flat(shape(), b.shape());
+  expects_flat(shape(), x.shape());
+  expects_flat(shape(), r.shape());
+  run_rows<RowSums::residual, T>(ctx, *this, b.data, x.data, r.data);
+}
+
+template <class T>
+double CsrMatrix<T>::rounding_level(Context& ctx, GridView<const T> x) const {
+  Vector<T> y(ctx, shape());
+  run_rows<RowSums::magnitude, T>(ctx, *this, nullptr, x.data, y.view().data);
+  return static_cast<double>(std::numeric_limits<T>::epsilon()) * norm2(ctx, y.cview());
+}
+
+template class CsrMatrix<float>;
+template class CsrMatrix<double>;
+
+}  // namespace stratum

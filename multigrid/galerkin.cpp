@@ -1,0 +1,169 @@
+#include <stratum/multigrid/galerkin.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include <stratum/core/blas.hpp>
+#include <stratum/core/for_each_node.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// One direction of the product at coarse node I. Three fine nodes belong to it, 2 I + 1 (local) and its neighbours, each with
+/// a row of three coefficients:
+///
+///     fine          2I-1    2I      2I+1    2I+2    2I+3
+///     coarse        I-1             I               I+1
+///     weight of I    0      inner[0]  1     inner[1]  0
+///     of the other   1      outer[0]        outer[1]  1
+///
+/// Without coarsening the outer neighbours take all: inner = 0, outer = 1.
+struct Collapse {
+  int centre, reach;
+  double inner[2], outer[2];
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE Collapse(const TransferView<double>& t, int node)
+      : centre(node), reach(0), inner{0, 0}, outer{1, 1} {
+    if (t.left == nullptr) return;
+    centre = 2 * node + 1;
+    reach = 1;
+    inner[0] = t.right[node];
+    outer[0] = t.left[node];
+    inner[1] = t.left[node + 1];
+    outer[1] = t.right[node + 1];
+  }
+
+  /// c[p + 1][d + 1]: coefficient at fine node p towards fine node p + d; to[D + 1]: towards coarse node I + D.
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(const double (&c)[3][3], double (&to)[3]) const {
+    to[0] = inner[0] * (c[0][0] + outer[0] * c[0][1]) + outer[0] * c[1][0];
+    to[1] = inner[0] * (inner[0] * c[0][1] + c[0][2] + c[1][0]) + c[1][1] +
+            inner[1] * (inner[1] * c[2][1] + c[2][0] + c[1][2]);
+    to[2] = outer[1] * c[1][2] + inner[1] * (outer[1] * c[2][1] + c[2][2]);
+  }
+};
+
+/// Coefficients of row dy at a node.
+template <int dy, class View>
+STRATUM_HOST_DEVICE STRATUM_INLINE void read_row(const View& a, int i, int j, double (&row)[3]) {
+  row[0] = a.template coefficient<-1, dy>(i, j);
+  row[1] = a.template coefficient<0, dy>(i, j);
+  row[2] = a.template coefficient<1, dy>(i, j);
+}
+
+/// Bands from `first` on (0: all nine, 4: the upper five) at one coarse node.
+template <int first, class View>
+struct GalerkinNode {
+  View a;
+  TransferView<double> x, y;
+  GridView<double> band[9 - first];
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const Collapse along_x(x, i), along_y(y, j);
+    double rows[3][3][3] = {};  // by coarse direction in x, fine row, fine direction in y
+    for (int q = -along_y.reach; q <= along_y.reach; ++q) {
+      double c[3][3][3] = {};  // by fine direction in y, fine column, fine direction in x
+      for (int p = -along_x.reach; p <= along_x.reach; ++p) {
+        read_row<-1>(a, along_x.centre + p, along_y.centre + q, c[0][p + 1]);
+        read_row<0>(a, along_x.centre + p, along_y.centre + q, c[1][p + 1]);
+        read_row<1>(a, along_x.centre + p, along_y.centre + q, c[2][p + 1]);
+      }
+      for (int d = 0; d < 3; ++d) {
+        double to[3];
+        along_x(c[d], to);
+        for (int coarse = 0; coarse < 3; ++coarse) rows[coarse][q + 1][d] = to[coarse];
+      }
+    }
+    for (int dx = -1; dx <= 1; ++dx) {
+      double to[3];
+      along_y(rows[dx + 1], to);
+      for (int dy = -1; dy <= 1; ++dy) {
+        const int k = band_index(dx, dy) - first;
+        if (k < 0) continue;
+        const bool inside = i + dx >= 0 && i + dx < band[0].nx && j + dy >= 0 && j + dy < band[0].ny;
+        band[k](i, j) = inside ? to[dy + 1] : 0.0;
+      }
+    }
+  }
+};
+
+template <int first, class View, class Bands>
+void product(Context& ctx, const View& a, const Transfer<double>& p, Bands& coarse) {
+  GalerkinNode<first, View> node{a, p.x_view(), p.y_view(), {}};
+  for (std::size_t k = 0; k < coarse.band.size(); ++k) node.band[k] = coarse.band[k].view();
+  for_each_node(ctx, all_nodes(node.band[0]), node);
+}
+
+void check_band(Context& ctx, const Vector<double>& band, int dx, int dy) {
+  const auto view = band.cview();
+  const auto largest = [&](int i, int j, int nx, int ny) {
+    GridView<const double> part = view;
+    part.data = &view(i, j);
+    part.nx = nx;
+    part.ny = ny;
+    return norm_max(ctx, part);
+  };
+  const double size = norm_max(ctx, view);
+  expects(std::isfinite(size), "band (", dx, ", ", dy, ") has a coefficient of size ", size, "; all must be finite");
+  const double across_x = dx == 0 ? 0 : largest(dx < 0 ? 0 : view.nx - 1, 0, 1, view.ny);
+  const double across_y = dy == 0 ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, view.nx, 1);
+  expects(across_x == 0 && across_y == 0, "band (", dx, ", ", dy, ") reaches across a side of the grid with ",
+          std::max(across_x, across_y), "; such coefficients must be zero, their terms belong to the right-hand side");
+}
+
+template <class Bands>
+void check_bands(Context& ctx, const Bands& a, int first) {
+  for (int k = first; k < 9; ++k) check_band(ctx, a.band[static_cast<std::size_t>(k - first)], k % 3 - 1, k / 3 - 1);
+}
+
+}  // namespace
+
+void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Transfer<double>& p,
+                      GridOperator<double>& coarse) {
+  if (fine.form() == OperatorForm::nine_band) {
+    product<0>(ctx, std::get<NineBandMatrix<double>>(fine.storage()).view(), p,
+               std::get<NineBandMatrix<double>>(coarse.storage()));
+    return;
+  }
+  auto& five = std::get<SymmetricNineBand<double>>(coarse.storage());
+  if (fine.form() == OperatorForm::symmetric)
+    product<4>(ctx, std::get<SymmetricNineBand<double>>(fine.storage()).view(), p, five);
+  else
+    product<4>(ctx, std::get<TensorOperator<double>>(fine.storage()).view(), p, five);
+}
+
+void check_coefficients(Context& ctx, const GridOperator<double>& a) {
+  switch (a.form()) {
+    case OperatorForm::nine_band: return check_bands(ctx, std::get<NineBandMatrix<double>>(a.storage()), 0);
+    case OperatorForm::symmetric: return check_bands(ctx, std::get<SymmetricNineBand<double>>(a.storage()), 4);
+    case OperatorForm::tensor: break;
+  }
+  const auto& factors = std::get<TensorOperator<double>>(a.storage());
+  for (const auto* line : {&factors.kx, &factors.mx, &factors.ky, &factors.my}) {
+    const double size = norm_max(ctx, line->cview());
+    expects(std::isfinite(size), "a factor of the tensor operator has size ", size, "; all must be finite");
+  }
+}
+
+GalerkinHierarchy::GalerkinHierarchy(Context& ctx, const GridOperator<double>& fine,
+                                     const std::vector<TensorMesh>& meshes)
+    : levels_(meshes.size() - 1) {
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    const GridShape shape = meshes[l].unknowns();
+    if (fine.form() == OperatorForm::nine_band)
+      levels_[l].a = NineBandMatrix<double>(ctx, shape);
+    else
+      levels_[l].a = SymmetricNineBand<double>(ctx, shape);
+    levels_[l].transfer = Transfer<double>(ctx, meshes[l + 1], meshes[l]);
+  }
+  update(ctx, fine);
+}
+
+void GalerkinHierarchy::update(Context& ctx, const GridOperator<double>& fine) {
+  for (std::size_t l = levels_.size(); l-- > 0;)
+    galerkin_product(ctx, l + 1 == levels_.size() ? fine : levels_[l + 1].a, levels_[l].transfer, levels_[l].a);
+}
+
+}  // namespace stratum

@@ -1,0 +1,52 @@
+#pragma once
+
+// Coarse operators from a matrix alone: the Galerkin product
+//
+//     A_c = P^T A P
+//
+// with the interpolation P of a Transfer. The product of a nine-point operator is a nine-point operator again: coarse node
+// (I, J) sums the rows of the 3 x 3 fine nodes around it, whose columns reach the 3 x 3 coarse nodes around (I, J). The product
+// is formed one direction at a time. With bilinear elements on nested meshes, and P by their widths, it is the assembled coarse
+// operator. Source: W. Hackbusch, Multi-Grid Methods and Applications, 1985, Section 3.7.
+//
+// Nine bands give nine bands; five symmetric bands and tensor operators give five. In double: rounded to float, the rows
+// of a coarse operator lose the small sums that smooth functions see. Coarse coefficients that reach across a side are zero.
+// Words per coarse node: 36 read from nine bands (20 from five), 9 (5) written. Nothing here waits for the stream but the checks.
+
+#include <vector>
+
+#include <stratum/core/grid_operator.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/transfer.hpp>
+
+namespace stratum {
+
+/// coarse = P^T fine P, into bands that are there: nine for a nine-band `fine`, five for the others.
+void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Transfer<double>& p,
+                      GridOperator<double>& coarse);
+
+/// Throws UsageError for a coefficient that is not finite, or reaches across a side of the grid without being zero; says where.
+/// Waits for the stream.
+void check_coefficients(Context& ctx, const GridOperator<double>& a);
+
+/// The Galerkin products of a hierarchy, below a finest operator that belongs to the caller.
+class GalerkinHierarchy {
+ public:
+  /// Meshes coarsest first; the last is that of `fine`, which check_coefficients must accept.
+  GalerkinHierarchy(Context& ctx, const GridOperator<double>& fine, const std::vector<TensorMesh>& meshes);
+
+  /// The same products of other coefficients, of the same form and shape. Allocates nothing.
+  void update(Context& ctx, const GridOperator<double>& fine);
+
+  /// Of a level below the finest.
+  [[nodiscard]] const GridOperator<double>& coarse(std::size_t level) const { return levels_[level].a; }
+
+ private:
+  struct Level {
+    GridOperator<double> a;
+    Transfer<double> transfer;  // from the next finer level
+  };
+  std::vector<Level> levels_;
+};
+
+}  // namespace stratum

@@ -1,0 +1,44 @@
+#include <stratum/solvers/jacobi.hpp>
+
+#include <cmath>
+
+#include <stratum/core/blas.hpp>
+#include <stratum/core/for_each_node.hpp>
+
+namespace stratum {
+
+namespace {
+
+template <class T>
+struct Multiply {
+  GridView<const T> factor, x;
+  GridView<T> y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return factor(i, j) * x(i, j); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
+};
+
+}  // namespace
+
+template <class T>
+JacobiPreconditioner<T>::JacobiPreconditioner(Context& ctx, const GridShape& shape, const std::vector<double>& diagonal)
+    : inverse_(ctx, shape) {
+  expects(static_cast<std::int64_t>(diagonal.size()) == shape.nodes(), diagonal.size(), " diagonal entries for ",
+          shape.nodes(), " unknowns");
+  std::vector<T> inverse(diagonal.size());
+  for (std::size_t i = 0; i < diagonal.size(); ++i) {
+    inverse[i] = static_cast<T>(1 / diagonal[i]);
+    expects(diagonal[i] != 0 && std::isfinite(inverse[i]), "jacobi: the diagonal entry of row ", i, " is ", diagonal[i],
+            ", which has no reciprocal; use another preconditioner");
+  }
+  copy_from_host(ctx, inverse.data(), inverse_.view());
+}
+
+template <class T>
+void JacobiPreconditioner<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+  for_each_node(ctx, all_nodes(z), Multiply<T>{inverse_.cview(), r, z});
+}
+
+template class JacobiPreconditioner<float>;
+template class JacobiPreconditioner<double>;
+
+}  // namespace stratum

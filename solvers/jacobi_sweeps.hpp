@@ -1,0 +1,61 @@
+#pragma once
+
+// Jacobi sweeps for A z = r as a preconditioner, the inner iteration of VPGCR, with A = D + N and D its diagonal:
+//
+//     z_0 = D^-1 r,   z_k = D^-1 (r - N z_(k-1))   until   max |z_k - z_(k-1)| < eps max |z_k|   (increment)
+//                                                     or   ||r - A z_k||_2 < eps ||r||_2         (residual)
+//
+// z_0 is not counted; the test follows every sweep. Differs from call to call: for gcr, gmres, fcg, bicgstab. What there is at
+// the limit goes to the outer iteration; numbers that are not finite are replaced by r. In float behind PrecisionCast.
+// Per sweep: one product with N, an update of five words a node and one or two reductions, for which it waits.
+// Source: Ikuno, Deki, Fujita, Numerical Investigations of Variable Preconditioned GCR with Mixed Precision on GPU, 2010,
+// whose equation (3) is the test of the residual and whose Table 2 counts with the test of the increment.
+
+#include <string_view>
+
+#include <stratum/core/csr_matrix.hpp>
+#include <stratum/core/linear_operator.hpp>
+#include <stratum/solvers/jacobi.hpp>
+
+namespace stratum {
+
+enum class SweepTest : std::uint8_t { increment, residual };
+
+[[nodiscard]] std::string_view to_string(SweepTest test);
+/// Throws UsageError for an unknown name, listing the known ones.
+[[nodiscard]] SweepTest sweep_test(std::string_view name);
+
+struct JacobiSweepsParams {
+  double tolerance = 1e-1;
+  int max_sweeps = 100000;
+  SweepTest test = SweepTest::increment;
+
+  /// Throws UsageError unless the tolerance is positive and finite and the limit 1 or more.
+  void validate() const;
+};
+
+/// a without its diagonal: N.
+[[nodiscard]] SparseRows without_diagonal(const SparseRows& a);
+
+template <class T>
+class JacobiSweeps final : public Preconditioner<T> {
+ public:
+  /// Keeps references to N and to D^-1.
+  JacobiSweeps(Context& ctx, const LinearOperator<T>& off_diagonal, JacobiPreconditioner<T>& diagonal,
+               const JacobiSweepsParams& params = {});
+
+  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  [[nodiscard]] bool is_constant() const override { return false; }
+  [[nodiscard]] bool is_symmetric() const override { return false; }
+  [[nodiscard]] int iterations() const override { return sweeps_; }
+
+ private:
+  const LinearOperator<T>& off_diagonal_;
+  JacobiPreconditioner<T>& diagonal_;
+  JacobiSweepsParams params_;
+  Vector<T> t_;
+  Vector<T> d_;
+  int sweeps_ = 0;
+};
+
+}  // namespace stratum

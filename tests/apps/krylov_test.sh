@@ -1,0 +1,274 @@
+#!/usr/bin/env bash
+# krylov_test.sh PROGRAM CASE: the command line of krylov.
+source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
+
+small=(--problem laplacian --unknowns 12,10)
+
+# A 3 x 3 system by hand: [2 1 0; 0 2 1; 4 0 2] x = [4 7 10], x = [1 2 3].
+write_system() {
+  printf '%%%%MatrixMarket matrix coordinate real general\n%% by hand\n3 3 6\n1 1 2\n1 2 1\n2 2 2\n2 3 1\n3 1 4\n3 3 2\n' >a.mtx
+  printf '%%%%MatrixMarket matrix array real general\n3 1\n4\n7\n10\n' >b.mtx
+}
+
+# --- what works ----------------------------------------------------------------------------------------------------------
+
+case_default_run() {
+  run 0
+  prints '^matrix +laplacian, 100 x 100, epsilon 1: 10000 rows, 49600 entries, symmetric; 5 bands'
+  prints '^status +converged'
+  prints '^error +[0-9.]+e-0[6-9]'
+  [ ! -s .errors ] || fail "writes to stderr"
+  no_files
+}
+
+case_a_system_from_files() {
+  write_system
+  for method in gcr gmres bicgstab; do
+    run 0 --matrix a.mtx --rhs b.mtx --method $method --rtol 1e-12 --solution x.mtx --report report.json
+    check "r['status'] == 'converged' and r['rows'] == 3 and r['entries'] == 6 and not r['symmetric']"
+    check "r['largest_error'] is None and r['method'] == '$method'"
+    python3 - <<'END' || fail "not the solution"
+import sys
+x = [float(line) for line in open("x.mtx") if not line.startswith("%") and " " not in line]
+sys.exit(0 if max(abs(x[i] - i - 1) for i in range(3)) < 1e-10 else 1)
+END
+  done
+  has_files a.mtx b.mtx report.json x.mtx
+}
+
+case_a_saved_matrix_comes_back() {
+  run 0 "${small[@]}" --save-matrix a.mtx --report report.json
+  cp report.json first.json
+  run 0 --matrix a.mtx --report report.json
+  check "r['history'] == json.load(open('first.json'))['history'] and r['rows'] == 120"
+}
+
+case_every_method_and_preconditioner() {
+  run 0 --list-methods
+  cut -d' ' -f1 .output >methods
+  while read -r method; do
+    for preconditioner in none jacobi ic block-ic multigrid; do
+      # Without a preconditioner the stationary iteration diverges.
+      if [ "$method $preconditioner" = "richardson none" ]; then continue; fi
+      run 0 "${small[@]}" --method "$method" --preconditioner $preconditioner --block-size 40 --report report.json
+      check "r['status'] == 'converged' and r['relative_residual'] <= 1e-8 and r['largest_error'] < 1e-6"
+    done
+  done <methods
+  [ "$(wc -l <methods)" -ge 7 ] || fail "fewer methods than there are"
+}
+
+case_preconditioners_are_worth_their_name() {
+  count() { python3 -c 'import json; print(json.load(open("report.json"))["iterations"])'; }
+  local none ic block multigrid
+  run 0 --unknowns 63,63 --report report.json && none=$(count)
+  run 0 --unknowns 63,63 --preconditioner ic --report report.json && ic=$(count)
+  run 0 --unknowns 63,63 --preconditioner block-ic --block-size 126 --report report.json && block=$(count)
+  run 0 --unknowns 63,63 --preconditioner multigrid --report report.json && multigrid=$(count)
+  [ "$ic" -lt $((none / 2)) ] && [ "$ic" -lt "$block" ] && [ "$block" -lt "$none" ] && [ "$multigrid" -lt 10 ] ||
+    fail "iterations: none $none, ic $ic, block-ic $block, multigrid $multigrid"
+}
+
+case_multigrid_on_the_grid_of_a_file() {
+  run 0 --unknowns 31,63 --epsilon 100 --save-matrix a.mtx --quiet
+  run 0 --matrix a.mtx --grid 31,63 --preconditioner multigrid --report report.json
+  check "r['iterations'] < 10 and r['storage'] == 'symmetric' and r['largest_error'] < 1e-6"
+  run 0 --matrix a.mtx --grid 31,63 --preconditioner multigrid --inner-precision single --report report.json
+  check "r['iterations'] < 12 and r['inner_precision'] == 'single'"
+  refused --matrix a.mtx --preconditioner multigrid -- --grid
+  refused --matrix a.mtx --grid 31,62 --preconditioner multigrid -- 31 62 1953
+  refused --matrix a.mtx --grid 63,31 --preconditioner multigrid -- neighbours 63 31
+  run 0 --problem mesh --mesh A5 --level 6 --preconditioner multigrid --report report.json
+  check "r['iterations'] < 10 and r['storage'] == 'tensor'"
+}
+
+case_inner_solves() {
+  run 0 "${small[@]}" --inner cr --inner-tolerance 0.05 --preconditioner jacobi --report report.json
+  check "r['method'] == 'fcg' and r['inner'] == 'cr' and r['inner_iterations'] > r['iterations']"
+  for method in gcr gmres fcg bicgstab; do
+    run 0 "${small[@]}" --method $method --inner gmres --inner-precision single --report report.json
+    check "r['status'] == 'converged' and r['inner_precision'] == 'single'"
+  done
+  run 0 "${small[@]}" --method richardson --inner cg --preconditioner ic --report report.json
+  check "r['iterations'] < 15"
+}
+
+case_the_toeplitz_matrix_as_published() {
+  # Ikuno, Deki, Fujita 2010, Table 2: 279 (3) and 204 (7).
+  local published=(--problem toeplitz --gamma 0.8 --method gcr --inner jacobi --inner-test increment --rtol 1e-12)
+  for precision in double single; do
+    run 0 "${published[@]}" --inner-tolerance 1e-3 --inner-precision $precision --report report.json
+    check "r['inner_iterations'] == 279 and r['iterations'] == 4"
+    run 0 "${published[@]}" --inner-tolerance 1e-1 --inner-precision $precision --report report.json
+    check "r['inner_iterations'] == 204 and r['iterations'] == 8"
+  done
+}
+
+case_storages_agree() {
+  run 0 "${small[@]}" --storage band --report report.json
+  cp report.json band.json
+  run 0 "${small[@]}" --storage csr --report report.json
+  check "r['storage'] == 'csr' and r['iterations'] == json.load(open('band.json'))['iterations']"
+}
+
+case_precisions() {
+  run 0 "${small[@]}" --precision single --rtol 1e-5 --report report.json
+  check "r['precision'] == 'single' and r['inner_precision'] == 'single'"
+  run 0 "${small[@]}" --preconditioner ic --inner-precision single --rtol 1e-12 --report report.json
+  check "r['relative_residual'] <= 1e-12"
+  run 2 "${small[@]}" --precision single --rtol 1e-12 --report report.json
+  check "r['status'] == 'stagnated'"
+}
+
+case_report_and_history() {
+  run 0 "${small[@]}" --report report.json --history history.csv --solution x.mtx
+  has_files history.csv report.json x.mtx
+  for key in status iterations inner_iterations relative_residual largest_error matrix rows entries symmetric storage method \
+    precision preconditioner inner backend setup_seconds solve_seconds history version; do
+    check "'$key' in r"
+  done
+  check "len(r['history']) == r['iterations'] + 1"
+  [ "$(wc -l <history.csv)" -eq "$(python3 -c 'import json; print(json.load(open("report.json"))["iterations"] + 2)')" ] ||
+    fail "not one line for each iteration"
+  [ "$(wc -l <x.mtx)" -eq 122 ] || fail "not one line for each unknown"
+}
+
+case_quiet_prints_nothing() {
+  run 0 "${small[@]}" --quiet
+  [ ! -s .output ] && [ ! -s .errors ] || fail "quiet is not quiet"
+}
+
+case_help_teaches() {
+  run 0 --help
+  for option in matrix rhs grid method list-methods preconditioner block-size inner inner-tolerance inner-max inner-precision rtol \
+    max-iterations restart precision backend history report solution; do
+    prints "--$option\\b"
+  done
+  prints '[Ee]xample'
+  prints 'krylov --matrix'
+}
+
+case_configuration_goes_round() {
+  run 0 "${small[@]}" --method cr --rtol 1e-10 --print-config
+  cp .output run.cfg
+  run 0 --config run.cfg --report report.json --quiet
+  check "r['method'] == 'cr' and r['rows'] == 120 and r['rtol'] == 1e-10"
+}
+
+case_small_systems() {
+  printf '%%%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 4\n' >one.mtx
+  run 0 --matrix one.mtx --preconditioner ic --report report.json
+  check "r['rows'] == 1 and r['status'] == 'converged' and r['largest_error'] < 1e-12"
+  run 0 --problem toeplitz --n 1 --gamma 0
+  printf '%%%%MatrixMarket matrix array real general\n1 1\n0\n' >zero.mtx
+  run 0 --matrix one.mtx --rhs zero.mtx --report report.json
+  check "r['iterations'] == 0"
+}
+
+# --- what does not converge says so --------------------------------------------------------------------------------------
+
+case_max_iterations() {
+  run 2 "${small[@]}" --max-iterations 2 --report report.json --solution x.mtx
+  prints '^status +max iterations'
+  check "r['status'] == 'max iterations' and r['iterations'] == 2"
+  has_files report.json x.mtx
+}
+
+case_an_indefinite_matrix_breaks_cg_down() {
+  printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 -5\n' >a.mtx
+  printf '%%%%MatrixMarket matrix array real general\n2 1\n0\n1\n' >b.mtx
+  run 3 --matrix a.mtx --rhs b.mtx --method cg --solution x.mtx
+  prints '^status +breakdown'
+  has_files a.mtx b.mtx
+  run 0 --matrix a.mtx --rhs b.mtx --method cr
+}
+
+case_richardson_diverges() {
+  run 3 "${small[@]}" --method richardson
+  prints '^status +diverged'
+}
+
+# --- bad input -----------------------------------------------------------------------------------------------------------
+
+case_malformed_matrices() {
+  printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 x 1\n' >a.mtx
+  refused --code 5 --matrix a.mtx -- a.mtx 'line 4' '2 x 1'
+  printf '%%%%MatrixMarket matrix coordinate real general\n2000000000 2000000000 2000000000\n1 1 1\n' >a.mtx
+  refused --code 5 --matrix a.mtx -- 'line 2' 2000000000
+  printf 'hello' >a.mtx
+  refused --code 5 --matrix a.mtx -- hello
+  refused --code 5 --matrix missing.mtx -- missing.mtx
+  refused --code 5 --matrix . -- directory
+  printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n' >a.mtx
+  refused --matrix a.mtx -- square '2 rows' '3 columns'
+  write_system
+  printf '%%%%MatrixMarket matrix array real general\n2 1\n4\n7\n' >b.mtx
+  refused --code 5 --matrix a.mtx --rhs b.mtx -- b.mtx '3 rows'
+}
+
+case_what_the_matrix_does_not_allow() {
+  local toeplitz=(--problem toeplitz --n 50)
+  refused "${toeplitz[@]}" --method cg -- cg symmetric gmres
+  refused "${toeplitz[@]}" --inner cg -- --inner cg symmetric
+  refused "${toeplitz[@]}" --preconditioner ic -- symmetric jacobi
+  refused "${toeplitz[@]}" --preconditioner multigrid -- grid
+  refused "${small[@]}" --method cg --inner gmres -- cg fcg
+  printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 1\n' >a.mtx
+  refused --matrix a.mtx --preconditioner jacobi -- 'row 1'
+  refused --matrix a.mtx --preconditioner ic -- 'row 1' shift
+}
+
+case_unknown_names_list_the_known() {
+  refused "${small[@]}" --method minres -- minres cg gmres bicgstab
+  refused "${small[@]}" --preconditioner ilu -- ilu jacobi block-ic multigrid
+  refused --problem wave -- wave laplacian toeplitz mesh
+  refused "${small[@]}" --inner minres -- minres cg
+  refused "${small[@]}" --precision half -- half double single
+  refused "${small[@]}" --storage dense -- dense band csr
+  refused "${small[@]}" --inner jacobi --inner-test error -- error increment residual
+  refused --problem mesh --mesh B1 -- B1 U1
+}
+
+case_numbers_out_of_range() {
+  for value in 0 -1 nan inf x ''; do refused "${small[@]}" --rtol="$value" -- rtol; done
+  for value in 0 -1 1.5 x; do refused "${small[@]}" --max-iterations="$value" -- max-iterations; done
+  for value in 0 -1 x; do refused "${small[@]}" --restart="$value" -- restart; done
+  for value in 0 1 2 x; do refused "${small[@]}" --inner cr --inner-tolerance="$value" -- inner-tolerance; done
+  for value in 0 -1 x; do refused "${small[@]}" --preconditioner block-ic --block-size="$value" -- block-size; done
+  for value in -1 nan x; do refused "${small[@]}" --preconditioner ic --ic-shift="$value" -- ic-shift; done
+  for value in 0,1 1 a,b 1,2,3 99999999,1; do refused --unknowns="$value" -- unknowns; done
+  refused --problem toeplitz --n 0 -- n
+  refused --problem toeplitz --gamma nan -- gamma
+}
+
+case_contradictions() {
+  write_system
+  refused --matrix a.mtx --problem laplacian -- problem
+  refused --matrix a.mtx --gamma 0.5 -- gamma
+  refused --problem toeplitz --unknowns 3,3 -- unknowns
+  refused "${small[@]}" --inner-max 3 -- inner
+  refused "${small[@]}" --inner cr --inner-test residual -- inner-test
+  refused "${small[@]}" --inner jacobi --preconditioner ic -- jacobi
+  refused "${small[@]}" --precision single --inner-precision double -- inner-precision
+  refused "${small[@]}" --report out --history out -- out
+  refused "${small[@]}" --grid 12,10 -- grid
+  refused "${small[@]}" stray -- stray
+}
+
+case_unwritable_outputs_are_found_before_solving() {
+  for option in --report --history --solution --save-matrix; do
+    refused --code 5 "${small[@]}" $option missing/out.txt -- missing/out.txt
+    refused --code 5 "${small[@]}" $option /dev/null -- /dev/null
+    if grep -q '^status' .output; then fail "solved before it looked at its outputs"; fi
+  done
+}
+
+case_cuda_without_a_device() {
+  "$program" --backend cuda "${small[@]}" >.output 2>.errors
+  local code=$?
+  command="krylov --backend cuda"
+  if [ $code -eq 0 ]; then skip "there is a device"; fi
+  [ $code -eq 4 ] || fail "exit code $code, not 4"
+  grep -qi cuda .errors || fail "the message does not speak of CUDA"
+}
+
+run_case "$2"

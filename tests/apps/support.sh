@@ -1,0 +1,79 @@
+# Sourced by the tests of the programs, which are called as NAME_test.sh PROGRAM CASE and run one case in an empty directory. Every
+# function case_NAME is a test of its own; `run_case` at the end of a script runs the one asked for.
+set -uo pipefail
+
+program=$(readlink -f "$1")
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+common=(--backend cpu) # options of every run
+failures=0
+command=
+
+fail() {
+  echo "FAILED: $command: $*"
+  sed 's/^/  | /' "$work/.output" "$work/.errors" | tail -n 25
+  failures=$((failures + 1))
+}
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+
+# run CODE ARGS...: the program must end with CODE.
+run() {
+  local expected=$1 code
+  shift
+  command="$(basename "$program") $*"
+  "$program" "${common[@]}" "$@" >"$work/.output" 2>"$work/.errors"
+  code=$?
+  [ "$code" -eq "$expected" ] || fail "exit code $code, not $expected"
+}
+
+# refused [--code CODE] ARGS... -- WORDS...: usage error with one line on stderr that has all the words, and no new file.
+refused() {
+  local code=1 arguments=() before
+  if [ "$1" = --code ]; then
+    code=$2
+    shift 2
+  fi
+  while [ "$1" != -- ]; do
+    arguments+=("$1")
+    shift
+  done
+  shift
+  before=$(files)
+  run "$code" "${arguments[@]}"
+  [ "$(wc -l <"$work/.errors")" -eq 1 ] || fail "not one line of error"
+  for word; do
+    grep -qF -e "$word" "$work/.errors" || fail "'$word' is not in the message"
+  done
+  [ "$(files)" = "$before" ] || fail "left '$(files)', not '$before'"
+}
+
+prints() { grep -qE -e "$1" "$work/.output" || fail "does not print /$1/"; }
+
+# Everything but the captured output, temporary files among it.
+files() { find . -mindepth 1 ! -name .output ! -name .errors -printf '%P\n' | sort | paste -sd ' '; }
+
+has_files() { [ "$(files)" = "$*" ] || fail "left '$(files)', not '$*'"; }
+
+no_files() { has_files; }
+
+# check EXPRESSION: a Python expression on the report r.
+check() {
+  python3 -c '
+import json, math, sys
+r = json.load(open("report.json"))
+sys.exit(0 if eval(sys.argv[1]) else 1)' "$1" || fail "the report does not satisfy $1"
+}
+
+run_case() {
+  declare -F "case_$1" >/dev/null || {
+    echo "no case $1"
+    exit 1
+  }
+  "case_$1"
+  [ "$failures" -eq 0 ]
+}

@@ -1,0 +1,129 @@
+#include <stratum/multigrid/galerkin.hpp>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <stratum/mesh/named_meshes.hpp>
+#include <stratum/multigrid/multigrid.hpp>
+
+#include <gmock/gmock.h>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+
+/// Cells in x and y; an odd number, or two, is not coarsened.
+constexpr std::pair<int, int> every_size[] = {{4, 4}, {4, 2}, {2, 4}, {8, 3}, {5, 8}, {12, 20}, {18, 6}, {6, 50}};
+
+/// P^T A P column by column, from unit vectors.
+reference::Stencil product(const reference::Stencil& a, const TensorMesh& fine) {
+  const auto &hx = fine.x().widths(), &hy = fine.y().widths();
+  const GridShape shape = fine.coarser().unknowns();
+  reference::Stencil c(shape.nx, shape.ny);
+  for (int j = 0; j < shape.ny; ++j)
+    for (int i = 0; i < shape.nx; ++i) {
+      Values unit(c.size(), 0.0);
+      unit[c.index(i, j)] = 1;
+      const Values column = reference::restrict_to(hx, hy, reference::apply(a, reference::prolongate(hx, hy, unit)));
+      for (int q = 0; q < shape.ny; ++q)
+        for (int p = 0; p < shape.nx; ++p) {
+          const double value = column[c.index(p, q)];
+          if (std::abs(i - p) <= 1 && std::abs(j - q) <= 1)
+            c.at(i - p, j - q, p, q) = value;
+          else
+            EXPECT_EQ(value, 0) << "nine bands do not suffice";
+        }
+    }
+  return c;
+}
+
+/// Largest difference of a stored band, relative to the largest diagonal entry.
+double difference(Context& ctx, const GridOperator<double>& found, const reference::Stencil& expected) {
+  double largest = 0, scale = 0;
+  for (const double d : expected.band[4]) scale = std::max(scale, std::abs(d));
+  const auto compare = [&](const Vector<double>& band, std::size_t k) {
+    const Values values = test::to_host(ctx, band);
+    for (std::size_t n = 0; n < values.size(); ++n)
+      largest = std::max(largest, std::abs(values[n] - expected.band[k][n]) / scale);
+    EXPECT_TRUE(test::halo_is_zero(ctx, band));
+  };
+  if (found.form() == OperatorForm::nine_band)
+    for (std::size_t k = 0; k < 9; ++k) compare(std::get<NineBandMatrix<double>>(found.storage()).band[k], k);
+  else
+    for (std::size_t k = 0; k < 5; ++k) compare(std::get<SymmetricNineBand<double>>(found.storage()).band[k], k + 4);
+  return largest;
+}
+
+class Galerkin : public test::OnEveryBackend {
+ protected:
+  test::Random random_{201};
+};
+INSTANTIATE_ON_EVERY_BACKEND(Galerkin);
+
+TEST_P(Galerkin, AgreesWithTheOracleInEveryForm) {
+  for (const auto& [cells_x, cells_y] : every_size)
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(form));
+      const TensorMesh fine{Intervals(random_.widths(cells_x)), Intervals(random_.widths(cells_y))};
+      const auto [oracle, a] =
+          test::random_operator<double>(ctx(), random_, fine.unknowns().nx, fine.unknowns().ny, form);
+      const GalerkinHierarchy hierarchy(ctx(), a, {fine.coarser(), fine});
+      EXPECT_LT(difference(ctx(), hierarchy.coarse(0), product(oracle, fine)), 1e-13);
+    }
+}
+
+// Bilinear elements on nested meshes, interpolated by their widths: the products are the assembled operators of all levels.
+TEST_P(Galerkin, ProductsOfTheLaplacianAreTheAssembledOperators) {
+  for (const auto form : test::every_form)
+    for (int draw = 0; draw < 4; ++draw) {
+      const TensorMesh fine{Intervals(random_.widths(16 << draw)), Intervals(random_.widths(48))};
+      const auto meshes = mesh_hierarchy(fine);
+      const auto a = assemble_laplace<double>(ctx(), fine, form);
+      const GalerkinHierarchy hierarchy(ctx(), a, meshes);
+      for (std::size_t l = 0; l + 1 < meshes.size(); ++l)
+        EXPECT_LT(
+            difference(ctx(), hierarchy.coarse(l), reference::laplace(meshes[l].x().widths(), meshes[l].y().widths())),
+            1e-12)
+            << to_string(form) << ", level " << l;
+    }
+}
+
+TEST_P(Galerkin, ASymmetricMatrixHasSymmetricProducts) {
+  const TensorMesh fine{Intervals(random_.widths(24)), Intervals(random_.widths(40))};
+  const reference::Stencil oracle = random_.stencil(23, 39, true);
+  const GalerkinHierarchy nine(ctx(), test::nine_band_operator<double>(ctx(), oracle), {fine.coarser(), fine});
+  const GalerkinHierarchy five(ctx(), test::symmetric_operator<double>(ctx(), oracle), {fine.coarser(), fine});
+  const auto expected = product(oracle, fine);
+  EXPECT_LT(difference(ctx(), nine.coarse(0), expected), 1e-14);
+  EXPECT_LT(difference(ctx(), five.coarse(0), expected), 1e-14);
+}
+
+TEST_P(Galerkin, BadCoefficientsAreRefused) {
+  const auto refusal = [&](int dx, int dy, int i, int j, double value, bool symmetric) {
+    reference::Stencil a = random_.stencil(7, 5, symmetric);
+    a.at(dx, dy, i, j) = value;
+    const auto op = symmetric ? test::symmetric_operator<double>(ctx(), a) : test::nine_band_operator<double>(ctx(), a);
+    try {
+      check_coefficients(ctx(), op);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(refusal(0, 0, 3, 2, 100, false), "accepted");
+  EXPECT_EQ(refusal(0, 0, 3, 2, 100, true), "accepted");
+  EXPECT_THAT(refusal(1, -1, 3, 2, nan, false), testing::HasSubstr("band (1, -1) has a coefficient of size nan"));
+  EXPECT_THAT(refusal(0, 0, 3, 2, inf, true), testing::HasSubstr("band (0, 0) has a coefficient of size inf"));
+  EXPECT_THAT(refusal(-1, 0, 0, 2, 3, false),
+              testing::HasSubstr("band (-1, 0) reaches across a side of the grid with 3"));
+  EXPECT_THAT(refusal(1, -1, 6, 3, -3, false), testing::HasSubstr("band (1, -1) reaches across"));
+  EXPECT_THAT(refusal(0, 1, 3, 4, 3, true), testing::HasSubstr("band (0, 1) reaches across"));
+  EXPECT_THAT(refusal(0, -1, 3, 0, 3, false), testing::HasSubstr("band (0, -1) reaches across"));
+}
+
+}  // namespace

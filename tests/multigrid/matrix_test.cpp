@@ -1,0 +1,207 @@
+// Hierarchies made from a matrix alone.
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <gmock/gmock.h>
+
+#include <stratum/multigrid/multigrid.hpp>
+#include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/refinement.hpp>
+
+#include "support/backends.hpp"
+#include "support/cell_coefficients.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+
+template <class S>
+class MatrixHierarchy : public test::OnEverySetting<S> {
+ protected:
+  using Number = typename S::Number;
+  Vector<Number> random_vector(const GridShape& shape) {
+    return test::to_device<Number>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
+  }
+  /// One cycle from zero.
+  Values cycle(Multigrid<Number>& multigrid, const Vector<Number>& b) {
+    Vector<Number> x(this->ctx(), b.shape());
+    multigrid.apply(this->ctx(), b.cview(), x.view());
+    EXPECT_TRUE(test::halo_is_zero(this->ctx(), x));
+    return test::to_host(this->ctx(), x);
+  }
+  /// Iterations to a residual of 1e-8 with a cycle of this precision: CG where the cycle is symmetric, else refinement.
+  SolveReport solve(const GridOperator<double>& a, Multigrid<Number>& multigrid) {
+    auto& ctx = this->ctx();
+    const auto b = test::to_device<double>(ctx, a.shape(), random_.values(static_cast<std::size_t>(a.shape().nodes())));
+    Vector<double> x(ctx, a.shape());
+    std::optional<PrecisionCast<double, float>> cast;
+    Preconditioner<double>* m = nullptr;
+    if constexpr (std::is_same_v<Number, float>)
+      m = &cast.emplace(ctx, a.shape(), multigrid);
+    else
+      m = &multigrid;
+    StoppingParams stop;
+    stop.max_iterations = 60;
+    if (multigrid.is_symmetric())
+      return ConjugateGradients<double>(ctx, a.shape()).solve(ctx, a, m, b.cview(), x.view(), stop);
+    return Refinement<double>(ctx, a.shape()).solve(ctx, a, *m, b.cview(), x.view(), stop);
+  }
+  test::Random random_{211};
+};
+TYPED_TEST_SUITE(MatrixHierarchy, test::EverySetting);
+
+TYPED_TEST(MatrixHierarchy, OfTheLaplacianIsTheHierarchyOfItsMeshes) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  for (const auto& [cells_x, cells_y] : {std::pair{2, 2}, {32, 32}, {12, 20}, {7, 32}, {9, 15}})
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(form));
+      const TensorMesh mesh{Intervals(this->random_.widths(cells_x)), Intervals(this->random_.widths(cells_y))};
+      const auto a = assemble_laplace<double>(ctx, mesh, form);
+      Multigrid<T> assembled(ctx, mesh_hierarchy(mesh), form, {}), product(ctx, a, mesh, {});
+      ASSERT_EQ(product.levels(), assembled.levels());
+      const auto b = this->random_vector(mesh.unknowns());
+      EXPECT_LT(reference::relative_difference(this->cycle(product, b), this->cycle(assembled, b)),
+                20 * test::tolerance<T>);
+    }
+}
+
+TYPED_TEST(MatrixHierarchy, WithoutWidthsIsThatOfEqualWidths) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  const TensorMesh mesh{bisected(3.0, 4), bisected(3.0, 4)};
+  const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::nine_band);
+  Multigrid<T> known(ctx, a, mesh, {}), unknown(ctx, a, {});
+  const auto b = this->random_vector(mesh.unknowns());
+  EXPECT_LT(reference::relative_difference(this->cycle(unknown, b), this->cycle(known, b)), test::tolerance<T>);
+}
+
+TYPED_TEST(MatrixHierarchy, SolvesWithCoefficientsThatJumpByAThousand) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  // Blocks whose sides lie between coarse lines, a checkerboard of blocks, and a strip.
+  const auto island = [](int i, int j) { return i > 37 && i < 90 && j > 21 && j < 75 ? 1e3 : 1.0; };
+  const auto board = [](int i, int j) { return (i / 13 + j / 11) % 2 == 0 ? 1e3 : 1.0; };
+  const auto strip = [](int /*i*/, int j) { return j >= 61 && j < 64 ? 1e-3 : 1.0; };
+  const auto one = [](int /*i*/, int /*j*/) { return 1.0; };
+  const auto count = [&](const auto& k, OperatorForm form) {
+    const auto oracle = test::variable_laplace(127, 127, k);
+    const auto a = form == OperatorForm::symmetric ? test::symmetric_operator<double>(ctx, oracle)
+                                                   : test::nine_band_operator<double>(ctx, oracle);
+    MultigridParams params;
+    params.symmetric = true;
+    Multigrid<T> multigrid(ctx, a, params);
+    const SolveReport report = this->solve(a, multigrid);
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    return report.iterations;
+  };
+  for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band}) {
+    EXPECT_LE(count(island, form), 11);
+    EXPECT_LE(count(board, form), 13);
+    EXPECT_LE(count(strip, form), 11);
+    EXPECT_LE(count(one, form), 6);
+  }
+}
+
+TYPED_TEST(MatrixHierarchy, SolvesAnisotropicAndNonsymmetricMatricesOfAnySize) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  for (const auto& [nx, ny] : {std::pair{63, 63}, {1, 1}, {1, 40}, {47, 95}, {24, 24}, {30, 64}})
+    for (const auto& [vx, vy] : {std::pair{0.0, 0.0}, {1.0, 0.5}, {-0.3, 2.0}}) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << " unknowns, velocity " << vx << ", " << vy);
+      const auto a = test::nine_band_operator<double>(ctx, test::convection(nx, ny, vx, vy));
+      Multigrid<T> multigrid(ctx, a, {});
+      const SolveReport report = this->solve(a, multigrid);
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      EXPECT_LE(report.iterations, 10);
+    }
+}
+
+TYPED_TEST(MatrixHierarchy, UpdateGivesTheHierarchyOfTheNewCoefficientsAndAllocatesNothing) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  // A coarsest level of one unknown, of many, and of all.
+  for (const auto& [nx, ny] : {std::pair{31, 15}, {39, 27}, {8, 12}, {1, 1}})
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << " unknowns, " << to_string(form));
+      auto a = test::random_operator<double>(ctx, this->random_, nx, ny, form).a;
+      auto other = test::random_operator<double>(ctx, this->random_, nx, ny, form).a;
+      Multigrid<T> multigrid(ctx, a, {});
+      const auto b = this->random_vector(a.shape());
+      Vector<T> x(ctx, a.shape());
+      // Often enough that a GPU replays what it recorded.
+      for (int k = 0; k < 3; ++k) multigrid.apply(ctx, b.cview(), x.view());
+      const auto expect_that_of = [&](const GridOperator<double>& operator_now, const char* what) {
+        const auto before = ctx.memory()->allocations.load();
+        multigrid.update(ctx, operator_now);
+        EXPECT_EQ(ctx.memory()->allocations, before) << what;
+        Multigrid<T> fresh(ctx, operator_now, {});
+        for (int k = 0; k < 3; ++k) {
+          multigrid.apply(ctx, b.cview(), x.view());
+          EXPECT_EQ(test::to_host(ctx, x), this->cycle(fresh, b)) << what << ", cycle " << k;
+        }
+      };
+      expect_that_of(other, "in other memory");
+      assign(ctx, other, a);
+      set(ctx, T(0), x.view());
+      expect_that_of(a, "in the first memory again");
+      std::visit(
+          [&](auto& storage) {
+            if constexpr (requires { storage.band; })
+              for (auto& band : storage.band) copy_scaled<double, double>(ctx, 3.0, band.cview(), band.view());
+            else
+              for (auto* line : {&storage.kx, &storage.ky})
+                copy_scaled<double, double>(ctx, 3.0, line->cview(), line->view());
+          },
+          a.storage());
+      expect_that_of(a, "changed in place");
+    }
+}
+
+TYPED_TEST(MatrixHierarchy, BadInputIsRefused) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  const auto oracle = this->random_.stencil(15, 15, false);
+  const auto a = test::nine_band_operator<double>(ctx, oracle);
+  const auto message_of = [](const auto& f) {
+    try {
+      f();
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  const auto uniform = [](int x, int y) { return uniform_mesh({x - 1, y - 1}); };
+  EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, a, uniform(16, 8), {}); }),
+              testing::HasSubstr("16 x 8 cells has 15 x 7 unknowns; the matrix is for 15 x 15"));
+  Multigrid<T> multigrid(ctx, a, {});
+  const auto five = test::symmetric_operator<double>(ctx, this->random_.stencil(15, 15, true));
+  const auto small = test::nine_band_operator<double>(ctx, this->random_.stencil(7, 15, false));
+  EXPECT_THAT(message_of([&] { multigrid.update(ctx, five); }), testing::HasSubstr("given was a symmetric one"));
+  EXPECT_THAT(message_of([&] { multigrid.update(ctx, small); }), testing::HasSubstr("7 x 15"));
+  auto bad = oracle;
+  bad.at(1, 1, 3, 3) = std::numeric_limits<double>::quiet_NaN();
+  const auto not_finite = test::nine_band_operator<double>(ctx, bad);
+  EXPECT_THAT(message_of([&] { multigrid.update(ctx, not_finite); }), testing::HasSubstr("nan"));
+  EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, not_finite, {}); }), testing::HasSubstr("nan"));
+  Multigrid<T> assembled(ctx, mesh_hierarchy(uniform(16, 16)), OperatorForm::nine_band, {});
+  EXPECT_THAT(message_of([&] { assembled.update(ctx, a); }), testing::HasSubstr("assembled from meshes"));
+  // 401 cells do not halve, and LU of the whole matrix is out of proportion.
+  const auto large = test::nine_band_operator<double>(ctx, test::convection(400, 400, 1, 1));
+  EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, large, {}); }), testing::HasSubstr("400 x 400 unknowns, too many"));
+  MultigridParams symmetric;
+  symmetric.symmetric = true;
+  EXPECT_EQ(Multigrid<T>(ctx, large, symmetric).coarse_solver(), CoarseSolver::cg_adi);
+  if constexpr (std::is_same_v<T, float>) {
+    auto huge = oracle;
+    huge.at(0, 0, 3, 3) = 1e39;
+    EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, test::nine_band_operator<double>(ctx, huge), {}); }),
+                testing::HasSubstr("does not fit the precision"));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,231 @@
+#include <stratum/solvers/incomplete_cholesky.hpp>
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+#include <stratum/solvers/cg.hpp>
+#include <stratum/solvers/jacobi.hpp>
+
+#include "support/sparse.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Dense;
+using test::Values;
+using testing::HasSubstr;
+
+/// IC(0) as in the textbooks (Saad, Iterative Methods for Sparse Linear Systems, 10.3): elimination that drops everything off
+/// the pattern. M = (I + L) D (I + L)^T, dense.
+Dense incomplete_factor_product(const SparseRows& rows, std::size_t block_size) {
+  Dense u(rows);
+  const auto n = u.n;
+  Values pattern(n * n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      if (block_size > 0 && i / block_size != j / block_size) u.at(i, j) = 0;
+      pattern[i * n + j] = u.at(i, j) != 0 ? 1 : 0;
+    }
+  Dense l(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    l.at(k, k) = 1;
+    for (std::size_t i = k + 1; i < n; ++i) {
+      if (pattern[i * n + k] == 0) continue;
+      l.at(i, k) = u.at(i, k) / u.at(k, k);
+      for (std::size_t j = k; j < n; ++j)
+        if (pattern[i * n + j] != 0) u.at(i, j) -= l.at(i, k) * u.at(k, j);
+      u.at(i, k) = 0;
+    }
+  }
+  Dense m(n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t k = 0; k < n; ++k) m.at(i, j) += l.at(i, k) * u.at(k, j);
+  return m;
+}
+
+/// Five points, 4 and -1, on an nx x ny grid.
+SparseRows five_points(int nx, int ny) {
+  std::vector<SparseEntry> entries;
+  for (int j = 0; j < ny; ++j)
+    for (int i = 0; i < nx; ++i) {
+      const int row = j * nx + i;
+      entries.push_back({row, row, 4});
+      if (i > 0) entries.push_back({row, row - 1, -1});
+      if (i + 1 < nx) entries.push_back({row, row + 1, -1});
+      if (j > 0) entries.push_back({row, row - nx, -1});
+      if (j + 1 < ny) entries.push_back({row, row + nx, -1});
+    }
+  return sparse_rows(nx * ny, nx * ny, entries);
+}
+
+template <class S>
+class IncompleteCholeskyTest : public test::OnEverySetting<S> {};
+TYPED_TEST_SUITE(IncompleteCholeskyTest, test::EverySetting);
+
+TYPED_TEST(IncompleteCholeskyTest, SolvesWithTheProductOfItsFactors) {
+  using T = typename TypeParam::Number;
+  test::Random random(31);
+  for (const int n : {1, 2, 10, 60})
+    for (const int block_size : {0, 1, 7, 20, 1000}) {
+      SCOPED_TRACE(testing::Message() << n << " rows, blocks of " << block_size);
+      const auto rows = test::random_m_matrix(random, n, 3);
+      IncompleteCholesky<T> m(this->ctx(), rows, {block_size, 0});
+      EXPECT_TRUE(m.is_constant());
+      EXPECT_TRUE(m.is_symmetric());
+      EXPECT_EQ(m.blocks(), block_size == 0 ? 1 : (n + block_size - 1) / block_size);
+      const auto r = random.values(static_cast<std::size_t>(n));
+      auto z = test::to_device<T>(this->ctx(), test::flat(n), random.values(static_cast<std::size_t>(n)));
+      const auto dr = test::to_device<T>(this->ctx(), test::flat(n), r);
+      // Twice and once more: a graph is recorded and replayed on a GPU.
+      for (int k = 0; k < 3; ++k) m.apply(this->ctx(), dr.cview(), z.view());
+      const auto expected = incomplete_factor_product(rows, static_cast<std::size_t>(block_size)).solve(r);
+      constexpr double bound = std::is_same_v<T, float> ? 2e-4 : 1e-11;
+      EXPECT_LT(reference::relative_difference(test::to_host(this->ctx(), z), expected), bound);
+      EXPECT_TRUE(test::halo_is_zero(this->ctx(), z));
+    }
+}
+
+TYPED_TEST(IncompleteCholeskyTest, IsExactWithoutFill) {
+  using T = typename TypeParam::Number;
+  // Tridiagonal: nothing is dropped, and n levels follow each other.
+  std::vector<SparseEntry> entries;
+  for (int i = 0; i < 50; ++i) {
+    entries.push_back({i, i, 2.1});
+    if (i > 0) entries.push_back({i, i - 1, -1});
+    if (i < 49) entries.push_back({i, i + 1, -1});
+  }
+  const auto rows = sparse_rows(50, 50, entries);
+  IncompleteCholesky<T> m(this->ctx(), rows);
+  EXPECT_EQ(m.levels(), 50);
+  test::Random random(32);
+  const auto r = random.values(50);
+  Vector<T> z(this->ctx(), 50);
+  m.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(50), r).cview(), z.view());
+  EXPECT_LT(reference::relative_difference(test::to_host(this->ctx(), z), Dense(rows).solve(r)), test::tolerance<T>);
+}
+
+TYPED_TEST(IncompleteCholeskyTest, TakesVectorsOfAGrid) {
+  using T = typename TypeParam::Number;
+  const auto rows = five_points(9, 6);
+  const auto grid = test::unknowns(9, 6);
+  IncompleteCholesky<T> flat(this->ctx(), rows, {18, 0}), m(this->ctx(), grid, rows, {18, 0});
+  test::Random random(33);
+  const auto r = random.values(54);
+  Vector<T> z_flat(this->ctx(), 54), z(this->ctx(), grid);
+  flat.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(54), r).cview(), z_flat.view());
+  m.apply(this->ctx(), test::to_device<T>(this->ctx(), grid, r).cview(), z.view());
+  EXPECT_EQ(test::to_host(this->ctx(), z), test::to_host(this->ctx(), z_flat));
+  EXPECT_TRUE(test::halo_is_zero(this->ctx(), z));
+}
+
+TYPED_TEST(IncompleteCholeskyTest, FewerBlocksNeedFewerIterations) {
+  using T = typename TypeParam::Number;
+  constexpr int n = 64;
+  const auto rows = five_points(n, n);
+  const CsrMatrix<T> a(this->ctx(), rows);
+  test::Random random(34);
+  const auto b = test::to_device<T>(this->ctx(), test::flat(n * n), random.values(n * n));
+  StoppingParams stop;
+  stop.rtol = std::is_same_v<T, float> ? 1e-4 : 1e-8;
+  stop.max_iterations = stop.patience = 1000;
+  const auto iterations = [&](Preconditioner<T>& m) {
+    Vector<T> x(this->ctx(), n * n);
+    const auto report =
+        ConjugateGradients<T>(this->ctx(), a.shape()).solve(this->ctx(), a, &m, b.cview(), x.view(), stop);
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    return report.iterations;
+  };
+  JacobiPreconditioner<T> jacobi(this->ctx(), rows);
+  IncompleteCholesky<T> small(this->ctx(), rows, {2 * n, 0}), large(this->ctx(), rows, {16 * n, 0}),
+      one(this->ctx(), rows);
+  const int with_jacobi = iterations(jacobi), with_small = iterations(small), with_large = iterations(large),
+            with_one = iterations(one);
+  EXPECT_LT(with_small, 0.8 * with_jacobi);
+  EXPECT_LT(with_large, with_small);
+  EXPECT_LE(with_one, with_large);
+  EXPECT_LT(with_one, 0.4 * with_jacobi);
+}
+
+TYPED_TEST(IncompleteCholeskyTest, AllocatesNothingInApply) {
+  using T = typename TypeParam::Number;
+  IncompleteCholesky<T> m(this->ctx(), five_points(9, 9));
+  const Vector<T> r(this->ctx(), 81);
+  Vector<T> z(this->ctx(), 81);
+  const auto allocations = this->ctx().memory()->allocations.load();
+  m.apply(this->ctx(), r.cview(), z.view());
+  EXPECT_EQ(this->ctx().memory()->allocations.load(), allocations);
+}
+
+// Positive definite, and IC(0) meets a negative pivot all the same (Kershaw 1978).
+SparseRows kershaw() {
+  return sparse_rows(4, 4,
+                     {{0, 0, 3},
+                      {0, 1, -2},
+                      {0, 3, 2},
+                      {1, 0, -2},
+                      {1, 1, 3},
+                      {1, 2, -2},
+                      {2, 1, -2},
+                      {2, 2, 3},
+                      {2, 3, -2},
+                      {3, 0, 2},
+                      {3, 2, -2},
+                      {3, 3, 3}});
+}
+
+TEST(IncompleteCholeskyErrors, BreakdownNamesTheRowAndAShiftHelps) {
+  Context ctx;
+  const auto error = test::error_text<UsageError>([&] { (void)IncompleteCholesky<double>(ctx, kershaw()); });
+  EXPECT_THAT(error, HasSubstr("row 3"));
+  EXPECT_THAT(error, HasSubstr("shift"));
+  EXPECT_NO_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {0, 1.0}));
+  // So do blocks that leave out what hurts.
+  EXPECT_NO_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {2, 0}));
+}
+
+TEST(IncompleteCholeskyErrors, WhatDoesNotFitIsRefused) {
+  Context ctx;
+  EXPECT_THAT(test::error_text<UsageError>([&] {
+                (void)IncompleteCholesky<double>(ctx, sparse_rows(2, 2, {{0, 0, 1}, {1, 1, 1}, {0, 1, 1}}));
+              }),
+              HasSubstr("symmetric"));
+  EXPECT_THAT(test::error_text<UsageError>([&] {
+                (void)IncompleteCholesky<double>(ctx, sparse_rows(2, 2, {{0, 0, 1}}));
+              }),
+              HasSubstr("row 1"));
+  EXPECT_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {-1, 0}), UsageError);
+  EXPECT_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {0, -1}), UsageError);
+  EXPECT_THROW((void)IncompleteCholesky<double>(ctx, GridShape{3, 2}, kershaw()), UsageError);
+}
+
+template <class S>
+class JacobiPreconditionerTest : public test::OnEverySetting<S> {};
+TYPED_TEST_SUITE(JacobiPreconditionerTest, test::EverySetting);
+
+TYPED_TEST(JacobiPreconditionerTest, DividesByTheDiagonal) {
+  using T = typename TypeParam::Number;
+  test::Random random(35);
+  for (const auto& shape : {test::unknowns(7, 5), test::flat(35)}) {
+    const auto d = random.values(35, 1, 2), r = random.values(35);
+    JacobiPreconditioner<T> m(this->ctx(), shape, d);
+    Vector<T> z(this->ctx(), shape);
+    m.apply(this->ctx(), test::to_device<T>(this->ctx(), shape, r).cview(), z.view());
+    const auto host = test::to_host(this->ctx(), z);
+    for (std::size_t i = 0; i < 35; ++i) EXPECT_NEAR(host[i], r[i] / d[i], test::tolerance<T>);
+    EXPECT_TRUE(test::halo_is_zero(this->ctx(), z));
+  }
+}
+
+TEST(JacobiPreconditionerErrors, ADiagonalWithoutReciprocalIsNamed) {
+  Context ctx;
+  EXPECT_THAT(test::error_text<UsageError>([&] {
+                (void)JacobiPreconditioner<double>(ctx, sparse_rows(2, 2, {{0, 0, 1}, {1, 0, 1}}));
+              }),
+              HasSubstr("row 1"));
+  EXPECT_THROW((void)JacobiPreconditioner<float>(ctx, test::flat(1), {1e-60}), UsageError);
+  EXPECT_THROW((void)JacobiPreconditioner<double>(ctx, test::flat(2), {1}), UsageError);
+}
+
+}  // namespace

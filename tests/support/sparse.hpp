@@ -1,0 +1,99 @@
+#pragma once
+
+// Random sparse matrices and dense oracles for what is done with them.
+
+#include <algorithm>
+#include <set>
+
+#include <stratum/core/csr_matrix.hpp>
+
+#include "support/backends.hpp"
+
+namespace test {
+
+using stratum::SparseEntry;
+using stratum::SparseRows;
+
+/// a(i, j) at i * n + j.
+struct Dense {
+  std::size_t n = 0;
+  Values a;
+
+  explicit Dense(std::size_t rows) : n(rows), a(rows * rows) {}
+  explicit Dense(const SparseRows& rows) : Dense(static_cast<std::size_t>(rows.rows)) {
+    for (std::size_t i = 0; i < n; ++i)
+      for (auto k = static_cast<std::size_t>(rows.start[i]); k < static_cast<std::size_t>(rows.start[i + 1]); ++k)
+        at(i, static_cast<std::size_t>(rows.column[k])) += rows.value[k];
+  }
+  [[nodiscard]] double& at(std::size_t i, std::size_t j) { return a[i * n + j]; }
+  [[nodiscard]] double at(std::size_t i, std::size_t j) const { return a[i * n + j]; }
+  [[nodiscard]] Values times(const Values& x) const {
+    Values y(n);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) y[i] += at(i, j) * x[j];
+    return y;
+  }
+  /// By elimination without pivoting.
+  [[nodiscard]] Values solve(Values b) const {
+    Dense m = *this;
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t i = k + 1; i < n; ++i) {
+        const double factor = m.at(i, k) / m.at(k, k);
+        for (std::size_t j = k; j < n; ++j) m.at(i, j) -= factor * m.at(k, j);
+        b[i] -= factor * b[k];
+      }
+    for (std::size_t i = n; i-- > 0;) {
+      for (std::size_t j = i + 1; j < n; ++j) b[i] -= m.at(i, j) * b[j];
+      b[i] /= m.at(i, i);
+    }
+    return b;
+  }
+};
+
+/// About `per_row` entries a row, some rows empty, some long.
+[[nodiscard]] inline SparseRows random_rows(Random& random, int n, double per_row) {
+  std::vector<SparseEntry> entries;
+  for (int i = 0; i < n; ++i) {
+    const double length = i % 7 == 3 ? 0 : i % 11 == 5 ? 8 * per_row : random.uniform(0, 2 * per_row);
+    std::set<int> columns;
+    for (int k = 0; k < static_cast<int>(length); ++k)
+      columns.insert(std::min(n - 1, static_cast<int>(random.uniform(0, n))));
+    for (const int j : columns) entries.push_back({i, j, random.uniform(-1, 1)});
+  }
+  return stratum::sparse_rows(n, n, entries);
+}
+
+/// A symmetric diagonally dominant M-matrix.
+[[nodiscard]] inline SparseRows random_m_matrix(Random& random, int n, double per_row) {
+  std::vector<SparseEntry> entries;
+  Values sum(static_cast<std::size_t>(n));
+  std::set<std::pair<int, int>> seen;
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < static_cast<int>(per_row); ++k) {
+      const int j = std::min(n - 1, static_cast<int>(random.uniform(0, n)));
+      if (j >= i || !seen.insert({i, j}).second) continue;
+      const double value = random.uniform(-1, 0);
+      entries.push_back({i, j, value});
+      entries.push_back({j, i, value});
+      sum[static_cast<std::size_t>(i)] -= value;
+      sum[static_cast<std::size_t>(j)] -= value;
+    }
+  for (int i = 0; i < n; ++i) entries.push_back({i, i, sum[static_cast<std::size_t>(i)] + random.uniform(0.01, 0.1)});
+  return stratum::sparse_rows(n, n, entries);
+}
+
+[[nodiscard]] inline GridShape flat(int n) { return {n, 1, 0, 0}; }
+
+/// The text of the error that `f` throws; a failure when it throws none.
+template <class Error, class F>
+[[nodiscard]] std::string error_text(const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+}  // namespace test

@@ -14,6 +14,7 @@ required=(g++ cmake ninja-build libboost-program-options-dev)
 optional=(libmuparser-dev libvtk9-dev)
 required_by_tests=(libgtest-dev libgmock-dev)
 optional_for_tests=(libdeal.ii-dev)
+optional_for_benchmark=(libhypre-dev)
 
 usage() {
   cat <<END
@@ -29,8 +30,9 @@ Examples:
   ./bootstrap.sh run poisson2d --mesh A3 --vtk solution.vtr      then open solution.vtr in ParaView
   ./bootstrap.sh test -R smoothers                              only the tests whose name matches
 
-Packages come from apt-get (as root, or through sudo); when all are there, no rights are needed. VTK, muParser
-and deal.II are optional: without them .vtr output, expressions and the comparison with deal.II are off.
+Packages come from apt-get (as root, or through sudo); when all are there, no rights are needed. VTK, muParser,
+deal.II and hypre (installed for stratum_bench) are optional: without them .vtr output, expressions and the
+comparisons with deal.II and hypre are off.
 \`test\` leaves out the tests labelled heavy unless --heavy is given.
 
 Environment:
@@ -142,7 +144,7 @@ configure() {
   stamp=$(
     echo "$root" "$tests" "$cuda" "${CXX:-}" "$(describe_cuda)"
     dpkg-query -W -f='${Package} ${Version} ${db:Status-Status}\n' cmake "${required[@]}" "${optional[@]}" \
-      "${required_by_tests[@]}" "${optional_for_tests[@]}" 2>/dev/null | sort -u || true
+      "${required_by_tests[@]}" "${optional_for_tests[@]}" "${optional_for_benchmark[@]}" 2>/dev/null | sort -u || true
   )
   if [ -e "$build/build.ninja" ] && [ "$(cat "$build/bootstrap.stamp" 2>/dev/null)" = "$stamp" ]; then return; fi
 
@@ -203,6 +205,7 @@ run() {
   programs | grep -qxF -e "$program" ||
     die "no program \"$program\"; there are: $(programs | paste -sd ' ')"
   shift
+  [ "$program" != stratum_bench ] || optional+=("${optional_for_benchmark[@]}")
   install_packages
   if check_writable; then
     configure OFF

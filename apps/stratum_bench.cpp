@@ -2,14 +2,22 @@
 //
 // Kernels are charged the bytes that they declare: words per node times unknowns times the size of a word. A cycle is
 // charged its smoothing steps, restrictions and prolongations on every level; that a first sweep from zero moves less is
-// not counted. Times are medians after a warm-up.
+// not counted. Times are the shortest of several samples; those of solves are spread over rounds, so that a machine
+// disturbed for a while still shows what it can do. Where hypre was found, its solvers solve the same systems in the same
+// rounds.
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 
+#include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/core/blas.hpp>
 #include <stratum/core/json.hpp>
@@ -18,6 +26,7 @@
 #include <stratum/multigrid/poisson_solver.hpp>
 
 #include "command_line.hpp"
+#include "peers/hypre.hpp"
 
 namespace {
 
@@ -25,8 +34,10 @@ using namespace stratum;
 using namespace stratum::apps;
 
 // Discretisation errors are measured on the host, and only as long as that is quick.
-constexpr int max_error_level = 10;
+constexpr int max_error_level = 12;
 constexpr double rtol = 1e-8;
+constexpr int max_iterations = 100;
+constexpr double peer_bytes = 600;  // for an unknown: BoomerAMG takes 400 to 500
 
 /// A smoother and, for those that solve lines, their order: NAME or NAME:simultaneous.
 struct SmootherChoice {
@@ -55,6 +66,14 @@ std::vector<SmootherChoice> all_smoothers() {
   return choices;
 }
 
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// What this process has spent on processors. With one thread that is the wall's time on an idle machine; on one shared
+/// with others it is free of the waiting, though not of the bandwidth that they take.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
 struct Settings {
   bool kernels = true, solves = true;
   std::vector<int> levels;
@@ -62,13 +81,27 @@ struct Settings {
   std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band};
   std::vector<OperatorForm> solve_forms{OperatorForm::tensor};
   std::vector<SmootherChoice> smoothers;  // of the solves
+  std::vector<std::string> peers;         // solvers of hypre
+  std::string no_peers;                   // why there are none
+  int finest_peer_level = 0;
+  int rounds = 1;
+  Stopwatch now = wall_seconds;
   bool quick = false;
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+/// The processor by its own name, where the system tells it.
+std::string processor() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);)
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos) return line.substr(line.find(": ") + 2);
+  return "";
+}
+
+/// Processes that wanted to run during the last minute: about the number of our own threads on an idle machine.
+double load_average() {
+  double load = std::nan("");
+  (void)getloadavg(&load, 1);
+  return load;
 }
 
 /// The operands of kernels, set anew before every sample so that nothing overflows however often a kernel is repeated.
@@ -83,27 +116,90 @@ struct Operands {
   }
 };
 
-/// Median over samples; each repeats a short kernel until the resolution of the clock and the wait at the end do not matter.
+/// Shortest of the samples; each repeats a short kernel until the clock's resolution and the wait at the end do not matter.
 template <class T, class Kernel>
-double seconds_per_call(Context& ctx, Operands<T>& operands, const Kernel& kernel) {
+double seconds_per_call(Context& ctx, Stopwatch now, Operands<T>& operands, const Kernel& kernel, int samples = 7) {
   const auto timed = [&](int calls) {
     operands.reset(ctx);
     ctx.synchronise();
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = now();
     for (int k = 0; k < calls; ++k) kernel();
     ctx.synchronise();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / calls;
+    return (now() - begin) / calls;
   };
   (void)timed(1);
   const int calls = static_cast<int>(std::clamp(5e-3 / timed(1), 1.0, 200.0));
-  std::vector<double> samples(7);
-  for (auto& sample : samples) sample = timed(calls);
-  return median(std::move(samples));
+  double shortest = timed(calls);
+  for (int sample = 1; sample < samples; ++sample) shortest = std::min(shortest, timed(calls));
+  return shortest;
 }
+
+/// Runs `solve` until it has been given half a second, but no more than seven times; twice where that is not too long:
+/// the first run warms up. The report of the shortest.
+template <class Solve>
+SolveReport shortest_of_several(const Solve& solve) {
+  SolveReport best = solve();
+  double spent = best.solve_seconds;
+  for (int run = 1; run < 7 && best.status == Status::converged && spent < (run == 1 ? 5 : 0.5); ++run) {
+    SolveReport next = solve();
+    spent += next.solve_seconds;
+    if (next.solve_seconds < best.solve_seconds) best = std::move(next);
+  }
+  return best;
+}
+
+/// A x = b on a mesh, and its solution to compare others with.
+struct System {
+  TensorMesh mesh;
+  Vector<double> b, x, converged;
+  double converged_error = std::nan("");
+  GridOperator<double> nine_band;  // what the peers are given
+
+  /// The load vector is assembled on the host, and takes longer than many a solve.
+  System(Context& ctx, TensorMesh m) : mesh(std::move(m)) {
+    const GridShape shape = mesh.unknowns();
+    const std::int64_t needed = 3 * vector_bytes<double>(ctx.backend(), shape), there = available_memory(ctx);
+    if (needed > there) throw ResourceError(message(needed >> 20, " MiB needed, ", there >> 20, " available"));
+    for (auto* vector : {&b, &x, &converged}) *vector = Vector<double>(ctx, shape);
+    assemble_load(ctx, mesh, {}, b.view());
+  }
+
+  [[nodiscard]] double error(Context& ctx, const Vector<double>& u) const {
+    return relative_l2_error(ctx, mesh, {}, u.cview()).value_or(std::nan(""));
+  }
+  /// || x - converged || / || converged - exact ||, overwriting x.
+  [[nodiscard]] double algebraic_error(Context& ctx) {
+    axpy<double, double>(ctx, -1, converged.cview(), x.view());
+    const auto zero = [](const Point&) { return 0.0; };
+    const double distance = relative_l2_error(ctx, mesh, {zero, zero, {}}, x.cview()).value_or(std::nan(""));
+    // The norm of x (a - x) is a^(5/2) / sqrt(30).
+    const double exact = std::pow(mesh.x().length() * mesh.y().length(), 2.5) / 30;
+    return distance / (converged_error * exact);
+  }
+};
+
+/// One line of the table of solves.
+struct Contestant {
+  std::string solver, form, smoother, cycle, precision;
+  std::function<SolveReport(System&)> run;  // sets up, solves, leaves a solution in x
+  SolveReport best = {};
+  int rounds = 0;
+  bool left_out = false;
+  double error_ratio = std::nan(""), algebraic_error = std::nan("");
+
+  [[nodiscard]] bool one_pass() const { return cycle.starts_with("fmg("); }
+  void take(SolveReport report) {
+    const double setup = rounds == 0 ? report.setup_seconds : std::min(report.setup_seconds, best.setup_seconds);
+    if (rounds++ == 0 || report.solve_seconds < best.solve_seconds) best = std::move(report);
+    best.setup_seconds = setup;
+  }
+};
 
 class Benchmark {
  public:
-  Benchmark(Context& ctx, const Settings& settings) : ctx_(ctx), settings_(settings) {}
+  Benchmark(Context& ctx, const Settings& settings) : ctx_(ctx), settings_(settings) {
+    if (!settings.peers.empty()) hypre_.emplace(settings.now);
+  }
 
   /// False when something that was asked for did not fit.
   bool run() {
@@ -116,13 +212,14 @@ class Benchmark {
         attempt(what + ", double", [&] { measure_kernels<double>(level, form); });
       }
     if (settings_.solves) {
-      std::printf("\nsolves to a relative residual of %g, and full multigrid (one pass; error / converged error)\n"
-                  "%-4s %5s %-9s %-16s %-7s %-6s %9s %9s %5s %9s %9s %6s\n",
-                  rtol, "mesh", "level", "operator", "smoother", "cycle", "prec.", "set-up s", "solve ms", "its",
-                  "residual", "s/unk/dig", "error");
+      std::printf(
+          "\nsolves to a relative residual of %g, and full multigrid (one pass); shortest of %d rounds; peers: %s\n"
+          "error: that of the pass / of the converged solution; algebraic: distance of the two / error of the latter\n"
+          "%-4s %5s %-9s %-18s %-10s %-6s %9s %10s %4s %9s %9s %6s %9s\n",
+          rtol, settings_.rounds, peers().c_str(), "mesh", "level", "operator", "smoother or peer", "cycle", "prec.",
+          "set-up s", "solve ms", "its", "residual", "s/unk/dig", "error", "algebraic");
       for (const auto& mesh : settings_.meshes)
-        for (const int level : settings_.levels)
-          for (const auto form : settings_.solve_forms) measure_solves(mesh, level, form);
+        for (const int level : settings_.levels) measure_solves(mesh, level);
     }
     return left_out_.empty();
   }
@@ -134,8 +231,12 @@ class Benchmark {
     JsonObject json;
     json.add("program", "stratum_bench").add("version", STRATUM_VERSION);
     json.add("backend", ctx_.on_gpu() ? "cuda" : "cpu").add("device", ctx_.description());
-    json.add("threads", ctx_.threads()).add_raw("quick", settings_.quick ? "true" : "false");
-    json.add("copy_vector_bytes", copy_bytes_).add("copy_gb_per_s", copy_rate_ * 1e-9).add("rtol", rtol);
+    json.add("processor", processor()).add("threads", ctx_.threads());
+    json.add("clock", settings_.now == cpu_seconds ? "cpu" : "wall");
+    json.add("load_average_before", load_before_).add("load_average_after", load_average());
+    json.add_raw("quick", settings_.quick ? "true" : "false").add("rounds", settings_.rounds);
+    json.add("copy_vector_bytes", copy_bytes_).add("copy_gb_per_s", copy_rate_ * 1e-9);
+    json.add("rtol", rtol).add("max_iterations", max_iterations).add("peers", peers());
     json.add_raw("kernels", lines(kernels_)).add_raw("solves", lines(solves_)).add_raw("left_out", lines(left_out_));
     return json.text();
   }
@@ -162,8 +263,8 @@ class Benchmark {
   void measure_copy() {
     const GridShape shape{4096, settings_.quick ? 2048 : 8192};
     Operands<double> operands(ctx_, shape);
-    const double seconds =
-        seconds_per_call(ctx_, operands, [&] { copy<double, double>(ctx_, operands.x.cview(), operands.r.view()); });
+    const double seconds = seconds_per_call(
+        ctx_, settings_.now, operands, [&] { copy<double, double>(ctx_, operands.x.cview(), operands.r.view()); }, 21);
     copy_bytes_ = static_cast<double>(shape.nodes()) * sizeof(double);
     copy_rate_ = 2 * copy_bytes_ / seconds;
     std::printf("stratum_bench %s on %s; copy of %.0f MiB: %.4g GB/s\n", STRATUM_VERSION, ctx_.description().c_str(),
@@ -184,9 +285,9 @@ class Benchmark {
                 precision, "kernel", "words", "ms", "GB/s", "% copy");
 
     Operands<T> operands(ctx_, shape);
-    auto& [b, x, r] = operands;
+    Vector<T>&b = operands.b, &x = operands.x, &r = operands.r;
     const auto measure = [&](const std::string& name, double words, const auto& kernel) {
-      const double seconds = seconds_per_call(ctx_, operands, kernel);
+      const double seconds = seconds_per_call(ctx_, settings_.now, operands, kernel);
       const double rate = words * static_cast<double>(shape.nodes()) * sizeof(T) / seconds;
       std::printf("%-20s %8.4g %10.4f %9.1f %7.1f\n", name.c_str(), words, seconds * 1e3, rate * 1e-9,
                   100 * rate / copy_rate_);
@@ -231,102 +332,149 @@ class Benchmark {
     }
   }
 
-  void measure_solves(const std::string& mesh_name, int level, OperatorForm form) {
-    double converged_error = std::nan("");
-    for (const auto& choice : settings_.smoothers) {
-      PoissonSolverParams params;
-      params.form = form;
-      params.stop.rtol = rtol;
-      params.stop.max_iterations = 60;
-      params.retry_in_double = false;
-      params.multigrid.smoother = choice.name;
-      params.multigrid.smoother_params = choice.params();
-      const auto solve = [&] {
-        attempt(message("solve of ", mesh_name, ", level ", level, ", ", to_string(form), ", ", choice.label()),
-                [&] { measure_solve(mesh_name, level, params, choice, converged_error); });
-      };
-      for (const int steps : {2, 4})
-        for (const auto precision : {Precision::mixed, Precision::full}) {
-          params.multigrid.steps = steps;
-          params.precision = precision;
-          solve();
+  [[nodiscard]] std::string peers() const {
+    return settings_.peers.empty() ? "none, " + settings_.no_peers
+                                   : message("hypre ", Hypre::version(), " on one core");
+  }
+
+  /// Every contestant in every round, so that the samples of each are spread in time; then their lines.
+  void measure_solves(const std::string& mesh_name, int level) {
+    const std::string where = message(mesh_name, ", level ", level, ", ");
+    attempt(where + "right-hand side", [&] {
+      System system(ctx_, make_mesh(mesh_family(mesh_name), level));
+      auto contestants = own_contestants();
+      if (level <= settings_.finest_peer_level)
+        for (const auto& peer : settings_.peers) contestants.push_back(peer_contestant(peer));
+      for (int round = 0; round < settings_.rounds; ++round)
+        for (auto& contestant : contestants) {
+          // What failed on a mesh fails on its finer levels too, and in double as in mixed precision.
+          const std::string series = message(mesh_name, contestant.solver, contestant.smoother, contestant.cycle);
+          if (contestant.left_out || failed_.count(series) > 0) continue;
+          contestant.left_out = true;
+          attempt(message(where, contestant.form, ", ", contestant.solver, " ", contestant.smoother), [&] {
+            contestant.take(contestant.run(system));
+            contestant.left_out = false;
+            if (contestant.best.status != Status::converged)
+              failed_.insert(series);
+            else if (round == 0 && level <= max_error_level)
+              measure_error(system, contestant);
+          });
         }
-      params.multigrid.steps = 2;
-      params.precision = Precision::mixed;
-      params.full_multigrid = true;
-      solve();
-    }
+      for (const auto& contestant : contestants)
+        if (contestant.rounds > 0) report(mesh_name, level, system, contestant);
+    });
   }
 
-  void measure_solve(const std::string& mesh_name, int level, const PoissonSolverParams& params,
-                     const SmootherChoice& choice, double& converged_error) {
-    const bool full_multigrid = params.full_multigrid;
-    const int steps = params.multigrid.steps;
-    const std::string cycle = full_multigrid ? "fmg" : message("V(", steps, ",", steps, ")");
-    // What failed on a mesh fails on its finer levels too, and in double as in mixed precision.
-    const std::string series = message(mesh_name, " ", choice.label(), " ", cycle);
-    if (failed_.count(series) > 0) return;
-
-    const auto mesh = make_mesh(mesh_family(mesh_name), level);
-    PoissonSolver solver(ctx_, mesh, params);
-    load(mesh);
-    auto& [name, b, x] = loaded_;
-    const auto once = [&] {
-      set(ctx_, 0.0, x.view());
-      ctx_.synchronise();
-      return solver.solve(ctx_, b.cview(), x.view());
+  [[nodiscard]] std::vector<Contestant> own_contestants() const {
+    std::vector<Contestant> contestants;
+    const auto add = [&](const PoissonSolverParams& params, const SmootherChoice& choice) {
+      const int steps = params.multigrid.steps;
+      const std::string kind = !params.full_multigrid ? "V" : params.continue_after_full_multigrid ? "fmg+V" : "fmg";
+      const auto run = [this, params](System& system) {
+        const auto now = settings_.now;
+        double begin = now();
+        PoissonSolver solver(ctx_, system.mesh, params);
+        const double setup_seconds = now() - begin;
+        return shortest_of_several([&] {
+          set(ctx_, 0.0, system.x.view());
+          ctx_.synchronise();
+          begin = now();
+          SolveReport report = solver.solve(ctx_, system.b.cview(), system.x.view());
+          report.solve_seconds = now() - begin;
+          report.setup_seconds = setup_seconds;
+          return report;
+        });
+      };
+      contestants.push_back({"stratum", std::string(to_string(params.form)), choice.label(),
+                             message(kind, "(", steps, ",", steps, ")"),
+                             params.precision == Precision::mixed ? "mixed" : "double", run});
     };
-    const SolveReport report = once();  // warms up as well
-    const bool converged = report.status == Status::converged;
-    if (!converged) failed_.insert(series);
-    double seconds = std::nan(""), ratio = std::nan("");
-    if (converged) {
-      std::vector<double> samples(report.solve_seconds < 0.2 ? 7 : 3);
-      for (auto& sample : samples) sample = once().solve_seconds;
-      seconds = median(std::move(samples));
-      if (level <= max_error_level && (full_multigrid || std::isnan(converged_error))) {
-        const double error = relative_l2_error(ctx_, mesh, {}, x.cview()).value_or(std::nan(""));
-        (full_multigrid ? ratio : converged_error) = full_multigrid ? error / converged_error : error;
+    for (const auto form : settings_.solve_forms)
+      for (const auto& choice : settings_.smoothers) {
+        PoissonSolverParams params;
+        params.form = form;
+        params.stop.rtol = rtol;
+        params.stop.max_iterations = max_iterations;
+        params.retry_in_double = false;
+        params.multigrid.smoother = choice.name;
+        params.multigrid.smoother_params = choice.params();
+        for (const int steps : {2, 4})
+          for (const auto precision : {Precision::mixed, Precision::full}) {
+            params.multigrid.steps = steps;
+            params.precision = precision;
+            add(params, choice);
+          }
+        params.precision = Precision::mixed;
+        params.full_multigrid = true;
+        for (const bool go_on : {true, false})
+          for (const int steps : {2, 4}) {
+            params.multigrid.steps = steps;
+            params.continue_after_full_multigrid = go_on;
+            add(params, choice);
+          }
       }
-    }
-    const auto unknowns = static_cast<double>(mesh.unknowns().nodes());
-    const double per_digit = seconds / (unknowns * -std::log10(report.residual / report.initial_residual));
-    const char* precision = params.precision == Precision::mixed ? "mixed" : "double";
-    std::printf("%-4s %5d %-9s %-16s %-7s %-6s %9.4f ", mesh_name.c_str(), level,
-                std::string(to_string(params.form)).c_str(), choice.label().c_str(), cycle.c_str(), precision,
-                report.setup_seconds);
-    if (converged)
-      std::printf("%9.3f %5d %9.2e %9.2e", seconds * 1e3, report.iterations, report.relative_residual(), per_digit);
-    else
-      std::printf("%s after %d", std::string(to_string(report.status)).c_str(), report.iterations);
-    std::printf(std::isnan(ratio) ? "\n" : " %6.3f\n", ratio);
-    JsonObject json;
-    json.add("mesh", mesh_name).add("level", level).add("unknowns", unknowns).add("operator", to_string(params.form));
-    json.add("smoother", choice.label()).add("cycle", cycle).add("precision", precision);
-    json.add("status", to_string(report.status)).add("setup_seconds", report.setup_seconds);
-    json.add("solve_seconds", seconds).add("iterations", report.iterations);
-    json.add("relative_residual", report.relative_residual()).add("seconds_per_unknown_per_digit", per_digit);
-    solves_.push_back(one_line(json.add("error_to_converged_error", ratio)));
+    return contestants;
   }
 
-  /// The load vector of the latest mesh is kept: assembled on the host, it takes longer than many a solve.
-  void load(const TensorMesh& mesh) {
-    const std::string name = message(mesh.name(), " ", mesh.x().size());
-    if (loaded_.name == name) return;
-    loaded_ = {"", Vector<double>(ctx_, mesh.unknowns()), Vector<double>(ctx_, mesh.unknowns())};
-    assemble_load(ctx_, mesh, {}, loaded_.b.view());
-    loaded_.name = name;
+  [[nodiscard]] Contestant peer_contestant(const std::string& name) const {
+    const auto run = [this, name](System& system) {
+      const auto needed = static_cast<std::int64_t>(peer_bytes * static_cast<double>(system.mesh.unknowns().nodes()));
+      const auto there = available_memory(ctx_);
+      if (needed > there)
+        throw ResourceError(message("about ", needed >> 20, " MiB needed, ", there >> 20, " available"));
+      if (system.nine_band.shape() != system.mesh.unknowns())
+        system.nine_band = assemble_laplace<double>(ctx_, system.mesh, OperatorForm::nine_band);
+      const auto solver = hypre_->set_up(name, system.nine_band, rtol, max_iterations);
+      return shortest_of_several([&] { return solver->solve(ctx_, system.b.cview(), system.x.view()); });
+    };
+    return {"hypre " + name, std::string(to_string(OperatorForm::nine_band)), "", "", "double", run};
+  }
+
+  /// The first that converges is what the passes of full multigrid are compared with.
+  void measure_error(System& system, Contestant& contestant) const {
+    if (!contestant.one_pass()) {
+      if (!std::isnan(system.converged_error)) return;
+      copy<double, double>(ctx_, system.x.cview(), system.converged.view());
+      system.converged_error = system.error(ctx_, system.converged);
+    } else if (!std::isnan(system.converged_error)) {
+      contestant.error_ratio = system.error(ctx_, system.x) / system.converged_error;
+      contestant.algebraic_error = system.algebraic_error(ctx_);
+    }
+  }
+
+  void report(const std::string& mesh_name, int level, const System& system, const Contestant& contestant) {
+    const auto& [solver, form, smoother, cycle, precision, run, best, rounds, left_out, ratio, algebraic] = contestant;
+    const bool converged = best.status == Status::converged;
+    const auto unknowns = static_cast<double>(system.mesh.unknowns().nodes());
+    const double seconds = converged ? best.solve_seconds : std::nan("");
+    const double per_digit = seconds / (unknowns * -std::log10(best.residual / best.initial_residual));
+    std::printf("%-4s %5d %-9s %-18s %-10s %-6s %9.4f ", mesh_name.c_str(), level, form.c_str(),
+                (smoother.empty() ? solver : smoother).c_str(), cycle.c_str(), precision.c_str(), best.setup_seconds);
+    if (converged)
+      std::printf("%10.3f %4d %9.2e %9.2e", seconds * 1e3, best.iterations, best.relative_residual(), per_digit);
+    else
+      std::printf("%s after %d, residual %.2e, %.3g ms", std::string(to_string(best.status)).c_str(), best.iterations,
+                  best.relative_residual(), best.solve_seconds * 1e3);
+    std::printf(std::isnan(ratio) ? "\n" : " %6.3f %9.3f\n", ratio, algebraic);
+
+    JsonObject json;
+    json.add("mesh", mesh_name).add("level", level).add("unknowns", unknowns).add("solver", solver);
+    json.add("operator", form);
+    if (!smoother.empty()) json.add("smoother", smoother).add("cycle", cycle);
+    json.add("precision", precision).add("status", to_string(best.status)).add("setup_seconds", best.setup_seconds);
+    json.add("solve_seconds", seconds).add("iterations", best.iterations);
+    json.add("relative_residual", best.relative_residual()).add("seconds_per_unknown_per_digit", per_digit);
+    if (contestant.one_pass())
+      json.add("error_to_converged_error", ratio).add("algebraic_to_converged_error", algebraic);
+    solves_.push_back(one_line(json));
   }
 
   Context& ctx_;
   const Settings& settings_;
-  double copy_bytes_ = 0, copy_rate_ = 0;
+  std::optional<Hypre> hypre_;
+  double copy_bytes_ = 0, copy_rate_ = 0, load_before_ = load_average();
   std::vector<std::string> kernels_, solves_, left_out_;  // JSON
   std::set<std::string> failed_;
-  struct {
-    std::string name;
-    Vector<double> b, x;
-  } loaded_;
 };
 
 template <class Parse>
@@ -366,11 +514,38 @@ CommandLine make_command_line() {
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
          {"operators", "LIST", "", "tensor, symmetric, nine-band (kernels: all; solves: tensor)"},
          {"smoothers", "LIST", "adi,adi:simultaneous,colour_gs,jacobi", "smoothers of the solves"},
+         {"rounds", "N", "3", "how often all solves of a mesh and level take turns, 1 .. 100 (with --quick: 1)"},
+         {"peers", "LIST", "all",
+          "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; all where it is there, or none"},
+         {"peer-level", "N", "10", "finest level that peers solve too, 2 .. 15"},
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
          {"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
          {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"},
+         {"clock", "NAME", "wall", "wall, or cpu: what one thread has spent, for a machine shared with others"},
          {"json", "FILE", "", "everything that is printed, as JSON"}}}},
       {"Other", {{"help", "", "", "print this"}, {"version", "", "", "print the version"}}});
+}
+
+/// hypre runs in this process, on one core: it is compared with one thread of our own, or not at all.
+void parse_peers(const std::string& text, const Context& ctx, Settings& settings) {
+  if (text == "none") {
+    settings.no_peers = "not asked for";
+    return;
+  }
+  if (!Hypre::available())
+    settings.no_peers = "built without hypre (Debian: libhypre-dev)";
+  else if (ctx.on_gpu() || ctx.threads() != 1)
+    settings.no_peers = "hypre has one core: --backend cpu --threads 1 compares";
+  if (text == "all") {
+    if (settings.no_peers.empty()) settings.peers = Hypre::solvers();
+    return;
+  }
+  settings.peers = parse_list("--peers", text, [](const std::string& name) {
+    std::vector<std::pair<std::string, std::string>> known;
+    for (const auto& solver : Hypre::solvers()) known.emplace_back(solver, solver);
+    return choice("--peers", name, known);
+  });
+  expects(settings.no_peers.empty(), "--peers ", text, ": ", settings.no_peers);
 }
 
 Settings parse_settings(const CommandLine& options, const Context& ctx) {
@@ -388,6 +563,12 @@ Settings parse_settings(const CommandLine& options, const Context& ctx) {
   if (options.has("operators"))
     settings.kernel_forms = settings.solve_forms = parse_list("--operators", options.text("operators"), operator_form);
   settings.smoothers = parse_list("--smoothers", options.text("smoothers"), parse_smoother);
+  settings.rounds = settings.quick && !options.has("rounds") ? 1 : options.integer("rounds", 1, 100);
+  settings.finest_peer_level = options.integer("peer-level", 2, 15);
+  parse_peers(options.text("peers"), ctx, settings);
+  settings.now = choice<Stopwatch>("--clock", options.text("clock"), {{"wall", wall_seconds}, {"cpu", cpu_seconds}});
+  expects(settings.now == wall_seconds || (!ctx.on_gpu() && ctx.threads() == 1),
+          "--clock cpu is for one thread on a CPU, not for ", ctx.description());
   return settings;
 }
 
@@ -408,6 +589,8 @@ int main(int argc, char** argv) {
           "Examples:\n"
           "  stratum_bench --quick                                     seconds, to see that it works\n"
           "  stratum_bench --threads 1 --levels 10 --what kernels\n"
+          "  stratum_bench --threads 1 --levels 10 --what solves --smoothers adi       beside hypre, where it was "
+          "found\n"
           "  stratum_bench --what solves --meshes A3 --levels 8..12 --smoothers adi --json a3.json\n"
           "  stratum_bench --backend cuda --what solves --meshes A3 --operators nine-band --levels 13\n",
           options.help().c_str());

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# stratum_bench_test.sh PROGRAM: the benchmark runs and its JSON has every entry; nothing here looks at a time.
+# stratum_bench_test.sh PROGRAM HAS_HYPRE: the benchmark runs and its JSON has every entry; nothing here looks at a time.
 set -uo pipefail
 
 program=$(readlink -f "$1")
@@ -33,14 +33,34 @@ for smoother in adi adi:simultaneous; do
       has 2 "\"smoother\": \"$smoother\", .*\"$cycle\", .*\"$precision\", .*\"converged\",.*\"solve_seconds\": [0-9]"
     done
   done
-  has 2 "\"smoother\": \"$smoother\", .*\"fmg\".*\"error_to_converged_error\": (1\\.|0\\.9)"
+  for steps in 2 4; do
+    has 2 "\"smoother\": \"$smoother\", .*\"fmg\+V\($steps,$steps\)\", .*\"converged\",.*\"solve_seconds\": [0-9]"
+    has 2 "\"smoother\": \"$smoother\", .*\"fmg\($steps,$steps\)\".*\"error_to_converged_error\": (1\.0|0\.9).*\"algebraic_to_converged_error\": 0\."
+  done
 done
 # A point smoother fails on A3: said so, and not timed.
-has 1 '"A3",.*"smoother": "jacobi".*V\(4,4\).*"status": "(diverged|max iterations|stagnated)".*"solve_seconds": null'
+has 1 '"A3",.*"smoother": "jacobi".*"V\(4,4\)".*"status": "(diverged|max iterations|stagnated)".*"solve_seconds": null'
 has 0 '"left_out": \[$'
 if command -v jq >/dev/null; then jq -e '.copy_gb_per_s > 0' bench.json >/dev/null || fail "not JSON"; fi
 
-for wrong in "--levels 99" "--meshes U9" "--smoothers sor" "--operators dense" "--what nothing" "--smoothers jacobi:zebra:x"; do
+# Peers on one core, or a word on why there are none. Convergence is claimed on the residual of our own operator.
+has 1 '"peers": "none, (built without hypre|hypre has one core)'
+"$program" --backend cpu --threads 1 --clock cpu --quick --levels 5 --what solves --smoothers adi --json bench.json >output || fail "exit code $?"
+if [ "${2:-OFF}" = ON ]; then
+  has 1 '"peers": "hypre [0-9.]+ on one core"'
+  for mesh in U1 A3; do
+    for peer in SMG SMG-CG PFMG-CG BoomerAMG-CG; do
+      has 1 "\"$mesh\",.*\"hypre $peer\",.*\"nine-band\",.*\"converged\", +\"setup_seconds\": [0-9].*\"solve_seconds\": [0-9]"
+    done
+  done
+  "$program" --backend cpu --threads 1 --quick --levels 7 --what solves --smoothers adi --meshes A5 --peers PFMG-CG --json bench.json \
+    >output || fail "exit code $?"
+  has 1 '"hypre PFMG-CG",.*"max iterations",.*"solve_seconds": null.*"relative_residual": [0-9.e-]+'
+else
+  has 1 '"peers": "none, built without hypre'
+fi
+
+for wrong in "--clock sun" "--clock cpu --threads 2" "--peers GMG" "--peers SMG --threads 2" "--peer-level 1" "--rounds 0" "--levels 99" "--meshes U9" "--smoothers sor" "--operators dense" "--what nothing" "--smoothers jacobi:zebra:x"; do
   # shellcheck disable=SC2086
   "$program" --backend cpu --quick $wrong >output 2>errors
   code=$?

@@ -1,10 +1,14 @@
 #pragma once
 
 // What the programs share: options from the command line and a configuration file, by Boost.Program_options, with numbers
-// checked against their ranges; and errors as one line on stderr with the exit code of their class.
+// checked against their ranges; errors as one line on stderr with the exit code of their class; and signals, at which a
+// program ends at once and leaves no unfinished file.
 
+#include <array>
+#include <atomic>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -17,9 +21,12 @@
 #include <string_view>
 #include <vector>
 
+#include <unistd.h>
+
 #include <boost/program_options.hpp>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/core/output_file.hpp>
 
 namespace stratum::apps {
 
@@ -102,6 +109,7 @@ class CommandLine {
   /// Reads the command line, then the file named by --config; what stands on the command line wins.
   void parse(int argc, char** argv) {
     namespace po = boost::program_options;
+    for (int k = 1; k < argc; ++k) refuse_placeholders(argv[k]);
     try {
       using Style = po::command_line_style::style_t;
       const auto parsed =
@@ -118,8 +126,11 @@ class CommandLine {
     std::ifstream file(path);
     if (!file || std::filesystem::is_directory(path))
       throw FileError(message("cannot read the configuration '", path, "'"));
+    std::stringstream text;
+    text << file.rdbuf();
+    refuse_placeholders(text.str());
     try {
-      po::store(po::parse_config_file(file, settings_), values_);
+      po::store(po::parse_config_file(text, settings_), values_);
     } catch (const po::error& error) {
       throw UsageError(message("configuration '", path, "': ", error.what(), "; --print-config shows one"));
     }
@@ -154,8 +165,12 @@ class CommandLine {
         const bool is_switch = option.value_name.empty();
         const bool given = is_switch ? is_set(option.name) : has(option.name);
         const std::string value = is_switch ? "true" : given ? text(option.name) : option.fallback;
-        expects(value.find_first_of("#\n") == std::string::npos, "--", option.name, ": '", value,
-                "' cannot stand in a configuration, where # begins a comment");
+        constexpr std::string_view blanks = " \t\r";
+        const bool stays = value.empty() || (value.find_first_of("#\n") == std::string::npos &&
+                                             blanks.find(value.front()) == std::string_view::npos &&
+                                             blanks.find(value.back()) == std::string_view::npos);
+        expects(stays, "--", option.name, ": '", value,
+                "' cannot stand in a configuration, where # begins a comment and blanks around a value are lost");
         out << (given ? "" : "# ") << option.name << "=" << value << "\n";
       }
     }
@@ -164,6 +179,13 @@ class CommandLine {
 
  private:
   static constexpr unsigned width = 110;
+
+  /// Boost's messages replace these words by what the user wrote, over and over where that holds the word itself.
+  static void refuse_placeholders(std::string_view text) {
+    for (const char* word :
+         {"%canonical_option%", "%invalid_line%", "%option%", "%original_token%", "%prefix%", "%value%"})
+      expects(text.find(word) == std::string_view::npos, "'", word, "' cannot stand in an option");
+  }
 
   static boost::program_options::options_description describe(const OptionGroup& group) {
     namespace po = boost::program_options;
@@ -187,6 +209,41 @@ class CommandLine {
   boost::program_options::variables_map values_;
 };
 
+/// The files that the program may be writing. A handler of signals can read nothing but what is global; it looks at the names
+/// below `count` alone, which do not change any more.
+struct Outputs {
+  std::array<std::string, 8> unfinished;
+  std::atomic<std::size_t> count = 0;
+};
+inline Outputs outputs;
+
+/// Declares a file that the program will write: a signal that ends the program removes what there is of it.
+inline void remove_when_interrupted(const std::string& path) {
+  const std::size_t count = outputs.count;
+  if (path.empty() || count == outputs.unfinished.size()) return;
+  outputs.unfinished[count] = temporary_name(path);
+  outputs.count = count + 1;
+}
+
+/// SIGINT, SIGTERM and SIGHUP end the program at once, with exit code 128 + signal: 130, 143, 129. Only an unfinished file would
+/// outlive it, and unlink and _exit are among what a handler may call. Beyond the file size that a shell allows, writing fails
+/// as on a full disk, without a signal.
+inline void handle_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int signal) {
+    for (std::size_t k = 0; k < outputs.count; ++k) (void)unlink(outputs.unfinished[k].c_str());
+    _exit(128 + signal);
+  };
+  (void)sigfillset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // What nohup ignores stays so. A shell ignores SIGINT for what a script puts in the background; that does not.
+    struct sigaction before {};
+    (void)sigaction(signal, nullptr, &before);
+    if (signal != SIGHUP || before.sa_handler != SIG_IGN) (void)sigaction(signal, &action, nullptr);
+  }
+  (void)std::signal(SIGXFSZ, SIG_IGN);
+}
+
 /// Runs `body` and turns what it throws into one line on stderr and an exit code.
 template <class Body>
 [[nodiscard]] int run_program(const char* program, const Body& body) {
@@ -194,6 +251,7 @@ template <class Body>
     (void)std::fprintf(stderr, "%s: %s\n", program, reason);
     return code;
   };
+  handle_signals();
   try {
     const int code = body();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return fail(5, "cannot write to standard output");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <stratum/assembly/expression.hpp>
@@ -164,7 +165,7 @@ void print_help(const CommandLine& options) {
       "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
       "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n"
       "Exit codes: 0 converged, 1 usage, 2 not converged, 3 diverged or not finite, 4 device or memory, 5 "
-      "files.\n",
+      "files,\n130 interrupted.\n",
       options.help().c_str());
 }
 
@@ -350,22 +351,18 @@ Settings parse_settings(const CommandLine& options) {
 // --- output files -------------------------------------------------------------------------------------------------------
 
 /// Before anything is solved: an output that was asked for must be writable, one that was not is given up with a word.
-void check_outputs(Settings& settings, const Context& ctx) {
+void check_outputs(Settings& settings) {
   std::set<std::string> paths;
   for (const auto& path : {settings.vtk, settings.report, settings.history})
     expects(path.empty() || paths.insert(path).second, "two outputs have the same name '", path, "'");
+  for (const auto& path : paths) remove_when_interrupted(path);
   if (!settings.report.empty()) check_writable(settings.report);
   if (!settings.history.empty()) check_writable(settings.history);
   if (settings.vtk.empty()) return;
 
   const std::int64_t nodes = settings.mesh.nodes(settings.last_level);
-  const std::int64_t bytes = nodes * 5 * static_cast<std::int64_t>(sizeof(double));
-  const std::int64_t available = settings.backend == Backend::cpu ? available_memory(ctx) : INT64_MAX;
   try {
     expects(vtk_available(), "this build has no VTK (Debian: libvtk9-dev); --vtk none asks for no file");
-    if (bytes > available)
-      throw ResourceError(message("the fields of '", settings.vtk, "' need ", bytes >> 20, " MiB, and there are ",
-                                  available >> 20, "; --vtk none solves without a file"));
     check_writable(settings.vtk);
     expects(settings.vtk_asked_for || nodes <= default_vtk_nodes, nodes,
             " nodes make a large file; --vtk FILE.vtr writes it");
@@ -374,6 +371,30 @@ void check_outputs(Settings& settings, const Context& ctx) {
     if (!settings.quiet) std::printf("no file for ParaView: %s\n", error.what());
     settings.vtk.clear();
   }
+}
+
+/// Bytes of the machine's own memory that were resident at most so far.
+std::int64_t peak_memory() {
+  rusage usage{};
+  (void)getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+/// What the peak will be: while the load is assembled beside the solver, or once that is gone, while nodal values are compared or
+/// written to a file. Throws when there is less, before anything is allocated.
+std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh, bool with_file) {
+  const std::int64_t field = std::int64_t{mesh.x().size() + 1} * (mesh.y().size() + 1) * std::int64_t{sizeof(double)};
+  const bool on_host = !ctx.on_gpu();
+  const std::int64_t solving = field + (on_host ? required_memory(ctx, mesh, settings.solver) : 0);
+  const std::int64_t after = (with_file ? settings.problem.has_exact() ? 5 : 3 : 2) * field +
+                             (on_host ? vector_bytes<double>(Backend::cpu, mesh.unknowns()) : 0);
+  const std::int64_t needed = std::max(solving, after), there = available_memory(Context(Backend::cpu, 1));
+  const auto gibibytes = [](std::int64_t bytes) { return static_cast<double>(bytes >> 20) / 1024; };
+  if (needed > there)
+    throw ResourceError(message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny,
+                                " unknowns needs ", gibibytes(needed), " GiB of memory, ", gibibytes(there),
+                                " GiB are available", with_file ? "; --vtk none may take less" : ""));
+  return peak_memory() + needed;
 }
 
 /// What became of each direction.
@@ -394,6 +415,7 @@ struct Outcome {
   std::vector<TensorMesh> hierarchy;  // coarsest first
   CoarseSolver coarse_solver = CoarseSolver::automatic;
   std::optional<double> error;
+  std::int64_t expected_memory = 0;
   SolveReport report;
 
   [[nodiscard]] const TensorMesh& mesh() const { return hierarchy.back(); }
@@ -462,6 +484,8 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("unknowns_per_second", outcome.unknowns_per_second());
   json.add("seconds_per_unknown_per_digit", outcome.seconds_per_unknown_per_digit());
+  json.add("expected_memory_bytes", static_cast<double>(outcome.expected_memory));
+  json.add("peak_memory_bytes", static_cast<double>(peak_memory()));
   json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
   if (settings.table)
     json.add_raw("convergence_table", JsonObject::array(outcomes, [](const Outcome& o) {
@@ -541,18 +565,21 @@ Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int 
   const bool last = level == settings.last_level;
   const bool talk = !settings.quiet && !settings.table;
   const auto mesh = settings.mesh.at(level);
+  const auto expected = expected_memory(ctx, settings, mesh, last && !settings.vtk.empty());
   progress(settings, "setting up ...");
-  PoissonSolver solver(ctx, mesh, settings.solver);
+  auto solver = std::make_unique<PoissonSolver>(ctx, mesh, settings.solver);
   Vector<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
   progress(settings, "assembling the right-hand side ...");
   assemble_load(ctx, mesh, settings.problem, b.view());
   progress(settings, "");
-  Outcome outcome{level, solver.meshes(), solver.coarse_solver(), {}, {}};
+  Outcome outcome{level, solver->meshes(), solver->coarse_solver(), {}, expected, {}};
   if (talk) print_heading(settings, options, ctx, outcome);
-  outcome.report = solver.solve(
+  outcome.report = solver->solve(
       ctx, b.cview(), x.view(),
       talk ? residual_table(settings.solver.stop.baseline, norm2(ctx, b.cview()), "once more, in double precision:")
            : Monitor{});
+  solver.reset();  // makes room for what follows
+  b = {};
   outcome.error = relative_l2_error(ctx, mesh, settings.problem, x.cview());
   if (talk) print_outcome(settings, outcome);
 
@@ -562,15 +589,8 @@ Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int 
       settings.vtk.clear();
     } else {
       progress(settings, "writing the file for ParaView ...");
-      try {
-        write_vtk(ctx, settings, mesh, x.cview());
-        progress(settings, "");
-      } catch (const std::exception& error) {
-        progress(settings, "");
-        if (settings.vtk_asked_for) throw;
-        if (talk) std::printf("no file for ParaView: %s\n", error.what());
-        settings.vtk.clear();
-      }
+      write_vtk(ctx, settings, mesh, x.cview());
+      progress(settings, "");
     }
   }
   return outcome;
@@ -579,7 +599,7 @@ Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int 
 int run(const Settings& parsed, const CommandLine& options) {
   Settings settings = parsed;
   Context ctx(settings.backend, settings.threads);
-  check_outputs(settings, ctx);
+  check_outputs(settings);
 
   std::vector<Outcome> outcomes;
   int code = 0;

@@ -603,6 +603,7 @@ int main(int argc, char** argv) {
     Context ctx(backend, options.has("threads") ? options.integer("threads", 1, 4096) : 0);
     const Settings settings = parse_settings(options, ctx);
     const std::string json = options.has("json") ? options.text("json") : "";
+    remove_when_interrupted(json);
     if (!json.empty()) check_writable(json);
     Benchmark benchmark(ctx, settings);
     const bool complete = benchmark.run();

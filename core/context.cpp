@@ -36,10 +36,10 @@ std::shared_ptr<void> allocate_bytes(const Context& ctx, std::size_t bytes) {
   // Sweeps along y touch a new page with every row: large vectors ask for huge pages.
   constexpr std::size_t huge_page = std::size_t{1} << 21;
   const std::size_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
-  const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
-  void* p = std::aligned_alloc(alignment, size);
-  if (p == nullptr) return nullptr;
-  if (alignment == huge_page) (void)madvise(p, size, MADV_HUGEPAGE);
+  void* p = nullptr;
+  if (posix_memalign(&p, alignment, bytes) != 0) return nullptr;
+  // Only whole ones: a vector takes the memory that it says, not up to 2 MiB more.
+  if (alignment == huge_page) (void)madvise(p, bytes / huge_page * huge_page, MADV_HUGEPAGE);
   // Pages belong to the thread that touches them first: zero them as the sweeps will walk them.
   constexpr std::size_t page = std::size_t{1} << 16;
   const auto pages = static_cast<std::int64_t>((bytes + page - 1) / page);

@@ -14,6 +14,9 @@
 
 namespace stratum {
 
+/// The name that an output file has until it is whole. A program that ends before it gets there may remove it.
+[[nodiscard]] inline std::string temporary_name(const std::string& path) { return path + ".part"; }
+
 /// Throws when `path` could not be written; leaves nothing behind and touches no file that is there.
 inline void check_writable(const std::string& path) {
   const auto refuse = [&path](const std::string& reason) {
@@ -24,7 +27,7 @@ inline void check_writable(const std::string& path) {
   if (std::filesystem::is_directory(status)) refuse("it is a directory");
   // Renaming over a device or a pipe would replace it.
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) refuse("it is not a regular file");
-  const std::string temporary = path + ".part";
+  const std::string temporary = temporary_name(path);
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
   if (file == nullptr) refuse(std::strerror(errno));
   (void)std::fclose(file);
@@ -36,7 +39,7 @@ inline void check_writable(const std::string& path) {
 inline void write_whole(const std::string& path,
                         const std::function<std::string(const std::string& temporary)>& write) {
   check_writable(path);
-  const std::string temporary = path + ".part";
+  const std::string temporary = temporary_name(path);
   std::string reason = write(temporary);
   std::error_code error;
   if (reason.empty()) {

@@ -8,7 +8,6 @@
 #include <stratum/assembly/operators.hpp>
 #include <stratum/core/blas.hpp>
 #include <stratum/multigrid/full_multigrid.hpp>
-#include <stratum/smoothers/line.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 
 namespace stratum {
@@ -19,33 +18,49 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
+/// A vector of one number for each of n intervals.
+template <class T>
+std::int64_t line_bytes(Backend backend, int n) {
+  return vector_bytes<T>(backend, {n, 1});
+}
+
 template <class T>
 std::int64_t operator_bytes(Backend backend, const GridShape& shape, OperatorForm form) {
-  const int bands = form == OperatorForm::tensor ? 0 : form == OperatorForm::symmetric ? 5 : 9;
-  return bands * vector_bytes<T>(backend, shape);
+  if (form == OperatorForm::tensor)
+    return 2 * (line_bytes<T>(backend, shape.nx + 1) + line_bytes<T>(backend, shape.ny + 1));
+  return (form == OperatorForm::symmetric ? 5 : 9) * vector_bytes<T>(backend, shape);
 }
 
-/// What the smoothers of this library keep beside the level's vectors.
+/// From level l of the meshes to the one below.
 template <class T>
-std::int64_t smoother_bytes(const Context& ctx, const GridShape& shape, const MultigridParams& params) {
-  const std::int64_t vector = vector_bytes<T>(ctx.backend(), shape);
-  if (params.smoother == "jacobi") return vector;
-  if (params.smoother != "adi" && params.smoother != "line_x" && params.smoother != "line_y") return 0;
-  return (params.smoother_params.line_order == LineOrder::simultaneous ? vector : 0) +
-         LineSweep<T>::required_bytes(ctx, shape, params.smoother_params);
+std::int64_t transfer_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, std::size_t l) {
+  if (l == 0) return 0;
+  const TensorMesh &fine = meshes[l], &coarse = meshes[l - 1];
+  std::int64_t bytes = 0;
+  if (fine.x().size() != coarse.x().size()) bytes += 2 * line_bytes<T>(ctx.backend(), coarse.x().size());
+  if (fine.y().size() != coarse.y().size()) bytes += 2 * line_bytes<T>(ctx.backend(), coarse.y().size());
+  if (!ctx.on_gpu()) bytes += vector_bytes<T>(ctx.backend(), {fine.unknowns().nx, 2 * ctx.threads()});
+  return bytes;
 }
 
 template <class T>
-std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params) {
+std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
+                         const SmootherRegistry& registry) {
+  const Backend backend = ctx.backend();
   std::int64_t bytes = 0;
   for (std::size_t l = 0; l < meshes.size(); ++l) {
     const GridShape shape = meshes[l].unknowns();
-    bytes += operator_bytes<T>(ctx.backend(), shape, params.form);
-    if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<T>(ctx.backend(), shape);
-    bytes += smoother_bytes<T>(ctx, shape, params.multigrid);
-    if (!ctx.on_gpu()) bytes += vector_bytes<T>(ctx.backend(), {shape.nx, 2 * ctx.threads()});  // Transfer's rows
+    bytes += operator_bytes<T>(backend, shape, params.form) + transfer_bytes<T>(ctx, meshes, l);
+    if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<T>(backend, shape);
+    bytes += registry.required_bytes<T>(ctx, params.multigrid.smoother, shape, params.multigrid.smoother_params);
   }
-  return bytes;
+  const GridShape coarsest = meshes.front().unknowns();
+  const CoarseSolver coarse = coarse_solver_for(coarsest, params.multigrid.coarse);
+  if (coarsest.nodes() <= 1) return bytes;
+  if (coarse == CoarseSolver::direct)
+    return bytes + BandCholesky<double>::required_bytes(coarsest) + 2 * vector_bytes<double>(backend, coarsest);
+  return bytes + 4 * vector_bytes<T>(backend, coarsest) +
+         registry.required_bytes<T>(ctx, coarse == CoarseSolver::cg_adi ? "adi" : "jacobi", coarsest, {});
 }
 
 std::string gibibytes(std::int64_t bytes) {
@@ -75,7 +90,8 @@ std::string_view to_string(Method method) {
   return "unknown";
 }
 
-std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params) {
+std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params,
+                             const SmootherRegistry& registry) {
   const Backend backend = ctx.backend();
   const auto meshes = mesh_hierarchy(mesh);
   const GridShape shape = mesh.unknowns();
@@ -83,25 +99,23 @@ std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const P
                      fine_float = vector_bytes<float>(backend, shape);
   const bool in_double = params.precision == Precision::full;
   std::int64_t bytes = 2 * fine_double;  // b and x
-  const GridShape coarsest = meshes.front().unknowns();
-  if (coarse_solver_for(coarsest, params.multigrid.coarse) == CoarseSolver::direct)
-    bytes += BandCholesky<double>::required_bytes(coarsest) + 2 * vector_bytes<double>(backend, coarsest);
   bytes += operator_bytes<double>(backend, shape, params.form);
-  bytes += in_double ? cycle_bytes<double>(ctx, meshes, params) : cycle_bytes<float>(ctx, meshes, params);
+  bytes += in_double ? cycle_bytes<double>(ctx, meshes, params, registry)
+                     : cycle_bytes<float>(ctx, meshes, params, registry);
   const SolverEntry& solver = entry_of(params.method);
   std::int64_t solver_vectors = solver.vectors + std::int64_t{params.krylov.restart} * solver.vectors_per_restart;
-  if (params.precision == Precision::single) solver_vectors += params.method == Method::multigrid ? 3 : 2;
+  if (params.precision == Precision::single) solver_vectors += 2;  // made anew in every solve: b and x
   bytes += solver_vectors * (params.precision == Precision::single ? fine_float : fine_double);
-  if (!in_double) bytes += 2 * fine_float;  // PrecisionCast
-  if (!in_double && (params.inner.digits > 0 || params.inner.cycles > 1)) bytes += 2 * fine_float;
+  if (!in_double) {
+    bytes += 2 * fine_float;  // PrecisionCast
+    if (params.inner.digits > 0 || params.inner.cycles > 1) bytes += 2 * fine_float;
+  }
   if (params.full_multigrid)
-    for (const auto& m : meshes) {
-      const GridShape level = m.unknowns();
-      const bool finest = level == shape;
-      bytes += (finest ? 2 : 4) * vector_bytes<double>(backend, level);
-      bytes += operator_bytes<double>(backend, level, params.form);
+    for (std::size_t l = 0; l < meshes.size(); ++l) {
+      const GridShape level = meshes[l].unknowns();
+      bytes += (l + 1 == meshes.size() ? 2 : 4) * vector_bytes<double>(backend, level);
+      bytes += operator_bytes<double>(backend, level, params.form) + transfer_bytes<double>(ctx, meshes, l);
       if (!in_double) bytes += 2 * vector_bytes<float>(backend, level);
-      if (!ctx.on_gpu()) bytes += vector_bytes<double>(backend, {level.nx, 2 * ctx.threads()});
     }
   return bytes;
 }
@@ -161,7 +175,7 @@ struct PoissonSolver::Implementation {
             "full multigrid keeps its iterate in double; precision single does not apply to it");
     expects(!entry_of(params.method).constant_symmetric || params.inner.digits == 0, to_string(params.method),
             " needs a constant preconditioner: a number of inner cycles, not of digits; fcg, gcr and gmres take both");
-    const std::int64_t needed = required_memory(ctx, mesh, params), there = available_memory(ctx);
+    const std::int64_t needed = required_memory(ctx, mesh, params, registry), there = available_memory(ctx);
     if (needed > there)
       throw ResourceError(message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny,
                                   " unknowns needs ", gibibytes(needed), " of memory, ", gibibytes(there),

@@ -43,9 +43,11 @@ struct PoissonSolverParams {
   bool retry_in_double = true;
 };
 
-/// Bytes that a PoissonSolver and its vectors take on this mesh.
+/// Bytes that a PoissonSolver takes on this mesh with b and x while it solves, within a few per cent of the Context's peak. (Beyond
+/// them: one vector while a solve that stagnated is looked at, and a cycle in double where a mixed one is taken up again.)
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh,
-                                           const PoissonSolverParams& params);
+                                           const PoissonSolverParams& params,
+                                           const SmootherRegistry& registry = builtin_smoothers());
 
 class PoissonSolver {
  public:

@@ -69,6 +69,10 @@ class ColourGaussSeidel final : public Smoother<T> {
  public:
   ColourGaussSeidel(Context& /*ctx*/, const GridShape& /*shape*/, const SmootherParams& params)
       : omega_(static_cast<T>(damping_or(params, 1.0))) {}
+  [[nodiscard]] static std::int64_t required_bytes(const Context& /*ctx*/, const GridShape& /*shape*/,
+                                                   const SmootherParams& /*params*/) {
+    return 0;
+  }
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder order) override {

@@ -11,6 +11,9 @@
 // SweepOrder::backward runs the sub-sweeps in the opposite order: forward and backward are each other's adjoint in
 // the energy product, which makes a cycle symmetric when pre-smoothing is forward and post-smoothing backward.
 //
+// What a smoother will allocate is asked before it is made, so its class has a static required_bytes(ctx, shape, params): the
+// bytes of its vectors, by vector_bytes (core/vector.hpp). PoissonSolver refuses what would not fit in memory by it.
+//
 // Adding a smoother is adding one file smoothers/NAME.cpp that defines `void register_NAME(SmootherRegistry&)`; the build
 // collects the calls. Users may register their own at run time.
 
@@ -21,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <stratum/core/grid_operator.hpp>
@@ -59,13 +63,16 @@ struct SmootherEntry {
   std::string description;
   std::function<std::unique_ptr<Smoother<float>>(Context&, const GridShape&, const SmootherParams&)> make_float;
   std::function<std::unique_ptr<Smoother<double>>(Context&, const GridShape&, const SmootherParams&)> make_double;
+  /// Bytes that the one or the other allocates.
+  std::function<std::int64_t(const Context&, const GridShape&, const SmootherParams&)> float_bytes, double_bytes;
 };
 
 class SmootherRegistry {
  public:
   /// Throws UsageError when the name is taken.
   void add(std::string name, SmootherEntry entry);
-  /// Registers class template S, constructed from (Context&, const GridShape&, const SmootherParams&).
+  /// Registers class template S, constructed from (Context&, const GridShape&, const SmootherParams&), whose static
+  /// S<T>::required_bytes(const Context&, const GridShape&, const SmootherParams&) says what that allocates.
   template <template <class> class S>
   void add(std::string name, std::string description) {
     add(std::move(name), {std::move(description),
@@ -74,7 +81,8 @@ class SmootherRegistry {
                           },
                           [](Context& ctx, const GridShape& shape, const SmootherParams& params) {
                             return std::make_unique<S<double>>(ctx, shape, params);
-                          }});
+                          },
+                          S<float>::required_bytes, S<double>::required_bytes});
   }
 
   /// Throws UsageError for an unknown name, listing the known ones.
@@ -88,6 +96,14 @@ class SmootherRegistry {
       return find(name).make_float(ctx, shape, params);
     else
       return find(name).make_double(ctx, shape, params);
+  }
+
+  /// Bytes that `make` allocates.
+  template <class T>
+  [[nodiscard]] std::int64_t required_bytes(const Context& ctx, std::string_view name, const GridShape& shape,
+                                            const SmootherParams& params) const {
+    const SmootherEntry& entry = find(name);
+    return (std::is_same_v<T, float> ? entry.float_bytes : entry.double_bytes)(ctx, shape, params);
   }
 
  private:

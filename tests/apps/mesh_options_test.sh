@@ -1,54 +1,8 @@
 #!/usr/bin/env bash
-# mesh_options_test.sh PROGRAM CASE: runs one case of the mesh options of poisson2d in an empty directory. Every function
-# case_NAME is a test of its own.
-set -uo pipefail
-
-program=$(readlink -f "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $command: $*"
-  sed 's/^/  | /' .output .errors | tail -n 25
-  failures=$((failures + 1))
-}
-
-# run CODE ARGS...
-run() {
-  local expected=$1 code
-  shift
-  command="poisson2d $*"
-  "$program" --backend cpu --vtk none "$@" >.output 2>.errors
-  code=$?
-  [ "$code" -eq "$expected" ] || fail "exit code $code, not $expected"
-}
-
-# refused ARGS... -- WORDS...: usage error with one line on stderr that has all the words.
-refused() {
-  local arguments=()
-  while [ "$1" != -- ]; do
-    arguments+=("$1")
-    shift
-  done
-  shift
-  run 1 "${arguments[@]}"
-  [ "$(wc -l <.errors)" -eq 1 ] || fail "not one line of error"
-  for word; do
-    grep -qF -e "$word" .errors || fail "'$word' is not in the message"
-  done
-}
-
-prints() { grep -qE -e "$1" .output || fail "does not print /$1/"; }
-
-# check EXPRESSION: a Python expression on the report r.
-check() {
-  python3 -c '
-import json, math, sys
-r = json.load(open("report.json"))
-sys.exit(0 if eval(sys.argv[1]) else 1)' "$1" || fail "the report does not satisfy $1"
-}
+# mesh_options_test.sh PROGRAM CASE: runs one case of the mesh options of poisson2d.
+# shellcheck source=support.sh
+source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
+common+=(--vtk none)
 
 solve() { run 0 --report report.json "$@" && check "r['status'] == 'converged' and r['relative_residual'] <= 1e-8"; }
 
@@ -179,9 +133,4 @@ case_widths_beyond_float_name_the_way_out() {
   run 0 --cells 64,8 --grade-x geometric:h=1e-12,last --precision double
 }
 
-declare -F "case_$2" >/dev/null || {
-  echo "no case $2"
-  exit 1
-}
-"case_$2"
-[ $failures -eq 0 ]
+run_case "$2"

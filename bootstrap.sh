@@ -13,7 +13,7 @@ trap 'rm -f "$log"' EXIT
 required=(g++ cmake ninja-build libboost-program-options-dev)
 optional=(libmuparser-dev libvtk9-dev)
 required_by_tests=(libgtest-dev libgmock-dev)
-optional_for_tests=(libdeal.ii-dev)
+optional_for_tests=(libdeal.ii-dev libpetsc-real-dev pkg-config)
 optional_for_benchmark=(libhypre-dev)
 
 usage() {

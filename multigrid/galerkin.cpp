@@ -22,11 +22,10 @@ namespace {
 ///
 /// Without coarsening the outer neighbours take all: inner = 0, outer = 1.
 struct Collapse {
-  int centre, reach;
-  double inner[2], outer[2];
+  int centre, reach = 0;
+  double inner[2] = {0, 0}, outer[2] = {1, 1};
 
-  STRATUM_HOST_DEVICE STRATUM_INLINE Collapse(const TransferView<double>& t, int node)
-      : centre(node), reach(0), inner{0, 0}, outer{1, 1} {
+  STRATUM_HOST_DEVICE STRATUM_INLINE Collapse(const TransferView<double>& t, int node) : centre(node) {
     if (t.left == nullptr) return;
     centre = 2 * node + 1;
     reach = 1;

@@ -66,7 +66,9 @@ class Multigrid final : public Preconditioner<T> {
 
   /// From a matrix alone: the interpolation is that of `mesh`, whose interior nodes are the unknowns of `a`. Multigrid<double>
   /// keeps a reference to `a` and reads its coefficients where they lie; Multigrid<float> keeps a narrowed copy. `symmetric`
-  /// promises that `a` is symmetric, as CG does; nine bands need not be. Throws UsageError for coefficients that
+  /// promises that `a` is symmetric, as CG does; nine bands need not be. The interpolation does not see coefficients: where
+  /// they jump by 1000 inside coarse cells, CG with the symmetric cycle takes 10 to 12 iterations to 1e-8 (127 x 127 unknowns)
+  /// and the cycle alone is not there after 60. Throws UsageError for coefficients that
   /// check_coefficients refuses, and for a matrix that is not known to be symmetric where the coarsest level is too large for
   /// a factorisation.
   Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh, const MultigridParams& params,

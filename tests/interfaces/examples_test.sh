@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# examples_test.sh BIN SOURCE CASE: runs an example and looks at what it prints.
+set -euo pipefail
+bin=$1
+source=$2
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+needs() {
+  [ -x "$bin/$1" ] && return
+  echo "skipped: $1 was not built, $2 was not found"
+  exit 77
+}
+
+# Runs a program, keeps what it prints, and shows it.
+output=
+prints() {
+  output=$("$@") || fail "$* ended with exit code $?: $output"
+  echo "$output"
+}
+
+# Every number that follows or precedes the word "iterations" on a line.
+iterations() { <<<"$output" sed -n 's/.*after \([0-9]*\) iterations.*/\1/p; s/^\([0-9]*\) iterations.*/\1/p'; }
+at_most() {
+  local limit=$1 count=0 n
+  for n in $(iterations); do
+    count=$((count + 1))
+    [ "$n" -le "$limit" ] || fail "$n iterations, at most $limit were expected"
+  done
+  [ "$count" -eq "$2" ] || fail "$count lines with iterations, $2 were expected"
+}
+
+case_own_matrix() {
+  [ "$(wc -l <"$source/apps/examples/own_matrix.cpp")" -lt 40 ] || fail "the example has 40 lines or more"
+  prints "$bin/own_matrix"
+  at_most 16 1
+}
+
+case_own_memory() {
+  prints "$bin/own_memory"
+  grep -q 'by [0-9.]*e-1[0-9]; nothing was allocated' <<<"$output" || fail "unexpected output"
+}
+
+case_from_c() {
+  prints "$bin/from_c"
+  at_most 6 2
+}
+
+case_petsc_shell() {
+  needs petsc_shell PETSc
+  prints "$bin/petsc_shell"
+  at_most 6 2
+  prints "$bin/petsc_shell" -da_grid_x 100 -da_grid_y 63 -anisotropy 0.01
+  at_most 12 2
+}
+
+case_petsc_shell_refuses_processes() {
+  needs petsc_shell PETSc
+  command -v mpirun >/dev/null || { echo "skipped: there is no mpirun"; exit 77; }
+  mpirun --oversubscribe -n 2 true 2>/dev/null || { echo "skipped: mpirun cannot start two processes here"; exit 77; }
+  if mpirun --oversubscribe -n 2 "$bin/petsc_shell" >/dev/null 2>"${TMPDIR:-/tmp}/petsc_shell.$$"; then fail "two processes were accepted"; fi
+  grep -q 'Stratum runs on one process, this is a communicator of 2' "${TMPDIR:-/tmp}/petsc_shell.$$" ||
+    { cat "${TMPDIR:-/tmp}/petsc_shell.$$"; fail "the reason is missing"; }
+  rm -f "${TMPDIR:-/tmp}/petsc_shell.$$"
+}
+
+case_dealii_anisotropic() {
+  needs dealii_anisotropic deal.II
+  prints "$bin/dealii_anisotropic" 3
+  count() { sed -n "s/^$1  *\([0-9]*\) .*/\1/p" <<<"$output"; }
+  [ "$(count stratum)" -le 7 ] || fail "too many iterations"
+  [ "$(count 'stratum, single precision')" -le 7 ] || fail "too many iterations in float"
+  [ "$(count 'deal.II geometric multigrid (SSOR)')" -gt 20 ] || fail "the mesh is not what it was"
+  [ "$(count 'deal.II SSOR')" -gt 20 ] || fail "the mesh is not what it was"
+  if "$bin/dealii_anisotropic" 3 2 2>/dev/null; then fail "a bad ratio was accepted"; fi
+}
+
+# Code in the README below a line <!-- apps/examples/FILE --> is code of that file, line by line.
+case_readme() {
+  awk '/^<!-- apps\/examples\// { file = $2 } /^```/ { inside = !inside; if (!inside) file = ""; next }
+       inside && file != "" && NF { print file "\t" $0 }' "$source/README.md" |
+    {
+      lines=0
+      while IFS=$'\t' read -r file line; do
+        line=${line#"${line%%[![:space:]]*}"}
+        grep -qF -- "$line" "$source/$file" || fail "README: no line of $file reads: $line"
+        lines=$((lines + 1))
+      done
+      [ "$lines" -ge 35 ] || fail "only $lines lines of examples in the README"
+    }
+}
+
+"case_$3"

@@ -146,7 +146,8 @@ struct RowParts {
 #if defined(__CUDACC__)
 
 constexpr int reduction_threads = 256;
-constexpr int reduction_blocks = 512;
+constexpr int reduction_blocks = 1024;
+constexpr int reduction_unroll = 8;  // loads of a thread that are in flight together
 
 /// Adds `value` over the block in a fixed tree; thread 0 has the result.
 template <class Term>
@@ -171,20 +172,28 @@ __global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
       value = combine<Term>(value, term(static_cast<int>(i), 0));
   } else {
     for (int j = static_cast<int>(blockIdx.x); j < ny; j += static_cast<int>(gridDim.x))
-      for (int i = static_cast<int>(threadIdx.x); i < nx; i += reduction_threads)
-        value = combine<Term>(value, term(i, j));
+      for (int begin = static_cast<int>(threadIdx.x); begin < nx; begin += reduction_unroll * reduction_threads) {
+        double terms[reduction_unroll];
+#pragma unroll
+        for (int k = 0; k < reduction_unroll; ++k) {
+          const int i = begin + k * reduction_threads;
+          terms[k] = i < nx ? term(i, j) : 0.0;
+        }
+#pragma unroll
+        for (int k = 0; k < reduction_unroll; ++k) value = combine<Term>(value, terms[k]);
+      }
   }
   value = reduce_block<Term>(value);
   if (threadIdx.x == 0) partial[blockIdx.x] = value;
 }
 
 template <class Term>
-__global__ void reduce_partials(double* partial, int count) {
+__global__ void reduce_partials(double* partial, int count, double* host) {
   double value = 0;
   for (int k = static_cast<int>(threadIdx.x); k < count; k += reduction_threads)
     value = combine<Term>(value, partial[k]);
   value = reduce_block<Term>(value);
-  if (threadIdx.x == 0) partial[0] = value;
+  if (threadIdx.x == 0) *host = partial[0] = value;
 }
 
 template <class T>
@@ -239,7 +248,7 @@ double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
     double* partial = ctx.reduction_scratch(reduction_blocks);
     const int blocks = ny == 1 ? reduction_blocks : std::max(1, std::min(ny, reduction_blocks));
     reduce_rows<<<blocks, reduction_threads, 0, stream>>>(term, nx, ny, partial);
-    reduce_partials<Term><<<1, reduction_threads, 0, stream>>>(partial, blocks);
+    reduce_partials<Term><<<1, reduction_threads, 0, stream>>>(partial, blocks, ctx.host_number());
     return partial;
   }
 #endif
@@ -255,18 +264,9 @@ double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
 
 template <class Term>
 double reduce(Context& ctx, int nx, int ny, const Term& term) {
-  double result = 0;
   const double* partial = reduce_in_place(ctx, nx, ny, term);
-#if defined(__CUDACC__)
-  if (ctx.on_gpu()) {
-    auto* stream = static_cast<cudaStream_t>(ctx.stream());
-    STRATUM_CUDA_CHECK(cudaMemcpyAsync(&result, partial, sizeof result, cudaMemcpyDeviceToHost, stream));
-    STRATUM_CUDA_CHECK(cudaStreamSynchronize(stream));
-    return result;
-  }
-#endif
-  result = partial[0];
-  return result;
+  ctx.synchronise();
+  return ctx.on_gpu() ? *ctx.host_number() : partial[0];
 }
 
 template <class A, class B>

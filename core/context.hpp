@@ -46,6 +46,9 @@ class Context {
   /// At least `count` doubles of scratch for reductions, kept for the life of the Context; grows, never shrinks.
   [[nodiscard]] double* reduction_scratch(std::size_t count);
 
+  /// On a GPU: a double in host memory that kernels write, for the result of a reduction; null on the CPU.
+  [[nodiscard]] double* host_number() const { return host_number_.get(); }
+
   /// What the Context runs on, for reports: "cpu, 2 threads" or the name of the device.
   [[nodiscard]] std::string description() const;
 
@@ -57,6 +60,7 @@ class Context {
   std::shared_ptr<void> stream_;
   std::shared_ptr<MemoryStatistics> memory_;
   std::shared_ptr<double> scratch_;
+  std::shared_ptr<double> host_number_;
   std::size_t scratch_size_ = 0;
 };
 

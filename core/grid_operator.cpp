@@ -6,6 +6,10 @@
 #include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
 #include <stratum/core/residual_row.hpp>
+#include <stratum/core/stencil_formulas.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/march.hpp>
+#endif
 
 namespace stratum {
 
@@ -35,20 +39,23 @@ struct Apply {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
 };
 
-template <class View, class T>
+/// r = formula(b, x), formula b - A x times a number.
+template <class View, class T, class Formula, class R>
 struct Residual {
   View a;
   GridView<const T> b, x;
-  GridView<T> r;
-  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return b(i, j) - a.sum(x, i, j); }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { r(i, j) = value; }
+  GridView<R> r;
+  Formula formula;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return static_cast<T>(formula(a, b, x, i, j)); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { r(i, j) = static_cast<R>(value); }
 };
 
-template <class View, class T>
+template <class View, class T, class R>
 STRATUM_SIMD_CLONES void write_residual_row(const View a, const GridView<const T> b, const GridView<const T> x,
-                                            const GridView<T> r, int j) {
+                                            const T scale, const GridView<R> r, int j) {
   residual_row<T>(
-      a, b, x, j, 0, b.nx, [&r, j ](int i, T value) __attribute__((always_inline)) { r(i, j) = value; });
+      a, b, x, j, 0, b.nx,
+      [&r, j, scale ](int i, T value) __attribute__((always_inline)) { r(i, j) = static_cast<R>(scale * value); });
 }
 
 template <class View, class T>
@@ -127,15 +134,39 @@ void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) co
   visit([&](const auto& a) { for_each_node(ctx, all_nodes(y), Apply<std::decay_t<decltype(a)>, T>{a, x, y}); });
 }
 
+namespace {
+
+template <class T, class Formula, class R>
+void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formula, T scale, GridView<const T> b,
+                   GridView<const T> x, GridView<R> r) {
+  exchange(ctx, x);
+  op.visit([&](const auto& a) {
+    using View = std::decay_t<decltype(a)>;
+#if defined(__CUDACC__)
+    if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>)
+      if (ctx.on_gpu() && cuda::can_march(b, x, r)) {
+        using Rows = cuda::Stencil<View, cuda::Given<T>, Formula>;
+        return cuda::run_march(ctx, cuda::StoreRows<Rows, R>{{a, {b}, {x}, formula}, r}, r.nx, r.ny);
+      }
+#endif
+    if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(r), Residual<View, T, Formula, R>{a, b, x, r, formula});
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (r.nodes() > serial_limit)
+    for (int j = 0; j < r.ny; ++j) write_residual_row<View, T, R>(a, b, x, scale, r, j);
+  });
+}
+
+}  // namespace
+
 template <class T>
 void GridOperator<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
-  exchange(ctx, x);
-  visit([&](const auto& a) {
-    using View = std::decay_t<decltype(a)>;
-    if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(r), Residual<View, T>{a, b, x, r});
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (r.nodes() > serial_limit)
-    for (int j = 0; j < r.ny; ++j) write_residual_row<View, T>(a, b, x, r, j);
-  });
+  residual_impl(ctx, *this, DefectFormula{}, T(1), b, x, r);
+}
+
+template <class T>
+template <class R>
+void GridOperator<T>::scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
+                                      GridView<R> r) const {
+  residual_impl(ctx, *this, ScaledDefectFormula{scale}, static_cast<T>(scale), b, x, r);
 }
 
 template <class T>
@@ -185,6 +216,10 @@ void diagonal(Context& ctx, const GridOperator<T>& a, GridView<T> d) {
 
 template class GridOperator<float>;
 template class GridOperator<double>;
+template void GridOperator<double>::scaled_residual(Context&, double, GridView<const double>, GridView<const double>,
+                                                    GridView<float>) const;
+template void GridOperator<double>::scaled_residual(Context&, double, GridView<const double>, GridView<const double>,
+                                                    GridView<double>) const;
 template GridOperator<float> convert(Context&, const GridOperator<double>&);
 template GridOperator<double> convert(Context&, const GridOperator<double>&);
 template GridOperator<double> convert(Context&, const GridOperator<float>&);

@@ -268,6 +268,9 @@ class GridOperator final : public LinearOperator<T> {
 
   void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
+  /// r = scale (b - A x), rounded to the precision of r.
+  template <class R>
+  void scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x, GridView<R> r) const;
   [[nodiscard]] double rounding_level(Context& ctx, GridView<const T> x) const override;
 
   /// Calls f with the view of the form that is stored.

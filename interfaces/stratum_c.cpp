@@ -33,9 +33,9 @@ TensorMesh mesh_of(int nx, int ny, const std::vector<double>& widths_x, const st
 }
 
 /// Everything that exists once there are coefficients.
-class Solver {
+class MatrixSolver {
  public:
-  Solver(const TensorMesh& mesh, const stratum_options& options, const double* bands)
+  MatrixSolver(const TensorMesh& mesh, const stratum_options& options, const double* bands)
       : ctx_(options.backend == STRATUM_CUDA ? Backend::cuda : Backend::cpu, options.threads),
         a_(NineBandMatrix<double>(ctx_, mesh.unknowns())), b_(ctx_, mesh.unknowns()), x_(ctx_, mesh.unknowns()) {
     expects(options.backend == STRATUM_CPU || options.backend == STRATUM_CUDA, "backend must be ", int{STRATUM_CPU},
@@ -96,8 +96,8 @@ struct stratum_solver {
   stratum_options options;
   std::string smoother;
   std::vector<double> widths_x, widths_y;
-  std::optional<Solver> made;  // with the first coefficients
-  bool usable = false;         // the latest coefficients were accepted
+  std::optional<MatrixSolver> made;  // with the first coefficients
+  bool usable = false;               // the latest coefficients were accepted
   std::string error;
 };
 
@@ -122,7 +122,7 @@ stratum_status guarded(stratum_solver* solver, const Body& body) {
   }
 }
 
-Solver& usable(stratum_solver* solver, bool arrays_given) {
+MatrixSolver& usable(stratum_solver* solver, bool arrays_given) {
   expects(solver->usable, "no coefficients have been set and accepted; call stratum_set_coefficients first");
   expects(arrays_given, "an array is NULL");
   return *solver->made;

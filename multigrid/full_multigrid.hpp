@@ -7,7 +7,9 @@
 // with b_l = P^T b_(l+1), the load vector of level l. One V(2,2) cycle of zebra ADI a level reaches the discretisation
 // error within a few per cent. Iterate and defect are in double on every level; the correction cycle is in T. (All
 // in float, rounding stays 1000 times above the discretisation error at level 10.)
-// Work: 4/3 of a cycle and a double defect on the finest level.
+// Where the cycle ends above level 0 (Multigrid::lowest_level), so does this. Nothing waits for the stream but three norms.
+// Work: 4/3 of a cycle and a double defect on the finest level. Bytes a node beside the cycle, times 4/3: restriction and
+// interpolation of double vectors 20, defect 20 and update 20 (double: 24 each).
 
 #include <memory>
 #include <vector>
@@ -16,7 +18,9 @@
 
 namespace stratum {
 
+/// Residual norms of x = 0, before the finest level's cycle, and after it.
 struct FullMultigridPass {
+  double initial = 0;
   double interpolated = 0;
   double corrected = 0;
 };
@@ -27,17 +31,17 @@ class FullMultigrid {
   /// Keeps a reference to `multigrid`, whose meshes these are.
   FullMultigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, Multigrid<T>& multigrid);
 
-  /// x is overwritten. Returns the residual norms before and after the finest level's cycle; that waits for the stream.
+  /// x is overwritten.
   FullMultigridPass solve(Context& ctx, GridView<const double> b, GridView<double> x);
 
  private:
   struct Level {
     GridOperator<double> a;
     Transfer<double> transfer;
-    Vector<double> b, x, r, z;
-    std::unique_ptr<Preconditioner<T>> cycle;
-    std::unique_ptr<Preconditioner<double>> correction;
+    Vector<double> b, x;  // on all but the finest
+    Vector<T> r, z;
   };
+  Multigrid<T>& multigrid_;
   std::vector<Level> levels_;
 };
 

@@ -61,6 +61,7 @@ struct Multigrid<T>::Level {
   std::unique_ptr<Smoother<T>> smoother;
   Transfer<T> transfer;  // to the next coarser level
   Vector<T> b, x;        // right-hand side and correction, on all levels but the finest
+  Vector<T> smoothed;    // where smoothing is fused with transfer: x between its two passes
   Recording recording;   // of a cycle from zero that starts here
   double seconds = 0;
 };
@@ -276,6 +277,8 @@ void Multigrid<T>::build(Context& ctx, const std::vector<TensorMesh>& meshes, co
       level.b = Vector<T>(ctx, shape);
       level.x = Vector<T>(ctx, shape);
     }
+    if (level.smoother->jacobi_damping() && level.transfer.fuses(ctx, *level.a, params_.steps))
+      level.smoothed = Vector<T>(ctx, shape);
   }
   const GridOperator<T>& coarsest = *levels_[0]->a;
   const auto unknowns = coarsest.shape().nodes();
@@ -285,20 +288,16 @@ void Multigrid<T>::build(Context& ctx, const std::vector<TensorMesh>& meshes, co
     coarse_ = std::make_shared<CoarseUnknown<T>>(ctx, coarsest, registry);
   else if (!coarse_)
     coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver_, registry);
-  build_small_levels(ctx);
-}
-
-template <class T>
-void Multigrid<T>::build_small_levels(const Context& ctx) {
-  small_.clear();
-  const bool zebra_adi = params_.smoother == "adi" && params_.smoother_params.line_order == LineOrder::zebra &&
-                         params_.smoother_params.damping.value_or(1.0) == 1.0;
-  if (!recordable_ || !zebra_adi || params_.cycle != Cycle::v) return;
-  std::vector<typename SmallLevels<T>::Level> small;
-  for (const auto& level : levels_) small.push_back({level->a, &level->transfer});
-  const int suited = SmallLevels<T>::suited(ctx, small);
-  for (int count = 1; count <= suited; ++count)
-    small_.emplace_back(std::vector(small.begin(), small.begin() + count), params_.steps, params_.symmetric);
+  if (!ctx.on_gpu() || params_.coarse != CoarseSolver::automatic) return;
+  for (int l = levels() - 2; l >= 0; --l) {
+    const GridOperator<T>& a = level_operator(l);
+    if (std::max(a.shape().nx, a.shape().ny) > params_.diagonalise_below) continue;
+    diagonalised_ = FastDiagonalisation<T>::make(ctx, a);
+    if (!diagonalised_) return;
+    lowest_ = l;
+    recordable_ = !params_.measure_levels;
+    return;
+  }
 }
 
 /// Points levels at operators that are double already.
@@ -335,7 +334,6 @@ void Multigrid<T>::update(Context& ctx, const GridOperator<double>& a) {
   if (addresses_ == before) return;
   // Recorded cycles read the coefficients where they were.
   for (const auto& level : levels_) level->recording.clear();
-  build_small_levels(ctx);
 }
 
 template <class T>
@@ -347,33 +345,52 @@ template <class T>
 void Multigrid<T>::cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess) {
   expects(level >= 0 && level < levels(), "level must be between 0 and ", levels() - 1, ", not ", level);
   const auto work = [&] { cycle(ctx, level, b, x, guess, params_.cycle); };
-  if (recordable_ && guess == Guess::zero)
+  if (recordable_ && guess == Guess::zero && level >= lowest_)
     levels_[static_cast<std::size_t>(level)]->recording.run(ctx, b.data, x.data, work);
   else
     work();
 }
 
+// Launch budget on a GPU. Whatever its size, a kernel in a graph costs a microsecond or two and a few more for its first rows, and
+// levels up to about 500 x 500 cost nothing else. Kernels of V(2,2) from zero on one level, tensor operator:
+//
+//     jacobi                   2    smoothing and restriction; prolongation and smoothing
+//     colour_gs                6    one a step, restriction with the defect, prolongation with the update
+//     line smoothers           2    and what their sweeps take
+//     the level of at most 64 x 64 unknowns, all below it included: 1
+//
+// Refinement adds four a cycle (update, defect, norm in two) and a wait for the norm; the cycle itself is one graph.
 template <class T>
 void Multigrid<T>::cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape) {
-  if (static_cast<std::size_t>(index) < small_.size() && guess == Guess::zero)
-    return small_[static_cast<std::size_t>(index)].apply(ctx, b, x);
   Level& level = *levels_[static_cast<std::size_t>(index)];
   double* seconds = params_.measure_levels ? &level.seconds : nullptr;
-  if (index == 0) {
+  const auto solved = [this](int l) { return l == 0 || (diagonalised_ && l == lowest_); };
+  if (solved(index)) {
     const Stopwatch watch(ctx, seconds);
-    if (coarse_) coarse_->apply(ctx, b, x);
+    if (diagonalised_ && index == lowest_)
+      diagonalised_->apply(ctx, b, x);
+    else if (coarse_)
+      coarse_->apply(ctx, b, x);
     return;
   }
   Level& coarser = *levels_[static_cast<std::size_t>(index) - 1];
-  {
+  const bool fused = guess == Guess::zero && !level.smoothed.empty();
+  const T omega = fused ? static_cast<T>(*level.smoother->jacobi_damping()) : T(0);
+  if (fused) {
+    const Stopwatch watch(ctx, seconds);
+    level.transfer.smooth_restrict(ctx, *level.a, b, omega, params_.steps, level.smoothed.view(), coarser.b.view());
+  } else {
     const Stopwatch watch(ctx, seconds);
     level.smoother->smooth(ctx, *level.a, b, x, params_.steps, guess, SweepOrder::forward);
     level.transfer.restrict_residual(ctx, *level.a, b, x, coarser.b.view());
   }
   cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::zero, shape);
-  if (shape != Cycle::v && index > 1)
+  if (shape != Cycle::v && !solved(index - 1))
     cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::given, shape == Cycle::w ? Cycle::w : Cycle::v);
   const Stopwatch watch(ctx, seconds);
+  if (fused)
+    return level.transfer.prolongate_smooth(ctx, *level.a, b, omega, params_.steps, coarser.x.cview(),
+                                            level.smoothed.cview(), x);
   level.transfer.prolongate_add(ctx, coarser.x.cview(), x);
   level.smoother->smooth(ctx, *level.a, b, x, params_.steps, Guess::given,
                          params_.symmetric ? SweepOrder::backward : SweepOrder::forward);

@@ -6,8 +6,8 @@
 //
 // V: gamma = 1. W: gamma = 2. F: an F-cycle below, then a V-cycle. As a Preconditioner it is one cycle from zero. With
 // `symmetric` the post-smoothing mirrors the pre-smoothing, as CG needs; a standalone solver converges faster without.
-// Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless the coarsest
-// level has more than one unknown.
+// Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless the level where they
+// end is solved on the host: a coarsest level of more than one unknown that fast diagonalisation does not take.
 //
 // A hierarchy is made from meshes, whose operators are assembled, or from a matrix alone: then the coarse operators are its
 // Galerkin products (multigrid/galerkin.hpp), and `update` gives it other coefficients.
@@ -24,11 +24,11 @@
 #include <stratum/core/solve_report.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/galerkin.hpp>
-#include <stratum/multigrid/small_levels.hpp>
 #include <stratum/multigrid/transfer.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/cg.hpp>
 #include <stratum/solvers/direct.hpp>
+#include <stratum/solvers/fast_diagonalisation.hpp>
 
 namespace stratum {
 
@@ -54,6 +54,9 @@ struct MultigridParams {
   bool symmetric = false;
   CoarseSolver coarse = CoarseSolver::automatic;
   bool measure_levels = false;  // fill LevelReport::seconds; synchronises
+  /// On a GPU, cycles of tensor operators end at the finest coarse level of at most this many unknowns in each direction, solved
+  /// by fast diagonalisation: one kernel in place of all below. 0: they go on to level 0.
+  int diagonalise_below = FastDiagonalisation<float>::max_nodes;
 };
 
 template <class T>
@@ -94,13 +97,14 @@ class Multigrid final : public Preconditioner<T> {
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
   [[nodiscard]] const Transfer<T>& transfer(int level) const;  // between level and level - 1
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
+  /// The level where the cycle ends: level 0 or one that is solved by fast diagonalisation.
+  [[nodiscard]] int lowest_level() const { return lowest_; }
   /// How the coarsest level is solved; never `automatic`.
   [[nodiscard]] CoarseSolver coarse_solver() const { return coarse_solver_; }
 
  private:
   struct Level;
   void build(Context& ctx, const std::vector<TensorMesh>& meshes, const SmootherRegistry& registry);
-  void build_small_levels(const Context& ctx);
   void refer_to(const GridOperator<double>& a);
   /// Levels refer to operators that others keep. A single level has a copy: its solver was made for it.
   [[nodiscard]] static bool refers(std::size_t levels) { return std::is_same_v<T, double> && levels > 1; }
@@ -112,8 +116,9 @@ class Multigrid final : public Preconditioner<T> {
   std::array<const void*, 9> addresses_{};       // of the finest level's coefficients
   std::vector<std::shared_ptr<Level>> levels_;
   CoarseSolver coarse_solver_ = CoarseSolver::automatic;
-  std::vector<SmallLevels<T>> small_;  // on a GPU: whole cycles of the levels that fit one block, by their finest
-  bool recordable_ = false;            // nothing in a cycle waits for the stream
+  std::unique_ptr<FastDiagonalisation<T>> diagonalised_;  // solves lowest_, where the cycle ends above level 0
+  int lowest_ = 0;
+  bool recordable_ = false;                    // nothing in a cycle waits for the stream
   std::shared_ptr<Preconditioner<T>> coarse_;  // empty when the coarsest level has no unknown
   std::function<void(Context&, const GridOperator<double>&)> factor_coarsest_;  // where a factorisation solves it
 };

@@ -8,6 +8,7 @@
 #include <stratum/assembly/operators.hpp>
 #include <stratum/core/blas.hpp>
 #include <stratum/multigrid/full_multigrid.hpp>
+#include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 
 namespace stratum {
@@ -102,20 +103,21 @@ std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const P
   bytes += operator_bytes<double>(backend, shape, params.form);
   bytes += in_double ? cycle_bytes<double>(ctx, meshes, params, registry)
                      : cycle_bytes<float>(ctx, meshes, params, registry);
+  const bool refined = params.method == Method::multigrid && params.precision == Precision::mixed;
   const SolverEntry& solver = entry_of(params.method);
   std::int64_t solver_vectors = solver.vectors + std::int64_t{params.krylov.restart} * solver.vectors_per_restart;
   if (params.precision == Precision::single) solver_vectors += 2;  // made anew in every solve: b and x
-  bytes += solver_vectors * (params.precision == Precision::single ? fine_float : fine_double);
+  if (!refined) bytes += solver_vectors * (params.precision == Precision::single ? fine_float : fine_double);
   if (!in_double) {
-    bytes += 2 * fine_float;  // PrecisionCast
+    bytes += 2 * fine_float;  // PrecisionCast, or the defect and correction of MixedRefinement
     if (params.inner.digits > 0 || params.inner.cycles > 1) bytes += 2 * fine_float;
   }
   if (params.full_multigrid)
     for (std::size_t l = 0; l < meshes.size(); ++l) {
       const GridShape level = meshes[l].unknowns();
-      bytes += (l + 1 == meshes.size() ? 2 : 4) * vector_bytes<double>(backend, level);
+      if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<double>(backend, level);
       bytes += operator_bytes<double>(backend, level, params.form) + transfer_bytes<double>(ctx, meshes, l);
-      if (!in_double) bytes += 2 * vector_bytes<float>(backend, level);
+      bytes += 2 * (in_double ? vector_bytes<double>(backend, level) : vector_bytes<float>(backend, level));
     }
   return bytes;
 }
@@ -135,7 +137,8 @@ struct DoubleCycle {
     if constexpr (!std::is_same_v<T, double>) {
       if (params.inner.digits > 0 || params.inner.cycles != 1)
         inner = std::make_unique<InnerIteration<T>>(ctx, fine_operator(), *multigrid, params.inner);
-      cast = std::make_unique<PrecisionCast<double, T>>(ctx, meshes.back().unknowns(), in_own_precision());
+      if (params.method != Method::multigrid || params.precision == Precision::single)
+        cast = std::make_unique<PrecisionCast<double, T>>(ctx, meshes.back().unknowns(), in_own_precision());
     }
   }
   [[nodiscard]] const GridOperator<T>& fine_operator() const {
@@ -145,6 +148,7 @@ struct DoubleCycle {
     if (inner) return *inner;
     return *multigrid;
   }
+  /// For Krylov methods.
   [[nodiscard]] Preconditioner<double>& in_double() const {
     if constexpr (std::is_same_v<T, double>)
       return *multigrid;
@@ -163,7 +167,8 @@ struct PoissonSolver::Implementation {
   std::unique_ptr<DoubleCycle<double>> double_cycle;
   std::unique_ptr<FullMultigrid<float>> full_float;
   std::unique_ptr<FullMultigrid<double>> full_double;
-  std::unique_ptr<Solver<double>> solver;  // none in single precision
+  std::unique_ptr<MixedRefinement> mixed_refinement;  // the method multigrid in mixed precision
+  std::unique_ptr<Solver<double>> solver;             // none in single precision
 
   Implementation(Context& ctx, const TensorMesh& mesh, PoissonSolverParams p, SmootherRegistry r)
       : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)) {
@@ -191,19 +196,32 @@ struct PoissonSolver::Implementation {
       else
         full_float = std::make_unique<FullMultigrid<float>>(ctx, meshes, params.form, *float_cycle->multigrid);
     }
-    if (params.precision != Precision::single)
-      solver = make_solver<double>(ctx, entry_of(params.method).name, mesh.unknowns(), params.krylov);
+    if (params.method == Method::multigrid && params.precision == Precision::mixed)
+      mixed_refinement = std::make_unique<MixedRefinement>(ctx, mesh.unknowns());
+    else if (params.precision != Precision::single)
+      make_solver_in_double(ctx);
     ctx.synchronise();
     setup_seconds = seconds_since(begin);
   }
 
   void make_double_cycle(Context& ctx) {
     double_cycle = std::make_unique<DoubleCycle<double>>(ctx, meshes, params, registry);
+    if (!solver) make_solver_in_double(ctx);
+  }
+  void make_solver_in_double(Context& ctx) {
+    solver = make_solver<double>(ctx, entry_of(params.method).name, meshes.back().unknowns(), params.krylov);
+  }
+
+  /// With the double cycle where there is one, else with the float cycle.
+  SolveReport iterate(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) const {
+    if (!double_cycle && mixed_refinement)
+      return mixed_refinement->solve(ctx, a, float_cycle->in_own_precision(), b, x, params.stop, monitor);
+    return solver->solve(ctx, a, double_cycle ? double_cycle->in_double() : float_cycle->in_double(), b, x, params.stop,
+                         monitor);
   }
 
   SolveReport solve_in_double(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
-    Preconditioner<double>& m = double_cycle ? double_cycle->in_double() : float_cycle->in_double();
-    SolveReport report = solver->solve(ctx, a, m, b, x, params.stop, monitor);
+    SolveReport report = iterate(ctx, b, x, monitor);
     // A float cycle may stall above the rounding of double, or overflow; an iteration that grows would do so in double too.
     const bool overflowed = !std::isfinite(report.residual) && report.status == Status::diverged;
     const bool failed =
@@ -213,8 +231,9 @@ struct PoissonSolver::Implementation {
     const std::string first = message("mixed precision ", to_string(report.status), " after ", report.iterations,
                                       " iterations, taken up again in double: ");
     make_double_cycle(ctx);
-    SolveReport second = solver->solve(ctx, a, double_cycle->in_double(), b, x, params.stop, monitor);
+    SolveReport second = iterate(ctx, b, x, monitor);
     double_cycle.reset();
+    if (mixed_refinement) solver.reset();
     second.reason = first + second.reason;
     second.iterations += report.iterations;
     second.inner_iterations += report.inner_iterations;
@@ -266,8 +285,8 @@ struct PoissonSolver::Implementation {
   SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x,
                                   const Monitor& monitor) const {
     SolveReport report;
-    const double rhs_norm = norm2(ctx, b);
-    const auto [interpolated, corrected] = full_double ? full_double->solve(ctx, b, x) : full_float->solve(ctx, b, x);
+    const auto [rhs_norm, interpolated, corrected] =
+        full_double ? full_double->solve(ctx, b, x) : full_float->solve(ctx, b, x);
     report.baseline_norm = report.initial_residual = rhs_norm;
     report.residual = corrected;
     report.iterations = report.inner_iterations = 1;

@@ -3,7 +3,7 @@
 // PoissonSolver: a tensor-product mesh in, a solver for A x = b out. It builds the hierarchy once and solves any number of
 // right-hand sides:
 //
-//   precision mixed    double defect and update around a float cycle (PrecisionCast), the default
+//   precision mixed    double defect and update around a float cycle, the default
 //             full     everything in double
 //             single   everything in float: the published negative example. Its own residual falls, the true one does not,
 //                      and the report says so.

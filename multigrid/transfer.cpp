@@ -1,6 +1,8 @@
 #include <stratum/multigrid/transfer.hpp>
 
 #include <algorithm>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include <stratum/core/blas.hpp>
@@ -8,10 +10,212 @@
 #include <stratum/core/residual_row.hpp>
 #include <stratum/core/simd.hpp>
 #include <stratum/multigrid/transfer_functors.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/march.hpp>
+#endif
 
 namespace stratum {
 
 namespace {
+
+#if defined(__CUDACC__)
+namespace march {
+
+using cuda::Chunk;
+using cuda::Lane;
+
+constexpr int depth = 2;  // rows asked for ahead
+template <class T>
+using Given = cuda::Given<T, depth>;
+
+/// The rows of x + P e, both directions coarsened. A lane's columns start at an even global number, so that every
+/// second one is a coarse column of its own half chunk.
+template <class T>
+struct Prolonged {
+  using Number = T;
+  TransferView<T> wx, wy;
+  GridView<const T> coarse;
+  Given<T> x;
+
+  struct Rows {
+    static constexpr int n = cuda::chunk_width<T>, half = n / 2;
+    const Prolonged& stage;
+    const Lane<T>& lane;
+    int j;
+    T left[half], right[half];
+    typename Given<T>::Rows x;
+    Chunk<T> low, high;      // coarse rows on both sides of row j, interpolated along x
+    Chunk<T, half> pending;  // the coarse row after them
+
+    __device__ STRATUM_INLINE Rows(const Prolonged& s, const Lane<T>& l, int first)
+        : stage(s), lane(l), j(first), x(s.x, l, first) {
+#pragma unroll
+      for (int h = 0; h < half; ++h) {
+        const int interval = half * lane.chunk + h;
+        const bool there = interval >= 0 && interval <= stage.coarse.nx;
+        left[h] = there ? stage.wx.left[interval] : T(0);
+        right[h] = there ? stage.wx.right[interval] : T(0);
+      }
+      low = interpolated(load((j >> 1) - 1));
+      high = interpolated(load(j >> 1));
+      pending = load((j >> 1) + 1);
+    }
+    [[nodiscard]] __device__ STRATUM_INLINE Chunk<T, half> load(int row) const {
+      if (lane.inside && row >= 0 && row < stage.coarse.ny)
+        return *reinterpret_cast<const Chunk<T, half>*>(&stage.coarse(half * lane.chunk - 1, row));
+      return {};
+    }
+    [[nodiscard]] __device__ STRATUM_INLINE Chunk<T> interpolated(const Chunk<T, half>& c) const {
+      const T after = __shfl_down_sync(cuda::whole_warp, c.v[0], 1);
+      Chunk<T> fine;
+#pragma unroll
+      for (int h = 0; h < half; ++h) {
+        fine.v[2 * h] = c.v[h];
+        fine.v[2 * h + 1] = left[h] * c.v[h] + right[h] * (h + 1 < half ? c.v[h + 1] : after);
+      }
+      return fine;
+    }
+    __device__ STRATUM_INLINE Chunk<T> next() {
+      Chunk<T> result = x.next();
+      const bool there = j >= 0 && j < lane.ny;
+      if (j % 2 == 0) {
+        const T wl = there ? __ldg(stage.wy.left + j / 2) : T(0), wr = there ? __ldg(stage.wy.right + j / 2) : T(0);
+#pragma unroll
+        for (int e = 0; e < n; ++e) result.v[e] += wl * low.v[e] + wr * high.v[e];
+      } else {
+#pragma unroll
+        for (int e = 0; e < n; ++e) result.v[e] += there ? high.v[e] : T(0);
+        low = high;
+        high = interpolated(pending);
+        pending = load((j >> 1) + 2);
+      }
+      lane.clear_outside(result);
+      ++j;
+      return result;
+    }
+  };
+};
+
+/// Chunk c of the fine rows between 2 J and 2 J + 3 (local), J even: loads first, so that they are in flight together. Words per
+/// fine node: 2.25, or 1.25 without `add`.
+template <bool add, class T>
+struct ProlongateChunk {
+  static constexpr int coarse_rows = 2;
+  TransferView<T> wx, wy;
+  GridView<const T> coarse;
+  GridView<T> fine;
+  __device__ STRATUM_INLINE void operator()(int c, int first) const {
+    constexpr int n = cuda::chunk_width<T>, half = n / 2, fine_rows = 2 * coarse_rows;
+    const int column = n * c - 1;
+    T* const at = &fine(column, 2 * first);
+    const int there = fine.ny - 2 * first;  // rows of the grid from here on
+    Chunk<T> values[fine_rows] = {};
+    if (add) {
+#pragma unroll
+      for (int k = 0; k < fine_rows; ++k)
+        if (k < there) values[k] = *reinterpret_cast<const Chunk<T>*>(at + k * fine.pitch);
+    }
+    // Coarse rows from first - 1 on.
+    T near[coarse_rows + 1][half + 1];
+    const T* from = &coarse(half * c - 1, first - 1);
+#pragma unroll
+    for (int r = 0; r <= coarse_rows; ++r) {
+      Chunk<T, half> some{};
+      T next = 0;
+      if (2 * r - 1 < there) {
+        some = *reinterpret_cast<const Chunk<T, half>*>(from + r * coarse.pitch);
+        next = from[r * coarse.pitch + half];
+      }
+#pragma unroll
+      for (int h = 0; h < half; ++h) near[r][h] = some.v[h];
+      near[r][half] = next;
+    }
+#pragma unroll
+    for (int r = 0; r < coarse_rows; ++r) {
+      if (2 * r >= there) break;
+      const T below = wy.left[first + r], above = wy.right[first + r];
+#pragma unroll
+      for (int h = 0; h < half; ++h) {
+        const int interval = half * c + h <= coarse.nx ? half * c + h : coarse.nx;
+        const T left = wx.left[interval], right = wx.right[interval];
+        const T own = below * near[r][h] + above * near[r + 1][h];
+        const T next = below * near[r][h + 1] + above * near[r + 1][h + 1];
+        values[2 * r].v[2 * h] += own;
+        values[2 * r].v[2 * h + 1] += left * own + right * next;
+        values[2 * r + 1].v[2 * h] += near[r + 1][h];
+        values[2 * r + 1].v[2 * h + 1] += left * near[r + 1][h] + right * near[r + 1][h + 1];
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < fine_rows; ++k) {
+      if (k >= there) break;
+      if (column >= 0 && column + n <= fine.nx) {
+        *reinterpret_cast<Chunk<T>*>(at + k * fine.pitch) = values[k];
+      } else {
+#pragma unroll
+        for (int e = 0; e < n; ++e)
+          if (column + e >= 0 && column + e < fine.nx) at[k * fine.pitch + e] = values[k].v[e];
+      }
+    }
+  }
+};
+
+/// coarse = P^T d with the rows of d from a stage; `store` also keeps the rows of x that d was computed from.
+template <bool store, class Defect>
+struct RestrictRows {
+  using Number = typename Defect::Number;
+  TransferView<Number> wx, wy;
+  Defect defect;
+  GridView<Number> coarse, x;
+
+  [[nodiscard]] int rows() const { return coarse.ny; }
+  __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
+    using T = Number;
+    constexpr int n = cuda::chunk_width<T>, half = n / 2;
+    T left[half], right[half];  // weights of the new nodes right and left of a coarse column
+#pragma unroll
+    for (int h = 0; h < half; ++h) {
+      const int node = half * lane.chunk + h;
+      const bool there = node >= 1 && node <= coarse.nx;
+      left[h] = there ? wx.left[node] : T(0);
+      right[h] = there ? wx.right[node - 1] : T(0);
+    }
+    typename Defect::Rows d(defect, lane, 2 * begin);
+    Chunk<T> lower = d.next();
+    if constexpr (store) lane.store(x, 2 * begin, d.centre());
+    for (int j = begin; j < end; ++j) {
+      const Chunk<T> middle = d.next();
+      if constexpr (store) lane.store(x, 2 * j + 1, d.centre());
+      const Chunk<T> upper = d.next();
+      if constexpr (store)
+        if (j + 1 < end || end == coarse.ny) lane.store(x, 2 * j + 2, d.centre());
+      const T below = __ldg(wy.right + j), above = __ldg(wy.left + j + 1);
+      T sum[n];
+#pragma unroll
+      for (int e = 0; e < n; ++e) sum[e] = below * lower.v[e] + middle.v[e] + above * upper.v[e];
+      lower = upper;
+      const T before = __shfl_up_sync(cuda::whole_warp, sum[n - 1], 1);
+      Chunk<T, half> out;
+#pragma unroll
+      for (int h = 0; h < half; ++h)
+        out.v[h] = right[h] * (h == 0 ? before : sum[2 * h - 1]) + sum[2 * h] + left[h] * sum[2 * h + 1];
+      if (!lane.owner) continue;
+      T* to = &coarse(half * lane.chunk - 1, j);
+      if (lane.chunk > 0 && half * (lane.chunk + 1) - 1 <= coarse.nx) {
+        *reinterpret_cast<Chunk<T, half>*>(to) = out;
+      } else {
+#pragma unroll
+        for (int h = 0; h < half; ++h) {
+          const int node = half * lane.chunk + h;
+          if (node >= 1 && node <= coarse.nx) to[h] = out.v[h];
+        }
+      }
+    }
+  }
+};
+
+}  // namespace march
+#endif
 
 /// CPU: one fine row of a coarsened x direction, in blocks that stay in the nearest cache.
 template <bool add, class T>
@@ -109,6 +313,12 @@ template <bool add, class T>
 void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, GridView<const T> coarse,
                      GridView<T> fine) {
   exchange(ctx, coarse);
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && x.left != nullptr && y.left != nullptr && cuda::can_march(coarse, fine))
+    return for_each_node(
+        ctx, {0, fine.nx / cuda::chunk_width<T> + 1, 1, 0, coarse.ny + 1, march::ProlongateChunk<add, T>::coarse_rows},
+        march::ProlongateChunk<add, T>{x, y, coarse, fine});
+#endif
   if (x.left == nullptr) return for_each_node(ctx, all_nodes(fine), ProlongateIdentity<add, T>{y, coarse, fine});
   const ProlongateCoarsened<add, T> node{x, y, coarse, fine};
   if (ctx.on_gpu()) return for_each_node(ctx, {0, coarse.nx + 1, 1, 0, fine.ny, 1}, node);
@@ -140,6 +350,14 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
   a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
     const ComputedDefect<View, T> defect{view, b, x};
+#if defined(__CUDACC__)
+    if constexpr (std::is_same_v<View, TensorView<T>> || std::is_same_v<View, NineBandView<T>>)
+      if (ctx.on_gpu() && coarsens_both() && cuda::can_march(b, x, coarse)) {
+        using Defect = cuda::Stencil<View, cuda::Given<T, march::depth>, DefectFormula, march::depth>;
+        const march::RestrictRows<false, Defect> rows{x_.view(), y_.view(), {view, {b}, {x}, {}}, coarse, {}};
+        return cuda::run_march(ctx, rows, b.nx, b.ny);
+      }
+#endif
     if (ctx.on_gpu())
       return for_each_node(ctx, all_nodes(coarse),
                            Restrict<ComputedDefect<View, T>, T>{x_.view(), y_.view(), defect, coarse});
@@ -153,6 +371,77 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
                              &rows(0, 2 * part + 1));
     }
   });
+}
+
+#if defined(__CUDACC__)
+namespace {
+
+/// `steps` damped Jacobi steps after a source, as a type and as a value.
+template <int steps, class T, class Source>
+auto relaxed(const TensorView<T>& a, GridView<const T> b, T omega, const Source& source) {
+  if constexpr (steps == 0)
+    return source;
+  else
+    return relaxed<steps - 1, T>(
+        a, b, omega, cuda::Stencil<TensorView<T>, Source, RelaxFormula<T>, march::depth>{a, {b}, source, {omega}});
+}
+
+/// Lanes that `columns` columns beyond a strip take.
+template <class T>
+constexpr int margin_of(int columns) {
+  return (columns + cuda::chunk_width<T> - 1) / cuda::chunk_width<T>;
+}
+
+/// Calls f with 1 .. max_fused_steps at compile time.
+template <class F>
+void with_steps(int steps, const F& f) {
+  if (steps == 1) return f(std::integral_constant<int, 1>{});
+  if (steps == 2) return f(std::integral_constant<int, 2>{});
+  f(std::integral_constant<int, 3>{});
+}
+
+}  // namespace
+#endif
+
+template <class T>
+bool Transfer<T>::fuses(const Context& ctx, const GridOperator<T>& a, int steps) const {
+  return ctx.on_gpu() && coarsens_both() && a.form() == OperatorForm::tensor && steps >= 1 && steps <= max_fused_steps;
+}
+
+template <class T>
+void Transfer<T>::smooth_restrict([[maybe_unused]] Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
+                                  [[maybe_unused]] GridView<const T> b, [[maybe_unused]] T omega, int steps,
+                                  [[maybe_unused]] GridView<T> x, [[maybe_unused]] GridView<T> coarse) const {
+  expects(fuses(ctx, a, steps), "smooth_restrict: not for this operator, backend or number of steps");
+#if defined(__CUDACC__)
+  const TensorView<T> view = std::get<TensorOperator<T>>(a.storage()).view();
+  with_steps(steps, [&](auto count) {
+    constexpr int later = decltype(count)::value - 1;
+    const cuda::Pointwise<TensorView<T>, RelaxFromZeroFormula<T>, march::depth> first{view, {b}, {omega}};
+    const auto smoothed = relaxed<later, T>(view, b, omega, first);
+    using Defect = cuda::Stencil<TensorView<T>, std::decay_t<decltype(smoothed)>, DefectFormula, march::depth>;
+    const march::RestrictRows<true, Defect> rows{x_.view(), y_.view(), {view, {b}, smoothed, {}}, coarse, x};
+    cuda::run_march(ctx, rows, x.nx, x.ny, margin_of<T>(later + 2));
+  });
+#endif
+}
+
+template <class T>
+void Transfer<T>::prolongate_smooth([[maybe_unused]] Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
+                                    [[maybe_unused]] GridView<const T> b, [[maybe_unused]] T omega, int steps,
+                                    [[maybe_unused]] GridView<const T> coarse, [[maybe_unused]] GridView<const T> x,
+                                    [[maybe_unused]] GridView<T> y) const {
+  expects(fuses(ctx, a, steps), "prolongate_smooth: not for this operator, backend or number of steps");
+#if defined(__CUDACC__)
+  const TensorView<T> view = std::get<TensorOperator<T>>(a.storage()).view();
+  with_steps(steps, [&](auto count) {
+    const march::Prolonged<T> corrected{x_.view(), y_.view(), coarse, {x}};
+    const auto smoothed = relaxed<decltype(count)::value, T>(view, b, omega, corrected);
+    using Source = std::decay_t<decltype(smoothed)>;
+    cuda::run_march(ctx, cuda::StoreRows<Source, T, march::depth>{smoothed, y}, y.nx, y.ny,
+                    margin_of<T>(decltype(count)::value + 1));
+  });
+#endif
 }
 
 template class Transfer<float>;

@@ -38,6 +38,17 @@ class Transfer {
   void restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                          GridView<T> coarse) const;
 
+  // Damped Jacobi fused with transfer, for a GPU, a tensor operator, both directions coarsened and few steps: a pass over memory
+  // before the coarse correction and one after it, 5.5 words a node in all.
+  static constexpr int max_fused_steps = 3;
+  [[nodiscard]] bool fuses(const Context& ctx, const GridOperator<T>& a, int steps) const;
+  /// x = `steps` steps from zero for A x = b;  coarse = P^T (b - A x): 2.25 words
+  void smooth_restrict(Context& ctx, const GridOperator<T>& a, GridView<const T> b, T omega, int steps, GridView<T> x,
+                       GridView<T> coarse) const;
+  /// y = `steps` steps from x + P coarse for A y = b: 3.25 words
+  void prolongate_smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, T omega, int steps,
+                         GridView<const T> coarse, GridView<const T> x, GridView<T> y) const;
+
   /// The weights, as kernels see them.
   [[nodiscard]] TransferView<T> x_view() const { return x_.view(); }
   [[nodiscard]] TransferView<T> y_view() const { return y_.view(); }
@@ -47,6 +58,7 @@ class Transfer {
     Vector<T> left, right;
     [[nodiscard]] TransferView<T> view() const;
   };
+  [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   Direction x_, y_;
   mutable Vector<T> rows_;  // two fine rows per thread for restrict_residual on the CPU
 };

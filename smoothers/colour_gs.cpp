@@ -7,13 +7,21 @@
 // Forward order of the global indices (x, y): (odd, odd), (even, odd), (odd, even), (even, even). The two colours of a row only
 // need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words a node and
 // the coefficients. omega = 1 by default.
+//
+// On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip (core/march.hpp)
+// and relaxes a row of the first colours as soon as it has the rows around it, then the row of the other colours above. Four
+// passes in place would touch every sector of memory four times.
 
 #include <algorithm>
 
 #include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
 #include <stratum/core/residual_row.hpp>
+#include <stratum/core/stencil_formulas.hpp>
 #include <stratum/smoothers/smoother.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/march.hpp>
+#endif
 
 namespace stratum {
 
@@ -27,9 +35,7 @@ struct ColourStep {
   GridView<const T> b;
   GridView<T> x;
   T omega;
-  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
-    return x(i, j) + omega * (b(i, j) - a.sum(x, i, j)) / a.template coefficient<0, 0>(i, j);
-  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return RelaxFormula<T>{omega}(a, b, x, i, j); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
 };
 
@@ -64,14 +70,91 @@ struct FirstColourFromZero {
   }
 };
 
+#if defined(__CUDACC__)
+
+/// The rows of x after one step: rows of parity `first_row` are relaxed first, and in each row the columns whose place in a chunk
+/// has parity `first_column`.
+template <int first_column, class View, class Source>
+struct ColourRows {
+  using Number = typename View::Number;
+  using T = Number;
+  View a;
+  GridView<const T> b;
+  Source x;
+  T omega;
+  int first_row;
+
+  struct Rows {
+    const ColourRows& stage;
+    const cuda::Lane<T>& lane;
+    int j;
+    cuda::LaneOperator<View> a;
+    typename Source::Rows x;
+    cuda::Chunk<T> relaxed, behind;  // the latest row of the first colours; the given row after it
+    cuda::Chunk<T> b_next, b_after;  // right-hand sides of the rows after those
+
+    __device__ STRATUM_INLINE Rows(const ColourRows& s, const cuda::Lane<T>& l, int first)
+        : stage(s), lane(l), j(first), a(s.a, l), x(s.x, l, start(s, first)) {
+      const int row = start(s, first) + 1;
+      const auto b = lane.load(stage.b, row);
+      b_next = lane.load(stage.b, row + 1);
+      b_after = lane.load(stage.b, row + 2);
+      const auto south = x.next(), centre = x.next();
+      behind = x.next();
+      relaxed = relax(south, centre, behind, b, row);
+    }
+    /// The last row of the second colours before row `first`: the row after it is the first to be relaxed.
+    static __device__ STRATUM_INLINE int start(const ColourRows& s, int first) {
+      return first - 1 - ((first - 1 - s.first_row - 1) & 1);
+    }
+    __device__ STRATUM_INLINE cuda::Chunk<T> relax(const cuda::Chunk<T>& south, const cuda::Chunk<T>& centre,
+                                                   const cuda::Chunk<T>& north, const cuda::Chunk<T>& b, int row) {
+      if (row < 0 || row >= lane.ny) return {};
+      cuda::Window<T> w;
+      w.set(-1, south);
+      w.set(1, north);
+      a.row(lane, row);
+      const View local = a.view();
+      cuda::Chunk<T> c = centre;
+#pragma unroll
+      for (int colour = 0; colour < 2; ++colour) {
+        w.set(0, c);
+#pragma unroll
+        for (int e = (first_column + colour) % 2; e < lane.n; e += 2)
+          c.v[e] = RelaxFormula<T>{stage.omega}(local, b, w, e, 0);
+        lane.clear_outside(c);
+      }
+      return c;
+    }
+    __device__ STRATUM_INLINE cuda::Chunk<T> next() {
+      const bool of_first_colours = ((j ^ stage.first_row) & 1) == 0;
+      ++j;
+      if (of_first_colours) return relaxed;
+      const auto b_own = b_next, b_row = b_after;
+      b_next = lane.load(stage.b, j + 1);
+      b_after = lane.load(stage.b, j + 2);
+      const auto own = behind, centre = x.next();
+      behind = x.next();
+      const auto above = relax(own, centre, behind, b_row, j);
+      const auto result = relax(relaxed, own, above, b_own, j - 1);
+      relaxed = above;
+      return result;
+    }
+  };
+};
+
+#endif
+
 template <class T>
 class ColourGaussSeidel final : public Smoother<T> {
  public:
-  ColourGaussSeidel(Context& /*ctx*/, const GridShape& /*shape*/, const SmootherParams& params)
-      : omega_(static_cast<T>(damping_or(params, 1.0))) {}
-  [[nodiscard]] static std::int64_t required_bytes(const Context& /*ctx*/, const GridShape& /*shape*/,
+  ColourGaussSeidel(Context& ctx, const GridShape& shape, const SmootherParams& params)
+      : omega_(static_cast<T>(damping_or(params, 1.0))) {
+    if (ctx.on_gpu()) scratch_ = Vector<T>(ctx, shape);
+  }
+  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
                                                    const SmootherParams& /*params*/) {
-    return 0;
+    return ctx.on_gpu() ? vector_bytes<T>(ctx.backend(), shape) : 0;
   }
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
@@ -82,6 +165,24 @@ class ColourGaussSeidel final : public Smoother<T> {
     const bool forward = order == SweepOrder::forward;
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;
+#if defined(__CUDACC__)
+      if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>)
+        if (ctx.on_gpu() && cuda::can_march(b, x)) {
+          // A chunk starts one column before the grid.
+          const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
+          GridView<T> current = x, other = scratch_.view();
+          if (guess == Guess::zero && steps % 2 == 1) std::swap(current, other);
+          for (int s = 0; s < steps; ++s) {
+            if (s == 0 && guess == Guess::zero)
+              march<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
+            else
+              march<View>(ctx, view, b, cuda::Given<T>{current}, other, column, row);
+            std::swap(current, other);
+          }
+          if (current.data != x.data) copy<T, T>(ctx, current, x);
+          return;
+        }
+#endif
       const ColourStep<View, T> step{view, b, x, omega_};
       bool skip_first = false;
       if (guess == Guess::zero) {
@@ -103,6 +204,18 @@ class ColourGaussSeidel final : public Smoother<T> {
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 
  private:
+#if defined(__CUDACC__)
+  template <class View, class Source>
+  void march(Context& ctx, const View& a, GridView<const T> b, const Source& x, GridView<T> y, int column,
+             int row) const {
+    // What a row takes from its neighbours reaches four columns.
+    constexpr int margin = 4 / cuda::chunk_width<T>;
+    if (column == 0)
+      cuda::run_march(ctx, cuda::StoreRows<ColourRows<0, View, Source>>{{a, b, x, omega_, row}, y}, b.nx, b.ny, margin);
+    else
+      cuda::run_march(ctx, cuda::StoreRows<ColourRows<1, View, Source>>{{a, b, x, omega_, row}, y}, b.nx, b.ny, margin);
+  }
+#endif
   /// Both colours of every second row from begin_y on, the columns of begin_x first.
   template <class Step>
   static void rows(Context& ctx, const Step& step, int begin_y, int begin_x, bool skip_first) {
@@ -120,6 +233,7 @@ class ColourGaussSeidel final : public Smoother<T> {
   }
 
   T omega_;
+  Vector<T> scratch_;  // on a GPU only
 };
 
 }  // namespace

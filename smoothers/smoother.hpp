@@ -53,6 +53,9 @@ class Smoother {
   virtual void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps,
                       Guess guess, SweepOrder order) = 0;
 
+  /// omega where an elementary step is x <- x + omega D^-1 (b - A x): a cycle may then fuse steps with transfers.
+  [[nodiscard]] virtual std::optional<double> jacobi_damping() const { return std::nullopt; }
+
   /// Elementary steps that one application counts as (ADI: two).
   [[nodiscard]] virtual int elementary_steps() const { return 1; }
   /// Words per node that one elementary step with a given guess moves, when coefficients take `coefficient_words`.

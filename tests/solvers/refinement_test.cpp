@@ -1,3 +1,4 @@
+#include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/refinement.hpp>
 
 #include <cmath>
@@ -222,6 +223,41 @@ TEST_P(RefinementTest, InnerIterationsThatGainNothingHandBack) {
   Vector<double> z(ctx(), a_.shape());
   inner.apply(ctx(), b_.cview(), z.view());
   EXPECT_LT(inner.iterations(), 5);
+}
+
+TEST_P(RefinementTest, MixedPrecisionIsAsAccurateAsDouble) {
+  const auto narrowed = convert<float>(ctx(), a_);
+  test::ScaledInverse<float> m(ctx(), narrowed, 0.92);
+  MixedRefinement refinement(ctx(), a_.shape());
+  (void)norm2(ctx(), b_.cview());  // the Context's scratch
+  // Sizes that float cannot hold.
+  for (const double size : {1.0, 1e-120, 1e120}) {
+    SCOPED_TRACE(size);
+    Vector<double> b(ctx(), a_.shape());
+    copy_scaled<double, double>(ctx(), size, b_.cview(), b.view());
+    set(ctx(), 0.0, x_.view());
+    StoppingParams stop;
+    stop.rtol = 1e-11;
+    const auto before = ctx().memory()->allocations.load();
+    const auto report = refinement.solve(ctx(), a_, m, b.cview(), x_.view(), stop);
+    EXPECT_EQ(ctx().memory()->allocations, before);
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    EXPECT_LE(report.iterations, 12);
+    Vector<double> r(ctx(), a_.shape());
+    a_.residual(ctx(), b.cview(), x_.cview(), r.view());
+    EXPECT_NEAR(report.residual / size, norm2(ctx(), r.cview()) / size, 1e-6 * norm2(ctx(), r.cview()) / size);
+  }
+}
+
+TEST_P(RefinementTest, MixedPrecisionSeesATinyResidualOfAZeroRightHandSide) {
+  const auto narrowed = convert<float>(ctx(), a_);
+  test::ScaledInverse<float> m(ctx(), narrowed, 0.92);
+  set(ctx(), 0.0, b_.view());
+  set(ctx(), 1e-100, x_.view());
+  const auto report = MixedRefinement(ctx(), a_.shape()).solve(ctx(), a_, m, b_.cview(), x_.view(), {});
+  EXPECT_GT(report.initial_residual, 0);
+  EXPECT_EQ(report.status, Status::converged) << report.reason;
+  EXPECT_GT(report.iterations, 4);
 }
 
 }  // namespace

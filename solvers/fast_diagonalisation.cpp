@@ -1,0 +1,309 @@
+#include <stratum/solvers/fast_diagonalisation.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+#include <vector>
+
+#include <stratum/core/blas.hpp>
+
+#if defined(__CUDACC__)
+#include <cuda_pipeline.h>
+
+#include <stratum/core/cuda_check.hpp>
+#endif
+
+namespace stratum {
+
+namespace {
+
+/// Eigenvectors (v[i * n + a], vector a) and eigenvalues of K V = M V Lambda with V^T M V = 1, K and M of 1-D linear elements.
+struct Eigenpairs {
+  std::size_t n;
+  std::vector<double> vectors, values;
+};
+
+/// With M = L L^T, Jacobi rotations on L^-1 K L^-T: they find small eigenvalues beside large ones to full relative accuracy, which
+/// a boundary layer needs.
+Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<double>& mass) {
+  const std::size_t n = stiffness.size() - 1;
+  std::vector<double> diagonal(n), lower(n, 0.0);  // of L
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i > 0) lower[i] = mass[i] / diagonal[i - 1];
+    diagonal[i] = std::sqrt(2 * (mass[i] + mass[i + 1]) - lower[i] * lower[i]);
+  }
+  std::vector<double> c(n * n, 0.0), u(n * n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    u[i * n + i] = 1;
+    c[i * n + i] = stiffness[i] + stiffness[i + 1];
+    if (i > 0) c[i * n + i - 1] = c[(i - 1) * n + i] = -stiffness[i];
+  }
+  for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t i = 0; i < n; ++i)
+      c[i * n + k] = (c[i * n + k] - (i > 0 ? lower[i] * c[(i - 1) * n + k] : 0)) / diagonal[i];
+  for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t i = 0; i < n; ++i)
+      c[k * n + i] = (c[k * n + i] - (i > 0 ? lower[i] * c[k * n + i - 1] : 0)) / diagonal[i];
+
+  constexpr int max_sweeps = 60;
+  constexpr double negligible = 1e-16;
+  bool rotated = true;
+  for (int sweep = 0; rotated && sweep < max_sweeps; ++sweep) {
+    rotated = false;
+    for (std::size_t p = 0; p < n; ++p)
+      for (std::size_t q = p + 1; q < n; ++q) {
+        const double off = c[p * n + q];
+        if (std::abs(off) <= negligible * std::sqrt(std::abs(c[p * n + p] * c[q * n + q]))) continue;
+        rotated = true;
+        const double theta = (c[q * n + q] - c[p * n + p]) / (2 * off);
+        const double t = (theta >= 0 ? 1 : -1) / (std::abs(theta) + std::sqrt(theta * theta + 1));
+        const double cosine = 1 / std::sqrt(t * t + 1), sine = t * cosine;
+        const auto rotate = [cosine, sine](double& x, double& y) {
+          const double old = x;
+          x = cosine * old - sine * y;
+          y = sine * old + cosine * y;
+        };
+        for (std::size_t k = 0; k < n; ++k) rotate(c[k * n + p], c[k * n + q]);
+        for (std::size_t k = 0; k < n; ++k) rotate(c[p * n + k], c[q * n + k]);
+        for (std::size_t k = 0; k < n; ++k) rotate(u[k * n + p], u[k * n + q]);
+      }
+  }
+  Eigenpairs pairs{n, std::move(u), std::vector<double>(n)};
+  for (std::size_t a = 0; a < n; ++a) {
+    pairs.values[a] = c[a * n + a];
+    for (std::size_t i = n; i-- > 0;) {
+      double& v = pairs.vectors[i * n + a];
+      v = (v - (i + 1 < n ? lower[i + 1] * pairs.vectors[(i + 1) * n + a] : 0)) / diagonal[i];
+    }
+  }
+  return pairs;
+}
+
+template <class T>
+std::vector<double> factors_to_host(Context& ctx, const Vector<T>& v) {
+  std::vector<T> host(static_cast<std::size_t>(v.shape().nx));
+  copy_to_host(ctx, v.cview(), host.data());
+  return {host.begin(), host.end()};
+}
+
+/// Entry (i, column - 1) of K (sign -1) or M (sign 1) of linear elements.
+double entry(const std::vector<double>& k, std::size_t i, std::size_t column, double sign) {
+  if (column == i + 1) return (sign < 0 ? 1 : 2) * (k[i] + k[i + 1]);
+  return sign * (column == i ? k[i] : k[i + 1]);
+}
+
+/// c[r * n + s] = sum over k of p[k * n + r] q[k * n + s]
+template <class T>
+STRATUM_SIMD_CLONES void multiply_transposed(const T* p, const T* q, int n, T* c) {
+  for (int r = 0; r < n; ++r) {
+    T* row = c + r * n;
+#pragma omp simd
+    for (int s = 0; s < n; ++s) row[s] = 0;
+    for (int k = 0; k < n; ++k) {
+      const T factor = p[k * n + r];
+#pragma omp simd
+      for (int s = 0; s < n; ++s) row[s] += factor * q[k * n + s];
+    }
+  }
+}
+
+/// X from B in place; matrices as the kernel has them.
+template <class T>
+void solve_on_host(const T* matrices, int n, T* values, T* other) {
+  const int square = n * n;
+  const T *vx = matrices, *vx_t = vx + square, *vy = vx_t + square, *vy_t = vy + square;
+  const T *lambda = vy_t + square, *mu = lambda + n;
+  multiply_transposed(values, vy, n, other);
+  multiply_transposed(vx, other, n, values);
+  for (int r = 0; r < n; ++r)
+    for (int s = 0; s < n; ++s) values[r * n + s] /= lambda[r] + mu[s];
+  multiply_transposed(values, vx_t, n, other);
+  multiply_transposed(vy_t, other, n, values);
+}
+
+#if defined(__CUDACC__)
+
+constexpr int block_threads = 512;  // 16 along the columns of a product, 32 along its rows
+
+/// Rows start at multiples of 16 bytes, apart in the banks.
+template <class T, int n>
+constexpr int row_length = n + 16 / static_cast<int>(sizeof(T));
+
+/// Numbers that are read together.
+template <class T, int n>
+struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Part {
+  T v[n];
+};
+
+/// c = p^T q, a tile of c in the registers of each thread; numbers at (r, s) are divided by lambda[r] + mu[s] where given.
+/// All matrices are read along rows: no access conflicts.
+template <int n, bool divide, class T>
+__device__ void multiply_block(const T* p, const T* q, T* c, int pitch, const T* lambda = nullptr,
+                               const T* mu = nullptr) {
+  constexpr int rows = n / 16, columns = n / 32;
+  using RowPart = Part<T, rows>;
+  using ColumnPart = Part<T, columns>;
+  const int s0 = static_cast<int>(threadIdx.x) % 32 * columns, r0 = static_cast<int>(threadIdx.x) / 32 * rows;
+  T sum[rows][columns] = {};
+#pragma unroll 8
+  for (int k = 0; k < n; ++k) {
+    const auto a = *reinterpret_cast<const RowPart*>(p + k * row_length<T, n> + r0);
+    const auto b = *reinterpret_cast<const ColumnPart*>(q + k * row_length<T, n> + s0);
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+#pragma unroll
+      for (int s = 0; s < columns; ++s) sum[r][s] += a.v[r] * b.v[s];
+  }
+#pragma unroll
+  for (int r = 0; r < rows; ++r)
+#pragma unroll
+    for (int s = 0; s < columns; ++s) {
+      if constexpr (divide) sum[r][s] /= lambda[r0 + r] + mu[s0 + s];
+      c[(r0 + r) * pitch + s0 + s] = sum[r][s];
+    }
+}
+
+/// matrices: Vx, Vx^T, Vy, Vy^T, lambda, mu, padded to n.
+template <int n, class T>
+__global__ void __launch_bounds__(block_threads)
+    diagonal_solve_kernel(const T* matrices, const GridView<const T> b, const GridView<T> x) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  constexpr int pitch = row_length<T, n>, size = n * pitch, chunk = 16 / static_cast<int>(sizeof(T));
+  T* const vx = reinterpret_cast<T*>(memory);
+  T *const vx_t = vx + size, *const vy = vx_t + size, *const vy_t = vy + size;
+  T *const first = vy_t + size, *const second = first + size;
+  const int t = static_cast<int>(threadIdx.x);
+  // In the order of use; each waits for its own only.
+  const auto fetch = [&](int which, T* to) {
+    const T* from = matrices + which * n * n;
+    for (int k = t * chunk; k < n * n; k += block_threads * chunk)
+      __pipeline_memcpy_async(to + k / n * pitch + k % n, from + k, 16);
+    __pipeline_commit();
+  };
+  fetch(2, vy);
+  fetch(0, vx);
+  fetch(1, vx_t);
+  fetch(3, vy_t);
+  for (int k = t; k < n * n; k += block_threads) {
+    const int i = k % n, j = k / n;
+    first[j * pitch + i] = i < b.nx && j < b.ny ? b(i, j) : T(0);
+  }
+  const T *lambda = matrices + 4 * n * n, *mu = lambda + n;
+  __pipeline_wait_prior(3);
+  __syncthreads();
+  multiply_block<n, false>(first, vy, second, pitch);  // (B Vy) with x along rows
+  __pipeline_wait_prior(2);
+  __syncthreads();
+  multiply_block<n, true>(vx, second, first, pitch, lambda, mu);  // U
+  __pipeline_wait_prior(1);
+  __syncthreads();
+  multiply_block<n, false>(first, vx_t, second, pitch);  // (Vx U)^T
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  multiply_block<n, false>(vy_t, second, first, pitch);
+  __syncthreads();
+  for (int k = t; k < n * n; k += block_threads) {
+    const int i = k % n, j = k / n;
+    if (i < x.nx && j < x.ny) x(i, j) = first[j * pitch + i];
+  }
+}
+
+template <int n, class T>
+constexpr int solve_bytes = 6 * n* row_length<T, n>* static_cast<int>(sizeof(T));
+
+#endif
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ctx, const GridOperator<T>& a) {
+  const GridShape shape = a.shape();
+  if (a.form() != OperatorForm::tensor || shape.nodes() == 0 || shape.nx > max_nodes || shape.ny > max_nodes)
+    return nullptr;
+  const auto& factors = std::get<TensorOperator<T>>(a.storage());
+  const auto kx = factors_to_host(ctx, factors.kx), mx = factors_to_host(ctx, factors.mx);
+  const auto ky = factors_to_host(ctx, factors.ky), my = factors_to_host(ctx, factors.my);
+  const Eigenpairs pairs[] = {decompose(kx, mx), decompose(ky, my)};
+  const int size = std::max(shape.nx, shape.ny) <= 32 ? 32 : 64;
+  const auto n = static_cast<std::size_t>(size);
+  std::vector<T> packed(4 * n * n + 2 * n, T(0));
+  for (std::size_t d = 0; d < 2; ++d) {
+    const Eigenpairs& e = pairs[d];
+    T *v = packed.data() + 2 * d * n * n, *transposed = v + n * n, *values = packed.data() + 4 * n * n + d * n;
+    for (std::size_t i = 0; i < e.n; ++i)
+      for (std::size_t k = 0; k < e.n; ++k)
+        v[i * n + k] = transposed[k * n + i] = static_cast<T>(e.vectors[i * e.n + k]);
+    for (std::size_t k = 0; k < n; ++k) values[k] = k < e.n ? static_cast<T>(e.values[k]) : T(1);
+  }
+
+  // Tried on the host, in T, with the load of a constant.
+  std::vector<T> b(n * n, T(0)), x(n * n), scratch(n * n);
+  for (std::size_t j = 0; j < pairs[1].n; ++j)
+    for (std::size_t i = 0; i < pairs[0].n; ++i)
+      b[j * n + i] = static_cast<T>((mx[i] + mx[i + 1]) * (my[j] + my[j + 1]));
+  x = b;
+  solve_on_host(packed.data(), size, x.data(), scratch.data());
+  double residual = 0, norm = 0;
+  for (std::size_t j = 0; j < pairs[1].n; ++j)
+    for (std::size_t i = 0; i < pairs[0].n; ++i) {
+      double sum = 0;
+      for (const std::size_t r : {j, j + 1, j + 2})
+        for (const std::size_t c : {i, i + 1, i + 2})
+          if (r >= 1 && c >= 1 && r <= pairs[1].n && c <= pairs[0].n)
+            sum += (entry(kx, i, c, -1) * entry(my, j, r, 1) + entry(mx, i, c, 1) * entry(ky, j, r, -1)) *
+                   static_cast<double>(x[(r - 1) * n + c - 1]);
+      const double right = static_cast<double>(b[j * n + i]);
+      residual += (right - sum) * (right - sum);
+      norm += right * right;
+    }
+  if (!(residual <= 1e-4 * norm)) return nullptr;
+
+  std::unique_ptr<FastDiagonalisation> solver(new FastDiagonalisation);  // NOLINT: the constructor is private
+  solver->size_ = size;
+  // From an aligned number on: a flat vector starts one after.
+  solver->matrices_ = Vector<T>(ctx, static_cast<int>(packed.size()) + 15);
+  GridView<T> aligned = solver->matrices_.view();
+  aligned.data += 15;
+  aligned.nx -= 15;
+  copy_from_host(ctx, packed.data(), aligned);
+  if (!ctx.on_gpu()) solver->scratch_ = Vector<T>(ctx, 2 * size * size);
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    const auto allow = [](auto kernel, int bytes) {
+      STRATUM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    };
+    allow(diagonal_solve_kernel<32, T>, solve_bytes<32, T>);
+    allow(diagonal_solve_kernel<64, T>, solve_bytes<64, T>);
+  }
+#endif
+  return solver;
+}
+
+template <class T>
+void FastDiagonalisation<T>::apply(Context& ctx, GridView<const T> b, GridView<T> x) {
+  const T* matrices = matrices_.view().data + 15;
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    auto* stream = static_cast<cudaStream_t>(ctx.stream());
+    if (size_ == 32)
+      diagonal_solve_kernel<32, T><<<1, block_threads, solve_bytes<32, T>, stream>>>(matrices, b, x);
+    else
+      diagonal_solve_kernel<64, T><<<1, block_threads, solve_bytes<64, T>, stream>>>(matrices, b, x);
+    return;
+  }
+#endif
+  (void)ctx;
+  const int n = size_, square = n * n;
+  T *values = scratch_.view().data, *other = values + square;
+  std::fill_n(values, square, T(0));
+  for (int j = 0; j < b.ny; ++j)
+    for (int i = 0; i < b.nx; ++i) values[j * n + i] = b(i, j);
+  solve_on_host(matrices, n, values, other);
+  for (int j = 0; j < x.ny; ++j)
+    for (int i = 0; i < x.nx; ++i) x(i, j) = values[j * n + i];
+}
+
+template class FastDiagonalisation<float>;
+template class FastDiagonalisation<double>;
+
+}  // namespace stratum

@@ -1,0 +1,70 @@
+#include <stratum/solvers/fast_diagonalisation.hpp>
+
+#include <utility>
+
+#include <stratum/mesh/named_meshes.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+
+template <class S>
+class FastDiagonalisationTest : public test::OnEverySetting<S> {};
+TYPED_TEST_SUITE(FastDiagonalisationTest, test::EverySetting);
+
+TYPED_TEST(FastDiagonalisationTest, AgreesWithElimination) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  test::Random random(121);
+  for (const auto& [nx, ny] : {std::pair{1, 1}, {1, 7}, {9, 2}, {15, 15}, {31, 32}, {33, 5}, {3, 64}, {40, 33}}) {
+    SCOPED_TRACE(testing::Message() << nx << " x " << ny);
+    const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, OperatorForm::tensor);
+    const auto b = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
+    Vector<T> x(ctx, a.shape());
+    const auto solver = FastDiagonalisation<T>::make(ctx, a);
+    ASSERT_TRUE(solver);
+    const auto before = ctx.memory()->allocations.load();
+    solver->apply(ctx, b.cview(), x.view());
+    EXPECT_EQ(ctx.memory()->allocations, before);
+    // The factors themselves are rounded to T.
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), reference::solve(oracle, test::to_host(ctx, b))),
+              (std::is_same_v<T, float>) ? 1e-2 : 1e-10);
+    EXPECT_TRUE(test::halo_is_zero(ctx, x));
+  }
+}
+
+// Eigenvalues from 10 to 1e20 in one direction.
+TYPED_TEST(FastDiagonalisationTest, BoundaryLayersDoNotSpoilIt) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  test::Random random(122);
+  for (const char* name : {"U3", "A3", "A5"}) {
+    SCOPED_TRACE(name);
+    const auto a = assemble_laplace<T>(ctx, make_mesh(mesh_family(name), 6), OperatorForm::tensor);
+    const auto exact = test::to_device<T>(ctx, a.shape(), random.values(static_cast<std::size_t>(a.shape().nodes())));
+    Vector<T> b(ctx, a.shape()), x(ctx, a.shape()), r(ctx, a.shape());
+    a.apply(ctx, exact.cview(), b.view());
+    FastDiagonalisation<T>::make(ctx, a)->apply(ctx, b.cview(), x.view());
+    a.residual(ctx, b.cview(), x.cview(), r.view());
+    EXPECT_LT(norm2(ctx, r.cview()), (std::is_same_v<T, float> ? 1e-5 : 1e-13) * norm2(ctx, b.cview()));
+  }
+}
+
+TEST(FastDiagonalisationLimits, WhatItCannotSolveIsRefused) {
+  Context ctx(Backend::cpu, 1);
+  test::Random random(123);
+  const auto [large_oracle, large] = test::random_operator<double>(ctx, random, 65, 3, OperatorForm::tensor);
+  const auto [stored_oracle, stored] = test::random_operator<double>(ctx, random, 3, 3, OperatorForm::symmetric);
+  EXPECT_FALSE(FastDiagonalisation<double>::make(ctx, large));
+  EXPECT_FALSE(FastDiagonalisation<double>::make(ctx, stored));
+  // Widths from 1e-40 on, each 300 times the one before.
+  Values widths;
+  for (double h = 1e-40; widths.size() < 16; h *= 300) widths.push_back(h);
+  const auto thin = assemble_laplace<double>(ctx, {Intervals(widths), Intervals(widths)}, OperatorForm::tensor);
+  EXPECT_FALSE(FastDiagonalisation<double>::make(ctx, thin));
+}
+
+}  // namespace

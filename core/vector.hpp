@@ -70,8 +70,8 @@ struct GridLayout {
 
   GridLayout(Backend backend, const GridShape& shape)
       : pitch(row_pitch(backend, shape.nx)),
-        // Column -1 of each row is aligned; one more row below for the halo.
-        first(16 + pitch + 1), size(pitch * (std::int64_t{shape.ny} + 2) + 32) {}
+        // Column -1 of row -1 begins a cache line of the GPU, 128 bytes; one more row below for the halo.
+        first(32 + pitch + 1), size(pitch * (std::int64_t{shape.ny} + 2) + 64) {}
 };
 
 /// Bytes that a Vector of this shape takes, halo and padding included.

@@ -106,7 +106,8 @@ std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const P
   const bool refined = params.method == Method::multigrid && params.precision == Precision::mixed;
   const SolverEntry& solver = entry_of(params.method);
   std::int64_t solver_vectors = solver.vectors + std::int64_t{params.krylov.restart} * solver.vectors_per_restart;
-  if (params.precision == Precision::single) solver_vectors += 2;  // made anew in every solve: b and x
+  // Made anew in every solve: b and x, and the update of the residual.
+  if (params.precision == Precision::single) solver_vectors += params.method == Method::multigrid ? 3 : 2;
   if (!refined) bytes += solver_vectors * (params.precision == Precision::single ? fine_float : fine_double);
   if (!in_double) {
     bytes += 2 * fine_float;  // PrecisionCast, or the defect and correction of MixedRefinement

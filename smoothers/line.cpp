@@ -17,10 +17,6 @@ namespace {
 
 constexpr double simultaneous_damping = 0.8;
 
-/// Lines up to this length fit the shared memory of a GPU block, whatever the operator.
-template <class T>
-constexpr int longest_partitioned = static_cast<int>(32768 / sizeof(T));
-
 }  // namespace
 
 template <class T>
@@ -28,28 +24,15 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
-  if (ctx.on_gpu()) {
-    const GridShape transposed{shape.ny, shape.nx, shape.origin_y, shape.origin_x};
-    b_transposed_ = Vector<T>(ctx, transposed);
-    x_transposed_ = Vector<T>(ctx, transposed);
-    if (line_order_ == LineOrder::simultaneous) y_transposed_ = Vector<T>(ctx, transposed);
-    if (std::max(shape.nx, shape.ny) > longest_partitioned<T>) {
-      multipliers_ = Vector<T>(ctx, transposed);
-      solution_ = Vector<T>(ctx, transposed);
-    }
-    return;
-  }
+  if (ctx.on_gpu()) return;
   const auto size = line::LineScratch<T>::size(std::max(shape.nx, shape.ny));
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_, 0, 0});
 }
 
 template <class T>
-std::int64_t LineSweep<T>::required_bytes(const Context& ctx, const GridShape& shape, const SmootherParams& params) {
-  if (ctx.on_gpu()) {
-    const bool too_long = std::max(shape.nx, shape.ny) > longest_partitioned<T>;
-    const int vectors = (params.line_order == LineOrder::simultaneous ? 3 : 2) + (too_long ? 2 : 0);
-    return vectors * vector_bytes<T>(ctx.backend(), {shape.ny, shape.nx});
-  }
+std::int64_t LineSweep<T>::required_bytes(const Context& ctx, const GridShape& shape,
+                                          const SmootherParams& /*params*/) {
+  if (ctx.on_gpu()) return 0;
   const auto size = line::LineScratch<T>::size(std::max(shape.nx, shape.ny));
   return vector_bytes<T>(ctx.backend(), {static_cast<int>(size), ctx.threads()});
 }
@@ -76,47 +59,69 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
 
 namespace {
 
-/// Lines along x of `view`, in one kernel for simultaneous order and two for zebra.
-template <class T, class View>
-void sweep_x_lines(Context& ctx, const View& view, GridView<const T> b, GridView<const T> x, GridView<T> y,
-                   LineOrder lines, T omega, Guess guess, SweepOrder order, GridView<T> multipliers,
-                   GridView<T> solution) {
-  exchange(ctx, x);
-  const bool zero = guess == Guess::zero;
-  const T keep = zero ? T(0) : T(1) - omega;
-  const auto solve = [&]<bool coupled>(int first, int stride) {
-    const int count = y.ny > first ? (y.ny - first + stride - 1) / stride : 0;
-    const line::LineRhs<Direction::x, coupled, View, T> rhs{view, b, x};
-    const cuda::Lines<T> some{first, stride, count, omega, keep};
-    if (cuda::solve_x_lines<View, T>(ctx, rhs, y.nx, some, y)) return;
-    cuda::solve_long_x_lines<View, T>(ctx, rhs, y.nx, some, y, multipliers, solution);
-  };
-  if (lines == LineOrder::simultaneous) {
-    zero ? solve.template operator()<false>(0, 1) : solve.template operator()<true>(0, 1);
-    return;
+template <class View, class T>
+struct Sweep {
+  View a;
+  GridView<const T> b, x;
+  GridView<T> y;
+  LineOrder line_order;
+  int first;  // line of the first colour
+  bool zero;
+  T omega;
+
+  template <Direction direction>
+  void run(Context& ctx) const {
+    if (line_order == LineOrder::simultaneous) return solve<direction>(ctx, 0, 1, !zero);
+    if constexpr (direction == Direction::y && std::is_same_v<View, TensorView<T>>)
+      if (omega == T(1) && (first == 0 ? in_one_pass<false>(ctx) : in_one_pass<true>(ctx))) return;
+    solve<direction>(ctx, first, 2, !zero);
+    solve<direction>(ctx, 1 - first, 2, true);
   }
-  const int odd = 1 - (y.origin_y & 1);
-  const int first = order == SweepOrder::forward ? odd : 1 - odd;
-  zero ? solve.template operator()<false>(first, 2) : solve.template operator()<true>(first, 2);
-  solve.template operator()<true>(1 - first, 2);
-}
+
+ private:
+  /// One colour or, with stride 1, all lines.
+  template <Direction direction>
+  void solve(Context& ctx, int begin, int stride, bool coupled) const {
+    const int lines = direction == Direction::x ? y.ny : y.nx;
+    const int count = lines > begin ? (lines - begin + stride - 1) / stride : 0;
+    const cuda::Lines<T> some{begin, stride, count, omega, zero ? T(0) : T(1) - omega};
+    coupled ? solve<direction, true>(ctx, some) : solve<direction, false>(ctx, some);
+  }
+  template <Direction direction, bool coupled>
+  void solve(Context& ctx, const cuda::Lines<T>& lines) const {
+    if constexpr (direction == Direction::x) {
+      if constexpr (std::is_same_v<View, TensorView<T>>)
+        if (lines.stride == 2 && omega == T(1) && cuda::launch_x_walk<coupled, T>(ctx, a, b, lines, y)) return;
+      cuda::launch_x_lines<coupled, View, T>(ctx, a, b, x, lines, y);
+    } else {
+      cuda::launch_y_lines<View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y);
+    }
+  }
+  /// Both colours of a y sweep; false where the lines are too short or too long.
+  template <bool mirrored>
+  [[nodiscard]] bool in_one_pass(Context& ctx) const {
+    cuda::Lines<T> left{};
+    if (!(zero ? cuda::launch_y_walk<false, mirrored, T>(ctx, a, b, y, left)
+               : cuda::launch_y_walk<true, mirrored, T>(ctx, a, b, y, left)))
+      return false;
+    cuda::launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
+    return true;
+  }
+};
 
 }  // namespace
 
 template <class T>
 void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                                 GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
+  exchange(ctx, x);
+  const int origin = direction == Direction::x ? x.origin_y : x.origin_x;
+  const int odd = 1 - (origin & 1), first = order == SweepOrder::forward ? odd : 1 - odd;
+  const bool zero = guess == Guess::zero;
   a.visit([&](const auto& view) {
-    const auto multipliers = multipliers_.view(), solution = solution_.view();
-    if (direction == Direction::x)
-      return sweep_x_lines<T>(ctx, view, b, x, y, line_order_, omega_, guess, order, multipliers, solution);
-    const auto bt = b_transposed_.view(), xt = x_transposed_.view();
-    const auto yt = line_order_ == LineOrder::zebra ? xt : y_transposed_.view();
-    const cuda::Transposition<T> x_over{x, xt};
-    cuda::transpose<T>(ctx, {b, bt}, guess == Guess::given ? &x_over : nullptr);
-    sweep_x_lines<T>(ctx, cuda::transposed(view), GridView<const T>(bt), GridView<const T>(xt), yt, line_order_, omega_,
-                     guess, order, multipliers, solution);
-    cuda::transpose<T>(ctx, {yt, y});
+    using View = std::decay_t<decltype(view)>;
+    const Sweep<View, T> sweep{view, b, x, y, line_order_, first, zero, omega_};
+    direction == Direction::x ? sweep.template run<Direction::x>(ctx) : sweep.template run<Direction::y>(ctx);
   });
 }
 

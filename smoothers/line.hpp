@@ -40,8 +40,6 @@ class LineSweep {
   T omega_;
   int threads_;
   Vector<T> elimination_;  // CPU, per thread: multipliers and right-hand sides of a batch of lines
-  Vector<T> b_transposed_, x_transposed_, y_transposed_;  // GPU
-  Vector<T> multipliers_, solution_;                      // GPU, for lines too long for shared memory
 };
 
 }  // namespace stratum

@@ -1,99 +1,29 @@
 #pragma once
 
-// CUDA form of the line solves of smoothers/line.cpp; included there, by CUDA compilers only.
+// CUDA form of the line solves of smoothers/line.cpp; included there, by CUDA compilers only. All kernels cut lines into
+// segments of S unknowns, one a thread, and join them (smoothers/line_partition.hpp): over the lanes of a warp, over the warps
+// of a block, and over the blocks of a cluster, which talk through each other's shared memory. Needs compute capability 9.0.
 //
-// One block solves one line at a time by partitioning: thread t owns S consecutive positions, of which the last is its
-// separator. With x_L the previous thread's separator, forward elimination inside a segment gives
+//   kernel          lines                                  words a node and sweep over both colours
+//   solve_x_lines   any, along x; one a block or cluster   3 and the coefficients; x twice, from the L2 cache
+//   walk_x_lines    tensor operator; a block walks down    3
+//   solve_y_lines   any, along y; 4 to 16 a block          6 and twice the coefficients: cache lines hold both colours
+//   walk_y_lines    tensor operator; both colours at once  3
 //
-//     x_k = F_k - A_k x_L - C_k x_(k+1)        k = 0 .. S - 1 ,
-//
-// and, going back once, x_0 = F - A x_L - C x_(S-1). Putting the next segment's x_0 into the separator's equation leaves a
-// tridiagonal system of one unknown per thread, solved by parallel cyclic reduction (Hockney, Jesshope, Parallel Computers,
-// 1981) inside warps and then over one unknown per warp. Global memory is read and written once, along rows: 3 words a node and the coefficients.
-//
-// Lines along y are solved as x lines of the transposed grid; transposing costs 4 words a node, and 2 for b. (Goeddeke,
-// Strzodka 2011, Section 3.5, permute their vectors likewise.) Lines too long for the shared memory of a block are solved
-// by the Thomas algorithm, one thread a line: right, but slow.
+// The first and third take any length up to 36864, any damping and any order. In walks position p = i + 1 of a line holds
+// node i: column -1 is where rows are aligned.
 
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <stratum/core/cuda_check.hpp>
+#include <stratum/smoothers/line_partition.hpp>
 
-namespace stratum {
-namespace cuda {
+namespace stratum::cuda {
 
-/// An operator seen with x and y exchanged.
-template <class View>
-struct Transposed : StencilSums<Transposed<View>, typename View::Number> {
-  View a;
-  explicit Transposed(const View& view) : a(view) {}
-  template <int dx, int dy>
-  __device__ STRATUM_INLINE auto coefficient(int i, int j) const {
-    return a.template coefficient<dy, dx>(j, i);
-  }
-};
-
-template <class View>
-Transposed<View> transposed(const View& a) {
-  return Transposed<View>(a);
-}
-
-template <class T>
-TensorView<T> transposed(const TensorView<T>& a) {
-  TensorView<T> t;
-  t.kx = a.ky;
-  t.mx = a.my;
-  t.ky = a.kx;
-  t.my = a.mx;
-  return t;
-}
-
-constexpr int tile = 64;
-constexpr int tile_rows =
-    16;  // rows of threads; each takes every 16th row of the tile, so that loads are in flight together
-
-template <class T>
-struct Transposition {
-  GridView<const T> from;
-  GridView<T> to;
-};
-
-/// to(j, i) = from(i, j), for one pair of vectors or two of the same shape.
-template <class T>
-__global__ void __launch_bounds__(tile* tile_rows)
-    transpose_kernel(const Transposition<T> first, const Transposition<T> second) {
-  // By value: a reference would send every access through local memory.
-  const bool one = blockIdx.z == 0;
-  const GridView<const T> from{one ? first.from.data : second.from.data, first.from.nx, first.from.ny,
-                               one ? first.from.pitch : second.from.pitch};
-  const GridView<T> to{one ? first.to.data : second.to.data, first.to.nx, first.to.ny,
-                       one ? first.to.pitch : second.to.pitch};
-  __shared__ T block[tile][tile + 1];
-  const int i0 = static_cast<int>(blockIdx.x) * tile, j0 = static_cast<int>(blockIdx.y) * tile;
-  const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
-  T values[tile / tile_rows];
-#pragma unroll
-  for (int k = 0; k < tile / tile_rows; ++k) {
-    const int r = ty + k * tile_rows;
-    values[k] = i0 + tx < from.nx && j0 + r < from.ny ? from(i0 + tx, j0 + r) : T(0);
-  }
-#pragma unroll
-  for (int k = 0; k < tile / tile_rows; ++k) block[ty + k * tile_rows][tx] = values[k];
-  __syncthreads();
-#pragma unroll
-  for (int k = 0; k < tile / tile_rows; ++k) {
-    const int r = ty + k * tile_rows;
-    if (j0 + tx < from.ny && i0 + r < from.nx) to(j0 + tx, i0 + r) = block[tx][r];
-  }
-}
-
-template <class T>
-void transpose(const Context& ctx, const Transposition<T>& first, const Transposition<T>* second = nullptr) {
-  const auto blocks = [](int n) { return static_cast<unsigned>((n + tile - 1) / tile); };
-  const dim3 grid(blocks(first.from.nx), blocks(first.from.ny), second != nullptr ? 2 : 1);
-  transpose_kernel<T><<<grid, dim3(tile, tile_rows), 0, static_cast<cudaStream_t>(ctx.stream())>>>(
-      first, second != nullptr ? *second : first);
-}
+namespace cg = cooperative_groups;
 
 /// The lines first, first + stride, ... of a sweep, and how their solution enters.
 template <class T>
@@ -102,342 +32,993 @@ struct Lines {
   T omega, keep;  // y = keep x + omega solution
 };
 
-/// Where position i of a line lies in shared memory: one number of padding after each segment, so that threads that walk
-/// their segments in step meet different banks.
-template <int S>
-__device__ STRATUM_INLINE int padded(int i) {
-  return i + static_cast<int>(static_cast<unsigned>(i) / S);
+/// True where a_(dx,dy)(i, j) = a_(-dx,-dy)(i + dx, j + dy), so that line matrices are symmetric.
+template <class View>
+constexpr bool is_symmetric = true;
+template <class T>
+constexpr bool is_symmetric<NineBandView<T>> = false;
+
+// --- memory in units of 16 bytes -----------------------------------------------------------------------------------------
+
+template <class T>
+constexpr int pack_size = static_cast<int>(16 / sizeof(T));
+
+template <class T>
+struct alignas(16) Pack {
+  T v[pack_size<T>];
+};
+
+template <class T>
+__device__ STRATUM_INLINE Pack<T> load(const T* aligned) {
+  return *reinterpret_cast<const Pack<T>*>(aligned);
+}
+template <class T>
+__device__ STRATUM_INLINE void store(T* aligned, const Pack<T>& pack) {
+  *reinterpret_cast<Pack<T>*>(aligned) = pack;
+}
+/// For what is read once: it need not displace anything from the L2 cache.
+__device__ STRATUM_INLINE Pack<float> load_once(const float* aligned) {
+  const float4 q = __ldcs(reinterpret_cast<const float4*>(aligned));
+  return {{q.x, q.y, q.z, q.w}};
+}
+__device__ STRATUM_INLINE Pack<double> load_once(const double* aligned) {
+  const double2 q = __ldcs(reinterpret_cast<const double2*>(aligned));
+  return {{q.x, q.y}};
 }
 
-/// Coefficients of a line in shared memory. Tensor operators keep the two 1-D factors, loaded once a block; others the
-/// three coefficients, loaded for every line.
-template <int S, class View, class T>
-struct LineCoefficients {
-  static constexpr int arrays = 3;
-  T *lower, *centre, *upper;
-  __device__ LineCoefficients(T* memory, int size) : lower(memory), centre(memory + size), upper(memory + 2 * size) {}
-  __device__ void load_block(const View&, int) {}
-  __device__ void load_line(const View& a, int i, int j) {
-    const int p = padded<S>(i);
-    lower[p] = a.template coefficient<-1, 0>(i, j);
-    centre[p] = a.template coefficient<0, 0>(i, j);
-    upper[p] = a.template coefficient<1, 0>(i, j);
+/// A pack and the numbers beside it.
+template <class T>
+struct Span {
+  T v[pack_size<T> + 2];
+  __device__ STRATUM_INLINE explicit Span(const T* aligned) {
+    const Pack<T> pack = load(aligned);
+    v[0] = aligned[-1];
+#pragma unroll
+    for (int e = 0; e < pack_size<T>; ++e) v[e + 1] = pack.v[e];
+    v[pack_size<T> + 1] = aligned[pack_size<T>];
   }
-  __device__ void start(const View&, int) {}
-  __device__ void open(int) {}
-  __device__ STRATUM_INLINE void get(int p, int /*next*/, T& l, T& d, T& u) {
-    l = lower[p];
-    d = centre[p];
-    u = upper[p];
-  }
+  [[nodiscard]] __device__ STRATUM_INLINE T operator[](int e) const { return v[e + 1]; }
 };
+
+/// Where pack c of segment s lies in shared memory: packs of a segment are exchanged such that both consecutive packs and
+/// the same pack of consecutive segments meet different banks.
+template <class T, int S>
+__device__ STRATUM_INLINE int pack_place(int s, int c) {
+  constexpr int n = S / pack_size<T>, group = n >= 8 ? 1 : 8 / n, mask = (n < 8 ? n : 8) - 1;
+  return (s * n + (c ^ ((s / group) & mask))) * pack_size<T>;
+}
+
+/// Copies 16 bytes, or one number, to shared memory without waiting; zeros where `inside` is false.
+template <int bytes>
+__device__ STRATUM_INLINE void copy_async(void* shared, const void* global, bool inside) {
+  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  const int size = inside ? bytes : 0;
+  if constexpr (bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(size) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global), "n"(bytes), "r"(size)
+                 : "memory");
+}
+__device__ STRATUM_INLINE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+// --- lines along x, one a block ------------------------------------------------------------------------------------------
+
+/// The equations of 16 bytes of a row: coefficients along the line, and the right-hand side.
+template <class T>
+struct Equations {
+  T lower[pack_size<T>], centre[pack_size<T>], upper[pack_size<T>], right[pack_size<T>];
+};
+
+template <bool coupled, class T>
+__device__ STRATUM_INLINE Equations<T> load_equations(const NineBandView<T>& a, const GridView<const T>& b,
+                                                      const GridView<const T>& x, int i, int j) {
+  const std::int64_t at = j * a.pitch + i;
+  const auto band = [&](int dx, int dy) { return load_once(a.band[band_index(dx, dy)] + at); };
+  const Pack<T> lower = band(-1, 0), centre = band(0, 0), upper = band(1, 0), right = load_once(&b(i, j));
+  Equations<T> q;
+#pragma unroll
+  for (int e = 0; e < pack_size<T>; ++e) {
+    q.lower[e] = lower.v[e];
+    q.centre[e] = centre.v[e];
+    q.upper[e] = upper.v[e];
+    q.right[e] = right.v[e];
+  }
+  if constexpr (coupled) {
+#pragma unroll
+    for (int dy = -1; dy <= 1; dy += 2) {
+      const Span<T> row(&x(i, j + dy));
+      const Pack<T> west = band(-1, dy), middle = band(0, dy), east = band(1, dy);
+#pragma unroll
+      for (int e = 0; e < pack_size<T>; ++e)
+        q.right[e] -= west.v[e] * row[e - 1] + middle.v[e] * row[e] + east.v[e] * row[e + 1];
+    }
+  }
+  return q;
+}
+
+template <bool coupled, class T>
+__device__ STRATUM_INLINE Equations<T> load_equations(const SymmetricNineBandView<T>& a, const GridView<const T>& b,
+                                                      const GridView<const T>& x, int i, int j) {
+  const std::int64_t at = j * a.pitch + i;
+  const Pack<T> centre = load_once(a.band[0] + at), right = load_once(&b(i, j));
+  const Span<T> east(a.band[1] + at);
+  Equations<T> q;
+#pragma unroll
+  for (int e = 0; e < pack_size<T>; ++e) {
+    q.lower[e] = east[e - 1];
+    q.centre[e] = centre.v[e];
+    q.upper[e] = east[e];
+    q.right[e] = right.v[e];
+  }
+  if constexpr (coupled) {
+    const Span<T> south(&x(i, j - 1)), north(&x(i, j + 1));
+    const Span<T> north_west_below(a.band[2] + at - a.pitch), north_east_below(a.band[4] + at - a.pitch);
+    const Pack<T> north_below = load(a.band[3] + at - a.pitch);
+    const Pack<T> north_west = load(a.band[2] + at), above = load(a.band[3] + at), north_east = load(a.band[4] + at);
+#pragma unroll
+    for (int e = 0; e < pack_size<T>; ++e) {
+      q.right[e] -=
+          north_east_below[e - 1] * south[e - 1] + north_below.v[e] * south[e] + north_west_below[e + 1] * south[e + 1];
+      q.right[e] -= north_west.v[e] * north[e - 1] + above.v[e] * north[e] + north_east.v[e] * north[e + 1];
+    }
+  }
+  return q;
+}
+
+/// By linearity the two rows are combined first.
+template <bool coupled, class T>
+__device__ STRATUM_INLINE Equations<T> load_equations(const TensorView<T>& a, const GridView<const T>& b,
+                                                      const GridView<const T>& x, int i, int j) {
+  const T ks = a.ky[j], kn = a.ky[j + 1], ms = a.my[j], mn = a.my[j + 1];
+  const T stiffness = ks + kn, mass = 2 * (ms + mn);
+  const Span<T> k(a.kx + i), m(a.mx + i);
+  const Pack<T> right = load_once(&b(i, j));
+  Equations<T> q;
+#pragma unroll
+  for (int e = 0; e < pack_size<T>; ++e) {
+    q.lower[e] = m[e] * stiffness - k[e] * mass;
+    q.centre[e] = (k[e] + k[e + 1]) * mass + 2 * (m[e] + m[e + 1]) * stiffness;
+    q.upper[e] = m[e + 1] * stiffness - k[e + 1] * mass;
+    q.right[e] = right.v[e];
+  }
+  if constexpr (coupled) {
+    const Span<T> south(&x(i, j - 1)), north(&x(i, j + 1));
+#pragma unroll
+    for (int e = 0; e < pack_size<T>; ++e) {
+      const T mw = ms * south[e - 1] + mn * north[e - 1], kw = ks * south[e - 1] + kn * north[e - 1];
+      const T mc = ms * south[e] + mn * north[e], kc = ks * south[e] + kn * north[e];
+      const T me = ms * south[e + 1] + mn * north[e + 1], ke = ks * south[e + 1] + kn * north[e + 1];
+      q.right[e] -= k[e] * (mc - mw) + k[e + 1] * (mc - me) - m[e] * (kw + 2 * kc) - m[e + 1] * (2 * kc + ke);
+    }
+  }
+  return q;
+}
+
+/// Threads of a block, so that a thread has 128 registers.
+constexpr int x_line_threads = 512;
 
 template <int S, class T>
-struct LineCoefficients<S, TensorView<T>, T> {
-  static constexpr int arrays = 2;
-  T *k, *m;
-  T stiffness, mass, kl, ml, lower;
-  __device__ LineCoefficients(T* memory, int size) : k(memory), m(memory + size) {}
-  __device__ void load_block(const TensorView<T>& a, int n) {
-    for (int i = static_cast<int>(threadIdx.x); i <= n; i += static_cast<int>(blockDim.x)) {
-      k[padded<S>(i)] = a.kx[i];
-      m[padded<S>(i)] = a.mx[i];
-    }
-  }
-  __device__ void load_line(const TensorView<T>&, int, int) {}
-  __device__ void start(const TensorView<T>& a, int j) {
-    stiffness = a.ky[j] + a.ky[j + 1];
-    mass = 2 * (a.my[j] + a.my[j + 1]);
-  }
-  /// Starts at the interval left of position p; get() then walks from interval to interval.
-  __device__ STRATUM_INLINE void open(int p) {
-    kl = k[p];
-    ml = m[p];
-    lower = ml * stiffness - kl * mass;
-  }
-  __device__ STRATUM_INLINE void get(int /*p*/, int next, T& l, T& d, T& u) {
-    const T ku = k[next], mu = m[next];
-    l = lower;
-    u = mu * stiffness - ku * mass;
-    d = (kl + ku) * mass + 2 * (ml + mu) * stiffness;
-    kl = ku;
-    ml = mu;
-    lower = u;
-  }
-};
-
-/// Right-hand sides of a line at positions i0, i0 + step, ... with step known at compile time.
-template <class Rhs, class View, class T>
-struct RowLoader {
-  const Rhs& rhs;
-  int i0, j;
-  __device__ STRATUM_INLINE RowLoader(const Rhs& r, int i, int row) : rhs(r), i0(i), j(row) {}
-  __device__ STRATUM_INLINE T value(int offset) const { return rhs(i0 + offset, j); }
-};
-
-/// Tensor operators: all addresses are formed once a line, offsets are constants. By linearity the two rows are combined
-/// first.
-template <class Rhs, class T>
-requires(Rhs::is_coupled) struct RowLoader<Rhs, TensorView<T>, T> {
-  const T *south, *north, *b, *kx, *mx;
-  T ks, kn, ms, mn;
-  __device__ STRATUM_INLINE RowLoader(const Rhs& rhs, int i, int j)
-      : south(&rhs.x(i, j) - rhs.x.pitch), north(south + 2 * rhs.x.pitch), b(&rhs.b(i, j)), kx(rhs.a.kx + i),
-        mx(rhs.a.mx + i), ks(rhs.a.ky[j]), kn(rhs.a.ky[j + 1]), ms(rhs.a.my[j]), mn(rhs.a.my[j + 1]) {}
-  __device__ STRATUM_INLINE T value(int o) const {
-    const T sw = south[o - 1], sc = south[o], se = south[o + 1], nw = north[o - 1], nc = north[o], ne = north[o + 1];
-    const T mw = ms * sw + mn * nw, mc = ms * sc + mn * nc, me = ms * se + mn * ne;
-    const T kw = ks * sw + kn * nw, kc = ks * sc + kn * nc, ke = ks * se + kn * ne;
-    return b[o] - (kx[o] * (mc - mw) + kx[o + 1] * (mc - me) - mx[o] * (kw + 2 * kc) - mx[o + 1] * (2 * kc + ke));
-  }
-};
-
-/// 1 / x, to one unit in the last place in float. Pivots are of order one or more: entries of A are ratios of widths.
-__device__ STRATUM_INLINE double reciprocal(double x) { return 1 / x; }
-__device__ STRATUM_INLINE float reciprocal(float x) {
-  float r;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
-  return r;
+std::size_t x_line_bytes(int threads) {
+  return sizeof(T) * static_cast<std::size_t>(3 * S * threads) + sizeof(Piece<T>) * (threads / warp + 16);
 }
 
-constexpr unsigned all_lanes = 0xffffffffU;
-constexpr int warp = 32;
-
-/// A row  x + a x_left + c x_right = f  of a tridiagonal system, one a lane.
-template <class T>
-struct Row {
-  T a, c, f;
-};
-
-/// Parallel cyclic reduction over the first `count` lanes of a warp. On return x = f - a P - c N, with P what stands left of
-/// lane 0 and N what stands right of lane count - 1.
-template <class T>
-__device__ STRATUM_INLINE Row<T> reduce_lanes(Row<T> row, int lane, int count) {
-#pragma unroll
-  for (int h = 1; h < warp; h *= 2) {
-    if (h >= count) break;
-    const T la = __shfl_up_sync(all_lanes, row.a, h), lc = __shfl_up_sync(all_lanes, row.c, h);
-    const T lf = __shfl_up_sync(all_lanes, row.f, h);
-    const T ra = __shfl_down_sync(all_lanes, row.a, h), rc = __shfl_down_sync(all_lanes, row.c, h);
-    const T rf = __shfl_down_sync(all_lanes, row.f, h);
-    const bool left = lane >= h, right = lane + h < count;
-    T d = 1, f = row.f;
-    if (left) {
-      d -= row.a * lc;
-      f -= row.a * lf;
-    }
-    if (right) {
-      d -= row.c * ra;
-      f -= row.c * rf;
-    }
-    const T pivot = reciprocal(d);
-    row.a = (left ? -row.a * la : row.a) * pivot;
-    row.c = (right ? -row.c * rc : row.c) * pivot;
-    row.f = f * pivot;
-  }
-  return row;
-}
-
-constexpr int published = 6;  // numbers that a warp tells the others
-
-template <int S, class View, class T>
-std::size_t line_shared_bytes(int threads) {
-  const int size = threads * (S + 1) + S;
-  return sizeof(T) *
-         static_cast<std::size_t>((1 + LineCoefficients<S, View, T>::arrays) * size + 2 * published * (threads / warp));
-}
-
-template <int S, int max_threads, class Rhs, class View, class T>
-__global__ void __launch_bounds__(max_threads, 1024 / max_threads)
-    solve_lines_kernel(const Rhs rhs, const int n, const Lines<T> lines, const GridView<T> y) {
+/// A block, or the blocks of a cluster together, solve one line. A warp reads its own 32 segments along the row, divides the
+/// equations by their diagonal and turns them over in shared memory.
+template <int S, bool coupled, class View, class T>
+__global__ void __launch_bounds__(x_line_threads)
+    solve_x_lines(const View a, const GridView<const T> b, const GridView<const T> x, const Lines<T> lines,
+                  const GridView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
+  constexpr int size = pack_size<T>, packs = S / size;
+  const cg::cluster_group cluster = cg::this_cluster();
+  const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x);
   const int lane = t % warp, my_warp = t / warp, warps = threads / warp;
-  const int size = threads * (S + 1) + S;
-  T* f = reinterpret_cast<T*>(memory);
-  LineCoefficients<S, View, T> coefficients(f + size, size);
-  T* const boards = f + (1 + LineCoefficients<S, View, T>::arrays) * size;
-  coefficients.load_block(rhs.a, n);
+  T *const lower = reinterpret_cast<T*>(memory), *const upper = lower + threads * S, *const right = upper + threads * S;
+  auto* const warp_pieces = reinterpret_cast<Piece<T>*>(right + threads * S);
+  auto* const block_pieces = warp_pieces + warps;
+  const int j = lines.first + static_cast<int>(blockIdx.x) / blocks * lines.stride, n = y.nx;
+  const int begin = rank * threads * S - 1;  // the node at position 0 of this block
+  if (blocks > 1) cluster.sync();            // all run: they may write to each other
+  const int my_packs = my_warp * warp * packs + lane;
+
+#pragma unroll
+  for (int k = 0; k < packs; ++k) {
+    const int pack = my_packs + k * warp, i = begin + pack * size;
+    Pack<T> l{}, u{}, f{};
+    if (i < n) {
+      const Equations<T> q = load_equations<coupled>(a, b, x, i, j);
+#pragma unroll
+      for (int e = 0; e < size; ++e) {
+        if (i + e < 0 || i + e >= n) continue;
+        const T pivot = reciprocal(q.centre[e]);
+        l.v[e] = q.lower[e] * pivot;
+        u.v[e] = q.upper[e] * pivot;
+        f.v[e] = q.right[e] * pivot;
+      }
+    }
+    const int place = pack_place<T, S>(pack / packs, pack % packs);
+    store(lower + place, l);
+    store(upper + place, u);
+    store(right + place, f);
+  }
+  __syncwarp();
+
+  Segment<T, S, false> segment;
+#pragma unroll
+  for (int c = 0; c < packs; ++c) {
+    const int place = pack_place<T, S>(t, c);
+    const Pack<T> l = load(lower + place), u = load(upper + place), f = load(right + place);
+#pragma unroll
+    for (int e = 0; e < size; ++e) segment.push(c * size + e, l.v[e], T(1), u.v[e], f.v[e]);
+  }
+  Row<T> row;
+  const Piece<T> joined = join(segment.piece(), lane, warp, row);
+  if (lane == 0) warp_pieces[my_warp] = joined;
   __syncthreads();
-
-  int parity = 0;
-  for (int line = static_cast<int>(blockIdx.x); line < lines.count; line += static_cast<int>(gridDim.x), parity ^= 1) {
-    const int j = lines.first + line * lines.stride;
-    // A warp loads the segments of its own threads: nobody else waits. Loads first, so that they are in flight together.
-    const int warp_begin = my_warp * warp * S;
-    const bool whole_warp = warp_begin + warp * S <= n;
-    {
-      const RowLoader<Rhs, View, T> loader(rhs, warp_begin + lane, j);
-      T r[S];
+  const Piece<T> piece = warp_pieces[lane < warps ? lane : 0];
+  Ends<T> ends;
+  if (blocks == 1) {
+    ends = solve_pieces(piece, lane, warps, my_warp);
+  } else {
+    Row<T> warp_row;
+    const Piece<T> whole = join(piece, lane, warps, warp_row);
+    if (t < blocks) cluster.map_shared_rank(block_pieces, t)[rank] = whole;
+    cluster.sync();
+    ends = solve_pieces(block_pieces[lane < blocks ? lane : 0], lane, blocks, rank);
+    T own = lane == warps - 1 ? ends.own : warp_row.f - warp_row.a * ends.left - warp_row.c * ends.own;
+    const T left = __shfl_sync(all_lanes, own, my_warp > 0 ? my_warp - 1 : 0);
+    ends = {my_warp > 0 ? left : ends.left, __shfl_sync(all_lanes, own, my_warp), T(0)};
+  }
+  const T last = lane == warp - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
+  T left = __shfl_up_sync(all_lanes, last, 1);
+  if (lane == 0) left = ends.left;
+  segment.substitute(left, last);
 #pragma unroll
-      for (int k = 0; k < S; ++k) r[k] = whole_warp || warp_begin + k * warp + lane < n ? loader.value(k * warp) : T(0);
+  for (int c = 0; c < packs; ++c) {
+    Pack<T> solution;
 #pragma unroll
-      for (int k = 0; k < S; ++k) {
-        const int i = warp_begin + k * warp + lane;
-        f[padded<S>(i)] = r[k];
-        if (i < n) coefficients.load_line(rhs.a, i, j);
-      }
-    }
-    coefficients.start(rhs.a, j);
-    __syncwarp();
-
-    // Forward elimination of the segment: x_k = F - A x_L - C x_(k+1). Positions beyond the line solve 1 x = 0. Neither end
-    // of the line needs its coupling cut: what stands beyond is zero.
-    T fs[S], as[S], cs[S];
-    const int mine = t * (S + 1);
-    coefficients.open(mine);
+    for (int e = 0; e < size; ++e) solution.v[e] = segment[c * size + e];
+    store(right + pack_place<T, S>(t, c), solution);
+  }
+  __syncwarp();
 #pragma unroll
-    for (int k = 0; k < S; ++k) {
-      T l, d, u;
-      coefficients.get(mine + k, k == S - 1 ? mine + S + 1 : mine + k + 1, l, d, u);
-      T r = f[mine + k];
-      if (!whole_warp && t * S + k >= n) {
-        l = u = r = 0;
-        d = 1;
-      }
-      const T pivot = k == 0 ? reciprocal(d) : reciprocal(d - l * cs[k == 0 ? 0 : k - 1]);
-      fs[k] = (k == 0 ? r : r - l * fs[k == 0 ? 0 : k - 1]) * pivot;
-      as[k] = (k == 0 ? l : -l * as[k == 0 ? 0 : k - 1]) * pivot;
-      cs[k] = u * pivot;
-    }
-    // x_0 = first.f - first.a x_L - first.c x_s, going back from x_(S-1) = x_s.
-    Row<T> first{0, -1, 0};
+  for (int k = 0; k < packs; ++k) {
+    const int pack = my_packs + k * warp, i = begin + pack * size;
+    Pack<T> solution = load(right + pack_place<T, S>(pack / packs, pack % packs));
+    if (i >= n) continue;
 #pragma unroll
-    for (int k = S - 2; k >= 0; --k) {
-      first.f = fs[k] - cs[k] * first.f;
-      first.a = as[k] - cs[k] * first.a;
-      first.c = -cs[k] * first.c;
+    for (int e = 0; e < size; ++e) {
+      solution.v[e] *= lines.omega;
+      if (lines.keep != T(0) && i + e >= 0 && i + e < n) solution.v[e] += lines.keep * x(i + e, j);
     }
+    if (i >= 0 && i + size <= n) {
+      store(&y(i, j), solution);
+    } else {
+#pragma unroll
+      for (int e = 0; e < size; ++e)
+        if (i + e >= 0 && i + e < n) y(i + e, j) = solution.v[e];
+    }
+  }
+}
 
-    // The separators of lanes 0 to 30 by that of lane 31 and of the warp before.
-    const T fl = fs[S - 1], al = as[S - 1], cl = cs[S - 1];
-    Row<T> row{};
-    {
-      const T nf = __shfl_down_sync(all_lanes, first.f, 1), na = __shfl_down_sync(all_lanes, first.a, 1);
-      const T nc = __shfl_down_sync(all_lanes, first.c, 1);
-      const T pivot = reciprocal(1 - cl * na);
-      row = {al * pivot, -cl * nc * pivot, (fl - cl * nf) * pivot};
-      if (lane == warp - 1) row = {};
-    }
-    row = reduce_lanes(row, lane, warp - 1);
+// --- lines along y, a few a block ----------------------------------------------------------------------------------------
 
-    // Lane 31's own equation, and x_0 of the warp's first segment, told to all warps.
-    T* const board = boards + parity * published * warps;
-    const T a30 = __shfl_sync(all_lanes, row.a, warp - 2), c30 = __shfl_sync(all_lanes, row.c, warp - 2);
-    const T f30 = __shfl_sync(all_lanes, row.f, warp - 2);
-    if (lane == warp - 1) {
-      const T d = reciprocal(1 - al * c30);
-      board[my_warp] = -al * a30 * d;
-      board[warps + my_warp] = cl * d;
-      board[2 * warps + my_warp] = (fl - al * f30) * d;
-    }
-    if (lane == 0) {
-      board[3 * warps + my_warp] = first.a - first.c * row.a;
-      board[4 * warps + my_warp] = -first.c * row.c;
-      board[5 * warps + my_warp] = first.f - first.c * row.f;
-    }
+/// Exchanges what threads know of `across` lines: thread (c, s) = c + s * across holds segment s of line c before, lane s of a
+/// warp after. A warp takes 32 segments of one line; lines of more segments take several warps.
+template <class T>
+struct Turn {
+  T* memory;
+  int across, segments;
+  [[nodiscard]] __device__ STRATUM_INLINE T& at(int number, int c, int s) const {
+    return memory[(number * segments + s) * (across + 1) + c];
+  }
+  static constexpr int numbers(int across, int segments) { return 9 * segments * (across + 1); }
+  __device__ STRATUM_INLINE void put(int c, int s, const Piece<T>& p) const {
+    at(0, c, s) = p.last.a;
+    at(1, c, s) = p.last.c;
+    at(2, c, s) = p.last.f;
+    at(3, c, s) = p.first.a;
+    at(4, c, s) = p.first.c;
+    at(5, c, s) = p.first.f;
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE Piece<T> piece(int c, int s) const {
+    return {{at(0, c, s), at(1, c, s), at(2, c, s)}, {at(3, c, s), at(4, c, s), at(5, c, s)}};
+  }
+  /// Once the line is solved: the unknown before the segment, its last one, and the one behind it.
+  [[nodiscard]] __device__ STRATUM_INLINE T& left(int c, int s) const { return at(6, c, s); }
+  [[nodiscard]] __device__ STRATUM_INLINE T& own(int c, int s) const { return at(7, c, s); }
+  [[nodiscard]] __device__ STRATUM_INLINE T& right(int c, int s) const { return at(8, c, s); }
+};
+
+constexpr int most_records = 32;  // pieces of a line that the last stage takes: blocks of a cluster times warps a line
+
+/// Where the blocks of a cluster leave the pieces of one line for each other. The barrier counts the bytes that arrive, so
+/// that nobody waits for anything else in flight, as a barrier of the cluster would.
+template <class T>
+struct Mailbox {
+  Piece<T> pieces[most_records];
+  std::uint64_t barrier, unused;
+
+  /// By one thread, before the blocks of the cluster meet.
+  __device__ void open() {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&barrier)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  /// Announces `count` pieces; by one thread.
+  __device__ STRATUM_INLINE void expect(int count) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&barrier)),
+                 "r"(count * static_cast<int>(sizeof(Piece<T>)))
+                 : "memory");
+  }
+  /// Leaves a piece in this mailbox of block `rank`.
+  __device__ STRATUM_INLINE void send(int rank, int number, const Piece<T>& p) {
+    unsigned to = 0, bell = 0;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(address(pieces + number)), "r"(rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(bell) : "r"(address(&barrier)), "r"(rank));
+    send_two(to, p.last.a, p.last.c, bell);
+    send_two(to + 2 * sizeof(T), p.last.f, p.first.a, bell);
+    send_two(to + 4 * sizeof(T), p.first.c, p.first.f, bell);
+  }
+  /// Waits for all pieces of use number 0, 1, ...
+  __device__ STRATUM_INLINE void wait(int use) {
+    asm volatile("{\n.reg .pred done;\nwaiting:\n"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra waiting;\n}" ::"r"(address(&barrier)),
+                 "r"(use & 1)
+                 : "memory");
+  }
+
+ private:
+  static __device__ STRATUM_INLINE unsigned address(const void* shared) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  }
+  static __device__ STRATUM_INLINE void send_two(unsigned to, float a, float b, unsigned bell) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
+                 "f"(a), "f"(b), "r"(bell)
+                 : "memory");
+  }
+  static __device__ STRATUM_INLINE void send_two(unsigned to, double a, double b, unsigned bell) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];" ::"r"(to),
+                 "d"(a), "d"(b), "r"(bell)
+                 : "memory");
+  }
+};
+
+/// By all threads of all blocks of a cluster; a block alone needs no mail.
+template <class T>
+__device__ STRATUM_INLINE void open_mailboxes(const cg::cluster_group& cluster, Mailbox<T>* mailboxes, int count) {
+  if (cluster.num_blocks() == 1) return;
+  if (static_cast<int>(threadIdx.x) < count) mailboxes[threadIdx.x].open();
+  cluster.sync();
+}
+
+/// Solves the lines whose pieces lie in `turn`: joins 32 segments in a warp, tells all blocks of the cluster, solves. Called
+/// by all threads between two barriers of the block, for the use-th time with these mailboxes, one a line. Another exchange of
+/// the same lines must lie between two uses of a mailbox.
+template <class T>
+__device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, const Turn<T>& turn,
+                                            Mailbox<T>* mailboxes, int use) {
+  const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
+  const int lane = static_cast<int>(threadIdx.x) % warp, my_warp = static_cast<int>(threadIdx.x) / warp;
+  const int line = my_warp % turn.across, part = my_warp / turn.across, parts = turn.segments / warp;
+  const int segment = part * warp + lane, count = blocks * parts, me = rank * parts + part;
+  const Piece<T> mine = turn.piece(line, segment);
+  Row<T> row;
+  const Piece<T> joined = join(mine, lane, warp, row);
+  Mailbox<T>& mailbox = mailboxes[line];
+  if (blocks > 1) {
+    if (part == 0 && lane == 0) mailbox.expect(count);
+    if (lane < blocks) mailbox.send(lane, me, joined);
+    mailbox.wait(use);
+  } else {
+    if (lane == 0) mailbox.pieces[me] = joined;
     __syncthreads();
-    // One equation a warp, solved by every warp for itself: z + a z_previous + cl (f' - a' z - c' z_next) = f.
-    T z_previous = 0, z_own = 0;
-    {
-      Row<T> top{};
-      if (lane < warps) {
-        const T c = lane + 1 < warps ? board[warps + lane] : T(0);
-        const int next = lane + 1 < warps ? lane + 1 : lane;
-        const T d = reciprocal(1 - c * board[3 * warps + next]);
-        top = {board[lane] * d, -c * board[4 * warps + next] * d,
-               (board[2 * warps + lane] - c * board[5 * warps + next]) * d};
-      }
-      top = reduce_lanes(top, lane, warps);
-      z_own = __shfl_sync(all_lanes, top.f, my_warp);
-      z_previous = __shfl_sync(all_lanes, top.f, my_warp > 0 ? my_warp - 1 : 0);
-      if (my_warp == 0) z_previous = 0;
-    }
-    T x = lane == warp - 1 ? z_own : row.f - row.a * z_previous - row.c * z_own;
-    T x_left = __shfl_up_sync(all_lanes, x, 1);
-    if (lane == 0) x_left = z_previous;
-
-    f[t * (S + 1) + S - 1] = x;
-#pragma unroll
-    for (int k = S - 2; k >= 0; --k) {
-      x = fs[k] - as[k] * x_left - cs[k] * x;
-      f[t * (S + 1) + k] = x;
-    }
-    __syncwarp();
-#pragma unroll
-    for (int k = 0; k < S; ++k) {
-      const int i = warp_begin + k * warp + lane;
-      if (whole_warp || i < n) {
-        const T solution = lines.omega * f[padded<S>(i)];
-        y(i, j) = lines.keep == T(0) ? solution : lines.keep * rhs.x(i, j) + solution;
-      }
-    }
-    __syncwarp();
   }
+  const Ends<T> warp_ends = solve_pieces(mailbox.pieces[lane < count ? lane : 0], lane, count, me);
+  const T own = lane == warp - 1 ? warp_ends.own : row.f - row.a * warp_ends.left - row.c * warp_ends.own;
+  T left = __shfl_up_sync(all_lanes, own, 1);
+  if (lane == 0) left = warp_ends.left;
+  T right = __shfl_down_sync(all_lanes, mine.first.f - mine.first.a * left - mine.first.c * own, 1);
+  if (lane == warp - 1) right = warp_ends.right_first;
+  turn.left(line, segment) = left;
+  turn.own(line, segment) = own;
+  turn.right(line, segment) = right;
 }
 
-/// Thomas algorithm, one thread a line, multipliers and solutions in global memory: any length, but few threads.
-template <class Rhs, class View, class T>
-__global__ void thomas_kernel(const Rhs rhs, const int n, const Lines<T> lines, const GridView<T> y, T* multipliers,
-                              T* solution) {
-  const int line = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+template <class T>
+std::size_t y_line_bytes(int threads, int across) {
+  return sizeof(T) * static_cast<std::size_t>(Turn<T>::numbers(across, threads / across)) +
+         sizeof(Mailbox<T>) * static_cast<std::size_t>(across);
+}
+
+/// A block, or the blocks of a cluster together, solve `across` lines; thread (c, s) has segment s of line c.
+template <int S, int threads, class Rhs, class View, class T>
+__global__ void __launch_bounds__(threads)
+    solve_y_lines(const Rhs rhs, const Lines<T> lines, const GridView<T> y, const int across) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const cg::cluster_group cluster = cg::this_cluster();
+  const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
+  const int t = static_cast<int>(threadIdx.x), segments = threads / across;
+  auto* const mailboxes = reinterpret_cast<Mailbox<T>*>(memory);
+  const Turn<T> turn{reinterpret_cast<T*>(mailboxes + across), across, segments};
+  open_mailboxes(cluster, mailboxes, across);
+
+  const int c = t % across, s = t / across, n = y.ny;
+  const int line = static_cast<int>(blockIdx.x) / blocks * across + c, i = lines.first + line * lines.stride;
+  const int begin = (rank * segments + s) * S;
+  Segment<T, S, is_symmetric<View>> segment;
+#pragma unroll
+  for (int k = 0; k < S; ++k) {
+    const int j = begin + k;
+    T l = 0, d = 1, u = 0, f = 0;
+    if (line < lines.count && j < n) {
+      l = rhs.a.template coefficient<0, -1>(i, j);
+      d = rhs.a.template coefficient<0, 0>(i, j);
+      u = rhs.a.template coefficient<0, 1>(i, j);
+      f = rhs(i, j);
+    }
+    segment.push(k, l, d, u, f);
+  }
+  turn.put(c, s, segment.piece());
+  __syncthreads();
+  solve_turned(cluster, turn, mailboxes, 0);
+  __syncthreads();
+  segment.substitute(turn.left(c, s), turn.own(c, s));
   if (line >= lines.count) return;
-  const int j = lines.first + line * lines.stride;
-  T c_last = 0, z_last = 0;
-  for (int i = 0; i < n; ++i) {
-    const T l = i > 0 ? rhs.a.template coefficient<-1, 0>(i, j) : T(0);
-    const T pivot = T(1) / (rhs.a.template coefficient<0, 0>(i, j) - l * c_last);
-    c_last = rhs.a.template coefficient<1, 0>(i, j) * pivot;
-    z_last = (rhs(i, j) - l * z_last) * pivot;
-    multipliers[std::int64_t{i} * lines.count + line] = c_last;
-    solution[std::int64_t{i} * lines.count + line] = z_last;
-  }
-  T x = 0;
-  for (int i = n - 1; i >= 0; --i) {
-    x = solution[std::int64_t{i} * lines.count + line] -
-        (i + 1 < n ? multipliers[std::int64_t{i} * lines.count + line] * x : T(0));
-    y(i, j) = lines.keep == T(0) ? lines.omega * x : lines.keep * rhs.x(i, j) + lines.omega * x;
+#pragma unroll
+  for (int k = 0; k < S; ++k) {
+    const int j = begin + k;
+    if (j < n)
+      y(i, j) = lines.keep == T(0) ? lines.omega * segment[k] : lines.keep * rhs.x(i, j) + lines.omega * segment[k];
   }
 }
 
-template <class View, class T, class Rhs>
-void solve_long_x_lines(const Context& ctx, const Rhs& rhs, int n, const Lines<T>& lines, GridView<T> y,
-                        GridView<T> multipliers, GridView<T> solution) {
-  if (lines.count <= 0) return;
-  constexpr int threads = 64;
-  thomas_kernel<Rhs, View, T>
-      <<<(lines.count + threads - 1) / threads, threads, 0, static_cast<cudaStream_t>(ctx.stream())>>>(
-          rhs, n, lines, y, multipliers.data, solution.data);
+// --- tensor operators: lines walked over ---------------------------------------------------------------------------------
+
+/// Forms the equations of a line of a tensor operator from interval to interval and pushes them to a segment. Beside the line
+/// lie two neighbour lines a and b behind intervals (k, m) each; with u = m_a x_a + m_b x_b and v = -(k_a x_a + k_b x_b) an
+/// interval (k, m) of the line takes from the right-hand sides of its two ends
+///
+///     m (2 v_left + v_right) - k (u_right - u_left)   and   m (v_left + 2 v_right) + k (u_right - u_left) .
+///
+/// Differences first: they are small where x is smooth. At position 0, the boundary, 1 x = 0 is solved. Behind the last
+/// interval of a line stands one that is `wall` times as stiff: the unknown there, and all behind it, are zero to rounding.
+template <int S, bool coupled, class T>
+class TensorWalk {
+ public:
+  __device__ STRATUM_INLINE TensorWalk(T ka, T ma, T kb, T mb, bool begins_line)
+      : ka_(ka), ma_(ma), kb_(kb), mb_(mb), stiffness_(ka + kb), stiffness2_(2 * (ka + kb)), mass_(2 * (ma + mb)),
+        begins_line_(begins_line) {}
+
+  /// A line that is no unknown, or that has none beside it on one side, where it reads zeros.
+  __device__ STRATUM_INLINE void used(bool itself, bool a, bool b) {
+    if (!itself) {
+      stiffness_ = mass_ = 1;
+      stiffness2_ = 2;
+    }
+    if (!a) ka_ = ma_ = 0;
+    if (!b) kb_ = mb_ = 0;
+  }
+  /// Neighbours at the position before the segment.
+  __device__ STRATUM_INLINE void start(T xa, T xb) {
+    u_ = ma_ * xa + mb_ * xb;
+    v_ = -(ka_ * xa + kb_ * xb);
+  }
+  /// Interval (k, m) before position number c of the segment, c = 0 .. S; the neighbours and b there.
+  __device__ STRATUM_INLINE void step(Segment<T, S, true>& segment, int c, T k, T m, T xa, T xb, T b) {
+    T to_left = 0, to_right = 0;
+    if constexpr (coupled) {
+      const T u = ma_ * xa + mb_ * xb, v = -(ka_ * xa + kb_ * xb), g = k * (u - u_);
+      to_left = m * (2 * v_ + v) - g;
+      to_right = m * (2 * v + v_) + g;
+      u_ = u;
+      v_ = v;
+    }
+    const T km = k * mass_, weight = m * stiffness2_ + km;
+    T coupling = m * stiffness_ - km, centre = weight_ + weight, f = right_ - to_left;
+    if (c == 1 && begins_line_) {
+      coupling = f = 0;
+      centre = 1;
+    }
+    if (c > 0) segment.push(c - 1, coupling_, centre, coupling, f);
+    coupling_ = coupling;
+    weight_ = weight;
+    right_ = b - to_right;
+  }
+
+ private:
+  T ka_, ma_, kb_, mb_, stiffness_, stiffness2_, mass_;
+  bool begins_line_;
+  T u_ = 0, v_ = 0, weight_ = 0, coupling_ = 0, right_ = 0;
+};
+
+template <class T>
+constexpr T wall = sizeof(T) == 4 ? T(1e15) : T(1e30);
+
+/// Factor of interval p, before position p of a line of n unknowns, behind the line too.
+template <class T>
+__device__ STRATUM_INLINE T interval(const T* factors, int p, int n) {
+  if (p <= n + 1) return factors[p - 1];
+  const T last = factors[n] > 0 ? factors[n] : T(1);
+  return p == n + 2 ? wall<T> * last : last;
 }
 
-/// Launches the partitioned solver on x lines of n positions; false where a block's shared memory does not suffice.
-template <class View, class T, class Rhs>
-bool solve_x_lines(const Context& ctx, const Rhs& rhs, int n, const Lines<T>& lines, GridView<T> y) {
-  if (lines.count <= 0) return true;
-  int device = 0, limit = 0, processors = 0;
+constexpr int walk_x_threads = 256;
+
+/// Shared memory of walk_x_lines, in numbers: k and m, a ring of three rows of x, one of two rows of b, and small things.
+template <int S, class T>
+std::size_t walk_x_bytes(int threads) {
+  const int warps = threads / warp;
+  return sizeof(T) * static_cast<std::size_t>(7 * S * threads + 6 * warps) + sizeof(Piece<T>) * 2 * warps;
+}
+
+/// A block solves every second row of `rows` rows in turn. The next row of b and of x are on their way to shared memory
+/// meanwhile; a row of x serves the lines on both sides. A warp fetches and turns over what its own 32 segments need, so
+/// that the block meets once a line. In place: 3 words a node of the colour.
+template <int S, bool coupled, class T>
+__global__ void __launch_bounds__(walk_x_threads)
+    walk_x_lines(const TensorView<T> a, const GridView<const T> b, const Lines<T> lines, const int rows,
+                 const GridView<T> y) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  constexpr int size = pack_size<T>, packs = S / size;
+  const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x), length = threads * S;
+  const int lane = t % warp, my_warp = t / warp, warps = threads / warp, n = y.nx;
+  T *const ks = reinterpret_cast<T*>(memory), *const ms = ks + length, *const x_ring = ms + length;
+  T *const b_ring = x_ring + 3 * length, *const edges = b_ring + 2 * length;  // edges: what lies beside a warp's part
+  auto* const boards = reinterpret_cast<Piece<T>*>(edges + 6 * warps);
+  const int my_packs = my_warp * warp * packs + lane;
+  const int line_begin = static_cast<int>(blockIdx.x) * rows, line_end = min(line_begin + rows, lines.count);
+
+  const auto fetch = [&](T* to, const T* row) {
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+      const int pack = my_packs + k * warp;
+      copy_async<16>(to + pack_place<T, S>(pack / packs, pack % packs), row + pack * size, pack * size <= n);
+    }
+  };
+  const auto fetch_x = [&](int number, int j) {
+    if constexpr (coupled) {
+      const T* const row = &y(-1, j);
+      fetch(x_ring + number % 3 * length, row);
+      const int p = lane == 0 ? my_warp * warp * S - 1 : (my_warp + 1) * warp * S;
+      if (lane < 2) copy_async<sizeof(T)>(edges + (number % 3 * warps + my_warp) * 2 + lane, row + p, p >= 0 && p <= n);
+    }
+  };
+#pragma unroll
+  for (int k = 0; k < packs; ++k) {
+    const int pack = my_packs + k * warp, place = pack_place<T, S>(pack / packs, pack % packs);
+#pragma unroll
+    for (int e = 0; e < size; ++e) {
+      ks[place + e] = interval(a.kx, pack * size + e, n);
+      ms[place + e] = interval(a.mx, pack * size + e, n);
+    }
+  }
+  const int j_begin = lines.first + line_begin * lines.stride;
+  fetch_x(line_begin, j_begin - 1);
+  fetch_x(line_begin + 1, j_begin + 1);
+  fetch(b_ring + line_begin % 2 * length, &b(-1, j_begin));
+  const int p_next = (my_warp + 1) * warp * S;
+  const T k_edge = interval(a.kx, p_next, n), m_edge = interval(a.mx, p_next, n);
+
+  T ks_next = a.ky[j_begin], kn_next = a.ky[j_begin + 1], ms_next = a.my[j_begin], mn_next = a.my[j_begin + 1];
+
+#pragma unroll 1
+  for (int line = line_begin; line < line_end; ++line) {
+    const int j = lines.first + line * lines.stride;
+    TensorWalk<S, coupled, T> walk(ks_next, ms_next, kn_next, mn_next, t == 0);
+    wait_for_copies();
+    __syncwarp();
+    if (line + 1 < line_end) {
+      ks_next = a.ky[j + 2];
+      kn_next = a.ky[j + 3];
+      ms_next = a.my[j + 2];
+      mn_next = a.my[j + 3];
+      fetch_x(line + 2, j + 3);
+      fetch(b_ring + (line + 1) % 2 * length, &b(-1, j + 2));
+    }
+    const T *const south = x_ring + line % 3 * length, *const north = x_ring + (line + 1) % 3 * length;
+    T* const own_row = b_ring + line % 2 * length;
+
+    Segment<T, S, true> segment;
+    {
+      const int first = pack_place<T, S>(t, 0);
+      T k_next = __shfl_down_sync(all_lanes, ks[first], 1), m_next = __shfl_down_sync(all_lanes, ms[first], 1);
+      T south_next = 0, north_next = 0;
+      if constexpr (coupled) {
+        const T* const south_edge = edges + (line % 3 * warps + my_warp) * 2;
+        const T* const north_edge = edges + ((line + 1) % 3 * warps + my_warp) * 2;
+        const int last = pack_place<T, S>(t, packs - 1) + size - 1;
+        T south_left = __shfl_up_sync(all_lanes, south[last], 1),
+          north_left = __shfl_up_sync(all_lanes, north[last], 1);
+        south_next = __shfl_down_sync(all_lanes, south[first], 1);
+        north_next = __shfl_down_sync(all_lanes, north[first], 1);
+        if (lane == 0) {
+          south_left = south_edge[0];
+          north_left = north_edge[0];
+        }
+        if (lane == warp - 1) {
+          south_next = south_edge[1];
+          north_next = north_edge[1];
+        }
+        walk.start(south_left, north_left);
+      }
+      if (lane == warp - 1) {
+        k_next = k_edge;
+        m_next = m_edge;
+      }
+#pragma unroll
+      for (int c = 0; c < packs; ++c) {
+        const int place = pack_place<T, S>(t, c);
+        const Pack<T> k = load(ks + place), m = load(ms + place), right = load(own_row + place);
+        Pack<T> xs{}, xn{};
+        if constexpr (coupled) {
+          xs = load(south + place);
+          xn = load(north + place);
+        }
+#pragma unroll
+        for (int e = 0; e < size; ++e) walk.step(segment, c * size + e, k.v[e], m.v[e], xs.v[e], xn.v[e], right.v[e]);
+      }
+      walk.step(segment, S, k_next, m_next, south_next, north_next, T(0));
+    }
+    Row<T> row;
+    const Piece<T> joined = join(segment.piece(), lane, warp, row);
+    Piece<T>* const board = boards + line % 2 * warps;
+    if (lane == 0) board[my_warp] = joined;
+    __syncthreads();
+    const Ends<T> ends = solve_pieces(board[lane < warps ? lane : 0], lane, warps, my_warp);
+    const T last = lane == warp - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
+    T left = __shfl_up_sync(all_lanes, last, 1);
+    if (lane == 0) left = ends.left;
+    segment.substitute(left, last);
+#pragma unroll
+    for (int c = 0; c < packs; ++c) {
+      Pack<T> solution;
+#pragma unroll
+      for (int e = 0; e < size; ++e) solution.v[e] = segment[c * size + e];
+      store(own_row + pack_place<T, S>(t, c), solution);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+      const int pack = my_packs + k * warp, p = pack * size;
+      const Pack<T> solution = load(own_row + pack_place<T, S>(pack / packs, pack % packs));
+      if (p > 0 && p + size <= n + 1) {
+        store(&y(p - 1, j), solution);
+      } else {
+#pragma unroll
+        for (int e = 0; e < size; ++e)
+          if (p + e > 0 && p + e <= n) y(p + e - 1, j) = solution.v[e];
+      }
+    }
+    __syncwarp();
+  }
+}
+
+/// Two neighbouring numbers of a row, of both colours.
+template <class T>
+struct alignas(2 * sizeof(T)) Pair {
+  T even, odd;
+};
+
+/// How walk_y_lines cuts the grid. A tile is 128 bytes wide, narrower ones do not reach the memory's speed, and `rows` high
+/// in every block; a column is as high as the cluster, which walks over `tiles_each` tiles.
+template <class T>
+struct YWalk {
+  static constexpr int segment = 16, segments = warp, rows = segments * segment;
+  static constexpr int width = static_cast<int>(128 / sizeof(T)), pairs = width / 2, threads = pairs * segments;
+  static constexpr int x_pitch = width + pack_size<T>;  // room for the column behind the tile
+  static constexpr int column = rows + segments + 4;    // a column, with a number between segments
+  static constexpr int numbers = pack_size<T> + (rows + 2) * x_pitch + rows * width + 4 * column + 2 * (width + 2) +
+                                 Turn<T>::numbers(pairs, segments);
+  static constexpr std::size_t bytes = sizeof(T) * numbers + sizeof(Mailbox<T>) * 2 * pairs;
+  int tiles, tiles_each;
+
+  static __device__ STRATUM_INLINE int in_column(int r) { return r + 1 + (r + segment) / segment; }
+};
+
+/// Both colours of a sweep along y. In a tile the lines of the first colour are solved, then those of the second, between
+/// which they lie; the second colour's line at the tile's beginning has one neighbour in the tile before, which is kept. The
+/// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines. In
+/// place: what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way
+/// to shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of
+/// columns in the order of the walk, segment s. 3 words a node.
+template <bool coupled, bool mirrored, class T>
+__global__ void __launch_bounds__(YWalk<T>::threads)
+    walk_y_lines(const TensorView<T> a, const GridView<const T> b, const YWalk<T> walk, const GridView<T> y) {
+  using W = YWalk<T>;
+  constexpr int S = W::segment, R = W::rows, chunk = pack_size<T>, chunks = W::width / chunk;
+  extern __shared__ __align__(16) unsigned char memory[];
+  const cg::cluster_group cluster = cg::this_cluster();
+  const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
+  const int t = static_cast<int>(threadIdx.x), c = t % W::pairs, s = t / W::pairs, nx = y.nx, ny = y.ny;
+  auto* const mailboxes = reinterpret_cast<Mailbox<T>*>(memory);
+  T* const x_tile = reinterpret_cast<T*>(mailboxes + 2 * W::pairs) + chunk + W::x_pitch;
+  T* const b_tile = x_tile + (R + 1) * W::x_pitch;
+  T* const kept = b_tile + R * W::width;         // the last first-colour column of this tile and of the one before
+  T* const intervals = kept + 2 * W::column;     // k and m
+  T* const between = intervals + 2 * W::column;  // k, then m, between the columns of the tile
+  const Turn<T> turn{between + 2 * (W::width + 2), W::pairs, W::segments};
+
+  const int base = rank * R;  // position of row 0 of the block's part of a tile
+  const auto fetch = [&](int tile) {
+    constexpr int step = W::threads / chunks;
+    const int p = (mirrored ? walk.tiles - 1 - tile : tile) * W::width, row = t / chunks, part = t % chunks * chunk;
+    const int inside = p + part <= nx ? ny + 2 - base : 0;  // rows of the block that lie in the grid
+    const T *from_x = &y(p + part - 1, base + row - 1), *from_b = &b(p + part - 1, base + row - 1);
+#pragma unroll
+    for (int r = 0; r < R; r += step) {
+      if (coupled) copy_async<16>(x_tile + (r + row) * W::x_pitch + part, from_x, r + row < inside);
+      copy_async<16>(b_tile + (r + row) * W::width + part, from_b, r + row < inside);
+      from_x += step * y.pitch;
+      from_b += step * b.pitch;
+    }
+    if constexpr (coupled) {
+      // The column behind the tile, and the rows beside the block's.
+      const int behind = mirrored ? p - 1 : p + W::width, place = mirrored ? -1 : W::width;
+      const auto fetch_behind = [&](int r) {
+        copy_async<sizeof(T)>(x_tile + r * W::x_pitch + place, &y(behind - 1, base + r - 1),
+                              behind >= 0 && behind <= nx && base + r >= 0 && base + r <= ny + 1);
+      };
+#pragma unroll
+      for (int r = t; r < R; r += W::threads) fetch_behind(r);
+      if (t < 2) fetch_behind(t == 0 ? -1 : R);
+      const int r = t < chunks ? -1 : R;
+      if (t < 2 * chunks)
+        copy_async<16>(x_tile + r * W::x_pitch + part, &y(p + part - 1, base + r - 1),
+                       p + part <= nx && base + r >= 0 && base + r <= ny + 1);
+    }
+    // Intervals p - 1 .. p + width between the columns.
+    const int q = t % (W::width + 2);
+    const T* const factors = t < W::width + 2 ? a.kx : a.mx;
+    if (t < 2 * (W::width + 2)) copy_async<sizeof(T)>(between + t, factors + p + q - 1, p + q <= nx + 1);
+  };
+
+  for (int r = t; r <= R; r += W::threads) {
+    intervals[2 * W::in_column(r)] = interval(a.ky, base + r, ny);
+    intervals[2 * W::in_column(r) + 1] = interval(a.my, base + r, ny);
+  }
+  for (int r = t; r < 2 * W::column; r += W::threads) kept[r] = 0;
+  const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
+  const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
+  fetch(first_tile);
+  open_mailboxes(cluster, mailboxes, 2 * W::pairs);
+  const auto* const my_intervals = reinterpret_cast<const Pair<T>*>(intervals) + W::in_column(s * S);
+  const int position = base + s * S, pair = mirrored ? W::pairs - 1 - c : c;
+
+#pragma unroll 1
+  for (int tile = first_tile; tile < last_tile; ++tile) {
+    const int even = (mirrored ? walk.tiles - 1 - tile : tile) * W::width + 2 * pair;  // position of the pair's columns
+    const bool even_used = even > 0 && even <= nx, odd_used = even < nx;
+    const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
+    const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
+    wait_for_copies();
+    __syncthreads();
+    const T *const k = between + 2 * pair, *const m = k + W::width + 2;
+    const T k0 = k[0], m0 = m[0], k1 = k[1], m1 = m[1], k2 = k[2], m2 = m[2];
+
+    T b_second[S], x_first[S];
+    Segment<T, S, true> segment;
+    {
+      // Neighbours: the second-colour lines of the pair itself and of the next pair.
+      TensorWalk<S, coupled, T> line(k1, m1, mirrored ? k0 : k2, mirrored ? m0 : m2, position == 0);
+      line.used(first_used, true, true);
+      const T* const x = x_tile + s * S * W::x_pitch + 2 * pair + (mirrored ? 1 : 0);
+      const auto second_of = [&](int k, T& own, T& next) {
+        own = coupled ? x[k * W::x_pitch] : T(0);
+        next = coupled ? x[k * W::x_pitch + (mirrored ? -2 : 2)] : T(0);
+      };
+      T own, next;
+      second_of(-1, own, next);
+      line.start(own, next);
+#pragma unroll
+      for (int k = 0; k <= S; ++k) {
+        second_of(k, own, next);
+        T right = 0;
+        if (k < S) {
+          const auto both = *reinterpret_cast<const Pair<T>*>(b_tile + (s * S + k) * W::width + 2 * pair);
+          right = mirrored ? both.even : both.odd;
+          b_second[k < S ? k : 0] = mirrored ? both.odd : both.even;
+        }
+        line.step(segment, k, my_intervals[k < S ? k : S + 1].even, my_intervals[k < S ? k : S + 1].odd, own, next,
+                  right);
+      }
+    }
+    turn.put(c, s, segment.piece());
+    __syncthreads();
+    solve_turned(cluster, turn, mailboxes, tile - first_tile);
+    if (tile + 1 < last_tile) fetch(tile + 1);
+    __syncthreads();
+    const T before = turn.left(c, s), behind = turn.right(c, s);
+    segment.substitute(before, turn.own(c, s));
+#pragma unroll
+    for (int k = 0; k < S; ++k) x_first[k] = segment[k];
+    T* const kept_now = kept + tile % 2 * W::column + W::in_column(s * S);
+    const T* const kept_before = kept + (tile + 1) % 2 * W::column + W::in_column(s * S);
+    if (c == W::pairs - 1) {
+#pragma unroll
+      for (int k = 0; k < S; ++k) kept_now[k] = x_first[k];
+      if (s == 0) kept_now[-2] = before;
+      if (s == W::segments - 1) kept_now[S + 1] = behind;
+    }
+
+    {
+      // Neighbours: the first-colour lines of the pair before and of the pair itself.
+      TensorWalk<S, true, T> line(mirrored ? k2 : k0, mirrored ? m2 : m0, k1, m1, position == 0);
+      line.used(second_used, previous_used, first_used);
+      const auto previous = [&](T own, int k) {
+        const T x = __shfl_up_sync(all_lanes, own, 1, W::pairs);
+        return c == 0 ? kept_before[k < 0 ? -2 : k < S ? k : S + 1] : x;  // a number lies between segments
+      };
+      line.start(previous(before, -1), before);
+#pragma unroll
+      for (int k = 0; k <= S; ++k) {
+        const T own = k < S ? x_first[k < S ? k : 0] : behind;
+        line.step(segment, k, my_intervals[k < S ? k : S + 1].even, my_intervals[k < S ? k : S + 1].odd,
+                  previous(own, k), own, k < S ? b_second[k < S ? k : 0] : T(0));
+      }
+    }
+    turn.put(c, s, segment.piece());
+    __syncthreads();
+    solve_turned(cluster, turn, mailboxes + W::pairs, tile - first_tile);
+    __syncthreads();
+    segment.substitute(turn.left(c, s), turn.own(c, s));
+    const bool second_done = c > 0 || tile > first_tile || tile == 0;
+    const bool even_done = even_used && (mirrored || second_done);
+    const bool odd_done = odd_used && (!mirrored || second_done);
+    T* to = &y(even - 1, position - 1);
+    if (even_done && odd_done && position > 0 && position + S <= ny + 1) {
+#pragma unroll
+      for (int k = 0; k < S; ++k, to += y.pitch)
+        *reinterpret_cast<Pair<T>*>(to) = mirrored ? Pair<T>{x_first[k], segment[k]} : Pair<T>{segment[k], x_first[k]};
+    } else {
+#pragma unroll
+      for (int k = 0; k < S; ++k, to += y.pitch) {
+        if (position + k < 1 || position + k > ny) continue;
+        if (even_done) to[0] = mirrored ? x_first[k] : segment[k];
+        if (odd_done) to[1] = mirrored ? segment[k] : x_first[k];
+      }
+    }
+  }
+}
+
+// --- launching -----------------------------------------------------------------------------------------------------------
+
+inline int device_attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
   STRATUM_CUDA_CHECK(cudaGetDevice(&device));
-  STRATUM_CUDA_CHECK(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  STRATUM_CUDA_CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  const auto launch = [&]<int S, int max_threads>() {
-    const int threads = std::max(32, ((n + S - 1) / S + 31) / 32 * 32);
-    const std::size_t bytes = line_shared_bytes<S, View, T>(threads);
-    if (bytes > static_cast<std::size_t>(limit)) return false;
-    const auto kernel = solve_lines_kernel<S, max_threads, Rhs, View, T>;
-    STRATUM_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-    int resident = 1;
-    STRATUM_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, bytes));
-    const int blocks = std::min(lines.count, std::max(1, resident) * processors);
-    kernel<<<blocks, threads, bytes, static_cast<cudaStream_t>(ctx.stream())>>>(rhs, n, lines, y);
+  STRATUM_CUDA_CHECK(cudaDeviceGetAttribute(&value, attribute, device));
+  return value;
+}
+
+/// A grid of blocks in clusters, with dynamic shared memory.
+struct Launch {
+  int blocks, cluster, threads;
+  std::size_t bytes;
+
+  [[nodiscard]] bool fits() const {
+    return bytes <= static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  }
+  template <class... Parameters, class... Arguments>
+  void operator()(const Context& ctx, void (*kernel)(Parameters...), const Arguments&... arguments) const {
+    if (blocks == 0) return;
+    const Configuration c(*this, ctx, kernel);
+    STRATUM_CUDA_CHECK(cudaLaunchKernelEx(&c.config, kernel, Parameters(arguments)...));
+  }
+  /// Blocks, or clusters, that run at the same time.
+  template <class... Parameters>
+  [[nodiscard]] int resident(const Context& ctx, void (*kernel)(Parameters...)) const {
+    const Configuration c(*this, ctx, kernel);
+    int count = 0;
+    if (cluster == 1) {
+      STRATUM_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, kernel, threads, bytes));
+      return std::max(1, count * device_attribute(cudaDevAttrMultiProcessorCount));
+    }
+    STRATUM_CUDA_CHECK(cudaOccupancyMaxActiveClusters(&count, kernel, &c.config));
+    return std::max(1, count);
+  }
+
+ private:
+  struct Configuration {
+    cudaLaunchConfig_t config{};
+    cudaLaunchAttribute attribute{};
+    template <class Kernel>
+    Configuration(const Launch& launch, const Context& ctx, Kernel kernel) {
+      const auto* function = reinterpret_cast<const void*>(kernel);
+      STRATUM_CUDA_CHECK(
+          cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.bytes)));
+      if (launch.cluster > 8)
+        STRATUM_CUDA_CHECK(cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+      config.gridDim = static_cast<unsigned>(launch.blocks);
+      config.blockDim = static_cast<unsigned>(launch.threads);
+      config.dynamicSmemBytes = launch.bytes;
+      config.stream = static_cast<cudaStream_t>(ctx.stream());
+      attribute.id = cudaLaunchAttributeClusterDimension;
+      attribute.val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
+      config.attrs = &attribute;
+      config.numAttrs = launch.cluster > 1 ? 1 : 0;
+    }
+    Configuration(const Configuration&) = delete;
+    Configuration& operator=(const Configuration&) = delete;
+  };
+};
+
+constexpr int divide_up(int a, int b) { return (a + b - 1) / b; }
+
+template <bool coupled, class View, class T>
+void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, const Lines<T>& lines,
+                    GridView<T> y) {
+  const auto launch = [&]<int S>() {
+    const int segments = divide_up(y.nx + 1, S), cluster = divide_up(segments, x_line_threads);
+    const int threads = divide_up(divide_up(segments, cluster), warp) * warp;
+    Launch{lines.count * cluster, cluster, threads,
+           x_line_bytes<S, T>(threads)}(ctx, solve_x_lines<S, coupled, View, T>, a, b, x, lines, y);
+  };
+  if (y.nx < 512) return launch.template operator()<4>();
+  if (y.nx < 2048 || sizeof(T) == 8) return launch.template operator()<8>();
+  return launch.template operator()<16>();
+}
+
+template <int S, int threads, class View, class T, class Rhs>
+void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, int across) {
+  const int cluster = divide_up(y.ny, threads / across * S);
+  Launch{divide_up(lines.count, across) * cluster, cluster, threads,
+         y_line_bytes<T>(threads, across)}(ctx, solve_y_lines<S, threads, Rhs, View, T>, rhs, lines, y, across);
+}
+
+template <class View, class T, class Rhs>
+void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
+  // Every second column of 128 bytes where the memory counts; the longest lines take two warps each.
+  constexpr int wide = static_cast<int>(64 / sizeof(T));
+  if (y.ny <= 2048) return launch_y_lines<8, 256, View>(ctx, rhs, lines, y, 8);
+  if (y.ny <= 8192) return launch_y_lines<16, wide * warp, View>(ctx, rhs, lines, y, wide);
+  return launch_y_lines<36, 256, View>(ctx, rhs, lines, y, y.ny <= 36 * warp * 16 ? 8 : 4);
+}
+
+/// A few lines far apart, of up to 8192 nodes: short segments, so that a thread waits for the memory a few times only.
+template <class View, class T, class Rhs>
+void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
+  launch_y_lines<8, 512, View>(ctx, rhs, lines, y, 4);
+}
+
+/// Lines of one colour of a tensor operator, in place; false where they are too short, or too long for a block's shared memory.
+template <bool coupled, class T>
+bool launch_x_walk(const Context& ctx, const TensorView<T>& a, GridView<const T> b, const Lines<T>& lines,
+                   GridView<T> y) {
+  const auto launch = [&]<int S>() {
+    const int threads = divide_up(divide_up(y.nx + 1, S), warp) * warp;
+    const auto kernel = walk_x_lines<S, coupled, T>;
+    Launch launch{1, 1, threads, walk_x_bytes<S, T>(threads)};
+    if (threads > walk_x_threads || !launch.fits()) return false;
+    const int rows = divide_up(lines.count, launch.resident(ctx, kernel));
+    launch.blocks = divide_up(lines.count, rows);
+    launch(ctx, kernel, a, b, lines, rows, y);
     return true;
   };
-  // Short segments: many warps hide each other's latency, which measured better than a cheaper reduction.
-  if (n <= 1024) return launch.template operator()<4, 256>();
-  if (n <= 4096) return launch.template operator()<8, 512>();
-  if (n <= 8192) return launch.template operator()<8, 1024>();
-  if (n <= 16384) return launch.template operator()<16, 1024>();
-  return false;
+  if (y.nx < 1536 || lines.count == 0) return false;
+  if (sizeof(T) == 8 || y.nx < 3072) return launch.template operator()<16>();
+  return launch.template operator()<32>();
 }
 
-}  // namespace cuda
-}  // namespace stratum
+/// Both colours of y lines of a tensor operator, in place, odd columns first unless mirrored; false where they are too short
+/// or too long. Lines that are left are given back, all of the second colour.
+template <bool coupled, bool mirrored, class T>
+bool launch_y_walk(const Context& ctx, const TensorView<T>& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
+  using W = YWalk<T>;
+  const int cluster = divide_up(y.ny + 1, W::rows);
+  if (y.ny < 1024 || cluster > 16) return false;
+  const auto kernel = walk_y_lines<coupled, mirrored, T>;
+  W walk{divide_up(y.nx + 1, W::width), 1};
+  Launch launch{walk.tiles * cluster, cluster, W::threads, W::bytes};
+  if (!launch.fits()) return false;
+  walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
+  const int clusters = divide_up(walk.tiles, walk.tiles_each);
+  launch.blocks = clusters * cluster;
+  launch(ctx, kernel, a, b, walk, y);
+  const int stride = walk.tiles_each * W::width;
+  left = {mirrored ? walk.tiles * W::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1, T(1),
+          T(0)};
+  return true;
+}
+
+}  // namespace stratum::cuda

@@ -92,6 +92,32 @@ TYPED_TEST(SmootherOracle, LargerGrids) {
     }
 }
 
+// Lines that fill a block, a cluster of blocks and the tiles of a walk, and lines that leave one of them almost empty.
+TYPED_TEST(SmootherOracle, LongLines) {
+  using T = typename TypeParam::Number;
+  for (const int length : {1023, 1025, 1601, 2047, 3100, 4097, 8191, 9000})
+    for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {length, 4}, {3, length}})
+      for (const auto form : {OperatorForm::tensor, OperatorForm::nine_band}) {
+        if (nx * ny > 300000) continue;
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+        const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form);
+        this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
+      }
+}
+
+TYPED_TEST(SmootherOracle, TheLongestLines) {
+  using T = typename TypeParam::Number;
+  for (const int length : {16383, 18433, 32767, 32769})
+    for (const auto& [nx, ny] : {std::pair{length, 3}, {3, length}}) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny);
+      const auto form = length % 4 == 1 ? OperatorForm::symmetric : OperatorForm::tensor;
+      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form);
+      for (const auto order : {LineOrder::zebra, LineOrder::simultaneous})
+        this->compare(a, oracle, nx > ny ? "line_x" : "line_y", order, 0.9, 0.9);
+      this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
+    }
+}
+
 // A part of a larger grid that begins at line 2 has its odd lines where a grid that begins at line 1 has its even ones. The
 // oracle has no origin: it gets line 1 as well, coupled to nothing.
 TYPED_TEST(SmootherOracle, ColoursAndLinesGoByTheGlobalIndex) {

@@ -386,7 +386,9 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const std::int64_t field = std::int64_t{mesh.x().size() + 1} * (mesh.y().size() + 1) * std::int64_t{sizeof(double)};
   const bool on_host = !ctx.on_gpu();
   const std::int64_t solving = field + (on_host ? required_memory(ctx, mesh, settings.solver) : 0);
-  const std::int64_t after = (with_file ? settings.problem.has_exact() ? 5 : 3 : 2) * field +
+  // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
+  constexpr std::int64_t writer = std::int64_t{7} << 20;
+  const std::int64_t after = (with_file ? writer : 0) + (with_file ? settings.problem.has_exact() ? 5 : 3 : 2) * field +
                              (on_host ? vector_bytes<double>(Backend::cpu, mesh.unknowns()) : 0);
   const std::int64_t needed = std::max(solving, after), there = available_memory(Context(Backend::cpu, 1));
   const auto gibibytes = [](std::int64_t bytes) { return static_cast<double>(bytes >> 20) / 1024; };

@@ -199,7 +199,7 @@ struct PoissonSolver::Implementation {
     }
     if (params.method == Method::multigrid && params.precision == Precision::mixed)
       mixed_refinement = std::make_unique<MixedRefinement>(ctx, mesh.unknowns());
-    else if (params.precision != Precision::single)
+    else if (params.precision != Precision::single && !solver)
       make_solver_in_double(ctx);
     ctx.synchronise();
     setup_seconds = seconds_since(begin);
@@ -268,6 +268,7 @@ struct PoissonSolver::Implementation {
     report.baseline_norm /= scale;
     report.initial_residual /= scale;
 
+    own_solver.reset();  // makes room for r
     Vector<double> r(ctx, a.shape());
     a.residual(ctx, b, x, r.view());
     const double own = report.residual / scale;

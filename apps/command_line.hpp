@@ -36,6 +36,7 @@ struct Option {
   std::string value_name;
   std::string fallback;
   std::string help;
+  bool repeatable = false;
 };
 
 struct OptionGroup {
@@ -143,6 +144,10 @@ class CommandLine {
   /// Of a switch.
   [[nodiscard]] bool is_set(const std::string& name) const { return values_[name].as<bool>(); }
   [[nodiscard]] std::string text(const std::string& name) const { return values_[name].as<std::string>(); }
+  /// Of a repeatable option, in the order given.
+  [[nodiscard]] std::vector<std::string> texts(const std::string& name) const {
+    return has(name) ? values_[name].as<std::vector<std::string>>() : std::vector<std::string>();
+  }
   [[nodiscard]] double number(const std::string& name, const Range& range) const {
     return parse_number("--" + name, text(name), range);
   }
@@ -164,14 +169,19 @@ class CommandLine {
       for (const auto& option : group.options) {
         const bool is_switch = option.value_name.empty();
         const bool given = is_switch ? is_set(option.name) : has(option.name);
-        const std::string value = is_switch ? "true" : given ? text(option.name) : option.fallback;
-        constexpr std::string_view blanks = " \t\r";
-        const bool stays = value.empty() || (value.find_first_of("#\n") == std::string::npos &&
-                                             blanks.find(value.front()) == std::string_view::npos &&
-                                             blanks.find(value.back()) == std::string_view::npos);
-        expects(stays, "--", option.name, ": '", value,
-                "' cannot stand in a configuration, where # begins a comment and blanks around a value are lost");
-        out << (given ? "" : "# ") << option.name << "=" << value << "\n";
+        const auto values = option.repeatable && given ? texts(option.name)
+                                                       : std::vector<std::string>{is_switch ? "true"
+                                                                                  : given   ? text(option.name)
+                                                                                            : option.fallback};
+        for (const auto& value : values) {
+          constexpr std::string_view blanks = " \t\r";
+          const bool stays = value.empty() || (value.find_first_of("#\n") == std::string::npos &&
+                                               blanks.find(value.front()) == std::string_view::npos &&
+                                               blanks.find(value.back()) == std::string_view::npos);
+          expects(stays, "--", option.name, ": '", value,
+                  "' cannot stand in a configuration, where # begins a comment and blanks around a value are lost");
+          out << (given ? "" : "# ") << option.name << "=" << value << "\n";
+        }
       }
     }
     return out.str();
@@ -194,6 +204,11 @@ class CommandLine {
       if (option.value_name.empty()) {
         const std::string name = option.name == "help" ? "help,h" : option.name;
         description.add_options()(name.c_str(), po::bool_switch(), option.help.c_str());
+        continue;
+      }
+      if (option.repeatable) {
+        auto* values = po::value<std::vector<std::string>>()->value_name(option.value_name);
+        description.add_options()(option.name.c_str(), values, option.help.c_str());
         continue;
       }
       auto* value = po::value<std::string>()->value_name(option.value_name);

@@ -45,6 +45,7 @@ struct Settings {
   Kind preconditioner = Kind::none;
   IncompleteCholeskyParams incomplete_cholesky;
   MultigridParams multigrid;
+  int steps = 0;      // of multigrid
   std::string inner;  // empty: none; "jacobi": sweeps
   StoppingParams inner_stop;
   SweepTest sweep_test = SweepTest::residual;
@@ -186,7 +187,7 @@ Settings parse_settings(const CommandLine& options) {
   s.incomplete_cholesky.shift = options.number("ic-shift", not_negative);
   s.multigrid.smoother = options.text("smoother");
   (void)builtin_smoothers().find(s.multigrid.smoother);
-  s.multigrid.steps = options.integer("steps", 1, 1000);
+  s.multigrid.steps = s.steps = options.integer("steps", 1, 1000);
   if (options.has("inner")) {
     s.inner = options.text("inner");
     if (s.inner != "jacobi") (void)solver_entry(s.inner);
@@ -419,8 +420,7 @@ std::string describe_preconditioner(const Settings& settings) {
     case Kind::ic: return "ic";
     case Kind::block_ic: return message("block-ic with ", settings.incomplete_cholesky.block_size, " rows a block");
     case Kind::multigrid:
-      return message("multigrid, ", settings.multigrid.smoother, ", ", settings.multigrid.steps, " + ",
-                     settings.multigrid.steps, " steps");
+      return message("multigrid, ", settings.multigrid.smoother, ", ", settings.steps, " + ", settings.steps, " steps");
   }
   return "no preconditioner";
 }
@@ -558,7 +558,7 @@ int run(const Settings& settings, const CommandLine& options) {
   write(settings.report, [&](const std::string& path) {
     write_whole_text(path, json_report(options, ctx, system, settings, plan, outcome));
   });
-  write(settings.history, [&](const std::string& path) { write_whole_text(path, csv_history(report)); });
+  write(settings.history, [&](const std::string& path) { write_whole_text(path, csv_history({&report, 1})); });
   write(settings.save_matrix, [&](const std::string& path) { write_matrix_market(path, system.a); });
   if (code != 3)  // there is a solution to show
     write(settings.solution, [&](const std::string& path) { write_matrix_market(path, outcome.x); });

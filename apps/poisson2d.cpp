@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <set>
 
@@ -51,7 +52,7 @@ struct Settings {
   int first_level = 0;  // below last_level: a convergence table
   int last_level = 0;
   PoissonSolverParams solver;
-  PoissonProblem problem;
+  std::vector<PoissonProblem> problems;  // one for each right-hand side
   Backend backend = Backend::cpu;
   int threads = 0;
   std::string vtk;  // empty: none
@@ -81,8 +82,13 @@ CommandLine make_command_line() {
         {"grade-x", "SPEC", "", "the grading of x, see below (uniform)"},
         {"grade-y", "SPEC", "", "the grading of y (uniform)"}}},
       {"Problem: -Laplace u = f, u = g on the boundary",
-       {{"rhs", "EXPR", "", "f in x, y, the sides a and b, xr = a - x, yr = b - y (2 (y (b - y) + x (a - x)))"},
-        {"exact", "EXPR", "", "the exact solution, to measure the error by (of the default f: x (a - x) y (b - y))"},
+       {{"rhs", "EXPR", "",
+         "f in x, y, the sides a and b, xr = a - x, yr = b - y (2 (y (b - y) + x (a - x))); given several times, all "
+         "are solved for, each with its own report",
+         true},
+        {"exact", "EXPR", "",
+         "the exact solution, to measure the error by (of the default f: x (a - x) y (b - y)); once for each --rhs",
+         true},
         {"boundary", "EXPR", "", "g (the exact solution where it is given, else 0)"}}},
       {"Solver",
        {{"solver", "NAME", "multigrid",
@@ -93,10 +99,13 @@ CommandLine make_command_line() {
         {"cycle", "NAME", "v",
          "v, w, f, or fmg: one pass of full multigrid, and V-cycles after it when --rtol, --atol, --boundary or "
          "--exact is given"},
-        {"smoother", "NAME", "adi", "see --list-smoothers; jacobi and colour_gs suit square cells, adi all"},
+        {"smoother", "NAME", "adi",
+         "see --list-smoothers; jacobi and colour_gs suit square cells, adi all; auto chooses level by level, and "
+         "solver and cycle where they are not given"},
         {"line-order", "NAME", "zebra", "zebra, or simultaneous (which wants a damping of about 0.8)"},
         {"damping", "W", "", "damping of the smoother in (0, 2) (the smoother's own)"},
-        {"steps", "N", "4", "elementary smoothing steps before and after, 0 .. 1000; one adi application is two"},
+        {"steps", "N", "",
+         "elementary smoothing steps before and after, 0 .. 1000; one adi application is two (4, auto: 2)"},
         {"precision", "NAME", "mixed",
          "mixed (float cycles, double defect and update), double, or single (to see it fail)"},
         {"inner", "KIND:N", "cycles:1",
@@ -180,6 +189,8 @@ void list_smoothers() {
   const auto registry = builtin_smoothers();
   for (const auto& [name, entry] : registry.entries())
     std::printf("%-10s %s\n", name.c_str(), entry.description.c_str());
+  std::printf("%-10s %s\n", "auto",
+              "one of these on every level, by the shape of its cells; the output says which and why");
 }
 
 /// One direction of a mesh of --cells, --grade-x and --grade-y, and its length; `cells` and `length` are empty where they
@@ -246,18 +257,27 @@ MeshChoice parse_mesh(const CommandLine& options) {
   return mesh;
 }
 
-PoissonProblem parse_problem(const CommandLine& options, const MeshFamily& family) {
-  expects(!options.has("exact") || options.has("rhs") || options.has("boundary"),
+std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily& family) {
+  const auto rhs = options.texts("rhs"), exact = options.texts("exact");
+  expects(exact.empty() || options.has("rhs") || options.has("boundary"),
           "--exact: give --rhs as well; the default right-hand side has the solution x (a - x) y (b - y)");
-  const auto function = [&](const std::string& name) -> ScalarFunction {
-    if (!options.has(name)) return {};
+  const std::size_t count = std::max<std::size_t>(1, rhs.size());
+  expects(exact.empty() || exact.size() == count, "--exact: ", exact.size(), " given for ", count,
+          " right-hand sides; give one for each --rhs, in the same order, or none");
+  const auto function = [&](const std::string& name, const std::string& text) -> ScalarFunction {
     try {
-      return parse_expression(options.text(name), family.a, family.b);
+      return parse_expression(text, family.a, family.b);
     } catch (const UsageError& error) {
       throw UsageError(message("--", name, ": ", error.what()));
     }
   };
-  return {function("rhs"), function("exact"), function("boundary")};
+  std::vector<PoissonProblem> problems(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    if (!rhs.empty()) problems[k].rhs = function("rhs", rhs[k]);
+    if (!exact.empty()) problems[k].exact = function("exact", exact[k]);
+    if (options.has("boundary")) problems[k].boundary = function("boundary", options.text("boundary"));
+  }
+  return problems;
 }
 
 InnerStop parse_inner(const CommandLine& options) {
@@ -277,13 +297,14 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   PoissonSolverParams params;
   auto& multigrid = params.multigrid;
   multigrid.smoother = options.text("smoother");
-  (void)builtin_smoothers().find(multigrid.smoother);
+  if (multigrid.smoother != "auto") (void)builtin_smoothers().find(multigrid.smoother);
   multigrid.smoother_params.line_order = line_order(options.text("line-order"));
   if (options.has("damping")) multigrid.smoother_params.damping = options.number("damping", {0, 2, true, true});
-  multigrid.steps = options.integer("steps", 0, 1000);
+  if (options.has("steps")) multigrid.steps = options.integer("steps", 0, 1000);
   params.full_multigrid = options.text("cycle") == "fmg";
-  multigrid.cycle = choice<Cycle>("--cycle", options.text("cycle"),
-                                  {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"fmg", Cycle::v}});
+  if (options.has("cycle"))
+    multigrid.cycle = choice<Cycle>("--cycle", options.text("cycle"),
+                                    {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"fmg", Cycle::v}});
   // Full multigrid interpolates as if u were zero on the boundary; other boundary values cost it its accuracy, and cycles
   // give it back.
   params.continue_after_full_multigrid =
@@ -296,7 +317,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
           "--inner: only mixed precision has inner cycles, not ", options.text("precision"));
   std::vector<std::pair<std::string, Method>> methods;
   for (const auto method : every_method) methods.emplace_back(to_string(method), method);
-  params.method = choice<Method>("--solver", options.text("solver"), methods);
+  if (options.has("solver")) params.method = choice<Method>("--solver", options.text("solver"), methods);
   params.krylov.restart = options.integer("restart", 1, 1000);
   expects(!options.has("restart") || params.method == Method::gcr || params.method == Method::gmres,
           "--restart: only gcr and gmres start again, not ", options.text("solver"));
@@ -318,10 +339,11 @@ Settings parse_settings(const CommandLine& options) {
   settings.first_level = settings.last_level =
       options.has("level") ? options.integer("level", 0, max_level) : default_level;
   settings.solver = parse_solver(options);
-  settings.problem = parse_problem(options, settings.mesh.family);
+  settings.problems = parse_problems(options, settings.mesh.family);
   if (options.has("convergence-table")) {
     expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
-    expects(settings.problem.has_exact(), "--convergence-table: errors need the exact solution, give --exact");
+    expects(settings.problems.size() == 1, "--convergence-table: one right-hand side, not ", settings.problems.size());
+    expects(settings.problems[0].has_exact(), "--convergence-table: errors need the exact solution, give --exact");
     const auto [first, last] =
         parse_pair("--convergence-table", options.text("convergence-table"), "..", "a range of levels L1..L2");
     settings.first_level = parse_integer("--convergence-table", first, 0, max_level);
@@ -385,11 +407,16 @@ std::int64_t peak_memory() {
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh, bool with_file) {
   const std::int64_t field = std::int64_t{mesh.x().size() + 1} * (mesh.y().size() + 1) * std::int64_t{sizeof(double)};
   const bool on_host = !ctx.on_gpu();
-  const std::int64_t solving = field + (on_host ? required_memory(ctx, mesh, settings.solver) : 0);
+  const auto systems = settings.problems.size();
+  const std::int64_t solving =
+      field + (on_host ? required_memory(ctx, mesh, settings.solver, builtin_smoothers(), systems) : 0);
   // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
   constexpr std::int64_t writer = std::int64_t{7} << 20;
-  const std::int64_t after = (with_file ? writer : 0) + (with_file ? settings.problem.has_exact() ? 5 : 3 : 2) * field +
-                             (on_host ? vector_bytes<double>(Backend::cpu, mesh.unknowns()) : 0);
+  std::int64_t fields = 1;  // aspect ratios
+  for (const auto& problem : settings.problems) fields += problem.has_exact() ? 4 : 2;
+  const std::int64_t after =
+      (with_file ? writer + fields * field : 2 * field) +
+      (on_host ? static_cast<std::int64_t>(systems) * vector_bytes<double>(Backend::cpu, mesh.unknowns()) : 0);
   const std::int64_t needed = std::max(solving, after), there = available_memory(Context(Backend::cpu, 1));
   const auto gibibytes = [](std::int64_t bytes) { return static_cast<double>(bytes >> 20) / 1024; };
   if (needed > there)
@@ -403,7 +430,7 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
 std::string coarsening(const std::vector<TensorMesh>& hierarchy) {
   const auto direction = [&](const char* name, const auto& line) {
     const int fine = line(hierarchy.back()).size(), coarse = line(hierarchy.front()).size();
-    const std::string cells =
+    std::string cells =
         message(name, " ", fine, fine == coarse ? "" : message(" to ", coarse), " cell", coarse == 1 ? "" : "s");
     if (coarse <= 2) return cells;
     return message(cells, " (", coarse % 2 == 1 ? "odd" : "no unknown", ")");
@@ -412,19 +439,37 @@ std::string coarsening(const std::vector<TensorMesh>& hierarchy) {
                  direction("y", [](const TensorMesh& m) -> const Intervals& { return m.y(); }));
 }
 
+/// One right-hand side.
+struct System {
+  std::string rhs;  // as given, where there are several
+  SolveReport report;
+  std::optional<double> error;
+};
+
 struct Outcome {
   int level = 0;
   std::vector<TensorMesh> hierarchy;  // coarsest first
   CoarseSolver coarse_solver = CoarseSolver::automatic;
-  std::optional<double> error;
+  PoissonSolverParams params;  // with what was left open filled in
+  std::string choice;          // of method or cycle
+  std::vector<LevelReport> smoothers;
   std::int64_t expected_memory = 0;
-  SolveReport report;
+  std::vector<System> systems{};  // one for each right-hand side
+  std::optional<double> error{};  // of the system that went worst, the first of those
+  SolveReport report{};
 
   [[nodiscard]] const TensorMesh& mesh() const { return hierarchy.back(); }
   [[nodiscard]] std::int64_t unknowns() const { return mesh().unknowns().nodes(); }
   [[nodiscard]] std::string_view coarse_solver_name() const {
     const auto coarsest = hierarchy.front().unknowns().nodes();
     return coarsest == 0 ? "none" : coarsest == 1 ? "one unknown" : to_string(coarse_solver);
+  }
+  [[nodiscard]] std::string method_name() const {
+    return std::string(to_string(params.method.value_or(Method::multigrid)));
+  }
+  [[nodiscard]] std::string cycle_name(const CommandLine& options) const {
+    if (options.has("cycle")) return options.text("cycle");
+    return params.multigrid.cycle == Cycle::f ? "f" : "v";
   }
   [[nodiscard]] double unknowns_per_second() const { return static_cast<double>(unknowns()) / report.solve_seconds; }
   [[nodiscard]] double reduction() const { return report.residual / report.initial_residual; }
@@ -433,20 +478,50 @@ struct Outcome {
   }
 };
 
-void write_vtk(Context& ctx, const Settings& settings, const TensorMesh& mesh, GridView<const double> x) {
-  const auto solution = nodal_solution(ctx, mesh, settings.problem, x);
-  const auto rhs = at_nodes(ctx, mesh, rhs_function(settings.problem));
-  const auto aspect_ratios = cell_aspect_ratios(mesh);
-  std::vector<VtkField> fields{{"solution", solution}, {"rhs", rhs}};
-  std::vector<double> exact, error;
-  if (settings.problem.has_exact()) {
-    exact = at_nodes(ctx, mesh, exact_function(settings.problem));
-    error.resize(exact.size());
+/// Fields of the only right-hand side by their names, of several ones numbered from 1 on.
+void write_vtk(Context& ctx, const Settings& settings, const TensorMesh& mesh, const std::vector<Vector<double>>& x) {
+  std::deque<std::pair<std::string, std::vector<double>>> nodal;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const auto& problem = settings.problems[k];
+    const auto add =
+        [&, number = x.size() == 1 ? "" : message("_", k + 1) ](const char* name, std::vector<double> values) -> auto& {
+      return nodal.emplace_back(name + number, std::move(values)).second;
+    };
+    const auto& solution = add("solution", nodal_solution(ctx, mesh, problem, x[k].cview()));
+    (void)add("rhs", at_nodes(ctx, mesh, rhs_function(problem)));
+    if (!problem.has_exact()) continue;
+    const auto& exact = add("exact", at_nodes(ctx, mesh, exact_function(problem)));
+    auto& error = add("error", std::vector<double>(exact.size()));
     std::transform(solution.begin(), solution.end(), exact.begin(), error.begin(), std::minus<>());
-    fields.push_back({"exact", exact});
-    fields.push_back({"error", error});
   }
+  const auto aspect_ratios = cell_aspect_ratios(mesh);
+  std::vector<VtkField> fields;
+  fields.reserve(nodal.size());
+  for (const auto& [name, values] : nodal) fields.push_back({name, values});
   write_vtr(settings.vtk, mesh, fields, {{"aspect_ratio", aspect_ratios}});
+}
+
+/// What smooths on a level.
+std::string level_json(const LevelReport& level) {
+  return message("\n    {\"unknowns\": [", level.nx, ", ", level.ny,
+                 "], \"smoother\": ", JsonObject::string(level.smoother), ", \"steps\": ", level.steps,
+                 ", \"reason\": ", JsonObject::string(level.reason), "}");
+}
+
+/// One of several right-hand sides.
+std::string system_json(const System& system) {
+  const auto& report = system.report;
+  JsonObject json;
+  json.add("rhs", system.rhs);
+  json.add("status", to_string(report.status)).add("reason", report.reason).add("exit_code", exit_code(report.status));
+  json.add("iterations", report.iterations).add("initial_residual", report.initial_residual);
+  json.add("residual", report.residual).add("relative_residual", report.relative_residual());
+  json.add("baseline_norm", report.baseline_norm).add("relative_l2_error", system.error.value_or(std::nan("")));
+  json.add("solve_seconds", report.solve_seconds);
+  json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
+  std::string text = json.text();
+  std::erase(text, '\n');
+  return "\n    " + text;
 }
 
 std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
@@ -475,8 +550,10 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add_raw("cells", cells(outcome.mesh())).add("unknowns", static_cast<double>(outcome.unknowns()));
   json.add_raw("hierarchy", JsonObject::array(hierarchy, cells));
   json.add("coarsening", coarsening(hierarchy)).add("coarse_solver", outcome.coarse_solver_name());
-  for (const char* name : {"solver", "cycle", "smoother"}) json.add(name, options.text(name));
-  json.add("line_order", options.text("line-order")).add("steps", settings.solver.multigrid.steps);
+  json.add("solver", outcome.method_name()).add("cycle", outcome.cycle_name(options)).add("choice", outcome.choice);
+  json.add("smoother", options.text("smoother")).add_raw("smoothers", JsonObject::array(outcome.smoothers, level_json));
+  json.add("line_order", options.text("line-order"));
+  json.add("steps", outcome.smoothers.back().steps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   for (const char* name : {"precision", "inner"}) json.add(name, options.text(name));
   json.add("operator", to_string(settings.solver.form));
@@ -489,6 +566,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("expected_memory_bytes", static_cast<double>(outcome.expected_memory));
   json.add("peak_memory_bytes", static_cast<double>(peak_memory()));
   json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
+  if (outcome.systems.size() > 1) json.add_raw("right_hand_sides", JsonObject::array(outcome.systems, system_json));
   if (settings.table)
     json.add_raw("convergence_table", JsonObject::array(outcomes, [](const Outcome& o) {
                    return message("{\"level\": ", o.level, ", \"unknowns\": ", o.unknowns(),
@@ -505,6 +583,25 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
 void progress(const Settings& settings, const char* what) {
   if (settings.quiet || isatty(STDERR_FILENO) == 0) return;
   (void)std::fprintf(stderr, "\r\033[K%s", what);
+}
+
+/// What smoother "auto" chose and why, levels with the same choice together, the finest first.
+void print_choices(const Outcome& outcome) {
+  const auto& levels = outcome.smoothers;
+  const auto& damping = outcome.params.multigrid.smoother_params.damping;
+  const char* title = "smoother";
+  for (auto finest = levels.rbegin(); finest != levels.rend() && !finest->smoother.empty();) {
+    auto last = finest;  // the coarsest with the same choice; those that are solved have none
+    while (last + 1 != levels.rend() && (last + 1)->smoother == finest->smoother && (last + 1)->steps == finest->steps)
+      ++last;
+    const std::string range = last == finest ? "" : message(" to ", last->nx, " x ", last->ny);
+    std::printf("%-9s %d x %d%s: %s, %d + %d steps, %s; %s\n", title, finest->nx, finest->ny, range.c_str(),
+                finest->smoother.c_str(), finest->steps, finest->steps,
+                damping ? message("damped by ", *damping).c_str() : "undamped", finest->reason.c_str());
+    title = "";
+    finest = last + 1;
+  }
+  if (!outcome.choice.empty()) std::printf("%-9s %s\n", "cycle", outcome.choice.c_str());
 }
 
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
@@ -525,10 +622,14 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
     std::printf("%lld unknowns there, solved by %s\n", static_cast<long long>(coarsest),
                 outcome.coarse_solver == CoarseSolver::direct ? "a Cholesky factorisation"
                                                               : "conjugate gradients with ADI, being many");
-  std::printf("solver    %s, %s-cycle, %s, %d + %d steps; %s precision, %s operator; %s\n\n",
-              options.text("solver").c_str(), options.text("cycle").c_str(), options.text("smoother").c_str(),
-              settings.solver.multigrid.steps, settings.solver.multigrid.steps, options.text("precision").c_str(),
+  const bool chosen = options.text("smoother") == "auto";
+  const int steps = settings.solver.multigrid.steps.value_or(4);
+  const std::string smoother = chosen ? "auto" : message(options.text("smoother"), ", ", steps, " + ", steps, " steps");
+  std::printf("solver    %s, %s-cycle, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(),
+              outcome.cycle_name(options).c_str(), smoother.c_str(), options.text("precision").c_str(),
               std::string(to_string(settings.solver.form)).c_str(), ctx.description().c_str());
+  if (chosen) print_choices(outcome);
+  std::printf("\n");
 }
 
 void print_outcome(const Settings& settings, const Outcome& outcome) {
@@ -563,6 +664,42 @@ void print_table_row(const Outcome& outcome, const Outcome* coarser) {
   (void)std::fflush(stdout);
 }
 
+/// Several right-hand sides: a line each.
+void print_systems(const Outcome& outcome) {
+  std::printf("  rhs   iterations   relative residual   relative error    seconds   status\n");
+  for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
+    const auto& [rhs, report, error] = outcome.systems[k];
+    std::printf("%5zu   %10d   %17.3e   ", k + 1, report.iterations, report.relative_residual());
+    std::printf(error ? "%14.7e" : "     not known", error.value_or(0));
+    std::printf("   %8.3g   %s: %s\n", report.solve_seconds, std::string(to_string(report.status)).c_str(),
+                report.reason.c_str());
+  }
+}
+
+/// One with a line for every iteration, several as a batch.
+std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, PoissonSolver& solver,
+                                   const std::vector<Vector<double>>& bs, std::vector<Vector<double>>& xs) {
+  const auto baseline = settings.solver.stop.baseline;
+  const bool talk = !settings.quiet && !settings.table;
+  if (bs.size() == 1)
+    return {solver.solve(ctx, bs[0].cview(), xs[0].view(),
+                         talk ? residual_table(baseline, norm2(ctx, bs[0].cview()), "once more, in double precision:")
+                              : Monitor{})};
+  std::vector<GridView<const double>> b;
+  std::vector<GridView<double>> x;
+  for (std::size_t k = 0; k < bs.size(); ++k) {
+    b.push_back(bs[k].cview());
+    x.push_back(xs[k].view());
+  }
+  return solver.solve(ctx, b, x);
+}
+
+std::vector<SolveReport> reports_of(const Outcome& outcome) {
+  std::vector<SolveReport> reports;
+  for (const auto& system : outcome.systems) reports.push_back(system.report);
+  return reports;
+}
+
 Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int level) {
   const bool last = level == settings.last_level;
   const bool talk = !settings.quiet && !settings.table;
@@ -570,20 +707,31 @@ Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int 
   const auto expected = expected_memory(ctx, settings, mesh, last && !settings.vtk.empty());
   progress(settings, "setting up ...");
   auto solver = std::make_unique<PoissonSolver>(ctx, mesh, settings.solver);
-  Vector<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
+  std::vector<Vector<double>> bs, xs;
   progress(settings, "assembling the right-hand side ...");
-  assemble_load(ctx, mesh, settings.problem, b.view());
+  for (const auto& problem : settings.problems) {
+    bs.emplace_back(ctx, mesh.unknowns());
+    xs.emplace_back(ctx, mesh.unknowns());
+    assemble_load(ctx, mesh, problem, bs.back().view());
+  }
   progress(settings, "");
-  Outcome outcome{level, solver->meshes(), solver->coarse_solver(), {}, expected, {}};
+  Outcome outcome{
+      level,   solver->meshes(), solver->coarse_solver(), solver->params(), solver->choice(), solver->level_reports(),
+      expected};
   if (talk) print_heading(settings, options, ctx, outcome);
-  outcome.report = solver->solve(
-      ctx, b.cview(), x.view(),
-      talk ? residual_table(settings.solver.stop.baseline, norm2(ctx, b.cview()), "once more, in double precision:")
-           : Monitor{});
+  auto reports = solve_all(ctx, settings, *solver, bs, xs);
   solver.reset();  // makes room for what follows
-  b = {};
-  outcome.error = relative_l2_error(ctx, mesh, settings.problem, x.cview());
-  if (talk) print_outcome(settings, outcome);
+  bs.clear();
+  for (std::size_t k = 0; k < reports.size(); ++k)
+    outcome.systems.push_back({reports.size() > 1 ? options.texts("rhs")[k] : "", std::move(reports[k]),
+                               relative_l2_error(ctx, mesh, settings.problems[k], xs[k].cview())});
+  const auto worst = std::max_element(outcome.systems.begin(), outcome.systems.end(), [](const auto& l, const auto& r) {
+    return exit_code(l.report.status) < exit_code(r.report.status);
+  });
+  outcome.report = worst->report;
+  outcome.error = worst->error;
+  if (talk && xs.size() == 1) print_outcome(settings, outcome);
+  if (talk && xs.size() > 1) print_systems(outcome);
 
   if (last && !settings.vtk.empty()) {
     if (exit_code(outcome.report.status) == 3) {
@@ -591,7 +739,7 @@ Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int 
       settings.vtk.clear();
     } else {
       progress(settings, "writing the file for ParaView ...");
-      write_vtk(ctx, settings, mesh, x.cview());
+      write_vtk(ctx, settings, mesh, xs);
       progress(settings, "");
     }
   }
@@ -616,7 +764,7 @@ int run(const Settings& parsed, const CommandLine& options) {
       print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
   }
   if (!settings.report.empty()) write_whole_text(settings.report, json_report(settings, options, ctx, outcomes));
-  if (!settings.history.empty()) write_whole_text(settings.history, csv_history(outcomes.back().report));
+  if (!settings.history.empty()) write_whole_text(settings.history, csv_history(reports_of(outcomes.back())));
   if (!settings.quiet)
     for (const auto& path : {settings.vtk, settings.report, settings.history})
       if (!path.empty()) std::printf("written     %s\n", path.c_str());

@@ -4,6 +4,7 @@
 // CSV.
 
 #include <cstdio>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -30,13 +31,20 @@ namespace stratum::apps {
   };
 }
 
-[[nodiscard]] inline std::string csv_history(const SolveReport& report) {
+/// With a column for the number of the right-hand side, from 1 on, where there are several.
+[[nodiscard]] inline std::string csv_history(std::span<const SolveReport> reports) {
+  const bool several = reports.size() > 1;
   std::ostringstream out;
   out.precision(17);
-  out << "iteration,residual,relative_residual\n";
-  for (std::size_t k = 0; k < report.history.size(); ++k)
-    out << k << ',' << report.history[k] << ','
-        << (report.baseline_norm > 0 ? report.history[k] / report.baseline_norm : 0) << '\n';
+  out << (several ? "rhs," : "") << "iteration,residual,relative_residual\n";
+  for (std::size_t n = 0; n < reports.size(); ++n) {
+    const auto& report = reports[n];
+    for (std::size_t k = 0; k < report.history.size(); ++k) {
+      if (several) out << n + 1 << ',';
+      out << k << ',' << report.history[k] << ','
+          << (report.baseline_norm > 0 ? report.history[k] / report.baseline_norm : 0) << '\n';
+    }
+  }
   return out.str();
 }
 

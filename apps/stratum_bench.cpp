@@ -25,6 +25,7 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "auto_table.hpp"
 #include "command_line.hpp"
 #include "peers/hypre.hpp"
 
@@ -40,7 +41,7 @@ constexpr int max_iterations = 100;
 constexpr double peer_bytes = 600;  // for an unknown: BoomerAMG takes 400 to 500
 
 /// A smoother and, for those that solve lines, their order: NAME or NAME:simultaneous.
-struct SmootherChoice {
+struct SmootherVariant {
   std::string name;
   LineOrder order = LineOrder::zebra;
 
@@ -56,8 +57,8 @@ struct SmootherChoice {
   }
 };
 
-std::vector<SmootherChoice> all_smoothers() {
-  std::vector<SmootherChoice> choices;
+std::vector<SmootherVariant> all_smoothers() {
+  std::vector<SmootherVariant> choices;
   const auto registry = builtin_smoothers();
   for (const auto& [name, entry] : registry.entries()) {
     choices.push_back({name});
@@ -80,9 +81,9 @@ struct Settings {
   std::vector<std::string> meshes;
   std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band};
   std::vector<OperatorForm> solve_forms{OperatorForm::tensor};
-  std::vector<SmootherChoice> smoothers;  // of the solves
-  std::vector<std::string> peers;         // solvers of hypre
-  std::string no_peers;                   // why there are none
+  std::vector<SmootherVariant> smoothers;  // of the solves
+  std::vector<std::string> peers;          // solvers of hypre
+  std::string no_peers;                    // why there are none
   int finest_peer_level = 0;
   int rounds = 1;
   Stopwatch now = wall_seconds;
@@ -367,8 +368,8 @@ class Benchmark {
 
   [[nodiscard]] std::vector<Contestant> own_contestants() const {
     std::vector<Contestant> contestants;
-    const auto add = [&](const PoissonSolverParams& params, const SmootherChoice& choice) {
-      const int steps = params.multigrid.steps;
+    const auto add = [&](PoissonSolverParams params, int steps, const SmootherVariant& choice) {
+      params.multigrid.steps = steps;
       const std::string kind = !params.full_multigrid ? "V" : params.continue_after_full_multigrid ? "fmg+V" : "fmg";
       const auto run = [this, params](System& system) {
         const auto now = settings_.now;
@@ -400,17 +401,15 @@ class Benchmark {
         params.multigrid.smoother_params = choice.params();
         for (const int steps : {2, 4})
           for (const auto precision : {Precision::mixed, Precision::full}) {
-            params.multigrid.steps = steps;
             params.precision = precision;
-            add(params, choice);
+            add(params, steps, choice);
           }
         params.precision = Precision::mixed;
         params.full_multigrid = true;
         for (const bool go_on : {true, false})
           for (const int steps : {2, 4}) {
-            params.multigrid.steps = steps;
             params.continue_after_full_multigrid = go_on;
-            add(params, choice);
+            add(params, steps, choice);
           }
       }
     return contestants;
@@ -499,10 +498,10 @@ std::vector<int> parse_levels(const std::string& text) {
   return levels;
 }
 
-SmootherChoice parse_smoother(const std::string& text) {
+SmootherVariant parse_smoother(const std::string& text) {
   for (const auto& choice : all_smoothers())
     if (choice.label() == text) return choice;
-  const auto label = [](const SmootherChoice& choice) { return choice.label(); };
+  const auto label = [](const SmootherVariant& choice) { return choice.label(); };
   throw UsageError(message("--smoothers: unknown '", text, "'; known are ", JsonObject::array(all_smoothers(), label)));
 }
 
@@ -514,6 +513,9 @@ CommandLine make_command_line() {
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
          {"operators", "LIST", "", "tensor, symmetric, nine-band (kernels: all; solves: tensor)"},
          {"smoothers", "LIST", "adi,adi:simultaneous,colour_gs,jacobi", "smoothers of the solves"},
+         {"auto", "", "",
+          "instead: smoother auto beside every fixed choice, on --meshes at --levels and on random meshes"},
+         {"random", "N", "50", "how many random meshes for --auto, 0 .. 1000"},
          {"rounds", "N", "3", "how often all solves of a mesh and level take turns, 1 .. 100 (with --quick: 1)"},
          {"peers", "LIST", "all",
           "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; all where it is there, or none"},
@@ -592,6 +594,7 @@ int main(int argc, char** argv) {
           "  stratum_bench --threads 1 --levels 10 --what solves --smoothers adi       beside hypre, where it was "
           "found\n"
           "  stratum_bench --what solves --meshes A3 --levels 8..12 --smoothers adi --json a3.json\n"
+          "  stratum_bench --auto --threads 1 --clock cpu --levels 8,10 --json auto.json\n"
           "  stratum_bench --backend cuda --what solves --meshes A3 --operators nine-band --levels 13\n",
           options.help().c_str());
       return 0;
@@ -605,6 +608,12 @@ int main(int argc, char** argv) {
     const std::string json = options.has("json") ? options.text("json") : "";
     remove_when_interrupted(json);
     if (!json.empty()) check_writable(json);
+    if (options.is_set("auto")) {
+      AutoTable table(ctx, settings.now);
+      table.run(settings.meshes, settings.levels, options.integer("random", 0, 1000));
+      if (!json.empty()) write_whole_text(json, table.json(options.text("clock")));
+      return 0;
+    }
     Benchmark benchmark(ctx, settings);
     const bool complete = benchmark.run();
     if (!json.empty()) write_whole_text(json, benchmark.json());

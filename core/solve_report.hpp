@@ -25,7 +25,10 @@ enum class Baseline : std::uint8_t { rhs, initial };
 struct LevelReport {
   int nx = 0;
   int ny = 0;
-  double seconds = 0;  // spent on this level, coarser levels not included
+  double seconds = 0;    // spent on this level, coarser levels not included
+  std::string smoother;  // empty where the level is solved, and below
+  int steps = 0;         // before and after the coarse correction
+  std::string reason;    // why this smoother; empty where it was asked for by name
 };
 
 struct SolveReport {
@@ -39,9 +42,10 @@ struct SolveReport {
   int iterations = 0;
   int inner_iterations = 0;
   std::vector<double> history;  // residual norms, the initial one first
+  std::string choice;           // the method or cycle that smoother "auto" chose, and why; else empty
   double setup_seconds = 0;
   double solve_seconds = 0;
-  std::vector<LevelReport> levels;  // coarsest first; empty unless measured
+  std::vector<LevelReport> levels;  // coarsest first; seconds only where measured
 
   /// residual / baseline_norm; zero when both are zero.
   [[nodiscard]] double relative_residual() const;

@@ -182,8 +182,8 @@ class DealiiPreconditioner {
  public:
   struct AdditionalData {
     Backend backend = Backend::cpu;
-    int threads = 0;  // on the CPU; 0: what OpenMP offers
-    std::string smoother = "adi";
+    int threads = 0;                // on the CPU; 0: what OpenMP offers
+    std::string smoother = "adi";   // or "auto": by the widths of the mesh
     int steps = 4;                  // elementary smoothing steps before and after the coarse correction
     bool single_precision = false;  // of the cycle; vectors stay in double
   };

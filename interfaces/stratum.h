@@ -35,7 +35,7 @@ typedef enum stratum_backend { STRATUM_CPU = 0, STRATUM_CUDA = 1 } stratum_backe
 typedef struct stratum_options {
   int backend;          /* STRATUM_CPU or STRATUM_CUDA */
   int threads;          /* on the CPU; 0: what OpenMP offers */
-  const char* smoother; /* "adi", "line_x", "line_y", "colour_gs" or "jacobi" */
+  const char* smoother; /* "adi", "line_x", "line_y", "colour_gs", "jacobi", or "auto", which needs widths */
   int steps;            /* elementary smoothing steps before and after the coarse correction */
   int symmetric; /* not 0: A is symmetric positive definite and stratum_solve is CG; 0: A is any matrix, iterated */
   int single_precision; /* not 0: the cycle is in float, stratum_solve stays in double */

@@ -133,9 +133,8 @@ MatrixSolver& usable(stratum_solver* solver, bool arrays_given) {
 extern "C" {
 
 stratum_options stratum_default_options(void) {
-  const MultigridParams params;
   const StoppingParams stop;
-  return {STRATUM_CPU, 0, "adi", params.steps, 1, 0, stop.rtol, stop.max_iterations};
+  return {STRATUM_CPU, 0, "adi", 4, 1, 0, stop.rtol, stop.max_iterations};
 }
 
 stratum_solver* stratum_create(int nx, int ny, const double* widths_x, const double* widths_y,
@@ -159,6 +158,9 @@ stratum_status stratum_set_coefficients(stratum_solver* solver, const double* ba
   return guarded(solver, [&] {
     solver->usable = false;
     expects(bands != nullptr, "an array is NULL");
+    const bool widths_given = !solver->widths_x.empty() && !solver->widths_y.empty();
+    expects(solver->smoother != "auto" || widths_given,
+            "smoother 'auto' chooses by interval widths; give stratum_create those in x and in y, or name a smoother");
     if (solver->made)
       solver->made->update(bands);
     else

@@ -19,6 +19,12 @@ std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine) {
   return meshes;
 }
 
+std::vector<SmootherChoice> level_smoothers(const std::vector<TensorMesh>& meshes, const MultigridParams& params) {
+  expects(!params.steps || *params.steps >= 0, "steps must be 0 or more, not ", *params.steps);
+  if (params.smoother == "auto") return choose_smoothers(meshes, params.smoother_params, params.steps);
+  return {meshes.size(), {params.smoother, params.smoother_params, params.steps.value_or(4), ""}};
+}
+
 TensorMesh uniform_mesh(const GridShape& unknowns) {
   expects(unknowns.nx >= 1 && unknowns.ny >= 1, "a matrix needs unknowns, not ", unknowns.nx, " x ", unknowns.ny);
   const auto ones = [](int nodes) { return Intervals(std::vector<double>(static_cast<std::size_t>(nodes) + 1, 1.0)); };
@@ -58,6 +64,7 @@ template <class T>
 struct Multigrid<T>::Level {
   const GridOperator<T>* a = nullptr;  // `own`, or one that someone else keeps
   GridOperator<T> own;
+  SmootherChoice choice;
   std::unique_ptr<Smoother<T>> smoother;
   Transfer<T> transfer;  // to the next coarser level
   Vector<T> b, x;        // right-hand side and correction, on all levels but the finest
@@ -255,29 +262,41 @@ Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const Tenso
   build(ctx, meshes, registry);
 }
 
+namespace {
+
+const MultigridParams& without_auto(const MultigridParams& params) {
+  expects(params.smoother != "auto",
+          "smoother 'auto' chooses by the widths of a mesh, and of a matrix alone there are none; name a smoother, or "
+          "give the mesh as well");
+  return params;
+}
+
+}  // namespace
+
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const MultigridParams& params,
                         const SmootherRegistry& registry)
-    : Multigrid(ctx, a, uniform_mesh(a.shape()), params, registry) {}
+    : Multigrid(ctx, a, uniform_mesh(a.shape()), without_auto(params), registry) {}
 
 /// What all hierarchies have beside their operators: smoothers, transfers, scratch, and the coarsest level's solver
 /// where it is not a factorisation.
 template <class T>
 void Multigrid<T>::build(Context& ctx, const std::vector<TensorMesh>& meshes, const SmootherRegistry& registry) {
-  expects(params_.steps >= 0, "steps must be 0 or more, not ", params_.steps);
+  const auto choices = level_smoothers(meshes, params_);
   for (std::size_t l = 0; l < meshes.size(); ++l) {
     Level& level = *levels_[l];
     const GridShape shape = meshes[l].unknowns();
-    level.smoother = registry.make<T>(ctx, params_.smoother, shape, params_.smoother_params);
+    const auto& [smoother, smoother_params, steps, reason] = level.choice = choices[l];
+    level.smoother = registry.make<T>(ctx, smoother, shape, smoother_params);
     const int unit = level.smoother->elementary_steps();
-    expects(params_.steps % unit == 0, "smoother '", params_.smoother, "' counts an application as ", unit,
-            " steps; steps must be a multiple of ", unit, ", not ", params_.steps);
+    expects(steps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,
+            " steps; steps must be a multiple of ", unit, ", not ", steps);
     if (l > 0) level.transfer = Transfer<T>(ctx, meshes[l], meshes[l - 1]);
     if (l + 1 < meshes.size()) {
       level.b = Vector<T>(ctx, shape);
       level.x = Vector<T>(ctx, shape);
     }
-    if (level.smoother->jacobi_damping() && level.transfer.fuses(ctx, *level.a, params_.steps))
+    if (level.smoother->jacobi_damping() && level.transfer.fuses(ctx, *level.a, steps))
       level.smoothed = Vector<T>(ctx, shape);
   }
   const GridOperator<T>& coarsest = *levels_[0]->a;
@@ -344,7 +363,7 @@ void Multigrid<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
 template <class T>
 void Multigrid<T>::cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess) {
   expects(level >= 0 && level < levels(), "level must be between 0 and ", levels() - 1, ", not ", level);
-  const auto work = [&] { cycle(ctx, level, b, x, guess, params_.cycle); };
+  const auto work = [&] { cycle(ctx, level, b, x, guess, params_.cycle.value_or(Cycle::v)); };
   if (recordable_ && guess == Guess::zero && level >= lowest_)
     levels_[static_cast<std::size_t>(level)]->recording.run(ctx, b.data, x.data, work);
   else
@@ -378,10 +397,11 @@ void Multigrid<T>::cycle(Context& ctx, int index, GridView<const T> b, GridView<
   const T omega = fused ? static_cast<T>(*level.smoother->jacobi_damping()) : T(0);
   if (fused) {
     const Stopwatch watch(ctx, seconds);
-    level.transfer.smooth_restrict(ctx, *level.a, b, omega, params_.steps, level.smoothed.view(), coarser.b.view());
+    level.transfer.smooth_restrict(ctx, *level.a, b, omega, level.choice.steps, level.smoothed.view(),
+                                   coarser.b.view());
   } else {
     const Stopwatch watch(ctx, seconds);
-    level.smoother->smooth(ctx, *level.a, b, x, params_.steps, guess, SweepOrder::forward);
+    level.smoother->smooth(ctx, *level.a, b, x, level.choice.steps, guess, SweepOrder::forward);
     level.transfer.restrict_residual(ctx, *level.a, b, x, coarser.b.view());
   }
   cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::zero, shape);
@@ -389,10 +409,10 @@ void Multigrid<T>::cycle(Context& ctx, int index, GridView<const T> b, GridView<
     cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::given, shape == Cycle::w ? Cycle::w : Cycle::v);
   const Stopwatch watch(ctx, seconds);
   if (fused)
-    return level.transfer.prolongate_smooth(ctx, *level.a, b, omega, params_.steps, coarser.x.cview(),
+    return level.transfer.prolongate_smooth(ctx, *level.a, b, omega, level.choice.steps, coarser.x.cview(),
                                             level.smoothed.cview(), x);
   level.transfer.prolongate_add(ctx, coarser.x.cview(), x);
-  level.smoother->smooth(ctx, *level.a, b, x, params_.steps, Guess::given,
+  level.smoother->smooth(ctx, *level.a, b, x, level.choice.steps, Guess::given,
                          params_.symmetric ? SweepOrder::backward : SweepOrder::forward);
 }
 
@@ -410,7 +430,15 @@ const Transfer<T>& Multigrid<T>::transfer(int level) const {
 template <class T>
 std::vector<LevelReport> Multigrid<T>::level_reports() const {
   std::vector<LevelReport> reports;
-  for (const auto& level : levels_) reports.push_back({level->a->shape().nx, level->a->shape().ny, level->seconds});
+  for (int l = 0; l < levels(); ++l) {
+    const Level& level = *levels_[static_cast<std::size_t>(l)];
+    const GridShape shape = level.a->shape();
+    if (l > lowest_)
+      reports.push_back(
+          {shape.nx, shape.ny, level.seconds, level.choice.smoother, level.choice.steps, level.choice.reason});
+    else
+      reports.push_back({shape.nx, shape.ny, level.seconds, "", 0, ""});
+  }
   return reports;
 }
 

@@ -15,6 +15,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -24,6 +25,7 @@
 #include <stratum/core/solve_report.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/galerkin.hpp>
+#include <stratum/multigrid/smoother_choice.hpp>
 #include <stratum/multigrid/transfer.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/cg.hpp>
@@ -47,10 +49,10 @@ enum class CoarseSolver : std::uint8_t { automatic, cg_jacobi, cg_adi, direct };
                                              OperatorForm form = OperatorForm::tensor);
 
 struct MultigridParams {
-  std::string smoother = "adi";
+  std::string smoother = "adi";  // or "auto": level by level, see multigrid/smoother_choice.hpp
   SmootherParams smoother_params{};
-  int steps = 4;  // elementary steps before and after the coarse correction
-  Cycle cycle = Cycle::v;
+  std::optional<int> steps{};    // elementary steps before and after the coarse correction; 4, or what "auto" chooses
+  std::optional<Cycle> cycle{};  // v
   bool symmetric = false;
   CoarseSolver coarse = CoarseSolver::automatic;
   bool measure_levels = false;  // fill LevelReport::seconds; synchronises
@@ -73,10 +75,11 @@ class Multigrid final : public Preconditioner<T> {
   /// they jump by 1000 inside coarse cells, CG with the symmetric cycle takes 10 to 12 iterations to 1e-8 (127 x 127 unknowns)
   /// and the cycle alone is not there after 60. Throws UsageError for coefficients that
   /// check_coefficients refuses, and for a matrix that is not known to be symmetric where the coarsest level is too large for
-  /// a factorisation.
+  /// a factorisation. Smoother "auto" goes by the widths of `mesh`, whatever the coefficients.
   Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
-  /// The same where no widths are known: all equal, which makes the interpolation bilinear.
+  /// The same where no widths are known: all equal, which makes the interpolation bilinear. Throws UsageError for smoother
+  /// "auto" as well: it chooses by widths.
   Multigrid(Context& ctx, const GridOperator<double>& a, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
 
@@ -125,6 +128,10 @@ class Multigrid final : public Preconditioner<T> {
 
 /// The meshes of a hierarchy, coarsest first, `fine` last.
 [[nodiscard]] std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine);
+
+/// What smooths on each of these levels: what was asked for, or chosen where that is "auto".
+[[nodiscard]] std::vector<SmootherChoice> level_smoothers(const std::vector<TensorMesh>& meshes,
+                                                          const MultigridParams& params);
 
 /// The mesh of a grid of unknowns whose widths are not known: all are one.
 [[nodiscard]] TensorMesh uniform_mesh(const GridShape& unknowns);

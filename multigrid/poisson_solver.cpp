@@ -1,8 +1,10 @@
 #include <stratum/multigrid/poisson_solver.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <utility>
 
 #include <stratum/assembly/operators.hpp>
@@ -49,11 +51,12 @@ std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& mesh
                          const SmootherRegistry& registry) {
   const Backend backend = ctx.backend();
   std::int64_t bytes = 0;
+  const auto smoothers = level_smoothers(meshes, params.multigrid);
   for (std::size_t l = 0; l < meshes.size(); ++l) {
     const GridShape shape = meshes[l].unknowns();
     bytes += operator_bytes<T>(backend, shape, params.form) + transfer_bytes<T>(ctx, meshes, l);
     if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<T>(backend, shape);
-    bytes += registry.required_bytes<T>(ctx, params.multigrid.smoother, shape, params.multigrid.smoother_params);
+    bytes += registry.required_bytes<T>(ctx, smoothers[l].smoother, shape, smoothers[l].params);
   }
   const GridShape coarsest = meshes.front().unknowns();
   const CoarseSolver coarse = coarse_solver_for(coarsest, params.multigrid.coarse);
@@ -64,6 +67,33 @@ std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& mesh
          registry.required_bytes<T>(ctx, coarse == CoarseSolver::cg_adi ? "adi" : "jacobi", coarsest, {});
 }
 
+// Where V(2,2), F(2,2) and CG cross in time to 1e-8. F-cycles visit the small levels often, which on a GPU costs launches.
+constexpr double jump_for_f = 16, jump_for_cg = 200;
+constexpr std::int64_t unknowns_for_f = 50'000;
+
+/// Puts a value to what was left open, and says why where smoother "auto" had a choice.
+std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverParams& params) {
+  auto& cycle = params.multigrid.cycle;
+  const bool method_open = !params.method && params.inner.digits == 0, cycle_open = !cycle;
+  const bool choose = params.multigrid.smoother == "auto" && cycle_open && !params.full_multigrid &&
+                      (method_open || params.method == Method::multigrid);
+  params.method = params.method.value_or(Method::multigrid);
+  cycle = cycle.value_or(Cycle::v);
+  if (!choose) return {};
+  const double jump_x = largest_jump(mesh.x()), jump_y = largest_jump(mesh.y()), jump = std::min(jump_x, jump_y);
+  std::ostringstream seen;
+  seen.precision(2);
+  seen << "neighbouring widths differ by factors of up to " << jump_x << " in x and " << jump_y << " in y";
+  if (jump < jump_for_f) return "V-cycles: " + seen.str();
+  if ((jump < jump_for_cg || !method_open) && !ctx.on_gpu() && mesh.unknowns().nodes() >= unknowns_for_f) {
+    cycle = Cycle::f;
+    return "F-cycles: " + seen.str();
+  }
+  if (!method_open) return {};
+  params.method = Method::cg;
+  return "conjugate gradients: " + seen.str();
+}
+
 std::string gibibytes(std::int64_t bytes) {
   std::ostringstream out;
   out.precision(2);
@@ -72,8 +102,23 @@ std::string gibibytes(std::int64_t bytes) {
 }
 
 /// The method's entry in the table of solvers.
-const SolverEntry& entry_of(Method method) {
+const SolverEntry& entry_of(const PoissonSolverParams& params) {
+  const Method method = params.method.value_or(Method::multigrid);
   return solver_entry(method == Method::multigrid ? "richardson" : to_string(method));
+}
+
+/// How many systems of a batch are solved at the same time; one: with the solver's own hierarchy.
+std::size_t side_by_side(const Context& ctx, const GridShape& shape, std::size_t systems) {
+  if (ctx.on_gpu() || shape.nodes() > PoissonSolver::most_unknowns_side_by_side) return 1;
+  return std::clamp<std::size_t>(systems, 1, static_cast<std::size_t>(ctx.threads()));
+}
+
+void expect_room(const Context& ctx, const TensorMesh& mesh, std::int64_t needed) {
+  const std::int64_t there = available_memory(ctx);
+  if (needed > there)
+    throw ResourceError(message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny,
+                                " unknowns needs ", gibibytes(needed), " of memory, ", gibibytes(there),
+                                " are available"));
 }
 
 }  // namespace
@@ -91,20 +136,26 @@ std::string_view to_string(Method method) {
   return "unknown";
 }
 
-std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params,
-                             const SmootherRegistry& registry) {
+std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& asked,
+                             const SmootherRegistry& registry, std::size_t systems) {
+  PoissonSolverParams params = asked;
+  (void)fill_in(ctx, mesh, params);
   const Backend backend = ctx.backend();
   const auto meshes = mesh_hierarchy(mesh);
   const GridShape shape = mesh.unknowns();
   const std::int64_t fine_double = vector_bytes<double>(backend, shape),
                      fine_float = vector_bytes<float>(backend, shape);
   const bool in_double = params.precision == Precision::full;
-  std::int64_t bytes = 2 * fine_double;  // b and x
+  std::int64_t bytes = 2 * static_cast<std::int64_t>(systems) * fine_double;  // b and x
+  if (const auto threads = side_by_side(ctx, shape, systems); threads > 1) {
+    const std::int64_t with_vectors = required_memory(Context(Backend::cpu, 1), mesh, params, registry);
+    bytes += static_cast<std::int64_t>(threads) * (with_vectors - 2 * fine_double);
+  }
   bytes += operator_bytes<double>(backend, shape, params.form);
   bytes += in_double ? cycle_bytes<double>(ctx, meshes, params, registry)
                      : cycle_bytes<float>(ctx, meshes, params, registry);
   const bool refined = params.method == Method::multigrid && params.precision == Precision::mixed;
-  const SolverEntry& solver = entry_of(params.method);
+  const SolverEntry& solver = entry_of(params);
   std::int64_t solver_vectors = solver.vectors + std::int64_t{params.krylov.restart} * solver.vectors_per_restart;
   // Made anew in every solve: b and x, and the update of the residual.
   if (params.precision == Precision::single) solver_vectors += params.method == Method::multigrid ? 3 : 2;
@@ -133,7 +184,7 @@ struct DoubleCycle {
   DoubleCycle(Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
               const SmootherRegistry& registry) {
     MultigridParams cycle = params.multigrid;
-    cycle.symmetric = cycle.symmetric || entry_of(params.method).symmetric;
+    cycle.symmetric = cycle.symmetric || entry_of(params).symmetric;
     multigrid = std::make_unique<Multigrid<T>>(ctx, meshes, params.form, cycle, registry);
     if constexpr (!std::is_same_v<T, double>) {
       if (params.inner.digits > 0 || params.inner.cycles != 1)
@@ -159,7 +210,16 @@ struct DoubleCycle {
 };
 
 struct PoissonSolver::Implementation {
+  /// A thread's own hierarchy, for batches.
+  struct Worker {
+    Context ctx{Backend::cpu, 1};
+    PoissonSolver solver;
+    Worker(const TensorMesh& mesh, const PoissonSolverParams& params, const SmootherRegistry& registry)
+        : solver(ctx, mesh, params, registry) {}
+  };
+  std::vector<std::unique_ptr<Worker>> workers;
   PoissonSolverParams params;
+  std::string choice;
   SmootherRegistry registry;
   std::vector<TensorMesh> meshes;
   double setup_seconds = 0;
@@ -174,18 +234,15 @@ struct PoissonSolver::Implementation {
   Implementation(Context& ctx, const TensorMesh& mesh, PoissonSolverParams p, SmootherRegistry r)
       : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)) {
     const auto begin = Clock::now();
+    choice = fill_in(ctx, mesh, params);
     params.stop.validate();
     params.inner.validate();
-    (void)registry.find(params.multigrid.smoother);
+    if (params.multigrid.smoother != "auto") (void)registry.find(params.multigrid.smoother);
     expects(params.precision != Precision::single || !params.full_multigrid,
             "full multigrid keeps its iterate in double; precision single does not apply to it");
-    expects(!entry_of(params.method).constant_symmetric || params.inner.digits == 0, to_string(params.method),
+    expects(!entry_of(params).constant_symmetric || params.inner.digits == 0, entry_of(params).name,
             " needs a constant preconditioner: a number of inner cycles, not of digits; fcg, gcr and gmres take both");
-    const std::int64_t needed = required_memory(ctx, mesh, params, registry), there = available_memory(ctx);
-    if (needed > there)
-      throw ResourceError(message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny,
-                                  " unknowns needs ", gibibytes(needed), " of memory, ", gibibytes(there),
-                                  " are available"));
+    expect_room(ctx, mesh, required_memory(ctx, mesh, params, registry));
     a = assemble_laplace<double>(ctx, mesh, params.form);
     if (params.precision == Precision::full)
       make_double_cycle(ctx);
@@ -210,7 +267,7 @@ struct PoissonSolver::Implementation {
     if (!solver) make_solver_in_double(ctx);
   }
   void make_solver_in_double(Context& ctx) {
-    solver = make_solver<double>(ctx, entry_of(params.method).name, meshes.back().unknowns(), params.krylov);
+    solver = make_solver<double>(ctx, entry_of(params).name, meshes.back().unknowns(), params.krylov);
   }
 
   /// With the double cycle where there is one, else with the float cycle.
@@ -260,7 +317,7 @@ struct PoissonSolver::Implementation {
     if (params.method == Method::multigrid)
       own_solver = std::make_unique<Refinement<float>>(ctx, af.shape(), ResidualUpdate::updated);
     else
-      own_solver = make_solver<float>(ctx, to_string(params.method), af.shape(), params.krylov);
+      own_solver = make_solver<float>(ctx, entry_of(params).name, af.shape(), params.krylov);
     SolveReport report =
         own_solver->solve(ctx, af, float_cycle->in_own_precision(), bf.cview(), xf.view(), stop, scaled);
     copy_scaled(ctx, 1 / scale, xf.cview(), x);
@@ -354,11 +411,51 @@ SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridVie
   ctx.synchronise();
   report.solve_seconds = seconds_since(begin);
   report.setup_seconds = self.setup_seconds;
-  report.levels =
-      self.float_cycle ? self.float_cycle->multigrid->level_reports() : self.double_cycle->multigrid->level_reports();
+  report.choice = self.choice;
+  report.levels = level_reports();
   return report;
 }
 
+std::vector<SolveReport> PoissonSolver::solve(Context& ctx, std::span<const GridView<const double>> b,
+                                              std::span<const GridView<double>> x) {
+  Implementation& self = *implementation_;
+  expects(b.size() == x.size(), b.size(), " right-hand sides and ", x.size(), " solutions do not match");
+  std::vector<SolveReport> reports(b.size());
+  const std::size_t threads = side_by_side(ctx, self.a.shape(), b.size());
+  if (threads == 1) {
+    for (std::size_t k = 0; k < b.size(); ++k) reports[k] = solve(ctx, b[k], x[k]);
+    return reports;
+  }
+  if (self.workers.size() < threads) {
+    const TensorMesh& mesh = self.meshes.back();
+    const auto more = static_cast<std::int64_t>(threads - self.workers.size());
+    expect_room(ctx, mesh, more * required_memory(Context(Backend::cpu, 1), mesh, self.params, self.registry));
+    self.workers.resize(threads);
+  }
+  std::atomic<std::size_t> next{0};
+  std::vector<std::future<void>> done;
+  for (std::size_t t = 0; t < threads; ++t)
+    done.push_back(std::async(std::launch::async, [&, &worker = self.workers[t]] {
+      if (!worker) worker = std::make_unique<Implementation::Worker>(self.meshes.back(), self.params, self.registry);
+      for (std::size_t k = next++; k < b.size(); k = next++) reports[k] = worker->solver.solve(worker->ctx, b[k], x[k]);
+    }));
+  for (auto& worker : done) worker.wait();
+  for (auto& worker : done) worker.get();
+  for (auto& report : reports) {
+    report.setup_seconds = self.setup_seconds;
+    report.choice = self.choice;
+  }
+  return reports;
+}
+
+std::vector<LevelReport> PoissonSolver::level_reports() const {
+  const Implementation& self = *implementation_;
+  return self.float_cycle ? self.float_cycle->multigrid->level_reports()
+                          : self.double_cycle->multigrid->level_reports();
+}
+
+const PoissonSolverParams& PoissonSolver::params() const { return implementation_->params; }
+const std::string& PoissonSolver::choice() const { return implementation_->choice; }
 int PoissonSolver::levels() const { return static_cast<int>(implementation_->meshes.size()); }
 const std::vector<TensorMesh>& PoissonSolver::meshes() const { return implementation_->meshes; }
 CoarseSolver PoissonSolver::coarse_solver() const {

@@ -13,10 +13,17 @@
 //                                   directions (solvers/solver.hpp)
 //   full_multigrid     one pass from the coarsest level up; with `stop` it goes on by cycles to the tolerance
 //
+// With smoother "auto" the method and the cycle, where they are left open, follow from how far widths jump in both directions
+// at once (the smaller largest_jump): below 16 V-cycles, to 200 F-cycles on a CPU with 50000 unknowns or more, else CG.
+//
 // A mixed solve that stagnates above the rounding of double, overflows or breaks down is taken up again in double unless
 // `retry_in_double` is off; the report's reason says so. All vectors are in double.
 
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/solvers/refinement.hpp>
@@ -35,7 +42,7 @@ struct PoissonSolverParams {
   OperatorForm form = OperatorForm::tensor;
   Precision precision = Precision::mixed;
   InnerStop inner;
-  Method method = Method::multigrid;
+  std::optional<Method> method{};  // multigrid
   SolverParams krylov{.restart = 10};
   StoppingParams stop;
   bool full_multigrid = false;
@@ -44,10 +51,11 @@ struct PoissonSolverParams {
 };
 
 /// Bytes that a PoissonSolver takes on this mesh with b and x while it solves, within a few per cent of the Context's peak. (Beyond
-/// them: one vector while a solve that stagnated is looked at, and a cycle in double where a mixed one is taken up again.)
-[[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh,
-                                           const PoissonSolverParams& params,
-                                           const SmootherRegistry& registry = builtin_smoothers());
+/// them: one vector while a solve that stagnated is looked at, and a cycle in double where a mixed one is taken up again.) A
+/// batch of several systems has as many b and x and, where they are solved one a thread, the threads' hierarchies.
+[[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& asked,
+                                           const SmootherRegistry& registry = builtin_smoothers(),
+                                           std::size_t systems = 1);
 
 class PoissonSolver {
  public:
@@ -64,6 +72,20 @@ class PoissonSolver {
   /// Solves A x = b from the given x (full multigrid ignores it).
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});
 
+  /// Solves A x_k = b_k for every k; each system stops on its own, with the bits of a solve of its own. On a CPU systems of
+  /// up to `most_unknowns_side_by_side` unknowns are solved one a thread, each thread with a hierarchy of its own, made at the
+  /// first such call (ResourceError where they would not fit in memory); larger ones, and those on a GPU, one after the other, and
+  /// what they share is the set-up.
+  std::vector<SolveReport> solve(Context& ctx, std::span<const GridView<const double>> b,
+                                 std::span<const GridView<double>> x);
+  static constexpr std::int64_t most_unknowns_side_by_side = 300'000;
+
+  /// With what was left open filled in.
+  [[nodiscard]] const PoissonSolverParams& params() const;
+  /// The method or cycle that smoother "auto" chose, and why; empty where it was asked for.
+  [[nodiscard]] const std::string& choice() const;
+  /// Of the cycle, coarsest first: shapes, smoothers and, where measured, seconds.
+  [[nodiscard]] std::vector<LevelReport> level_reports() const;
   [[nodiscard]] int levels() const;
   /// Of the hierarchy, coarsest first.
   [[nodiscard]] const std::vector<TensorMesh>& meshes() const;

@@ -39,20 +39,32 @@ struct ColourStep {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
 };
 
-/// One colour of a row on the CPU. Updates are formed at every node, contiguously, and applied at every second one: nodes of
-/// one colour are not coupled, so that none notices its neighbours of the same colour changing.
+/// Both colours of a row on the CPU, `parity` first, from one residual: the second colour's changes by its two neighbours'
+/// updates. A block ends with a node of the first colour, so that what follows it finds it updated.
 template <class View, class T>
 STRATUM_SIMD_CLONES void relax_row(const ColourStep<View, T> step, const int j, const int parity) {
   constexpr int block = 256;
-  T update[block];
-  for (int begin = 0; begin < step.x.nx; begin += block) {
-    const int end = std::min(begin + block, step.x.nx);
+  T residual[block], factor[block], with_ends[block + 2];
+  T* const update = with_ends + 1;  // of the first colour, zero elsewhere
+  update[-1] = 0;
+  for (int begin = 0, end = 0; begin < step.x.nx; begin = end) {
+    end = std::min(begin + block - ((begin ^ parity ^ 1) & 1), step.x.nx);
+    const int length = end - begin;
     residual_row<T>(
         step.a, step.b, GridView<const T>(step.x), j, begin, end,
-        [&step, &update, begin, j ](int i, T d) __attribute__((always_inline)) {
-          update[i - begin] = step.omega * d / step.a.template coefficient<0, 0>(i, j);
+        [&step, &residual, &factor, update, begin, parity, j ](int i, T d) __attribute__((always_inline)) {
+          const T f = step.omega / step.a.template coefficient<0, 0>(i, j);
+          residual[i - begin] = d;
+          factor[i - begin] = f;
+          update[i - begin] = ((i ^ parity) & 1) == 0 ? f * d : T(0);
         });
-    for (int i = begin + ((begin ^ parity) & 1); i < end; i += 2) step.x(i, j) += update[i - begin];
+    update[length] = 0;
+#pragma omp simd
+    for (int n = 0; n < length; ++n) {
+      const int i = begin + n;
+      step.x(i, j) += factor[n] * (residual[n] - step.a.template coefficient<-1, 0>(i, j) * update[n - 1] -
+                                   step.a.template coefficient<1, 0>(i, j) * update[n + 1]);
+    }
   }
 }
 
@@ -185,7 +197,8 @@ class ColourGaussSeidel final : public Smoother<T> {
 #endif
       const ColourStep<View, T> step{view, b, x, omega_};
       bool skip_first = false;
-      if (guess == Guess::zero) {
+      if (guess == Guess::zero && !ctx.on_gpu()) set(ctx, T(0), x);
+      if (guess == Guess::zero && ctx.on_gpu()) {
         const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
         for_each_node(ctx, all_nodes(x), FirstColourFromZero<View, T>{view, b, x, omega_, begin_x, begin_y});
         skip_first = true;
@@ -226,10 +239,7 @@ class ColourGaussSeidel final : public Smoother<T> {
       return;
     }
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (x.nodes() > serial_limit)
-    for (int j = begin_y; j < x.ny; j += 2) {
-      if (!skip_first) relax_row(step, j, begin_x);
-      relax_row(step, j, 1 - begin_x);
-    }
+    for (int j = begin_y; j < x.ny; j += 2) relax_row(step, j, begin_x);
   }
 
   T omega_;

@@ -123,6 +123,47 @@ case_every_choice_runs() {
   no_files
 }
 
+case_smoother_auto_says_what_it_chose_and_why() {
+  run 0 --level 5 --smoother auto --vtk none
+  prints 'multigrid, v-cycle, auto;'
+  prints '^smoother  31 x 31 to 3 x 3: colour_gs, 2 \+ 2 steps, undamped; cells nearly square'
+  run 0 --mesh U3 --level 5 --smoother auto --damping 0.9 --steps 3 --vtk none
+  prints '31 x 31 to 3 x 3: line_x, 3 \+ 3 steps, damped by 0.9; cells up to 16 times as high as wide'
+  run 0 --mesh A3 --level 5 --smoother auto --vtk none --report r.json
+  prints '31 x 31 .*: adi, 2 \+ 2 steps, undamped; cells up to .* times as high as wide here and .* as wide as high there'
+  prints '^cycle     V-cycles: neighbouring widths differ by factors of up to 7 in x and 7 in y'
+  grep -q '"unknowns": \[31, 31\], "smoother": "adi", "steps": 2, "reason": "cells' r.json || fail "no choice in the report"
+  local crossing=(--cells 64,64 --grade-x shishkin:1e-6,last --grade-y shishkin:1e-6,last --smoother auto --vtk none)
+  run 0 "${crossing[@]}"
+  prints 'solver    cg, '
+  prints '^cycle     conjugate gradients: neighbouring widths'
+  run 0 "${crossing[@]}" --solver multigrid
+  prints 'solver    multigrid, v-cycle, auto'
+  run 0 "${crossing[@]}" --cycle w
+  prints 'solver    multigrid, w-cycle, auto'
+}
+
+case_several_right_hand_sides() {
+  run 0 --level 4 --rhs 1 --rhs 'sin(x)*y' --rhs 0 --vtk three.vtr --report r.json --history h.csv
+  prints '^    1 .* converged'
+  prints '^    3 +0 .* converged'
+  has_files h.csv r.json three.vtr
+  [ "$(grep -c '"rhs": ".*"history": \[' r.json)" -eq 3 ] || fail "not three right-hand sides in the report"
+  grep -q '"rhs": "sin(x)\*y",' r.json || fail "the report does not name the right-hand side"
+  grep -q '^rhs,iteration,residual,relative_residual$' h.csv && grep -q '^2,1,' h.csv || fail "history"
+  local name
+  for name in solution_1 solution_3 rhs_2; do grep -q "Name=\"$name\"" three.vtr || fail "$name is not in the file"; done
+  rm h.csv r.json three.vtr
+  local pi='3.14159265358979'
+  run 0 --level 4 --rhs "2*$pi^2*sin($pi*x)*sin($pi*y)" --rhs 4 --exact "sin($pi*x)*sin($pi*y)" --exact '-x*x-y*y' --vtk none
+  [ "$(grep -c 'converged' .output)" -eq 2 ] && ! grep -q 'not known' .output || fail "two errors"
+  run 0 --rhs 1 --rhs x --print-config
+  [ "$(grep -c '^rhs=' .output)" -eq 2 ] || fail "the configuration has not both"
+  run 2 --level 4 --rhs 0 --rhs 1 --max-iterations 1 --vtk none
+  refused --rhs 1 --rhs 2 --exact x -- '--exact' '1 given for 2'
+  refused --rhs 1 --rhs 2 --exact x --exact y --convergence-table 2..3 -- 'one right-hand side, not 2'
+}
+
 case_bare_nu_and_domain_describe_a_mesh() {
   run 0 --level 5 --nu 0.3 --vtk none --report report.json
   check "r['nu'] == 0.3"
@@ -323,7 +364,8 @@ case_the_memory_expected_is_the_peak() {
   case $(ldd "$program") in *libasan*) skip "the sanitizer takes memory of its own" ;; esac
   local options
   for options in "--level 9 --vtk none" "--mesh A3 --level 10 --vtk none" "--level 10 --cycle fmg --steps 2 --vtk none" \
-    "--level 9 --operator nine-band --precision double --solver cg --vtk none" "--cells 180,180 --level 2 --vtk out.vtr"; do
+    "--level 9 --operator nine-band --precision double --solver cg --vtk none" "--cells 180,180 --level 2 --vtk out.vtr" "--level 9 --smoother auto --rhs 1 --rhs x --rhs y --vtk none" \
+    "--level 10 --rhs 1 --rhs x --rhs y --vtk out.vtr"; do
     # shellcheck disable=SC2086
     "$program" --backend cpu --threads 2 $options --report report.json >.output 2>.errors
     command="poisson2d $options"

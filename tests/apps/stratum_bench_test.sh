@@ -50,7 +50,12 @@ else
   has 1 '"peers": "none, built without hypre'
 fi
 
-for wrong in "--clock sun" "--clock cpu --threads 2" "--peers GMG" "--peers SMG --threads 2" "--peer-level 1" "--rounds 0" "--levels 99" "--meshes U9" "--smoothers sor" "--operators dense" "--what nothing" "--smoothers jacobi:zebra:x"; do
+run 0 --threads 1 --clock cpu --auto --meshes U1,A3 --levels 4 --random 2 --json auto.json
+[ "$(grep -c '"auto": ".*"best_fixed": ".*"ratio": [0-9]' auto.json)" -eq 4 ] || fail "not four meshes in auto.json"
+prints '^U1, level 4 .* colour_gs '
+prints '^A3, level 4 .* adi'
+
+for wrong in "--random 2000 --auto" "--clock sun" "--clock cpu --threads 2" "--peers GMG" "--peers SMG --threads 2" "--peer-level 1" "--rounds 0" "--levels 99" "--meshes U9" "--smoothers sor" "--operators dense" "--what nothing" "--smoothers jacobi:zebra:x"; do
   # shellcheck disable=SC2086
   refused $wrong --
 done

@@ -121,6 +121,7 @@ static void bad_arguments_are_reported(void) {
   } cases[] = {
       {{STRATUM_CPU, 1, "ilu", 4, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "unknown smoother 'ilu'; known: adi"},
       {{STRATUM_CPU, 1, NULL, 4, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "unknown smoother ''"},
+      {{STRATUM_CPU, 1, "auto", 4, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "give stratum_create those in x and in y"},
       {{STRATUM_CPU, 1, "adi", 3, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "multiple of 2, not 3"},
       {{STRATUM_CPU, -1, "adi", 4, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "threads must be"},
       {{7, 1, "adi", 4, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "backend must be"},
@@ -166,8 +167,15 @@ static void widths_are_taken(void) {
     stratum_destroy(solver);
   }
   CHECK(with.iterations <= 8 && with.iterations <= without.iterations);
+  stratum_options options = stratum_default_options();
+  options.smoother = "auto";
+  stratum_solver* solver = stratum_create(nx, ny, hx, hy, &options);
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED);
+  memset(x, 0, sizeof x);
+  CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_CONVERGED);
+  stratum_destroy(solver);
   hx[3] = -1;
-  stratum_solver* solver = stratum_create(nx, ny, hx, hy, NULL);
+  solver = stratum_create(nx, ny, hx, hy, NULL);
   CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "width -1"));
   stratum_destroy(solver);
 }

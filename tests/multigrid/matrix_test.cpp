@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 #include <stratum/solvers/refinement.hpp>
@@ -68,6 +69,24 @@ TYPED_TEST(MatrixHierarchy, OfTheLaplacianIsTheHierarchyOfItsMeshes) {
       EXPECT_LT(reference::relative_difference(this->cycle(product, b), this->cycle(assembled, b)),
                 20 * test::tolerance<T>);
     }
+}
+
+TYPED_TEST(MatrixHierarchy, SmootherAutoGoesByTheMeshGivenWithTheMatrix) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  MultigridParams params;
+  params.smoother = "auto";
+  for (const char* name : {"U1", "U3", "A3"}) {
+    const auto mesh = make_mesh(mesh_family(name), 5);
+    const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::symmetric);
+    Multigrid<T> assembled(ctx, mesh_hierarchy(mesh), OperatorForm::symmetric, params), product(ctx, a, mesh, params);
+    const auto expected = assembled.level_reports(), chosen = product.level_reports();
+    ASSERT_EQ(chosen.size(), expected.size());
+    for (std::size_t l = 0; l < chosen.size(); ++l) EXPECT_EQ(chosen[l].smoother, expected[l].smoother) << name << l;
+    const auto report = this->solve(a, product);
+    EXPECT_EQ(report.status, Status::converged) << name << ": " << report.reason;
+    EXPECT_LE(report.iterations, 20) << name;
+  }
 }
 
 TYPED_TEST(MatrixHierarchy, WithoutWidthsIsThatOfEqualWidths) {
@@ -190,6 +209,9 @@ TYPED_TEST(MatrixHierarchy, BadInputIsRefused) {
   EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, not_finite, {}); }), testing::HasSubstr("nan"));
   Multigrid<T> assembled(ctx, mesh_hierarchy(uniform(16, 16)), OperatorForm::nine_band, {});
   EXPECT_THAT(message_of([&] { assembled.update(ctx, a); }), testing::HasSubstr("assembled from meshes"));
+  MultigridParams automatic;
+  automatic.smoother = "auto";
+  EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, a, automatic); }), testing::HasSubstr("widths"));
   // 401 cells do not halve, and LU of the whole matrix is out of proportion.
   const auto large = test::nine_band_operator<double>(ctx, test::convection(400, 400, 1, 1));
   EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, large, {}); }), testing::HasSubstr("400 x 400 unknowns, too many"));

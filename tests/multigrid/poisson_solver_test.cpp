@@ -338,6 +338,25 @@ TEST_P(PoissonSolverTest, RequiredMemoryOfEveryMethod) {
     }
 }
 
+TEST_P(PoissonSolverTest, RequiredMemoryOfABatch) {
+  const auto count = [](const Context& own, int level, std::size_t systems) {
+    return required_memory(own, make_mesh(mesh_family("A2"), level), {}, builtin_smoothers(), systems);
+  };
+  Context own(GetParam(), GetParam() == Backend::cpu ? 3 : 0);
+  const Context one(Backend::cpu, 1);
+  const auto vectors = [&own](int level) {
+    return 2 * vector_bytes<double>(own.backend(), make_mesh(mesh_family("A2"), level).unknowns());
+  };
+  for (const std::size_t systems : {2U, 5U}) {
+    const auto others = static_cast<std::int64_t>(systems) - 1;
+    EXPECT_EQ(count(own, 10, systems), count(own, 10, 1) + others * vectors(10)) << "one by one";
+    const auto threads = own.on_gpu() ? 0 : std::min<std::int64_t>(3, others + 1);
+    EXPECT_EQ(count(own, 8, systems),
+              count(own, 8, 1) + others * vectors(8) + threads * (count(one, 8, 1) - vectors(8)))
+        << "a hierarchy a thread";
+  }
+}
+
 TEST_P(PoissonSolverTest, MethodsThatTakeAnyPreconditionerTakeInnerDigits) {
   for (const auto method : {Method::fcg, Method::gcr, Method::gmres, Method::bicgstab}) {
     auto p = polynomial("A3", 6);
@@ -391,6 +410,88 @@ TEST_P(PoissonSolverTest, ASolveAllocatesNothing) {
     solver.solve(ctx(), p.b.cview(), p.x.view());
     EXPECT_EQ(ctx().memory()->allocations, before);
   }
+}
+
+// --- batches ------------------------------------------------------------------------------------------------------------
+
+/// Right-hand sides that take different numbers of iterations, the third of them zero.
+struct Batch {
+  std::vector<Vector<double>> b, x;
+  std::vector<GridView<const double>> rhs;
+  std::vector<GridView<double>> solution;
+
+  Batch(Context& ctx, const TensorMesh& mesh, std::size_t count) {
+    test::Random random(157);
+    const auto nodes = static_cast<std::size_t>(mesh.unknowns().nodes());
+    for (std::size_t k = 0; k < count; ++k) {
+      auto values = random.values(nodes, k == 2 ? 0 : -1, k == 2 ? 0 : 1);
+      if (k % 2 == 1) std::fill(values.begin(), values.end(), 1.0);
+      b.push_back(test::to_device<double>(ctx, mesh.unknowns(), values));
+      x.emplace_back(ctx, mesh.unknowns());
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      rhs.push_back(b[k].cview());
+      solution.push_back(x[k].view());
+    }
+  }
+};
+
+TEST_P(PoissonSolverTest, ABatchIsWhatItsSystemsAreOneByOneBitForBit) {
+  for (const auto method : {Method::multigrid, Method::cg})
+    for (const auto precision : {Precision::mixed, Precision::full, Precision::single}) {
+      const auto mesh = make_mesh(mesh_family("A3"), 6);
+      PoissonSolverParams params;
+      params.method = method;
+      params.precision = precision;
+      params.stop.rtol = precision == Precision::single ? 1e-3 : 1e-8;
+      PoissonSolver solver(ctx(), mesh, params);
+      Batch together(ctx(), mesh, 7), alone(ctx(), mesh, 7);
+      for (int again = 0; again < 2; ++again) {
+        for (auto& x : together.x) set(ctx(), 0.0, x.view());
+        const auto reports = solver.solve(ctx(), together.rhs, together.solution);
+        ASSERT_EQ(reports.size(), 7U);
+        for (std::size_t k = 0; k < 7; ++k) {
+          set(ctx(), 0.0, alone.x[k].view());
+          const auto report = solver.solve(ctx(), alone.b[k].cview(), alone.x[k].view());
+          EXPECT_EQ(reports[k].status, report.status);
+          EXPECT_EQ(reports[k].iterations, report.iterations);
+          EXPECT_EQ(reports[k].history, report.history);
+          EXPECT_EQ(test::to_host(ctx(), together.x[k]), test::to_host(ctx(), alone.x[k]));
+          EXPECT_EQ(reports[k].levels.size(), report.levels.size());
+        }
+        EXPECT_EQ(reports[2].iterations, 0);
+        EXPECT_NE(reports[0].history, reports[1].history);
+      }
+    }
+}
+
+TEST_P(PoissonSolverTest, OneBadSystemOfABatchSpoilsNoOther) {
+  const auto mesh = make_mesh(mesh_family("U1"), 5);
+  Batch batch(ctx(), mesh, 4);
+  set(ctx(), std::nan(""), batch.b[1].view());
+  const auto reports = PoissonSolver(ctx(), mesh).solve(ctx(), batch.rhs, batch.solution);
+  EXPECT_EQ(reports[1].status, Status::non_finite);
+  for (const std::size_t k : {0U, 2U, 3U}) EXPECT_EQ(reports[k].status, Status::converged) << reports[k].reason;
+}
+
+TEST_P(PoissonSolverTest, ABatchTooLargeForOneAThreadGoesOneByOne) {
+  const auto mesh = make_mesh(mesh_family("U1"), 10);
+  ASSERT_GT(mesh.unknowns().nodes(), PoissonSolver::most_unknowns_side_by_side);
+  Batch batch(ctx(), mesh, 2);
+  for (const auto& report : PoissonSolver(ctx(), mesh).solve(ctx(), batch.rhs, batch.solution))
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+}
+
+TEST_P(PoissonSolverTest, BatchesMustMatch) {
+  const auto mesh = make_mesh(mesh_family("U1"), 4);
+  PoissonSolver solver(ctx(), mesh);
+  EXPECT_TRUE(solver.solve(ctx(), std::span<const GridView<const double>>{}, {}).empty());
+  Batch batch(ctx(), mesh, 3);
+  batch.solution.pop_back();
+  EXPECT_THROW(solver.solve(ctx(), batch.rhs, batch.solution), UsageError);
+  Vector<double> other(ctx(), test::unknowns(6, 7));
+  batch.solution.push_back(other.view());
+  EXPECT_THROW(solver.solve(ctx(), batch.rhs, batch.solution), UsageError);
 }
 
 TEST(PoissonSolverThreads, TheNumberOfThreadsDoesNotChangeABit) {

@@ -1,0 +1,81 @@
+#include <stratum/multigrid/smoother_choice.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+namespace stratum {
+
+namespace {
+
+constexpr double point_limit = 1.4;
+constexpr double line_limit = 2.2;
+constexpr int default_steps = 2;
+constexpr std::size_t held = 2;  // nodes beside a side, on lines with more than eight cells
+
+struct Widths {
+  double narrowest = std::numeric_limits<double>::infinity();  // but for nodes that a side holds
+  double widest = 0;
+};
+
+Widths node_widths(const Intervals& line) {
+  Widths widths;
+  const auto& h = line.widths();
+  for (std::size_t i = 1; i < h.size(); ++i) {
+    const double width = std::sqrt(h[i - 1]) * std::sqrt(h[i]);
+    const bool counts = h.size() <= 4 * held || (i > held && i + held < h.size());
+    if (counts) widths.narrowest = std::min(widths.narrowest, width);
+    widths.widest = std::max(widths.widest, width);
+  }
+  return widths;
+}
+
+std::string times(double ratio) {
+  std::ostringstream out;
+  out.precision(2);
+  out << ratio;
+  return out.str();
+}
+
+}  // namespace
+
+double largest_jump(const Intervals& line) {
+  double jump = 1;
+  const auto& h = line.widths();
+  for (std::size_t i = 1; i < h.size(); ++i) jump = std::max({jump, h[i] / h[i - 1], h[i - 1] / h[i]});
+  return jump;
+}
+
+std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes, const SmootherParams& given,
+                                             std::optional<int> steps) {
+  std::vector<SmootherChoice> choices{{"jacobi", given, 0, "the coarsest level is solved"}};
+  for (std::size_t l = 1; l < meshes.size(); ++l) {
+    const Widths x = node_widths(meshes[l].x()), y = node_widths(meshes[l].y());
+    const bool x_coarsens = meshes[l].x().size() != meshes[l - 1].x().size();
+    const bool y_coarsens = meshes[l].y().size() != meshes[l - 1].y().size();
+    const double along_x = y_coarsens ? y.widest / x.narrowest : 0, along_y = x_coarsens ? x.widest / y.narrowest : 0;
+    const std::string narrow_x = message("cells up to ", times(along_x), " times as high as wide");
+    const std::string narrow_y = message("cells up to ", times(along_y), " times as wide as high");
+
+    SmootherChoice choice{"", given, steps.value_or(default_steps), ""};
+    if (std::max(along_x, along_y) <= point_limit) {
+      choice.smoother = "colour_gs";
+      choice.reason = x_coarsens && y_coarsens
+                          ? "cells nearly square"
+                          : message("strongest along ", x_coarsens ? "x" : "y", ", which alone coarsens");
+    } else if (std::min(along_x, along_y) <= line_limit) {
+      choice.smoother = along_x >= along_y ? "line_x" : "line_y";
+      choice.reason = along_x >= along_y ? narrow_x : narrow_y;
+    } else {
+      choice.smoother = "adi";
+      choice.steps += choice.steps % 2;
+      choice.reason = message(narrow_x, " here and ", times(along_y), " times as wide as high there");
+    }
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+}  // namespace stratum

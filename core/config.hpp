@@ -16,6 +16,7 @@
 // before the sanitizers are ready: both build the plain version.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(STRATUM_NO_CLONES) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define STRATUM_HAS_CLONES
 #define STRATUM_SIMD_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define STRATUM_SIMD_CLONES

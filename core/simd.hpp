@@ -1,8 +1,8 @@
 #pragma once
 
 // What compilers do not find by themselves: turning small tiles, weaving two rows into one, and keeping the state of a
-// recurrence in registers. Shuffles by SSE2, which every x86-64 has, or AVX2 where the machine has it; plain loops
-// elsewhere. Pointers need no alignment.
+// recurrence in registers as wide as the machine has. Shuffles by SSE2, which every x86-64 has, or AVX2 where the machine
+// has it; plain loops elsewhere. Pointers need no alignment.
 
 #include <cstdint>
 
@@ -15,26 +15,51 @@
 
 namespace stratum::simd {
 
-/// 64 bytes of numbers, computed on as one. Wider than some machines' registers, where it becomes several.
-template <class T>
+/// `bytes` of numbers, computed on as one. No wider than the registers of the code around it: compilers take a wider one
+/// apart number by number.
+template <class T, int bytes>
 struct PackOf {
-  typedef T type __attribute__((vector_size(64)));  // NOLINT(modernize-use-using)
+  typedef T type __attribute__((vector_size(bytes)));  // NOLINT(modernize-use-using)
   typedef T in_memory
-      __attribute__((vector_size(64), aligned(sizeof(T)), __may_alias__));  // NOLINT(modernize-use-using)
+      __attribute__((vector_size(bytes), aligned(sizeof(T)), __may_alias__));  // NOLINT(modernize-use-using)
 };
-template <class T>
-using Pack = typename PackOf<T>::type;
-template <class T>
-constexpr int pack_width = static_cast<int>(64 / sizeof(T));
+template <class T, int bytes>
+using Pack = typename PackOf<T, bytes>::type;
 
 /// A pack in memory, of any alignment.
-template <class T>
-STRATUM_INLINE const typename PackOf<T>::in_memory& pack(const T* from) {
-  return *reinterpret_cast<const typename PackOf<T>::in_memory*>(from);
+template <int bytes, class T>
+STRATUM_INLINE const typename PackOf<T, bytes>::in_memory& pack(const T* from) {
+  return *reinterpret_cast<const typename PackOf<T, bytes>::in_memory*>(from);
 }
-template <class T>
-STRATUM_INLINE typename PackOf<T>::in_memory& pack(T* to) {
-  return *reinterpret_cast<typename PackOf<T>::in_memory*>(to);
+template <int bytes, class T>
+STRATUM_INLINE typename PackOf<T, bytes>::in_memory& pack(T* to) {
+  return *reinterpret_cast<typename PackOf<T, bytes>::in_memory*>(to);
+}
+
+template <class F>
+void run_baseline(const F& f) {
+  f.template run<16>();
+}
+#if defined(STRATUM_HAS_CLONES)
+template <class F>
+__attribute__((target("arch=x86-64-v3"))) void run_avx2(const F& f) {
+  f.template run<32>();
+}
+template <class F>
+__attribute__((target("arch=x86-64-v4"))) void run_avx512(const F& f) {
+  f.template run<64>();
+}
+#endif
+
+/// f.run<bytes>() for the widest registers that this machine has. What STRATUM_SIMD_CLONES does for loops, for code that is
+/// written in packs; `run` has to be STRATUM_INLINE.
+template <class F>
+void run_widest(const F& f) {
+#if defined(STRATUM_HAS_CLONES)
+  if (__builtin_cpu_supports("x86-64-v4")) return run_avx512(f);
+  if (__builtin_cpu_supports("x86-64-v3")) return run_avx2(f);
+#endif
+  run_baseline(f);
 }
 
 #if defined(STRATUM_SSE2)

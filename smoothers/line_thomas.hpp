@@ -68,7 +68,18 @@ struct LineCoefficient {
 template <class T>
 constexpr int batch_width = static_cast<int>(128 / sizeof(T));
 constexpr int chunk_length = 16;
-constexpr int packs = 2;
+
+/// A batch as packs as wide as the machine's registers, which all advance together: one alone would wait for its own
+/// divisions.
+template <class T, int bytes>
+struct Registers {
+  using Pack = simd::Pack<T, bytes>;
+  static constexpr int width = bytes / static_cast<int>(sizeof(T));
+  static constexpr int packs = batch_width<T> / width;
+  using InMemory = typename simd::PackOf<T, bytes>::in_memory;
+  STRATUM_INLINE static const InMemory& pack(const T* from) { return simd::pack<bytes>(from); }
+  STRATUM_INLINE static InMemory& pack(T* to) { return simd::pack<bytes>(to); }
+};
 
 template <class T>
 using Chunk = T[chunk_length * batch_width<T>];
@@ -146,14 +157,23 @@ struct Elimination {
   alignas(64) T z[batch_width<T>] = {};
 };
 
-/// Forward elimination of a chunk, coefficients from the bands. `right` may be `solution`.
-template <Direction direction, class View, class T>
+/// Right-hand sides that lie in memory, `values[n]` on: pack v of the position whose first lane is n.
+template <class R, class T>
+struct StoredRight {
+  const T* values;
+  STRATUM_INLINE void operator()(int n, int v, typename R::Pack& right) const {
+    right = R::pack(values + n + v * R::width);
+  }
+};
+
+/// Forward elimination of a chunk, coefficients from the bands. The right-hand sides may lie in `solution`.
+template <class R, Direction direction, class View, class T>
 struct Eliminator {
   View a;
   Batch batch;
   STRATUM_INLINE Eliminator(const View& view, const Batch& lines) : a(view), batch(lines) {}
 
-  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* solution,
+  STRATUM_INLINE void operator()(int begin, int length, StoredRight<R, T> right, T* multipliers, T* solution,
                                  Elimination<T>& last) {
     constexpr int w = batch_width<T>;
     alignas(64) Chunk<T> lower, centre, upper;
@@ -165,7 +185,7 @@ struct Eliminator {
       for (int k = 0; k < w; ++k) {
         const T pivot = T(1) / (centre[n + k] - lower[n + k] * last.c[k]);
         multipliers[n + k] = last.c[k] = upper[n + k] * pivot;
-        solution[n + k] = last.z[k] = (right[n + k] - lower[n + k] * last.z[k]) * pivot;
+        solution[n + k] = last.z[k] = (right.values[n + k] - lower[n + k] * last.z[k]) * pivot;
       }
     }
   }
@@ -173,8 +193,9 @@ struct Eliminator {
 
 /// The same for a tensor operator, whose coefficients on a line are a number of the line times a number of the position,
 /// twice: nothing is read but 1-D arrays. The line matrix is symmetric.
-template <Direction direction, class T>
-struct Eliminator<direction, TensorView<T>, T> {
+template <class R, Direction direction, class T>
+struct Eliminator<R, direction, TensorView<T>, T> {
+  using Pack = typename R::Pack;
   const T *along_k, *along_m;
   alignas(64) T stiffness[batch_width<T>], mass[batch_width<T>], lower[batch_width<T>];
 
@@ -190,60 +211,62 @@ struct Eliminator<direction, TensorView<T>, T> {
     }
   }
 
-  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* solution,
+  template <class Right>
+  STRATUM_INLINE void operator()(int begin, int length, Right&& right, T* multipliers, T* solution,
                                  Elimination<T>& last) {
     constexpr int w = batch_width<T>;
-    // Both packs of a batch advance together: one alone would wait for its own division.
-    simd::Pack<T> s[packs], m[packs], lo[packs], cl[packs], zl[packs];
-    for (int v = 0; v < packs; ++v) {
-      const int k = v * simd::pack_width<T>;
-      s[v] = simd::pack(stiffness + k), m[v] = simd::pack(mass + k), lo[v] = simd::pack(lower + k);
-      cl[v] = simd::pack(last.c + k), zl[v] = simd::pack(last.z + k);
+    Pack s[R::packs], m[R::packs], lo[R::packs], cl[R::packs], zl[R::packs];
+    for (int v = 0; v < R::packs; ++v) {
+      const int k = v * R::width;
+      s[v] = R::pack(stiffness + k), m[v] = R::pack(mass + k), lo[v] = R::pack(lower + k);
+      cl[v] = R::pack(last.c + k), zl[v] = R::pack(last.z + k);
     }
     for (int p = begin, n = 0; p < begin + length; ++p, n += w) {
       const T ku = along_k[p + 1], mu = along_m[p + 1], kd = along_k[p] + ku, md = 2 * (along_m[p] + mu);
-#pragma GCC unroll 2
-      for (int v = 0; v < packs; ++v) {
-        const int at = n + v * simd::pack_width<T>;
-        const simd::Pack<T> up = mu * s[v] - ku * m[v];
-        const simd::Pack<T> pivot = T(1) / (kd * m[v] + md * s[v] - lo[v] * cl[v]);
+#pragma GCC unroll 8
+      for (int v = 0; v < R::packs; ++v) {
+        const int at = n + v * R::width;
+        const Pack up = mu * s[v] - ku * m[v];
+        const Pack pivot = T(1) / (kd * m[v] + md * s[v] - lo[v] * cl[v]);
         cl[v] = up * pivot;
-        zl[v] = (simd::pack(right + at) - lo[v] * zl[v]) * pivot;
-        simd::pack(multipliers + at) = cl[v];
-        simd::pack(solution + at) = zl[v];
+        Pack r;
+        right(n, v, r);
+        zl[v] = (r - lo[v] * zl[v]) * pivot;
+        R::pack(multipliers + at) = cl[v];
+        R::pack(solution + at) = zl[v];
         lo[v] = up;
       }
     }
-    for (int v = 0; v < packs; ++v) {
-      const int k = v * simd::pack_width<T>;
-      simd::pack(lower + k) = lo[v], simd::pack(last.c + k) = cl[v], simd::pack(last.z + k) = zl[v];
+    for (int v = 0; v < R::packs; ++v) {
+      const int k = v * R::width;
+      R::pack(lower + k) = lo[v], R::pack(last.c + k) = cl[v], R::pack(last.z + k) = zl[v];
     }
   }
 };
 
 /// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first.
-template <class T>
+template <class R, class T>
 STRATUM_INLINE void substitute_back(int length, const T* multipliers, T* solution, T* next) {
   constexpr int w = batch_width<T>;
-  simd::Pack<T> x[packs];
-  for (int v = 0; v < packs; ++v) x[v] = simd::pack(next + v * simd::pack_width<T>);
+  typename R::Pack x[R::packs];
+  for (int v = 0; v < R::packs; ++v) x[v] = R::pack(next + v * R::width);
   for (int n = (length - 1) * w; n >= 0; n -= w) {
-#pragma GCC unroll 2
-    for (int v = 0; v < packs; ++v) {
-      const int at = n + v * simd::pack_width<T>;
-      x[v] = simd::pack(solution + at) - simd::pack(multipliers + at) * x[v];
-      simd::pack(solution + at) = x[v];
+#pragma GCC unroll 8
+    for (int v = 0; v < R::packs; ++v) {
+      const int at = n + v * R::width;
+      x[v] = R::pack(solution + at) - R::pack(multipliers + at) * x[v];
+      R::pack(solution + at) = x[v];
     }
   }
-  for (int v = 0; v < packs; ++v) simd::pack(next + v * simd::pack_width<T>) = x[v];
+  for (int v = 0; v < R::packs; ++v) R::pack(next + v * R::width) = x[v];
 }
 
 inline int last_chunk(int n) { return (n - 1) / chunk_length * chunk_length; }
 
 // --- x lines -------------------------------------------------------------------------------------------------------------
 
-/// x lines are filled in blocks of this many columns.
-constexpr int block_length = 64;
+/// x lines are filled in blocks of this many columns, long enough for hardware prefetchers to follow.
+constexpr int block_length = 512;
 
 /// Right-hand sides of columns begin .. begin + length - 1, row by row.
 template <class Rhs, class T>
@@ -288,24 +311,26 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T>, T
 }
 
 /// Solves one batch of x lines of n positions.
-template <bool coupled, class View, class T>
-STRATUM_SIMD_CLONES void solve_batch(const LineRhs<Direction::x, coupled, View, T> rhs, const Batch batch, const int n,
-                                     const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
-  constexpr int w = batch_width<T>, pitch = block_length + 16, line = static_cast<int>(64 / sizeof(T));
-  alignas(64) T rows[w * pitch] = {};
+template <class R, bool coupled, class View, class T>
+STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rhs, const Batch batch, const int n,
+                                const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
+  constexpr int w = batch_width<T>, pitch = block_length + 16, ahead = 4 * chunk_length;
+  alignas(64) T rows[w * pitch];
   alignas(64) Chunk<T> right;
-  Eliminator<Direction::x, View, T> eliminate(rhs.a, batch);
+  Eliminator<R, Direction::x, View, T> eliminate(rhs.a, batch);
   Elimination<T> last;
   for (int block = 0; block < n; block += block_length) {
     const int end = std::min(n, block + block_length);
-    for (int k = 0; k < batch.count; ++k)
-      for (int i = end; i < std::min(n, end + block_length); i += line) rhs.prefetch(i, batch.first + k * batch.stride);
-    fill_rows(rhs, batch, block, end - block, rows, pitch);
+    const int length = end - block;
+    fill_rows(rhs, batch, block, length, rows, pitch);
+    for (int k = 0; k < w; ++k)  // the rest of the last chunk, and lanes without a line
+      std::fill(rows + k * pitch + (k < batch.count ? length : 0), rows + k * pitch + last_chunk(length) + chunk_length,
+                T(0));
     for (int begin = block; begin < end; begin += chunk_length) {
       simd::transpose<w, chunk_length>(rows + (begin - block), pitch, right, w);
       const std::int64_t at = std::int64_t{begin} * w;
-      eliminate(begin, std::min(chunk_length, end - begin), right, scratch.multipliers + at, scratch.solution + at,
-                last);
+      eliminate(begin, std::min(chunk_length, end - begin), StoredRight<R, T>{right}, scratch.multipliers + at,
+                scratch.solution + at, last);
     }
   }
   alignas(64) T next[w] = {};
@@ -313,10 +338,9 @@ STRATUM_SIMD_CLONES void solve_batch(const LineRhs<Direction::x, coupled, View, 
   for (int begin = last_chunk(n); begin >= 0; begin -= chunk_length) {
     const int length = std::min(chunk_length, n - begin);
     T* solution = scratch.solution + std::int64_t{begin} * w;
-    if (begin >= chunk_length)
-      for (int k = 0; k < batch.count; ++k)
-        __builtin_prefetch(&y(begin - chunk_length, batch.first + k * batch.stride), 1);
-    substitute_back(length, scratch.multipliers + std::int64_t{begin} * w, solution, next);
+    if (begin >= ahead)
+      for (int k = 0; k < batch.count; ++k) __builtin_prefetch(&y(begin - ahead, batch.first + k * batch.stride), 1);
+    substitute_back<R>(length, scratch.multipliers + std::int64_t{begin} * w, solution, next);
     if (direct && length == chunk_length) {
       simd::transpose<chunk_length, w>(solution, w, &y(begin, batch.first), batch.stride * y.pitch);
       continue;
@@ -342,25 +366,25 @@ STRATUM_INLINE void prefetch(const Rhs& rhs, int first, int columns, int begin, 
 }
 
 /// Solves one batch of y lines of n positions.
-template <bool coupled, class View, class T>
-STRATUM_SIMD_CLONES void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
-                                     const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
+template <class R, bool coupled, class View, class T>
+STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
+                                const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
   constexpr int w = batch_width<T>;
   alignas(64) Chunk<T> right;
-  Eliminator<Direction::y, View, T> eliminate(rhs.a, batch);
+  Eliminator<R, Direction::y, View, T> eliminate(rhs.a, batch);
   Elimination<T> last;
   for (int begin = 0; begin < n; begin += chunk_length) {
     const int length = std::min(chunk_length, n - begin);
     prefetch<T>(rhs, batch.first, batch.count * batch.stride, begin, length);
     gather<Direction::y, T>(rhs, batch, begin, length, T(0), right);
     const std::int64_t at = std::int64_t{begin} * w;
-    eliminate(begin, length, right, scratch.multipliers + at, scratch.solution + at, last);
+    eliminate(begin, length, StoredRight<R, T>{right}, scratch.multipliers + at, scratch.solution + at, last);
   }
   alignas(64) T next[w] = {};
   for (int begin = last_chunk(n); begin >= 0; begin -= chunk_length) {
     const int length = std::min(chunk_length, n - begin);
     T* solution = scratch.solution + std::int64_t{begin} * w;
-    substitute_back(length, scratch.multipliers + std::int64_t{begin} * w, solution, next);
+    substitute_back<R>(length, scratch.multipliers + std::int64_t{begin} * w, solution, next);
     for (int c = 0; c < length; ++c) {
       const int j = begin + c;
       for (int k = 0; k < batch.count; ++k) {
@@ -371,19 +395,25 @@ STRATUM_SIMD_CLONES void solve_batch(const LineRhs<Direction::y, coupled, View, 
   }
 }
 
-/// Coupling of one colour of y lines to the columns of the other: those of the lanes, and one more on one side, the edge,
+/// Right-hand sides of one colour of y lines less their coupling to the columns of the other, taken position after position:
 ///
-///     p = m_l x_left + m_r x_right,   q = k_l x_left + k_r x_right,   right -= Ky p - My q .
+///     p = m_l x_left + m_r x_right,   q = k_l x_left + k_r x_right,   right - (Ky p - My q) .
 ///
-/// With `edge_left` lane k lies between the other colour's lanes k - 1 and k, else between k and k + 1.
-template <bool edge_left, class T>
-struct ColumnCoupling {
-  static constexpr int edge_lane = edge_left ? 0 : batch_width<T> - 1;
-  alignas(64) T kl[batch_width<T>], ml[batch_width<T>], kr[batch_width<T>], mr[batch_width<T>];
-  T edge_k, edge_m;
+/// With `edge_left` lane k lies between the other colour's lanes k - 1 and k, else between k and k + 1. The column beside the
+/// first or last lane is no lane of the other colour: its values come apart, as `edge`.
+template <class R, bool edge_left, class T>
+struct CoupledRight {
+  using Pack = typename R::Pack;
+  static constexpr int w = batch_width<T>;
+  static constexpr int edge_lane = edge_left ? 0 : w - 1;
+  alignas(64) T kl[w], ml[w], kr[w], mr[w], edge_k[w] = {}, edge_m[w] = {};
+  Pack p_south[R::packs] = {}, q_south[R::packs] = {}, p_centre[R::packs], q_centre[R::packs];
+  const T *ky, *my, *right, *others, *edge;
 
-  STRATUM_INLINE ColumnCoupling(const TensorView<T>& a, const Batch& batch) {
-    for (int k = 0; k < batch_width<T>; ++k) {
+  /// `others` and `edge` at the first position.
+  STRATUM_INLINE CoupledRight(const TensorView<T>& a, const Batch& batch, const T* others_there, const T* edge_there)
+      : ky(a.ky), my(a.my), right(nullptr), others(others_there), edge(edge_there) {
+    for (int k = 0; k < w; ++k) {
       const int i = batch.first + k * batch.stride;
       kl[k] = batch.used(k) ? a.kx[i] : T(0);
       ml[k] = batch.used(k) ? a.mx[i] : T(0);
@@ -391,41 +421,40 @@ struct ColumnCoupling {
       mr[k] = batch.used(k) ? a.mx[i + 1] : T(0);
     }
     // Vectors run over the edge into a neighbouring row; what they find there counts nothing.
-    edge_k = std::exchange((edge_left ? kl : kr)[edge_lane], T(0));
-    edge_m = std::exchange((edge_left ? ml : mr)[edge_lane], T(0));
+    edge_k[edge_lane] = std::exchange((edge_left ? kl : kr)[edge_lane], T(0));
+    edge_m[edge_lane] = std::exchange((edge_left ? ml : mr)[edge_lane], T(0));
+    for (int v = 0; v < R::packs; ++v) couple(0, v, p_centre[v], q_centre[v]);
   }
 
-  /// At positions begin .. begin + length - 1, from the other colour at begin - 1 .. begin + length.
-  STRATUM_INLINE void subtract(const TensorView<T>& a, int begin, int length, const T* others, const T* edge,
-                               T* right) const {
-    constexpr int w = batch_width<T>;
-    const T* left = others - (edge_left ? 1 : 0);
-    const T *ky = a.ky + begin, *my = a.my + begin;
-    for (int k = 0; k < w; k += simd::pack_width<T>) {
-      const simd::Pack<T> pml = simd::pack(ml + k), pmr = simd::pack(mr + k), pkl = simd::pack(kl + k),
-                          pkr = simd::pack(kr + k);
-      const T* x = left + k;
-      simd::Pack<T> p_south = pml * simd::pack(x) + pmr * simd::pack(x + 1),
-                    q_south = pkl * simd::pack(x) + pkr * simd::pack(x + 1);
-      x += w;
-      simd::Pack<T> p_centre = pml * simd::pack(x) + pmr * simd::pack(x + 1),
-                    q_centre = pkl * simd::pack(x) + pkr * simd::pack(x + 1);
-      for (int c = 0; c < length; ++c) {
-        x += w;
-        const simd::Pack<T> p_north = pml * simd::pack(x) + pmr * simd::pack(x + 1);
-        const simd::Pack<T> q_north = pkl * simd::pack(x) + pkr * simd::pack(x + 1);
-        simd::pack(right + c * w + k) -= ky[c] * (p_centre - p_south) + ky[c + 1] * (p_centre - p_north) -
-                                         my[c] * (q_south + 2 * q_centre) - my[c + 1] * (2 * q_centre + q_north);
-        p_south = p_centre;
-        q_south = q_centre;
-        p_centre = p_north;
-        q_centre = q_north;
-      }
+  /// A chunk that starts at position `begin`: right-hand sides there, `others` and `edge` one position further.
+  STRATUM_INLINE void next_chunk(const TensorView<T>& a, int begin, const T* values, const T* others_behind,
+                                 const T* edge_behind) {
+    ky = a.ky + begin, my = a.my + begin, right = values, others = others_behind, edge = edge_behind;
+  }
+
+  STRATUM_INLINE void operator()(int n, int v, Pack& r) {
+    const int c = n / w;
+    Pack p_north, q_north;
+    couple(n, v, p_north, q_north);
+    r = R::pack(right + n + v * R::width) -
+        (ky[c] * (p_centre[v] - p_south[v]) + ky[c + 1] * (p_centre[v] - p_north) -
+         my[c] * (q_south[v] + 2 * q_centre[v]) - my[c + 1] * (2 * q_centre[v] + q_north));
+    p_south[v] = p_centre[v];
+    q_south[v] = q_centre[v];
+    p_centre[v] = p_north;
+    q_centre[v] = q_north;
+  }
+
+ private:
+  STRATUM_INLINE void couple(int n, int v, Pack& p, Pack& q) const {
+    const int k = v * R::width;
+    const T* x = others + n + k - (edge_left ? 1 : 0);
+    p = R::pack(ml + k) * R::pack(x) + R::pack(mr + k) * R::pack(x + 1);
+    q = R::pack(kl + k) * R::pack(x) + R::pack(kr + k) * R::pack(x + 1);
+    if (v == edge_lane / R::width) {
+      p += R::pack(edge_m + k) * edge[n / w];
+      q += R::pack(edge_k + k) * edge[n / w];
     }
-    for (int c = 0; c < length; ++c)
-      right[c * w + edge_lane] -=
-          edge_m * (ky[c] * (edge[c + 1] - edge[c]) + ky[c + 1] * (edge[c + 1] - edge[c + 2])) -
-          edge_k * (my[c] * (edge[c] + 2 * edge[c + 1]) + my[c + 1] * (2 * edge[c + 1] + edge[c + 2]));
   }
 };
 
@@ -436,33 +465,55 @@ STRATUM_INLINE void clipped_row(const GridView<const T>& x, int j, int first, in
     row[n] = first + n >= lowest && first + n <= highest ? x(first + n, j) : T(0);
 }
 
+/// 2 W + 1 columns of row j from `start` on: in place where all of them may be read, else as clipped_row has them.
+template <class T>
+STRATUM_INLINE const T* strip_row(const GridView<const T>& x, int j, int start, bool whole, int lowest, int highest,
+                                  T* row) {
+  if (whole) {
+    for (int i = 0; i < 2 * batch_width<T>; i += static_cast<int>(64 / sizeof(T)))
+      __builtin_prefetch(&x(start + i, std::min(j + chunk_length, x.ny)));
+    return &x(start, j);
+  }
+  clipped_row<T>(x, j, start, lowest, highest, row);
+  return row;
+}
+
 /// Both colours of the y lines in a strip of 2 W columns, undamped, tensor operator: lane k of the second colour is column
 /// start + 2 k, lane k of the first column start + 2 k + 1. Only columns begin .. end - 1 are solved; begin - 1 and end are
 /// the halo or solved already, and so is everything on the left of the strip. Rows are taken apart into the two colours when
 /// they are first read and put together once, when both are solved. `only_last`: of the first colour's last lane, no more.
-template <class T>
-STRATUM_SIMD_CLONES void solve_strip(const TensorView<T> a, const GridView<const T> b, const GridView<T> x,
-                                     const bool from_zero, const bool only_last, const int start, const int begin,
-                                     const int end, const LineScratch<T> scratch) {
+template <class R, class T>
+STRATUM_INLINE void solve_strip(const TensorView<T> a, const GridView<const T> b, const GridView<T> x,
+                                const bool from_zero, const bool only_last, const int start, const int begin,
+                                const int end, const LineScratch<T> scratch) {
   constexpr int w = batch_width<T>;
   const int n = x.ny;
   const bool whole = start >= begin && start + 2 * w <= end;
   const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2), only_last ? w - 1 : 0};
   const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
-  const LineRhs<Direction::y, true, TensorView<T>, T> memory{a, b, x};
   T* const second = scratch.rows;
   T* const first = scratch.solution + w;  // between two rows of zeros
-  alignas(64) T row[2 * w + 1], right[chunk_length * w], others[(chunk_length + 2) * w + 1], edge[chunk_length + 2];
+  alignas(64) T row[2 * w + 1], right[chunk_length * w], others[chunk_length * w + 1] = {}, edge[chunk_length] = {};
+  // The second colour and the edge of `count` rows of x from row j on.
+  const auto take_apart = [&](int j, int count) __attribute__((always_inline)) {
+    for (int c = 0; c < count; ++c) {
+      const T* from = strip_row<T>(x, j + c, start, whole, begin - 1, end, row);
+      T* even = others + c * w;
+#pragma omp simd
+      for (int k = 0; k < w; ++k) even[k] = from[2 * k];
+      edge[c] = from[2 * w];
+    }
+    others[count * w] = T(0);  // beyond the edge
+  };
   {
-    const ColumnCoupling<false, T> coupling(a, firsts);
-    Eliminator<Direction::y, TensorView<T>, T> eliminate(a, firsts);
+    if (!from_zero) take_apart(0, 1);
+    CoupledRight<R, false, T> coupled(a, firsts, others, edge);
+    Eliminator<R, Direction::y, TensorView<T>, T> eliminate(a, firsts);
     Elimination<T> last;
     for (int at = 0; at < n; at += chunk_length) {
       const int length = std::min(chunk_length, n - at);
-      if (whole) prefetch<T>(memory, start, 2 * w, at, length);
       for (int c = 0; c < length; ++c) {
-        const T* from = whole ? &b(start, at + c) : row;
-        if (!whole) clipped_row<T>(b, at + c, start, begin, end - 1, row);
+        const T* from = strip_row<T>(b, at + c, start, whole, begin, end - 1, row);
         T *even = second + std::int64_t{at + c} * w, *odd = right + c * w;
 #pragma omp simd
         for (int k = 0; k < w; ++k) {
@@ -470,24 +521,19 @@ STRATUM_SIMD_CLONES void solve_strip(const TensorView<T> a, const GridView<const
           odd[k] = from[2 * k + 1];
         }
       }
-      if (!from_zero) {
-        for (int c = 0; c < length + 2; ++c) {
-          const T* from = whole ? &x(start, at + c - 1) : row;
-          if (!whole) clipped_row<T>(x, at + c - 1, start, begin - 1, end, row);
-          T* even = others + c * w;
-#pragma omp simd
-          for (int k = 0; k < w; ++k) even[k] = from[2 * k];
-          edge[c] = from[2 * w];
-        }
-        others[(length + 2) * w] = T(0);  // beyond the edge
-        coupling.subtract(a, at, length, others, edge, right);
+      T *multipliers = scratch.multipliers + std::int64_t{at} * w, *solution = first + std::int64_t{at} * w;
+      if (from_zero) {
+        eliminate(at, length, StoredRight<R, T>{right}, multipliers, solution, last);
+      } else {
+        take_apart(at + 1, length);
+        coupled.next_chunk(a, at, right, others, edge);
+        eliminate(at, length, coupled, multipliers, solution, last);
       }
-      eliminate(at, length, right, scratch.multipliers + std::int64_t{at} * w, first + std::int64_t{at} * w, last);
     }
     alignas(64) T next[w] = {};
     for (int at = last_chunk(n); at >= 0; at -= chunk_length)
-      substitute_back(std::min(chunk_length, n - at), scratch.multipliers + std::int64_t{at} * w,
-                      first + std::int64_t{at} * w, next);
+      substitute_back<R>(std::min(chunk_length, n - at), scratch.multipliers + std::int64_t{at} * w,
+                         first + std::int64_t{at} * w, next);
   }
   if (only_last) {
     for (int j = 0; j < n; ++j) x(end - 1, j) = first[std::int64_t{j} * w + w - 1];
@@ -498,21 +544,23 @@ STRATUM_SIMD_CLONES void solve_strip(const TensorView<T> a, const GridView<const
   if (firsts.count < seconds.count)  // the second colour ends at column end, which somebody else solved
     for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
   {
-    const ColumnCoupling<true, T> coupling(a, seconds);
-    Eliminator<Direction::y, TensorView<T>, T> eliminate(a, seconds);
+    const auto beside = [&](int j) { return start > 0 ? x(start - 1, j) : T(0); };
+    edge[0] = beside(0);
+    CoupledRight<R, true, T> coupled(a, seconds, first, edge);
+    Eliminator<R, Direction::y, TensorView<T>, T> eliminate(a, seconds);
     Elimination<T> last;
     for (int at = 0; at < n; at += chunk_length) {
       const int length = std::min(chunk_length, n - at);
-      for (int c = 0; c < length + 2; ++c) edge[c] = start > 0 ? x(start - 1, at + c - 1) : T(0);
+      for (int c = 0; c < length; ++c) edge[c] = beside(at + c + 1);
       T* chunk = second + std::int64_t{at} * w;
-      coupling.subtract(a, at, length, first + std::int64_t{at - 1} * w, edge, chunk);
-      eliminate(at, length, chunk, scratch.multipliers + std::int64_t{at} * w, chunk, last);
+      coupled.next_chunk(a, at, chunk, first + std::int64_t{at + 1} * w, edge);
+      eliminate(at, length, coupled, scratch.multipliers + std::int64_t{at} * w, chunk, last);
     }
     alignas(64) T next[w] = {};
     for (int at = last_chunk(n); at >= 0; at -= chunk_length) {
       const int length = std::min(chunk_length, n - at);
       T* chunk = second + std::int64_t{at} * w;
-      substitute_back(length, scratch.multipliers + std::int64_t{at} * w, chunk, next);
+      substitute_back<R>(length, scratch.multipliers + std::int64_t{at} * w, chunk, next);
       for (int c = 0; c < length; ++c) {
         const T *even = chunk + c * w, *odd = first + std::int64_t{at + c} * w;
         T* to = whole ? &x(start, at + c) : row;
@@ -527,6 +575,36 @@ STRATUM_SIMD_CLONES void solve_strip(const TensorView<T> a, const GridView<const
     }
   }
 }
+
+// --- for the registers of this machine ---------------------------------------------------------------------------------
+
+template <class Rhs, class T>
+struct SolveBatch {
+  Rhs rhs;
+  Batch batch;
+  int n;
+  T omega, keep;
+  GridView<T> y;
+  LineScratch<T> scratch;
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    solve_batch<Registers<T, bytes>>(rhs, batch, n, omega, keep, y, scratch);
+  }
+};
+
+template <class T>
+struct SolveStrip {
+  TensorView<T> a;
+  GridView<const T> b;
+  GridView<T> x;
+  bool from_zero, only_last;
+  int start, begin, end;
+  LineScratch<T> scratch;
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    solve_strip<Registers<T, bytes>>(a, b, x, from_zero, only_last, start, begin, end, scratch);
+  }
+};
 
 // --- sweeps --------------------------------------------------------------------------------------------------------------
 
@@ -552,7 +630,8 @@ struct Sweep {
   }
   template <bool coupled>
   void solve(const Batch& batch, const LineScratch<T>& scratch) const {
-    solve_batch(LineRhs<direction, coupled, View, T>{a, b, x}, batch, length(), omega, keep(), y, scratch);
+    using Rhs = LineRhs<direction, coupled, View, T>;
+    simd::run_widest(SolveBatch<Rhs, T>{Rhs{a, b, x}, batch, length(), omega, keep(), y, scratch});
   }
   void solve_first(const Batch& batch, const LineScratch<T>& scratch) const {
     from_zero ? solve<false>(batch, scratch) : solve<true>(batch, scratch);
@@ -596,7 +675,8 @@ struct Sweep {
   void solve_line_before(int part, const LineScratch<T>& scratch) const {
     if constexpr (in_strips) {
       const int start = part - 2 * batch_width<T>;
-      if (omega == T(1)) return solve_strip(a, b, y, from_zero, true, start, std::max(start, 0), part, scratch);
+      if (omega == T(1))
+        return simd::run_widest(SolveStrip<T>{a, b, y, from_zero, true, start, std::max(start, 0), part, scratch});
     }
     solve_first({part - 1, 2, 1}, scratch);
   }
@@ -607,7 +687,7 @@ struct Sweep {
     if constexpr (in_strips) {
       if (omega == T(1)) {
         for (int start = begin == 0 ? first - 1 : begin; start < end; start += 2 * w)
-          solve_strip(a, b, y, from_zero, false, start, begin, end, scratch);
+          simd::run_widest(SolveStrip<T>{a, b, y, from_zero, false, start, begin, end, scratch});
         return;
       }
     }

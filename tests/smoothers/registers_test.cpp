@@ -1,0 +1,81 @@
+// Line solves are compiled for registers of several widths, of which a machine uses the widest that it has. Each must give
+// what the narrowest gives, up to rounding: a new machine then tests what older ones run.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <stratum/smoothers/line_thomas.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using line::LineScratch;
+using test::Values;
+
+template <class T>
+class RegistersTest : public testing::Test {
+ protected:
+  static constexpr int w = line::batch_width<T>, nx = 2 * w + 9, ny = 2 * w + 3;
+
+  /// solve(x, scratch, run) hands its functor to `run`, once for each kind of registers.
+  template <class Solve>
+  void expect_the_same_from_all(const Solve& solve) {
+    const Values start = random_.values(std::size_t{nx} * ny);
+    std::vector<Values> results;
+    const auto with = [&](auto run) {
+      Vector<T> x = test::to_device<T>(ctx_, {nx, ny}, start);
+      Vector<T> memory(ctx_, {static_cast<int>(LineScratch<T>::size(std::max(nx, ny))), 1});
+      solve(x.view(), LineScratch<T>(&memory.view()(-1, 0), std::max(nx, ny)), run);
+      results.push_back(test::to_host(ctx_, x));
+    };
+    with([](const auto& f) { simd::run_baseline(f); });
+#if defined(STRATUM_HAS_CLONES)
+    if (__builtin_cpu_supports("x86-64-v3")) with([](const auto& f) { simd::run_avx2(f); });
+    if (__builtin_cpu_supports("x86-64-v4")) with([](const auto& f) { simd::run_avx512(f); });
+#endif
+    const double largest = std::abs(*std::ranges::max_element(results[0], {}, [](double v) { return std::abs(v); }));
+    ASSERT_GT(std::ranges::count_if(results[0], [&, k = 0](double v) mutable { return v != T(start[k++]); }), nx);
+    for (const Values& result : results)
+      for (std::size_t k = 0; k < result.size(); ++k)
+        ASSERT_NEAR(result[k], results[0][k], test::tolerance<T> * largest) << "at " << k % nx << ", " << k / nx;
+  }
+
+  template <Direction direction>
+  void solve_batches() {
+    using Rhs = line::LineRhs<direction, true, TensorView<T>, T>;
+    const int length = direction == Direction::x ? nx : ny;
+    for (const int count : {w, w - 3})
+      expect_the_same_from_all([&](GridView<T> x, const LineScratch<T>& scratch, auto run) {
+        run(line::SolveBatch<Rhs, T>{Rhs{view_, b_.cview(), x}, {1, 2, count}, length, T(1), T(0), x, scratch});
+      });
+  }
+
+  Context ctx_{Backend::cpu, 1};
+  test::Random random_{7};
+  GridOperator<T> a_ = test::random_operator<T>(ctx_, random_, nx, ny, OperatorForm::tensor).a;
+  Vector<T> b_ = test::to_device<T>(ctx_, {nx, ny}, random_.values(std::size_t{nx} * ny));
+  TensorView<T> view_ = std::get<TensorOperator<T>>(a_.storage()).view();
+};
+
+using Numbers = testing::Types<float, double>;
+TYPED_TEST_SUITE(RegistersTest, Numbers);
+
+TYPED_TEST(RegistersTest, LinesAlongX) { this->template solve_batches<Direction::x>(); }
+
+TYPED_TEST(RegistersTest, LinesAlongY) { this->template solve_batches<Direction::y>(); }
+
+TYPED_TEST(RegistersTest, StripsOfLinesAlongY) {
+  using T = TypeParam;
+  constexpr int columns = 2 * line::batch_width<T>;
+  for (const bool from_zero : {false, true})
+    for (const auto& [start, begin, end] : {std::array{2, 2, columns + 2}, std::array{-1, 0, columns - 5}})
+      this->expect_the_same_from_all([&](GridView<T> x, const LineScratch<T>& scratch, auto run) {
+        run(line::SolveStrip<T>{this->view_, this->b_.cview(), x, from_zero, false, start, begin, end, scratch});
+      });
+}
+
+}  // namespace

@@ -136,7 +136,7 @@ void print_help(const CommandLine& options) {
       "single\n"
       "  krylov --problem laplacian --unknowns 64,64 --save-matrix laplacian.mtx --quiet\n\n"
       "Exit codes: 0 converged, 1 usage, 2 not converged, 3 diverged, breakdown or not finite, 4 device or memory, 5 "
-      "files.\n",
+      "files,\n130 interrupted.\n",
       options.help().c_str());
 }
 
@@ -535,8 +535,10 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
 
 int run(const Settings& settings, const CommandLine& options) {
   Context ctx(settings.backend, settings.threads);
-  for (const auto& path : {settings.report, settings.history, settings.solution, settings.save_matrix})
+  for (const auto& path : {settings.report, settings.history, settings.solution, settings.save_matrix}) {
+    remove_when_interrupted(path);
     if (!path.empty()) check_writable(path);
+  }
   const auto system = make_system(options, settings);
   const auto plan = make_plan(system, settings);
   const auto outcome = settings.single         ? solve_in<float, float>(ctx, system, settings, plan)

@@ -4,9 +4,8 @@
 //
 //     (A x)_i = sum over k in start_i .. start_(i+1) - 1 of value_k x_(column_k) .
 //
-// SparseRows is the matrix on the host, in double: what readers and generators make and incomplete factorisations take.
-// CsrMatrix<T> is the operator in the memory of a Context. Vectors are flat, n x 1. Indices are 32-bit: up to 2^31 - 1
-// rows and as many entries. Words moved per row by a residual, m entries a row: m values, m indices of four bytes, one row
+// CsrMatrix<T> is the operator in the memory of a Context, made from SparseRows, the matrix on the host. Vectors are flat,
+// n x 1. Indices are 32-bit: up to 2^31 - 1 rows and as many entries. Words moved per row by a residual, m entries a row: m values, m indices of four bytes, one row
 // start of four bytes, x, b and the result; x again for every entry whose column has left the cache. `apply` does without b.
 // CPU: rows in parallel. CUDA: own kernel, 1 to 32 threads a row by the mean length of the rows; sums in a fixed order.
 // Neither waits for the stream. Throws UsageError for a pattern that is not one, naming the row.
@@ -16,35 +15,9 @@
 
 #include <stratum/core/grid_operator.hpp>
 #include <stratum/core/linear_operator.hpp>
+#include <stratum/core/sparse_rows.hpp>
 
 namespace stratum {
-
-/// Row i has the entries start[i] .. start[i + 1] - 1, columns increasing.
-struct SparseRows {
-  int rows = 0;
-  int columns = 0;
-  std::vector<int> start{0};
-  std::vector<int> column;
-  std::vector<double> value;
-
-  [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(value.size()); }
-  /// Entry (i, j); zero where the pattern has none.
-  [[nodiscard]] double at(int i, int j) const;
-  [[nodiscard]] std::vector<double> diagonal() const;
-  /// |a_ij - a_ji| <= tolerance max |a| everywhere.
-  [[nodiscard]] bool is_symmetric(double tolerance = 1e-14) const;
-  /// Throws UsageError unless starts increase, columns are in range and increase in every row, and sizes agree.
-  void validate() const;
-};
-
-struct SparseEntry {
-  int row = 0;
-  int column = 0;
-  double value = 0;
-};
-
-/// Rows from entries in any order; entries of the same place are added. Throws UsageError for one outside the matrix.
-[[nodiscard]] SparseRows sparse_rows(int rows, int columns, std::vector<SparseEntry> entries);
 
 /// The rows of a grid operator in the memory of the host, unknowns numbered along x first. Coefficients that reach across a
 /// side, and zeros, are left out.

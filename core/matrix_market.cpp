@@ -182,6 +182,12 @@ void expects_end(Lines& lines, std::int64_t entries) {
   if (lines.next_content()) lines.refuse(message("more than the ", entries, " entries that the size line promises"));
 }
 
+/// Entries of one place are added, which may leave the numbers there are.
+void expects_finite_sum(const std::string& path, double sum, int row, int column) {
+  if (!std::isfinite(sum))
+    throw FileError(message("'", path, "': the entries (", row + 1, ", ", column + 1, ") add up to ", sum));
+}
+
 /// The shortest text that reads back as the same bits.
 void print_number(std::FILE* file, double value) {
   char text[32];
@@ -222,7 +228,11 @@ SparseRows read_matrix_market(const std::string& path) {
   expects_end(lines, size.entries);
   if (entries.size() > static_cast<std::size_t>(most))
     throw FileError(message("'", path, "': ", entries.size(), " entries are more than 2^31 - 1"));
-  return sparse_rows(size.rows, size.columns, std::move(entries));
+  SparseRows a = sparse_rows(size.rows, size.columns, std::move(entries));
+  for (int i = 0; i < a.rows; ++i)
+    for (int k = a.start[static_cast<std::size_t>(i)]; k < a.start[static_cast<std::size_t>(i) + 1]; ++k)
+      expects_finite_sum(path, a.value[static_cast<std::size_t>(k)], i, a.column[static_cast<std::size_t>(k)]);
+  return a;
 }
 
 std::vector<double> read_matrix_market_vector(const std::string& path, int rows) {
@@ -236,6 +246,7 @@ std::vector<double> read_matrix_market_vector(const std::string& path, int rows)
   if (header.coordinate) {
     read_entries(lines, header, size,
                  [&](int row, int /*column*/, double value) { x[static_cast<std::size_t>(row)] += value; });
+    for (int i = 0; i < rows; ++i) expects_finite_sum(path, x[static_cast<std::size_t>(i)], i, 0);
   } else {
     for (int i = 0; i < rows; ++i) {
       if (!lines.next_content()) lines.refuse_end(message(i, " values of ", rows, " are there"));

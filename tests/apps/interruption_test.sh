@@ -74,6 +74,9 @@ case_the_other_programs() {
   program=$folder/stratum_bench
   interrupted INT 130 'sleep 0.2' --levels 10 --json bench.json
   no_files
+  program=$folder/krylov
+  interrupted INT 130 '[ -s a.mtx.part ]' --unknowns 1000,1000 --save-matrix a.mtx
+  no_files
 }
 
 run_case "$2"

@@ -144,6 +144,7 @@ TEST_F(MatrixMarketTest, MalformedMatricesAreRefusedWithLineAndText) {
       {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 nan\n", "line 3", "finite"},
       {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 inf\n", "line 3", "finite"},
       {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1e999\n", "line 3", "finite"},
+      {"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1e308\n1 2 1e308\n", "(1, 2)", "add up to inf"},
       {"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 1\n", "line 3", "lower triangle"},
   };
   for (const auto& [text, line, reason] : files) {

@@ -1,0 +1,37 @@
+#pragma once
+
+// Sparse matrices on the host, by rows, in double: what readers and generators make and incomplete factorisations take.
+
+#include <cstdint>
+#include <vector>
+
+namespace stratum {
+
+/// Row i has the entries start[i] .. start[i + 1] - 1, columns increasing.
+struct SparseRows {
+  int rows = 0;
+  int columns = 0;
+  std::vector<int> start{0};
+  std::vector<int> column;
+  std::vector<double> value;
+
+  [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(value.size()); }
+  /// Entry (i, j); zero where the pattern has none.
+  [[nodiscard]] double at(int i, int j) const;
+  [[nodiscard]] std::vector<double> diagonal() const;
+  /// |a_ij - a_ji| <= tolerance max |a| everywhere.
+  [[nodiscard]] bool is_symmetric(double tolerance = 1e-14) const;
+  /// Throws UsageError unless starts increase, columns are in range and increase in every row, and sizes agree.
+  void validate() const;
+};
+
+struct SparseEntry {
+  int row = 0;
+  int column = 0;
+  double value = 0;
+};
+
+/// Rows from entries in any order; entries of the same place are added. Throws UsageError for one outside the matrix.
+[[nodiscard]] SparseRows sparse_rows(int rows, int columns, std::vector<SparseEntry> entries);
+
+}  // namespace stratum

@@ -286,7 +286,8 @@ void Multigrid<T>::build(Context& ctx, const std::vector<TensorMesh>& meshes, co
   for (std::size_t l = 0; l < meshes.size(); ++l) {
     Level& level = *levels_[l];
     const GridShape shape = meshes[l].unknowns();
-    const auto& [smoother, smoother_params, steps, reason] = level.choice = choices[l];
+    auto& [smoother, smoother_params, steps, reason] = level.choice = choices[l];
+    smoother_params.form = level.a->form();
     level.smoother = registry.make<T>(ctx, smoother, shape, smoother_params);
     const int unit = level.smoother->elementary_steps();
     expects(steps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,

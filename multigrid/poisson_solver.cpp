@@ -51,9 +51,10 @@ std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& mesh
                          const SmootherRegistry& registry) {
   const Backend backend = ctx.backend();
   std::int64_t bytes = 0;
-  const auto smoothers = level_smoothers(meshes, params.multigrid);
+  auto smoothers = level_smoothers(meshes, params.multigrid);
   for (std::size_t l = 0; l < meshes.size(); ++l) {
     const GridShape shape = meshes[l].unknowns();
+    smoothers[l].params.form = params.form;
     bytes += operator_bytes<T>(backend, shape, params.form) + transfer_bytes<T>(ctx, meshes, l);
     if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<T>(backend, shape);
     bytes += registry.required_bytes<T>(ctx, smoothers[l].smoother, shape, smoothers[l].params);

@@ -25,15 +25,14 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
   if (ctx.on_gpu()) return;
-  const auto size = line::LineScratch<T>::size(std::max(shape.nx, shape.ny));
+  const auto size = line::LineScratch<T>::size(shape, threads_, params.form);
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_, 0, 0});
 }
 
 template <class T>
-std::int64_t LineSweep<T>::required_bytes(const Context& ctx, const GridShape& shape,
-                                          const SmootherParams& /*params*/) {
+std::int64_t LineSweep<T>::required_bytes(const Context& ctx, const GridShape& shape, const SmootherParams& params) {
   if (ctx.on_gpu()) return 0;
-  const auto size = line::LineScratch<T>::size(std::max(shape.nx, shape.ny));
+  const auto size = line::LineScratch<T>::size(shape, ctx.threads(), params.form);
   return vector_bytes<T>(ctx.backend(), {static_cast<int>(size), ctx.threads()});
 }
 

@@ -28,6 +28,10 @@ namespace stratum::line {
 
 // --- per-node formulas, of the GPU's kernels too -------------------------------------------------------------------------
 
+/// Coefficients that lie in memory, and not in 1-D arrays that the cache holds.
+template <class View>
+constexpr bool has_bands = !std::is_same_v<View, TensorView<typename View::Number>>;
+
 /// What a line solve has on its right: b less the coupling to the lines beside it; b alone where those are zero.
 template <Direction direction, bool coupled, class View, class T>
 struct LineRhs {
@@ -69,6 +73,9 @@ template <class T>
 constexpr int batch_width = static_cast<int>(128 / sizeof(T));
 constexpr int chunk_length = 16;
 
+/// y lines with bands come in batches of up to so many: memory delivers a long piece of a row faster than many short ones.
+constexpr int widest_batch = 1024;
+
 /// A batch as packs as wide as the machine's registers, which all advance together: one alone would wait for its own
 /// divisions.
 template <class T, int bytes>
@@ -93,7 +100,8 @@ struct Batch {
   [[nodiscard]] bool used(int k) const { return k >= skip && k < count; }
 };
 
-/// A thread's memory for lines of n positions: three arrays of n by W numbers (rows: one line after the other, for x lines).
+/// A thread's memory for lines of n positions: three arrays of n by W numbers (rows: one line after the other, for x lines), or
+/// two of n by `wide` numbers from `rows` on, for y lines with bands.
 template <class T>
 struct LineScratch {
   T* rows;
@@ -101,10 +109,19 @@ struct LineScratch {
   T* multipliers;
   T* solution;
 
-  static std::int64_t size(int n) { return batch_width<T> * (row_length(n) + 2 * lane_length(n)); }
-  LineScratch(T* memory, int n)
+  int wide;
+
+  static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {
+    const int n = std::max(shape.nx, shape.ny);
+    const auto batches = batch_width<T> * (row_length(n) + 2 * lane_length(n));
+    if (form == OperatorForm::tensor) return batches;
+    const int share = (shape.nx + 2 * threads - 1) / (2 * threads);  // of one colour
+    return std::max(batches, 2 * std::int64_t{std::min(widest_batch, share)} * shape.ny);
+  }
+  LineScratch(T* memory, int n, std::int64_t size)
       : rows(memory), pitch(row_length(n)), multipliers(rows + batch_width<T> * pitch),
-        solution(multipliers + batch_width<T> * lane_length(n)) {}
+        solution(multipliers + batch_width<T> * lane_length(n)),
+        wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / (2 * n)))) {}
 
  private:
   static std::int64_t chunks(int n) { return (n + chunk_length - 1) / chunk_length; }
@@ -365,10 +382,52 @@ STRATUM_INLINE void prefetch(const Rhs& rhs, int first, int columns, int begin, 
     for (int i = 0; i < columns; i += line) rhs.prefetch(first + i, begin + c + chunk_length);
 }
 
+/// One wide batch of y lines with bands, row after row.
+template <int stride, bool coupled, class View, class T>
+STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const int first,
+                                     const int count, const int n, const T omega, const T keep, const GridView<T> y,
+                                     const LineScratch<T> scratch) {
+  const int w = scratch.wide;
+  const LineCoefficient<Direction::y, -1, View> lower{rhs.a};
+  const LineCoefficient<Direction::y, 0, View> centre{rhs.a};
+  const LineCoefficient<Direction::y, 1, View> upper{rhs.a};
+  T *const multipliers = scratch.rows, *const solution = scratch.rows + std::int64_t{w} * n;
+  alignas(64) const T zeros[widest_batch] = {};
+  for (int j = 0; j < n; ++j) {
+    T *const c = multipliers + std::int64_t{j} * w, *const z = solution + std::int64_t{j} * w;
+    const T *const c_below = j == 0 ? zeros : c - w, *const z_below = j == 0 ? zeros : z - w;
+#pragma omp simd
+    for (int k = 0; k < count; ++k) {
+      const int i = first + stride * k;
+      const T l = lower(i, j), pivot = T(1) / (centre(i, j) - l * c_below[k]);
+      c[k] = upper(i, j) * pivot;
+      z[k] = (rhs(i, j) - l * z_below[k]) * pivot;
+    }
+  }
+  for (int j = n - 1; j >= 0; --j) {
+    const T* const c = multipliers + std::int64_t{j} * w;
+    T* const z = solution + std::int64_t{j} * w;
+    const T* const above = j == n - 1 ? zeros : z + w;
+#pragma omp simd
+    for (int k = 0; k < count; ++k) {
+      z[k] -= c[k] * above[k];
+      const int i = first + stride * k;
+      y(i, j) = keep == T(0) ? omega * z[k] : keep * rhs.x(i, j) + omega * z[k];
+    }
+  }
+}
+
 /// Solves one batch of y lines of n positions.
 template <class R, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
                                 const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
+  if constexpr (has_bands<View>) {
+    if (batch.stride == 1)
+      solve_wide_batch<1>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
+    else
+      solve_wide_batch<2>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
+    return;
+  }
   constexpr int w = batch_width<T>;
   alignas(64) Chunk<T> right;
   Eliminator<R, Direction::y, View, T> eliminate(rhs.a, batch);
@@ -626,7 +685,10 @@ struct Sweep {
     return y.nodes() > serial_limit ? std::max(1, std::min({threads, memory.ny, batches})) : 1;
   }
   [[nodiscard]] LineScratch<T> scratch(int part) const {
-    return {&memory(-1, part), length()};  // column -1 is where rows are aligned
+    return {&memory(-1, part), length(), memory.nx};  // column -1 is where rows are aligned
+  }
+  [[nodiscard]] int lanes() const {
+    return direction == Direction::y && has_bands<View> ? scratch(0).wide : batch_width<T>;
   }
   template <bool coupled>
   void solve(const Batch& batch, const LineScratch<T>& scratch) const {
@@ -639,7 +701,7 @@ struct Sweep {
 
   /// All lines from the old x.
   void simultaneous() const {
-    constexpr int w = batch_width<T>;
+    const int w = lanes();
     const int batches = (lines() + w - 1) / w, parts = team(batches);
 #pragma omp parallel for schedule(static, 1) num_threads(parts) if (parts > 1)
     for (int part = 0; part < parts; ++part) {
@@ -683,7 +745,7 @@ struct Sweep {
 
   /// Lines begin .. end - 1, the second colour as soon as both its neighbours are solved.
   void part_in_zebra_order(int first, int begin, int end, const LineScratch<T>& scratch) const {
-    constexpr int w = batch_width<T>;
+    const int w = lanes();
     if constexpr (in_strips) {
       if (omega == T(1)) {
         for (int start = begin == 0 ? first - 1 : begin; start < end; start += 2 * w)

@@ -42,6 +42,8 @@ enum class LineOrder : std::uint8_t { zebra, simultaneous };
 struct SmootherParams {
   LineOrder line_order = LineOrder::zebra;
   std::optional<double> damping;  // omega in (0, 2); the smoother's own default when absent
+  /// How operators are going to be stored. What a smoother keeps in memory may suit this form; others work all the same.
+  OperatorForm form = OperatorForm::nine_band;
 };
 
 template <class T>

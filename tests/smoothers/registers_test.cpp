@@ -28,8 +28,9 @@ class RegistersTest : public testing::Test {
     std::vector<Values> results;
     const auto with = [&](auto run) {
       Vector<T> x = test::to_device<T>(ctx_, {nx, ny}, start);
-      Vector<T> memory(ctx_, {static_cast<int>(LineScratch<T>::size(std::max(nx, ny))), 1});
-      solve(x.view(), LineScratch<T>(&memory.view()(-1, 0), std::max(nx, ny)), run);
+      const auto size = LineScratch<T>::size({nx, ny}, 1, OperatorForm::tensor);
+      Vector<T> memory(ctx_, {static_cast<int>(size), 1});
+      solve(x.view(), LineScratch<T>(&memory.view()(-1, 0), std::max(nx, ny), size), run);
       results.push_back(test::to_host(ctx_, x));
     };
     with([](const auto& f) { simd::run_baseline(f); });

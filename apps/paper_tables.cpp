@@ -1,13 +1,17 @@
 // paper_tables: solves the problems of Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed
-// Precision Multigrid, 2011, and prints Tables 1 to 4 and Figures 5 and 6 beside the published values; with --study toeplitz
+// Precision Multigrid, 2011, and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with --study toeplitz
 // the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp).
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <optional>
 
 #include <unistd.h>
 
+#include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/core/blas.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
@@ -59,6 +63,27 @@ constexpr Published tables234[] = {
     {"A5", 8, 6.6448219e-5, 6.6447308e-5, 6.6448041e-5, 10, {"11:11", "6:12", "4:12"}, {"6:11", "4:13", "3:15"}},
     {"A5", 9, 1.6612151e-5, 1.6612856e-5, 0, 11, {"11:11", "6:12", "4:12"}, {"6:11", "4:13", "3:14"}}};
 
+// Tables 5 and 6, one core of a Core2 Duo E6750 beside a GeForce GTX 280: double on both, mixed on both, double on the CPU
+// beside mixed on the GPU, double beside mixed on the GPU; 0 where the paper has none.
+struct Speedup {
+  const char* mesh;
+  int level;
+  double time[4], time_per_digit[4];
+};
+constexpr Speedup tables56[] = {
+    {"U1", 8, {3.25, 3.89, 5.41, 1.66}, {3.25, 3.92, 6.38, 1.96}}, {"U1", 9, {0, 9.69, 12.21, 0}, {0, 9.71, 16.43, 0}},
+    {"U2", 8, {3.10, 3.77, 5.49, 1.77}, {3.10, 3.77, 6.26, 2.02}}, {"U2", 9, {0, 9.66, 14.72, 0}, {0, 9.72, 16.94, 0}},
+    {"U3", 8, {3.15, 3.78, 5.28, 1.67}, {3.13, 3.72, 5.59, 1.78}}, {"U3", 9, {0, 9.64, 17.04, 0}, {0, 9.36, 15.09, 0}},
+    {"A1", 8, {3.26, 3.75, 5.27, 1.62}, {3.26, 3.76, 6.17, 1.89}}, {"A1", 9, {0, 9.48, 16.66, 0}, {0, 9.36, 15.94, 0}},
+    {"A2", 8, {3.26, 3.64, 6.49, 1.99}, {3.26, 3.64, 6.45, 1.98}}, {"A2", 9, {0, 9.60, 17.21, 0}, {0, 9.62, 16.95, 0}},
+    {"A3", 8, {3.25, 3.76, 6.38, 1.96}, {3.24, 3.74, 6.25, 1.93}}, {"A3", 9, {0, 9.82, 17.58, 0}, {0, 9.79, 16.78, 0}},
+    {"A4", 8, {3.18, 3.67, 6.56, 2.06}, {3.17, 3.60, 6.44, 2.03}}, {"A4", 9, {0, 8.76, 12.62, 0}, {0, 8.93, 15.22, 0}},
+    {"A5", 8, {2.91, 3.17, 4.39, 1.51}, {3.03, 3.11, 5.16, 1.70}}, {"A5", 9, {0, 9.58, 14.77, 0}, {0, 9.56, 16.97, 0}}};
+
+// Figure 2 is a plot; the text gives the largest numbers, in single and in double precision.
+constexpr const char* figure2_axpy_gb[] = {"120", "123"};
+constexpr const char* figure2_defect_gflop[] = {"46.4", "18.5"};
+
 // Figures 5 and 6 are plots; what the text gives in numbers is the time of the Jacobi and the ADI smoother to each other:
 // on U1 ADI takes 2.3 times as long, on A2 Jacobi more than 14 times.
 constexpr const char* figure5_adi_to_jacobi = "2.3";
@@ -76,6 +101,8 @@ const Published* published(const std::string& mesh, int level) {
 struct Settings {
   int max_level = 9;
   bool csv = false;
+  Backend backend = Backend::cpu;
+  int threads = 0;
 };
 
 struct Result {
@@ -223,6 +250,97 @@ void print_figure(Context& ctx, const Settings& settings, int number) {
   }
 }
 
+/// Double beside mixed precision that gains two digits between updates, CPU beside GPU where there is one. Table 6 counts time
+/// per unknown per digit.
+void print_table56(const Settings& settings, bool per_digit) {
+  Context cpu(Backend::cpu, settings.threads);
+  std::optional<Context> gpu;
+  if (settings.backend == Backend::cuda) gpu.emplace(Backend::cuda);
+  const Table table(settings.csv,
+                    message("Table ", per_digit ? 6 : 5, ": how many times faster",
+                            per_digit ? ", by time per unknown per digit" : "",
+                            "; C and G are CPU and GPU, d and m double and mixed precision with two digits between "
+                            "updates (",
+                            cpu.description(), "; ", gpu ? gpu->description() : "no GPU", ")"),
+                    {"mesh", "level", "Cd/Cm", "Cd/Gd", "paper", "Cm/Gm", "paper", "Cd/Gm", "paper", "Gd/Gm", "paper"});
+  InnerStop two_digits;
+  two_digits.digits = 2;
+  for (const auto& family : named_meshes())
+    for (int level = std::min(8, settings.max_level); level <= settings.max_level; ++level) {
+      const auto time = [&](Context& ctx, Precision precision) {
+        const auto report = solve(ctx, family.name, level, with(precision, two_digits), 5).report;
+        return report.solve_seconds / (per_digit ? -std::log10(report.residual / report.initial_residual) : 1.0);
+      };
+      const auto ratio = [](double a, double b) { return message(std::round(100 * a / b) / 100); };
+      const double cd = time(cpu, Precision::full), cm = time(cpu, Precision::mixed);
+      std::vector<std::string> row{family.name, message(level), ratio(cd, cm)};
+      std::vector<std::string> measured(4);
+      if (gpu) {
+        const double gd = time(*gpu, Precision::full), gm = time(*gpu, Precision::mixed);
+        measured = {ratio(cd, gd), ratio(cm, gm), ratio(cd, gm), ratio(gd, gm)};
+      }
+      const auto* paper = std::find_if(std::begin(tables56), std::end(tables56),
+                                       [&](const Speedup& p) { return p.mesh == family.name && p.level == level; });
+      for (std::size_t k = 0; k < 4; ++k) {
+        row.push_back(measured[k]);
+        const double value = paper == std::end(tables56) ? 0 : (per_digit ? paper->time_per_digit : paper->time)[k];
+        row.push_back(value == 0 ? "" : message(value));
+      }
+      table.row(row);
+    }
+}
+
+/// Seconds of one of many calls after each other, the shortest of several such series.
+template <class Work>
+double seconds_of(Context& ctx, const Work& work) {
+  work();
+  ctx.synchronise();
+  double best = std::numeric_limits<double>::infinity();
+  int calls = 1;
+  for (int series = 0; series < 5;) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int k = 0; k < calls; ++k) work();
+    ctx.synchronise();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (seconds < 0.01) {  // too short for the clock
+      calls *= 4;
+      continue;
+    }
+    best = std::min(best, seconds / calls);
+    ++series;
+  }
+  return best;
+}
+
+/// y = alpha x + y and d = b - A x with nine bands, in both precisions.
+void print_figure2(Context& ctx, const Settings& settings) {
+  const Table table(settings.csv,
+                    message("Figure 2: axpy and defect with nine bands on U1 (", ctx.description(),
+                            "; the paper's are the largest on a GeForce GTX 280)"),
+                    {"level", "axpy GB/s", "paper", "defect GFLOP/s", "paper", "axpy GB/s double", "paper",
+                     "defect GFLOP/s double", "paper"});
+  for (int level = 2; level <= settings.max_level; ++level) {
+    const auto mesh = make_mesh(mesh_family("U1"), level);
+    const auto nodes = static_cast<double>(mesh.unknowns().nodes());
+    std::vector<std::string> row{message(level)};
+    const auto measure = [&]<class T>(T /*number*/) {
+      const auto a = assemble_laplace<T>(ctx, mesh, OperatorForm::nine_band);
+      Vector<T> x(ctx, a.shape()), y(ctx, a.shape()), d(ctx, a.shape());
+      const double axpy_seconds = seconds_of(ctx, [&] { axpy<T, T>(ctx, 1.0, x.cview(), y.view()); });
+      const double defect_seconds = seconds_of(ctx, [&] { a.residual(ctx, y.cview(), x.cview(), d.view()); });
+      const std::size_t k = sizeof(T) == 8 ? 1 : 0;
+      const bool largest = level == settings.max_level;
+      row.push_back(message(std::round(10 * 3e-9 * sizeof(T) * nodes / axpy_seconds) / 10));
+      row.emplace_back(largest ? figure2_axpy_gb[k] : "");
+      row.push_back(message(std::round(10 * 18e-9 * nodes / defect_seconds) / 10));
+      row.emplace_back(largest ? figure2_defect_gflop[k] : "");
+    };
+    measure(float());
+    measure(double());
+    table.row(row);
+  }
+}
+
 /// Not of the paper: what the cycle does alone and as the preconditioner of Krylov methods.
 void print_krylov(Context& ctx, const Settings& settings) {
   std::vector<std::string> header{"mesh", "smoother", "level"};
@@ -255,9 +373,9 @@ CommandLine make_command_line() {
       {{"Options",
         {{"study", "NAME", "multigrid", "multigrid (Goeddeke, Strzodka 2011) or toeplitz (Ikuno, Deki, Fujita 2010)"},
          {"table", "N", "",
-          "only Table 1, 2, 3 or 4; or krylov, which the paper has not: iterations of Krylov methods; of the toeplitz "
+          "only Table 1 .. 6; or krylov, which the paper has not: iterations of Krylov methods; of the toeplitz "
           "study 2"},
-         {"figure", "N", "", "only Figure 5 or 6; of the toeplitz study 2 to 5"},
+         {"figure", "N", "", "only Figure 2, 5 or 6; of the toeplitz study 2 to 5"},
          {"max-level", "N", "9",
           "multigrid: finest level, 2 .. 12 (the paper's last is 10 in Table 1 and 9 elsewhere)"},
          {"inner-test", "NAME", "increment",
@@ -277,54 +395,61 @@ int main(int argc, char** argv) {
     auto options = make_command_line();
     options.parse(argc, argv);
     if (options.is_set("help")) {
-      std::printf("Usage: paper_tables [OPTIONS]\n\n"
-                  "Solves the problems of Goeddeke and Strzodka, Cyclic Reduction Tridiagonal Solvers on "
-                  "GPUs Applied to Mixed\n"
-                  "Precision Multigrid (2011), and prints Tables 1 to 4 and Figures 5 and 6 beside the "
-                  "published values; with\n"
-                  "--study toeplitz the problem of Ikuno, Deki and Fujita, Numerical Investigations of Variable "
-                  "Preconditioned GCR\n"
-                  "with Mixed Precision on GPU (2010), Table 2 and Figures 2 to 5. A '!' marks an iteration that did "
-                  "not reach\n"
-                  "the tolerance.\n%s\n"
-                  "Examples:\n"
-                  "  paper_tables                          all of them, to level 9\n"
-                  "  paper_tables --table 1 --max-level 10\n"
-                  "  paper_tables --figure 6 --csv > figure6.csv\n"
-                  "  paper_tables --study toeplitz --table 2\n",
-                  options.help().c_str());
+      std::printf(
+          "Usage: paper_tables [OPTIONS]\n\n"
+          "Solves the problems of Goeddeke and Strzodka, Cyclic Reduction Tridiagonal Solvers on "
+          "GPUs Applied to Mixed\n"
+          "Precision Multigrid (2011), and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the "
+          "published values; with\n"
+          "--study toeplitz the problem of Ikuno, Deki and Fujita, Numerical Investigations of Variable "
+          "Preconditioned GCR\n"
+          "with Mixed Precision on GPU (2010), Table 2 and Figures 2 to 5. A '!' marks an iteration that did "
+          "not reach\n"
+          "the tolerance.\n%s\n"
+          "Examples:\n"
+          "  paper_tables                          all of them, to level 9\n"
+          "  paper_tables --table 1 --max-level 10\n"
+          "  paper_tables --figure 6 --csv > figure6.csv\n"
+          "  paper_tables --table 5 --threads 1    double beside mixed precision, CPU beside GPU where there is one\n"
+          "  paper_tables --study toeplitz --table 2\n",
+          options.help().c_str());
       return 0;
     }
     if (options.is_set("version")) return std::printf("paper_tables %s\n", STRATUM_VERSION), 0;
-    const Settings settings{options.integer("max-level", 2, 12), options.is_set("csv")};
+    Settings settings{options.integer("max-level", 2, 12), options.is_set("csv")};
     const bool toeplitz = choice<bool>("--study", options.text("study"), {{"multigrid", false}, {"toeplitz", true}});
     const bool krylov = !toeplitz && options.has("table") && options.text("table") == "krylov";
     const int table = !options.has("table") || krylov ? 0
                       : toeplitz                      ? options.integer("table", 2, 2)
-                                                      : options.integer("table", 1, 4);
+                                                      : options.integer("table", 1, 6);
     const int figure = !options.has("figure") ? 0
                        : toeplitz             ? options.integer("figure", 2, 5)
-                                              : options.integer("figure", 5, 6);
+                                              : options.integer("figure", 2, 6);
+    expects(toeplitz || (figure != 3 && figure != 4), "--figure: ", figure, " is not known; known are 2, 5, 6");
     const bool all = table == 0 && figure == 0 && !krylov;
     expects(!options.has(toeplitz ? "max-level" : "inner-test"), toeplitz ? "--max-level" : "--inner-test",
             ": belongs to the other study");
-    const auto backend = choice<Backend>(
+    settings.backend = choice<Backend>(
         "--backend", options.text("backend"),
         {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
-    const int threads = options.has("threads") ? options.integer("threads", 1, 4096) : 0;
+    if (options.has("threads")) settings.threads = options.integer("threads", 1, 4096);
     if (toeplitz) {
-      ToeplitzStudy study(backend, threads, sweep_test(options.text("inner-test")), settings.csv);
+      ToeplitzStudy study(settings.backend, settings.threads, sweep_test(options.text("inner-test")), settings.csv);
       if (all || table == 2) study.print_table2();
       for (int number = 2; number <= 5; ++number)
         if (all || figure == number) study.print_figure(number);
       return 0;
     }
-    Context ctx(backend, threads);
+    Context ctx(settings.backend, settings.threads);
     if (krylov) print_krylov(ctx, settings);
     if (all || table == 1) print_table1(ctx, settings);
     if (all || table == 2) print_table2(ctx, settings);
     if (all || table == 3) print_table34(ctx, settings, false);
     if (all || table == 4) print_table34(ctx, settings, true);
+    // Speed-ups want both; without a GPU they are printed when asked for.
+    if ((all && ctx.on_gpu()) || table == 5) print_table56(settings, false);
+    if ((all && ctx.on_gpu()) || table == 6) print_table56(settings, true);
+    if (all || figure == 2) print_figure2(ctx, settings);
     if (all || figure == 5) print_figure(ctx, settings, 5);
     if (all || figure == 6) print_figure(ctx, settings, 6);
     return 0;

@@ -29,13 +29,22 @@ case_toeplitz_by_equation_three() {
   prints '^0\.8,253 \(3\),279 \(3\)'
 }
 
+case_speedups_and_microbenchmarks() {
+  run 0 --table 5 --max-level 4 --threads 1 --csv
+  prints '^A5,4,[0-9.]+,'
+  run 0 --table 6 --max-level 8 --threads 1 --csv
+  prints '^A3,8,[0-9.]+,.*,1\.93$' # the last column is published
+  run 0 --figure 2 --max-level 4 --csv
+  prints '^4,[0-9.]+,120,[0-9.]+,46\.4,[0-9.]+,123,[0-9.]+,18\.5$'
+}
+
 case_options_belong_to_their_study() {
   refused --study jungle -- jungle multigrid toeplitz
   refused --study toeplitz --table 1 -- table
   refused --study toeplitz --figure 6 -- figure
   refused --study toeplitz --max-level 5 -- max-level
   refused --inner-test residual -- inner-test
-  refused --figure 2 -- figure
+  refused --figure 3 -- figure 2 5 6
 }
 
 run_case "$2"

@@ -232,6 +232,13 @@ struct Outputs {
 };
 inline Outputs outputs;
 
+/// The same for two names of one file.
+inline std::string one_name(const std::string& path) {
+  std::error_code error;
+  const auto name = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+  return error ? path : name.string();
+}
+
 /// Declares a file that the program will write: a signal that ends the program removes what there is of it.
 inline void remove_when_interrupted(const std::string& path) {
   const std::size_t count = outputs.count;

@@ -213,7 +213,7 @@ Settings parse_settings(const CommandLine& options) {
   for (const auto& [name, path] : outputs) {
     if (!options.has(name)) continue;
     *path = options.text(name);
-    expects(paths.insert(*path).second, "two outputs have the same name '", *path, "'");
+    expects(paths.insert(one_name(*path)).second, "two outputs have the same name '", *path, "'");
   }
   s.quiet = options.is_set("quiet");
   return s;
@@ -454,6 +454,43 @@ struct Outcome {
   std::optional<double> error;  // max |x_i - 1|
 };
 
+/// ||b - A x|| in double.
+double true_residual(const System& system, const std::vector<double>& x) {
+  double largest = 0, square = 0;
+  std::vector<double> r = system.b;
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    for (auto k = static_cast<std::size_t>(system.a.start[i]); k < static_cast<std::size_t>(system.a.start[i + 1]); ++k)
+      r[i] -= system.a.value[k] * x[static_cast<std::size_t>(system.a.column[k])];
+    largest = std::max(largest, std::abs(r[i]));
+  }
+  if (largest == 0 || !std::isfinite(largest)) return largest;
+  for (const double value : r) square += value / largest * (value / largest);
+  return largest * std::sqrt(square);
+}
+
+/// What an outer iteration in single precision has found out about b scaled, put right by the true residual of its solution.
+void tell_the_truth(SolveReport& report, const StoppingParams& stop, double scale, double residual) {
+  const double own = report.residual / scale;
+  for (double& r : report.history) r /= scale;
+  report.baseline_norm /= scale;
+  report.initial_residual /= scale;
+  report.residual = residual;
+  const double target = std::max(stop.rtol * report.baseline_norm, stop.atol);
+  if ((report.status == Status::converged || report.status == Status::stagnated) && !(residual <= target)) {
+    report.status = Status::stagnated;
+    report.at_rounding = true;
+    report.reason =
+        message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
+                residual, " and ", target, " was asked for; use double precision outside");
+  } else if (report.status == Status::converged && residual > 0) {
+    report.reason = message("residual ", residual, " <= ", target, " = max(rtol ",
+                            report.baseline == Baseline::rhs ? "||b||" : "||r0||", ", atol)");
+  } else if (report.status == Status::max_iterations) {
+    report.reason =
+        message("residual ", residual, " after ", report.iterations, " iterations, ", target, " was asked for");
+  }
+}
+
 /// Outer iteration in T, the rest in Low.
 template <class T, class Low>
 Outcome solve_in(Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
@@ -470,19 +507,29 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
   }
   const auto solver = make_solver<T>(ctx, plan.method, plan.shape, {settings.restart});
   Vector<T> b(ctx, plan.shape), x(ctx, plan.shape);
-  std::vector<T> host(system.b.begin(), system.b.end());
+  // Float has a short range: a power of two brings b to the middle of it.
+  double largest = 0;
+  for (const double value : system.b) largest = std::max(largest, std::abs(value));
+  const bool scaled = std::is_same_v<T, float> && std::isnormal(largest);
+  const double scale = scaled ? std::ldexp(1.0, -std::ilogb(largest)) : 1.0;
+  std::vector<T> host;
+  for (const double value : system.b) host.push_back(static_cast<T>(scale * value));
   copy_from_host(ctx, host.data(), b.view());
+  StoppingParams stop = settings.stop;
+  stop.atol *= scale;
   const auto ready = Clock::now();
   if (!settings.quiet) print_heading(ctx, system, settings, plan);
   Outcome outcome;
-  outcome.report =
-      solver->solve(ctx, *a, m, b.cview(), x.view(), settings.stop,
-                    settings.quiet ? Monitor{} : residual_table(settings.stop.baseline, norm2(ctx, b.cview()), ""));
+  Monitor table;
+  if (!settings.quiet) table = residual_table(stop.baseline, norm2(ctx, b.cview()) / scale);
+  outcome.report = solver->solve(ctx, *a, m, b.cview(), x.view(), stop,
+                                 table ? Monitor([&](int it, double r) { table(it, r / scale); }) : Monitor{});
   ctx.synchronise();
   outcome.report.setup_seconds = std::chrono::duration<double>(ready - begin).count();
   outcome.report.solve_seconds = std::chrono::duration<double>(Clock::now() - ready).count();
   copy_to_host(ctx, x.cview(), host.data());
-  outcome.x.assign(host.begin(), host.end());
+  for (const T value : host) outcome.x.push_back(static_cast<double>(value) / scale);
+  if (std::is_same_v<T, float>) tell_the_truth(outcome.report, settings.stop, scale, true_residual(system, outcome.x));
   if (system.solution_is_one) {
     outcome.error = 0;
     for (const double value : outcome.x) outcome.error = std::max(*outcome.error, std::abs(value - 1));

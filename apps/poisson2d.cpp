@@ -376,7 +376,7 @@ Settings parse_settings(const CommandLine& options) {
 void check_outputs(Settings& settings) {
   std::set<std::string> paths;
   for (const auto& path : {settings.vtk, settings.report, settings.history})
-    expects(path.empty() || paths.insert(path).second, "two outputs have the same name '", path, "'");
+    expects(path.empty() || paths.insert(one_name(path)).second, "two outputs have the same name '", path, "'");
   for (const auto& path : paths) remove_when_interrupted(path);
   if (!settings.report.empty()) check_writable(settings.report);
   if (!settings.history.empty()) check_writable(settings.history);
@@ -683,8 +683,7 @@ std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, Poiss
   const bool talk = !settings.quiet && !settings.table;
   if (bs.size() == 1)
     return {solver.solve(ctx, bs[0].cview(), xs[0].view(),
-                         talk ? residual_table(baseline, norm2(ctx, bs[0].cview()), "once more, in double precision:")
-                              : Monitor{})};
+                         talk ? residual_table(baseline, norm2(ctx, bs[0].cview())) : Monitor{})};
   std::vector<GridView<const double>> b;
   std::vector<GridView<double>> x;
   for (std::size_t k = 0; k < bs.size(); ++k) {
@@ -735,7 +734,10 @@ Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int 
 
   if (last && !settings.vtk.empty()) {
     if (exit_code(outcome.report.status) == 3) {
-      if (talk) std::printf("not written %s: there is no solution to show\n", settings.vtk.c_str());
+      if (talk)
+        std::printf("not written %s: %s no solution to show\n", settings.vtk.c_str(),
+                    xs.size() == 1 ? "there is"
+                                   : message("right-hand side ", worst - outcome.systems.begin() + 1, " has").c_str());
       settings.vtk.clear();
     } else {
       progress(settings, "writing the file for ParaView ...");

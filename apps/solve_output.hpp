@@ -4,6 +4,7 @@
 // CSV.
 
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <sstream>
 #include <string>
@@ -13,19 +14,20 @@
 namespace stratum::apps {
 
 /// Residual relative to the baseline (to the first one where that is zero) and rate. A long table shows every tenth line, a
-/// longer one every hundredth and thousandth. A second one begins with `again`.
-[[nodiscard]] inline Monitor residual_table(Baseline baseline, double rhs_norm, const char* again) {
-  return [first = baseline == Baseline::rhs ? rhs_norm : 0, previous = 0.0, again,
-          begun = false](int iteration, double residual) mutable {
+/// longer one every hundredth and thousandth. Copies of the monitor write one table.
+[[nodiscard]] inline Monitor residual_table(Baseline baseline, double rhs_norm) {
+  struct State {
+    double first, previous;
+  };
+  const auto state = std::make_shared<State>(State{baseline == Baseline::rhs ? rhs_norm : 0, 0});
+  return [state](int iteration, double residual) {
+    auto& [first, previous] = *state;
     if (first == 0) first = residual > 0 ? residual : 1;
     const int step = iteration <= 20 ? 1 : iteration <= 200 ? 10 : iteration <= 2000 ? 100 : 1000;
-    if (iteration == 0) {
-      if (begun) std::printf("\n%s\n", again);
+    if (iteration == 0)
       std::printf("iteration   relative residual       rate\n%9d   %17.3e\n", iteration, residual / first);
-      begun = true;
-    } else if (iteration % step == 0) {
+    else if (iteration % step == 0)
       std::printf("%9d   %17.3e   %8.3g\n", iteration, residual / first, previous > 0 ? residual / previous : 0);
-    }
     (void)std::fflush(stdout);
     previous = residual;
   };

@@ -605,12 +605,14 @@ int main(int argc, char** argv) {
         {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
     Context ctx(backend, options.has("threads") ? options.integer("threads", 1, 4096) : 0);
     const Settings settings = parse_settings(options, ctx);
+    expects(options.is_set("auto") || !options.has("random"), "--random: only --auto takes random meshes");
+    const int random = options.integer("random", 0, 1000);
     const std::string json = options.has("json") ? options.text("json") : "";
     remove_when_interrupted(json);
     if (!json.empty()) check_writable(json);
     if (options.is_set("auto")) {
       AutoTable table(ctx, settings.now);
-      table.run(settings.meshes, settings.levels, options.integer("random", 0, 1000));
+      table.run(settings.meshes, settings.levels, random);
       if (!json.empty()) write_whole_text(json, table.json(options.text("clock")));
       return 0;
     }

@@ -102,6 +102,17 @@ struct Product {
 };
 
 template <class T>
+struct ScaledSquare {
+  GridView<const T> x;
+  double scale;
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double v = scale * static_cast<double>(x(i, j));
+    return v * v;
+  }
+};
+
+template <class T>
 struct Magnitude {
   GridView<const T> x;
   static constexpr bool takes_maximum = true;
@@ -370,13 +381,20 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
 }
 
 template <class T>
-double norm2(Context& ctx, GridView<const T> x) {
-  return std::sqrt(dot(ctx, x, x));
+double norm_max(Context& ctx, GridView<const T> x) {
+  return reduce(ctx, x.nx, x.ny, Magnitude<T>{x});
 }
 
 template <class T>
-double norm_max(Context& ctx, GridView<const T> x) {
-  return reduce(ctx, x.nx, x.ny, Magnitude<T>{x});
+double norm2(Context& ctx, GridView<const T> x) {
+  const double square = dot(ctx, x, x);
+  if (std::isnormal(square)) return std::sqrt(square);
+  // Zero, or squares that leave the range of double although the norm does not.
+  const double largest = norm_max(ctx, x);
+  if (largest == 0 || !std::isfinite(largest)) return largest;
+  const int exponent = std::clamp(std::ilogb(largest), -1000, 1000);
+  const ScaledSquare<T> term{x, std::ldexp(1.0, -exponent)};
+  return std::ldexp(std::sqrt(reduce(ctx, x.nx, x.ny, term)), exponent);
 }
 
 template <class T>

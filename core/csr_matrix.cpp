@@ -54,7 +54,7 @@ GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const Grid
   a.validate();
   expects(a.rows == a.columns && shape.nodes() == a.rows, "a grid of ", shape.nx, " x ", shape.ny,
           " unknowns does not fit a matrix of ", a.rows, " x ", a.columns);
-  const bool symmetric = a.is_symmetric();
+  const bool symmetric = a.is_symmetric(0);  // bit for bit: five bands must hold the same matrix
   const auto nodes = static_cast<std::size_t>(shape.nodes());
   // Of a symmetric matrix the centre and what follows it, the second half of the nine.
   const std::size_t count = symmetric ? 5 : 9;

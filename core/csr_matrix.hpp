@@ -23,8 +23,8 @@ namespace stratum {
 /// side, and zeros, are left out.
 [[nodiscard]] SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a);
 
-/// And back: the nine-point operator whose unknowns are the rows of a, five bands where a is symmetric and nine where it is
-/// not. Throws UsageError for an entry that couples nodes which are not neighbours, naming its row and column.
+/// And back: the nine-point operator whose unknowns are the rows of a, five bands where a is symmetric bit for bit and nine
+/// where it is not. Throws UsageError for an entry that couples nodes which are not neighbours, naming its row and column.
 [[nodiscard]] GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridShape& shape);
 
 /// What kernels see.

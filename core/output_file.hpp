@@ -10,12 +10,15 @@
 #include <functional>
 #include <string>
 
+#include <unistd.h>
+
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
 
 /// The name that an output file has until it is whole. A program that ends before it gets there may remove it.
-[[nodiscard]] inline std::string temporary_name(const std::string& path) { return path + ".part"; }
+/// It bears the number of the process, so that two programs do not share it and no file of the user's has it.
+[[nodiscard]] inline std::string temporary_name(const std::string& path) { return message(path, ".part", getpid()); }
 
 /// Throws when `path` could not be written; leaves nothing behind and touches no file that is there.
 inline void check_writable(const std::string& path) {

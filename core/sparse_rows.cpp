@@ -23,12 +23,16 @@ std::vector<double> SparseRows::diagonal() const {
 
 bool SparseRows::is_symmetric(double tolerance) const {
   if (rows != columns) return false;
-  double largest = 0;
-  for (const double v : value) largest = std::max(largest, std::abs(v));
+  std::vector<double> largest(static_cast<std::size_t>(rows));
+  for (std::size_t i = 0; i < largest.size(); ++i)
+    for (auto k = static_cast<std::size_t>(start[i]); k < static_cast<std::size_t>(start[i + 1]); ++k)
+      largest[i] = std::max(largest[i], std::abs(value[k]));
   for (int i = 0; i < rows; ++i)
     for (int k = start[static_cast<std::size_t>(i)]; k < start[static_cast<std::size_t>(i) + 1]; ++k) {
       const auto at_k = static_cast<std::size_t>(k);
-      if (!(std::abs(value[at_k] - at(column[at_k], i)) <= tolerance * largest)) return false;
+      const int j = column[at_k];
+      const double size = std::min(largest[static_cast<std::size_t>(i)], largest[static_cast<std::size_t>(j)]);
+      if (!(std::abs(value[at_k] - at(j, i)) <= tolerance * size)) return false;
     }
   return true;
 }

@@ -19,7 +19,7 @@ struct SparseRows {
   /// Entry (i, j); zero where the pattern has none.
   [[nodiscard]] double at(int i, int j) const;
   [[nodiscard]] std::vector<double> diagonal() const;
-  /// |a_ij - a_ji| <= tolerance max |a| everywhere.
+  /// |a_ij - a_ji| <= tolerance min(max_k |a_ik|, max_k |a_jk|) everywhere: one large row excuses no other.
   [[nodiscard]] bool is_symmetric(double tolerance = 1e-14) const;
   /// Throws UsageError unless starts increase, columns are in range and increase in every row, and sizes agree.
   void validate() const;

@@ -294,7 +294,8 @@ void DealiiPreconditioner::State::read(const Matrix& matrix) {
       const double lower =
           bands[static_cast<std::size_t>(band_index(-dx, -dy))]
                [static_cast<std::size_t>(static_cast<std::int64_t>(k) + std::int64_t{dy} * shape.nx + dx)];
-      const double size = std::abs(bands[4][k]);
+      const auto neighbour = static_cast<std::size_t>(static_cast<std::int64_t>(k) + std::int64_t{dy} * shape.nx + dx);
+      const double size = std::min(std::abs(bands[4][k]), std::abs(bands[4][neighbour]));
       if (!(std::abs(upper - lower) <= 1e-12 * size)) symmetric = false;
     }
   }

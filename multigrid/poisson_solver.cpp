@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <future>
+#include <limits>
 #include <utility>
 
 #include <stratum/assembly/operators.hpp>
@@ -272,31 +273,58 @@ struct PoissonSolver::Implementation {
   }
 
   /// With the double cycle where there is one, else with the float cycle.
-  SolveReport iterate(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) const {
+  SolveReport iterate(Context& ctx, GridView<const double> b, GridView<double> x, const StoppingParams& stop,
+                      const Monitor& monitor) const {
     if (!double_cycle && mixed_refinement)
-      return mixed_refinement->solve(ctx, a, float_cycle->in_own_precision(), b, x, params.stop, monitor);
-    return solver->solve(ctx, a, double_cycle ? double_cycle->in_double() : float_cycle->in_double(), b, x, params.stop,
+      return mixed_refinement->solve(ctx, a, float_cycle->in_own_precision(), b, x, stop, monitor);
+    return solver->solve(ctx, a, double_cycle ? double_cycle->in_double() : float_cycle->in_double(), b, x, stop,
                          monitor);
   }
 
-  SolveReport solve_in_double(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
-    SolveReport report = iterate(ctx, b, x, monitor);
+  /// Goes on from the x that `before` ended with, for what it was to reach and with what is left of its iterations.
+  SolveReport go_on(Context& ctx, GridView<const double> b, GridView<double> x, const SolveReport& before,
+                    const Monitor& monitor) const {
+    StoppingParams stop = params.stop;
+    const double target = std::max(stop.rtol * before.baseline_norm, stop.atol);
+    stop.rtol = std::numeric_limits<double>::min();
+    stop.atol = target;
+    stop.baseline = Baseline::rhs;
+    stop.max_iterations = std::max(0, stop.max_iterations - before.iterations);
+    SolveReport report = iterate(ctx, b, x, stop,
+                                 monitor ? Monitor([&](int it, double r) {
+                                   if (it > 0) monitor(before.iterations + it, r);
+                                 })
+                                         : Monitor());
+    report.iterations += before.iterations;
+    report.inner_iterations += before.inner_iterations;
+    report.baseline = before.baseline;
+    report.baseline_norm = before.baseline_norm;
+    report.initial_residual = before.initial_residual;
+    report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - 1);
+    if (report.status == Status::max_iterations)
+      report.reason = message("residual ", report.residual, " after ", report.iterations, " iterations, ", target,
+                              " was asked for");
+    return report;
+  }
+
+  /// `pass`: what came before, if something did.
+  SolveReport solve_in_double(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor,
+                              const SolveReport* pass = nullptr) {
+    SolveReport report = pass != nullptr ? go_on(ctx, b, x, *pass, monitor) : iterate(ctx, b, x, params.stop, monitor);
     // A float cycle may stall above the rounding of double, or overflow; an iteration that grows would do so in double too.
     const bool overflowed = !std::isfinite(report.residual) && report.status == Status::diverged;
     const bool failed =
         (report.status == Status::stagnated && !report.at_rounding) || report.status == Status::breakdown || overflowed;
-    if (double_cycle || !failed || !params.retry_in_double) return report;
+    if (double_cycle || !failed || !params.retry_in_double || report.iterations >= params.stop.max_iterations)
+      return report;
     if (overflowed) set(ctx, 0.0, x);
     const std::string first = message("mixed precision ", to_string(report.status), " after ", report.iterations,
                                       " iterations, taken up again in double: ");
     make_double_cycle(ctx);
-    SolveReport second = iterate(ctx, b, x, monitor);
+    SolveReport second = go_on(ctx, b, x, report, monitor);
     double_cycle.reset();
     if (mixed_refinement) solver.reset();
     second.reason = first + second.reason;
-    second.iterations += report.iterations;
-    second.inner_iterations += report.inner_iterations;
-    second.history.insert(second.history.begin(), report.history.begin(), report.history.end() - 1);
     return second;
   }
 
@@ -338,6 +366,14 @@ struct PoissonSolver::Implementation {
       report.reason =
           message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
                   report.residual, " and ", target, " was asked for; use mixed precision");
+    } else if (report.status == Status::converged && report.residual > 0) {  // anew, for without the scale
+      report.reason = message("residual ", report.residual, " <= ", target, " = max(rtol ",
+                              report.baseline == Baseline::rhs ? "||b||" : "||r0||", ", atol)");
+    } else if (report.status == Status::max_iterations) {
+      report.reason = message("residual ", report.residual, " after ", report.iterations, " iterations, ", target,
+                              " was asked for");
+    } else if (report.status == Status::diverged && std::isfinite(report.residual)) {
+      report.reason = message("the residual grew to ", report.residual, " in ", report.iterations, " iterations");
     }
     return report;
   }
@@ -347,6 +383,7 @@ struct PoissonSolver::Implementation {
     SolveReport report;
     const auto [rhs_norm, interpolated, corrected] =
         full_double ? full_double->solve(ctx, b, x) : full_float->solve(ctx, b, x);
+    report.baseline = params.stop.baseline;
     report.baseline_norm = report.initial_residual = rhs_norm;
     report.residual = corrected;
     report.iterations = report.inner_iterations = 1;
@@ -393,16 +430,8 @@ SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridVie
     report = self.full_multigrid_pass(ctx, b, x, monitor);
     if (self.params.continue_after_full_multigrid && report.status != Status::non_finite &&
         report.status != Status::diverged) {
-      SolveReport pass = std::move(report);
-      const Monitor later = monitor ? Monitor([&](int it, double r) {
-        if (it > 0) monitor(it + 1, r);
-      })
-                                    : Monitor();
-      report = self.solve_in_double(ctx, b, x, later);
-      report.iterations += 1;
-      report.inner_iterations += 1;
-      report.initial_residual = pass.initial_residual;
-      report.history.insert(report.history.begin(), pass.history.front());
+      const SolveReport pass = std::move(report);
+      report = self.solve_in_double(ctx, b, x, monitor, &pass);
     }
   } else if (self.params.precision == Precision::single) {
     report = self.solve_in_single(ctx, b, x, monitor);

@@ -15,6 +15,8 @@ constexpr double divergence_factor = 1e5;
 constexpr double improvement = 0.99;
 // Above this multiple of the best residual the iteration grows rather than stagnates.
 constexpr double growth = 2;
+// Inner products are squares of norms; outside of these their last digits would leave the range of double.
+constexpr double smallest_norm = 1e-140, largest_norm = 1e140;
 
 }  // namespace
 
@@ -29,6 +31,9 @@ void StoppingParams::validate() const {
 StoppingTest::StoppingTest(const StoppingParams& params, double rhs_norm, double initial_residual, Monitor monitor)
     : params_(params), monitor_(std::move(monitor)) {
   params_.validate();
+  expects(rhs_norm == 0 || !std::isfinite(rhs_norm) || (rhs_norm >= smallest_norm && rhs_norm <= largest_norm),
+          "the norm of the right-hand side must be zero or lie in ", smallest_norm, " .. ", largest_norm, ", not ",
+          rhs_norm, "; scale the system");
   // With b = 0 the norm of b is no measure; the initial residual is.
   report_.baseline = rhs_norm > 0 ? params_.baseline : Baseline::initial;
   report_.baseline_norm = report_.baseline == Baseline::rhs ? rhs_norm : initial_residual;

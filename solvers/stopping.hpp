@@ -32,6 +32,7 @@ using Monitor = std::function<void(int iteration, double residual)>;
 
 class StoppingTest {
  public:
+  /// Throws UsageError for parameters that `validate` refuses and for norms so far from 1 that their squares are lost.
   StoppingTest(const StoppingParams& params, double rhs_norm, double initial_residual, Monitor monitor = {});
 
   /// Takes the residual norm of the latest iterate (the initial one first); true when the iteration ends.

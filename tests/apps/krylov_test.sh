@@ -119,6 +119,64 @@ case_precisions() {
   check "r['status'] == 'stagnated'"
 }
 
+# ||b - A x|| / ||b|| from files, as anybody would check it.
+relative_residual() {
+  python3 - "$@" <<'END'
+import sys
+def content(name): return [l.split() for l in open(name) if not l.startswith("%")]
+(n, _, _), *entries = content(sys.argv[1])
+x = [float(w[0]) for w in content(sys.argv[2])[1:]]
+b = [float(w[0]) for w in content(sys.argv[3])[1:]] if len(sys.argv) > 3 else [0.0] * int(n)
+symmetric = "symmetric" in open(sys.argv[1]).readline()
+product = lambda v: [sum(a * v[j] for j, a in row) for row in rows]
+rows = [[] for _ in range(int(n))]
+for i, j, a in entries:
+    rows[int(i) - 1].append((int(j) - 1, float(a)))
+    if symmetric and i != j: rows[int(j) - 1].append((int(i) - 1, float(a)))
+if len(sys.argv) <= 3: b = product([1.0] * int(n))
+norm = lambda v: sum(a * a for a in v) ** 0.5
+print(norm([p - q for p, q in zip(b, product(x))]) / norm(b))
+END
+}
+
+case_single_precision_claims_what_is_true() {
+  local truth
+  run 0 --unknowns 63,63 --epsilon 0.3 --save-matrix a.mtx --quiet
+  for rtol in 1.2e-6 9e-7 1e-4; do
+    "$program" "${common[@]}" --matrix a.mtx --precision single --rtol $rtol --solution x.mtx --report report.json >.output
+    local code=$?
+    truth=$(relative_residual a.mtx x.mtx)
+    check "abs(r['relative_residual'] / $truth - 1) < 1e-3"
+    check "(r['status'] == 'converged') == ($truth <= $rtol) and ($code == 0) == ($truth <= $rtol)"
+  done
+}
+
+case_one_large_row_hides_nothing() {
+  local truth
+  python3 - <<'END'
+n = 15
+entries = []
+for j in range(n):
+    for i in range(n):
+        r = j * n + i + 1
+        entries.append((r, r, 1e30 if r == 1 else 4))
+        if i > 0: entries.append((r, r - 1, -1.9))
+        if i + 1 < n: entries.append((r, r + 1, -0.1))
+        if j > 0: entries.append((r, r - n, -1))
+        if j + 1 < n: entries.append((r, r + n, -1))
+with open("a.mtx", "w") as f:
+    f.write("%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n" % (n * n, n * n, len(entries)))
+    for e in entries: f.write("%d %d %.17g\n" % e)
+with open("b.mtx", "w") as f:
+    f.write("%%%%MatrixMarket matrix array real general\n%d 1\n" % (n * n) + "1\n" * (n * n))
+END
+  refused --matrix a.mtx --rhs b.mtx --method cg -- cg symmetric
+  run 0 --matrix a.mtx --rhs b.mtx --grid 15,15 --preconditioner multigrid --solution x.mtx --report report.json
+  check "r['storage'] == 'nine-band'"
+  truth=$(relative_residual a.mtx x.mtx b.mtx)
+  check "$truth <= 1e-8"
+}
+
 case_report_and_history() {
   run 0 "${small[@]}" --report report.json --history history.csv --solution x.mtx
   has_files history.csv report.json x.mtx

@@ -235,6 +235,21 @@ case_max_iterations() {
   check "r['status'] == 'max iterations' and r['iterations'] == 2"
 }
 
+case_what_goes_on_keeps_target_and_limit() {
+  # A float cycle that stalls is taken up again in double; full multigrid is followed by cycles. Both start from x = 0, so that
+  # the initial residual is the right-hand side.
+  for options in "--level 6 --mesh A2 --solver bicgstab --smoother jacobi --max-iterations 300" "--level 5 --cycle fmg"; do
+    for baseline in rhs initial; do
+      run 0 --vtk none $options --rtol 1e-12 --baseline $baseline --report report.json
+      check "r['residual'] <= 1e-12 * r['initial_residual'] * (1 + 1e-9) and r['residual_reduction'] <= 1.001e-12"
+    done
+  done
+  run 2 --vtk none --level 6 --mesh A3 --solver bicgstab --smoother jacobi --rtol 1e-12 --max-iterations 100 --report report.json
+  check "r['iterations'] <= 100"
+  run 2 --vtk none --level 5 --cycle fmg --rtol 1e-8 --max-iterations 1 --report report.json
+  check "r['iterations'] == 1"
+}
+
 case_jacobi_diverges_on_a2() {
   run 3 --mesh A2 --smoother jacobi --report report.json
   prints '^status +diverged'
@@ -253,6 +268,11 @@ case_single_precision_fails_honestly() {
   run 2 --level 8 --precision single --vtk none --report report.json
   check "r['status'] != 'converged'"
   check "r['relative_l2_error'] > 2 * 1.7344897e-5 or r['residual_reduction'] > 1e-8"
+  # The reason speaks of the residual that is reported, not of numbers scaled for float.
+  run 2 --level 5 --precision single --rtol 1e-4 --max-iterations 1 --vtk none --report report.json
+  check "abs(float(r['reason'].split()[1]) / r['residual'] - 1) < 1e-4"
+  run 0 --level 5 --precision single --rtol 1e-4 --vtk none --report report.json
+  check "abs(float(r['reason'].split()[1]) / r['residual'] - 1) < 1e-4"
 }
 
 # --- bad input -----------------------------------------------------------------------------------------------------------
@@ -337,6 +357,26 @@ prints_no_iteration() {
 
 case_outputs_must_differ() {
   refused "${small[@]}" --report out --history out -- out
+  refused "${small[@]}" --report out --history ./out -- out
+}
+
+case_no_other_file_is_touched() {
+  echo mine >report.json.part
+  run 0 "${small[@]}" --report report.json
+  [ "$(cat report.json.part)" = mine ] || fail "a file of the user's is gone"
+  has_files report.json report.json.part
+}
+
+case_numbers_far_from_one() {
+  for size in 1e-200 1e200; do
+    run 1 "${small[@]}" --rhs $size
+    if grep -q muParser .errors; then skip "this build has no muParser"; fi
+    refused "${small[@]}" --rhs $size -- norm right-hand 1e-140
+  done
+  for size in 1e-130 1e130; do
+    run 0 "${small[@]}" --rhs $size --report report.json
+    check "r['iterations'] > 2 and 0 < r['residual_reduction'] <= 1e-8"
+  done
 }
 
 case_an_old_file_survives_a_run_that_fails() {

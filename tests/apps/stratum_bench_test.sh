@@ -55,7 +55,7 @@ run 0 --threads 1 --clock cpu --auto --meshes U1,A3 --levels 4 --random 2 --json
 prints '^U1, level 4 .* colour_gs '
 prints '^A3, level 4 .* adi'
 
-for wrong in "--random 2000 --auto" "--clock sun" "--clock cpu --threads 2" "--peers GMG" "--peers SMG --threads 2" "--peer-level 1" "--rounds 0" "--levels 99" "--meshes U9" "--smoothers sor" "--operators dense" "--what nothing" "--smoothers jacobi:zebra:x"; do
+for wrong in "--random 2000 --auto" "--random 5" "--clock sun" "--clock cpu --threads 2" "--peers GMG" "--peers SMG --threads 2" "--peer-level 1" "--rounds 0" "--levels 99" "--meshes U9" "--smoothers sor" "--operators dense" "--what nothing" "--smoothers jacobi:zebra:x"; do
   # shellcheck disable=SC2086
   refused $wrong --
 done

@@ -138,6 +138,18 @@ TYPED_TEST(BlasTest, UpdatesConvertBetweenPrecisions) {
   EXPECT_LE(reference::relative_difference(test::to_host(ctx, narrowed), p.host_x), 1e-7);
 }
 
+TYPED_TEST(BlasTest, NormsOfNumbersWhoseSquaresLeaveTheRangeOfDouble) {
+  using T = typename TestFixture::Number;
+  auto& ctx = this->ctx();
+  const double wide = std::is_same_v<T, double> ? 1e200 : 1e30;
+  for (const double size : {wide, 1 / wide, static_cast<double>(std::numeric_limits<T>::denorm_min())}) {
+    const auto x = test::to_device<T>(ctx, {5, 5}, Values(25, size));
+    EXPECT_NEAR(norm2(ctx, x.cview()) / static_cast<double>(static_cast<T>(size)), 5, 1e-14) << size;
+  }
+  const auto zero = test::to_device<T>(ctx, {5, 5}, Values(25, 0.0));
+  EXPECT_EQ(norm2(ctx, zero.cview()), 0);
+}
+
 TYPED_TEST(BlasTest, ReductionsAgreeWithTheirFormulae) {
   auto& ctx = this->ctx();
   for (const auto& [nx, ny] : test::small_shapes) {

@@ -99,6 +99,9 @@ TEST(SparseRowsTest, SymmetryIsOfValuesAndPattern) {
   EXPECT_FALSE(sparse_rows(2, 2, {{0, 1, 3}, {1, 0, 3.1}}).is_symmetric());
   EXPECT_FALSE(sparse_rows(2, 2, {{0, 1, 3}}).is_symmetric());
   EXPECT_FALSE(sparse_rows(2, 3, {}).is_symmetric());
+  // A row that imposes a boundary value by a penalty makes no other symmetric.
+  EXPECT_FALSE(sparse_rows(3, 3, {{0, 0, 1e30}, {1, 1, 2}, {2, 2, 2}, {1, 2, -1.9}, {2, 1, -0.1}}).is_symmetric());
+  EXPECT_TRUE(sparse_rows(3, 3, {{0, 0, 1e30}, {1, 1, 2}, {2, 2, 2}, {1, 2, -1}, {2, 1, -1}}).is_symmetric());
 }
 
 TEST(SparseRowsTest, WhatIsNoPatternIsRefusedByName) {

@@ -45,6 +45,11 @@ TEST(Stopping, BadTolerancesAreRefused) {
   EXPECT_NO_THROW(params(1e-8).validate());
 }
 
+TEST(Stopping, NormsWhoseSquaresAreLostAreRefused) {
+  for (const double norm : {1e-200, 1e200}) EXPECT_THROW(StoppingTest(params(1e-8), norm, norm), UsageError) << norm;
+  for (const double norm : {0.0, 1e-130, 1e130}) EXPECT_NO_THROW(StoppingTest(params(1e-8), norm, norm)) << norm;
+}
+
 TEST(Stopping, Converged) {
   EXPECT_EQ(run(params(1e-2), 1, {1, 0.1, 0.01}), Status::converged);
   EXPECT_EQ(run(params(1e-8, 0.5), 1, {1, 0.4}), Status::converged);

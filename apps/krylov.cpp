@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
@@ -182,6 +183,14 @@ Settings parse_settings(const CommandLine& options) {
                                    {"ic", Kind::ic},
                                    {"block-ic", Kind::block_ic},
                                    {"multigrid", Kind::multigrid}});
+  const bool incomplete = s.preconditioner == Kind::ic || s.preconditioner == Kind::block_ic;
+  const std::tuple<const char*, bool, const char*> users[] = {
+      {"smoother", s.preconditioner == Kind::multigrid, "multigrid"},
+      {"steps", s.preconditioner == Kind::multigrid, "multigrid"},
+      {"block-size", s.preconditioner == Kind::block_ic, "block-ic"},
+      {"ic-shift", incomplete, "ic or block-ic"}};
+  for (const auto& [name, used, owner] : users)
+    expects(!options.has(name) || used, "--", name, ": belongs to --preconditioner ", owner);
   if (s.preconditioner == Kind::block_ic)
     s.incomplete_cholesky.block_size = options.integer("block-size", 1, 1'000'000'000);
   s.incomplete_cholesky.shift = options.number("ic-shift", not_negative);

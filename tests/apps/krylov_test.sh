@@ -47,10 +47,11 @@ case_every_method_and_preconditioner() {
   run 0 --list-methods
   cut -d' ' -f1 .output >methods
   while read -r method; do
-    for preconditioner in none jacobi ic block-ic multigrid; do
+    for preconditioner in none jacobi ic "block-ic --block-size 40" multigrid; do
       # Without a preconditioner the stationary iteration diverges.
       if [ "$method $preconditioner" = "richardson none" ]; then continue; fi
-      run 0 "${small[@]}" --method "$method" --preconditioner $preconditioner --block-size 40 --report report.json
+      # shellcheck disable=SC2086
+      run 0 "${small[@]}" --method "$method" --preconditioner $preconditioner --report report.json
       check "r['status'] == 'converged' and r['relative_residual'] <= 1e-8 and r['largest_error'] < 1e-6"
     done
   done <methods
@@ -310,6 +311,10 @@ case_contradictions() {
   refused "${small[@]}" --report out --history out -- out
   refused "${small[@]}" --grid 12,10 -- grid
   refused "${small[@]}" stray -- stray
+  refused --smoother adi -- smoother multigrid
+  refused --preconditioner ic --steps 4 -- steps multigrid
+  refused --preconditioner ic --block-size 4 -- block-size block-ic
+  refused --preconditioner jacobi --ic-shift 1 -- ic-shift ic
 }
 
 case_unwritable_outputs_are_found_before_solving() {

@@ -5,7 +5,8 @@
 //     c_p = u_p / (d_p - l_p c_(p-1)),   z_p = (r_p - l_p z_(p-1)) / (d_p - l_p c_(p-1)),   x_p = z_p - c_p x_(p+1) .
 //
 // Positions along the lines run in chunks: right-hand sides and coefficients of a chunk are formed row by row, where memory is
-// contiguous, and turned so that lanes are contiguous. Lanes without a line solve d x = 0.
+// contiguous, and turned so that lanes are contiguous. Lanes without a line solve d x = 0. y lines of a tensor operator take
+// both colours of a strip of columns at once (solve_strip), those of stored bands whole rows (solve_wide_batch).
 //
 // In zebra order the second colour follows the first by one batch, so that what both read is still in the cache: b and x come
 // from memory once a sweep. Threads share the lines as follows; every part is then independent of the others.
@@ -108,7 +109,6 @@ struct LineScratch {
   std::int64_t pitch;
   T* multipliers;
   T* solution;
-
   int wide;
 
   static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {

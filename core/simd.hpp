@@ -19,9 +19,10 @@ namespace stratum::simd {
 /// apart number by number.
 template <class T, int bytes>
 struct PackOf {
-  typedef T type __attribute__((vector_size(bytes)));  // NOLINT(modernize-use-using)
-  typedef T in_memory
-      __attribute__((vector_size(bytes), aligned(sizeof(T)), __may_alias__));  // NOLINT(modernize-use-using)
+  // NOLINTBEGIN(modernize-use-using): attributes of this kind go with typedef
+  typedef T type __attribute__((vector_size(bytes)));
+  typedef T in_memory __attribute__((vector_size(bytes), aligned(sizeof(T)), __may_alias__));
+  // NOLINTEND(modernize-use-using)
 };
 template <class T, int bytes>
 using Pack = typename PackOf<T, bytes>::type;

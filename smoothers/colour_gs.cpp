@@ -203,11 +203,15 @@ class ColourGaussSeidel final : public Smoother<T> {
         for_each_node(ctx, all_nodes(x), FirstColourFromZero<View, T>{view, b, x, omega_, begin_x, begin_y});
         skip_first = true;
       }
+      const int first_column = forward ? odd_x : 1 - odd_x, first_row = forward ? odd_y : 1 - odd_y;
       for (int s = 0; s < steps; ++s) {
+        exchange(ctx, x);
+        if (!ctx.on_gpu()) {
+          step_on_cpu(ctx, step, first_row, first_column);
+          continue;
+        }
         for (int half = 0; half < 2; ++half) {
-          const int begin_y = (half == 0) == forward ? odd_y : 1 - odd_y;
-          exchange(ctx, x);
-          rows(ctx, step, begin_y, forward ? odd_x : 1 - odd_x, skip_first);
+          rows_on_gpu(ctx, step, half == 0 ? first_row : 1 - first_row, first_column, skip_first);
           skip_first = false;
         }
       }
@@ -231,15 +235,34 @@ class ColourGaussSeidel final : public Smoother<T> {
 #endif
   /// Both colours of every second row from begin_y on, the columns of begin_x first.
   template <class Step>
-  static void rows(Context& ctx, const Step& step, int begin_y, int begin_x, bool skip_first) {
+  static void rows_on_gpu(Context& ctx, const Step& step, int begin_y, int begin_x, bool skip_first) {
     const auto& x = step.x;
-    if (ctx.on_gpu()) {
-      for (int colour = skip_first ? 1 : 0; colour < 2; ++colour)
-        for_each_node(ctx, {colour == 0 ? begin_x : 1 - begin_x, x.nx, 2, begin_y, x.ny, 2}, step);
-      return;
+    for (int colour = skip_first ? 1 : 0; colour < 2; ++colour)
+      for_each_node(ctx, {colour == 0 ? begin_x : 1 - begin_x, x.nx, 2, begin_y, x.ny, 2}, step);
+  }
+  /// A row of the second colours follows as soon as the rows beside it are relaxed, so that x comes from memory once. Those
+  /// between the parts of two threads wait for both.
+  template <class Step>
+  static void step_on_cpu(const Context& ctx, const Step& step, int first_row, int first_column) {
+    const auto& x = step.x;
+    const int rows = (x.ny - first_row + 1) / 2;  // of the first colours
+    if (rows == 0) return relax_row(step, 0, first_column);
+    const int parts = x.nodes() > serial_limit ? std::min(ctx.threads(), rows) : 1;
+    const auto begin = [&](int part) { return static_cast<int>(std::int64_t{rows} * part / parts); };
+#pragma omp parallel num_threads(parts) if (parts > 1)
+    {
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < parts; ++part)
+        for (int k = begin(part); k < begin(part + 1); ++k) {
+          relax_row(step, first_row + 2 * k, first_column);
+          if (k > begin(part)) relax_row(step, first_row + 2 * k - 1, first_column);
+        }
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part <= parts; ++part) {
+        const int j = first_row + 2 * begin(part) - 1;
+        if (j >= 0 && j < x.ny) relax_row(step, j, first_column);
+      }
     }
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (x.nodes() > serial_limit)
-    for (int j = begin_y; j < x.ny; j += 2) relax_row(step, j, begin_x);
   }
 
   T omega_;

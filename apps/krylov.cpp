@@ -22,6 +22,7 @@
 #include <stratum/solvers/inner_solve.hpp>
 #include <stratum/solvers/jacobi.hpp>
 #include <stratum/solvers/jacobi_sweeps.hpp>
+#include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 #include <stratum/solvers/solver.hpp>
 
@@ -464,40 +465,14 @@ struct Outcome {
 };
 
 /// ||b - A x|| in double.
-double true_residual(const System& system, const std::vector<double>& x) {
-  double largest = 0, square = 0;
+double true_residual(Context& ctx, const System& system, const std::vector<double>& x) {
   std::vector<double> r = system.b;
-  for (std::size_t i = 0; i < r.size(); ++i) {
+  for (std::size_t i = 0; i < r.size(); ++i)
     for (auto k = static_cast<std::size_t>(system.a.start[i]); k < static_cast<std::size_t>(system.a.start[i + 1]); ++k)
       r[i] -= system.a.value[k] * x[static_cast<std::size_t>(system.a.column[k])];
-    largest = std::max(largest, std::abs(r[i]));
-  }
-  if (largest == 0 || !std::isfinite(largest)) return largest;
-  for (const double value : r) square += value / largest * (value / largest);
-  return largest * std::sqrt(square);
-}
-
-/// What an outer iteration in single precision has found out about b scaled, put right by the true residual of its solution.
-void tell_the_truth(SolveReport& report, const StoppingParams& stop, double scale, double residual) {
-  const double own = report.residual / scale;
-  for (double& r : report.history) r /= scale;
-  report.baseline_norm /= scale;
-  report.initial_residual /= scale;
-  report.residual = residual;
-  const double target = std::max(stop.rtol * report.baseline_norm, stop.atol);
-  if ((report.status == Status::converged || report.status == Status::stagnated) && !(residual <= target)) {
-    report.status = Status::stagnated;
-    report.at_rounding = true;
-    report.reason =
-        message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
-                residual, " and ", target, " was asked for; use double precision outside");
-  } else if (report.status == Status::converged && residual > 0) {
-    report.reason = message("residual ", residual, " <= ", target, " = max(rtol ",
-                            report.baseline == Baseline::rhs ? "||b||" : "||r0||", ", atol)");
-  } else if (report.status == Status::max_iterations) {
-    report.reason =
-        message("residual ", residual, " after ", report.iterations, " iterations, ", target, " was asked for");
-  }
+  Vector<double> on_device(ctx, {system.a.rows, 1});
+  copy_from_host(ctx, r.data(), on_device.view());
+  return norm2(ctx, on_device.cview());
 }
 
 /// Outer iteration in T, the rest in Low.
@@ -519,8 +494,7 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
   // Float has a short range: a power of two brings b to the middle of it.
   double largest = 0;
   for (const double value : system.b) largest = std::max(largest, std::abs(value));
-  const bool scaled = std::is_same_v<T, float> && std::isnormal(largest);
-  const double scale = scaled ? std::ldexp(1.0, -std::ilogb(largest)) : 1.0;
+  const double scale = std::is_same_v<T, float> ? power_of_two_below_reciprocal(largest) : 1.0;
   std::vector<T> host;
   for (const double value : system.b) host.push_back(static_cast<T>(scale * value));
   copy_from_host(ctx, host.data(), b.view());
@@ -538,7 +512,9 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
   outcome.report.solve_seconds = std::chrono::duration<double>(Clock::now() - ready).count();
   copy_to_host(ctx, x.cview(), host.data());
   for (const T value : host) outcome.x.push_back(static_cast<double>(value) / scale);
-  if (std::is_same_v<T, float>) tell_the_truth(outcome.report, settings.stop, scale, true_residual(system, outcome.x));
+  if (std::is_same_v<T, float>)
+    judge_single_precision(outcome.report, settings.stop, scale, true_residual(ctx, system, outcome.x),
+                           "use double precision outside");
   if (system.solution_is_one) {
     outcome.error = 0;
     for (const double value : outcome.x) outcome.error = std::max(*outcome.error, std::abs(value - 1));

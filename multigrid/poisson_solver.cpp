@@ -302,8 +302,7 @@ struct PoissonSolver::Implementation {
     report.initial_residual = before.initial_residual;
     report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - 1);
     if (report.status == Status::max_iterations)
-      report.reason = message("residual ", report.residual, " after ", report.iterations, " iterations, ", target,
-                              " was asked for");
+      report.reason = max_iterations_reason(report.residual, report.iterations, target);
     return report;
   }
 
@@ -334,9 +333,7 @@ struct PoissonSolver::Implementation {
     const GridOperator<float>& af = float_cycle->fine_operator();
     Vector<float> bf(ctx, af.shape()), xf(ctx, af.shape());
     // Scaled by a power of two: the loads of the thinnest cells would vanish in float.
-    const double largest = norm_max(ctx, b);
-    const int exponent = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
-    const double scale = std::ldexp(1.0, -exponent);
+    const double scale = power_of_two_below_reciprocal(norm_max(ctx, b));
     copy_scaled(ctx, scale, b, bf.view());
     copy_scaled<double, float>(ctx, scale, x, xf.view());
     StoppingParams stop = params.stop;
@@ -350,31 +347,10 @@ struct PoissonSolver::Implementation {
     SolveReport report =
         own_solver->solve(ctx, af, float_cycle->in_own_precision(), bf.cview(), xf.view(), stop, scaled);
     copy_scaled(ctx, 1 / scale, xf.cview(), x);
-    for (double& r : report.history) r /= scale;
-    report.baseline_norm /= scale;
-    report.initial_residual /= scale;
-
     own_solver.reset();  // makes room for r
     Vector<double> r(ctx, a.shape());
     a.residual(ctx, b, x, r.view());
-    const double own = report.residual / scale;
-    report.residual = norm2(ctx, r.cview());
-    const double target = std::max(stop.rtol * report.baseline_norm, params.stop.atol);
-    if ((report.status == Status::converged || report.status == Status::stagnated) && report.residual > target) {
-      report.status = Status::stagnated;
-      report.at_rounding = true;
-      report.reason =
-          message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
-                  report.residual, " and ", target, " was asked for; use mixed precision");
-    } else if (report.status == Status::converged && report.residual > 0) {  // anew, for without the scale
-      report.reason = message("residual ", report.residual, " <= ", target, " = max(rtol ",
-                              report.baseline == Baseline::rhs ? "||b||" : "||r0||", ", atol)");
-    } else if (report.status == Status::max_iterations) {
-      report.reason = message("residual ", report.residual, " after ", report.iterations, " iterations, ", target,
-                              " was asked for");
-    } else if (report.status == Status::diverged && std::isfinite(report.residual)) {
-      report.reason = message("the residual grew to ", report.residual, " in ", report.iterations, " iterations");
-    }
+    judge_single_precision(report, params.stop, scale, norm2(ctx, r.cview()), "use mixed precision");
     return report;
   }
 

@@ -18,7 +18,44 @@ constexpr double growth = 2;
 // Inner products are squares of norms; outside of these their last digits would leave the range of double.
 constexpr double smallest_norm = 1e-140, largest_norm = 1e140;
 
+std::string converged_reason(double residual, double target, Baseline baseline) {
+  if (residual == 0) return "the residual is zero";
+  return message("residual ", residual, " <= ", target, " = max(rtol ", baseline == Baseline::rhs ? "||b||" : "||r0||",
+                 ", atol)");
+}
+
+std::string diverged_reason(double residual, int iterations) {
+  return message("the residual grew to ", residual, " in ", iterations, " iterations");
+}
+
 }  // namespace
+
+std::string max_iterations_reason(double residual, int iterations, double target) {
+  return message("residual ", residual, " after ", iterations, " iterations, ", target, " was asked for");
+}
+
+void judge_single_precision(SolveReport& report, const StoppingParams& stop, double scale, double true_residual,
+                            std::string_view advice) {
+  const double own = report.residual / scale;
+  for (double& r : report.history) r /= scale;
+  report.baseline_norm /= scale;
+  report.initial_residual /= scale;
+  report.residual = true_residual;
+  const double target = std::max(stop.rtol * report.baseline_norm, stop.atol);
+  if ((report.status == Status::converged || report.status == Status::stagnated) && !(true_residual <= target)) {
+    report.status = Status::stagnated;
+    report.at_rounding = true;
+    report.reason =
+        message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
+                true_residual, " and ", target, " was asked for; ", advice);
+  } else if (report.status == Status::converged) {
+    report.reason = converged_reason(true_residual, target, report.baseline);
+  } else if (report.status == Status::max_iterations) {
+    report.reason = max_iterations_reason(true_residual, report.iterations, target);
+  } else if (report.status == Status::diverged && std::isfinite(true_residual)) {
+    report.reason = diverged_reason(true_residual, report.iterations);
+  }
+}
 
 void StoppingParams::validate() const {
   expects(std::isfinite(rtol) && rtol >= 0, "rtol must be finite and not negative, not ", rtol);
@@ -63,13 +100,11 @@ bool StoppingTest::done(int iteration, double residual) {
     return true;
   }
   if (residual <= target_) {
-    end(Status::converged, residual == 0 ? message("the residual is zero")
-                                         : message("residual ", residual, " <= ", target_, " = max(rtol ",
-                                                   report_.baseline == Baseline::rhs ? "||b||" : "||r0||", ", atol)"));
+    end(Status::converged, converged_reason(residual, target_, report_.baseline));
     return true;
   }
   if (residual > divergence_factor * std::max(report_.baseline_norm, report_.initial_residual)) {
-    end(Status::diverged, message("the residual grew to ", residual, " in ", iteration, " iterations"));
+    end(Status::diverged, diverged_reason(residual, iteration));
     return true;
   }
   if (residual < improvement * best_) {
@@ -81,8 +116,7 @@ bool StoppingTest::done(int iteration, double residual) {
     return true;
   }
   if (iteration >= params_.max_iterations) {
-    end(Status::max_iterations,
-        message("residual ", residual, " after ", iteration, " iterations, ", target_, " was asked for"));
+    end(Status::max_iterations, max_iterations_reason(residual, iteration, target_));
     return true;
   }
   return false;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include <stratum/core/solve_report.hpp>
 
@@ -53,5 +54,14 @@ class StoppingTest {
   double best_ = std::numeric_limits<double>::infinity();
   int best_iteration_ = 0;
 };
+
+/// Why an iteration ended at its limit.
+[[nodiscard]] std::string max_iterations_reason(double residual, int iterations, double target);
+
+/// Puts right what an iteration in single precision reports that solved for scale b: all numbers in the units of b, status and
+/// reason by the true residual of its solution. `advice` ends the sentence about a tolerance that only the iteration's own
+/// residual has met.
+void judge_single_precision(SolveReport& report, const StoppingParams& stop, double scale, double true_residual,
+                            std::string_view advice);
 
 }  // namespace stratum

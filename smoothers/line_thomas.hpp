@@ -183,7 +183,7 @@ struct StoredRight {
   }
 };
 
-/// Forward elimination of a chunk, coefficients from the bands. The right-hand sides may lie in `solution`.
+/// Forward elimination of a chunk of x lines, coefficients from the bands. The right-hand sides may lie in `solution`.
 template <class R, Direction direction, class View, class T>
 struct Eliminator {
   View a;
@@ -417,20 +417,24 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
   }
 }
 
-/// Solves one batch of y lines of n positions.
+/// Solves one batch of y lines of n positions: a wide one with bands.
 template <class R, bool coupled, class View, class T>
-STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
-                                const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
-  if constexpr (has_bands<View>) {
-    if (batch.stride == 1)
-      solve_wide_batch<1>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
-    else
-      solve_wide_batch<2>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
-    return;
-  }
+requires has_bands<View> STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs,
+                                                         const Batch batch, const int n, const T omega, const T keep,
+                                                         const GridView<T> y, const LineScratch<T> scratch) {
+  if (batch.stride == 1)
+    solve_wide_batch<1>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
+  else
+    solve_wide_batch<2>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
+}
+
+template <class R, bool coupled, class T>
+STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, TensorView<T>, T> rhs, const Batch batch,
+                                const int n, const T omega, const T keep, const GridView<T> y,
+                                const LineScratch<T> scratch) {
   constexpr int w = batch_width<T>;
   alignas(64) Chunk<T> right;
-  Eliminator<R, Direction::y, View, T> eliminate(rhs.a, batch);
+  Eliminator<R, Direction::y, TensorView<T>, T> eliminate(rhs.a, batch);
   Elimination<T> last;
   for (int begin = 0; begin < n; begin += chunk_length) {
     const int length = std::min(chunk_length, n - begin);

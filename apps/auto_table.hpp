@@ -20,7 +20,7 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
-#include "peers/hypre.hpp"
+#include "timing.hpp"
 
 namespace stratum::apps {
 

@@ -3,8 +3,6 @@
 // the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp).
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
 #include <optional>
 
 #include <unistd.h>
@@ -17,6 +15,7 @@
 
 #include "command_line.hpp"
 #include "table.hpp"
+#include "timing.hpp"
 #include "toeplitz_study.hpp"
 
 namespace {
@@ -89,10 +88,12 @@ constexpr const char* figure2_defect_gflop[] = {"46.4", "18.5"};
 constexpr const char* figure5_adi_to_jacobi = "2.3";
 constexpr const char* figure6_jacobi_to_adi = "> 14";
 
-const Published* published(const std::string& mesh, int level) {
-  const auto* end = std::end(tables234);
-  const auto* found =
-      std::find_if(std::begin(tables234), end, [&](const Published& p) { return p.mesh == mesh && p.level == level; });
+/// The row of a table for a mesh and level, or null.
+template <class Row, std::size_t rows>
+const Row* published(const Row (&table)[rows], const std::string& mesh, int level) {
+  const Row* end = std::end(table);
+  const Row* found =
+      std::find_if(std::begin(table), end, [&](const Row& r) { return r.mesh == mesh && r.level == level; });
   return found == end ? nullptr : found;
 }
 
@@ -182,7 +183,7 @@ void print_table2(Context& ctx, const Settings& settings) {
       {"mesh", "level", "double", "paper double", "mixed", "paper mixed", "exact"}, 13);
   for (const auto& family : named_meshes())
     for (int level = std::min(8, settings.max_level); level <= settings.max_level; ++level) {
-      const auto* paper = published(family.name, level);
+      const auto* paper = published(tables234, family.name, level);
       const auto high = solve(ctx, family.name, level, with(Precision::full)),
                  mixed = solve(ctx, family.name, level, with(Precision::mixed));
       table.row({family.name, message(level), scientific(high.error),
@@ -202,7 +203,7 @@ void print_table34(Context& ctx, const Settings& settings, bool digits) {
        "paper"});
   for (const auto& family : named_meshes())
     for (int level = std::min(8, settings.max_level); level <= settings.max_level; ++level) {
-      const auto* paper = published(family.name, level);
+      const auto* paper = published(tables234, family.name, level);
       std::vector<std::string> row{family.name, message(level),
                                    iterations(solve(ctx, family.name, level, with(Precision::full)).report, false),
                                    paper != nullptr ? message(paper->double_iterations) : ""};
@@ -239,7 +240,7 @@ void print_figure(Context& ctx, const Settings& settings, int number) {
       if (std::string_view(smoother) == "jacobi") params.multigrid.smoother_params.damping = damping;
       const auto [report, error] = solve(ctx, mesh, level, params, 3);
       const auto unknowns = static_cast<double>(make_mesh(mesh_family(mesh), level).unknowns().nodes());
-      seconds.push_back(report.solve_seconds / (unknowns * -std::log10(report.residual / report.initial_residual)));
+      seconds.push_back(report.solve_seconds / (unknowns * report.digits()));
       row.push_back(scientific(seconds.back(), 2));
       row.push_back(iterations(report, true));
     }
@@ -269,7 +270,7 @@ void print_table56(const Settings& settings, bool per_digit) {
     for (int level = std::min(8, settings.max_level); level <= settings.max_level; ++level) {
       const auto time = [&](Context& ctx, Precision precision) {
         const auto report = solve(ctx, family.name, level, with(precision, two_digits), 5).report;
-        return report.solve_seconds / (per_digit ? -std::log10(report.residual / report.initial_residual) : 1.0);
+        return report.solve_seconds / (per_digit ? report.digits() : 1.0);
       };
       const auto ratio = [](double a, double b) { return message(std::round(100 * a / b) / 100); };
       const double cd = time(cpu, Precision::full), cm = time(cpu, Precision::mixed);
@@ -279,37 +280,14 @@ void print_table56(const Settings& settings, bool per_digit) {
         const double gd = time(*gpu, Precision::full), gm = time(*gpu, Precision::mixed);
         measured = {ratio(cd, gd), ratio(cm, gm), ratio(cd, gm), ratio(gd, gm)};
       }
-      const auto* paper = std::find_if(std::begin(tables56), std::end(tables56),
-                                       [&](const Speedup& p) { return p.mesh == family.name && p.level == level; });
+      const auto* paper = published(tables56, family.name, level);
       for (std::size_t k = 0; k < 4; ++k) {
         row.push_back(measured[k]);
-        const double value = paper == std::end(tables56) ? 0 : (per_digit ? paper->time_per_digit : paper->time)[k];
+        const double value = paper == nullptr ? 0 : (per_digit ? paper->time_per_digit : paper->time)[k];
         row.push_back(value == 0 ? "" : message(value));
       }
       table.row(row);
     }
-}
-
-/// Seconds of one of many calls after each other, the shortest of several such series.
-template <class Work>
-double seconds_of(Context& ctx, const Work& work) {
-  work();
-  ctx.synchronise();
-  double best = std::numeric_limits<double>::infinity();
-  int calls = 1;
-  for (int series = 0; series < 5;) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int k = 0; k < calls; ++k) work();
-    ctx.synchronise();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (seconds < 0.01) {  // too short for the clock
-      calls *= 4;
-      continue;
-    }
-    best = std::min(best, seconds / calls);
-    ++series;
-  }
-  return best;
 }
 
 /// y = alpha x + y and d = b - A x with nine bands, in both precisions.
@@ -325,9 +303,10 @@ void print_figure2(Context& ctx, const Settings& settings) {
     std::vector<std::string> row{message(level)};
     const auto measure = [&]<class T>(T /*number*/) {
       const auto a = assemble_laplace<T>(ctx, mesh, OperatorForm::nine_band);
-      Vector<T> x(ctx, a.shape()), y(ctx, a.shape()), d(ctx, a.shape());
-      const double axpy_seconds = seconds_of(ctx, [&] { axpy<T, T>(ctx, 1.0, x.cview(), y.view()); });
-      const double defect_seconds = seconds_of(ctx, [&] { a.residual(ctx, y.cview(), x.cview(), d.view()); });
+      Operands<T> v(ctx, a.shape());
+      const auto seconds = [&](const auto& kernel) { return seconds_per_call(ctx, wall_seconds, v, kernel); };
+      const double axpy_seconds = seconds([&] { axpy<T, T>(ctx, 1e-3, v.b.cview(), v.x.view()); });
+      const double defect_seconds = seconds([&] { a.residual(ctx, v.b.cview(), v.x.cview(), v.r.view()); });
       const std::size_t k = sizeof(T) == 8 ? 1 : 0;
       const bool largest = level == settings.max_level;
       row.push_back(message(std::round(10 * 3e-9 * sizeof(T) * nodes / axpy_seconds) / 10));

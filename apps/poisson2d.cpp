@@ -474,7 +474,7 @@ struct Outcome {
   [[nodiscard]] double unknowns_per_second() const { return static_cast<double>(unknowns()) / report.solve_seconds; }
   [[nodiscard]] double reduction() const { return report.residual / report.initial_residual; }
   [[nodiscard]] double seconds_per_unknown_per_digit() const {
-    return report.solve_seconds / (static_cast<double>(unknowns()) * -std::log10(reduction()));
+    return report.solve_seconds / (static_cast<double>(unknowns()) * report.digits());
   }
 };
 

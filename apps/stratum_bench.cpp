@@ -28,6 +28,7 @@
 #include "auto_table.hpp"
 #include "command_line.hpp"
 #include "peers/hypre.hpp"
+#include "timing.hpp"
 
 namespace {
 
@@ -67,10 +68,6 @@ std::vector<SmootherVariant> all_smoothers() {
   return choices;
 }
 
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 /// What this process has spent on processors. With one thread that is the wall's time on an idle machine; on one shared
 /// with others it is free of the waiting, though not of the bandwidth that they take.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -103,36 +100,6 @@ double load_average() {
   double load = std::nan("");
   (void)getloadavg(&load, 1);
   return load;
-}
-
-/// The operands of kernels, set anew before every sample so that nothing overflows however often a kernel is repeated.
-template <class T>
-struct Operands {
-  Vector<T> b, x, r;
-
-  Operands(Context& ctx, const GridShape& shape) : b(ctx, shape), x(ctx, shape), r(ctx, shape) {}
-  void reset(Context& ctx) {
-    set(ctx, T(1), b.view());
-    set(ctx, T(0.5), x.view());
-  }
-};
-
-/// Shortest of the samples; each repeats a short kernel until the clock's resolution and the wait at the end do not matter.
-template <class T, class Kernel>
-double seconds_per_call(Context& ctx, Stopwatch now, Operands<T>& operands, const Kernel& kernel, int samples = 7) {
-  const auto timed = [&](int calls) {
-    operands.reset(ctx);
-    ctx.synchronise();
-    const double begin = now();
-    for (int k = 0; k < calls; ++k) kernel();
-    ctx.synchronise();
-    return (now() - begin) / calls;
-  };
-  (void)timed(1);
-  const int calls = static_cast<int>(std::clamp(5e-3 / timed(1), 1.0, 200.0));
-  double shortest = timed(calls);
-  for (int sample = 1; sample < samples; ++sample) shortest = std::min(shortest, timed(calls));
-  return shortest;
 }
 
 /// Runs `solve` until it has been given half a second, but no more than seven times; twice where that is not too long:
@@ -446,7 +413,7 @@ class Benchmark {
     const bool converged = best.status == Status::converged;
     const auto unknowns = static_cast<double>(system.mesh.unknowns().nodes());
     const double seconds = converged ? best.solve_seconds : std::nan("");
-    const double per_digit = seconds / (unknowns * -std::log10(best.residual / best.initial_residual));
+    const double per_digit = seconds / (unknowns * best.digits());
     std::printf("%-4s %5d %-9s %-18s %-10s %-6s %9.4f ", mesh_name.c_str(), level, form.c_str(),
                 (smoother.empty() ? solver : smoother).c_str(), cycle.c_str(), precision.c_str(), best.setup_seconds);
     if (converged)

@@ -32,6 +32,8 @@ double SolveReport::relative_residual() const {
   return residual / baseline_norm;
 }
 
+double SolveReport::digits() const { return -std::log10(residual / initial_residual); }
+
 double SolveReport::convergence_rate() const {
   if (history.size() < 2 || history.front() == 0) return 0;
   return std::pow(history.back() / history.front(), 1.0 / static_cast<double>(history.size() - 1));

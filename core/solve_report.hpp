@@ -49,6 +49,8 @@ struct SolveReport {
 
   /// residual / baseline_norm; zero when both are zero.
   [[nodiscard]] double relative_residual() const;
+  /// Decimal digits by which the residual fell.
+  [[nodiscard]] double digits() const;
   /// Geometric mean of the reduction per iteration, from the history.
   [[nodiscard]] double convergence_rate() const;
 };

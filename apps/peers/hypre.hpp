@@ -19,6 +19,8 @@
 #include <stratum/core/grid_operator.hpp>
 #include <stratum/core/solve_report.hpp>
 
+#include "../timing.hpp"
+
 namespace stratum::apps {
 
 /// One linear solver of hypre, set up.
@@ -34,9 +36,6 @@ class HypreSolver {
   /// From a zero guess. Throws std::runtime_error when hypre reports an error other than a failure to converge.
   virtual SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x) = 0;
 };
-
-/// Seconds since some moment: what times are taken with.
-using Stopwatch = double (*)();
 
 /// MPI and hypre, running as long as this lives: once in a process, and longer than any solver.
 class Hypre {

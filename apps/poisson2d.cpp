@@ -105,7 +105,7 @@ CommandLine make_command_line() {
         {"line-order", "NAME", "zebra", "zebra, or simultaneous (which wants a damping of about 0.8)"},
         {"damping", "W", "", "damping of the smoother in (0, 2) (the smoother's own)"},
         {"steps", "N", "",
-         "elementary smoothing steps before and after, 0 .. 1000; one adi application is two (4, auto: 2)"},
+         "elementary smoothing steps before and after, 0 .. 1000; one adi application is two (4; auto and on a GPU: 2)"},
         {"precision", "NAME", "mixed",
          "mixed (float cycles, double defect and update), double, or single (to see it fail)"},
         {"inner", "KIND:N", "cycles:1",
@@ -623,7 +623,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
                 outcome.coarse_solver == CoarseSolver::direct ? "a Cholesky factorisation"
                                                               : "conjugate gradients with ADI, being many");
   const bool chosen = options.text("smoother") == "auto";
-  const int steps = settings.solver.multigrid.steps.value_or(4);
+  const int steps = outcome.smoothers.back().steps;
   const std::string smoother = chosen ? "auto" : message(options.text("smoother"), ", ", steps, " + ", steps, " steps");
   std::printf("solver    %s, %s-cycle, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(),
               outcome.cycle_name(options).c_str(), smoother.c_str(), options.text("precision").c_str(),

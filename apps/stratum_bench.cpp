@@ -229,7 +229,9 @@ class Benchmark {
   }
 
   void measure_copy() {
-    const GridShape shape{4096, settings_.quick ? 2048 : 8192};
+    const GridShape shape = settings_.quick ? GridShape{4096, 2048}
+                            : ctx_.on_gpu() ? GridShape{8192, 16384}
+                                            : GridShape{4096, 8192};
     Operands<double> operands(ctx_, shape);
     const double seconds = seconds_per_call(
         ctx_, settings_.now, operands, [&] { copy<double, double>(ctx_, operands.x.cview(), operands.r.view()); }, 21);

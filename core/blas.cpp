@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include <stratum/core/for_each_node.hpp>
@@ -177,6 +178,7 @@ __device__ double reduce_block(double value) {
 /// Block k takes rows k, k + blocks, ...; long single rows are split by columns instead.
 template <class Term>
 __global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
+  cuda::after_previous();
   double value = 0;
   if (ny == 1) {
     for (std::int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < nx; i += std::int64_t{gridDim.x} * blockDim.x)
@@ -200,6 +202,7 @@ __global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
 
 template <class Term>
 __global__ void reduce_partials(double* partial, int count, double* host) {
+  cuda::after_previous();
   double value = 0;
   for (int k = static_cast<int>(threadIdx.x); k < count; k += reduction_threads)
     value = combine<Term>(value, partial[k]);
@@ -216,6 +219,7 @@ struct Products {
 /// reduce_rows for several products: partial[k * gridDim.x + block] belongs to pair k.
 template <class T>
 __global__ void reduce_rows_of_pairs(const Products<T> products, int nx, int ny, double* partial) {
+  cuda::after_previous();
   double value[most_per_pass] = {};
   const auto add = [&](int i, int j) {
 #pragma unroll
@@ -241,6 +245,7 @@ __global__ void reduce_rows_of_pairs(const Products<T> products, int nx, int ny,
 /// Block k adds up the partial sums of pair k.
 template <class T>
 __global__ void reduce_partials_of_pairs(const double* partial, int count, double* result) {
+  cuda::after_previous();
   double value = 0;
   for (int k = static_cast<int>(threadIdx.x); k < count; k += reduction_threads)
     value += partial[static_cast<int>(blockIdx.x) * count + k];
@@ -255,11 +260,10 @@ template <class Term>
 double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    auto* stream = static_cast<cudaStream_t>(ctx.stream());
     double* partial = ctx.reduction_scratch(reduction_blocks);
     const int blocks = ny == 1 ? reduction_blocks : std::max(1, std::min(ny, reduction_blocks));
-    reduce_rows<<<blocks, reduction_threads, 0, stream>>>(term, nx, ny, partial);
-    reduce_partials<Term><<<1, reduction_threads, 0, stream>>>(partial, blocks, ctx.host_number());
+    cuda::Launch{blocks, reduction_threads}(ctx, reduce_rows<Term>, term, nx, ny, partial);
+    cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Term>, partial, blocks, ctx.host_number());
     return partial;
   }
 #endif
@@ -354,8 +358,9 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
         const auto& pair = pairs[first + static_cast<std::size_t>(k)];
         products.pair[k] = {pair.x, pair.y};
       }
-      reduce_rows_of_pairs<<<blocks, reduction_threads, 0, stream>>>(products, nx, ny, partial);
-      reduce_partials_of_pairs<T><<<products.count, reduction_threads, 0, stream>>>(partial, blocks, result + first);
+      cuda::Launch{blocks, reduction_threads}(ctx, reduce_rows_of_pairs<T>, products, nx, ny, partial);
+      cuda::Launch{products.count, reduction_threads}(ctx, reduce_partials_of_pairs<T>, partial, blocks,
+                                                      result + first);
     }
     STRATUM_CUDA_CHECK(
         cudaMemcpyAsync(results.data(), result, results.size() * sizeof(double), cudaMemcpyDeviceToHost, stream));
@@ -400,6 +405,18 @@ double norm2(Context& ctx, GridView<const T> x) {
 template <class T>
 const double* norm_max_in_place(Context& ctx, GridView<const T> x) {
   return reduce_in_place(ctx, x.nx, x.ny, Magnitude<T>{x});
+}
+
+double sum_of_scratch(Context& ctx, int count) {
+  double* numbers = ctx.reduction_scratch(static_cast<std::size_t>(count));
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Product<double>>, numbers, count, ctx.host_number());
+    ctx.synchronise();
+    return *ctx.host_number();
+  }
+#endif
+  return std::accumulate(numbers, numbers + count, 0.0);
 }
 
 template <class T>

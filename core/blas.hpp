@@ -56,6 +56,9 @@ template <class T>
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
 
+/// The sum of the first `count` numbers of the Context's scratch for reductions, where kernels have left partial sums.
+[[nodiscard]] double sum_of_scratch(Context& ctx, int count);
+
 /// The halo holds zeros: true of every Vector, a duty of memory that one borrows. Waits for the stream.
 template <class T>
 [[nodiscard]] bool halo_is_zero(Context& ctx, GridView<const T> x);

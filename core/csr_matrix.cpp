@@ -99,6 +99,7 @@ STRATUM_SIMD_CLONES void csr_rows(const CsrView<T> a, const T* b, const T* x, T*
 /// `width` neighbouring threads take a row together and add up in a tree.
 template <int width, RowSums what, class T>
 __global__ void csr_kernel(const CsrView<T> a, const T* b, const T* x, T* r, int n) {
+  cuda::after_previous();
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const auto i = static_cast<int>(thread / width);
   const auto lane = static_cast<int>(thread % width);
@@ -113,7 +114,7 @@ template <int width, RowSums what, class T>
 void launch_csr(Context& ctx, const CsrView<T>& a, const T* b, const T* x, T* r, int n) {
   constexpr int threads = 128;
   const auto blocks = static_cast<unsigned>((std::int64_t{n} * width + threads - 1) / threads);
-  csr_kernel<width, what><<<blocks, threads, 0, static_cast<cudaStream_t>(ctx.stream())>>>(a, b, x, r, n);
+  cuda::Launch{blocks, threads}(ctx, csr_kernel<width, what, T>, a, b, x, r, n);
 }
 #endif
 

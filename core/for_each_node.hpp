@@ -16,6 +16,9 @@
 
 #include <stratum/core/context.hpp>
 #include <stratum/core/vector.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/launch.hpp>
+#endif
 
 namespace stratum {
 
@@ -75,6 +78,7 @@ constexpr int nodes_per_thread = NodeMap<Functor> ? 4 : 1;
 
 template <class Functor>
 __global__ void for_each_node_kernel(const Functor f, const NodeRange range) {
+  cuda::after_previous();
   const int i = range.begin_x + range.step_x * static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= range.end_x) return;
   constexpr int nodes = nodes_per_thread<Functor>;
@@ -101,6 +105,7 @@ __global__ void for_each_node_kernel(const Functor f, const NodeRange range) {
 /// One row: every thread of a block has a node.
 template <class Functor>
 __global__ void for_each_node_of_row_kernel(const Functor f, const NodeRange range) {
+  cuda::after_previous();
   const std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (k < range.count_x()) run_node(f, range.begin_x + range.step_x * static_cast<int>(k), range.begin_y);
 }
@@ -114,7 +119,7 @@ void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
   if (ctx.on_gpu()) {
     if (range.count_y() == 1) {
       const auto blocks = (static_cast<unsigned>(range.count_x()) + 255) / 256;
-      detail::for_each_node_of_row_kernel<<<blocks, 256, 0, static_cast<cudaStream_t>(ctx.stream())>>>(f, range);
+      cuda::Launch{blocks, 256}(ctx, detail::for_each_node_of_row_kernel<Functor>, f, range);
       return;
     }
     const dim3 block(64, 4);
@@ -122,7 +127,7 @@ void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
     const auto blocks_y = (static_cast<unsigned>(range.count_y()) + rows - 1) / rows;
     const dim3 grid((static_cast<unsigned>(range.count_x()) + block.x - 1) / block.x,
                     blocks_y < 65535 ? blocks_y : 65535);
-    detail::for_each_node_kernel<<<grid, block, 0, static_cast<cudaStream_t>(ctx.stream())>>>(f, range);
+    cuda::Launch{grid, block}(ctx, detail::for_each_node_kernel<Functor>, f, range);
     return;
   }
 #endif

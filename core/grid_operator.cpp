@@ -170,6 +170,31 @@ void GridOperator<T>::scaled_residual(Context& ctx, double scale, GridView<const
 }
 
 template <class T>
+template <class R>
+double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
+                                             GridView<R> r) const {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && form() != OperatorForm::symmetric && cuda::can_march(b, x, r)) {
+    exchange(ctx, x);
+    const cuda::MarchGrid<T> cut(r.nx, r.ny, 1);
+    const int count = cut.strips * cut.parts;
+    double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count));
+    visit([&](const auto& a) {
+      using View = std::decay_t<decltype(a)>;
+      if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>) {
+        using Rows = cuda::Stencil<View, cuda::Given<T>, ScaledDefectFormula>;
+        cuda::run_march(ctx, cuda::StoreRowsAndSquares<Rows, R>{{a, {b}, {x}, {scale}}, r, partial}, r.nx, r.ny);
+      }
+    });
+    const double square = sum_of_scratch(ctx, count);
+    return std::isnormal(square) ? std::sqrt(square) : norm2<R>(ctx, r);
+  }
+#endif
+  scaled_residual(ctx, scale, b, x, r);
+  return norm2<R>(ctx, r);
+}
+
+template <class T>
 double GridOperator<T>::rounding_level(Context& ctx, GridView<const T> x) const {
   Vector<T> dx(ctx, x.shape());
   visit([&](const auto& a) {
@@ -220,6 +245,10 @@ template void GridOperator<double>::scaled_residual(Context&, double, GridView<c
                                                     GridView<float>) const;
 template void GridOperator<double>::scaled_residual(Context&, double, GridView<const double>, GridView<const double>,
                                                     GridView<double>) const;
+template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
+                                                           GridView<const double>, GridView<float>) const;
+template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
+                                                           GridView<const double>, GridView<double>) const;
 template GridOperator<float> convert(Context&, const GridOperator<double>&);
 template GridOperator<double> convert(Context&, const GridOperator<double>&);
 template GridOperator<double> convert(Context&, const GridOperator<float>&);

@@ -20,6 +20,7 @@
 
 #include <stratum/core/context.hpp>
 #include <stratum/core/grid_operator.hpp>
+#include <stratum/core/launch.hpp>
 #include <stratum/core/stencil_formulas.hpp>
 
 namespace stratum::cuda {
@@ -51,14 +52,16 @@ template <class T>
 struct Lane {
   static constexpr int n = chunk_width<T>;
   int index, chunk, column, nx, ny;
+  int strip, strips;
   bool idle;    // the whole warp has nothing to do
   bool inside;  // the chunk has a column of the grid
   bool whole;   // all of its columns are of the grid
   bool owner;   // it stores its columns
 
   __device__ Lane(int grid_nx, int grid_ny, int margin) : nx(grid_nx), ny(grid_ny) {
-    const int strip = static_cast<int>(blockIdx.x) * march_warps + static_cast<int>(threadIdx.x) / lanes;
-    const int first = strip * (lanes - 2 * margin), chunks = nx / n + 1;
+    strip = static_cast<int>(blockIdx.x) * march_warps + static_cast<int>(threadIdx.x) / lanes;
+    const int width = lanes - 2 * margin, first = strip * width, chunks = nx / n + 1;
+    strips = divide_up(chunks, width);
     index = static_cast<int>(threadIdx.x) % lanes;
     chunk = first - margin + index;
     column = n * chunk - 1;
@@ -303,10 +306,36 @@ struct StoreRows {
   }
 };
 
+/// StoreRows that also adds up the squares of the rows, before they are rounded: one number a strip and block row.
+template <class Source, class To>
+struct StoreRowsAndSquares {
+  using Number = typename Source::Number;
+  Source source;
+  GridView<To> y;
+  double* partial;
+
+  [[nodiscard]] int rows() const { return y.ny; }
+  __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
+    typename Source::Rows rows(source, lane, begin);
+    double sum = 0;
+#pragma unroll rows_ahead
+    for (int j = begin; j < end; ++j) {
+      const Chunk<Number> row = rows.next();
+      lane.store(y, j, row);
+#pragma unroll
+      for (int e = 0; e < lane.n; ++e) sum += static_cast<double>(row.v[e]) * static_cast<double>(row.v[e]);
+    }
+    if (!lane.owner) sum = 0;
+    for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(whole_warp, sum, distance);
+    if (lane.index == 0) partial[static_cast<int>(blockIdx.y) * lane.strips + lane.strip] = sum;
+  }
+};
+
 template <class March>
 __global__ void __launch_bounds__(march_warps* lanes)
     march_kernel(const March march, const int nx, const int ny, const int margin, const int rows,
                  const int rows_a_strip) {
+  after_previous();
   const Lane<typename March::Number> lane(nx, ny, margin);
   if (lane.idle) return;
   const int begin = static_cast<int>(blockIdx.y) * rows_a_strip;
@@ -322,16 +351,26 @@ inline int strip_rows(int rows, int strips) {
   return length;
 }
 
+/// How a march over `rows` rows of a grid nx numbers wide is cut: strips side by side, `length` rows of each.
+template <class T>
+struct MarchGrid {
+  int strips, length, parts;  // parts above each other
+  MarchGrid(int nx, int rows, int margin)
+      : strips(divide_up(nx / chunk_width<T> + 1, lanes - 2 * margin)), length(strip_rows(rows, strips)),
+        parts(divide_up(rows, length)) {}
+  [[nodiscard]] dim3 blocks() const {
+    return {static_cast<unsigned>(divide_up(strips, march_warps)), static_cast<unsigned>(parts)};
+  }
+};
+
 /// Runs a march over the fine grid nx x ny; `margin` lanes of each strip are recomputed by the next.
 template <class March>
 void run_march(const Context& ctx, const March& march, int nx, int ny, int margin = 1) {
-  const int chunks = nx / chunk_width<typename March::Number> + 1, strip = lanes - 2 * margin;
-  const int strips = (chunks + strip - 1) / strip, rows = march.rows();
-  const int length = strip_rows(rows, strips);
-  const dim3 grid(static_cast<unsigned>((strips + march_warps - 1) / march_warps),
-                  static_cast<unsigned>((rows + length - 1) / length));
-  march_kernel<March>
-      <<<grid, march_warps * lanes, 0, static_cast<cudaStream_t>(ctx.stream())>>>(march, nx, ny, margin, rows, length);
+  const int rows = march.rows();
+  const MarchGrid<typename March::Number> cut(nx, rows, margin);
+  const bool few = cut.strips * cut.parts <= 1024;
+  const Launch launch{cut.blocks(), march_warps * lanes, 0, 1, few};
+  launch(ctx, march_kernel<March>, march, nx, ny, margin, rows, cut.length);
 }
 
 }  // namespace stratum::cuda

@@ -1,5 +1,7 @@
 #include <stratum/core/recording.hpp>
 
+#include <algorithm>
+
 #if defined(__CUDACC__)
 #include <stratum/core/cuda_check.hpp>
 #endif
@@ -8,6 +10,8 @@ namespace stratum {
 
 #if defined(__CUDACC__)
 namespace {
+
+constexpr std::size_t most_takes = 4;
 
 /// Whether work submitted to the stream now can be captured in a graph of its own.
 bool can_capture(cudaStream_t stream) {
@@ -25,14 +29,17 @@ void Recording::run(Context& ctx, const void* input, const void* output, const s
   if (ctx.on_gpu()) {
     auto* stream = static_cast<cudaStream_t>(ctx.stream());
     if (!can_capture(stream)) return work();
-    if (input != input_ || output != output_) {
+    const auto of_these = [&](const Take& take) { return take.input == input && take.output == output; };
+    auto take = std::find_if(takes_.begin(), takes_.end(), of_these);
+    if (take == takes_.end()) {
       // The first run with these buffers: not captured, since it may load kernels.
-      input_ = input;
-      output_ = output;
-      graph_.reset();
+      if (takes_.size() == most_takes) takes_.erase(takes_.begin());
+      takes_.push_back({input, output, nullptr});
       return work();
     }
-    if (!graph_) {
+    std::rotate(take, take + 1, takes_.end());
+    std::shared_ptr<void>& recorded = takes_.back().graph;
+    if (!recorded) {
       cudaGraph_t graph = nullptr;
       STRATUM_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
       try {
@@ -47,9 +54,9 @@ void Recording::run(Context& ctx, const void* input, const void* output, const s
       const cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
       (void)cudaGraphDestroy(graph);
       STRATUM_CUDA_CHECK(error);
-      graph_ = {executable, [](void* g) { (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(g)); }};
+      recorded = {executable, [](void* g) { (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(g)); }};
     }
-    STRATUM_CUDA_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_.get()), stream));
+    STRATUM_CUDA_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(recorded.get()), stream));
     return;
   }
 #endif

@@ -1,12 +1,14 @@
 #pragma once
 
-// Recording: work that is submitted again and again, unchanged, to a stream. On a GPU the second run with the same buffers is
+// Recording: work that is submitted again and again, unchanged, to a stream. On a GPU the second run with the same two buffers is
 // captured as a CUDA graph and later runs replay it, a fraction of a microsecond a kernel instead of a few; elsewhere the work
 // just runs. The work must not allocate, read back or wait. Nothing is captured on CUDA's default stream, which cannot be, nor
-// on a stream that its owner is capturing: there the work becomes part of the owner's graph.
+// on a stream that its owner is capturing: there the work becomes part of the owner's graph. The last few pairs of buffers are
+// remembered: full multigrid and the iteration that goes on from it have their own.
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include <stratum/core/context.hpp>
 
@@ -21,9 +23,11 @@ class Recording {
   void clear() { *this = {}; }
 
  private:
-  [[maybe_unused]] const void* input_ = nullptr;
-  [[maybe_unused]] const void* output_ = nullptr;
-  std::shared_ptr<void> graph_;
+  struct Take {
+    const void *input, *output;
+    std::shared_ptr<void> graph;  // from the second run on
+  };
+  std::vector<Take> takes_;  // the latest last
 };
 
 }  // namespace stratum

@@ -29,7 +29,8 @@ FullMultigrid<T>::FullMultigrid(Context& ctx, const std::vector<TensorMesh>& mes
 }
 
 template <class T>
-FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b, GridView<double> x) {
+FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b, GridView<double> x,
+                                          FullMultigridNorms norms) {
   const std::size_t finest = levels_.size() - 1, lowest = static_cast<std::size_t>(multigrid_.lowest_level());
   const auto rhs = [&](std::size_t l) { return l == finest ? b : levels_[l].b.cview(); };
   const auto iterate = [&](std::size_t l) { return l == finest ? x : levels_[l].x.view(); };
@@ -46,14 +47,16 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
       set(ctx, 0.0, current);
     else
       level.transfer.prolongate(ctx, iterate(l - 1), current);
-    level.a.scaled_residual(ctx, scale, rhs(l), current, level.r.view());
+    if (l == finest && norms == FullMultigridNorms::all)
+      pass.interpolated = level.a.scaled_residual_norm(ctx, scale, rhs(l), current, level.r.view()) / scale;
+    else
+      level.a.scaled_residual(ctx, scale, rhs(l), current, level.r.view());
     multigrid_.cycle(ctx, static_cast<int>(l), level.r.cview(), level.z.view(), Guess::zero);
     axpy<T, double>(ctx, 1 / scale, level.z.cview(), current);
   }
-  const Level& last = levels_[finest];
-  pass.interpolated = norm2(ctx, last.r.cview()) / scale;
-  levels_[finest].a.scaled_residual(ctx, scale, b, x, levels_[finest].z.view());
-  pass.corrected = norm2(ctx, last.z.cview()) / scale;
+  Level& last = levels_[finest];
+  if (norms == FullMultigridNorms::all)
+    pass.corrected = last.a.scaled_residual_norm(ctx, scale, b, x, last.z.view()) / scale;
   return pass;
 }
 

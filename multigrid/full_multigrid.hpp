@@ -7,7 +7,7 @@
 // with b_l = P^T b_(l+1), the load vector of level l. One V(2,2) cycle of zebra ADI a level reaches the discretisation
 // error within a few per cent. Iterate and defect are in double on every level; the correction cycle is in T. (All
 // in float, rounding stays 1000 times above the discretisation error at level 10.)
-// Where the cycle ends above level 0 (Multigrid::lowest_level), so does this. Nothing waits for the stream but three norms.
+// Where the cycle ends above level 0 (Multigrid::lowest_level), so does this. Nothing waits for the stream but the norms.
 // Work: 4/3 of a cycle and a double defect on the finest level. Bytes a node beside the cycle, times 4/3: restriction and
 // interpolation of double vectors 20, defect 20 and update 20 (double: 24 each).
 
@@ -25,14 +25,18 @@ struct FullMultigridPass {
   double corrected = 0;
 };
 
+/// Whether a pass ends with the norms that say how it went; an iteration that goes on from it finds out by itself.
+enum class FullMultigridNorms : std::uint8_t { initial, all };
+
 template <class T>
 class FullMultigrid {
  public:
   /// Keeps a reference to `multigrid`, whose meshes these are.
   FullMultigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, Multigrid<T>& multigrid);
 
-  /// x is overwritten.
-  FullMultigridPass solve(Context& ctx, GridView<const double> b, GridView<double> x);
+  /// x is overwritten. Norms that are not asked for are zero.
+  FullMultigridPass solve(Context& ctx, GridView<const double> b, GridView<double> x,
+                          FullMultigridNorms norms = FullMultigridNorms::all);
 
  private:
   struct Level {

@@ -51,7 +51,8 @@ enum class CoarseSolver : std::uint8_t { automatic, cg_jacobi, cg_adi, direct };
 struct MultigridParams {
   std::string smoother = "adi";  // or "auto": level by level, see multigrid/smoother_choice.hpp
   SmootherParams smoother_params{};
-  std::optional<int> steps{};    // elementary steps before and after the coarse correction; 4, or what "auto" chooses
+  /// Elementary steps before and after the coarse correction; 4 (of a PoissonSolver on a GPU 2), or what "auto" chooses.
+  std::optional<int> steps{};
   std::optional<Cycle> cycle{};  // v
   bool symmetric = false;
   CoarseSolver coarse = CoarseSolver::automatic;

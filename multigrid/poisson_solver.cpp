@@ -81,6 +81,8 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
                       (method_open || params.method == Method::multigrid);
   params.method = params.method.value_or(Method::multigrid);
   cycle = cycle.value_or(Cycle::v);
+  // On a GPU few steps and more cycles are the faster choice with every smoother.
+  if (ctx.on_gpu() && params.multigrid.smoother != "auto" && !params.multigrid.steps) params.multigrid.steps = 2;
   if (!choose) return {};
   const double jump_x = largest_jump(mesh.x()), jump_y = largest_jump(mesh.y()), jump = std::min(jump_x, jump_y);
   std::ostringstream seen;
@@ -290,9 +292,11 @@ struct PoissonSolver::Implementation {
     stop.atol = target;
     stop.baseline = Baseline::rhs;
     stop.max_iterations = std::max(0, stop.max_iterations - before.iterations);
+    // A pass of full multigrid leaves its residual to the iteration that follows.
+    const bool known = before.history.size() == static_cast<std::size_t>(before.iterations) + 1;
     SolveReport report = iterate(ctx, b, x, stop,
                                  monitor ? Monitor([&](int it, double r) {
-                                   if (it > 0) monitor(before.iterations + it, r);
+                                   if (it > 0 || !known) monitor(before.iterations + it, r);
                                  })
                                          : Monitor());
     report.iterations += before.iterations;
@@ -300,7 +304,7 @@ struct PoissonSolver::Implementation {
     report.baseline = before.baseline;
     report.baseline_norm = before.baseline_norm;
     report.initial_residual = before.initial_residual;
-    report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - 1);
+    report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - (known ? 1 : 0));
     if (report.status == Status::max_iterations)
       report.reason = max_iterations_reason(report.residual, report.iterations, target);
     return report;
@@ -354,20 +358,23 @@ struct PoissonSolver::Implementation {
     return report;
   }
 
+  /// Where cycles go on from it, the residual is left for them to find out.
   SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x,
                                   const Monitor& monitor) const {
     SolveReport report;
+    const bool goes_on = params.continue_after_full_multigrid;
+    const auto norms = goes_on ? FullMultigridNorms::initial : FullMultigridNorms::all;
     const auto [rhs_norm, interpolated, corrected] =
-        full_double ? full_double->solve(ctx, b, x) : full_float->solve(ctx, b, x);
+        full_double ? full_double->solve(ctx, b, x, norms) : full_float->solve(ctx, b, x, norms);
     report.baseline = params.stop.baseline;
     report.baseline_norm = report.initial_residual = rhs_norm;
     report.residual = corrected;
     report.iterations = report.inner_iterations = 1;
-    report.history = {rhs_norm, corrected};
-    if (monitor) {
-      monitor(0, rhs_norm);
-      monitor(1, corrected);
-    }
+    report.history = {rhs_norm};
+    if (monitor) monitor(0, rhs_norm);
+    if (goes_on && std::isfinite(rhs_norm)) return report;
+    report.history.push_back(corrected);
+    if (monitor) monitor(1, corrected);
     if (!std::isfinite(rhs_norm)) {
       report.status = Status::non_finite;
       report.reason = "the right-hand side is not finite";
@@ -404,8 +411,7 @@ SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridVie
   SolveReport report;
   if (self.params.full_multigrid) {
     report = self.full_multigrid_pass(ctx, b, x, monitor);
-    if (self.params.continue_after_full_multigrid && report.status != Status::non_finite &&
-        report.status != Status::diverged) {
+    if (self.params.continue_after_full_multigrid && report.status != Status::non_finite) {
       const SolveReport pass = std::move(report);
       report = self.solve_in_double(ctx, b, x, monitor, &pass);
     }

@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-#include <stratum/core/cuda_check.hpp>
+#include <stratum/core/launch.hpp>
 #include <stratum/smoothers/line_partition.hpp>
 
 namespace stratum::cuda {
@@ -220,6 +220,7 @@ __global__ void __launch_bounds__(x_line_threads)
   const int j = lines.first + static_cast<int>(blockIdx.x) / blocks * lines.stride, n = y.nx;
   const int begin = rank * threads * S - 1;  // the node at position 0 of this block
   if (blocks > 1) cluster.sync();            // all run: they may write to each other
+  after_previous();
   const int my_packs = my_warp * warp * packs + lane;
 
 #pragma unroll
@@ -332,12 +333,13 @@ struct Turn {
 };
 
 constexpr int most_records = 32;  // pieces of a line that the last stage takes: blocks of a cluster times warps a line
+constexpr int most_blocks = 16;   // of a cluster
 
 /// Where the blocks of a cluster leave the pieces of one line for each other. The barrier counts the bytes that arrive, so
 /// that nobody waits for anything else in flight, as a barrier of the cluster would.
-template <class T>
+template <class T, int records>
 struct Mailbox {
-  Piece<T> pieces[most_records];
+  Piece<T> pieces[records];
   std::uint64_t barrier, unused;
 
   /// By one thread, before the blocks of the cluster meet.
@@ -386,8 +388,9 @@ struct Mailbox {
 };
 
 /// By all threads of all blocks of a cluster; a block alone needs no mail.
-template <class T>
-__device__ STRATUM_INLINE void open_mailboxes(const cg::cluster_group& cluster, Mailbox<T>* mailboxes, int count) {
+template <class T, int records>
+__device__ STRATUM_INLINE void open_mailboxes(const cg::cluster_group& cluster, Mailbox<T, records>* mailboxes,
+                                              int count) {
   if (cluster.num_blocks() == 1) return;
   if (static_cast<int>(threadIdx.x) < count) mailboxes[threadIdx.x].open();
   cluster.sync();
@@ -396,9 +399,9 @@ __device__ STRATUM_INLINE void open_mailboxes(const cg::cluster_group& cluster, 
 /// Solves the lines whose pieces lie in `turn`: joins 32 segments in a warp, tells all blocks of the cluster, solves. Called
 /// by all threads between two barriers of the block, for the use-th time with these mailboxes, one a line. Another exchange of
 /// the same lines must lie between two uses of a mailbox.
-template <class T>
+template <class T, int records>
 __device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, const Turn<T>& turn,
-                                            Mailbox<T>* mailboxes, int use) {
+                                            Mailbox<T, records>* mailboxes, int use) {
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int lane = static_cast<int>(threadIdx.x) % warp, my_warp = static_cast<int>(threadIdx.x) / warp;
   const int line = my_warp % turn.across, part = my_warp / turn.across, parts = turn.segments / warp;
@@ -406,7 +409,7 @@ __device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, co
   const Piece<T> mine = turn.piece(line, segment);
   Row<T> row;
   const Piece<T> joined = join(mine, lane, warp, row);
-  Mailbox<T>& mailbox = mailboxes[line];
+  Mailbox<T, records>& mailbox = mailboxes[line];
   if (blocks > 1) {
     if (part == 0 && lane == 0) mailbox.expect(count);
     if (lane < blocks) mailbox.send(lane, me, joined);
@@ -429,7 +432,7 @@ __device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, co
 template <class T>
 std::size_t y_line_bytes(int threads, int across) {
   return sizeof(T) * static_cast<std::size_t>(Turn<T>::numbers(across, threads / across)) +
-         sizeof(Mailbox<T>) * static_cast<std::size_t>(across);
+         sizeof(Mailbox<T, most_records>) * static_cast<std::size_t>(across);
 }
 
 /// A block, or the blocks of a cluster together, solve `across` lines; thread (c, s) has segment s of line c.
@@ -440,9 +443,10 @@ __global__ void __launch_bounds__(threads)
   const cg::cluster_group cluster = cg::this_cluster();
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int t = static_cast<int>(threadIdx.x), segments = threads / across;
-  auto* const mailboxes = reinterpret_cast<Mailbox<T>*>(memory);
+  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_records>*>(memory);
   const Turn<T> turn{reinterpret_cast<T*>(mailboxes + across), across, segments};
   open_mailboxes(cluster, mailboxes, across);
+  after_previous();
 
   const int c = t % across, s = t / across, n = y.ny;
   const int line = static_cast<int>(blockIdx.x) / blocks * across + c, i = lines.first + line * lines.stride;
@@ -595,6 +599,7 @@ __global__ void __launch_bounds__(walk_x_threads)
     }
   }
   const int j_begin = lines.first + line_begin * lines.stride;
+  after_previous();
   fetch_x(line_begin, j_begin - 1);
   fetch_x(line_begin + 1, j_begin + 1);
   fetch(b_ring + line_begin % 2 * length, &b(-1, j_begin));
@@ -711,7 +716,7 @@ struct YWalk {
   static constexpr int column = rows + segments + 4;    // a column, with a number between segments
   static constexpr int numbers = pack_size<T> + (rows + 2) * x_pitch + rows * width + 4 * column + 2 * (width + 2) +
                                  Turn<T>::numbers(pairs, segments);
-  static constexpr std::size_t bytes = sizeof(T) * numbers + sizeof(Mailbox<T>) * 2 * pairs;
+  static constexpr std::size_t bytes = sizeof(T) * numbers + sizeof(Mailbox<T, most_blocks>) * 2 * pairs;
   int tiles, tiles_each;
 
   static __device__ STRATUM_INLINE int in_column(int r) { return r + 1 + (r + segment) / segment; }
@@ -732,7 +737,7 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
   const cg::cluster_group cluster = cg::this_cluster();
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int t = static_cast<int>(threadIdx.x), c = t % W::pairs, s = t / W::pairs, nx = y.nx, ny = y.ny;
-  auto* const mailboxes = reinterpret_cast<Mailbox<T>*>(memory);
+  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks>*>(memory);
   T* const x_tile = reinterpret_cast<T*>(mailboxes + 2 * W::pairs) + chunk + W::x_pitch;
   T* const b_tile = x_tile + (R + 1) * W::x_pitch;
   T* const kept = b_tile + R * W::width;         // the last first-colour column of this tile and of the one before
@@ -781,8 +786,9 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
   for (int r = t; r < 2 * W::column; r += W::threads) kept[r] = 0;
   const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
   const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
-  fetch(first_tile);
   open_mailboxes(cluster, mailboxes, 2 * W::pairs);
+  after_previous();
+  fetch(first_tile);
   const auto* const my_intervals = reinterpret_cast<const Pair<T>*>(intervals) + W::in_column(s * S);
   const int position = base + s * S, pair = mirrored ? W::pairs - 1 - c : c;
 
@@ -884,75 +890,14 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
 
 // --- launching -----------------------------------------------------------------------------------------------------------
 
-inline int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  STRATUM_CUDA_CHECK(cudaGetDevice(&device));
-  STRATUM_CUDA_CHECK(cudaDeviceGetAttribute(&value, attribute, device));
-  return value;
-}
-
-/// A grid of blocks in clusters, with dynamic shared memory.
-struct Launch {
-  int blocks, cluster, threads;
-  std::size_t bytes;
-
-  [[nodiscard]] bool fits() const {
-    return bytes <= static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-  }
-  template <class... Parameters, class... Arguments>
-  void operator()(const Context& ctx, void (*kernel)(Parameters...), const Arguments&... arguments) const {
-    if (blocks == 0) return;
-    const Configuration c(*this, ctx, kernel);
-    STRATUM_CUDA_CHECK(cudaLaunchKernelEx(&c.config, kernel, Parameters(arguments)...));
-  }
-  /// Blocks, or clusters, that run at the same time.
-  template <class... Parameters>
-  [[nodiscard]] int resident(const Context& ctx, void (*kernel)(Parameters...)) const {
-    const Configuration c(*this, ctx, kernel);
-    int count = 0;
-    if (cluster == 1) {
-      STRATUM_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, kernel, threads, bytes));
-      return std::max(1, count * device_attribute(cudaDevAttrMultiProcessorCount));
-    }
-    STRATUM_CUDA_CHECK(cudaOccupancyMaxActiveClusters(&count, kernel, &c.config));
-    return std::max(1, count);
-  }
-
- private:
-  struct Configuration {
-    cudaLaunchConfig_t config{};
-    cudaLaunchAttribute attribute{};
-    template <class Kernel>
-    Configuration(const Launch& launch, const Context& ctx, Kernel kernel) {
-      const auto* function = reinterpret_cast<const void*>(kernel);
-      STRATUM_CUDA_CHECK(
-          cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.bytes)));
-      if (launch.cluster > 8)
-        STRATUM_CUDA_CHECK(cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-      config.gridDim = static_cast<unsigned>(launch.blocks);
-      config.blockDim = static_cast<unsigned>(launch.threads);
-      config.dynamicSmemBytes = launch.bytes;
-      config.stream = static_cast<cudaStream_t>(ctx.stream());
-      attribute.id = cudaLaunchAttributeClusterDimension;
-      attribute.val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
-      config.attrs = &attribute;
-      config.numAttrs = launch.cluster > 1 ? 1 : 0;
-    }
-    Configuration(const Configuration&) = delete;
-    Configuration& operator=(const Configuration&) = delete;
-  };
-};
-
-constexpr int divide_up(int a, int b) { return (a + b - 1) / b; }
-
 template <bool coupled, class View, class T>
 void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, const Lines<T>& lines,
                     GridView<T> y) {
   const auto launch = [&]<int S>() {
     const int segments = divide_up(y.nx + 1, S), cluster = divide_up(segments, x_line_threads);
     const int threads = divide_up(divide_up(segments, cluster), warp) * warp;
-    Launch{lines.count * cluster, cluster, threads,
-           x_line_bytes<S, T>(threads)}(ctx, solve_x_lines<S, coupled, View, T>, a, b, x, lines, y);
+    Launch{lines.count * cluster, threads, x_line_bytes<S, T>(threads),
+           cluster}(ctx, solve_x_lines<S, coupled, View, T>, a, b, x, lines, y);
   };
   if (y.nx < 512) return launch.template operator()<4>();
   if (y.nx < 2048 || sizeof(T) == 8) return launch.template operator()<8>();
@@ -960,25 +905,32 @@ void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, Grid
 }
 
 template <int S, int threads, class View, class T, class Rhs>
-void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, int across) {
+void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, int across,
+                    bool early = true) {
   const int cluster = divide_up(y.ny, threads / across * S);
-  Launch{divide_up(lines.count, across) * cluster, cluster, threads,
-         y_line_bytes<T>(threads, across)}(ctx, solve_y_lines<S, threads, Rhs, View, T>, rhs, lines, y, across);
+  Launch{divide_up(lines.count, across) * cluster, threads, y_line_bytes<T>(threads, across), cluster,
+         early}(ctx, solve_y_lines<S, threads, Rhs, View, T>, rhs, lines, y, across);
 }
 
 template <class View, class T, class Rhs>
 void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
   // Every second column of 128 bytes where the memory counts; the longest lines take two warps each.
   constexpr int wide = static_cast<int>(64 / sizeof(T));
+  if (y.ny <= 128) return launch_y_lines<4, 256, View>(ctx, rhs, lines, y, 8);
+  if (y.ny <= 256) return launch_y_lines<4, 512, View>(ctx, rhs, lines, y, 8);
+  if (y.ny <= 512) return launch_y_lines<4, 512, View>(ctx, rhs, lines, y, 4);
   if (y.ny <= 2048) return launch_y_lines<8, 256, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= 8192) return launch_y_lines<16, wide * warp, View>(ctx, rhs, lines, y, wide);
   return launch_y_lines<36, 256, View>(ctx, rhs, lines, y, y.ny <= 36 * warp * 16 ? 8 : 4);
 }
 
-/// A few lines far apart, of up to 8192 nodes: short segments, so that a thread waits for the memory a few times only.
+/// A few lines far apart, of up to 16384 nodes. Every number is in a cache line of its own: a line is shared among as many
+/// multiprocessors as blocks reach it.
 template <class View, class T, class Rhs>
 void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
-  launch_y_lines<8, 512, View>(ctx, rhs, lines, y, 4);
+  if (y.ny <= 4096) return launch_y_lines<8, 32, View>(ctx, rhs, lines, y, 1, false);
+  if (y.ny <= 8192) return launch_y_lines<8, 64, View>(ctx, rhs, lines, y, 1, false);
+  launch_y_lines<8, 128, View>(ctx, rhs, lines, y, 1, false);
 }
 
 /// Lines of one colour of a tensor operator, in place; false where they are too short, or too long for a block's shared memory.
@@ -988,10 +940,10 @@ bool launch_x_walk(const Context& ctx, const TensorView<T>& a, GridView<const T>
   const auto launch = [&]<int S>() {
     const int threads = divide_up(divide_up(y.nx + 1, S), warp) * warp;
     const auto kernel = walk_x_lines<S, coupled, T>;
-    Launch launch{1, 1, threads, walk_x_bytes<S, T>(threads)};
+    Launch launch{1, threads, walk_x_bytes<S, T>(threads)};
     if (threads > walk_x_threads || !launch.fits()) return false;
     const int rows = divide_up(lines.count, launch.resident(ctx, kernel));
-    launch.blocks = divide_up(lines.count, rows);
+    launch.grid = divide_up(lines.count, rows);
     launch(ctx, kernel, a, b, lines, rows, y);
     return true;
   };
@@ -1006,14 +958,14 @@ template <bool coupled, bool mirrored, class T>
 bool launch_y_walk(const Context& ctx, const TensorView<T>& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
   using W = YWalk<T>;
   const int cluster = divide_up(y.ny + 1, W::rows);
-  if (y.ny < 1024 || cluster > 16) return false;
+  if (y.ny < 768 || cluster > most_blocks) return false;
   const auto kernel = walk_y_lines<coupled, mirrored, T>;
   W walk{divide_up(y.nx + 1, W::width), 1};
-  Launch launch{walk.tiles * cluster, cluster, W::threads, W::bytes};
+  Launch launch{walk.tiles * cluster, W::threads, W::bytes, cluster, false};
   if (!launch.fits()) return false;
   walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
   const int clusters = divide_up(walk.tiles, walk.tiles_each);
-  launch.blocks = clusters * cluster;
+  launch.grid = clusters * cluster;
   launch(ctx, kernel, a, b, walk, y);
   const int stride = walk.tiles_each * W::width;
   left = {mirrored ? walk.tiles * W::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1, T(1),

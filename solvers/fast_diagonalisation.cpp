@@ -8,9 +8,10 @@
 #include <stratum/core/blas.hpp>
 
 #if defined(__CUDACC__)
+#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
-#include <stratum/core/cuda_check.hpp>
+#include <stratum/core/launch.hpp>
 #endif
 
 namespace stratum {
@@ -123,7 +124,8 @@ void solve_on_host(const T* matrices, int n, T* values, T* other) {
 
 #if defined(__CUDACC__)
 
-constexpr int block_threads = 512;  // 16 along the columns of a product, 32 along its rows
+constexpr int solve_threads = 128;  // 16 along the columns of a product, 8 along its rows
+constexpr int solve_blocks = 4;     // one cluster; each has a quarter of the rows of every product
 
 /// Rows start at multiples of 16 bytes, apart in the banks.
 template <class T, int n>
@@ -135,81 +137,88 @@ struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Part {
   T v[n];
 };
 
-/// c = p^T q, a tile of c in the registers of each thread; numbers at (r, s) are divided by lambda[r] + mu[s] where given.
-/// All matrices are read along rows: no access conflicts.
-template <int n, bool divide, class T>
-__device__ void multiply_block(const T* p, const T* q, T* c, int pitch, const T* lambda = nullptr,
-                               const T* mu = nullptr) {
-  constexpr int rows = n / 16, columns = n / 32;
-  using RowPart = Part<T, rows>;
-  using ColumnPart = Part<T, columns>;
-  const int s0 = static_cast<int>(threadIdx.x) % 32 * columns, r0 = static_cast<int>(threadIdx.x) / 32 * rows;
-  T sum[rows][columns] = {};
-#pragma unroll 8
-  for (int k = 0; k < n; ++k) {
-    const auto a = *reinterpret_cast<const RowPart*>(p + k * row_length<T, n> + r0);
-    const auto b = *reinterpret_cast<const ColumnPart*>(q + k * row_length<T, n> + s0);
+/// Rows of p q, p of n / solve_blocks rows: store(row, first column, numbers) for the tile in the registers of each thread.
+template <int n, class T, class Store>
+__device__ STRATUM_INLINE void multiply_rows(const T* p, const T* q, const Store& store) {
+  constexpr int columns = n / 16, rows = n / solve_blocks / 8, together = 4, pitch = row_length<T, n>;
+  const int s0 = static_cast<int>(threadIdx.x) % 16 * columns, r0 = static_cast<int>(threadIdx.x) / 16 * rows;
+  Part<T, columns> sum[rows] = {};
+#pragma unroll 4
+  for (int k = 0; k < n; k += together) {
+    Part<T, together> a[rows];
 #pragma unroll
-    for (int r = 0; r < rows; ++r)
+    for (int r = 0; r < rows; ++r) a[r] = *reinterpret_cast<const Part<T, together>*>(p + (r0 + r) * pitch + k);
 #pragma unroll
-      for (int s = 0; s < columns; ++s) sum[r][s] += a.v[r] * b.v[s];
+    for (int e = 0; e < together; ++e) {
+      const auto b = *reinterpret_cast<const Part<T, columns>*>(q + (k + e) * pitch + s0);
+#pragma unroll
+      for (int r = 0; r < rows; ++r)
+#pragma unroll
+        for (int s = 0; s < columns; ++s) sum[r].v[s] += a[r].v[e] * b.v[s];
+    }
   }
 #pragma unroll
-  for (int r = 0; r < rows; ++r)
-#pragma unroll
-    for (int s = 0; s < columns; ++s) {
-      if constexpr (divide) sum[r][s] /= lambda[r0 + r] + mu[s0 + s];
-      c[(r0 + r) * pitch + s0 + s] = sum[r][s];
-    }
+  for (int r = 0; r < rows; ++r) store(r0 + r, s0, sum[r]);
 }
 
-/// matrices: Vx, Vx^T, Vy, Vy^T, lambda, mu, padded to n.
+/// Numbers of shared memory: Vx, Vx^T, two products; a quarter of B or U, of Vy and Vy^T.
+template <class T, int n>
+constexpr std::size_t solve_bytes = (4 * n + 3 * n / solve_blocks) * row_length<T, n> * sizeof(T);
+
+/// matrices: Vx, Vx^T, Vy, Vy^T, lambda, mu, padded to n. A block keeps rows of B Vx and of Z = U Vx^T, by j or by the number of an
+/// eigenvector of y, and passes them to all blocks of the cluster; the matrices are there before the right-hand side is.
 template <int n, class T>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(solve_threads)
     diagonal_solve_kernel(const T* matrices, const GridView<const T> b, const GridView<T> x) {
   extern __shared__ __align__(16) unsigned char memory[];
-  constexpr int pitch = row_length<T, n>, size = n * pitch, chunk = 16 / static_cast<int>(sizeof(T));
+  constexpr int pitch = row_length<T, n>, chunk = 16 / static_cast<int>(sizeof(T)), mine = n / solve_blocks;
+  constexpr int columns = n / 16;
   T* const vx = reinterpret_cast<T*>(memory);
-  T *const vx_t = vx + size, *const vy = vx_t + size, *const vy_t = vy + size;
-  T *const first = vy_t + size, *const second = first + size;
-  const int t = static_cast<int>(threadIdx.x);
-  // In the order of use; each waits for its own only.
-  const auto fetch = [&](int which, T* to) {
-    const T* from = matrices + which * n * n;
-    for (int k = t * chunk; k < n * n; k += block_threads * chunk)
+  T *const vx_t = vx + n * pitch, *const product = vx_t + n * pitch, *const z = product + n * pitch;
+  T *const own = z + n * pitch, *const vy = own + mine * pitch, *const vy_t = vy + mine * pitch;
+  const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
+  const int t = static_cast<int>(threadIdx.x), first = static_cast<int>(cluster.block_rank()) * mine;
+  const auto fetch = [&](const T* from, T* to, int rows) {
+    for (int k = t * chunk; k < rows * n; k += solve_threads * chunk)
       __pipeline_memcpy_async(to + k / n * pitch + k % n, from + k, 16);
-    __pipeline_commit();
   };
-  fetch(2, vy);
-  fetch(0, vx);
-  fetch(1, vx_t);
-  fetch(3, vy_t);
-  for (int k = t; k < n * n; k += block_threads) {
-    const int i = k % n, j = k / n;
-    first[j * pitch + i] = i < b.nx && j < b.ny ? b(i, j) : T(0);
+  fetch(matrices, vx, n);
+  fetch(matrices + n * n, vx_t, n);
+  fetch(matrices + 2 * n * n + first * n, vy, mine);
+  fetch(matrices + 3 * n * n + first * n, vy_t, mine);
+  __pipeline_commit();
+  cluster.sync();  // all run: they will write to each other
+  cuda::after_previous();
+  for (int k = t; k < mine * n; k += solve_threads) {
+    const int i = k % n, r = k / n;
+    own[r * pitch + i] = i < b.nx && first + r < b.ny ? b(i, first + r) : T(0);
   }
-  const T *lambda = matrices + 4 * n * n, *mu = lambda + n;
-  __pipeline_wait_prior(3);
-  __syncthreads();
-  multiply_block<n, false>(first, vy, second, pitch);  // (B Vy) with x along rows
-  __pipeline_wait_prior(2);
-  __syncthreads();
-  multiply_block<n, true>(vx, second, first, pitch, lambda, mu);  // U
-  __pipeline_wait_prior(1);
-  __syncthreads();
-  multiply_block<n, false>(first, vx_t, second, pitch);  // (Vx U)^T
   __pipeline_wait_prior(0);
   __syncthreads();
-  multiply_block<n, false>(vy_t, second, first, pitch);
-  __syncthreads();
-  for (int k = t; k < n * n; k += block_threads) {
-    const int i = k % n, j = k / n;
-    if (i < x.nx && j < x.ny) x(i, j) = first[j * pitch + i];
-  }
-}
 
-template <int n, class T>
-constexpr int solve_bytes = 6 * n* row_length<T, n>* static_cast<int>(sizeof(T));
+  const auto pass_to_all = [&](T* to) {
+    return [&cluster, to, first](int r, int s, const Part<T, columns>& numbers) {
+#pragma unroll
+      for (int k = 0; k < solve_blocks; ++k)
+        *reinterpret_cast<Part<T, columns>*>(cluster.map_shared_rank(to, k) + (first + r) * pitch + s) = numbers;
+    };
+  };
+  multiply_rows<n>(own, vx, pass_to_all(product));
+  cluster.sync();
+  const T *lambda = matrices + 4 * n * n, *mu = lambda + n;
+  multiply_rows<n>(vy_t, product, [&](int r, int s, const Part<T, columns>& numbers) {
+#pragma unroll
+    for (int e = 0; e < columns; ++e) own[r * pitch + s + e] = numbers.v[e] / (lambda[s + e] + mu[first + r]);
+  });
+  __syncthreads();
+  multiply_rows<n>(own, vx_t, pass_to_all(z));
+  cluster.sync();
+  multiply_rows<n>(vy, z, [&](int r, int s, const Part<T, columns>& numbers) {
+#pragma unroll
+    for (int e = 0; e < columns; ++e)
+      if (s + e < x.nx && first + r < x.ny) x(s + e, first + r) = numbers.v[e];
+  });
+}
 
 #endif
 
@@ -267,15 +276,6 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   aligned.nx -= 15;
   copy_from_host(ctx, packed.data(), aligned);
   if (!ctx.on_gpu()) solver->scratch_ = Vector<T>(ctx, 2 * size * size);
-#if defined(__CUDACC__)
-  if (ctx.on_gpu()) {
-    const auto allow = [](auto kernel, int bytes) {
-      STRATUM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    };
-    allow(diagonal_solve_kernel<32, T>, solve_bytes<32, T>);
-    allow(diagonal_solve_kernel<64, T>, solve_bytes<64, T>);
-  }
-#endif
   return solver;
 }
 
@@ -284,12 +284,11 @@ void FastDiagonalisation<T>::apply(Context& ctx, GridView<const T> b, GridView<T
   const T* matrices = matrices_.view().data + 15;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    auto* stream = static_cast<cudaStream_t>(ctx.stream());
-    if (size_ == 32)
-      diagonal_solve_kernel<32, T><<<1, block_threads, solve_bytes<32, T>, stream>>>(matrices, b, x);
-    else
-      diagonal_solve_kernel<64, T><<<1, block_threads, solve_bytes<64, T>, stream>>>(matrices, b, x);
-    return;
+    const auto launch = [&]<int n>() {
+      const cuda::Launch solve{solve_blocks, solve_threads, solve_bytes<T, n>, solve_blocks};
+      solve(ctx, diagonal_solve_kernel<n, T>, matrices, b, x);
+    };
+    return size_ == 32 ? launch.template operator()<32>() : launch.template operator()<64>();
   }
 #endif
   (void)ctx;

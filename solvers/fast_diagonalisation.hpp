@@ -9,7 +9,7 @@
 // Tensor Product Methods, 1964. On the stretched meshes of `named_meshes` the error in float is a few 1e-6; where neighbouring
 // widths differ a hundredfold over many intervals the eigenvectors lose all digits, so that `make` tries them.
 //
-// On a GPU one kernel of one block, whatever the numbers on the grid; it replaces all coarser levels of a cycle, which cost
+// On a GPU one kernel of four blocks, whatever the numbers on the grid; it replaces all coarser levels of a cycle, which cost
 // launches, not bytes. 4 n^3 multiplications for n x n unknowns; the matrices are read from the L2 cache: 4 n^2 words.
 
 #include <memory>

@@ -19,8 +19,7 @@ MixedRefinement::MixedRefinement(Context& ctx, const GridShape& shape) : r_(ctx,
 
 double MixedRefinement::residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b,
                                  GridView<const double> x) {
-  a.scaled_residual(ctx, scale_, b, x, r_.view());
-  return norm2(ctx, r_.cview()) / scale_;
+  return a.scaled_residual_norm(ctx, scale_, b, x, r_.view()) / scale_;
 }
 
 SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m,

@@ -8,8 +8,9 @@
 // Refinement<double> with PrecisionCast, but the defect is narrowed where it is formed. Source: Goeddeke, Strzodka 2011,
 // Section 2.5.
 //
-// `solve` starts from the given x. It keeps two vectors of floats. Per iteration: one residual, one norm (which waits for the
-// stream), one preconditioner, one update: 20 + 4 + 20 bytes a node beside the preconditioner's, a tensor operator given.
+// `solve` starts from the given x. It keeps two vectors of floats. Per iteration: one residual with its norm (which waits for
+// the stream), one preconditioner, one update: 20 + 20 bytes a node beside the preconditioner's, a tensor operator given; 4
+// more on a CPU.
 
 #include <stratum/core/grid_operator.hpp>
 #include <stratum/core/solve_report.hpp>

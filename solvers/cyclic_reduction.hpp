@@ -106,7 +106,7 @@ template <class T>
 struct EvenOdd : Levels {
   static constexpr bool in_place = false;
   static constexpr int half = static_cast<int>(64 / sizeof(T));  // the banks
-  int start[31] = {};
+  int start[32] = {};
 
   explicit EvenOdd(int equations) : Levels(equations) {
     int end = (n + 1) / 2;
@@ -119,7 +119,7 @@ struct EvenOdd : Levels {
   }
   [[nodiscard]] STRATUM_HOST_DEVICE int slots() const { return slots_; }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int equation(int k, int alpha) const {
-    return ((alpha & 1) != 0 ? start[k + 1] : start[k]) + alpha / 2;
+    return start[k] + (alpha & 1) * (start[k + 1] - start[k]) + (alpha >> 1);
   }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int solution(int k, int alpha) const {
     return k == 0 ? equation(0, alpha) : start[k] + alpha;
@@ -129,7 +129,7 @@ struct EvenOdd : Levels {
     if (k == 0)
       v[e] = x.even;
     else
-      *reinterpret_cast<Pair<T>*>(v + start[k] + 2 * e) = x;
+      reinterpret_cast<Pair<T>*>(v + start[k])[e] = x;  // indexed so, CUDA compilers make one access of it
   }
 
  private:

@@ -295,8 +295,9 @@ class Benchmark {
       GridView<T> first = lower.view(), last = upper.view();  // what couples to no unknown
       (along_x ? first.nx : first.ny) = (along_x ? last.nx : last.ny) = 1;
       last.data += along_x ? n - 1 : (n - 1) * last.pitch;
-      set(ctx_, T(0), first);
-      set(ctx_, T(0), last);
+      const std::vector<T> zeros(static_cast<std::size_t>(n));
+      copy_from_host(ctx_, zeros.data(), first);
+      copy_from_host(ctx_, zeros.data(), last);
 
       const auto entry = [&](const std::string& method) {
         JsonObject json;
@@ -308,8 +309,7 @@ class Benchmark {
         const std::string label = message(method, along_x ? " x" : " y");
         lines_.push_back(report_rate<T>(entry(method), label, 5, shape, seconds));
       };
-      const auto compare = [&](const std::string& method, GridView<const T> solution) {
-        copy<T, T>(ctx_, solution, operands.x.view());
+      const auto compare = [&](const std::string& method) {  // what it left in x
         axpy<T, T>(ctx_, -1, operands.r.cview(), operands.x.view());
         const double difference = norm_max(ctx_, operands.x.cview());
         if (!(difference < (sizeof(T) == sizeof(float) ? 1e-5 : 1e-13)))
@@ -328,7 +328,7 @@ class Benchmark {
           continue;
         }
         if (method == TridiagonalMethod::segments) copy<T, T>(ctx_, operands.x.cview(), operands.r.view());
-        compare(name, operands.x.cview());
+        compare(name);
       }
       if (!settings_.no_cusparse.empty()) continue;
       CusparseLines<T> peer(ctx_, shape, direction);
@@ -336,7 +336,8 @@ class Benchmark {
       const auto seconds = [&](const auto& kernel) { return seconds_per_call(ctx_, settings_.now, operands, kernel); };
       load();
       peer.solve();
-      compare(peer.name(), peer.solution());
+      peer.store(ctx_, operands.x.view());
+      compare(peer.name());
       report(peer.name(), peer.overwrites_coefficients() ? seconds([&] { load(), peer.solve(); }) - seconds(load)
                                                          : seconds([&] { peer.solve(); }));
     }

@@ -1,8 +1,7 @@
 #include "cusparse.hpp"
 
-#include <stratum/core/blas.hpp>
-
 #ifdef STRATUM_HAVE_CUSPARSE
+#include <cuda_runtime.h>
 #include <cusparse.h>
 #endif
 
@@ -37,6 +36,17 @@ struct Functions<double> {
   static constexpr auto interleaved = cusparseDgtsvInterleavedBatch;
 };
 
+/// Rows that lie apart, and those without padding, are aligned in no common way.
+template <class T>
+void copy_rows(const Context& ctx, const T* from, std::int64_t from_pitch, T* to, std::int64_t to_pitch,
+               const GridShape& shape) {
+  const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(T); };
+  const cudaError_t error = cudaMemcpy2DAsync(to, bytes(to_pitch), from, bytes(from_pitch), bytes(shape.nx),
+                                              static_cast<std::size_t>(shape.ny), cudaMemcpyDeviceToDevice,
+                                              static_cast<cudaStream_t>(ctx.stream()));
+  if (error != cudaSuccess) throw ResourceError(message("CUDA, copying lines: ", cudaGetErrorString(error)));
+}
+
 cusparseHandle_t handle_of(const std::shared_ptr<void>& handle) { return static_cast<cusparseHandle_t>(handle.get()); }
 
 }  // namespace
@@ -55,39 +65,42 @@ CusparseLines<T>::CusparseLines(Context& ctx, const GridShape& shape, Direction 
   const auto nodes = static_cast<std::size_t>(shape.nodes());
   memory_ = allocate(ctx, 4 * nodes * sizeof(T));
   T* memory = static_cast<T*>(memory_.get());
-  for (auto* view : {&lower_, &centre_, &upper_, &x_}) {
-    *view = {memory, shape.nx, shape.ny, shape.nx, shape.origin_x, shape.origin_y};
+  for (T** vector : {&lower_, &centre_, &upper_, &x_}) {
+    *vector = memory;
     memory += nodes;
   }
   std::size_t bytes = 0;
   if (direction == Direction::x)
-    check(Functions<T>::strided_bytes(handle, shape.nx, lower_.data, centre_.data, upper_.data, x_.data, shape.ny,
-                                      shape.nx, &bytes),
+    check(Functions<T>::strided_bytes(handle, shape.nx, lower_, centre_, upper_, x_, shape.ny, shape.nx, &bytes),
           "gtsv2StridedBatch, buffer");
   else
-    check(Functions<T>::interleaved_bytes(handle, thomas, shape.ny, lower_.data, centre_.data, upper_.data, x_.data,
-                                          shape.nx, &bytes),
+    check(Functions<T>::interleaved_bytes(handle, thomas, shape.ny, lower_, centre_, upper_, x_, shape.nx, &bytes),
           "gtsvInterleavedBatch, buffer");
   buffer_ = allocate(ctx, bytes);
 }
 
 template <class T>
 void CusparseLines<T>::load(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b) {
-  copy<T, T>(ctx, a.lower, lower_);
-  copy<T, T>(ctx, a.centre, centre_);
-  copy<T, T>(ctx, a.upper, upper_);
-  copy<T, T>(ctx, b, x_);
+  copy_rows(ctx, a.lower.data, a.lower.pitch, lower_, shape_.nx, shape_);
+  copy_rows(ctx, a.centre.data, a.centre.pitch, centre_, shape_.nx, shape_);
+  copy_rows(ctx, a.upper.data, a.upper.pitch, upper_, shape_.nx, shape_);
+  copy_rows(ctx, b.data, b.pitch, x_, shape_.nx, shape_);
+}
+
+template <class T>
+void CusparseLines<T>::store(Context& ctx, GridView<T> x) const {
+  copy_rows<T>(ctx, x_, shape_.nx, x.data, x.pitch, shape_);
 }
 
 template <class T>
 void CusparseLines<T>::solve() {
   if (direction_ == Direction::x)
-    check(Functions<T>::strided(handle_of(handle_), shape_.nx, lower_.data, centre_.data, upper_.data, x_.data,
-                                shape_.ny, shape_.nx, buffer_.get()),
+    check(Functions<T>::strided(handle_of(handle_), shape_.nx, lower_, centre_, upper_, x_, shape_.ny, shape_.nx,
+                                buffer_.get()),
           "gtsv2StridedBatch");
   else
-    check(Functions<T>::interleaved(handle_of(handle_), thomas, shape_.ny, lower_.data, centre_.data, upper_.data,
-                                    x_.data, shape_.nx, buffer_.get()),
+    check(Functions<T>::interleaved(handle_of(handle_), thomas, shape_.ny, lower_, centre_, upper_, x_, shape_.nx,
+                                    buffer_.get()),
           "gtsvInterleavedBatch");
 }
 
@@ -104,6 +117,8 @@ template <class T>
 void CusparseLines<T>::load(Context& /*ctx*/, const TridiagonalView<T>& /*a*/, GridView<const T> /*b*/) {}
 template <class T>
 void CusparseLines<T>::solve() {}
+template <class T>
+void CusparseLines<T>::store(Context& /*ctx*/, GridView<T> /*x*/) const {}
 
 #endif
 

@@ -32,13 +32,13 @@ class CusparseLines {
   [[nodiscard]] bool overwrites_coefficients() const { return direction_ == Direction::y; }
   /// Overwrites what was loaded. Throws ResourceError when cuSPARSE reports an error.
   void solve();
-  [[nodiscard]] GridView<const T> solution() const { return x_; }
+  void store(Context& ctx, GridView<T> x) const;
 
  private:
   GridShape shape_;
   Direction direction_;
   std::shared_ptr<void> handle_, memory_, buffer_;
-  GridView<T> lower_, centre_, upper_, x_;
+  T *lower_ = nullptr, *centre_ = nullptr, *upper_ = nullptr, *x_ = nullptr;
 };
 
 }  // namespace stratum::apps

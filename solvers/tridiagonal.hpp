@@ -33,7 +33,7 @@ enum class TridiagonalMethod : std::uint8_t { segments, cyclic_reduction, cyclic
 
 [[nodiscard]] std::string_view to_string(TridiagonalMethod method);
 
-/// The coefficients. The three views have one shape and one pitch.
+/// The coefficients. The three views have one shape and one pitch, and lie in memory as those of a Vector do.
 template <class T>
 struct TridiagonalView {
   GridView<const T> lower, centre, upper;

@@ -229,6 +229,7 @@ TYPED_TEST(CyclicLayoutTest, ATeamSolvesAsOneDoes) {
       }
       std::barrier<> meeting(size);
       std::vector<std::jthread> crew;
+      crew.reserve(static_cast<std::size_t>(size));
       for (int rank = 0; rank < size; ++rank)
         crew.emplace_back([&, rank] { cyclic::solve(layout, system, Crew{rank, size, &meeting}); });
       crew.clear();

@@ -5,6 +5,10 @@
 // not counted. Times are the shortest of several samples; those of solves are spread over rounds, so that a machine
 // disturbed for a while still shows what it can do. Where hypre was found, its solvers solve the same systems in the same
 // rounds.
+//
+// Tridiagonal systems are measured by themselves too: n lines of n unknowns. On a GPU cuSPARSE solves the same lines, each of
+// its functions in the layout that it wants. Its gtsv2StridedBatch goes on from its own result; what gtsvInterleavedBatch
+// overwrites is copied anew before every solve, and the time of the copies, measured alone, is taken off.
 
 #include <algorithm>
 #include <chrono>
@@ -24,9 +28,11 @@
 #include <stratum/core/output_file.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/solvers/tridiagonal.hpp>
 
 #include "auto_table.hpp"
 #include "command_line.hpp"
+#include "peers/cusparse.hpp"
 #include "peers/hypre.hpp"
 #include "timing.hpp"
 
@@ -73,7 +79,7 @@ std::vector<SmootherVariant> all_smoothers() {
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 struct Settings {
-  bool kernels = true, solves = true;
+  bool kernels = true, solves = true, lines = true;
   std::vector<int> levels;
   std::vector<std::string> meshes;
   std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band};
@@ -81,6 +87,7 @@ struct Settings {
   std::vector<SmootherVariant> smoothers;  // of the solves
   std::vector<std::string> peers;          // solvers of hypre
   std::string no_peers;                    // why there are none
+  std::string no_cusparse;                 // why it takes no part
   int finest_peer_level = 0;
   int rounds = 1;
   Stopwatch now = wall_seconds;
@@ -179,6 +186,13 @@ class Benchmark {
         attempt(what + ", float", [&] { measure_kernels<float>(level, form); });
         attempt(what + ", double", [&] { measure_kernels<double>(level, form); });
       }
+    if (settings_.lines) {
+      std::printf("\ntridiagonal systems; peer: %s\n", line_peer().c_str());
+      for (const int level : settings_.levels) {
+        attempt(message("lines of level ", level, ", float"), [&] { measure_lines<float>(level); });
+        attempt(message("lines of level ", level, ", double"), [&] { measure_lines<double>(level); });
+      }
+    }
     if (settings_.solves) {
       std::printf(
           "\nsolves to a relative residual of %g, and full multigrid (one pass); shortest of %d rounds; peers: %s\n"
@@ -205,7 +219,9 @@ class Benchmark {
     json.add_raw("quick", settings_.quick ? "true" : "false").add("rounds", settings_.rounds);
     json.add("copy_vector_bytes", copy_bytes_).add("copy_gb_per_s", copy_rate_ * 1e-9);
     json.add("rtol", rtol).add("max_iterations", max_iterations).add("peers", peers());
-    json.add_raw("kernels", lines(kernels_)).add_raw("solves", lines(solves_)).add_raw("left_out", lines(left_out_));
+    json.add("line_peer", line_peer());
+    json.add_raw("kernels", lines(kernels_)).add_raw("lines", lines(lines_)).add_raw("solves", lines(solves_));
+    json.add_raw("left_out", lines(left_out_));
     return json.text();
   }
 
@@ -241,6 +257,95 @@ class Benchmark {
                 copy_bytes_ / 1048576, copy_rate_ * 1e-9);
   }
 
+  /// A line of a table, and the end of its JSON.
+  template <class T>
+  std::string report_rate(JsonObject json, const std::string& name, double words, const GridShape& shape,
+                          double seconds) const {
+    const double rate = words * static_cast<double>(shape.nodes()) * sizeof(T) / seconds;
+    std::printf("%-28s %8.4g %10.4f %9.1f %7.1f\n", name.c_str(), words, seconds * 1e3, rate * 1e-9,
+                100 * rate / copy_rate_);
+    json.add("words_per_unknown", words).add("milliseconds", seconds * 1e3).add("gb_per_s", rate * 1e-9);
+    return one_line(json.add("percent_of_copy", 100 * rate / copy_rate_));
+  }
+  static void print_rate_heading(const char* what) {
+    std::printf("%-28s %8s %10s %9s %7s\n", what, "words", "ms", "GB/s", "% copy");
+  }
+
+  [[nodiscard]] std::string line_peer() const {
+    return settings_.no_cusparse.empty() ? "cuSPARSE " + cusparse_version() : "none, " + settings_.no_cusparse;
+  }
+
+  /// All methods and peers on 2^level lines of 2^level unknowns, in both directions. Whoever differs from the first is an error.
+  template <class T>
+  void measure_lines(int level) {
+    const int n = 1 << level;
+    const GridShape shape{n, n};
+    const char* precision = sizeof(T) == sizeof(float) ? "float" : "double";
+    const std::int64_t needed = 6 * vector_bytes<T>(ctx_.backend(), shape), there = available_memory(ctx_);
+    if (needed > there) throw ResourceError(message(needed >> 20, " MiB needed, ", there >> 20, " available"));
+    std::printf("\n%d lines of %d, %s\n", n, n, precision);
+    print_rate_heading("method");
+
+    Operands<T> operands(ctx_, shape);  // r: the first solution
+    Vector<T> lower(ctx_, shape), centre(ctx_, shape), upper(ctx_, shape);
+    const TridiagonalView<T> a{lower.cview(), centre.cview(), upper.cview()};
+    for (const auto direction : {Direction::x, Direction::y}) {
+      const bool along_x = direction == Direction::x;
+      set(ctx_, T(-1), lower.view());
+      set(ctx_, T(3), centre.view());
+      set(ctx_, T(-1), upper.view());
+      GridView<T> first = lower.view(), last = upper.view();  // what couples to no unknown
+      (along_x ? first.nx : first.ny) = (along_x ? last.nx : last.ny) = 1;
+      last.data += along_x ? n - 1 : (n - 1) * last.pitch;
+      const std::vector<T> zeros(static_cast<std::size_t>(n));
+      copy_from_host(ctx_, zeros.data(), first);
+      copy_from_host(ctx_, zeros.data(), last);
+
+      const auto entry = [&](const std::string& method) {
+        JsonObject json;
+        json.add("level", level).add("lines", n).add("length", n).add("direction", along_x ? "x" : "y");
+        json.add("precision", precision).add("method", method);
+        return json;
+      };
+      const auto report = [&](const std::string& method, double seconds) {
+        const std::string label = message(method, along_x ? " x" : " y");
+        lines_.push_back(report_rate<T>(entry(method), label, 5, shape, seconds));
+      };
+      const auto compare = [&](const std::string& method) {  // what it left in x
+        axpy<T, T>(ctx_, -1, operands.r.cview(), operands.x.view());
+        const double difference = norm_max(ctx_, operands.x.cview());
+        if (!(difference < (sizeof(T) == sizeof(float) ? 1e-5 : 1e-13)))
+          throw std::runtime_error(message(method, " differs from segments by ", difference));
+      };
+      for (const auto method : {TridiagonalMethod::segments, TridiagonalMethod::cyclic_reduction,
+                                TridiagonalMethod::cyclic_reduction_in_place}) {
+        const std::string name(to_string(method));
+        std::optional<TridiagonalSolver<T>> solver;
+        try {
+          solver.emplace(ctx_, shape, direction, method);
+        } catch (const UsageError& error) {
+          std::printf("%s %s: left out, %s\n", name.c_str(), along_x ? "x" : "y", error.what());
+          lines_.push_back(one_line(entry(name).add("left_out", error.what())));
+          continue;
+        }
+        report(name, seconds_per_call(ctx_, settings_.now, operands,
+                                      [&] { solver->solve(ctx_, a, operands.b.cview(), operands.x.view()); }));
+        if (method == TridiagonalMethod::segments) copy<T, T>(ctx_, operands.x.cview(), operands.r.view());
+        compare(name);
+      }
+      if (!settings_.no_cusparse.empty()) continue;
+      CusparseLines<T> peer(ctx_, shape, direction);
+      const auto load = [&] { peer.load(ctx_, a, operands.b.cview()); };
+      const auto seconds = [&](const auto& kernel) { return seconds_per_call(ctx_, settings_.now, operands, kernel); };
+      load();
+      peer.solve();
+      peer.store(ctx_, operands.x.view());
+      compare(peer.name());
+      report(peer.name(), peer.overwrites_coefficients() ? seconds([&] { load(), peer.solve(); }) - seconds(load)
+                                                         : seconds([&] { peer.solve(); }));
+    }
+  }
+
   template <class T>
   void measure_kernels(int level, OperatorForm form) {
     const auto mesh = make_mesh(mesh_family("A3"), level);
@@ -251,21 +356,17 @@ class Benchmark {
     params.precision = sizeof(T) == sizeof(float) ? Precision::mixed : Precision::full;
     const auto needed = required_memory(ctx_, mesh, params), there = available_memory(ctx_);
     if (needed > there) throw ResourceError(message(needed >> 20, " MiB needed, ", there >> 20, " available"));
-    std::printf("\nlevel %d, %s operator, %s\n%-20s %8s %10s %9s %7s\n", level, std::string(to_string(form)).c_str(),
-                precision, "kernel", "words", "ms", "GB/s", "% copy");
+    std::printf("\nlevel %d, %s operator, %s\n", level, std::string(to_string(form)).c_str(), precision);
+    print_rate_heading("kernel");
 
     Operands<T> operands(ctx_, shape);
     Vector<T>&b = operands.b, &x = operands.x, &r = operands.r;
     const auto measure = [&](const std::string& name, double words, const auto& kernel) {
       const double seconds = seconds_per_call(ctx_, settings_.now, operands, kernel);
-      const double rate = words * static_cast<double>(shape.nodes()) * sizeof(T) / seconds;
-      std::printf("%-20s %8.4g %10.4f %9.1f %7.1f\n", name.c_str(), words, seconds * 1e3, rate * 1e-9,
-                  100 * rate / copy_rate_);
       JsonObject json;
       json.add("level", level).add("unknowns", static_cast<double>(shape.nodes())).add("operator", to_string(form));
-      json.add("precision", precision).add("kernel", name).add("words_per_unknown", words);
-      json.add("milliseconds", seconds * 1e3).add("gb_per_s", rate * 1e-9);
-      kernels_.push_back(one_line(json.add("percent_of_copy", 100 * rate / copy_rate_)));
+      json.add("precision", precision).add("kernel", name);
+      kernels_.push_back(report_rate<T>(std::move(json), name, words, shape, seconds));
     };
 
     const auto registry = builtin_smoothers();
@@ -441,7 +542,7 @@ class Benchmark {
   const Settings& settings_;
   std::optional<Hypre> hypre_;
   double copy_bytes_ = 0, copy_rate_ = 0, load_before_ = load_average();
-  std::vector<std::string> kernels_, solves_, left_out_;  // JSON
+  std::vector<std::string> kernels_, lines_, solves_, left_out_;  // JSON
   std::set<std::string> failed_;
 };
 
@@ -477,7 +578,7 @@ SmootherVariant parse_smoother(const std::string& text) {
 CommandLine make_command_line() {
   return CommandLine(
       {{"Options",
-        {{"what", "NAME", "all", "kernels, solves or all"},
+        {{"what", "NAME", "all", "kernels, lines (tridiagonal systems), solves or all"},
          {"meshes", "LIST", "U1,U2,U3,A1,A2,A3,A4,A5", "meshes of the solves; kernels are measured on A3"},
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
          {"operators", "LIST", "", "tensor, symmetric, nine-band (kernels: all; solves: tensor)"},
@@ -487,7 +588,7 @@ CommandLine make_command_line() {
          {"random", "N", "50", "how many random meshes for --auto, 0 .. 1000"},
          {"rounds", "N", "3", "how often all solves of a mesh and level take turns, 1 .. 100 (with --quick: 1)"},
          {"peers", "LIST", "all",
-          "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; all where it is there, or none"},
+          "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; all where it is there, or none (no cuSPARSE either)"},
          {"peer-level", "N", "10", "finest level that peers solve too, 2 .. 15"},
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
          {"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
@@ -521,9 +622,11 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
 
 Settings parse_settings(const CommandLine& options, const Context& ctx) {
   Settings settings;
-  const int what = choice<int>("--what", options.text("what"), {{"kernels", 1}, {"solves", 2}, {"all", 3}});
+  const int what =
+      choice<int>("--what", options.text("what"), {{"kernels", 1}, {"lines", 2}, {"solves", 4}, {"all", 7}});
   settings.kernels = (what & 1) != 0;
-  settings.solves = (what & 2) != 0;
+  settings.lines = (what & 2) != 0;
+  settings.solves = (what & 4) != 0;
   settings.quick = options.is_set("quick");
   settings.levels = options.has("levels") ? parse_levels(options.text("levels"))
                     : settings.quick      ? std::vector{7}
@@ -537,6 +640,10 @@ Settings parse_settings(const CommandLine& options, const Context& ctx) {
   settings.rounds = settings.quick && !options.has("rounds") ? 1 : options.integer("rounds", 1, 100);
   settings.finest_peer_level = options.integer("peer-level", 2, 15);
   parse_peers(options.text("peers"), ctx, settings);
+  settings.no_cusparse = !ctx.on_gpu()                     ? "cuSPARSE runs on a GPU"
+                         : !cusparse_available()           ? "built without cuSPARSE"
+                         : options.text("peers") == "none" ? "not asked for"
+                                                           : "";
   settings.now = choice<Stopwatch>("--clock", options.text("clock"), {{"wall", wall_seconds}, {"cpu", cpu_seconds}});
   expects(settings.now == wall_seconds || (!ctx.on_gpu() && ctx.threads() == 1),
           "--clock cpu is for one thread on a CPU, not for ", ctx.description());
@@ -552,14 +659,16 @@ int main(int argc, char** argv) {
     if (options.is_set("help")) {
       std::printf(
           "Usage: stratum_bench [OPTIONS]\n\n"
-          "Measures kernels, cycles and solves, in GB/s of declared bytes beside a copy of long vectors in the same\n"
-          "run, and in time to a relative residual of 1e-8 and to discretisation accuracy. Solves that do not\n"
-          "converge are named and not timed; what does not fit in memory is left out (exit code 4 at the end).\n"
+          "Measures kernels, tridiagonal systems, cycles and solves, in GB/s of declared bytes beside a copy of long\n"
+          "vectors in the same run, and in time to a relative residual of 1e-8 and to discretisation accuracy. Solves\n"
+          "that do not converge are named and not timed; what does not fit in memory is left out (exit code 4 at the\n"
+          "end). Lines too long for a method's shared memory are named, and no error.\n"
           "Kernels whose data fit a cache can exceed the copy.\n"
           "%s\n"
           "Examples:\n"
           "  stratum_bench --quick                                     seconds, to see that it works\n"
           "  stratum_bench --threads 1 --levels 10 --what kernels\n"
+          "  stratum_bench --backend cuda --what lines                 tridiagonal systems, beside cuSPARSE\n"
           "  stratum_bench --threads 1 --levels 10 --what solves --smoothers adi       beside hypre, where it was "
           "found\n"
           "  stratum_bench --what solves --meshes A3 --levels 8..12 --smoothers adi --json a3.json\n"

@@ -25,6 +25,9 @@
 
 namespace stratum {
 
+/// Of lines: rows of a grid run along x, columns along y.
+enum class Direction : std::uint8_t { x, y };
+
 struct GridShape {
   int nx = 0;
   int ny = 1;

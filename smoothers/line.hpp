@@ -16,8 +16,6 @@
 
 namespace stratum {
 
-enum class Direction : std::uint8_t { x, y };
-
 template <class T>
 class LineSweep {
  public:

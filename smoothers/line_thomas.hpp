@@ -14,7 +14,7 @@
 //     | part 0         | part 1         | part 2         |      L  lines of the first colour between parts: solved first,
 //      s f s f s f s f L s f s f s f s f L s f s f s f s            one by one
 //
-// Private to line.cpp.
+// Private to line.cpp and to solvers/tridiagonal.cpp.
 
 #include <algorithm>
 #include <type_traits>

@@ -18,6 +18,14 @@ for kernel in copy axpy residual jacobi colour_gs {line_x,line_y,adi}{,:simultan
   'V\(2,2\) adi' 'V\(4,4\) adi'; do
   has 6 "\"kernel\": \"$kernel\",.*\"gb_per_s\": [0-9]"
 done
+for method in segments cyclic_reduction cyclic_reduction_in_place; do
+  for direction in x y; do
+    for precision in float double; do
+      has 1 "\"lines\": 64, .*\"length\": 64, .*\"direction\": \"$direction\", .*\"$precision\", .*\"method\": \"$method\",.*\"gb_per_s\": [0-9]"
+    done
+  done
+done
+has 1 '"line_peer": "none, (cuSPARSE runs on a GPU|built without cuSPARSE)'
 for smoother in adi adi:simultaneous; do
   for cycle in 'V\(2,2\)' 'V\(4,4\)'; do
     for precision in mixed double; do

@@ -1,0 +1,44 @@
+#pragma once
+
+// cuSPARSE's batched tridiagonal solvers as peers of the benchmark, on a copy of the lines of a grid in the layout that each
+// wants: without padding, systems one after the other (lines along x) or interleaved (lines along y).
+//
+//   along x   gtsv2StridedBatch      cyclic reduction with parallel cyclic reduction, no pivoting; overwrites b
+//   along y   gtsvInterleavedBatch   algorithm 0, Thomas without pivoting, a thread a line; overwrites b and the coefficients
+//
+// Loading is not part of a solve. Runs on the stream of the Context that it was made with. Source: cuSPARSE Library, NVIDIA.
+
+#include <memory>
+#include <string>
+
+#include <stratum/solvers/tridiagonal.hpp>
+
+namespace stratum::apps {
+
+[[nodiscard]] bool cusparse_available();
+[[nodiscard]] std::string cusparse_version();
+
+template <class T>
+class CusparseLines {
+ public:
+  /// Throws ResourceError when this program was built without cuSPARSE.
+  CusparseLines(Context& ctx, const GridShape& shape, Direction direction);
+
+  [[nodiscard]] const char* name() const {
+    return direction_ == Direction::x ? "gtsv2StridedBatch" : "gtsvInterleavedBatch";
+  }
+  /// `lower` at the first node of a line and `upper` at the last must be zero.
+  void load(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b);
+  [[nodiscard]] bool overwrites_coefficients() const { return direction_ == Direction::y; }
+  /// Overwrites what was loaded. Throws ResourceError when cuSPARSE reports an error.
+  void solve();
+  void store(Context& ctx, GridView<T> x) const;
+
+ private:
+  GridShape shape_;
+  Direction direction_;
+  std::shared_ptr<void> handle_, memory_, buffer_;
+  T *lower_ = nullptr, *centre_ = nullptr, *upper_ = nullptr, *x_ = nullptr;
+};
+
+}  // namespace stratum::apps

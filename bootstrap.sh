@@ -10,7 +10,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 # Without the required packages nothing builds; without an optional one its feature is off.
-required=(g++ cmake ninja-build libboost-program-options-dev)
+required=(g++ cmake ninja-build)
 optional=(libmuparser-dev libvtk9-dev)
 required_by_tests=(libgtest-dev libgmock-dev)
 optional_for_tests=(libdeal.ii-dev libpetsc-real-dev pkg-config)

@@ -1,9 +1,10 @@
 #pragma once
 
-// What the programs share: options from the command line and a configuration file, by Boost.Program_options, with numbers
-// checked against their ranges; errors as one line on stderr with the exit code of their class; and signals, at which a
-// program ends at once and leaves no unfinished file.
+// What the programs share: options from the command line and a configuration file, with numbers checked against their
+// ranges; errors as one line on stderr with the exit code of their class; and signals, at which a program ends at once and
+// leaves no unfinished file.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
@@ -13,17 +14,17 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <map>
 #include <new>
+#include <numeric>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
-
-#include <boost/program_options.hpp>
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/output_file.hpp>
@@ -37,6 +38,12 @@ struct Option {
   std::string fallback;
   std::string help;
   bool repeatable = false;
+
+  [[nodiscard]] bool is_switch() const { return value_name.empty(); }
+  [[nodiscard]] std::string usage() const {
+    return message(name == "help" ? "  -h, --" : "  --", name, is_switch() ? "" : " ", value_name,
+                   fallback.empty() ? "" : " (=" + fallback + ")");
+  }
 };
 
 struct OptionGroup {
@@ -99,54 +106,61 @@ template <class T>
   throw UsageError(message(option, ": unknown name '", name, "'; known are ", names));
 }
 
+/// How many letters to insert, delete or replace until one name is the other.
+[[nodiscard]] inline std::size_t edits(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < to.size(); ++j)
+      diagonal =
+          std::exchange(row[j + 1], std::min({diagonal + (from[i] == to[j] ? 0 : 1), row[j] + 1, row[j + 1] + 1}));
+  }
+  return row.back();
+}
+
+/// Options are --name VALUE or --name=VALUE, switches --name. A value that stands by itself may begin with one dash, as -x
+/// does; what begins with two is the next option.
 class CommandLine {
  public:
   /// `settings` may also stand in a configuration file, `actions` may not.
-  CommandLine(std::vector<OptionGroup> settings, const OptionGroup& actions) : groups_(std::move(settings)) {
-    for (const auto& group : groups_) settings_.add(describe(group));
-    all_.add(settings_).add(describe(actions));
+  CommandLine(std::vector<OptionGroup> settings, OptionGroup actions) : groups_(std::move(settings)) {
+    groups_.push_back(std::move(actions));
   }
 
   /// Reads the command line, then the file named by --config; what stands on the command line wins.
   void parse(int argc, char** argv) {
-    namespace po = boost::program_options;
-    for (int k = 1; k < argc; ++k) refuse_placeholders(argv[k]);
-    try {
-      using Style = po::command_line_style::style_t;
-      const auto parsed =
-          po::command_line_parser(argc, argv).options(all_).style(Style::unix_style & ~Style::allow_guessing).run();
-      for (const auto& option : parsed.options)
-        expects(!option.string_key.empty(), "unexpected argument '",
-                option.original_tokens.empty() ? "" : option.original_tokens[0], "'; options begin with --");
-      po::store(parsed, values_);
-    } catch (const po::error& error) {
-      throw UsageError(message(error.what(), "; --help lists the options"));
+    for (int k = 1; k < argc; ++k) {
+      const std::string word = argv[k] == help_letter ? "--help" : argv[k];
+      expects(word.starts_with("--"), "unexpected argument '", word, "'; options begin with --");
+      const auto equals = word.find('=');
+      const bool attached = equals != std::string::npos;
+      const Option& option = find(word.substr(2, equals - 2));
+      if (option.is_switch()) {
+        expects(!attached, "--", option.name, " takes no value, '", word, "' has one");
+        add(given_, option, "true");
+        continue;
+      }
+      const std::string value = attached ? word.substr(equals + 1) : k + 1 < argc ? argv[k + 1] : "--";
+      expects(attached ? !value.empty() : value != help_letter && !value.starts_with("--"), "--", option.name,
+              " lacks its value: --", option.name, " ", option.value_name, " or --", option.name, "=",
+              option.value_name);
+      add(given_, option, value);
+      if (!attached) ++k;
     }
-    if (values_.count("config") == 0) return;
-    const std::string path = values_["config"].as<std::string>();
-    std::ifstream file(path);
-    if (!file || std::filesystem::is_directory(path))
-      throw FileError(message("cannot read the configuration '", path, "'"));
-    std::stringstream text;
-    text << file.rdbuf();
-    refuse_placeholders(text.str());
-    try {
-      po::store(po::parse_config_file(text, settings_), values_);
-    } catch (const po::error& error) {
-      throw UsageError(message("configuration '", path, "': ", error.what(), "; --print-config shows one"));
-    }
+    if (has("config")) given_.merge(read(text("config")));
   }
 
   /// Stands on the command line or in the configuration file.
-  [[nodiscard]] bool has(const std::string& name) const {
-    return values_.count(name) > 0 && !values_[name].defaulted();
-  }
+  [[nodiscard]] bool has(const std::string& name) const { return given_.count(name) > 0; }
   /// Of a switch.
-  [[nodiscard]] bool is_set(const std::string& name) const { return values_[name].as<bool>(); }
-  [[nodiscard]] std::string text(const std::string& name) const { return values_[name].as<std::string>(); }
+  [[nodiscard]] bool is_set(const std::string& name) const { return text(name) == "true"; }
+  [[nodiscard]] std::string text(const std::string& name) const {
+    return has(name) ? given_.at(name).back() : find(name).fallback;
+  }
   /// Of a repeatable option, in the order given.
   [[nodiscard]] std::vector<std::string> texts(const std::string& name) const {
-    return has(name) ? values_[name].as<std::vector<std::string>>() : std::vector<std::string>();
+    return has(name) ? given_.at(name) : std::vector<std::string>();
   }
   [[nodiscard]] double number(const std::string& name, const Range& range) const {
     return parse_number("--" + name, text(name), range);
@@ -156,29 +170,41 @@ class CommandLine {
   }
 
   [[nodiscard]] std::string help() const {
-    std::ostringstream out;
-    out << all_;
-    return out.str();
+    std::size_t column = 0;
+    for (const auto& group : groups_)
+      for (const auto& option : group.options)
+        column = std::max(column, std::min(option.usage().size() + 3, width / 2 + 1));
+    std::string out;
+    for (const auto& group : groups_) {
+      out += "\n" + group.title + ":\n";
+      for (const auto& option : group.options) {
+        std::string line = option.usage();
+        std::istringstream words(option.help);
+        for (std::string word; words >> word;) {
+          if (line.size() + 1 + word.size() > width) {
+            out += line + "\n";
+            line.clear();
+          }
+          line.resize(std::max(column, line.size() + 1), ' ');
+          line += word;
+        }
+        out += line + "\n";
+      }
+    }
+    return out;
   }
 
   /// Given settings as key=value; the others as comments, so that what follows from their absence stays so.
   [[nodiscard]] std::string configuration() const {
     std::ostringstream out;
-    for (const auto& group : groups_) {
+    for (const auto& group : std::span(groups_).first(groups_.size() - 1)) {
       out << "# " << group.title << "\n";
       for (const auto& option : group.options) {
-        const bool is_switch = option.value_name.empty();
-        const bool given = is_switch ? is_set(option.name) : has(option.name);
-        const auto values = option.repeatable && given ? texts(option.name)
-                                                       : std::vector<std::string>{is_switch ? "true"
-                                                                                  : given   ? text(option.name)
-                                                                                            : option.fallback};
-        for (const auto& value : values) {
-          constexpr std::string_view blanks = " \t\r";
-          const bool stays = value.empty() || (value.find_first_of("#\n") == std::string::npos &&
-                                               blanks.find(value.front()) == std::string_view::npos &&
-                                               blanks.find(value.back()) == std::string_view::npos);
-          expects(stays, "--", option.name, ": '", value,
+        const bool given = option.is_switch() ? is_set(option.name) : has(option.name);
+        for (const auto& value :
+             given ? texts(option.name) : std::vector{option.is_switch() ? "true" : option.fallback}) {
+          expects(value.find_first_of("#\n") == std::string::npos && trimmed(value) == value, "--", option.name, ": '",
+                  value,
                   "' cannot stand in a configuration, where # begins a comment and blanks around a value are lost");
           out << (given ? "" : "# ") << option.name << "=" << value << "\n";
         }
@@ -188,40 +214,67 @@ class CommandLine {
   }
 
  private:
-  static constexpr unsigned width = 110;
+  using Values = std::map<std::string, std::vector<std::string>>;
+  static constexpr std::size_t width = 109;
+  static constexpr std::string_view help_letter = "-h";
 
-  /// Boost's messages replace these words by what the user wrote, over and over where that holds the word itself.
-  static void refuse_placeholders(std::string_view text) {
-    for (const char* word :
-         {"%canonical_option%", "%invalid_line%", "%option%", "%original_token%", "%prefix%", "%value%"})
-      expects(text.find(word) == std::string_view::npos, "'", word, "' cannot stand in an option");
+  static std::string trimmed(const std::string& text) {
+    constexpr const char* blanks = " \t\r";
+    const auto first = text.find_first_not_of(blanks);
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) + 1 - first);
   }
 
-  static boost::program_options::options_description describe(const OptionGroup& group) {
-    namespace po = boost::program_options;
-    po::options_description description(group.title, width, width / 2);
-    for (const auto& option : group.options) {
-      if (option.value_name.empty()) {
-        const std::string name = option.name == "help" ? "help,h" : option.name;
-        description.add_options()(name.c_str(), po::bool_switch(), option.help.c_str());
-        continue;
+  static void add(Values& values, const Option& option, const std::string& value) {
+    auto& all_of_it = values[option.name];
+    expects(all_of_it.empty() || option.repeatable, "--", option.name, " is given twice");
+    all_of_it.push_back(value);
+  }
+
+  [[nodiscard]] const Option& find(const std::string& name) const {
+    std::string closest = "; ";
+    std::size_t distance = std::min<std::size_t>(3, name.size());
+    for (const auto& group : groups_)
+      for (const auto& option : group.options) {
+        const auto this_far = edits(name, option.name);
+        if (this_far == 0) return option;
+        if (this_far >= distance) continue;
+        distance = this_far;
+        closest = "; did you mean --" + option.name + "? ";
       }
-      if (option.repeatable) {
-        auto* values = po::value<std::vector<std::string>>()->value_name(option.value_name);
-        description.add_options()(option.name.c_str(), values, option.help.c_str());
-        continue;
+    throw UsageError(message("unknown option '--", name, "'", closest, "--help lists the options"));
+  }
+
+  /// Lines of name=value; # begins a comment.
+  [[nodiscard]] Values read(const std::string& path) const {
+    std::ifstream file(path);
+    if (!file || std::filesystem::is_directory(path))
+      throw FileError(message("cannot read the configuration '", path, "'"));
+    Values values;
+    std::string line;
+    int number = 0;
+    try {
+      while (std::getline(file, line)) {
+        ++number;
+        line = trimmed(line.substr(0, line.find('#')));
+        if (line.empty()) continue;
+        const auto equals = line.find('=');
+        expects(equals != std::string::npos, "'", line, "' is not name=value; --print-config shows a configuration");
+        const Option& option = find(trimmed(line.substr(0, equals)));
+        const std::string value = trimmed(line.substr(equals + 1));
+        for (const auto& action : groups_.back().options)
+          expects(&action != &option, "--", option.name, " belongs on the command line");
+        expects(!option.is_switch() || value == "true" || value == "false", "--", option.name, ": '", value,
+                "' is not true or false");
+        add(values, option, value);
       }
-      auto* value = po::value<std::string>()->value_name(option.value_name);
-      if (!option.fallback.empty()) value->default_value(option.fallback);
-      description.add_options()(option.name.c_str(), value, option.help.c_str());
+    } catch (const UsageError& error) {
+      throw UsageError(message("configuration '", path, "', line ", number, ": ", error.what()));
     }
-    return description;
+    return values;
   }
 
-  std::vector<OptionGroup> groups_;
-  boost::program_options::options_description settings_{width, width / 2};
-  boost::program_options::options_description all_{width, width / 2};
-  boost::program_options::variables_map values_;
+  std::vector<OptionGroup> groups_;  // the last: actions
+  Values given_;
 };
 
 /// The files that the program may be writing. A handler of signals can read nothing but what is global; it looks at the names

@@ -245,6 +245,8 @@ SparseRows laplacian(int nx, int ny, double epsilon) {
   SparseRows a;
   a.rows = a.columns = nx * ny;
   a.start.reserve(static_cast<std::size_t>(a.rows) + 1);
+  a.column.reserve(5 * static_cast<std::size_t>(a.rows));
+  a.value.reserve(5 * static_cast<std::size_t>(a.rows));
   const auto add = [&a](int column, double value) {
     a.column.push_back(column);
     a.value.push_back(value);
@@ -262,7 +264,19 @@ SparseRows laplacian(int nx, int ny, double epsilon) {
   return a;
 }
 
-System make_system(const CommandLine& options, const Settings& settings) {
+/// Throws when a matrix that is to be generated leaves no room to solve. Counted is what is always there: its rows, b and x on the
+/// host; the method's vectors on the backend, and the operator, which for multigrid on a mesh takes nothing.
+void expect_room_for(const Context& ctx, const Settings& settings, const std::string& name, std::int64_t rows,
+                     int entries_a_row) {
+  const auto& method = solver_entry(settings.method.empty() ? "cg" : settings.method);
+  const std::int64_t vectors = 2 + method.vectors + std::int64_t{settings.restart} * method.vectors_per_restart;
+  const std::int64_t words = vectors + (settings.preconditioner == Kind::multigrid ? 0 : entries_a_row);
+  const std::int64_t solving = rows * words * (settings.single ? 4 : 8);
+  const std::int64_t row = 12 * entries_a_row + 4 + 2 * 8;  // entries and their columns, the row's start, b and x
+  expect_room(ctx, message(name, " with ", rows, " rows"), rows * row + (ctx.on_gpu() ? 0 : solving), solving);
+}
+
+System make_system(const Context& ctx, const CommandLine& options, const Settings& settings) {
   System system;
   if (!settings.matrix.empty()) {
     system.name = settings.matrix;
@@ -278,25 +292,29 @@ System make_system(const CommandLine& options, const Settings& settings) {
     }
   } else if (settings.problem == "toeplitz") {
     const double gamma = options.number("gamma", {-10, 10});
-    system.a = toeplitz_rows(options.integer("n", 1, 100'000'000), gamma);
+    const int n = options.integer("n", 1, 100'000'000);
     system.name = message("toeplitz, gamma ", gamma);
+    expect_room_for(ctx, settings, system.name, n, gamma == 0 ? 2 : 3);
+    system.a = toeplitz_rows(n, gamma);
   } else if (settings.problem == "laplacian") {
     const auto [x, y] = parse_pair("--unknowns", options.text("unknowns"), ",", "two numbers NX,NY");
     const int nx = parse_integer("--unknowns", x, 1, 46340), ny = parse_integer("--unknowns", y, 1, 46340);
     expects(5 * std::int64_t{nx} * ny < std::numeric_limits<int>::max(), "--unknowns: ", nx, " x ", ny,
             " make more than 2^31 entries");
     const double epsilon = options.number("epsilon", positive);
-    system.a = laplacian(nx, ny, epsilon);
     system.grid = GridShape{nx, ny};
     system.name = message("laplacian, ", nx, " x ", ny, ", epsilon ", epsilon);
+    expect_room_for(ctx, settings, system.name, system.grid->nodes(), 5);
+    system.a = laplacian(nx, ny, epsilon);
   } else {
     const auto family = mesh_family(options.text("mesh"));
     const int level = options.integer("level", 1, 12);
     system.mesh = make_mesh(family, level);
     system.grid = system.mesh->unknowns();
+    system.name = message("mesh ", family.name, ", level ", level);
+    expect_room_for(ctx, settings, system.name, system.grid->nodes(), 9);
     Context host;
     system.a = sparse_rows(host, assemble_laplace<double>(host, *system.mesh, OperatorForm::tensor));
-    system.name = message("mesh ", family.name, ", level ", level);
   }
   system.symmetric = system.a.is_symmetric();
   const auto rows = static_cast<std::size_t>(system.a.rows);
@@ -571,7 +589,7 @@ int run(const Settings& settings, const CommandLine& options) {
     remove_when_interrupted(path);
     if (!path.empty()) check_writable(path);
   }
-  const auto system = make_system(options, settings);
+  const auto system = make_system(ctx, options, settings);
   const auto plan = make_plan(system, settings);
   const auto outcome = settings.single         ? solve_in<float, float>(ctx, system, settings, plan)
                        : settings.inner_single ? solve_in<double, float>(ctx, system, settings, plan)

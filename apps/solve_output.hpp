@@ -1,17 +1,35 @@
 #pragma once
 
-// What the programs that solve print and write alike: the table of residuals as the iteration goes on, and its history as
-// CSV.
+// What the programs that solve say alike: that memory does not suffice, before they take any; the table of residuals as the
+// iteration goes on, and its history as CSV.
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <span>
 #include <sstream>
 #include <string>
 
+#include <stratum/core/context.hpp>
+#include <stratum/core/errors.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 namespace stratum::apps {
+
+/// Throws ResourceError when `what` needs more bytes than there are: `host` of the machine's memory, and `device` of the GPU's
+/// where the Context is on one.
+inline void expect_room(const Context& ctx, const std::string& what, std::int64_t host, std::int64_t device,
+                        const std::string& advice = "") {
+  const auto host_there = available_memory(Context(Backend::cpu, 1)), device_there = available_memory(ctx);
+  if (host <= host_there && (!ctx.on_gpu() || device <= device_there)) return;
+  const auto gibibytes = [](std::int64_t bytes) { return static_cast<double>(bytes >> 20) / 1024; };
+  std::string text = message(what, " needs ");
+  if (ctx.on_gpu())
+    text +=
+        message(gibibytes(device), " GiB of the GPU's memory, ", gibibytes(device_there), " GiB are available, and ");
+  throw ResourceError(
+      message(text, gibibytes(host), " GiB of memory, ", gibibytes(host_there), " GiB are available", advice));
+}
 
 /// Residual relative to the baseline (to the first one where that is zero) and rate. A long table shows every tenth line, a
 /// longer one every hundredth and thousandth. Copies of the monitor write one table.

@@ -47,11 +47,40 @@ std::int64_t transfer_bytes(const Context& ctx, const std::vector<TensorMesh>& m
   return bytes;
 }
 
+/// Where a cycle ends by fast diagonalisation: at the first level below the finest that is small enough.
+template <class T>
+std::int64_t diagonalisation_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes,
+                                   const PoissonSolverParams& params) {
+  const MultigridParams& cycle = params.multigrid;
+  if (!ctx.on_gpu() || params.form != OperatorForm::tensor || cycle.coarse != CoarseSolver::automatic ||
+      meshes.front().unknowns().nodes() == 0)
+    return 0;
+  for (std::size_t l = meshes.size() - 1; l-- > 0;) {
+    const GridShape shape = meshes[l].unknowns();
+    if (std::max(shape.nx, shape.ny) <= cycle.diagonalise_below)
+      return FastDiagonalisation<T>::required_bytes(ctx, shape);
+  }
+  return 0;
+}
+
+/// The vector between the passes of smoothing that is fused with transfer, as Transfer::fuses has it.
+template <class T>
+std::int64_t fused_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, std::size_t l,
+                         const SmootherChoice& choice, const SmootherRegistry& registry) {
+  if (!ctx.on_gpu() || l == 0 || choice.params.form != OperatorForm::tensor || choice.steps < 1 ||
+      choice.steps > Transfer<T>::max_fused_steps || meshes[l].x().size() == meshes[l - 1].x().size() ||
+      meshes[l].y().size() == meshes[l - 1].y().size())
+    return 0;
+  Context host(Backend::cpu, 1);
+  const bool jacobi = registry.make<T>(host, choice.smoother, {1, 1}, choice.params)->jacobi_damping().has_value();
+  return jacobi ? vector_bytes<T>(ctx.backend(), meshes[l].unknowns()) : 0;
+}
+
 template <class T>
 std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
                          const SmootherRegistry& registry) {
   const Backend backend = ctx.backend();
-  std::int64_t bytes = 0;
+  std::int64_t bytes = diagonalisation_bytes<T>(ctx, meshes, params);
   auto smoothers = level_smoothers(meshes, params.multigrid);
   for (std::size_t l = 0; l < meshes.size(); ++l) {
     const GridShape shape = meshes[l].unknowns();
@@ -59,6 +88,7 @@ std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& mesh
     bytes += operator_bytes<T>(backend, shape, params.form) + transfer_bytes<T>(ctx, meshes, l);
     if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<T>(backend, shape);
     bytes += registry.required_bytes<T>(ctx, smoothers[l].smoother, shape, smoothers[l].params);
+    bytes += fused_bytes<T>(ctx, meshes, l, smoothers[l], registry);
   }
   const GridShape coarsest = meshes.front().unknowns();
   const CoarseSolver coarse = coarse_solver_for(coarsest, params.multigrid.coarse);

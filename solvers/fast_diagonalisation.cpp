@@ -222,18 +222,34 @@ __global__ void __launch_bounds__(solve_threads)
 
 #endif
 
+bool fits(const GridShape& shape, int most) { return shape.nodes() > 0 && std::max(shape.nx, shape.ny) <= most; }
+
+/// The size of the matrices, one of two.
+int padded(const GridShape& shape) { return std::max(shape.nx, shape.ny) <= 32 ? 32 : 64; }
+
+/// Numbers of four matrices and two rows of eigenvalues, from an aligned number on: a flat vector starts one after.
+constexpr int unaligned = 15;
+int numbers(int size) { return unaligned + 4 * size * size + 2 * size; }
+
 }  // namespace
+
+template <class T>
+std::int64_t FastDiagonalisation<T>::required_bytes(const Context& ctx, const GridShape& shape) {
+  if (!fits(shape, max_nodes)) return 0;
+  const int size = padded(shape);
+  return vector_bytes<T>(ctx.backend(), {numbers(size), 1}) +
+         (ctx.on_gpu() ? 0 : vector_bytes<T>(ctx.backend(), {2 * size * size, 1}));
+}
 
 template <class T>
 std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ctx, const GridOperator<T>& a) {
   const GridShape shape = a.shape();
-  if (a.form() != OperatorForm::tensor || shape.nodes() == 0 || shape.nx > max_nodes || shape.ny > max_nodes)
-    return nullptr;
+  if (a.form() != OperatorForm::tensor || !fits(shape, max_nodes)) return nullptr;
   const auto& factors = std::get<TensorOperator<T>>(a.storage());
   const auto kx = factors_to_host(ctx, factors.kx), mx = factors_to_host(ctx, factors.mx);
   const auto ky = factors_to_host(ctx, factors.ky), my = factors_to_host(ctx, factors.my);
   const Eigenpairs pairs[] = {decompose(kx, mx), decompose(ky, my)};
-  const int size = std::max(shape.nx, shape.ny) <= 32 ? 32 : 64;
+  const int size = padded(shape);
   const auto n = static_cast<std::size_t>(size);
   std::vector<T> packed(4 * n * n + 2 * n, T(0));
   for (std::size_t d = 0; d < 2; ++d) {
@@ -269,11 +285,10 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
 
   std::unique_ptr<FastDiagonalisation> solver(new FastDiagonalisation);  // NOLINT: the constructor is private
   solver->size_ = size;
-  // From an aligned number on: a flat vector starts one after.
-  solver->matrices_ = Vector<T>(ctx, static_cast<int>(packed.size()) + 15);
+  solver->matrices_ = Vector<T>(ctx, numbers(size));
   GridView<T> aligned = solver->matrices_.view();
-  aligned.data += 15;
-  aligned.nx -= 15;
+  aligned.data += unaligned;
+  aligned.nx -= unaligned;
   copy_from_host(ctx, packed.data(), aligned);
   if (!ctx.on_gpu()) solver->scratch_ = Vector<T>(ctx, 2 * size * size);
   return solver;
@@ -281,7 +296,7 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
 
 template <class T>
 void FastDiagonalisation<T>::apply(Context& ctx, GridView<const T> b, GridView<T> x) {
-  const T* matrices = matrices_.view().data + 15;
+  const T* matrices = matrices_.view().data + unaligned;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     const auto launch = [&]<int n>() {

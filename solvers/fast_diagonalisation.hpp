@@ -12,6 +12,7 @@
 // On a GPU one kernel of four blocks, whatever the numbers on the grid; it replaces all coarser levels of a cycle, which cost
 // launches, not bytes. 4 n^3 multiplications for n x n unknowns; the matrices are read from the L2 cache: 4 n^2 words.
 
+#include <cstdint>
 #include <memory>
 
 #include <stratum/core/grid_operator.hpp>
@@ -26,6 +27,8 @@ class FastDiagonalisation final : public Preconditioner<T> {
   /// Decomposes both directions on the host, in double. Null unless `a` is a tensor operator of at most max_nodes x max_nodes
   /// unknowns and a residual for smooth data falls a hundredfold.
   [[nodiscard]] static std::unique_ptr<FastDiagonalisation> make(Context& ctx, const GridOperator<T>& a);
+  /// Bytes that `make` allocates for a tensor operator of this shape, where it makes one.
+  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape);
 
   /// x = A^-1 b
   void apply(Context& ctx, GridView<const T> b, GridView<T> x) override;

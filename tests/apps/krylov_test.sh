@@ -325,6 +325,17 @@ case_unwritable_outputs_are_found_before_solving() {
   done
 }
 
+case_systems_that_do_not_fit_in_memory() {
+  local available
+  available=$(($(awk '/^MemAvailable/ { print $2 }' /proc/meminfo) * 1024))
+  common=(10 "$program" "${common[@]}")
+  program=timeout
+  [ $((400000000 * 176)) -gt "$available" ] || skip "they would fit"
+  refused --code 4 --unknowns 20000,20000 --save-matrix a.mtx --report report.json -- \
+    'laplacian, 20000 x 20000' '400000000 rows' 'GiB of memory' 'GiB are available'
+  refused --code 4 --problem toeplitz --n 100000000 --method gmres --restart 1000 -- toeplitz '100000000 rows' GiB
+}
+
 case_cuda_without_a_device() {
   "$program" --backend cuda "${small[@]}" >.output 2>.errors
   local code=$?

@@ -20,7 +20,7 @@ CommandLine make_command_line() {
                       {"Words",
                        {{"cycle", "NAME", "v", "one of a list"},
                         {"domain", "A,B", "", "a pair"},
-                        {"rhs", "EXPR", "", "any text"},
+                        {"rhs", "EXPR", "", "any text, several times", true},
                         {"quiet", "", "", "a switch"}}}},
                      {"Other", {{"config", "FILE", "", "a file"}, {"help", "", "", "print this"}}});
 }

@@ -24,8 +24,10 @@ TYPED_TEST(FastDiagonalisationTest, AgreesWithElimination) {
     const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, OperatorForm::tensor);
     const auto b = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
     Vector<T> x(ctx, a.shape());
+    const auto taken = ctx.memory()->bytes.load();
     const auto solver = FastDiagonalisation<T>::make(ctx, a);
     ASSERT_TRUE(solver);
+    EXPECT_EQ(ctx.memory()->bytes - taken, FastDiagonalisation<T>::required_bytes(ctx, a.shape()));
     const auto before = ctx.memory()->allocations.load();
     solver->apply(ctx, b.cview(), x.view());
     EXPECT_EQ(ctx.memory()->allocations, before);

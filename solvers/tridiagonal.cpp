@@ -161,6 +161,7 @@ struct Block {
 template <class Layout, class T>
 __global__ void __launch_bounds__(block_threads) reduce_lines(const ReduceLine<Layout, T> reduce) {
   extern __shared__ __align__(128) unsigned char memory[];
+  cuda::after_previous();
   const Block block{static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
   reduce(static_cast<int>(blockIdx.x), reinterpret_cast<T*>(memory), reduce.layout.slots(), block);
 }
@@ -198,7 +199,7 @@ void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& 
     using Reduce = ReduceLine<std::decay_t<decltype(layout)>, T>;
     // A thread for each equation of level 1, the first that is computed.
     const int threads = std::clamp(cuda::divide_up(length() / 2, cuda::warp) * cuda::warp, cuda::warp, block_threads);
-    const cuda::Launch launch{lines(), 1, threads, shared_bytes<T>(method_, length())};
+    const cuda::Launch launch{lines(), threads, shared_bytes<T>(method_, length())};
     launch(ctx, reduce_lines<std::decay_t<decltype(layout)>, T>, Reduce{layout, direction_, a, b, x});
   });
 }

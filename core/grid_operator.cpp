@@ -171,8 +171,8 @@ void GridOperator<T>::scaled_residual(Context& ctx, double scale, GridView<const
 
 template <class T>
 template <class R>
-double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
-                                             GridView<R> r) const {
+PendingNorm<R> GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridView<const T> b,
+                                                     GridView<const T> x, GridView<R> r) const {
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && form() != OperatorForm::symmetric && cuda::can_march(b, x, r)) {
     exchange(ctx, x);
@@ -186,12 +186,11 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
         cuda::run_march(ctx, cuda::StoreRowsAndSquares<Rows, R>{{a, {b}, {x}, {scale}}, r, partial}, r.nx, r.ny);
       }
     });
-    const double square = sum_of_scratch(ctx, count);
-    return std::isnormal(square) ? std::sqrt(square) : norm2<R>(ctx, r);
+    return norm2_from_scratch<R>(ctx, count, r);
   }
 #endif
   scaled_residual(ctx, scale, b, x, r);
-  return norm2<R>(ctx, r);
+  return {r, false};
 }
 
 template <class T>
@@ -245,10 +244,10 @@ template void GridOperator<double>::scaled_residual(Context&, double, GridView<c
                                                     GridView<float>) const;
 template void GridOperator<double>::scaled_residual(Context&, double, GridView<const double>, GridView<const double>,
                                                     GridView<double>) const;
-template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
-                                                           GridView<const double>, GridView<float>) const;
-template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
-                                                           GridView<const double>, GridView<double>) const;
+template PendingNorm<float> GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
+                                                                       GridView<const double>, GridView<float>) const;
+template PendingNorm<double> GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
+                                                                        GridView<const double>, GridView<double>) const;
 template GridOperator<float> convert(Context&, const GridOperator<double>&);
 template GridOperator<double> convert(Context&, const GridOperator<double>&);
 template GridOperator<double> convert(Context&, const GridOperator<float>&);

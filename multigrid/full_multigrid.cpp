@@ -43,20 +43,27 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   for (std::size_t l = lowest; l <= finest; ++l) {
     Level& level = levels_[l];
     const auto current = iterate(l);
-    if (l == lowest)
-      set(ctx, 0.0, current);
-    else
-      level.transfer.prolongate(ctx, iterate(l - 1), current);
-    if (l == finest && norms == FullMultigridNorms::all)
-      pass.interpolated = level.a.scaled_residual_norm(ctx, scale, rhs(l), current, level.r.view()) / scale;
-    else
+    const bool fused = l > lowest && level.transfer.fuses_interpolation(ctx, level.a, rhs(l));
+    const auto coarser = [&] { return GridView<const double>(iterate(l - 1)); };
+    if (fused) {
+      level.transfer.interpolated_residual(ctx, level.a, scale, rhs(l), coarser(), level.r.view());
+    } else {
+      if (l == lowest)
+        set(ctx, 0.0, current);
+      else
+        level.transfer.prolongate(ctx, coarser(), current);
       level.a.scaled_residual(ctx, scale, rhs(l), current, level.r.view());
+    }
     multigrid_.cycle(ctx, static_cast<int>(l), level.r.cview(), level.z.view(), Guess::zero);
-    axpy<T, double>(ctx, 1 / scale, level.z.cview(), current);
+    if (fused)
+      level.transfer.prolongate_plus(ctx, coarser(), 1 / scale, level.z.cview(), current);
+    else
+      axpy<T, double>(ctx, 1 / scale, level.z.cview(), current);
   }
+  if (norms == FullMultigridNorms::initial) return pass;
   Level& last = levels_[finest];
-  if (norms == FullMultigridNorms::all)
-    pass.corrected = last.a.scaled_residual_norm(ctx, scale, b, x, last.z.view()) / scale;
+  pass.interpolated = norm2(ctx, last.r.cview()) / scale;
+  pass.corrected = last.a.scaled_residual_norm(ctx, scale, b, x, last.z.view()).wait(ctx) / scale;
   return pass;
 }
 

@@ -8,8 +8,9 @@
 // error within a few per cent. Iterate and defect are in double on every level; the correction cycle is in T. (All
 // in float, rounding stays 1000 times above the discretisation error at level 10.)
 // Where the cycle ends above level 0 (Multigrid::lowest_level), so does this. Nothing waits for the stream but the norms.
-// Work: 4/3 of a cycle and a double defect on the finest level. Bytes a node beside the cycle, times 4/3: restriction and
-// interpolation of double vectors 20, defect 20 and update 20 (double: 24 each).
+// Work: 4/3 of a cycle and a double defect on the finest level. Bytes a node beside the cycle, times 4/3: restriction 10,
+// interpolation 10, defect 20 and update 20 (double: 24 each); on a GPU with the tensor operator, where the interpolant is not
+// stored, restriction 10, its defect 14 and the update 14 (18 each).
 
 #include <memory>
 #include <vector>

@@ -28,14 +28,14 @@ constexpr int depth = 2;  // rows asked for ahead
 template <class T>
 using Given = cuda::Given<T, depth>;
 
-/// The rows of x + P e, both directions coarsened. A lane's columns start at an even global number, so that every
+/// The rows of x + P e, x another stage's, both directions coarsened. A lane's columns start at an even global number, so that every
 /// second one is a coarse column of its own half chunk.
-template <class T>
+template <class T, class Source = Given<T>>
 struct Prolonged {
   using Number = T;
   TransferView<T> wx, wy;
   GridView<const T> coarse;
-  Given<T> x;
+  Source x;
 
   struct Rows {
     static constexpr int n = cuda::chunk_width<T>, half = n / 2;
@@ -43,7 +43,7 @@ struct Prolonged {
     const Lane<T>& lane;
     int j;
     T left[half], right[half];
-    typename Given<T>::Rows x;
+    typename Source::Rows x;
     Chunk<T> low, high;      // coarse rows on both sides of row j, interpolated along x
     Chunk<T, half> pending;  // the coarse row after them
 
@@ -96,13 +96,33 @@ struct Prolonged {
   };
 };
 
+/// What is added to an interpolant: alpha z, or nothing.
+template <class T, class Z>
+struct Scaled {
+  T alpha;
+  GridView<const Z> z;
+  __device__ STRATUM_INLINE Chunk<T> operator()(int column, int j) const {
+    constexpr int n = cuda::chunk_width<T>;
+    const auto some = *reinterpret_cast<const Chunk<Z, n>*>(&z(column, j));
+    Chunk<T> result;
+#pragma unroll
+    for (int e = 0; e < n; ++e) result.v[e] = alpha * static_cast<T>(some.v[e]);
+    return result;
+  }
+};
+template <class T>
+struct Nothing {
+  __device__ STRATUM_INLINE Chunk<T> operator()(int /*column*/, int /*j*/) const { return {}; }
+};
+
 /// Chunk c of the fine rows between 2 J and 2 J + 3 (local), J even: loads first, so that they are in flight together. Words per
-/// fine node: 2.25, or 1.25 without `add`.
-template <bool add, class T>
+/// fine node: 1.25 and what is added.
+template <class T, class Added>
 struct ProlongateChunk {
   static constexpr int coarse_rows = 2;
   TransferView<T> wx, wy;
   GridView<const T> coarse;
+  Added added;
   GridView<T> fine;
   __device__ STRATUM_INLINE void operator()(int c, int first) const {
     constexpr int n = cuda::chunk_width<T>, half = n / 2, fine_rows = 2 * coarse_rows;
@@ -110,11 +130,9 @@ struct ProlongateChunk {
     T* const at = &fine(column, 2 * first);
     const int there = fine.ny - 2 * first;  // rows of the grid from here on
     Chunk<T> values[fine_rows] = {};
-    if (add) {
 #pragma unroll
-      for (int k = 0; k < fine_rows; ++k)
-        if (k < there) values[k] = *reinterpret_cast<const Chunk<T>*>(at + k * fine.pitch);
-    }
+    for (int k = 0; k < fine_rows; ++k)
+      if (k < there) values[k] = added(column, 2 * first + k);
     // Coarse rows from first - 1 on.
     T near[coarse_rows + 1][half + 1];
     const T* from = &coarse(half * c - 1, first - 1);
@@ -213,6 +231,15 @@ struct RestrictRows {
     }
   }
 };
+
+/// fine = P coarse and what is added.
+template <class T, class Added>
+void prolongate(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, GridView<const T> coarse,
+                const Added& added, GridView<T> fine) {
+  using Functor = ProlongateChunk<T, Added>;
+  for_each_node(ctx, {0, fine.nx / cuda::chunk_width<T> + 1, 1, 0, coarse.ny + 1, Functor::coarse_rows},
+                Functor{x, y, coarse, added, fine});
+}
 
 }  // namespace march
 #endif
@@ -314,10 +341,12 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
                      GridView<T> fine) {
   exchange(ctx, coarse);
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && x.left != nullptr && y.left != nullptr && cuda::can_march(coarse, fine))
-    return for_each_node(
-        ctx, {0, fine.nx / cuda::chunk_width<T> + 1, 1, 0, coarse.ny + 1, march::ProlongateChunk<add, T>::coarse_rows},
-        march::ProlongateChunk<add, T>{x, y, coarse, fine});
+  if (ctx.on_gpu() && x.left != nullptr && y.left != nullptr && cuda::can_march(coarse, fine)) {
+    if constexpr (add)
+      return march::prolongate(ctx, x, y, coarse, march::Scaled<T, T>{T(1), fine}, fine);
+    else
+      return march::prolongate(ctx, x, y, coarse, march::Nothing<T>{}, fine);
+  }
 #endif
   if (x.left == nullptr) return for_each_node(ctx, all_nodes(fine), ProlongateIdentity<add, T>{y, coarse, fine});
   const ProlongateCoarsened<add, T> node{x, y, coarse, fine};
@@ -404,6 +433,45 @@ void with_steps(int steps, const F& f) {
 #endif
 
 template <class T>
+bool Transfer<T>::fuses_interpolation([[maybe_unused]] const Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
+                                      [[maybe_unused]] GridView<const T> b) const {
+#if defined(__CUDACC__)
+  return ctx.on_gpu() && coarsens_both() && a.form() == OperatorForm::tensor && cuda::can_march(b);
+#else
+  return false;
+#endif
+}
+
+template <class T>
+template <class R>
+void Transfer<T>::interpolated_residual([[maybe_unused]] Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
+                                        [[maybe_unused]] double scale, [[maybe_unused]] GridView<const T> b,
+                                        [[maybe_unused]] GridView<const T> coarse,
+                                        [[maybe_unused]] GridView<R> r) const {
+  expects(fuses_interpolation(ctx, a, b), "interpolated_residual: not for this operator, backend or memory");
+#if defined(__CUDACC__)
+  const TensorView<T> view = std::get<TensorOperator<T>>(a.storage()).view();
+  using Interpolant = march::Prolonged<T, cuda::Zero<T>>;
+  using Rows = cuda::Stencil<TensorView<T>, Interpolant, ScaledDefectFormula, march::depth>;
+  cuda::run_march(ctx,
+                  cuda::StoreRows<Rows, R, march::depth>{{view, {b}, {x_.view(), y_.view(), coarse, {}}, {scale}}, r},
+                  r.nx, r.ny, margin_of<T>(2));
+#endif
+}
+
+template <class T>
+template <class Z>
+void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alpha, GridView<const Z> z,
+                                  GridView<T> x) const {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && coarsens_both() && cuda::can_march(coarse, z, x))
+    return march::prolongate(ctx, x_.view(), y_.view(), coarse, march::Scaled<T, Z>{alpha, z}, x);
+#endif
+  prolongate(ctx, coarse, x);
+  axpy<Z, T>(ctx, static_cast<double>(alpha), z, x);
+}
+
+template <class T>
 bool Transfer<T>::fuses(const Context& ctx, const GridOperator<T>& a, int steps) const {
   return ctx.on_gpu() && coarsens_both() && a.form() == OperatorForm::tensor && steps >= 1 && steps <= max_fused_steps;
 }
@@ -446,5 +514,14 @@ void Transfer<T>::prolongate_smooth([[maybe_unused]] Context& ctx, [[maybe_unuse
 
 template class Transfer<float>;
 template class Transfer<double>;
+#define STRATUM_INSTANTIATE(R)                                                                                       \
+  template void Transfer<double>::interpolated_residual(Context&, const GridOperator<double>&, double,               \
+                                                        GridView<const double>, GridView<const double>, GridView<R>) \
+      const;                                                                                                         \
+  template void Transfer<double>::prolongate_plus(Context&, GridView<const double>, double, GridView<const R>,       \
+                                                  GridView<double>) const;
+STRATUM_INSTANTIATE(float)
+STRATUM_INSTANTIATE(double)
+#undef STRATUM_INSTANTIATE
 
 }  // namespace stratum

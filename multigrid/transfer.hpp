@@ -38,6 +38,17 @@ class Transfer {
   void restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                          GridView<T> coarse) const;
 
+  // A level of full multigrid without storing the interpolant, for a GPU, a tensor operator, both directions coarsened, and a
+  // right-hand side whose rows are aligned as those of a Vector.
+  [[nodiscard]] bool fuses_interpolation(const Context& ctx, const GridOperator<T>& a, GridView<const T> b) const;
+  /// r = scale (b - A P coarse): 1.25 words, and r
+  template <class R>
+  void interpolated_residual(Context& ctx, const GridOperator<T>& a, double scale, GridView<const T> b,
+                             GridView<const T> coarse, GridView<R> r) const;
+  /// x = P coarse + alpha z: 1.25 words, and z
+  template <class Z>
+  void prolongate_plus(Context& ctx, GridView<const T> coarse, T alpha, GridView<const Z> z, GridView<T> x) const;
+
   // Damped Jacobi fused with transfer, for a GPU, a tensor operator, both directions coarsened and few steps: a pass over memory
   // before the coarse correction and one after it, 5.5 words a node in all.
   static constexpr int max_fused_steps = 3;

@@ -70,8 +70,7 @@ class Jacobi final : public Smoother<T> {
       : scratch_(ctx, shape), omega_(static_cast<T>(damping_or(params, default_damping))) {}
   [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
                                                    const SmootherParams& /*params*/) {
-    // On a GPU the level keeps one more where smoothing is fused with transfer.
-    return (ctx.on_gpu() ? 2 : 1) * vector_bytes<T>(ctx.backend(), shape);
+    return vector_bytes<T>(ctx.backend(), shape);
   }
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,

@@ -17,19 +17,15 @@ double power_of_two_below_reciprocal(double norm) {
 
 MixedRefinement::MixedRefinement(Context& ctx, const GridShape& shape) : r_(ctx, shape), c_(ctx, shape) {}
 
-double MixedRefinement::residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b,
-                                 GridView<const double> x) {
-  return a.scaled_residual_norm(ctx, scale_, b, x, r_.view()) / scale_;
-}
-
 SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m,
                                    GridView<const double> b, GridView<double> x, const StoppingParams& stop,
                                    const Monitor& monitor) {
   const double rhs_norm = norm2(ctx, b);
   // With b = 0 the residual is A x, of the size of D x.
-  scale_ = power_of_two_below_reciprocal(
+  double scale = power_of_two_below_reciprocal(
       rhs_norm > 0 ? rhs_norm : a.rounding_level(ctx, x) / std::numeric_limits<double>::epsilon());
-  const double initial = residual(ctx, a, b, x);
+  const auto residual = [&] { return a.scaled_residual_norm(ctx, scale, b, x, r_.view()); };
+  const double initial = residual().wait(ctx) / scale;
   StoppingTest test(stop, rhs_norm, initial, monitor);
   int inner = 0;
   bool done = test.done(0, initial);
@@ -38,13 +34,21 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     test.end(Status::converged, message("the initial guess solves the system to rounding, residual ", initial));
     done = true;
   }
-  double norm = initial;
+  // A GPU computes the next correction while the norm is on its way to the host, unless this one is likely to be the last.
+  constexpr double likely = 3;
+  double norm = initial, rate = 0;
+  bool ahead = false;
   for (int iteration = 1; !done; ++iteration) {
-    m.apply(ctx, r_.cview(), c_.view());
+    if (!ahead) m.apply(ctx, r_.cview(), c_.view());
     inner += m.iterations();
-    axpy<float, double>(ctx, 1 / scale_, c_.cview(), x);
-    scale_ = power_of_two_below_reciprocal(norm);
-    norm = residual(ctx, a, b, x);
+    axpy<float, double>(ctx, 1 / scale, c_.cview(), x);
+    scale = power_of_two_below_reciprocal(norm);
+    const auto next = residual();
+    ahead = ctx.on_gpu() && rate * norm > likely * test.target() && iteration < stop.max_iterations;
+    if (ahead) m.apply(ctx, r_.cview(), c_.view());
+    const double before = norm;
+    norm = next.wait(ctx) / scale;
+    rate = norm / before;
     done = test.done(iteration, norm);
   }
   SolveReport& report = test.report();

@@ -89,6 +89,45 @@ TYPED_TEST(GridOperatorTest, NothingIsAllocatedByApply) {
 class ConvertTest : public test::OnEveryBackend {};
 INSTANTIATE_ON_EVERY_BACKEND(ConvertTest);
 
+// The norm may be on its way while other work is submitted; small shapes and one of many strips.
+TEST_P(ConvertTest, AScaledResidualComesWithItsNorm) {
+  test::Random random(23);
+  for (const auto& [nx, ny] : {std::pair{5, 3}, {64, 64}, {1, 40}, {700, 300}})
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+      const auto [oracle, a] = test::random_operator<double>(ctx(), random, nx, ny, form);
+      const auto x = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
+      const auto b = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
+      Values expected = reference::residual(oracle, test::to_host(ctx(), b), test::to_host(ctx(), x));
+      double squares = 0;
+      for (double& r : expected) squares += (r *= 0.25) * r;
+      const auto expect = [&](auto number) {
+        using R = decltype(number);
+        Vector<R> r(ctx(), a.shape());
+        const auto norm = a.scaled_residual_norm(ctx(), 0.25, b.cview(), x.cview(), r.view());
+        (void)norm2(ctx(), b.cview());
+        EXPECT_NEAR(norm.wait(ctx()) / std::sqrt(squares), 1, 10 * test::tolerance<R>);
+        EXPECT_LT(reference::relative_difference(test::to_host(ctx(), r), expected), 10 * test::tolerance<R>);
+      };
+      expect(1.0F);
+      expect(1.0);
+    }
+}
+
+// Squares that leave the range of double although the norm does not.
+TEST_P(ConvertTest, TheNormOfAScaledResidualSurvivesItsSquares) {
+  test::Random random(24);
+  const auto [oracle, a] = test::random_operator<double>(ctx(), random, 40, 30, OperatorForm::tensor);
+  const auto b = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
+  Vector<double> x(ctx(), a.shape()), r(ctx(), a.shape());
+  const double norm = norm2(ctx(), b.cview());
+  const auto scaled_norm = [&, &a = a](double scale) {
+    return a.scaled_residual_norm(ctx(), scale, b.cview(), x.cview(), r.view()).wait(ctx());
+  };
+  for (const double scale : {1e-200, 1e200}) EXPECT_NEAR(scaled_norm(scale) / (scale * norm), 1, 1e-12);
+  EXPECT_EQ(scaled_norm(0), 0);
+}
+
 TEST_P(ConvertTest, KeepsFormAndValues) {
   test::Random random(24);
   for (const auto form : test::every_form) {

@@ -154,6 +154,37 @@ TYPED_TEST(TransferTest, SmoothingFusedWithTransferIsSmoothingAndTransfer) {
   });
 }
 
+// The defect of an interpolant without the interpolant, on a GPU; and interpolation with an update, anywhere.
+TYPED_TEST(TransferTest, InterpolationFusedWithDefectAndUpdate) {
+  if constexpr (std::is_same_v<typename TypeParam::Number, double>) {
+    auto& ctx = this->ctx();
+    this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<double>& transfer) {
+      const GridShape shape = fine.unknowns();
+      const auto a = assemble_laplace<double>(ctx, fine, OperatorForm::tensor);
+      const auto b = this->random_vector(shape), e = this->random_vector(coarse.unknowns());
+      Vector<double> x(ctx, shape), sum(ctx, shape), r(ctx, shape);
+      transfer.prolongate(ctx, e.cview(), x.view());
+      if (transfer.fuses_interpolation(ctx, a, b.cview())) {
+        Vector<double> fused(ctx, shape);
+        set(ctx, 7.0, fused.view());
+        a.scaled_residual(ctx, 3, b.cview(), x.cview(), r.view());
+        transfer.interpolated_residual(ctx, a, 3, b.cview(), e.cview(), fused.view());
+        EXPECT_LT(reference::relative_difference(test::to_host(ctx, fused), test::to_host(ctx, r)),
+                  10 * test::tolerance<double>);
+        EXPECT_TRUE(test::halo_is_zero(ctx, fused));
+      }
+      Vector<float> z(ctx, shape);
+      copy<double, float>(ctx, b.cview(), z.view());
+      set(ctx, 7.0, sum.view());
+      transfer.prolongate_plus(ctx, e.cview(), -2, z.cview(), sum.view());
+      axpy<float, double>(ctx, -2, z.cview(), x.view());
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, sum), test::to_host(ctx, x)),
+                test::tolerance<double>);
+      EXPECT_TRUE(test::halo_is_zero(ctx, sum));
+    });
+  }
+}
+
 TEST(TransferThreads, TheNumberOfThreadsDoesNotChangeABit) {
   test::Random random(92);
   const TensorMesh fine{Intervals(random.widths(206)), Intervals(random.widths(150))};

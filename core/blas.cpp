@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include <stratum/core/for_each_node.hpp>
@@ -406,26 +407,16 @@ const double* norm_max_in_place(Context& ctx, GridView<const T> x) {
   return reduce_in_place(ctx, x.nx, x.ny, Magnitude<T>{x});
 }
 
-template <class T>
-double PendingNorm<T>::wait(Context& ctx) const {
-  if (!on_its_way) return norm2(ctx, x);
-  ctx.wait_for_mark();
-  const double square = *ctx.pending_host_number();
-  return std::isnormal(square) ? std::sqrt(square) : norm2(ctx, x);
-}
-
-template <class T>
-PendingNorm<T> norm2_from_scratch(Context& ctx, [[maybe_unused]] int count, GridView<const T> x) {
+double sum_of_scratch(Context& ctx, int count) {
+  double* numbers = ctx.reduction_scratch(static_cast<std::size_t>(count));
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count));
-    cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Product<double>>, partial, count,
-                                       ctx.pending_host_number());
-    ctx.mark();
-    return {x, true};
+    cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Product<double>>, numbers, count, ctx.host_number());
+    ctx.synchronise();
+    return *ctx.host_number();
   }
 #endif
-  return {x, false};
+  return std::accumulate(numbers, numbers + count, 0.0);
 }
 
 template <class T>
@@ -476,8 +467,6 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   template double dot(Context&, GridView<const T>, GridView<const T>);                                           \
   template std::vector<double> dots(Context&, const std::vector<DotPair<T>>&);                                   \
   template double norm2(Context&, GridView<const T>);                                                            \
-  template struct PendingNorm<T>;                                                                                \
-  template PendingNorm<T> norm2_from_scratch(Context&, int, GridView<const T>);                                  \
   template double norm_max(Context&, GridView<const T>);                                                         \
   template const double* norm_max_in_place(Context&, GridView<const T>);                                         \
   template bool halo_is_zero(Context&, GridView<const T>);                                                       \

@@ -56,17 +56,8 @@ template <class T>
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
 
-/// The norm of x, whose sum of squares may be on its way to the host already. `wait` is called once, before the next such norm of the
-/// Context begins and while x is as it was; other work may be submitted before.
-template <class T>
-struct PendingNorm {
-  GridView<const T> x;
-  bool on_its_way;
-  [[nodiscard]] double wait(Context& ctx) const;
-};
-/// The norm of x when kernels have left parts of its sum of squares in the Context's scratch for reductions, `count` of them.
-template <class T>
-[[nodiscard]] PendingNorm<T> norm2_from_scratch(Context& ctx, int count, GridView<const T> x);
+/// The sum of the first `count` numbers of the Context's scratch for reductions, where kernels have left partial sums.
+[[nodiscard]] double sum_of_scratch(Context& ctx, int count);
 
 /// The halo holds zeros: true of every Vector, a duty of memory that one borrows. Waits for the stream.
 template <class T>

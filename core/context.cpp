@@ -60,12 +60,9 @@ Context::Context(Backend backend, int threads, std::shared_ptr<void> stream)
   if (backend_ == Backend::cpu) return;
 #if defined(__CUDACC__)
   if (!cuda_available()) throw ResourceError("no CUDA device answers; use the cpu backend");
-  double* numbers = nullptr;
-  STRATUM_CUDA_CHECK(cudaMallocHost(&numbers, 2 * sizeof(double)));
-  host_numbers_ = {numbers, [](double* p) { (void)cudaFreeHost(p); }};
-  cudaEvent_t event = nullptr;
-  STRATUM_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-  mark_ = {event, [](void* e) { (void)cudaEventDestroy(static_cast<cudaEvent_t>(e)); }};
+  double* number = nullptr;
+  STRATUM_CUDA_CHECK(cudaMallocHost(&number, sizeof(double)));
+  host_number_ = {number, [](double* p) { (void)cudaFreeHost(p); }};
 #else
   throw ResourceError("this build has no CUDA backend (configure with -DSTRATUM_CUDA=ON); use the cpu backend");
 #endif
@@ -87,19 +84,6 @@ Context Context::on_stream(void* stream) {
 void Context::synchronise() const {
 #if defined(__CUDACC__)
   if (on_gpu()) STRATUM_CUDA_CHECK(cudaStreamSynchronize(static_cast<cudaStream_t>(stream())));
-#endif
-}
-
-void Context::mark() {
-#if defined(__CUDACC__)
-  if (on_gpu())
-    STRATUM_CUDA_CHECK(cudaEventRecord(static_cast<cudaEvent_t>(mark_.get()), static_cast<cudaStream_t>(stream())));
-#endif
-}
-
-void Context::wait_for_mark() const {
-#if defined(__CUDACC__)
-  if (on_gpu()) STRATUM_CUDA_CHECK(cudaEventSynchronize(static_cast<cudaEvent_t>(mark_.get())));
 #endif
 }
 

@@ -42,17 +42,12 @@ class Context {
 
   /// Waits until everything submitted through this Context has run.
   void synchronise() const;
-  /// `wait_for_mark` waits for what was submitted before the latest `mark` alone, and nothing that came after.
-  void mark();
-  void wait_for_mark() const;
 
   /// At least `count` doubles of scratch for reductions, kept for the life of the Context; grows, never shrinks.
   [[nodiscard]] double* reduction_scratch(std::size_t count);
 
-  /// On a GPU: a double in host memory that kernels write, for the result of a reduction; null on the CPU. The pending one is for
-  /// results that are fetched later, behind a mark.
-  [[nodiscard]] double* host_number() const { return host_numbers_.get(); }
-  [[nodiscard]] double* pending_host_number() const { return host_numbers_.get() + 1; }
+  /// On a GPU: a double in host memory that kernels write, for the result of a reduction; null on the CPU.
+  [[nodiscard]] double* host_number() const { return host_number_.get(); }
 
   /// What the Context runs on, for reports: "cpu, 2 threads" or the name of the device.
   [[nodiscard]] std::string description() const;
@@ -65,8 +60,7 @@ class Context {
   std::shared_ptr<void> stream_;
   std::shared_ptr<MemoryStatistics> memory_;
   std::shared_ptr<double> scratch_;
-  std::shared_ptr<double> host_numbers_;
-  std::shared_ptr<void> mark_;  // a CUDA event
+  std::shared_ptr<double> host_number_;
   std::size_t scratch_size_ = 0;
 };
 

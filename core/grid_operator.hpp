@@ -20,7 +20,6 @@
 #include <utility>
 #include <variant>
 
-#include <stratum/core/blas.hpp>
 #include <stratum/core/linear_operator.hpp>
 #include <stratum/core/vector.hpp>
 
@@ -272,10 +271,10 @@ class GridOperator final : public LinearOperator<T> {
   /// r = scale (b - A x), rounded to the precision of r.
   template <class R>
   void scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x, GridView<R> r) const;
-  /// The same, and its norm; on a GPU for no byte more, taken before r is rounded.
+  /// The same, and its norm; on a GPU for no byte more, taken before r is rounded. Waits for the stream.
   template <class R>
-  [[nodiscard]] PendingNorm<R> scaled_residual_norm(Context& ctx, double scale, GridView<const T> b,
-                                                    GridView<const T> x, GridView<R> r) const;
+  [[nodiscard]] double scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
+                                            GridView<R> r) const;
   [[nodiscard]] double rounding_level(Context& ctx, GridView<const T> x) const override;
 
   /// Calls f with the view of the form that is stored.

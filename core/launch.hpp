@@ -47,7 +47,7 @@ struct Launch {
   }
   template <class... Parameters, class... Arguments>
   void operator()(const Context& ctx, void (*kernel)(Parameters...), const Arguments&... arguments) const {
-    if (grid.x == 0) return;
+    if (grid.x == 0 || grid.y == 0) return;
     const Configuration c(*this, ctx, kernel);
     STRATUM_CUDA_CHECK(cudaLaunchKernelEx(&c.config, kernel, Parameters(arguments)...));
   }

@@ -63,7 +63,7 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   if (norms == FullMultigridNorms::initial) return pass;
   Level& last = levels_[finest];
   pass.interpolated = norm2(ctx, last.r.cview()) / scale;
-  pass.corrected = last.a.scaled_residual_norm(ctx, scale, b, x, last.z.view()).wait(ctx) / scale;
+  pass.corrected = last.a.scaled_residual_norm(ctx, scale, b, x, last.z.view()) / scale;
   return pass;
 }
 

@@ -900,7 +900,8 @@ void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, Grid
            cluster}(ctx, solve_x_lines<S, coupled, View, T>, a, b, x, lines, y);
   };
   if (y.nx < 512) return launch.template operator()<4>();
-  if (y.nx < 2048 || sizeof(T) == 8 || getenv("XS8")) return launch.template operator()<8>();
+  // Without neighbours a multiprocessor has registers for two blocks of short segments.
+  if (y.nx < 2048 || sizeof(T) == 8 || !coupled) return launch.template operator()<8>();
   return launch.template operator()<16>();
 }
 

@@ -17,15 +17,19 @@ double power_of_two_below_reciprocal(double norm) {
 
 MixedRefinement::MixedRefinement(Context& ctx, const GridShape& shape) : r_(ctx, shape), c_(ctx, shape) {}
 
+double MixedRefinement::residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b,
+                                 GridView<const double> x) {
+  return a.scaled_residual_norm(ctx, scale_, b, x, r_.view()) / scale_;
+}
+
 SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m,
                                    GridView<const double> b, GridView<double> x, const StoppingParams& stop,
                                    const Monitor& monitor) {
   const double rhs_norm = norm2(ctx, b);
   // With b = 0 the residual is A x, of the size of D x.
-  double scale = power_of_two_below_reciprocal(
+  scale_ = power_of_two_below_reciprocal(
       rhs_norm > 0 ? rhs_norm : a.rounding_level(ctx, x) / std::numeric_limits<double>::epsilon());
-  const auto residual = [&] { return a.scaled_residual_norm(ctx, scale, b, x, r_.view()); };
-  const double initial = residual().wait(ctx) / scale;
+  const double initial = residual(ctx, a, b, x);
   StoppingTest test(stop, rhs_norm, initial, monitor);
   int inner = 0;
   bool done = test.done(0, initial);
@@ -34,21 +38,13 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     test.end(Status::converged, message("the initial guess solves the system to rounding, residual ", initial));
     done = true;
   }
-  // A GPU computes the next correction while the norm is on its way to the host, unless this one is likely to be the last.
-  constexpr double likely = 3;
-  double norm = initial, rate = 0;
-  bool ahead = false;
+  double norm = initial;
   for (int iteration = 1; !done; ++iteration) {
-    if (!ahead) m.apply(ctx, r_.cview(), c_.view());
+    m.apply(ctx, r_.cview(), c_.view());
     inner += m.iterations();
-    axpy<float, double>(ctx, 1 / scale, c_.cview(), x);
-    scale = power_of_two_below_reciprocal(norm);
-    const auto next = residual();
-    ahead = ctx.on_gpu() && rate * norm > likely * test.target() && iteration < stop.max_iterations;
-    if (ahead) m.apply(ctx, r_.cview(), c_.view());
-    const double before = norm;
-    norm = next.wait(ctx) / scale;
-    rate = norm / before;
+    axpy<float, double>(ctx, 1 / scale_, c_.cview(), x);
+    scale_ = power_of_two_below_reciprocal(norm);
+    norm = residual(ctx, a, b, x);
     done = test.done(iteration, norm);
   }
   SolveReport& report = test.report();

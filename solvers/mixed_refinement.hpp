@@ -8,9 +8,9 @@
 // Refinement<double> with PrecisionCast, but the defect is narrowed where it is formed. Source: Goeddeke, Strzodka 2011,
 // Section 2.5.
 //
-// `solve` starts from the given x. It keeps two vectors of floats. Per iteration: one residual with its norm, which the host
-// waits for while a GPU applies M^-1 to it already; one preconditioner; one update: 20 + 20 bytes a node beside the
-// preconditioner's, a tensor operator given; 4 more on a CPU.
+// `solve` starts from the given x. It keeps two vectors of floats. Per iteration: one residual with its norm (which waits for
+// the stream), one preconditioner, one update: 20 + 20 bytes a node beside the preconditioner's, a tensor operator given; 4
+// more on a CPU.
 
 #include <stratum/core/grid_operator.hpp>
 #include <stratum/core/solve_report.hpp>
@@ -29,6 +29,10 @@ class MixedRefinement {
                     GridView<double> x, const StoppingParams& stop, const Monitor& monitor = {});
 
  private:
+  /// r_ = scale_ (b - A x); returns ||b - A x||.
+  double residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b, GridView<const double> x);
+
+  double scale_ = 1;
   Vector<float> r_;
   Vector<float> c_;
 };

@@ -116,6 +116,7 @@ Result solve(Context& ctx, const std::string& mesh_name, int level, PoissonSolve
   if (isatty(STDERR_FILENO) != 0) (void)std::fprintf(stderr, "\r\033[K%s level %d ...\r", mesh_name.c_str(), level);
   params.stop.rtol = 1e-8;
   params.retry_in_double = false;
+  params.multigrid.steps = 4;
   params.multigrid.diagonalise_below = 0;  // the paper's cycles go down to level 0
   const auto mesh = make_mesh(mesh_family(mesh_name), level);
   PoissonSolver solver(ctx, mesh, params);

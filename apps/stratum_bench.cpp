@@ -281,7 +281,8 @@ class Benchmark {
     const int n = 1 << level;
     const GridShape shape{n, n};
     const char* precision = sizeof(T) == sizeof(float) ? "float" : "double";
-    const std::int64_t needed = 6 * vector_bytes<T>(ctx_.backend(), shape), there = available_memory(ctx_);
+    const int vectors = settings_.no_cusparse.empty() ? 10 : 6;  // cuSPARSE has layouts of its own
+    const std::int64_t needed = vectors * vector_bytes<T>(ctx_.backend(), shape), there = available_memory(ctx_);
     if (needed > there) throw ResourceError(message(needed >> 20, " MiB needed, ", there >> 20, " available"));
     std::printf("\n%d lines of %d, %s\n", n, n, precision);
     print_rate_heading("method");

@@ -352,6 +352,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
     const std::size_t room = (pairs.size() + granularity - 1) / granularity * granularity;
     double* partial = ctx.reduction_scratch(most_per_pass * reduction_blocks + room);
     double* result = partial + most_per_pass * reduction_blocks;
+    static_assert(dots_scratch_bytes == (most_per_pass * reduction_blocks + granularity) * sizeof(double));
     for (std::size_t first = 0; first < pairs.size(); first += most_per_pass) {
       Products<T> products{static_cast<int>(std::min(most_per_pass, pairs.size() - first)), {}};
       for (int k = 0; k < products.count; ++k) {
@@ -408,7 +409,7 @@ const double* norm_max_in_place(Context& ctx, GridView<const T> x) {
 }
 
 double sum_of_scratch(Context& ctx, int count) {
-  double* numbers = ctx.reduction_scratch(static_cast<std::size_t>(count));
+  double* numbers = ctx.reduction_scratch(static_cast<std::size_t>(std::max(count, 1)));
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Product<double>>, numbers, count, ctx.host_number());

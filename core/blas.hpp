@@ -38,6 +38,9 @@ void axpys(Context& ctx, const std::vector<double>& alpha, const std::vector<Gri
 template <class T>
 [[nodiscard]] double dot(Context& ctx, GridView<const T> x, GridView<const T> y);
 
+/// Bytes of scratch that `dots` makes a Context keep on a GPU, for up to 64 pairs.
+inline constexpr std::int64_t dots_scratch_bytes = (8 * 1024 + 64) * sizeof(double);
+
 template <class T>
 struct DotPair {
   GridView<const T> x, y;

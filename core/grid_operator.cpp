@@ -1,5 +1,6 @@
 #include <stratum/core/grid_operator.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -178,7 +179,7 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
     exchange(ctx, x);
     const cuda::MarchGrid<T> cut(r.nx, r.ny, 1);
     const int count = cut.strips * cut.parts;
-    double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count));
+    double* partial = ctx.reduction_scratch(static_cast<std::size_t>(std::max(count, 1)));
     visit([&](const auto& a) {
       using View = std::decay_t<decltype(a)>;
       if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>) {
@@ -211,15 +212,17 @@ void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to) 
           f.ny);
   switch (from.form()) {
     case OperatorForm::tensor:
-      return copy_checked(ctx, std::get<TensorOperator<From>>(from.storage()),
-                          std::get<TensorOperator<To>>(to.storage()));
+      copy_checked(ctx, std::get<TensorOperator<From>>(from.storage()), std::get<TensorOperator<To>>(to.storage()));
+      break;
     case OperatorForm::symmetric:
-      return copy_checked(ctx, std::get<SymmetricNineBand<From>>(from.storage()),
-                          std::get<SymmetricNineBand<To>>(to.storage()));
+      copy_checked(ctx, std::get<SymmetricNineBand<From>>(from.storage()),
+                   std::get<SymmetricNineBand<To>>(to.storage()));
+      break;
     case OperatorForm::nine_band:
-      return copy_checked(ctx, std::get<NineBandMatrix<From>>(from.storage()),
-                          std::get<NineBandMatrix<To>>(to.storage()));
+      copy_checked(ctx, std::get<NineBandMatrix<From>>(from.storage()), std::get<NineBandMatrix<To>>(to.storage()));
+      break;
   }
+  ctx.synchronise();  // kernels may read coefficients before those that came before have ended
 }
 
 template <class To, class From>

@@ -271,7 +271,8 @@ class GridOperator final : public LinearOperator<T> {
   /// r = scale (b - A x), rounded to the precision of r.
   template <class R>
   void scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x, GridView<R> r) const;
-  /// The same, and its norm; on a GPU for no byte more, taken before r is rounded. Waits for the stream.
+  /// The same, and its norm; on a GPU for no byte more and taken before r is rounded, unless five bands are stored. Waits for
+  /// the stream.
   template <class R>
   [[nodiscard]] double scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
                                             GridView<R> r) const;

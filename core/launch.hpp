@@ -38,8 +38,8 @@ struct Launch {
   dim3 grid, block;
   std::size_t bytes = 0;
   int cluster = 1;
-  /// Whether blocks may come while the kernel before drains. Not where that decides how the device is shared out, as they take
-  /// the places that come free first: clusters, and blocks of which a multiprocessor holds few.
+  /// Whether blocks may come while the kernel before drains. They take the places that come free first, and so are spread less
+  /// evenly than over a device that is empty: no gain where clusters or strips fill it once.
   bool early = true;
 
   [[nodiscard]] bool fits() const {

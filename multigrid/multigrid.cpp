@@ -379,7 +379,8 @@ void Multigrid<T>::cycle(Context& ctx, int level, GridView<const T> b, GridView<
 //     line smoothers           2    and what their sweeps take
 //     the level of at most 64 x 64 unknowns, all below it included: 1
 //
-// Refinement adds four a cycle (update, defect, norm in two) and a wait for the norm; the cycle itself is one graph.
+// Refinement adds three a cycle (update, defect with partial sums of its norm, their sum) and a wait for the norm; the cycle
+// itself is one graph.
 template <class T>
 void Multigrid<T>::cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape) {
   Level& level = *levels_[static_cast<std::size_t>(index)];

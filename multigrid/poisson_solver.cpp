@@ -193,6 +193,7 @@ std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const P
   std::int64_t solver_vectors = solver.vectors + std::int64_t{params.krylov.restart} * solver.vectors_per_restart;
   // Made anew in every solve: b and x, and the update of the residual.
   if (params.precision == Precision::single) solver_vectors += params.method == Method::multigrid ? 3 : 2;
+  if (ctx.on_gpu() && params.method != Method::multigrid) bytes += dots_scratch_bytes;
   if (!refined) bytes += solver_vectors * (params.precision == Precision::single ? fine_float : fine_double);
   if (!in_double) {
     bytes += 2 * fine_float;  // PrecisionCast, or the defect and correction of MixedRefinement
@@ -329,6 +330,10 @@ struct PoissonSolver::Implementation {
                                    if (it > 0 || !known) monitor(before.iterations + it, r);
                                  })
                                          : Monitor());
+    if (!known && report.status == Status::non_finite) {
+      report.status = Status::diverged;
+      report.reason = "the pass of full multigrid overflowed";
+    }
     report.iterations += before.iterations;
     report.inner_iterations += before.inner_iterations;
     report.baseline = before.baseline;
@@ -398,13 +403,13 @@ struct PoissonSolver::Implementation {
         full_double ? full_double->solve(ctx, b, x, norms) : full_float->solve(ctx, b, x, norms);
     report.baseline = params.stop.baseline;
     report.baseline_norm = report.initial_residual = rhs_norm;
-    report.residual = corrected;
+    report.residual = std::isfinite(rhs_norm) ? corrected : rhs_norm;
     report.iterations = report.inner_iterations = 1;
     report.history = {rhs_norm};
     if (monitor) monitor(0, rhs_norm);
     if (goes_on && std::isfinite(rhs_norm)) return report;
-    report.history.push_back(corrected);
-    if (monitor) monitor(1, corrected);
+    report.history.push_back(report.residual);
+    if (monitor) monitor(1, report.residual);
     if (!std::isfinite(rhs_norm)) {
       report.status = Status::non_finite;
       report.reason = "the right-hand side is not finite";

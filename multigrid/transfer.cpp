@@ -96,12 +96,23 @@ struct Prolonged {
   };
 };
 
-/// What is added to an interpolant: alpha z, or nothing.
+/// What is added to an interpolant, at a chunk of its row j that begins with `column` and is to go to `at`: nothing, what is there
+/// already, or alpha z.
+template <class T>
+struct Nothing {
+  __device__ STRATUM_INLINE Chunk<T> operator()(const T* /*at*/, int /*column*/, int /*j*/) const { return {}; }
+};
+template <class T>
+struct InPlace {
+  __device__ STRATUM_INLINE Chunk<T> operator()(const T* at, int /*column*/, int /*j*/) const {
+    return *reinterpret_cast<const Chunk<T>*>(at);
+  }
+};
 template <class T, class Z>
 struct Scaled {
   T alpha;
   GridView<const Z> z;
-  __device__ STRATUM_INLINE Chunk<T> operator()(int column, int j) const {
+  __device__ STRATUM_INLINE Chunk<T> operator()(const T* /*at*/, int column, int j) const {
     constexpr int n = cuda::chunk_width<T>;
     const auto some = *reinterpret_cast<const Chunk<Z, n>*>(&z(column, j));
     Chunk<T> result;
@@ -109,10 +120,6 @@ struct Scaled {
     for (int e = 0; e < n; ++e) result.v[e] = alpha * static_cast<T>(some.v[e]);
     return result;
   }
-};
-template <class T>
-struct Nothing {
-  __device__ STRATUM_INLINE Chunk<T> operator()(int /*column*/, int /*j*/) const { return {}; }
 };
 
 /// Chunk c of the fine rows between 2 J and 2 J + 3 (local), J even: loads first, so that they are in flight together. Words per
@@ -132,7 +139,7 @@ struct ProlongateChunk {
     Chunk<T> values[fine_rows] = {};
 #pragma unroll
     for (int k = 0; k < fine_rows; ++k)
-      if (k < there) values[k] = added(column, 2 * first + k);
+      if (k < there) values[k] = added(at + k * fine.pitch, column, 2 * first + k);
     // Coarse rows from first - 1 on.
     T near[coarse_rows + 1][half + 1];
     const T* from = &coarse(half * c - 1, first - 1);
@@ -343,7 +350,7 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && x.left != nullptr && y.left != nullptr && cuda::can_march(coarse, fine)) {
     if constexpr (add)
-      return march::prolongate(ctx, x, y, coarse, march::Scaled<T, T>{T(1), fine}, fine);
+      return march::prolongate(ctx, x, y, coarse, march::InPlace<T>{}, fine);
     else
       return march::prolongate(ctx, x, y, coarse, march::Nothing<T>{}, fine);
   }

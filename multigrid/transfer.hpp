@@ -38,8 +38,8 @@ class Transfer {
   void restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                          GridView<T> coarse) const;
 
-  // A level of full multigrid without storing the interpolant, for a GPU, a tensor operator, both directions coarsened, and a
-  // right-hand side whose rows are aligned as those of a Vector.
+  // A level of full multigrid without storing the interpolant, for a GPU, a tensor operator, both directions coarsened, and
+  // vectors whose rows are aligned as those of a Vector, b among them.
   [[nodiscard]] bool fuses_interpolation(const Context& ctx, const GridOperator<T>& a, GridView<const T> b) const;
   /// r = scale (b - A P coarse): 1.25 words, and r
   template <class R>

@@ -7,7 +7,7 @@
 //   kernel          lines                                  words a node and sweep over both colours
 //   solve_x_lines   any, along x; one a block or cluster   3 and the coefficients; x twice, from the L2 cache
 //   walk_x_lines    tensor operator; a block walks down    3
-//   solve_y_lines   any, along y; 4 to 16 a block          6 and twice the coefficients: cache lines hold both colours
+//   solve_y_lines   any, along y; 1 to 16 a block          6 and twice the coefficients: cache lines hold both colours
 //   walk_y_lines    tensor operator; both colours at once  3
 //
 // The first and third take any length up to 36864, any damping and any order. In walks position p = i + 1 of a line holds
@@ -925,13 +925,12 @@ void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, G
   return launch_y_lines<36, 256, View>(ctx, rhs, lines, y, y.ny <= 36 * warp * 16 ? 8 : 4);
 }
 
-/// A few lines far apart, of up to 16384 nodes. Every number is in a cache line of its own: a line is shared among as many
+/// A few lines far apart, of up to 8192 nodes. Every number is in a cache line of its own: a line is shared among as many
 /// multiprocessors as blocks reach it.
 template <class View, class T, class Rhs>
 void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
   if (y.ny <= 4096) return launch_y_lines<8, 32, View>(ctx, rhs, lines, y, 1, false);
-  if (y.ny <= 8192) return launch_y_lines<8, 64, View>(ctx, rhs, lines, y, 1, false);
-  launch_y_lines<8, 128, View>(ctx, rhs, lines, y, 1, false);
+  launch_y_lines<8, 64, View>(ctx, rhs, lines, y, 1, false);
 }
 
 /// Lines of one colour of a tensor operator, in place; false where they are too short, or too long for a block's shared memory.

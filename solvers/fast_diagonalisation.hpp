@@ -10,7 +10,7 @@
 // widths differ a hundredfold over many intervals the eigenvectors lose all digits, so that `make` tries them.
 //
 // On a GPU one kernel of four blocks, whatever the numbers on the grid; it replaces all coarser levels of a cycle, which cost
-// launches, not bytes. 4 n^3 multiplications for n x n unknowns; the matrices are read from the L2 cache: 4 n^2 words.
+// launches, not bytes. 4 n^3 multiplications for n x n unknowns; the matrices are read from the L2 cache: 10 n^2 words.
 
 #include <cstdint>
 #include <memory>

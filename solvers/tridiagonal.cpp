@@ -15,8 +15,9 @@ std::string_view to_string(TridiagonalMethod method) {
   switch (method) {
     case TridiagonalMethod::cyclic_reduction: return "cyclic_reduction";
     case TridiagonalMethod::cyclic_reduction_in_place: return "cyclic_reduction_in_place";
-    default: return "segments";
+    case TridiagonalMethod::segments: break;
   }
+  return "segments";
 }
 
 namespace {
@@ -110,6 +111,10 @@ void TridiagonalSolver<T>::solve(Context& ctx, const TridiagonalView<T>& a, Grid
     expects(view.nx == shape_.nx && view.ny == shape_.ny, "this solver is for ", shape_.nx, " x ", shape_.ny,
             " nodes, but ", what, " has ", view.nx, " x ", view.ny);
   };
+  const auto expect_aligned = [](const auto&... view) {
+    expects(((reinterpret_cast<std::uintptr_t>(view.data - 1) % 16 == 0 && view.pitch % 4 == 0) && ...),
+            "on a GPU column -1 of every row must lie at a multiple of 16 bytes");
+  };
   expect_shape("lower", a.lower);
   expect_shape("centre", a.centre);
   expect_shape("upper", a.upper);
@@ -118,7 +123,10 @@ void TridiagonalSolver<T>::solve(Context& ctx, const TridiagonalView<T>& a, Grid
   expects(a.lower.pitch == a.centre.pitch && a.upper.pitch == a.centre.pitch,
           "the coefficients must have one pitch, not ", a.lower.pitch, ", ", a.centre.pitch, " and ", a.upper.pitch);
   if (shape_.nodes() == 0) return;
-  if (ctx.on_gpu()) return solve_on_gpu(ctx, a, b, x);
+  if (ctx.on_gpu()) {
+    expect_aligned(a.lower, a.centre, a.upper, b, x);
+    return solve_on_gpu(ctx, a, b, x);
+  }
 
   expects(ctx.threads() <= threads_, "this solver was made for ", threads_, " threads, not ", ctx.threads());
   if (method_ == TridiagonalMethod::segments) {

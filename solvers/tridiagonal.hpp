@@ -33,7 +33,7 @@ enum class TridiagonalMethod : std::uint8_t { segments, cyclic_reduction, cyclic
 
 [[nodiscard]] std::string_view to_string(TridiagonalMethod method);
 
-/// The coefficients. The three views have one shape and one pitch, and lie in memory as those of a Vector do.
+/// The coefficients. The three views have one shape and one pitch.
 template <class T>
 struct TridiagonalView {
   GridView<const T> lower, centre, upper;
@@ -47,8 +47,8 @@ class TridiagonalSolver {
   TridiagonalSolver(Context& ctx, const GridShape& shape, Direction direction,
                     TridiagonalMethod method = TridiagonalMethod::segments);
 
-  /// Throws UsageError for views of another shape, for coefficients of different pitch, and on the CPU for a Context of more
-  /// threads than the first one.
+  /// Throws UsageError for views of another shape, for coefficients of different pitch, for rows that are not aligned as those
+  /// of a Vector (column -1 at a multiple of 16 bytes, on a GPU), and on the CPU for a Context of more threads than the first.
   void solve(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b, GridView<T> x);
 
  private:

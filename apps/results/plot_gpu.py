@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""plot_gpu.py RESULT.json PICTURE.png: milliseconds to 1e-8 by size, and the kernels' share of a copy (python3-matplotlib)."""
+"""plot_gpu.py RESULT.json [MORE.json ...] PICTURE.png: milliseconds to 1e-8 by size, and the kernels' share of a copy (python3-matplotlib)."""
 import json
 import sys
 
@@ -8,7 +8,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-result = json.load(open(sys.argv[1]))
+results = [json.load(open(name)) for name in sys.argv[1:-1]]
+result, solves = results[0], [solve for r in results for solve in r["solves"]]
 figure, (times, shares) = plt.subplots(1, 2, figsize=(11, 4.4), dpi=110, gridspec_kw={"width_ratios": [1, 1.1]})
 
 for mesh, smoother, colour in [("A3", "adi", "tab:green"), ("U1", "colour_gs", "tab:blue")]:
@@ -19,7 +20,7 @@ for mesh, smoother, colour in [("A3", "adi", "tab:green"), ("U1", "colour_gs", "
     ]:
         points = sorted(
             (s["unknowns"], 1e3 * s["solve_seconds"])
-            for s in result["solves"]
+            for s in solves
             if (s["mesh"], s.get("smoother"), s.get("cycle")) == (mesh, smoother, cycle)
             and (s["operator"], s["precision"]) == ("tensor", "mixed")
             and s["solve_seconds"] is not None
@@ -52,4 +53,4 @@ shares.set_title(f"{2**level - 1} x {2**level - 1} unknowns", fontsize=10)
 shares.legend()
 figure.suptitle(result["device"].split(", ")[1])
 figure.tight_layout()
-figure.savefig(sys.argv[2])
+figure.savefig(sys.argv[-1])

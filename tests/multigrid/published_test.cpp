@@ -299,6 +299,27 @@ TEST_P(Published, FullMultigridGoesOnToATolerance) {
   }
 }
 
+// The pass leaves its residual to the cycles; nobody sees that.
+TEST_P(Published, FullMultigridThatGoesOnReportsEveryIterationOnce) {
+  for (const auto precision : {Precision::mixed, Precision::full}) {
+    auto params = with(precision);
+    params.full_multigrid = params.continue_after_full_multigrid = true;
+    const auto mesh = make_mesh(mesh_family("A3"), 6);
+    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+    assemble_load(ctx(), mesh, {}, b.view());
+    PoissonSolver solver(ctx(), mesh, params);
+    std::vector<double> seen;
+    const auto report = solver.solve(ctx(), b.cview(), x.view(), [&](int iteration, double residual) {
+      EXPECT_EQ(static_cast<std::size_t>(iteration), seen.size());
+      seen.push_back(residual);
+    });
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    EXPECT_EQ(seen, report.history);
+    EXPECT_EQ(seen.front(), norm2(ctx(), b.cview()));
+    EXPECT_EQ(report.iterations, report.inner_iterations);
+  }
+}
+
 // --- Krylov methods around the cycle ------------------------------------------------------------------------------------
 
 /// The iterations that CG with the symmetric zebra-ADI V(4,4) cycle in float may take, and GCR and GMRES with the ordinary one.

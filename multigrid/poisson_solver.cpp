@@ -6,6 +6,7 @@
 #include <cmath>
 #include <future>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <stratum/assembly/operators.hpp>
@@ -47,20 +48,18 @@ std::int64_t transfer_bytes(const Context& ctx, const std::vector<TensorMesh>& m
   return bytes;
 }
 
-/// Where a cycle ends by fast diagonalisation: at the first level below the finest that is small enough.
-template <class T>
-std::int64_t diagonalisation_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes,
-                                   const PoissonSolverParams& params) {
+/// The level that fast diagonalisation solves: the first below the finest that is small enough.
+std::optional<std::size_t> diagonalised_level(const Context& ctx, const std::vector<TensorMesh>& meshes,
+                                              const PoissonSolverParams& params) {
   const MultigridParams& cycle = params.multigrid;
   if (!ctx.on_gpu() || params.form != OperatorForm::tensor || cycle.coarse != CoarseSolver::automatic ||
       meshes.front().unknowns().nodes() == 0)
-    return 0;
+    return std::nullopt;
   for (std::size_t l = meshes.size() - 1; l-- > 0;) {
     const GridShape shape = meshes[l].unknowns();
-    if (std::max(shape.nx, shape.ny) <= cycle.diagonalise_below)
-      return FastDiagonalisation<T>::required_bytes(ctx, shape);
+    if (std::max(shape.nx, shape.ny) <= cycle.diagonalise_below) return l;
   }
-  return 0;
+  return std::nullopt;
 }
 
 /// The vector between the passes of smoothing that is fused with transfer, as Transfer::fuses has it.
@@ -80,7 +79,8 @@ template <class T>
 std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
                          const SmootherRegistry& registry) {
   const Backend backend = ctx.backend();
-  std::int64_t bytes = diagonalisation_bytes<T>(ctx, meshes, params);
+  const auto diagonalised = diagonalised_level(ctx, meshes, params);
+  std::int64_t bytes = diagonalised ? FastDiagonalisation<T>::required_bytes(ctx, meshes[*diagonalised].unknowns()) : 0;
   auto smoothers = level_smoothers(meshes, params.multigrid);
   for (std::size_t l = 0; l < meshes.size(); ++l) {
     const GridShape shape = meshes[l].unknowns();
@@ -200,10 +200,11 @@ std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const P
     if (params.inner.digits > 0 || params.inner.cycles > 1) bytes += 2 * fine_float;
   }
   if (params.full_multigrid)
-    for (std::size_t l = 0; l < meshes.size(); ++l) {
+    for (std::size_t lowest = diagonalised_level(ctx, meshes, params).value_or(0), l = lowest; l < meshes.size(); ++l) {
       const GridShape level = meshes[l].unknowns();
       if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<double>(backend, level);
-      bytes += operator_bytes<double>(backend, level, params.form) + transfer_bytes<double>(ctx, meshes, l);
+      bytes += operator_bytes<double>(backend, level, params.form);
+      if (l > lowest) bytes += transfer_bytes<double>(ctx, meshes, l);
       bytes += 2 * (in_double ? vector_bytes<double>(backend, level) : vector_bytes<float>(backend, level));
     }
   return bytes;

@@ -918,8 +918,8 @@ void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, G
   // Every second column of 128 bytes where the memory counts; the longest lines take two warps each.
   constexpr int wide = static_cast<int>(64 / sizeof(T));
   if (y.ny <= 128) return launch_y_lines<4, 256, View>(ctx, rhs, lines, y, 8);
-  if (y.ny <= 256) return launch_y_lines<4, 512, View>(ctx, rhs, lines, y, 8);
-  if (y.ny <= 512) return launch_y_lines<4, 512, View>(ctx, rhs, lines, y, 4);
+  if (y.ny <= 256) return launch_y_lines<4, 256, View>(ctx, rhs, lines, y, 4);
+  if (y.ny <= 512) return launch_y_lines<4, 512, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= 2048) return launch_y_lines<8, 256, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= 8192) return launch_y_lines<16, wide * warp, View>(ctx, rhs, lines, y, wide);
   return launch_y_lines<36, 256, View>(ctx, rhs, lines, y, y.ny <= 36 * warp * 16 ? 8 : 4);
@@ -961,9 +961,10 @@ bool launch_y_walk(const Context& ctx, const TensorView<T>& a, GridView<const T>
   if (y.ny < 768 || cluster > most_blocks) return false;
   const auto kernel = walk_y_lines<coupled, mirrored, T>;
   W walk{divide_up(y.nx + 1, W::width), 1};
-  Launch launch{walk.tiles * cluster, W::threads, W::bytes, cluster, false};
+  Launch launch{walk.tiles * cluster, W::threads, W::bytes, cluster};
   if (!launch.fits()) return false;
   walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
+  launch.early = walk.tiles_each == 1;  // small grids; where all clusters walk, early ones come to lie badly
   const int clusters = divide_up(walk.tiles, walk.tiles_each);
   launch.grid = clusters * cluster;
   launch(ctx, kernel, a, b, walk, y);

@@ -87,7 +87,7 @@ TEST_P(Published, Table2ErrorsInMixedPrecision) {
 
 TEST_P(Published, Table2ErrorsInEveryForm) {
   for (const auto form : test::every_form)
-    for (const std::size_t k : {1, 5, 7}) {
+    for (const std::size_t k : {1U, 5U, 7U}) {
       const auto& [mesh, error] = exact_errors_at_level_8[k];
       auto params = with(Precision::mixed, 1e-10);
       params.form = form;

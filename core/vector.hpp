@@ -11,7 +11,7 @@
 //
 // Rows are `pitch` apart, pitch > nx, and the halo column i = nx of a row may be the column i = -1 of the next: both are
 // zero. The halo belongs to `exchange`; kernels read it and never write it. At a physical side it is zero. A flat
-// vector of n numbers is a grid of n x 1.
+// vector of n numbers is a grid of n x 1 with its origin at 0, and has no halo rows: they would take twice its own memory.
 //
 // The origin is the global index of node (0, 0): 1 by default, since line 0 is the boundary. Colours and lines are
 // numbered by global index.
@@ -35,6 +35,8 @@ struct GridShape {
   int origin_y = 1;
 
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
+  /// Above and below each: none of a flat vector.
+  [[nodiscard]] int halo_rows() const { return ny == 1 && origin_y == 0 ? 0 : 1; }
   friend bool operator==(const GridShape&, const GridShape&) = default;
 };
 
@@ -73,14 +75,21 @@ struct GridLayout {
 
   GridLayout(Backend backend, const GridShape& shape)
       : pitch(row_pitch(backend, shape.nx)),
-        // Column -1 of row -1 begins a cache line of the GPU, 128 bytes; one more row below for the halo.
-        first(32 + pitch + 1), size(pitch * (std::int64_t{shape.ny} + 2) + 64) {}
+        // Column -1 of the first row, halo included, begins a cache line of the GPU, 128 bytes.
+        first(32 + pitch * shape.halo_rows() + 1), size(pitch * (std::int64_t{shape.ny} + 2 * shape.halo_rows()) + 64) {
+  }
 };
 
 /// Bytes that a Vector of this shape takes, halo and padding included.
 template <class T>
 [[nodiscard]] std::int64_t vector_bytes(Backend backend, const GridShape& shape) {
   return GridLayout(backend, shape).size * static_cast<std::int64_t>(sizeof(T));
+}
+
+/// Of a flat vector.
+template <class T>
+[[nodiscard]] std::int64_t vector_bytes(Backend backend, int n) {
+  return vector_bytes<T>(backend, GridShape{n, 1, 0, 0});
 }
 
 /// Owns the numbers of one grid function in one memory space, zero when made, or stands for numbers that someone else owns

@@ -23,16 +23,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// A vector of one number for each of n intervals.
-template <class T>
-std::int64_t line_bytes(Backend backend, int n) {
-  return vector_bytes<T>(backend, {n, 1});
-}
-
 template <class T>
 std::int64_t operator_bytes(Backend backend, const GridShape& shape, OperatorForm form) {
   if (form == OperatorForm::tensor)
-    return 2 * (line_bytes<T>(backend, shape.nx + 1) + line_bytes<T>(backend, shape.ny + 1));
+    return 2 * (vector_bytes<T>(backend, shape.nx + 1) + vector_bytes<T>(backend, shape.ny + 1));
   return (form == OperatorForm::symmetric ? 5 : 9) * vector_bytes<T>(backend, shape);
 }
 
@@ -42,8 +36,8 @@ std::int64_t transfer_bytes(const Context& ctx, const std::vector<TensorMesh>& m
   if (l == 0) return 0;
   const TensorMesh &fine = meshes[l], &coarse = meshes[l - 1];
   std::int64_t bytes = 0;
-  if (fine.x().size() != coarse.x().size()) bytes += 2 * line_bytes<T>(ctx.backend(), coarse.x().size());
-  if (fine.y().size() != coarse.y().size()) bytes += 2 * line_bytes<T>(ctx.backend(), coarse.y().size());
+  if (fine.x().size() != coarse.x().size()) bytes += 2 * vector_bytes<T>(ctx.backend(), coarse.x().size());
+  if (fine.y().size() != coarse.y().size()) bytes += 2 * vector_bytes<T>(ctx.backend(), coarse.y().size());
   if (!ctx.on_gpu()) bytes += vector_bytes<T>(ctx.backend(), {fine.unknowns().nx, 2 * ctx.threads()});
   return bytes;
 }

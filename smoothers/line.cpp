@@ -33,7 +33,7 @@ template <class T>
 std::int64_t LineSweep<T>::required_bytes(const Context& ctx, const GridShape& shape, const SmootherParams& params) {
   if (ctx.on_gpu()) return 0;
   const auto size = line::LineScratch<T>::size(shape, ctx.threads(), params.form);
-  return vector_bytes<T>(ctx.backend(), {static_cast<int>(size), ctx.threads()});
+  return vector_bytes<T>(ctx.backend(), {static_cast<int>(size), ctx.threads(), 0, 0});
 }
 
 template <class T>

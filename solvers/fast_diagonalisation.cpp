@@ -237,8 +237,8 @@ template <class T>
 std::int64_t FastDiagonalisation<T>::required_bytes(const Context& ctx, const GridShape& shape) {
   if (!fits(shape, max_nodes)) return 0;
   const int size = padded(shape);
-  return vector_bytes<T>(ctx.backend(), {numbers(size), 1}) +
-         (ctx.on_gpu() ? 0 : vector_bytes<T>(ctx.backend(), {2 * size * size, 1}));
+  return vector_bytes<T>(ctx.backend(), numbers(size)) +
+         (ctx.on_gpu() ? 0 : vector_bytes<T>(ctx.backend(), 2 * size * size));
 }
 
 template <class T>

@@ -89,6 +89,19 @@ TYPED_TEST(VectorTest, EmptyAndFlatVectorsExist) {
   EXPECT_FALSE(Vector<T>(this->ctx(), 1).empty());
 }
 
+TYPED_TEST(VectorTest, AFlatVectorTakesLittleMoreThanItsNumbers) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  const auto before = ctx.memory()->bytes.load();
+  Vector<T> v(ctx, 100000);
+  EXPECT_LT(static_cast<double>(ctx.memory()->bytes - before), 1.01 * 100000 * sizeof(T));
+  EXPECT_EQ(v.shape().halo_rows(), 0);
+  EXPECT_EQ(test::unknowns(100, 1).halo_rows(), 1);
+  set(ctx, T(3), v.view());
+  EXPECT_TRUE(test::halo_is_zero(ctx, v));
+  EXPECT_TRUE(stratum::halo_is_zero(ctx, v.cview()));
+}
+
 // Memory of the caller's: here another Vector's.
 TYPED_TEST(VectorTest, BorrowsMemoryWithoutAllocatingOrCopying) {
   using T = typename TypeParam::Number;

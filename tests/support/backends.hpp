@@ -101,14 +101,14 @@ template <class T>
   return {host.begin(), host.end()};
 }
 
-/// Everything that belongs to the rows of a vector, halo and padding included: pitch numbers in each of ny + 2 rows.
+/// Everything that belongs to the rows of a vector, halo and padding included: pitch numbers in each row.
 template <class T>
 [[nodiscard]] std::vector<T> to_host_with_halo(Context& ctx, const Vector<T>& v) {
   const GridView<const T> inner = v.cview();
   GridView<const T> all = inner;
-  all.data = inner.data - inner.pitch - 1;
+  all.data = inner.data - inner.pitch * v.shape().halo_rows() - 1;
   all.nx = static_cast<int>(inner.pitch);
-  all.ny = inner.ny + 2;
+  all.ny = inner.ny + 2 * v.shape().halo_rows();
   std::vector<T> host(static_cast<std::size_t>(all.nodes()));
   stratum::copy_to_host(ctx, all, host.data());
   return host;
@@ -119,10 +119,11 @@ template <class T>
 [[nodiscard]] testing::AssertionResult halo_is_zero(Context& ctx, const Vector<T>& v) {
   const auto all = to_host_with_halo(ctx, v);
   const auto view = v.cview();
-  for (int j = -1; j <= view.ny; ++j)
+  const int beside = v.shape().halo_rows();
+  for (int j = -beside; j < view.ny + beside; ++j)
     for (int i = -1; i < static_cast<int>(view.pitch) - 1; ++i) {
       if (i >= 0 && i < view.nx && j >= 0 && j < view.ny) continue;
-      const T value = all[static_cast<std::size_t>((j + 1) * view.pitch + i + 1)];
+      const T value = all[static_cast<std::size_t>((j + beside) * view.pitch + i + 1)];
       if (value != 0 || std::signbit(value))
         return testing::AssertionFailure() << "halo at (" << i << ", " << j << ") of a " << view.nx << " x " << view.ny
                                            << " vector holds " << value;

@@ -488,7 +488,7 @@ double true_residual(Context& ctx, const System& system, const std::vector<doubl
   for (std::size_t i = 0; i < r.size(); ++i)
     for (auto k = static_cast<std::size_t>(system.a.start[i]); k < static_cast<std::size_t>(system.a.start[i + 1]); ++k)
       r[i] -= system.a.value[k] * x[static_cast<std::size_t>(system.a.column[k])];
-  Vector<double> on_device(ctx, {system.a.rows, 1});
+  Vector<double> on_device(ctx, system.a.rows);
   copy_from_host(ctx, r.data(), on_device.view());
   return norm2(ctx, on_device.cview());
 }

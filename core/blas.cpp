@@ -409,7 +409,7 @@ const double* norm_max_in_place(Context& ctx, GridView<const T> x) {
 }
 
 double sum_of_scratch(Context& ctx, int count) {
-  double* numbers = ctx.reduction_scratch(static_cast<std::size_t>(std::max(count, 1)));
+  double* numbers = ctx.reduction_scratch(static_cast<std::size_t>(count));
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Product<double>>, numbers, count, ctx.host_number());

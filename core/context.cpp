@@ -88,6 +88,7 @@ void Context::synchronise() const {
 }
 
 double* Context::reduction_scratch(std::size_t count) {
+  count = std::max<std::size_t>(count, 1);  // of nothing there is a sum too
   if (count > scratch_size_) {
     scratch_ = std::static_pointer_cast<double>(allocate(*this, count * sizeof(double)));
     scratch_size_ = count;

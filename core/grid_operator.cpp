@@ -1,6 +1,5 @@
 #include <stratum/core/grid_operator.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -179,7 +178,7 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
     exchange(ctx, x);
     const cuda::MarchGrid<T> cut(r.nx, r.ny, 1);
     const int count = cut.strips * cut.parts;
-    double* partial = ctx.reduction_scratch(static_cast<std::size_t>(std::max(count, 1)));
+    double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count));
     visit([&](const auto& a) {
       using View = std::decay_t<decltype(a)>;
       if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>) {

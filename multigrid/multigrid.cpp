@@ -25,6 +25,17 @@ std::vector<SmootherChoice> level_smoothers(const std::vector<TensorMesh>& meshe
   return {meshes.size(), {params.smoother, params.smoother_params, params.steps.value_or(4), ""}};
 }
 
+std::optional<std::size_t> diagonalised_level(const Context& ctx, const std::vector<TensorMesh>& meshes,
+                                              const MultigridParams& params) {
+  if (!ctx.on_gpu() || params.coarse != CoarseSolver::automatic || meshes.front().unknowns().nodes() == 0)
+    return std::nullopt;
+  for (std::size_t l = meshes.size() - 1; l-- > 0;) {
+    const GridShape shape = meshes[l].unknowns();
+    if (std::max(shape.nx, shape.ny) <= params.diagonalise_below) return l;
+  }
+  return std::nullopt;
+}
+
 TensorMesh uniform_mesh(const GridShape& unknowns) {
   expects(unknowns.nx >= 1 && unknowns.ny >= 1, "a matrix needs unknowns, not ", unknowns.nx, " x ", unknowns.ny);
   const auto ones = [](int nodes) { return Intervals(std::vector<double>(static_cast<std::size_t>(nodes) + 1, 1.0)); };
@@ -308,16 +319,12 @@ void Multigrid<T>::build(Context& ctx, const std::vector<TensorMesh>& meshes, co
     coarse_ = std::make_shared<CoarseUnknown<T>>(ctx, coarsest, registry);
   else if (!coarse_)
     coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver_, registry);
-  if (!ctx.on_gpu() || params_.coarse != CoarseSolver::automatic) return;
-  for (int l = levels() - 2; l >= 0; --l) {
-    const GridOperator<T>& a = level_operator(l);
-    if (std::max(a.shape().nx, a.shape().ny) > params_.diagonalise_below) continue;
-    diagonalised_ = FastDiagonalisation<T>::make(ctx, a);
-    if (!diagonalised_) return;
-    lowest_ = l;
-    recordable_ = !params_.measure_levels;
-    return;
-  }
+  const auto diagonalised = diagonalised_level(ctx, meshes, params_);
+  if (!diagonalised) return;
+  diagonalised_ = FastDiagonalisation<T>::make(ctx, level_operator(static_cast<int>(*diagonalised)));
+  if (!diagonalised_) return;
+  lowest_ = static_cast<int>(*diagonalised);
+  recordable_ = !params_.measure_levels;
 }
 
 /// Points levels at operators that are double already.

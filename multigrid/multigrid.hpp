@@ -134,6 +134,11 @@ class Multigrid final : public Preconditioner<T> {
 [[nodiscard]] std::vector<SmootherChoice> level_smoothers(const std::vector<TensorMesh>& meshes,
                                                           const MultigridParams& params);
 
+/// The level that fast diagonalisation is to solve, if its operator is of tensor form: on a GPU the first below the finest of at
+/// most `diagonalise_below` unknowns in each direction.
+[[nodiscard]] std::optional<std::size_t> diagonalised_level(const Context& ctx, const std::vector<TensorMesh>& meshes,
+                                                            const MultigridParams& params);
+
 /// The mesh of a grid of unknowns whose widths are not known: all are one.
 [[nodiscard]] TensorMesh uniform_mesh(const GridShape& unknowns);
 

@@ -42,18 +42,11 @@ std::int64_t transfer_bytes(const Context& ctx, const std::vector<TensorMesh>& m
   return bytes;
 }
 
-/// The level that fast diagonalisation solves: the first below the finest that is small enough.
-std::optional<std::size_t> diagonalised_level(const Context& ctx, const std::vector<TensorMesh>& meshes,
-                                              const PoissonSolverParams& params) {
-  const MultigridParams& cycle = params.multigrid;
-  if (!ctx.on_gpu() || params.form != OperatorForm::tensor || cycle.coarse != CoarseSolver::automatic ||
-      meshes.front().unknowns().nodes() == 0)
-    return std::nullopt;
-  for (std::size_t l = meshes.size() - 1; l-- > 0;) {
-    const GridShape shape = meshes[l].unknowns();
-    if (std::max(shape.nx, shape.ny) <= cycle.diagonalise_below) return l;
-  }
-  return std::nullopt;
+/// Where the cycle ends when all goes well: make() of FastDiagonalisation may still refuse.
+std::optional<std::size_t> lowest_of(const Context& ctx, const std::vector<TensorMesh>& meshes,
+                                     const PoissonSolverParams& params) {
+  if (params.form != OperatorForm::tensor) return std::nullopt;
+  return diagonalised_level(ctx, meshes, params.multigrid);
 }
 
 /// The vector between the passes of smoothing that is fused with transfer, as Transfer::fuses has it.
@@ -73,7 +66,7 @@ template <class T>
 std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
                          const SmootherRegistry& registry) {
   const Backend backend = ctx.backend();
-  const auto diagonalised = diagonalised_level(ctx, meshes, params);
+  const auto diagonalised = lowest_of(ctx, meshes, params);
   std::int64_t bytes = diagonalised ? FastDiagonalisation<T>::required_bytes(ctx, meshes[*diagonalised].unknowns()) : 0;
   auto smoothers = level_smoothers(meshes, params.multigrid);
   for (std::size_t l = 0; l < meshes.size(); ++l) {
@@ -194,7 +187,7 @@ std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const P
     if (params.inner.digits > 0 || params.inner.cycles > 1) bytes += 2 * fine_float;
   }
   if (params.full_multigrid)
-    for (std::size_t lowest = diagonalised_level(ctx, meshes, params).value_or(0), l = lowest; l < meshes.size(); ++l) {
+    for (std::size_t lowest = lowest_of(ctx, meshes, params).value_or(0), l = lowest; l < meshes.size(); ++l) {
       const GridShape level = meshes[l].unknowns();
       if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<double>(backend, level);
       bytes += operator_bytes<double>(backend, level, params.form);

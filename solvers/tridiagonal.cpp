@@ -6,6 +6,7 @@
 #include <stratum/smoothers/line_thomas.hpp>
 #include <stratum/solvers/cyclic_reduction.hpp>
 #if defined(__CUDACC__)
+#include <stratum/core/march.hpp>
 #include <stratum/smoothers/line_kernels.hpp>
 #endif
 
@@ -111,10 +112,6 @@ void TridiagonalSolver<T>::solve(Context& ctx, const TridiagonalView<T>& a, Grid
     expects(view.nx == shape_.nx && view.ny == shape_.ny, "this solver is for ", shape_.nx, " x ", shape_.ny,
             " nodes, but ", what, " has ", view.nx, " x ", view.ny);
   };
-  const auto expect_aligned = [](const auto&... view) {
-    expects(((reinterpret_cast<std::uintptr_t>(view.data - 1) % 16 == 0 && view.pitch % 4 == 0) && ...),
-            "on a GPU column -1 of every row must lie at a multiple of 16 bytes");
-  };
   expect_shape("lower", a.lower);
   expect_shape("centre", a.centre);
   expect_shape("upper", a.upper);
@@ -123,10 +120,7 @@ void TridiagonalSolver<T>::solve(Context& ctx, const TridiagonalView<T>& a, Grid
   expects(a.lower.pitch == a.centre.pitch && a.upper.pitch == a.centre.pitch,
           "the coefficients must have one pitch, not ", a.lower.pitch, ", ", a.centre.pitch, " and ", a.upper.pitch);
   if (shape_.nodes() == 0) return;
-  if (ctx.on_gpu()) {
-    expect_aligned(a.lower, a.centre, a.upper, b, x);
-    return solve_on_gpu(ctx, a, b, x);
-  }
+  if (ctx.on_gpu()) return solve_on_gpu(ctx, a, b, x);
 
   expects(ctx.threads() <= threads_, "this solver was made for ", threads_, " threads, not ", ctx.threads());
   if (method_ == TridiagonalMethod::segments) {
@@ -196,6 +190,8 @@ void TridiagonalSolver<T>::expect_room() const {
 template <class T>
 void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b,
                                         GridView<T> x) const {
+  expects(cuda::can_march(a.lower, a.centre, a.upper, b, x),
+          "on a GPU column -1 of every row must lie at a multiple of 16 bytes");
   if (method_ == TridiagonalMethod::segments) {
     const NineBandView<T> view = along(direction_, a);
     const cuda::Lines<T> all{0, 1, lines(), T(1), T(0)};

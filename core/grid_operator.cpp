@@ -183,7 +183,8 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
       using View = std::decay_t<decltype(a)>;
       if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>) {
         using Rows = cuda::Stencil<View, cuda::Given<T>, ScaledDefectFormula>;
-        cuda::run_march(ctx, cuda::StoreRowsAndSquares<Rows, R>{{a, {b}, {x}, {scale}}, r, partial}, r.nx, r.ny);
+        cuda::run_march(ctx, cuda::StoreRowsAndSquares<Rows, R>{{a, {b}, {x}, {scale}}, r, partial, cut.strips}, r.nx,
+                        r.ny);
       }
     });
     const double square = sum_of_scratch(ctx, count);

@@ -52,7 +52,7 @@ template <class T>
 struct Lane {
   static constexpr int n = chunk_width<T>;
   int index, chunk, column, nx, ny;
-  int strip, strips;
+  int strip;
   bool idle;    // the whole warp has nothing to do
   bool inside;  // the chunk has a column of the grid
   bool whole;   // all of its columns are of the grid
@@ -60,8 +60,7 @@ struct Lane {
 
   __device__ Lane(int grid_nx, int grid_ny, int margin) : nx(grid_nx), ny(grid_ny) {
     strip = static_cast<int>(blockIdx.x) * march_warps + static_cast<int>(threadIdx.x) / lanes;
-    const int width = lanes - 2 * margin, first = strip * width, chunks = nx / n + 1;
-    strips = divide_up(chunks, width);
+    const int first = strip * (lanes - 2 * margin), chunks = nx / n + 1;
     index = static_cast<int>(threadIdx.x) % lanes;
     chunk = first - margin + index;
     column = n * chunk - 1;
@@ -313,6 +312,7 @@ struct StoreRowsAndSquares {
   Source source;
   GridView<To> y;
   double* partial;
+  int strips;  // side by side, of MarchGrid
 
   [[nodiscard]] int rows() const { return y.ny; }
   __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
@@ -327,7 +327,7 @@ struct StoreRowsAndSquares {
     }
     if (!lane.owner) sum = 0;
     for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(whole_warp, sum, distance);
-    if (lane.index == 0) partial[static_cast<int>(blockIdx.y) * lane.strips + lane.strip] = sum;
+    if (lane.index == 0) partial[static_cast<int>(blockIdx.y) * strips + lane.strip] = sum;
   }
 };
 
@@ -342,10 +342,11 @@ __global__ void __launch_bounds__(march_warps* lanes)
   march.run(lane, begin, begin + rows_a_strip < rows ? begin + rows_a_strip : rows);
 }
 
+constexpr int warps_wanted = 1024;  // of a march, for the whole device
+
 /// Strips long enough that their first rows, which the strips above load too, do not count, and short enough that there are
 /// warps for the whole device.
 inline int strip_rows(int rows, int strips) {
-  constexpr int warps_wanted = 1024;
   int length = 32;
   while (length > 2 && static_cast<std::int64_t>(rows) * strips < std::int64_t{warps_wanted} * length) length /= 2;
   return length;
@@ -368,7 +369,7 @@ template <class March>
 void run_march(const Context& ctx, const March& march, int nx, int ny, int margin = 1) {
   const int rows = march.rows();
   const MarchGrid<typename March::Number> cut(nx, rows, margin);
-  const bool few = cut.strips * cut.parts <= 1024;
+  const bool few = cut.strips * cut.parts <= warps_wanted;
   const Launch launch{cut.blocks(), march_warps * lanes, 0, 1, few};
   launch(ctx, march_kernel<March>, march, nx, ny, margin, rows, cut.length);
 }

@@ -51,12 +51,20 @@ struct Residual {
 };
 
 template <class View, class T, class R>
-STRATUM_SIMD_CLONES void write_residual_row(const View a, const GridView<const T> b, const GridView<const T> x,
-                                            const T scale, const GridView<R> r, int j) {
-  residual_row<T>(
-      a, b, x, j, 0, b.nx,
-      [&r, j, scale ](int i, T value) __attribute__((always_inline)) { r(i, j) = static_cast<R>(scale * value); });
-}
+struct ResidualRow {
+  View a;
+  GridView<const T> b, x;
+  T scale;
+  GridView<R> r;
+  int j;
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    R* const to = &r(0, j);
+    const T factor = scale;
+    residual_row<bytes>(a, b, x, j, [ to, factor ](int i, T value)
+                            __attribute__((always_inline)) { to[i] = static_cast<R>(factor * value); });
+  }
+};
 
 template <class View, class T>
 struct DiagonalTimes {
@@ -151,7 +159,7 @@ void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formu
 #endif
     if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(r), Residual<View, T, Formula, R>{a, b, x, r, formula});
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (r.nodes() > serial_limit)
-    for (int j = 0; j < r.ny; ++j) write_residual_row<View, T, R>(a, b, x, scale, r, j);
+    for (int j = 0; j < r.ny; ++j) simd::run_widest(ResidualRow<View, T, R>{a, b, x, scale, r, j});
   });
 }
 

@@ -5,6 +5,7 @@
 // has it; plain loops elsewhere. Pointers need no alignment.
 
 #include <cstdint>
+#include <utility>
 
 #include <stratum/core/config.hpp>
 
@@ -35,6 +36,25 @@ STRATUM_INLINE const typename PackOf<T, bytes>::in_memory& pack(const T* from) {
 template <int bytes, class T>
 STRATUM_INLINE typename PackOf<T, bytes>::in_memory& pack(T* to) {
   return *reinterpret_cast<typename PackOf<T, bytes>::in_memory*>(to);
+}
+
+/// Lanes first, first + 1, ... of two packs in a row.
+template <int first, int bytes, class T, int... lane>
+STRATUM_INLINE Pack<T, bytes> lanes_from(const Pack<T, bytes>& a, const Pack<T, bytes>& b,
+                                         std::integer_sequence<int, lane...> /*count*/) {
+  return __builtin_shufflevector(a, b, (first + lane)...);
+}
+
+/// The pack that starts one number before `here`, or one behind it; the pack before or behind it is given.
+template <class T, int bytes>
+STRATUM_INLINE Pack<T, bytes> one_back(const Pack<T, bytes>& before, const Pack<T, bytes>& here) {
+  constexpr int width = bytes / static_cast<int>(sizeof(T));
+  return lanes_from<width - 1, bytes, T>(before, here, std::make_integer_sequence<int, width>());
+}
+template <class T, int bytes>
+STRATUM_INLINE Pack<T, bytes> one_ahead(const Pack<T, bytes>& here, const Pack<T, bytes>& behind) {
+  constexpr int width = bytes / static_cast<int>(sizeof(T));
+  return lanes_from<1, bytes, T>(here, behind, std::make_integer_sequence<int, width>());
 }
 
 template <class F>

@@ -273,43 +273,51 @@ STRATUM_SIMD_CLONES void prolongate_row(const ProlongateCoarsened<add, T> p, con
 
 /// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it.
 template <class View, class T>
-STRATUM_SIMD_CLONES void restrict_rows(const ComputedDefect<View, T> defect, const TransferView<T> x,
-                                       const TransferView<T> y, const GridView<T> coarse, const int begin,
-                                       const int end, T* lower, T* middle) {
-  const int fine_nx = defect.b.nx;
-  const auto add_row = [&](int j, T weight, T* to) __attribute__((always_inline)) {
-    residual_row<T>(
-        defect.a, defect.b, defect.x, j, 0, fine_nx,
-        [ to, weight ](int i, T d) __attribute__((always_inline)) { to[i] += weight * d; });
-  };
-  const bool coarsened_y = y.left != nullptr;
-  std::fill_n(lower, fine_nx, T(0));
-  if (coarsened_y) add_row(2 * begin, y.right[begin], lower);
-  for (int j = begin; j < end; ++j) {
-    if (coarsened_y) {
-      add_row(2 * j + 1, T(1), lower);
-      // Fine row 2 j + 2 belongs to this coarse row and to the next.
-      const T here = y.left[j + 1], next = j + 1 < end ? y.right[j + 1] : T(0);
-      residual_row<T>(
-          defect.a, defect.b, defect.x, 2 * j + 2, 0, fine_nx,
-          [ lower, middle, here, next ](int i, T d) __attribute__((always_inline)) {
-            lower[i] += here * d;
-            middle[i] = next * d;
-          });
-    } else {
-      std::fill_n(middle, fine_nx, T(0));
-      add_row(j, T(1), lower);
-    }
-    if (x.left != nullptr) {
+struct RestrictRows {
+  ComputedDefect<View, T> defect;
+  TransferView<T> x, y;
+  GridView<T> coarse;
+  int begin, end;
+  T *first_kept, *second_kept;
+
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    const int fine_nx = defect.b.nx;
+    T *lower = first_kept, *middle = second_kept;
+    const auto add_row = [&](int j, T weight, T* to) __attribute__((always_inline)) {
+      residual_row<bytes>(
+          defect.a, defect.b, defect.x, j,
+          [ to, weight ](int i, T d) __attribute__((always_inline)) { to[i] += weight * d; });
+    };
+    const bool coarsened_y = y.left != nullptr;
+    std::fill_n(lower, fine_nx, T(0));
+    if (coarsened_y) add_row(2 * begin, y.right[begin], lower);
+    for (int j = begin; j < end; ++j) {
+      if (coarsened_y) {
+        add_row(2 * j + 1, T(1), lower);
+        // Fine row 2 j + 2 belongs to this coarse row and to the next.
+        const T here = y.left[j + 1], next = j + 1 < end ? y.right[j + 1] : T(0);
+        residual_row<bytes>(
+            defect.a, defect.b, defect.x, 2 * j + 2,
+            [ lower, middle, here, next ](int i, T d) __attribute__((always_inline)) {
+              lower[i] += here * d;
+              middle[i] = next * d;
+            });
+      } else {
+        std::fill_n(middle, fine_nx, T(0));
+        add_row(j, T(1), lower);
+      }
+      if (x.left != nullptr) {
 #pragma omp simd
-      for (int i = 0; i < coarse.nx; ++i)
-        coarse(i, j) = x.right[i] * lower[2 * i] + lower[2 * i + 1] + x.left[i + 1] * lower[2 * i + 2];
-    } else {
-      for (int i = 0; i < coarse.nx; ++i) coarse(i, j) = lower[i];
+        for (int i = 0; i < coarse.nx; ++i)
+          coarse(i, j) = x.right[i] * lower[2 * i] + lower[2 * i + 1] + x.left[i + 1] * lower[2 * i + 2];
+      } else {
+        for (int i = 0; i < coarse.nx; ++i) coarse(i, j) = lower[i];
+      }
+      std::swap(lower, middle);
     }
-    std::swap(lower, middle);
   }
-}
+};
 
 }  // namespace
 
@@ -403,8 +411,8 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
     for (int part = 0; part < team; ++part) {
       const auto share = [&](int p) { return static_cast<int>(std::int64_t{coarse.ny} * p / team); };
       if (share(part) == share(part + 1)) continue;
-      restrict_rows<View, T>(defect, x_.view(), y_.view(), coarse, share(part), share(part + 1), &rows(0, 2 * part),
-                             &rows(0, 2 * part + 1));
+      simd::run_widest(RestrictRows<View, T>{defect, x_.view(), y_.view(), coarse, share(part), share(part + 1),
+                                             &rows(0, 2 * part), &rows(0, 2 * part + 1)});
     }
   });
 }

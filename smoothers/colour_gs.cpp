@@ -39,34 +39,45 @@ struct ColourStep {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
 };
 
-/// Both colours of a row on the CPU, `parity` first, from one residual: the second colour's changes by its two neighbours'
-/// updates. A block ends with a node of the first colour, so that what follows it finds it updated.
+/// Both colours of a row on the CPU, the columns of parity `first_column` first, from one residual: the second colour's changes by
+/// its two neighbours' updates. A pack is written when the next one is known.
 template <class View, class T>
-STRATUM_SIMD_CLONES void relax_row(const ColourStep<View, T> step, const int j, const int parity) {
-  constexpr int block = 256;
-  T residual[block], factor[block], with_ends[block + 2];
-  T* const update = with_ends + 1;  // of the first colour, zero elsewhere
-  update[-1] = 0;
-  for (int begin = 0, end = 0; begin < step.x.nx; begin = end) {
-    end = std::min(begin + block - ((begin ^ parity ^ 1) & 1), step.x.nx);
-    const int length = end - begin;
-    residual_row<T>(
-        step.a, step.b, GridView<const T>(step.x), j, begin, end,
-        [&step, &residual, &factor, update, begin, parity, j ](int i, T d) __attribute__((always_inline)) {
-          const T f = step.omega / step.a.template coefficient<0, 0>(i, j);
-          residual[i - begin] = d;
-          factor[i - begin] = f;
-          update[i - begin] = ((i ^ parity) & 1) == 0 ? f * d : T(0);
-        });
-    update[length] = 0;
-#pragma omp simd
-    for (int n = 0; n < length; ++n) {
-      const int i = begin + n;
-      step.x(i, j) += factor[n] * (residual[n] - step.a.template coefficient<-1, 0>(i, j) * update[n - 1] -
-                                   step.a.template coefficient<1, 0>(i, j) * update[n + 1]);
+struct RelaxRow {
+  ColourStep<View, T> step;
+  int j, first_column;
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    using Row = ResidualRow<bytes, View>;
+    using Pack = typename Row::Pack;
+    constexpr int width = Row::width;
+    const GridView<const T> b = step.b, x = step.x;
+    T* const to = &step.x(0, j);
+    Row row(step.a, b, x, j, 2);  // the row after next follows, then the one between
+    alignas(bytes) T of_first[width];
+    for (int k = 0; k < width; ++k) of_first[k] = (k - 1 - first_column) % 2 == 0 ? T(1) : T(0);
+    const Pack first_colour = simd::pack<bytes>(of_first);
+    Pack update_before{}, update{}, residual{}, factor{}, west{}, east{};
+    for (int i = row.begin;; i += width) {
+      Pack next_update{}, next_residual{}, next_factor{}, next_west{}, next_east{};
+      if (i < row.end) {
+        next_residual = row.next(i);
+        next_factor = step.omega / row.centre();
+        next_west = row.west();
+        next_east = row.east();
+        next_update = row.clipped(first_colour * next_factor * next_residual, i - width);
+      }
+      if (i > row.begin) {
+        const int first = i - 2 * width;
+        const Pack change = residual - west * simd::one_back<T, bytes>(update_before, update) -
+                            east * simd::one_ahead<T, bytes>(update, next_update);
+        row.store(simd::pack<bytes>(to + first) + factor * change, first, to);
+        if (i >= row.end) return;
+      }
+      update_before = update;
+      update = next_update, residual = next_residual, factor = next_factor, west = next_west, east = next_east;
     }
   }
-}
+};
 
 /// The first colour from a zero guess; sets all others to zero.
 template <class View, class T>
@@ -242,11 +253,12 @@ class ColourGaussSeidel final : public Smoother<T> {
   }
   /// A row of the second colours follows as soon as the rows beside it are relaxed, so that x comes from memory once. Those
   /// between the parts of two threads wait for both.
-  template <class Step>
-  static void step_on_cpu(const Context& ctx, const Step& step, int first_row, int first_column) {
+  template <class View>
+  static void step_on_cpu(const Context& ctx, const ColourStep<View, T>& step, int first_row, int first_column) {
     const auto& x = step.x;
+    const auto relax = [&](int j) { simd::run_widest(RelaxRow<View, T>{step, j, first_column}); };
     const int rows = (x.ny - first_row + 1) / 2;  // of the first colours
-    if (rows == 0) return relax_row(step, 0, first_column);
+    if (rows == 0) return relax(0);
     const int parts = x.nodes() > serial_limit ? std::min(ctx.threads(), rows) : 1;
     const auto begin = [&](int part) { return static_cast<int>(std::int64_t{rows} * part / parts); };
 #pragma omp parallel num_threads(parts) if (parts > 1)
@@ -254,13 +266,13 @@ class ColourGaussSeidel final : public Smoother<T> {
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < parts; ++part)
         for (int k = begin(part); k < begin(part + 1); ++k) {
-          relax_row(step, first_row + 2 * k, first_column);
-          if (k > begin(part)) relax_row(step, first_row + 2 * k - 1, first_column);
+          relax(first_row + 2 * k);
+          if (k > begin(part)) relax(first_row + 2 * k - 1);
         }
 #pragma omp for schedule(static, 1)
       for (int part = 0; part <= parts; ++part) {
         const int j = first_row + 2 * begin(part) - 1;
-        if (j >= 0 && j < x.ny) relax_row(step, j, first_column);
+        if (j >= 0 && j < x.ny) relax(j);
       }
     }
   }

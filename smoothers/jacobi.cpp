@@ -6,6 +6,7 @@
 
 #include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
+#include <stratum/core/residual_row.hpp>
 #include <stratum/core/stencil_formulas.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #if defined(__CUDACC__)
@@ -28,6 +29,24 @@ struct JacobiStep {
   RelaxFormula<T> formula;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return formula(a, b, x, i, j); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
+};
+
+/// The same for a row, on the CPU.
+template <class View, class T>
+struct JacobiRow {
+  JacobiStep<View, T> step;
+  int j;
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    ResidualRow<bytes, View> row(step.a, step.b, step.x, j);
+    const T *const from = &step.x(0, j), omega = step.formula.omega;
+    T* const to = &step.y(0, j);
+    for (int i = row.begin; i < row.end; i += row.width) {
+      const auto change = omega * row.next(i) / row.centre();
+      const int first = i - row.width;
+      row.store(simd::pack<bytes>(from + first) + change, first, to);
+    }
+  }
 };
 
 template <class View, class T>
@@ -113,7 +132,13 @@ class Jacobi final : public Smoother<T> {
       }
       for (; left > 0; --left) {
         exchange(ctx, current);
-        for_each_node(ctx, all_nodes(x), JacobiStep<View, T>{view, b, current, other, {omega_}});
+        const JacobiStep<View, T> step{view, b, current, other, {omega_}};
+        if (ctx.on_gpu()) {
+          for_each_node(ctx, all_nodes(x), step);
+        } else {
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (x.nodes() > serial_limit)
+          for (int j = 0; j < x.ny; ++j) simd::run_widest(JacobiRow<View, T>{step, j});
+        }
         std::swap(current, other);
       }
       if (current.data != x.data) copy<T, T>(ctx, current, x);

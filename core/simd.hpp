@@ -38,23 +38,48 @@ STRATUM_INLINE typename PackOf<T, bytes>::in_memory& pack(T* to) {
   return *reinterpret_cast<typename PackOf<T, bytes>::in_memory*>(to);
 }
 
-/// Lanes first, first + 1, ... of two packs in a row.
-template <int first, int bytes, class T, int... lane>
-STRATUM_INLINE Pack<T, bytes> lanes_from(const Pack<T, bytes>& a, const Pack<T, bytes>& b,
-                                         std::integer_sequence<int, lane...> /*count*/) {
-  return __builtin_shufflevector(a, b, (first + lane)...);
+/// Lanes first, first + stride, ... of two packs in a row.
+template <int first, int stride, class T, int bytes, int... lane>
+STRATUM_INLINE Pack<T, bytes> lanes_of(const Pack<T, bytes>& a, const Pack<T, bytes>& b,
+                                       std::integer_sequence<int, lane...> /*count*/) {
+  return __builtin_shufflevector(a, b, (first + stride * lane)...);
 }
+template <class T, int bytes>
+using LanesOf = std::make_integer_sequence<int, bytes / static_cast<int>(sizeof(T))>;
 
 /// The pack that starts one number before `here`, or one behind it; the pack before or behind it is given.
 template <class T, int bytes>
 STRATUM_INLINE Pack<T, bytes> one_back(const Pack<T, bytes>& before, const Pack<T, bytes>& here) {
-  constexpr int width = bytes / static_cast<int>(sizeof(T));
-  return lanes_from<width - 1, bytes, T>(before, here, std::make_integer_sequence<int, width>());
+  return lanes_of<bytes / static_cast<int>(sizeof(T)) - 1, 1, T, bytes>(before, here, LanesOf<T, bytes>());
 }
 template <class T, int bytes>
 STRATUM_INLINE Pack<T, bytes> one_ahead(const Pack<T, bytes>& here, const Pack<T, bytes>& behind) {
-  constexpr int width = bytes / static_cast<int>(sizeof(T));
-  return lanes_from<1, bytes, T>(here, behind, std::make_integer_sequence<int, width>());
+  return lanes_of<1, 1, T, bytes>(here, behind, LanesOf<T, bytes>());
+}
+
+/// Every second number of two packs in a row, the first or the second ones.
+template <class T, int bytes>
+STRATUM_INLINE Pack<T, bytes> evens(const Pack<T, bytes>& a, const Pack<T, bytes>& b) {
+  return lanes_of<0, 2, T, bytes>(a, b, LanesOf<T, bytes>());
+}
+template <class T, int bytes>
+STRATUM_INLINE Pack<T, bytes> odds(const Pack<T, bytes>& a, const Pack<T, bytes>& b) {
+  return lanes_of<1, 2, T, bytes>(a, b, LanesOf<T, bytes>());
+}
+
+template <int first, class T, int bytes, int... lane>
+STRATUM_INLINE Pack<T, bytes> woven_from(const Pack<T, bytes>& even, const Pack<T, bytes>& odd,
+                                         std::integer_sequence<int, lane...> /*count*/) {
+  return __builtin_shufflevector(even, odd, (first + lane / 2 + (lane % 2) * static_cast<int>(sizeof...(lane)))...);
+}
+/// The other way round: the first or the second of the two packs.
+template <class T, int bytes>
+STRATUM_INLINE Pack<T, bytes> woven_low(const Pack<T, bytes>& even, const Pack<T, bytes>& odd) {
+  return woven_from<0, T, bytes>(even, odd, LanesOf<T, bytes>());
+}
+template <class T, int bytes>
+STRATUM_INLINE Pack<T, bytes> woven_high(const Pack<T, bytes>& even, const Pack<T, bytes>& odd) {
+  return woven_from<bytes / static_cast<int>(sizeof(T)) / 2, T, bytes>(even, odd, LanesOf<T, bytes>());
 }
 
 template <class F>

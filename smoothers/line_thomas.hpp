@@ -72,6 +72,8 @@ struct LineCoefficient {
 /// Lines of a batch: two cache lines of numbers, so that the recurrence has independent work to hide its latency.
 template <class T>
 constexpr int batch_width = static_cast<int>(128 / sizeof(T));
+template <class T>
+constexpr int cache_line = static_cast<int>(64 / sizeof(T));
 constexpr int chunk_length = 16;
 
 /// y lines with bands come in batches of up to so many: memory delivers a long piece of a row faster than many short ones.
@@ -458,184 +460,210 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, TensorView<
   }
 }
 
-/// Right-hand sides of one colour of y lines less their coupling to the columns of the other, taken position after position:
+/// Elimination along one colour of the y lines in a strip, tensor operator, position after position. What couples a line to
+/// its neighbours, combined first, is then one more line, and what an interval adds to both its positions is formed once:
 ///
-///     p = m_l x_left + m_r x_right,   q = k_l x_left + k_r x_right,   right - (Ky p - My q) .
-///
-/// With `edge_left` lane k lies between the other colour's lanes k - 1 and k, else between k and k + 1. The column beside the
-/// first or last lane is no lane of the other colour: its values come apart, as `edge`.
-template <class R, bool edge_left, class T>
-struct CoupledRight {
+///     p = m_l x_left + m_r x_right,  q = k_l x_left + k_r x_right ;   f = k (p_- - p),  g = m (q_- + q) ,
+///     right + f + g  behind,   right - f + g  before,   and (m + m_next) q at the position itself.
+template <class R, bool coupled, class T>
+struct StripLines {
   using Pack = typename R::Pack;
-  static constexpr int w = batch_width<T>;
-  static constexpr int edge_lane = edge_left ? 0 : w - 1;
-  alignas(64) T kl[w], ml[w], kr[w], mr[w], edge_k[w] = {}, edge_m[w] = {};
-  Pack p_south[R::packs] = {}, q_south[R::packs] = {}, p_centre[R::packs], q_centre[R::packs];
-  const T *ky, *my, *right, *others, *edge;
+  Pack s[R::packs], m[R::packs], kl[R::packs], ml[R::packs], kr[R::packs], mr[R::packs];
+  Pack lower[R::packs] = {}, c[R::packs] = {}, z[R::packs] = {}, p[R::packs], q[R::packs], from_before[R::packs];
 
-  /// `others` and `edge` at the first position.
-  STRATUM_INLINE CoupledRight(const TensorView<T>& a, const Batch& batch, const T* others_there, const T* edge_there)
-      : ky(a.ky), my(a.my), right(nullptr), others(others_there), edge(edge_there) {
+  STRATUM_INLINE StripLines(const TensorView<T>& a, const Batch& batch) {
+    constexpr int w = batch_width<T>;
+    alignas(64) T numbers[6][w];
     for (int k = 0; k < w; ++k) {
       const int i = batch.first + k * batch.stride;
-      kl[k] = batch.used(k) ? a.kx[i] : T(0);
-      ml[k] = batch.used(k) ? a.mx[i] : T(0);
-      kr[k] = batch.used(k) ? a.kx[i + 1] : T(0);
-      mr[k] = batch.used(k) ? a.mx[i + 1] : T(0);
+      const bool used = batch.used(k);
+      numbers[0][k] = used ? a.kx[i] : T(0);
+      numbers[1][k] = used ? a.mx[i] : T(0);
+      numbers[2][k] = used ? a.kx[i + 1] : T(0);
+      numbers[3][k] = used ? a.mx[i + 1] : T(0);
+      numbers[4][k] = numbers[0][k] + numbers[2][k];
+      numbers[5][k] = used ? 2 * (numbers[1][k] + numbers[3][k]) : T(1);
     }
-    // Vectors run over the edge into a neighbouring row; what they find there counts nothing.
-    edge_k[edge_lane] = std::exchange((edge_left ? kl : kr)[edge_lane], T(0));
-    edge_m[edge_lane] = std::exchange((edge_left ? ml : mr)[edge_lane], T(0));
-    for (int v = 0; v < R::packs; ++v) couple(0, v, p_centre[v], q_centre[v]);
-  }
-
-  /// A chunk that starts at position `begin`: right-hand sides there, `others` and `edge` one position further.
-  STRATUM_INLINE void next_chunk(const TensorView<T>& a, int begin, const T* values, const T* others_behind,
-                                 const T* edge_behind) {
-    ky = a.ky + begin, my = a.my + begin, right = values, others = others_behind, edge = edge_behind;
-  }
-
-  STRATUM_INLINE void operator()(int n, int v, Pack& r) {
-    const int c = n / w;
-    Pack p_north, q_north;
-    couple(n, v, p_north, q_north);
-    r = R::pack(right + n + v * R::width) -
-        (ky[c] * (p_centre[v] - p_south[v]) + ky[c + 1] * (p_centre[v] - p_north) -
-         my[c] * (q_south[v] + 2 * q_centre[v]) - my[c + 1] * (2 * q_centre[v] + q_north));
-    p_south[v] = p_centre[v];
-    q_south[v] = q_centre[v];
-    p_centre[v] = p_north;
-    q_centre[v] = q_north;
-  }
-
- private:
-  STRATUM_INLINE void couple(int n, int v, Pack& p, Pack& q) const {
-    const int k = v * R::width;
-    const T* x = others + n + k - (edge_left ? 1 : 0);
-    p = R::pack(ml + k) * R::pack(x) + R::pack(mr + k) * R::pack(x + 1);
-    q = R::pack(kl + k) * R::pack(x) + R::pack(kr + k) * R::pack(x + 1);
-    if (v == edge_lane / R::width) {
-      p += R::pack(edge_m + k) * edge[n / w];
-      q += R::pack(edge_k + k) * edge[n / w];
+    for (int v = 0; v < R::packs; ++v) {
+      const int k = v * R::width;
+      kl[v] = R::pack(numbers[0] + k), ml[v] = R::pack(numbers[1] + k), kr[v] = R::pack(numbers[2] + k);
+      mr[v] = R::pack(numbers[3] + k), s[v] = R::pack(numbers[4] + k), m[v] = R::pack(numbers[5] + k);
     }
+  }
+
+  /// Pack v of the neighbours at position 0.
+  STRATUM_INLINE void start(const TensorView<T>& a, int v, const Pack& left, const Pack& right) {
+    p[v] = ml[v] * left + mr[v] * right;
+    q[v] = kl[v] * left + kr[v] * right;
+    from_before[v] = a.my[0] * q[v] - a.ky[0] * p[v];
+  }
+
+  /// Pack v at position j, with the neighbours at the next one.
+  STRATUM_INLINE void eliminate(const TensorView<T>& a, int j, int v, Pack right_side, const Pack& left,
+                                const Pack& right) {
+    const T ku = a.ky[j + 1], mu = a.my[j + 1], kd = a.ky[j] + ku, md = a.my[j] + mu;
+    if constexpr (coupled) {
+      const Pack next_p = ml[v] * left + mr[v] * right, next_q = kl[v] * left + kr[v] * right;
+      const Pack f = ku * (p[v] - next_p), g = mu * (q[v] + next_q);
+      right_side += from_before[v] + (g - f) + md * q[v];
+      from_before[v] = g + f;
+      p[v] = next_p;
+      q[v] = next_q;
+    }
+    const Pack upper = mu * s[v] - ku * m[v];
+    const Pack pivot = T(1) / (kd * m[v] + 2 * md * s[v] - lower[v] * c[v]);
+    c[v] = upper * pivot;
+    z[v] = (right_side - lower[v] * z[v]) * pivot;
+    lower[v] = upper;
   }
 };
 
-/// row[i - first] of 2 W + 1 columns from `first` on where they lie in lowest .. highest, zero elsewhere.
-template <class T>
-STRATUM_INLINE void clipped_row(const GridView<const T>& x, int j, int first, int lowest, int highest, T* row) {
-  for (int n = 0; n <= 2 * batch_width<T>; ++n)
-    row[n] = first + n >= lowest && first + n <= highest ? x(first + n, j) : T(0);
-}
-
-/// 2 W + 1 columns of row j from `start` on: in place where all of them may be read, else as clipped_row has them.
+/// 2 W + 1 columns of row j from `start` on: in place where all of them may be read, else those of lowest .. highest in `row`,
+/// zeros elsewhere.
 template <class T>
 STRATUM_INLINE const T* strip_row(const GridView<const T>& x, int j, int start, bool whole, int lowest, int highest,
                                   T* row) {
+  constexpr int columns = 2 * batch_width<T>;
   if (whole) {
-    for (int i = 0; i < 2 * batch_width<T>; i += static_cast<int>(64 / sizeof(T)))
+    for (int i = 0; i < columns; i += cache_line<T>)
       __builtin_prefetch(&x(start + i, std::min(j + chunk_length, x.ny)));
     return &x(start, j);
   }
-  clipped_row<T>(x, j, start, lowest, highest, row);
+  for (int n = 0; n <= columns; ++n) row[n] = start + n >= lowest && start + n <= highest ? x(start + n, j) : T(0);
   return row;
 }
+
+/// Asks for what later strips read while one is solved. Long pieces of rows, which hardware prefetchers continue: those of a
+/// group of strips together, each strip of the group before asking for its share of the rows. Longer lines have smaller
+/// groups, as these have to stay in a cache.
+template <class T>
+struct StripsAhead {
+  int strips, share, begin, end;  // strips of a group; columns of the next one
+
+  STRATUM_INLINE StripsAhead(int start, int last_column, int rows) {
+    constexpr int strip = 2 * batch_width<T>;
+    strips = rows <= 1024 ? 4 : 2;
+    const int index = (start + 1) / strip;  // strips start at column -1 or 0
+    share = index % strips;
+    begin = start + (strips - share) * strip;
+    end = std::min(begin + strips * strip, last_column);
+  }
+  /// Quarters from .. to - 1 of row j.
+  STRATUM_INLINE void prefetch(const GridView<const T>& x, int j, int from, int to) const {
+    if (j % strips != share) return;
+    const int quarter = strips * batch_width<T> / 2;
+    for (int i = begin + from * quarter; i < std::min(end, begin + to * quarter); i += cache_line<T>)
+      __builtin_prefetch(&x(i, j), 0, 2);
+  }
+};
 
 /// Both colours of the y lines in a strip of 2 W columns, undamped, tensor operator: lane k of the second colour is column
 /// start + 2 k, lane k of the first column start + 2 k + 1. Only columns begin .. end - 1 are solved; begin - 1 and end are
 /// the halo or solved already, and so is everything on the left of the strip. Rows are taken apart into the two colours when
-/// they are first read and put together once, when both are solved. `only_last`: of the first colour's last lane, no more.
-template <class R, class T>
+/// they are first read and put together once, when both are solved; all four passes ask for later strips, as only so many
+/// requests can be under way. `only_last`: of the first colour's last lane, no more.
+template <class R, bool from_zero, class T>
 STRATUM_INLINE void solve_strip(const TensorView<T> a, const GridView<const T> b, const GridView<T> x,
-                                const bool from_zero, const bool only_last, const int start, const int begin,
-                                const int end, const LineScratch<T> scratch) {
-  constexpr int w = batch_width<T>;
-  const int n = x.ny;
-  const bool whole = start >= begin && start + 2 * w <= end;
+                                const bool only_last, const int start, const int begin, const int end,
+                                const LineScratch<T> scratch) {
+  using Pack = typename R::Pack;
+  constexpr int w = batch_width<T>, width = R::width, packs = R::packs;
+  constexpr int bytes = width * static_cast<int>(sizeof(T));
+  const int n = x.ny, next_strip = start + 2 * w;
+  const bool whole = start >= begin && next_strip <= end;
+  const StripsAhead<T> ahead(start, end, n);
   const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2), only_last ? w - 1 : 0};
   const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
-  T* const second = scratch.rows;
-  T* const first = scratch.solution + w;  // between two rows of zeros
-  alignas(64) T row[2 * w + 1], right[chunk_length * w], others[chunk_length * w + 1] = {}, edge[chunk_length] = {};
-  // The second colour and the edge of `count` rows of x from row j on.
-  const auto take_apart = [&](int j, int count) __attribute__((always_inline)) {
-    for (int c = 0; c < count; ++c) {
-      const T* from = strip_row<T>(x, j + c, start, whole, begin - 1, end, row);
-      T* even = others + c * w;
-#pragma omp simd
-      for (int k = 0; k < w; ++k) even[k] = from[2 * k];
-      edge[c] = from[2 * w];
-    }
-    others[count * w] = T(0);  // beyond the edge
-  };
+  T *const second = scratch.rows, *const first = scratch.solution, *const multipliers = scratch.multipliers;
+  alignas(64) T row[2 * w + 1];
+  const GridView<const T> given = x;
   {
-    if (!from_zero) take_apart(0, 1);
-    CoupledRight<R, false, T> coupled(a, firsts, others, edge);
-    Eliminator<R, Direction::y, TensorView<T>, T> eliminate(a, firsts);
-    Elimination<T> last;
-    for (int at = 0; at < n; at += chunk_length) {
-      const int length = std::min(chunk_length, n - at);
-      for (int c = 0; c < length; ++c) {
-        const T* from = strip_row<T>(b, at + c, start, whole, begin, end - 1, row);
-        T *even = second + std::int64_t{at + c} * w, *odd = right + c * w;
-#pragma omp simd
-        for (int k = 0; k < w; ++k) {
-          even[k] = from[2 * k];
-          odd[k] = from[2 * k + 1];
-        }
+    StripLines<R, !from_zero, T> lines(a, firsts);
+    // The columns on the left of pack v of the first colour and on its right.
+    Pack left[packs + 1];
+    const auto take_second = [&](int j) __attribute__((always_inline)) {
+      const T* from = strip_row<T>(given, j, start, whole, begin - 1, end, row);
+#pragma GCC unroll 8
+      for (int v = 0; v < packs; ++v)
+        left[v] = simd::evens<T, bytes>(R::pack(from + 2 * v * width), R::pack(from + (2 * v + 1) * width));
+      left[packs] = Pack{} + from[2 * w];
+    };
+    if constexpr (!from_zero) {
+      take_second(0);
+      for (int v = 0; v < packs; ++v) lines.start(a, v, left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
+    }
+    for (int j = 0; j < n; ++j) {
+      const T* from = strip_row<T>(b, j, start, whole, begin, end - 1, row);
+      Pack right_side[packs];
+#pragma GCC unroll 8
+      for (int v = 0; v < packs; ++v) {
+        const Pack low = R::pack(from + 2 * v * width), high = R::pack(from + (2 * v + 1) * width);
+        R::pack(second + std::int64_t{j} * w + v * width) = simd::evens<T, bytes>(low, high);
+        right_side[v] = simd::odds<T, bytes>(low, high);
       }
-      T *multipliers = scratch.multipliers + std::int64_t{at} * w, *solution = first + std::int64_t{at} * w;
-      if (from_zero) {
-        eliminate(at, length, StoredRight<R, T>{right}, multipliers, solution, last);
-      } else {
-        take_apart(at + 1, length);
-        coupled.next_chunk(a, at, right, others, edge);
-        eliminate(at, length, coupled, multipliers, solution, last);
+      ahead.prefetch(b, j, 0, 3);
+      if constexpr (!from_zero) take_second(j + 1);
+#pragma GCC unroll 8
+      for (int v = 0; v < packs; ++v) {
+        lines.eliminate(a, j, v, right_side[v], left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
+        R::pack(multipliers + std::int64_t{j} * w + v * width) = lines.c[v];
+        R::pack(first + std::int64_t{j} * w + v * width) = lines.z[v];
       }
     }
-    alignas(64) T next[w] = {};
-    for (int at = last_chunk(n); at >= 0; at -= chunk_length)
-      substitute_back<R>(std::min(chunk_length, n - at), scratch.multipliers + std::int64_t{at} * w,
-                         first + std::int64_t{at} * w, next);
+    Pack next[packs] = {};
+    for (int j = n - 1; j >= 0; --j) {
+      ahead.prefetch(b, j, 3, 4);
+#pragma GCC unroll 8
+      for (int v = 0; v < packs; ++v) {
+        const std::int64_t at = std::int64_t{j} * w + v * width;
+        next[v] = R::pack(first + at) - R::pack(multipliers + at) * next[v];
+        R::pack(first + at) = next[v];
+      }
+    }
   }
   if (only_last) {
     for (int j = 0; j < n; ++j) x(end - 1, j) = first[std::int64_t{j} * w + w - 1];
     return;
   }
-  std::fill_n(first - w - 1, w + 1, T(0));
   std::fill_n(first + std::int64_t{n} * w, w, T(0));
   if (firsts.count < seconds.count)  // the second colour ends at column end, which somebody else solved
     for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
-  {
-    const auto beside = [&](int j) { return start > 0 ? x(start - 1, j) : T(0); };
-    edge[0] = beside(0);
-    CoupledRight<R, true, T> coupled(a, seconds, first, edge);
-    Eliminator<R, Direction::y, TensorView<T>, T> eliminate(a, seconds);
-    Elimination<T> last;
-    for (int at = 0; at < n; at += chunk_length) {
-      const int length = std::min(chunk_length, n - at);
-      for (int c = 0; c < length; ++c) edge[c] = beside(at + c + 1);
-      T* chunk = second + std::int64_t{at} * w;
-      coupled.next_chunk(a, at, chunk, first + std::int64_t{at + 1} * w, edge);
-      eliminate(at, length, coupled, scratch.multipliers + std::int64_t{at} * w, chunk, last);
+  StripLines<R, true, T> lines(a, seconds);
+  // The columns on the left of the second colour: the first colour's, and the one before the strip.
+  Pack before[packs + 1];
+  const auto take_first = [&](int j) __attribute__((always_inline)) {
+    before[0] = Pack{} + (start > 0 ? x(start - 1, j) : T(0));
+#pragma GCC unroll 8
+    for (int v = 0; v < packs; ++v) before[v + 1] = R::pack(first + std::int64_t{j} * w + v * width);
+  };
+  take_first(0);
+  for (int v = 0; v < packs; ++v)
+    lines.start(a, v, simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
+  for (int j = 0; j < n; ++j) {
+    ahead.prefetch(given, j, 0, 3);
+    take_first(j + 1);
+#pragma GCC unroll 8
+    for (int v = 0; v < packs; ++v) {
+      const std::int64_t at = std::int64_t{j} * w + v * width;
+      lines.eliminate(a, j, v, R::pack(second + at), simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
+      R::pack(multipliers + at) = lines.c[v];
+      R::pack(second + at) = lines.z[v];
     }
-    alignas(64) T next[w] = {};
-    for (int at = last_chunk(n); at >= 0; at -= chunk_length) {
-      const int length = std::min(chunk_length, n - at);
-      T* chunk = second + std::int64_t{at} * w;
-      substitute_back<R>(length, scratch.multipliers + std::int64_t{at} * w, chunk, next);
-      for (int c = 0; c < length; ++c) {
-        const T *even = chunk + c * w, *odd = first + std::int64_t{at + c} * w;
-        T* to = whole ? &x(start, at + c) : row;
-#pragma omp simd
-        for (int k = 0; k < w; ++k) {
-          to[2 * k] = even[k];
-          to[2 * k + 1] = odd[k];
-        }
-        if (!whole)
-          for (int i = std::max(start, begin); i < std::min(end, start + 2 * w); ++i) x(i, at + c) = row[i - start];
-      }
+  }
+  Pack next[packs] = {};
+  for (int j = n - 1; j >= 0; --j) {
+    ahead.prefetch(given, j, 3, 4);
+    T* to = whole ? &x(start, j) : row;
+#pragma GCC unroll 8
+    for (int v = 0; v < packs; ++v) {
+      const std::int64_t at = std::int64_t{j} * w + v * width;
+      next[v] = R::pack(second + at) - R::pack(multipliers + at) * next[v];
+      const Pack odd = R::pack(first + at);
+      R::pack(to + 2 * v * width) = simd::woven_low<T, bytes>(next[v], odd);
+      R::pack(to + (2 * v + 1) * width) = simd::woven_high<T, bytes>(next[v], odd);
     }
+    if (!whole)
+      for (int i = std::max(start, begin); i < std::min(end, next_strip); ++i) x(i, j) = row[i - start];
   }
 }
 
@@ -665,7 +693,9 @@ struct SolveStrip {
   LineScratch<T> scratch;
   template <int bytes>
   STRATUM_INLINE void run() const {
-    solve_strip<Registers<T, bytes>>(a, b, x, from_zero, only_last, start, begin, end, scratch);
+    using R = Registers<T, bytes>;
+    from_zero ? solve_strip<R, true>(a, b, x, only_last, start, begin, end, scratch)
+              : solve_strip<R, false>(a, b, x, only_last, start, begin, end, scratch);
   }
 };
 

@@ -110,7 +110,7 @@ struct LineScratch {
   T* rows;
   std::int64_t pitch;
   T* multipliers;
-  T* solution;
+  T* eliminated;
   int wide;
 
   static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {
@@ -122,7 +122,7 @@ struct LineScratch {
   }
   LineScratch(T* memory, int n, std::int64_t size)
       : rows(memory), pitch(row_length(n)), multipliers(rows + batch_width<T> * pitch),
-        solution(multipliers + batch_width<T> * lane_length(n)),
+        eliminated(multipliers + batch_width<T> * lane_length(n)),
         wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / (2 * n)))) {}
 
  private:
@@ -265,7 +265,7 @@ struct Eliminator<R, direction, TensorView<T>, T> {
 
 /// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first.
 template <class R, class T>
-STRATUM_INLINE void substitute_back(int length, const T* multipliers, T* solution, T* next) {
+STRATUM_INLINE void substitute_back(int length, const T* multipliers, const T* eliminated, T* next, T* solution) {
   constexpr int w = batch_width<T>;
   typename R::Pack x[R::packs];
   for (int v = 0; v < R::packs; ++v) x[v] = R::pack(next + v * R::width);
@@ -273,7 +273,7 @@ STRATUM_INLINE void substitute_back(int length, const T* multipliers, T* solutio
 #pragma GCC unroll 8
     for (int v = 0; v < R::packs; ++v) {
       const int at = n + v * R::width;
-      x[v] = R::pack(solution + at) - R::pack(multipliers + at) * x[v];
+      x[v] = R::pack(eliminated + at) - R::pack(multipliers + at) * x[v];
       R::pack(solution + at) = x[v];
     }
   }
@@ -288,7 +288,7 @@ inline int last_chunk(int n) { return (n - 1) / chunk_length * chunk_length; }
 constexpr int block_length = 512;
 
 /// Right-hand sides of columns begin .. begin + length - 1, row by row.
-template <class Rhs, class T>
+template <class R, class Rhs, class T>
 STRATUM_INLINE void fill_rows(const Rhs& rhs, const Batch& batch, int begin, int length, T* rows, std::int64_t pitch) {
   for (int k = 0; k < batch.count; ++k) {
     T* row = rows + k * pitch;
@@ -298,50 +298,69 @@ STRATUM_INLINE void fill_rows(const Rhs& rhs, const Batch& batch, int begin, int
   }
 }
 
-/// Rows j, j + 2, ... of them: the row between two is summed once for both.
-template <int count, class T>
-STRATUM_INLINE void fill_zebra_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, int j, int begin,
-                                    int length, T* rows, std::int64_t pitch) {
+/// Rows j, j + 2, ... of a tensor operator: Kx and Mx applied along the row between two are formed once for both. Packs start where
+/// rows are aligned, one column before `begin`, and neighbours come out of registers. What the next block reads is asked for.
+template <class R, int count, class T>
+STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, int j, int begin,
+                                     int length, T* rows, std::int64_t pitch) {
+  using Pack = typename R::Pack;
+  constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T));
   const TensorView<T>& a = rhs.a;
-#pragma omp simd
-  for (int n = 0; n < length; ++n) {
-    const int i = begin + n;
-    T stiffness = a.row_stiffness(rhs.x, i, j - 1), mass = a.row_mass(rhs.x, i, j - 1);
+  const int nx = rhs.b.nx;
+  const T *x[count + 1], *b[count];
+  for (int r = 0; r <= count; ++r) x[r] = &rhs.x(0, j - 1 + 2 * r);
+  for (int r = 0; r < count; ++r) b[r] = &rhs.b(0, j + 2 * r);
+  Pack last[count + 1] = {}, flux[count + 1] = {}, mean[count + 1] = {}, m{};
+  for (int i = begin - 1; i - width < begin + length; i += width) {
+    const Pack k = R::pack(a.kx + i), next_m = R::pack(a.mx + i), both = m + simd::one_ahead<T, bytes>(m, next_m);
+    m = next_m;
+    Pack stiffness[count + 1], mass[count + 1];
+#pragma GCC unroll 8
+    for (int r = 0; r <= count; ++r) {
+      __builtin_prefetch(x[r] + i + block_length, 0, 2);
+      const Pack here = i < nx ? Pack(R::pack(x[r] + i)) : Pack{}, back = simd::one_back<T, bytes>(last[r], here);
+      const Pack next_flux = k * (here - back), next_mean = m * (here + back);
+      stiffness[r] = flux[r] - simd::one_ahead<T, bytes>(flux[r], next_flux);
+      mass[r] = mean[r] + simd::one_ahead<T, bytes>(mean[r], next_mean) + both * last[r];
+      last[r] = here, flux[r] = next_flux, mean[r] = next_mean;
+    }
+    const int first = i - width;
+    if (first < begin - 1) continue;
 #pragma GCC unroll 4
     for (int r = 0; r < count; ++r) {
-      const int s = j + 2 * r;
-      const T north_stiffness = a.row_stiffness(rhs.x, i, s + 1), north_mass = a.row_mass(rhs.x, i, s + 1);
-      rows[r * pitch + n] = rhs.b(i, s) - (a.my[s] * stiffness - a.ky[s] * mass + a.my[s + 1] * north_stiffness -
-                                           a.ky[s + 1] * north_mass);
-      stiffness = north_stiffness;
-      mass = north_mass;
+      const int row = j + 2 * r;
+      __builtin_prefetch(b[r] + i + block_length, 0, 2);
+      R::pack(rows + r * pitch + (first - begin)) =
+          R::pack(b[r] + first) - (a.my[row] * stiffness[r] - a.ky[row] * mass[r] + a.my[row + 1] * stiffness[r + 1] -
+                                   a.ky[row + 1] * mass[r + 1]);
     }
   }
 }
 
-template <class T>
+template <class R, class T>
 STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, const Batch& batch, int begin,
                               int length, T* rows, std::int64_t pitch) {
-  const int j = batch.first, s = batch.stride;
+  const int j = batch.first, stride = batch.stride;
   int k = 0;
-  if (s == 2)
-    for (; k + 4 <= batch.count; k += 4) fill_zebra_rows<4>(rhs, j + s * k, begin, length, rows + k * pitch, pitch);
-  for (; k < batch.count; ++k) fill_zebra_rows<1>(rhs, j + s * k, begin, length, rows + k * pitch, pitch);
+  if (stride == 2)
+    for (; k + 4 <= batch.count; k += 4) fill_tensor_rows<R, 4>(rhs, j + 2 * k, begin, length, rows + k * pitch, pitch);
+  for (; k < batch.count; ++k) fill_tensor_rows<R, 1>(rhs, j + stride * k, begin, length, rows + k * pitch, pitch);
 }
 
 /// Solves one batch of x lines of n positions.
 template <class R, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rhs, const Batch batch, const int n,
                                 const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
-  constexpr int w = batch_width<T>, pitch = block_length + 16, ahead = 4 * chunk_length;
-  alignas(64) T rows[w * pitch];
+  constexpr int w = batch_width<T>, pitch = block_length + 16;
+  alignas(64) T before_rows[16 + w * pitch];
+  T* const rows = before_rows + 16;  // a row's column -1 is written, too
   alignas(64) Chunk<T> right;
   Eliminator<R, Direction::x, View, T> eliminate(rhs.a, batch);
   Elimination<T> last;
   for (int block = 0; block < n; block += block_length) {
     const int end = std::min(n, block + block_length);
     const int length = end - block;
-    fill_rows(rhs, batch, block, length, rows, pitch);
+    fill_rows<R>(rhs, batch, block, length, rows, pitch);
     for (int k = 0; k < w; ++k)  // the rest of the last chunk, and lanes without a line
       std::fill(rows + k * pitch + (k < batch.count ? length : 0), rows + k * pitch + last_chunk(length) + chunk_length,
                 T(0));
@@ -349,17 +368,23 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
       simd::transpose<w, chunk_length>(rows + (begin - block), pitch, right, w);
       const std::int64_t at = std::int64_t{begin} * w;
       eliminate(begin, std::min(chunk_length, end - begin), StoredRight<R, T>{right}, scratch.multipliers + at,
-                scratch.solution + at, last);
+                scratch.eliminated + at, last);
     }
   }
   alignas(64) T next[w] = {};
+  alignas(64) Chunk<T> solution;
   const bool direct = keep == T(0) && omega == T(1) && batch.count == w;
   for (int begin = last_chunk(n); begin >= 0; begin -= chunk_length) {
     const int length = std::min(chunk_length, n - begin);
-    T* solution = scratch.solution + std::int64_t{begin} * w;
-    if (begin >= ahead)
-      for (int k = 0; k < batch.count; ++k) __builtin_prefetch(&y(begin - ahead, batch.first + k * batch.stride), 1);
-    substitute_back<R>(length, scratch.multipliers + std::int64_t{begin} * w, solution, next);
+    // Asks for what is written later, in pieces that hardware prefetchers continue: a few rows with every chunk.
+    constexpr int chunks = 4, share = w / chunks;
+    const int part = begin / chunk_length % chunks, later = begin - (part + chunks) * chunk_length;
+    if (later >= 0)
+      for (int k = part * share; k < std::min(batch.count, (part + 1) * share); ++k)
+        for (int i = later; i < later + chunks * chunk_length; i += cache_line<T>)
+          __builtin_prefetch(&y(i, batch.first + k * batch.stride), 0, 2);
+    const std::int64_t at = std::int64_t{begin} * w;
+    substitute_back<R>(length, scratch.multipliers + at, scratch.eliminated + at, next, solution);
     if (direct && length == chunk_length) {
       simd::transpose<chunk_length, w>(solution, w, &y(begin, batch.first), batch.stride * y.pitch);
       continue;
@@ -443,13 +468,14 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, TensorView<
     prefetch<T>(rhs, batch.first, batch.count * batch.stride, begin, length);
     gather<Direction::y, T>(rhs, batch, begin, length, T(0), right);
     const std::int64_t at = std::int64_t{begin} * w;
-    eliminate(begin, length, StoredRight<R, T>{right}, scratch.multipliers + at, scratch.solution + at, last);
+    eliminate(begin, length, StoredRight<R, T>{right}, scratch.multipliers + at, scratch.eliminated + at, last);
   }
   alignas(64) T next[w] = {};
+  alignas(64) Chunk<T> solution;
   for (int begin = last_chunk(n); begin >= 0; begin -= chunk_length) {
     const int length = std::min(chunk_length, n - begin);
-    T* solution = scratch.solution + std::int64_t{begin} * w;
-    substitute_back<R>(length, scratch.multipliers + std::int64_t{begin} * w, solution, next);
+    const std::int64_t at = std::int64_t{begin} * w;
+    substitute_back<R>(length, scratch.multipliers + at, scratch.eliminated + at, next, solution);
     for (int c = 0; c < length; ++c) {
       const int j = begin + c;
       for (int k = 0; k < batch.count; ++k) {
@@ -574,7 +600,7 @@ STRATUM_INLINE void solve_strip(const TensorView<T> a, const GridView<const T> b
   const StripsAhead<T> ahead(start, end, n);
   const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2), only_last ? w - 1 : 0};
   const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
-  T *const second = scratch.rows, *const first = scratch.solution, *const multipliers = scratch.multipliers;
+  T *const second = scratch.rows, *const first = scratch.eliminated, *const multipliers = scratch.multipliers;
   alignas(64) T row[2 * w + 1];
   const GridView<const T> given = x;
   {

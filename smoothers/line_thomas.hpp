@@ -287,14 +287,34 @@ inline int last_chunk(int n) { return (n - 1) / chunk_length * chunk_length; }
 /// x lines are filled in blocks of this many columns, long enough for hardware prefetchers to follow.
 constexpr int block_length = 512;
 
-/// Right-hand sides of columns begin .. begin + length - 1, row by row.
-template <class R, class Rhs, class T>
-STRATUM_INLINE void fill_rows(const Rhs& rhs, const Batch& batch, int begin, int length, T* rows, std::int64_t pitch) {
+/// Asks for the coefficients around node (i, j), of the line alone or of its coupling, too.
+template <bool coupled, class View>
+STRATUM_INLINE void prefetch_bands(const View& a, int i, int j) {
+  constexpr int bands = std::extent_v<decltype(View::band)>;
+  constexpr int first = bands == 9 && !coupled ? 3 : 0, last = coupled ? bands - 1 : bands == 9 ? 5 : 1;
+  for (int k = first; k <= last; ++k) __builtin_prefetch(a.band[k] + j * a.pitch + i, 0, 2);
+}
+
+/// Right-hand sides of columns begin .. begin + length - 1, row by row, with stored bands. Asks for what the next row reads, as
+/// hardware prefetchers lose the many streams where a row's block ends, and for what elimination reads of this one.
+template <class R, bool coupled, class View, class T>
+STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs, const Batch& batch, int begin,
+                              int length, T* rows, std::int64_t pitch) {
   for (int k = 0; k < batch.count; ++k) {
     T* row = rows + k * pitch;
-    const int j = batch.first + k * batch.stride;
+    const int j = batch.first + k * batch.stride, next = j + batch.stride;
+    for (int part = 0; part < length; part += cache_line<T>) {
+      const int i = begin + part, end = std::min(length, part + cache_line<T>);
+      if constexpr (has_bands<View>) {
+        prefetch_bands<false>(rhs.a, i, j);
+        if (k + 1 < batch.count) {
+          prefetch_bands<coupled>(rhs.a, i, next);
+          __builtin_prefetch(&rhs.b(i, next), 0, 2);
+        }
+      }
 #pragma omp simd
-    for (int i = 0; i < length; ++i) row[i] = rhs(begin + i, j);
+      for (int n = part; n < end; ++n) row[n] = rhs(begin + n, j);
+    }
   }
 }
 

@@ -61,8 +61,9 @@ struct ResidualRow {
   STRATUM_INLINE void run() const {
     R* const to = &r(0, j);
     const T factor = scale;
-    residual_row<bytes>(a, b, x, j, [ to, factor ](int i, T value)
-                            __attribute__((always_inline)) { to[i] = static_cast<R>(factor * value); });
+    residual_row<bytes>(
+        a, b, x, j,
+        [ to, factor ](int i, T value) __attribute__((always_inline)) { to[i] = static_cast<R>(factor * value); });
   }
 };
 

@@ -28,14 +28,14 @@ struct PackedRow {
   [[nodiscard]] STRATUM_INLINE int lanes_end(int first) const { return std::min(width, end - width - first); }
   [[nodiscard]] STRATUM_INLINE bool inside(int first) const { return first >= 0 && first + 2 * width <= end; }
   /// The pack, zero outside.
-  [[nodiscard]] STRATUM_INLINE Pack clipped(const Pack& pack, int first) const {
+  [[nodiscard]] STRATUM_INLINE Pack clipped(Pack pack, int first) const {
     if (inside(first)) return pack;
     alignas(bytes) T numbers[width] = {};
     store(pack, first, numbers - first);
     return simd::pack<bytes>(numbers);
   }
   /// to[n] = the pack's number at node n, inside.
-  STRATUM_INLINE void store(const Pack& pack, int first, T* to) const {
+  STRATUM_INLINE void store(Pack pack, int first, T* to) const {
     if (inside(first)) {
       simd::pack<bytes>(to + first) = pack;
     } else {
@@ -52,8 +52,8 @@ class ResidualRow : public PackedRow<bytes, typename View::Number> {
  public:
   using T = typename View::Number;
   using Base = PackedRow<bytes, T>;
-  using typename Base::Pack;
   using Base::width;
+  using typename Base::Pack;
 
   STRATUM_INLINE ResidualRow(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
                              int /*ahead*/ = 1)
@@ -102,8 +102,8 @@ class ResidualRow<bytes, TensorView<Number>> : public PackedRow<bytes, Number> {
  public:
   using T = Number;
   using Base = PackedRow<bytes, T>;
-  using typename Base::Pack;
   using Base::width;
+  using typename Base::Pack;
 
   STRATUM_INLINE ResidualRow(const TensorView<T>& a, const GridView<const T>& b, const GridView<const T>& x, int j,
                              int ahead = 1)
@@ -132,9 +132,7 @@ class ResidualRow<bytes, TensorView<Number>> : public PackedRow<bytes, Number> {
 
  private:
   STRATUM_INLINE static Pack pack(const T* from) { return simd::pack<bytes>(from); }
-  STRATUM_INLINE Pack along_x(const Pack& k, const Pack& m) const {
-    return m * (ks_ + kn_) - k * (2 * (ms_ + mn_));
-  }
+  STRATUM_INLINE Pack along_x(Pack k, Pack m) const { return m * (ks_ + kn_) - k * (2 * (ms_ + mn_)); }
   /// Columns i .. i + width - 1; from column nx on x is zero, and behind the last row not in memory.
   STRATUM_INLINE void take(int i) {
     Pack mass{}, stiffness{};

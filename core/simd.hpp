@@ -28,9 +28,10 @@ struct PackOf {
 template <class T, int bytes>
 using Pack = typename PackOf<T, bytes>::type;
 
-/// A pack in memory, of any alignment.
+/// A pack from memory, and one to assign to, of any alignment. Packs are passed by value: a reference to one in memory would
+/// bind to a parameter that claims more alignment.
 template <int bytes, class T>
-STRATUM_INLINE const typename PackOf<T, bytes>::in_memory& pack(const T* from) {
+STRATUM_INLINE Pack<T, bytes> pack(const T* from) {
   return *reinterpret_cast<const typename PackOf<T, bytes>::in_memory*>(from);
 }
 template <int bytes, class T>
@@ -40,7 +41,7 @@ STRATUM_INLINE typename PackOf<T, bytes>::in_memory& pack(T* to) {
 
 /// Lanes first, first + stride, ... of two packs in a row.
 template <int first, int stride, class T, int bytes, int... lane>
-STRATUM_INLINE Pack<T, bytes> lanes_of(const Pack<T, bytes>& a, const Pack<T, bytes>& b,
+STRATUM_INLINE Pack<T, bytes> lanes_of(Pack<T, bytes> a, Pack<T, bytes> b,
                                        std::integer_sequence<int, lane...> /*count*/) {
   return __builtin_shufflevector(a, b, (first + stride * lane)...);
 }
@@ -49,36 +50,36 @@ using LanesOf = std::make_integer_sequence<int, bytes / static_cast<int>(sizeof(
 
 /// The pack that starts one number before `here`, or one behind it; the pack before or behind it is given.
 template <class T, int bytes>
-STRATUM_INLINE Pack<T, bytes> one_back(const Pack<T, bytes>& before, const Pack<T, bytes>& here) {
+STRATUM_INLINE Pack<T, bytes> one_back(Pack<T, bytes> before, Pack<T, bytes> here) {
   return lanes_of<bytes / static_cast<int>(sizeof(T)) - 1, 1, T, bytes>(before, here, LanesOf<T, bytes>());
 }
 template <class T, int bytes>
-STRATUM_INLINE Pack<T, bytes> one_ahead(const Pack<T, bytes>& here, const Pack<T, bytes>& behind) {
+STRATUM_INLINE Pack<T, bytes> one_ahead(Pack<T, bytes> here, Pack<T, bytes> behind) {
   return lanes_of<1, 1, T, bytes>(here, behind, LanesOf<T, bytes>());
 }
 
 /// Every second number of two packs in a row, the first or the second ones.
 template <class T, int bytes>
-STRATUM_INLINE Pack<T, bytes> evens(const Pack<T, bytes>& a, const Pack<T, bytes>& b) {
+STRATUM_INLINE Pack<T, bytes> evens(Pack<T, bytes> a, Pack<T, bytes> b) {
   return lanes_of<0, 2, T, bytes>(a, b, LanesOf<T, bytes>());
 }
 template <class T, int bytes>
-STRATUM_INLINE Pack<T, bytes> odds(const Pack<T, bytes>& a, const Pack<T, bytes>& b) {
+STRATUM_INLINE Pack<T, bytes> odds(Pack<T, bytes> a, Pack<T, bytes> b) {
   return lanes_of<1, 2, T, bytes>(a, b, LanesOf<T, bytes>());
 }
 
 template <int first, class T, int bytes, int... lane>
-STRATUM_INLINE Pack<T, bytes> woven_from(const Pack<T, bytes>& even, const Pack<T, bytes>& odd,
+STRATUM_INLINE Pack<T, bytes> woven_from(Pack<T, bytes> even, Pack<T, bytes> odd,
                                          std::integer_sequence<int, lane...> /*count*/) {
   return __builtin_shufflevector(even, odd, (first + lane / 2 + (lane % 2) * static_cast<int>(sizeof...(lane)))...);
 }
 /// The other way round: the first or the second of the two packs.
 template <class T, int bytes>
-STRATUM_INLINE Pack<T, bytes> woven_low(const Pack<T, bytes>& even, const Pack<T, bytes>& odd) {
+STRATUM_INLINE Pack<T, bytes> woven_low(Pack<T, bytes> even, Pack<T, bytes> odd) {
   return woven_from<0, T, bytes>(even, odd, LanesOf<T, bytes>());
 }
 template <class T, int bytes>
-STRATUM_INLINE Pack<T, bytes> woven_high(const Pack<T, bytes>& even, const Pack<T, bytes>& odd) {
+STRATUM_INLINE Pack<T, bytes> woven_high(Pack<T, bytes> even, Pack<T, bytes> odd) {
   return woven_from<bytes / static_cast<int>(sizeof(T)) / 2, T, bytes>(even, odd, LanesOf<T, bytes>());
 }
 

@@ -40,11 +40,6 @@ struct LineRhs {
   static constexpr bool is_coupled = coupled;
   View a;
   GridView<const T> b, x;
-  /// Asks for the memory around node (i, j): y lines touch a new page with every row, where hardware prefetchers stop.
-  STRATUM_INLINE void prefetch(int i, int j) const {
-    __builtin_prefetch(&b(i, j));
-    if constexpr (coupled) __builtin_prefetch(&x(i, j + 1));
-  }
   STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const {
     if constexpr (!coupled)
       return b(i, j);
@@ -87,7 +82,7 @@ struct Registers {
   static constexpr int width = bytes / static_cast<int>(sizeof(T));
   static constexpr int packs = batch_width<T> / width;
   using InMemory = typename simd::PackOf<T, bytes>::in_memory;
-  STRATUM_INLINE static const InMemory& pack(const T* from) { return simd::pack<bytes>(from); }
+  STRATUM_INLINE static Pack pack(const T* from) { return simd::pack<bytes>(from); }
   STRATUM_INLINE static InMemory& pack(T* to) { return simd::pack<bytes>(to); }
 };
 
@@ -135,38 +130,23 @@ struct LineScratch {
   }
 };
 
-/// to[c * W + k] = f at position begin + c of lane k; lanes without a line get `idle`.
-template <Direction direction, class T, class F>
+/// to[c * W + k] = f at column begin + c of lane k; lanes without a line get `idle`.
+template <class T, class F>
 STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length, T idle, T* to) {
   constexpr int w = batch_width<T>;
-  if constexpr (direction == Direction::x) {
-    alignas(64) Chunk<T> rows;
-    for (int k = 0; k < batch.count; ++k) {
-      T* row = rows + k * chunk_length;
-      const int j = batch.first + k * batch.stride;
-      if (length == chunk_length) {  // a constant length, so that the loop unrolls into whole vectors
+  alignas(64) Chunk<T> rows;
+  for (int k = 0; k < batch.count; ++k) {
+    T* row = rows + k * chunk_length;
+    const int j = batch.first + k * batch.stride;
+    if (length == chunk_length) {  // a constant length, so that the loop unrolls into whole vectors
 #pragma omp simd
-        for (int c = 0; c < chunk_length; ++c) row[c] = f(begin + c, j);
-      } else {
-        for (int c = 0; c < chunk_length; ++c) row[c] = c < length ? f(begin + c, j) : idle;
-      }
-    }
-    for (int n = batch.count * chunk_length; n < w * chunk_length; ++n) rows[n] = idle;
-    simd::transpose<w, chunk_length>(rows, chunk_length, to, w);
-  } else {
-    for (int c = 0; c < length; ++c) {
-      const int j = begin + c;
-      T* lanes = to + c * w;
-      if (batch.stride == 1) {
-#pragma omp simd
-        for (int k = 0; k < batch.count; ++k) lanes[k] = f(batch.first + k, j);
-      } else {
-#pragma omp simd
-        for (int k = 0; k < batch.count; ++k) lanes[k] = f(batch.first + 2 * k, j);
-      }
-      for (int k = batch.count; k < w; ++k) lanes[k] = idle;
+      for (int c = 0; c < chunk_length; ++c) row[c] = f(begin + c, j);
+    } else {
+      for (int c = 0; c < chunk_length; ++c) row[c] = c < length ? f(begin + c, j) : idle;
     }
   }
+  for (int n = batch.count * chunk_length; n < w * chunk_length; ++n) rows[n] = idle;
+  simd::transpose<w, chunk_length>(rows, chunk_length, to, w);
 }
 
 /// The state of the elimination: what the next position takes from the last.
@@ -176,35 +156,26 @@ struct Elimination {
   alignas(64) T z[batch_width<T>] = {};
 };
 
-/// Right-hand sides that lie in memory, `values[n]` on: pack v of the position whose first lane is n.
-template <class R, class T>
-struct StoredRight {
-  const T* values;
-  STRATUM_INLINE void operator()(int n, int v, typename R::Pack& right) const {
-    right = R::pack(values + n + v * R::width);
-  }
-};
-
-/// Forward elimination of a chunk of x lines, coefficients from the bands. The right-hand sides may lie in `solution`.
-template <class R, Direction direction, class View, class T>
+/// Forward elimination of a chunk of x lines, coefficients from the bands.
+template <class R, class View, class T>
 struct Eliminator {
   View a;
   Batch batch;
   STRATUM_INLINE Eliminator(const View& view, const Batch& lines) : a(view), batch(lines) {}
 
-  STRATUM_INLINE void operator()(int begin, int length, StoredRight<R, T> right, T* multipliers, T* solution,
+  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* eliminated,
                                  Elimination<T>& last) {
     constexpr int w = batch_width<T>;
     alignas(64) Chunk<T> lower, centre, upper;
-    gather<direction, T>(LineCoefficient<direction, -1, View>{a}, batch, begin, length, T(0), lower);
-    gather<direction, T>(LineCoefficient<direction, 0, View>{a}, batch, begin, length, T(1), centre);
-    gather<direction, T>(LineCoefficient<direction, 1, View>{a}, batch, begin, length, T(0), upper);
+    gather<T>(LineCoefficient<Direction::x, -1, View>{a}, batch, begin, length, T(0), lower);
+    gather<T>(LineCoefficient<Direction::x, 0, View>{a}, batch, begin, length, T(1), centre);
+    gather<T>(LineCoefficient<Direction::x, 1, View>{a}, batch, begin, length, T(0), upper);
     for (int n = 0; n < length * w; n += w) {
 #pragma omp simd
       for (int k = 0; k < w; ++k) {
         const T pivot = T(1) / (centre[n + k] - lower[n + k] * last.c[k]);
         multipliers[n + k] = last.c[k] = upper[n + k] * pivot;
-        solution[n + k] = last.z[k] = (right.values[n + k] - lower[n + k] * last.z[k]) * pivot;
+        eliminated[n + k] = last.z[k] = (right[n + k] - lower[n + k] * last.z[k]) * pivot;
       }
     }
   }
@@ -212,26 +183,22 @@ struct Eliminator {
 
 /// The same for a tensor operator, whose coefficients on a line are a number of the line times a number of the position,
 /// twice: nothing is read but 1-D arrays. The line matrix is symmetric.
-template <class R, Direction direction, class T>
-struct Eliminator<R, direction, TensorView<T>, T> {
+template <class R, class T>
+struct Eliminator<R, TensorView<T>, T> {
   using Pack = typename R::Pack;
-  const T *along_k, *along_m;
+  const T *kx, *mx;
   alignas(64) T stiffness[batch_width<T>], mass[batch_width<T>], lower[batch_width<T>];
 
-  STRATUM_INLINE Eliminator(const TensorView<T>& a, const Batch& batch)
-      : along_k(direction == Direction::x ? a.kx : a.ky), along_m(direction == Direction::x ? a.mx : a.my) {
-    const T* across_k = direction == Direction::x ? a.ky : a.kx;
-    const T* across_m = direction == Direction::x ? a.my : a.mx;
+  STRATUM_INLINE Eliminator(const TensorView<T>& a, const Batch& batch) : kx(a.kx), mx(a.mx) {
     for (int k = 0; k < batch_width<T>; ++k) {
       const int line = batch.first + k * batch.stride;
-      stiffness[k] = batch.used(k) ? across_k[line] + across_k[line + 1] : T(0);
-      mass[k] = batch.used(k) ? 2 * (across_m[line] + across_m[line + 1]) : T(1);
+      stiffness[k] = batch.used(k) ? a.ky[line] + a.ky[line + 1] : T(0);
+      mass[k] = batch.used(k) ? 2 * (a.my[line] + a.my[line + 1]) : T(1);
       lower[k] = T(0);
     }
   }
 
-  template <class Right>
-  STRATUM_INLINE void operator()(int begin, int length, Right&& right, T* multipliers, T* solution,
+  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* eliminated,
                                  Elimination<T>& last) {
     constexpr int w = batch_width<T>;
     Pack s[R::packs], m[R::packs], lo[R::packs], cl[R::packs], zl[R::packs];
@@ -241,18 +208,16 @@ struct Eliminator<R, direction, TensorView<T>, T> {
       cl[v] = R::pack(last.c + k), zl[v] = R::pack(last.z + k);
     }
     for (int p = begin, n = 0; p < begin + length; ++p, n += w) {
-      const T ku = along_k[p + 1], mu = along_m[p + 1], kd = along_k[p] + ku, md = 2 * (along_m[p] + mu);
+      const T ku = kx[p + 1], mu = mx[p + 1], kd = kx[p] + ku, md = 2 * (mx[p] + mu);
 #pragma GCC unroll 8
       for (int v = 0; v < R::packs; ++v) {
         const int at = n + v * R::width;
         const Pack up = mu * s[v] - ku * m[v];
         const Pack pivot = T(1) / (kd * m[v] + md * s[v] - lo[v] * cl[v]);
         cl[v] = up * pivot;
-        Pack r;
-        right(n, v, r);
-        zl[v] = (r - lo[v] * zl[v]) * pivot;
+        zl[v] = (R::pack(right + at) - lo[v] * zl[v]) * pivot;
         R::pack(multipliers + at) = cl[v];
-        R::pack(solution + at) = zl[v];
+        R::pack(eliminated + at) = zl[v];
         lo[v] = up;
       }
     }
@@ -375,7 +340,7 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
   alignas(64) T before_rows[16 + w * pitch];
   T* const rows = before_rows + 16;  // a row's column -1 is written, too
   alignas(64) Chunk<T> right;
-  Eliminator<R, Direction::x, View, T> eliminate(rhs.a, batch);
+  Eliminator<R, View, T> eliminate(rhs.a, batch);
   Elimination<T> last;
   for (int block = 0; block < n; block += block_length) {
     const int end = std::min(n, block + block_length);
@@ -387,8 +352,8 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
     for (int begin = block; begin < end; begin += chunk_length) {
       simd::transpose<w, chunk_length>(rows + (begin - block), pitch, right, w);
       const std::int64_t at = std::int64_t{begin} * w;
-      eliminate(begin, std::min(chunk_length, end - begin), StoredRight<R, T>{right}, scratch.multipliers + at,
-                scratch.eliminated + at, last);
+      eliminate(begin, std::min(chunk_length, end - begin), right, scratch.multipliers + at, scratch.eliminated + at,
+                last);
     }
   }
   alignas(64) T next[w] = {};
@@ -420,14 +385,6 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
 }
 
 // --- y lines -------------------------------------------------------------------------------------------------------------
-
-/// Asks for the rows that the next chunk takes, `columns` of them from `first` on.
-template <class T, class Rhs>
-STRATUM_INLINE void prefetch(const Rhs& rhs, int first, int columns, int begin, int length) {
-  constexpr int line = static_cast<int>(64 / sizeof(T));
-  for (int c = 0; c < length && begin + c + chunk_length < rhs.b.ny; ++c)
-    for (int i = 0; i < columns; i += line) rhs.prefetch(first + i, begin + c + chunk_length);
-}
 
 /// One wide batch of y lines with bands, row after row.
 template <int stride, bool coupled, class View, class T>
@@ -464,46 +421,14 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
   }
 }
 
-/// Solves one batch of y lines of n positions: a wide one with bands.
+/// Solves one batch of y lines of n positions with bands.
 template <class R, bool coupled, class View, class T>
-requires has_bands<View> STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs,
-                                                         const Batch batch, const int n, const T omega, const T keep,
-                                                         const GridView<T> y, const LineScratch<T> scratch) {
+STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
+                                const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
   if (batch.stride == 1)
     solve_wide_batch<1>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
   else
     solve_wide_batch<2>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
-}
-
-template <class R, bool coupled, class T>
-STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, TensorView<T>, T> rhs, const Batch batch,
-                                const int n, const T omega, const T keep, const GridView<T> y,
-                                const LineScratch<T> scratch) {
-  constexpr int w = batch_width<T>;
-  alignas(64) Chunk<T> right;
-  Eliminator<R, Direction::y, TensorView<T>, T> eliminate(rhs.a, batch);
-  Elimination<T> last;
-  for (int begin = 0; begin < n; begin += chunk_length) {
-    const int length = std::min(chunk_length, n - begin);
-    prefetch<T>(rhs, batch.first, batch.count * batch.stride, begin, length);
-    gather<Direction::y, T>(rhs, batch, begin, length, T(0), right);
-    const std::int64_t at = std::int64_t{begin} * w;
-    eliminate(begin, length, StoredRight<R, T>{right}, scratch.multipliers + at, scratch.eliminated + at, last);
-  }
-  alignas(64) T next[w] = {};
-  alignas(64) Chunk<T> solution;
-  for (int begin = last_chunk(n); begin >= 0; begin -= chunk_length) {
-    const int length = std::min(chunk_length, n - begin);
-    const std::int64_t at = std::int64_t{begin} * w;
-    substitute_back<R>(length, scratch.multipliers + at, scratch.eliminated + at, next, solution);
-    for (int c = 0; c < length; ++c) {
-      const int j = begin + c;
-      for (int k = 0; k < batch.count; ++k) {
-        const int i = batch.first + k * batch.stride;
-        y(i, j) = keep == T(0) ? omega * solution[c * w + k] : keep * rhs.x(i, j) + omega * solution[c * w + k];
-      }
-    }
-  }
 }
 
 /// Elimination along one colour of the y lines in a strip, tensor operator, position after position. What couples a line to
@@ -538,15 +463,14 @@ struct StripLines {
   }
 
   /// Pack v of the neighbours at position 0.
-  STRATUM_INLINE void start(const TensorView<T>& a, int v, const Pack& left, const Pack& right) {
+  STRATUM_INLINE void start(const TensorView<T>& a, int v, Pack left, Pack right) {
     p[v] = ml[v] * left + mr[v] * right;
     q[v] = kl[v] * left + kr[v] * right;
     from_before[v] = a.my[0] * q[v] - a.ky[0] * p[v];
   }
 
   /// Pack v at position j, with the neighbours at the next one.
-  STRATUM_INLINE void eliminate(const TensorView<T>& a, int j, int v, Pack right_side, const Pack& left,
-                                const Pack& right) {
+  STRATUM_INLINE void eliminate(const TensorView<T>& a, int j, int v, Pack right_side, Pack left, Pack right) {
     const T ku = a.ky[j + 1], mu = a.my[j + 1], kd = a.ky[j] + ku, md = a.my[j] + mu;
     if constexpr (coupled) {
       const Pack next_p = ml[v] * left + mr[v] * right, next_q = kl[v] * left + kr[v] * right;
@@ -603,15 +527,30 @@ struct StripsAhead {
   }
 };
 
-/// Both colours of the y lines in a strip of 2 W columns, undamped, tensor operator: lane k of the second colour is column
+/// A sweep over strips.
+template <class T>
+struct StripSweep {
+  TensorView<T> a;
+  GridView<const T> b, x;
+  GridView<T> y;
+  T omega;
+  bool from_zero, simultaneous;
+};
+
+/// Both colours of the y lines in a strip of 2 W columns, tensor operator, y = keep x + omega solution: lane k of the second colour is column
 /// start + 2 k, lane k of the first column start + 2 k + 1. Only columns begin .. end - 1 are solved; begin - 1 and end are
 /// the halo or solved already, and so is everything on the left of the strip. Rows are taken apart into the two colours when
 /// they are first read and put together once, when both are solved; all four passes ask for later strips, as only so many
 /// requests can be under way. `only_last`: of the first colour's last lane, no more.
-template <class R, bool from_zero, class T>
-STRATUM_INLINE void solve_strip(const TensorView<T> a, const GridView<const T> b, const GridView<T> x,
-                                const bool only_last, const int start, const int begin, const int end,
-                                const LineScratch<T> scratch) {
+/// `simultaneous`: all from the old x, which is not y. `damped`: omega is not one, or simultaneous.
+template <class R, bool from_zero, bool damped, class T>
+STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last, const int start, const int begin,
+                                const int end, const LineScratch<T> scratch) {
+  const TensorView<T> a = sweep.a;
+  const GridView<const T> b = sweep.b, x = sweep.x;
+  const GridView<T> y = sweep.y;
+  const T omega = sweep.omega, keep = T(1) - omega;
+  const bool simultaneous = damped && sweep.simultaneous;
   using Pack = typename R::Pack;
   constexpr int w = batch_width<T>, width = R::width, packs = R::packs;
   constexpr int bytes = width * static_cast<int>(sizeof(T));
@@ -622,13 +561,12 @@ STRATUM_INLINE void solve_strip(const TensorView<T> a, const GridView<const T> b
   const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
   T *const second = scratch.rows, *const first = scratch.eliminated, *const multipliers = scratch.multipliers;
   alignas(64) T row[2 * w + 1];
-  const GridView<const T> given = x;
   {
     StripLines<R, !from_zero, T> lines(a, firsts);
     // The columns on the left of pack v of the first colour and on its right.
     Pack left[packs + 1];
     const auto take_second = [&](int j) __attribute__((always_inline)) {
-      const T* from = strip_row<T>(given, j, start, whole, begin - 1, end, row);
+      const T* from = strip_row<T>(x, j, start, whole, begin - 1, end, row);
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v)
         left[v] = simd::evens<T, bytes>(R::pack(from + 2 * v * width), R::pack(from + (2 * v + 1) * width));
@@ -663,12 +601,18 @@ STRATUM_INLINE void solve_strip(const TensorView<T> a, const GridView<const T> b
       for (int v = 0; v < packs; ++v) {
         const std::int64_t at = std::int64_t{j} * w + v * width;
         next[v] = R::pack(first + at) - R::pack(multipliers + at) * next[v];
-        R::pack(first + at) = next[v];
+        R::pack(first + at) = damped ? omega * next[v] : next[v];
+      }
+      if constexpr (damped && !from_zero) {
+        const T* old = strip_row<T>(x, j, start, whole, begin - 1, end, row);
+        for (int v = 0; v < packs; ++v)
+          R::pack(first + std::int64_t{j} * w + v * width) +=
+              keep * simd::odds<T, bytes>(R::pack(old + 2 * v * width), R::pack(old + (2 * v + 1) * width));
       }
     }
   }
   if (only_last) {
-    for (int j = 0; j < n; ++j) x(end - 1, j) = first[std::int64_t{j} * w + w - 1];
+    for (int j = 0; j < n; ++j) y(end - 1, j) = first[std::int64_t{j} * w + w - 1];
     return;
   }
   std::fill_n(first + std::int64_t{n} * w, w, T(0));
@@ -676,17 +620,23 @@ STRATUM_INLINE void solve_strip(const TensorView<T> a, const GridView<const T> b
     for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
   StripLines<R, true, T> lines(a, seconds);
   // The columns on the left of the second colour: the first colour's, and the one before the strip.
-  Pack before[packs + 1];
+  Pack before[packs + 1] = {};
   const auto take_first = [&](int j) __attribute__((always_inline)) {
+    if (simultaneous && from_zero) return;
     before[0] = Pack{} + (start > 0 ? x(start - 1, j) : T(0));
+    if (simultaneous) {
+      const T* old = strip_row<T>(x, j, start, whole, begin - 1, end, row);
+      for (int v = 0; v < packs; ++v)
+        before[v + 1] = simd::odds<T, bytes>(R::pack(old + 2 * v * width), R::pack(old + (2 * v + 1) * width));
+      return;
+    }
 #pragma GCC unroll 8
     for (int v = 0; v < packs; ++v) before[v + 1] = R::pack(first + std::int64_t{j} * w + v * width);
   };
   take_first(0);
-  for (int v = 0; v < packs; ++v)
-    lines.start(a, v, simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
+  for (int v = 0; v < packs; ++v) lines.start(a, v, simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
   for (int j = 0; j < n; ++j) {
-    ahead.prefetch(given, j, 0, 3);
+    ahead.prefetch(x, j, 0, 3);
     take_first(j + 1);
 #pragma GCC unroll 8
     for (int v = 0; v < packs; ++v) {
@@ -698,18 +648,22 @@ STRATUM_INLINE void solve_strip(const TensorView<T> a, const GridView<const T> b
   }
   Pack next[packs] = {};
   for (int j = n - 1; j >= 0; --j) {
-    ahead.prefetch(given, j, 3, 4);
-    T* to = whole ? &x(start, j) : row;
+    ahead.prefetch(x, j, 3, 4);
+    T* to = whole ? &y(start, j) : row;
+    const T* old = damped && !from_zero ? strip_row<T>(x, j, start, whole, begin - 1, end, row) : to;
 #pragma GCC unroll 8
     for (int v = 0; v < packs; ++v) {
       const std::int64_t at = std::int64_t{j} * w + v * width;
       next[v] = R::pack(second + at) - R::pack(multipliers + at) * next[v];
       const Pack odd = R::pack(first + at);
-      R::pack(to + 2 * v * width) = simd::woven_low<T, bytes>(next[v], odd);
-      R::pack(to + (2 * v + 1) * width) = simd::woven_high<T, bytes>(next[v], odd);
+      Pack even = damped ? omega * next[v] : next[v];
+      if constexpr (damped && !from_zero)
+        even += keep * simd::evens<T, bytes>(R::pack(old + 2 * v * width), R::pack(old + (2 * v + 1) * width));
+      R::pack(to + 2 * v * width) = simd::woven_low<T, bytes>(even, odd);
+      R::pack(to + (2 * v + 1) * width) = simd::woven_high<T, bytes>(even, odd);
     }
     if (!whole)
-      for (int i = std::max(start, begin); i < std::min(end, next_strip); ++i) x(i, j) = row[i - start];
+      for (int i = std::max(start, begin); i < std::min(end, next_strip); ++i) y(i, j) = row[i - start];
   }
 }
 
@@ -731,17 +685,23 @@ struct SolveBatch {
 
 template <class T>
 struct SolveStrip {
-  TensorView<T> a;
-  GridView<const T> b;
-  GridView<T> x;
-  bool from_zero, only_last;
+  StripSweep<T> sweep;
+  bool only_last;
   int start, begin, end;
   LineScratch<T> scratch;
   template <int bytes>
   STRATUM_INLINE void run() const {
-    using R = Registers<T, bytes>;
-    from_zero ? solve_strip<R, true>(a, b, x, only_last, start, begin, end, scratch)
-              : solve_strip<R, false>(a, b, x, only_last, start, begin, end, scratch);
+    const bool damped = sweep.simultaneous || sweep.omega != T(1);
+    if (sweep.from_zero)
+      damped ? solve<bytes, true, true>() : solve<bytes, true, false>();
+    else
+      damped ? solve<bytes, false, true>() : solve<bytes, false, false>();
+  }
+
+ private:
+  template <int bytes, bool from_zero, bool damped>
+  STRATUM_INLINE void solve() const {
+    solve_strip<Registers<T, bytes>, from_zero, damped>(sweep, only_last, start, begin, end, scratch);
   }
 };
 
@@ -781,20 +741,24 @@ struct Sweep {
 
   /// All lines from the old x.
   void simultaneous() const {
-    const int w = lanes();
+    const int w = in_strips ? 2 * batch_width<T> : lanes();
     const int batches = (lines() + w - 1) / w, parts = team(batches);
 #pragma omp parallel for schedule(static, 1) num_threads(parts) if (parts > 1)
     for (int part = 0; part < parts; ++part) {
       const auto share = [&](int p) { return static_cast<int>(std::int64_t{batches} * p / parts); };
-      for (int t = share(part); t < share(part + 1); ++t)
-        solve_first({t * w, 1, std::min(w, lines() - t * w)}, scratch(part));
+      const int begin = share(part) * w, end = std::min(share(part + 1) * w, lines());
+      for (int line = begin; line < end; line += w) {
+        if constexpr (in_strips)
+          solve_strip(line, begin, end, scratch(part), true);
+        else
+          solve_first({line, 1, std::min(w, end - line)}, scratch(part));
+      }
     }
   }
 
   /// Lines first, first + 2, ... and then the others; x and y are the same.
   void zebra(int first) const {
-    constexpr int strip = 2 * batch_width<T>;
-    const int start = first - 1;  // of the first strip: its lane 0 of the second colour
+    const int strip = 2 * batch_width<T>, start = first - 1;  // of the first strip: its lane 0 of the second colour
     const int strips = (lines() - start + strip - 1) / strip, parts = team(strips);
     const auto begin = [&](int p) {
       return p == 0 ? 0 : p == parts ? lines() + 1 : start + static_cast<int>(std::int64_t{strips} * p / parts) * strip;
@@ -812,26 +776,29 @@ struct Sweep {
  private:
   static constexpr bool in_strips = direction == Direction::y && std::is_same_v<View, TensorView<T>>;
 
+  void solve_strip(int start, int begin, int end, const LineScratch<T>& scratch, bool all_from_old = false,
+                   bool only_last = false) const {
+    simd::run_widest(
+        SolveStrip<T>{{a, b, x, y, omega, from_zero, all_from_old}, only_last, start, begin, end, scratch});
+  }
+
   /// The line of the first colour before a part, with the same arithmetic as in the middle of one: the number of threads
   /// changes no bit.
   void solve_line_before(int part, const LineScratch<T>& scratch) const {
-    if constexpr (in_strips) {
-      const int start = part - 2 * batch_width<T>;
-      if (omega == T(1))
-        return simd::run_widest(SolveStrip<T>{a, b, y, from_zero, true, start, std::max(start, 0), part, scratch});
-    }
-    solve_first({part - 1, 2, 1}, scratch);
+    const int start = part - 2 * batch_width<T>;
+    if constexpr (in_strips)
+      solve_strip(start, std::max(start, 0), part, scratch, false, true);
+    else
+      solve_first({part - 1, 2, 1}, scratch);
   }
 
   /// Lines begin .. end - 1, the second colour as soon as both its neighbours are solved.
   void part_in_zebra_order(int first, int begin, int end, const LineScratch<T>& scratch) const {
     const int w = lanes();
     if constexpr (in_strips) {
-      if (omega == T(1)) {
-        for (int start = begin == 0 ? first - 1 : begin; start < end; start += 2 * w)
-          simd::run_widest(SolveStrip<T>{a, b, y, from_zero, false, start, begin, end, scratch});
-        return;
-      }
+      for (int start = begin == 0 ? first - 1 : begin; start < end; start += 2 * w)
+        solve_strip(start, begin, end, scratch);
+      return;
     }
     const auto next_of = [&](int line, int colour) { return line + ((line ^ colour) & 1); };
     int next = next_of(begin, first), behind = next_of(begin, first + 1);

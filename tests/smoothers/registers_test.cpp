@@ -45,16 +45,6 @@ class RegistersTest : public testing::Test {
         ASSERT_NEAR(result[k], results[0][k], test::tolerance<T> * largest) << "at " << k % nx << ", " << k / nx;
   }
 
-  template <Direction direction>
-  void solve_batches() {
-    using Rhs = line::LineRhs<direction, true, TensorView<T>, T>;
-    const int length = direction == Direction::x ? nx : ny;
-    for (const int count : {w, w - 3})
-      expect_the_same_from_all([&](GridView<T> x, const LineScratch<T>& scratch, auto run) {
-        run(line::SolveBatch<Rhs, T>{Rhs{view_, b_.cview(), x}, {1, 2, count}, length, T(1), T(0), x, scratch});
-      });
-  }
-
   Context ctx_{Backend::cpu, 1};
   test::Random random_{7};
   GridOperator<T> a_ = test::random_operator<T>(ctx_, random_, nx, ny, OperatorForm::tensor).a;
@@ -65,20 +55,28 @@ class RegistersTest : public testing::Test {
 using Numbers = testing::Types<float, double>;
 TYPED_TEST_SUITE(RegistersTest, Numbers);
 
-TYPED_TEST(RegistersTest, LinesAlongX) { this->template solve_batches<Direction::x>(); }
-
-TYPED_TEST(RegistersTest, LinesAlongY) { this->template solve_batches<Direction::y>(); }
+TYPED_TEST(RegistersTest, LinesAlongX) {
+  using T = TypeParam;
+  using Rhs = line::LineRhs<Direction::x, true, TensorView<T>, T>;
+  for (const int count : {this->w, this->w - 3})
+    this->expect_the_same_from_all([&](GridView<T> x, const LineScratch<T>& scratch, auto run) {
+      const Rhs rhs{this->view_, this->b_.cview(), x};
+      run(line::SolveBatch<Rhs, T>{rhs, {1, 2, count}, this->nx, T(1), T(0), x, scratch});
+    });
+}
 
 TYPED_TEST(RegistersTest, StripsOfLinesAlongY) {
   using T = TypeParam;
   constexpr int columns = 2 * line::batch_width<T>;
   for (const bool from_zero : {false, true})
-    for (const int start : {2, -1}) {  // inside the grid, and over its left side
-      const int begin = std::max(start, 0), end = start + columns - (start < 0 ? 4 : 0);
-      this->expect_the_same_from_all([&](GridView<T> x, const LineScratch<T>& scratch, auto run) {
-        run(line::SolveStrip<T>{this->view_, this->b_.cview(), x, from_zero, false, start, begin, end, scratch});
-      });
-    }
+    for (const T omega : {T(1), T(0.7)})
+      for (const int start : {2, -1}) {  // inside the grid, and over its left side
+        const int begin = std::max(start, 0), end = start + columns - (start < 0 ? 4 : 0);
+        this->expect_the_same_from_all([&](GridView<T> x, const LineScratch<T>& scratch, auto run) {
+          const line::StripSweep<T> sweep{this->view_, this->b_.cview(), x, x, omega, from_zero, false};
+          run(line::SolveStrip<T>{sweep, false, start, begin, end, scratch});
+        });
+      }
 }
 
 }  // namespace

@@ -189,24 +189,6 @@ struct TensorView : StencilSums<TensorView<T>, T> {
     return kx[i] * (mc - mw) + kx[i + 1] * (mc - me) - mx[i] * (kw + 2 * kc) - mx[i + 1] * (2 * kc + ke);
   }
 
-  /// Kx and Mx applied along row j, Ky and My along column i: the sums above are made of them.
-  template <class X>
-  STRATUM_HOST_DEVICE STRATUM_INLINE T row_stiffness(const X& x, int i, int j) const {
-    return kx[i] * (x(i, j) - x(i - 1, j)) + kx[i + 1] * (x(i, j) - x(i + 1, j));
-  }
-  template <class X>
-  STRATUM_HOST_DEVICE STRATUM_INLINE T row_mass(const X& x, int i, int j) const {
-    return mx[i] * (x(i - 1, j) + 2 * x(i, j)) + mx[i + 1] * (2 * x(i, j) + x(i + 1, j));
-  }
-  template <class X>
-  STRATUM_HOST_DEVICE STRATUM_INLINE T column_stiffness(const X& x, int i, int j) const {
-    return ky[j] * (x(i, j) - x(i, j - 1)) + ky[j + 1] * (x(i, j) - x(i, j + 1));
-  }
-  template <class X>
-  STRATUM_HOST_DEVICE STRATUM_INLINE T column_mass(const X& x, int i, int j) const {
-    return my[j] * (x(i, j - 1) + 2 * x(i, j)) + my[j + 1] * (2 * x(i, j) + x(i, j + 1));
-  }
-
  private:
   template <int dx>
   STRATUM_HOST_DEVICE STRATUM_INLINE static T stiffness_of(const Neighbourhood<T>& n, T ks, T kn) {

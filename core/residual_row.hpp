@@ -63,6 +63,11 @@ class ResidualRow : public PackedRow<bytes, typename View::Number> {
     first_ = i - width;
     return each([this](int n) __attribute__((always_inline)) { return b_(n, j_) - a_.sum(x_, n, j_); });
   }
+  /// The same where the three rows of x are zero, whatever they hold.
+  STRATUM_INLINE Pack next_of_zero(int i) {
+    first_ = i - width;
+    return each([this](int n) __attribute__((always_inline)) { return b_(n, j_); });
+  }
   /// Coefficients of the nodes whose residual came last.
   STRATUM_INLINE Pack centre() const { return coefficient<0>(); }
   STRATUM_INLINE Pack west() const { return coefficient<-1>(); }
@@ -110,17 +115,24 @@ class ResidualRow<bytes, TensorView<Number>> : public PackedRow<bytes, Number> {
       : Base(x.nx), right_(&b(0, j)), south_(&x(0, j - 1)), centre_(&x(0, j)), north_(&x(0, j + 1)), kx_(a.kx),
         mx_(a.mx), right_ahead_(right_ + ahead * b.pitch), x_ahead_(north_ + ahead * x.pitch), ks_(a.ky[j]),
         kn_(a.ky[j + 1]), ms_(a.my[j]), mn_(a.my[j + 1]) {
+    k_ = pack(kx_ - 1);
+    m_ = pack(mx_ - 1);
     take(-1);
   }
 
   STRATUM_INLINE Pack next(int i) {
     __builtin_prefetch(right_ahead_ + i, 0, 2);
     __builtin_prefetch(x_ahead_ + i, 0, 2);
-    const Pack to_left = to_left_, to_right = to_right_;
+    const Pack to_left = to_left_, to_right = to_right_, right_side = next_of_zero(i);
+    take(i);
+    return right_side - (to_right + simd::one_ahead<T, bytes>(to_left, to_left_));
+  }
+  STRATUM_INLINE Pack next_of_zero(int i) {
     k_before_ = k_;
     m_before_ = m_;
-    take(i);
-    return pack(right_ + i - width) - (to_right + simd::one_ahead<T, bytes>(to_left, to_left_));
+    k_ = pack(kx_ + i);
+    m_ = pack(mx_ + i);
+    return pack(right_ + i - width);
   }
   STRATUM_INLINE Pack centre() const {
     const T stiffness = 2 * (ks_ + kn_), mass = 2 * (ms_ + mn_);
@@ -142,8 +154,6 @@ class ResidualRow<bytes, TensorView<Number>> : public PackedRow<bytes, Number> {
       stiffness = ks_ * (centre - south) + kn_ * (centre - north);
     }
     const Pack before = simd::one_back<T, bytes>(stiffness_, stiffness), both = before + stiffness;
-    k_ = pack(kx_ + i);
-    m_ = pack(mx_ + i);
     const Pack flux = k_ * (mass - simd::one_back<T, bytes>(mass_, mass));
     to_left_ = m_ * (both + before) - flux;
     to_right_ = m_ * (both + stiffness) + flux;

@@ -62,8 +62,8 @@ struct GridView {
   }
 };
 
-/// Distance between rows. A multiple of 16 numbers; powers of two from 512 on get 16 more on the CPU, because rows
-/// a power of two apart compete for the same cache sets in sweeps along y.
+/// Distance between rows. A multiple of 16 numbers; multiples of 512 get 80 more on the CPU, because rows a power of two apart
+/// compete for the same cache sets in sweeps along y.
 [[nodiscard]] inline std::int64_t row_pitch(Backend backend, int nx) {
   const std::int64_t pitch = (std::int64_t{nx} + 1 + 15) / 16 * 16;
   return backend == Backend::cpu && pitch % 512 == 0 ? pitch + 80 : pitch;
@@ -114,8 +114,8 @@ class Vector {
   /// Numbers of the caller's, used where they lie: nothing is copied or allocated, and they must outlive the Vector.
   /// `node` is the address of node (0, 0), rows are `pitch` numbers apart. Demanded: memory that the Context's backend
   /// reaches; column -1 of every row on a multiple of 64 bytes, hence a pitch that is a multiple of 16 and above nx; all of rows
-  /// -1 to ny there, with zeros in the halo (`halo_is_zero` of core/blas.hpp looks). GridLayout is a layout that fits, and so is
-  /// (nx + 2) x (ny + 2) numbers of cudaMallocPitch with node (0, 0) in the second row and column.
+  /// -1 to ny there, `pitch` numbers each, with zeros in the halo (`halo_is_zero` of core/blas.hpp looks). GridLayout is a
+  /// layout that fits, and so is (nx + 2) x (ny + 2) numbers of cudaMallocPitch with node (0, 0) in the second row and column.
   /// Throws UsageError with what is wrong. Does not wait for the stream.
   [[nodiscard]] static Vector borrow(const Context& ctx, T* node, const GridShape& shape, std::int64_t pitch) {
     expects(shape.nx >= 1 && shape.ny >= 1, "a borrowed grid cannot have ", shape.nx, " x ", shape.ny, " nodes");

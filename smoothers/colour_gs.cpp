@@ -40,8 +40,9 @@ struct ColourStep {
 };
 
 /// Both colours of a row on the CPU, the columns of parity `first_column` first, from one residual: the second colour's changes by
-/// its two neighbours' updates. A pack is written when the next one is known.
-template <class View, class T>
+/// its two neighbours' updates. A pack is written when the next one is known. `alone`: this row and those beside it are zero,
+/// whatever they hold.
+template <bool alone, class View, class T>
 struct RelaxRow {
   ColourStep<View, T> step;
   int j, first_column;
@@ -51,35 +52,39 @@ struct RelaxRow {
     using Pack = typename Row::Pack;
     constexpr int width = Row::width;
     const GridView<const T> b = step.b, x = step.x;
+    const T* const from = &x(0, j);
     T* const to = &step.x(0, j);
     Row row(step.a, b, x, j, 2);  // the row after next follows, then the one between
     alignas(bytes) T of_first[width];
     for (int k = 0; k < width; ++k) of_first[k] = (k - 1 - first_column) % 2 == 0 ? T(1) : T(0);
     const Pack first_colour = simd::pack<bytes>(of_first);
-    Pack update_before{}, update{}, residual{}, factor{}, west{}, east{};
-    for (int i = row.begin;; i += width) {
-      Pack next_update{}, next_residual{}, next_factor{}, next_west{}, next_east{};
-      if (i < row.end) {
-        next_residual = row.next(i);
-        next_factor = step.omega / row.centre();
-        next_west = row.west();
-        next_east = row.east();
-        next_update = row.clipped(first_colour * next_factor * next_residual, i - width);
-      }
-      if (i > row.begin) {
-        const int first = i - 2 * width;
-        const Pack change = residual - west * simd::one_back<T, bytes>(update_before, update) -
-                            east * simd::one_ahead<T, bytes>(update, next_update);
-        row.store(simd::pack<bytes>(to + first) + factor * change, first, to);
-        if (i >= row.end) return;
-      }
-      update_before = update;
-      update = next_update, residual = next_residual, factor = next_factor, west = next_west, east = next_east;
+    struct Known {
+      Pack update{}, residual{}, factor{}, west{}, east{};
+    };
+    Pack update_before{};
+    Known known;
+    const auto write = [&](int first, Pack next_update) __attribute__((always_inline)) {
+      const Pack change = known.residual - known.west * simd::one_back<T, bytes>(update_before, known.update) -
+                          known.east * simd::one_ahead<T, bytes>(known.update, next_update);
+      row.store((alone ? Pack{} : simd::pack<bytes>(from + first)) + known.factor * change, first, to);
+    };
+    int i = row.begin;
+    for (; i < row.end; i += width) {
+      Known next;
+      next.residual = alone ? row.next_of_zero(i) : row.next(i);
+      next.factor = step.omega / row.centre();
+      next.west = row.west();
+      next.east = row.east();
+      next.update = row.clipped(first_colour * next.factor * next.residual, i - width);
+      if (i > row.begin) write(i - 2 * width, next.update);
+      update_before = known.update;
+      known = next;
     }
+    write(i - 2 * width, Pack{});
   }
 };
 
-/// The first colour from a zero guess; sets all others to zero.
+/// On a GPU, the first colour from a zero guess; sets all others to zero.
 template <class View, class T>
 struct FirstColourFromZero {
   View a;
@@ -208,7 +213,6 @@ class ColourGaussSeidel final : public Smoother<T> {
 #endif
       const ColourStep<View, T> step{view, b, x, omega_};
       bool skip_first = false;
-      if (guess == Guess::zero && !ctx.on_gpu()) set(ctx, T(0), x);
       if (guess == Guess::zero && ctx.on_gpu()) {
         const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
         for_each_node(ctx, all_nodes(x), FirstColourFromZero<View, T>{view, b, x, omega_, begin_x, begin_y});
@@ -218,7 +222,7 @@ class ColourGaussSeidel final : public Smoother<T> {
       for (int s = 0; s < steps; ++s) {
         exchange(ctx, x);
         if (!ctx.on_gpu()) {
-          step_on_cpu(ctx, step, first_row, first_column);
+          step_on_cpu(ctx, step, first_row, first_column, guess == Guess::zero && s == 0);
           continue;
         }
         for (int half = 0; half < 2; ++half) {
@@ -254,11 +258,21 @@ class ColourGaussSeidel final : public Smoother<T> {
   /// A row of the second colours follows as soon as the rows beside it are relaxed, so that x comes from memory once. Those
   /// between the parts of two threads wait for both.
   template <class View>
-  static void step_on_cpu(const Context& ctx, const ColourStep<View, T>& step, int first_row, int first_column) {
-    const auto& x = step.x;
-    const auto relax = [&](int j) { simd::run_widest(RelaxRow<View, T>{step, j, first_column}); };
+  static void step_on_cpu(const Context& ctx, const ColourStep<View, T>& step, int first_row, int first_column,
+                          bool from_zero) {
+    const GridView<T> x = step.x;
+    const auto relax_first = [&](int j) {
+      if (from_zero)
+        simd::run_widest(RelaxRow<true, View, T>{step, j, first_column});
+      else
+        simd::run_widest(RelaxRow<false, View, T>{step, j, first_column});
+    };
+    const auto relax_second = [&](int j) {
+      if (from_zero) std::fill_n(&x(0, j), x.nx, T(0));
+      simd::run_widest(RelaxRow<false, View, T>{step, j, first_column});
+    };
     const int rows = (x.ny - first_row + 1) / 2;  // of the first colours
-    if (rows == 0) return relax(0);
+    if (rows == 0) return relax_second(0);
     const int parts = x.nodes() > serial_limit ? std::min(ctx.threads(), rows) : 1;
     const auto begin = [&](int part) { return static_cast<int>(std::int64_t{rows} * part / parts); };
 #pragma omp parallel num_threads(parts) if (parts > 1)
@@ -266,13 +280,13 @@ class ColourGaussSeidel final : public Smoother<T> {
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < parts; ++part)
         for (int k = begin(part); k < begin(part + 1); ++k) {
-          relax(first_row + 2 * k);
-          if (k > begin(part)) relax(first_row + 2 * k - 1);
+          relax_first(first_row + 2 * k);
+          if (k > begin(part)) relax_second(first_row + 2 * k - 1);
         }
 #pragma omp for schedule(static, 1)
       for (int part = 0; part <= parts; ++part) {
         const int j = first_row + 2 * begin(part) - 1;
-        if (j >= 0 && j < x.ny) relax(j);
+        if (j >= 0 && j < x.ny) relax_second(j);
       }
     }
   }

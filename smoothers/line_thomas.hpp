@@ -4,12 +4,13 @@
 //
 //     c_p = u_p / (d_p - l_p c_(p-1)),   z_p = (r_p - l_p z_(p-1)) / (d_p - l_p c_(p-1)),   x_p = z_p - c_p x_(p+1) .
 //
-// Positions along the lines run in chunks: right-hand sides and coefficients of a chunk are formed row by row, where memory is
+// x lines run in chunks of positions: right-hand sides and coefficients of a chunk are formed row by row, where memory is
 // contiguous, and turned so that lanes are contiguous. Lanes without a line solve d x = 0. y lines of a tensor operator take
 // both colours of a strip of columns at once (solve_strip), those of stored bands whole rows (solve_wide_batch).
 //
 // In zebra order the second colour follows the first by one batch, so that what both read is still in the cache: b and x come
-// from memory once a sweep. Threads share the lines as follows; every part is then independent of the others.
+// from memory once a sweep. What comes later is asked for: lines that are far apart defeat hardware prefetchers. Threads share
+// the lines as follows; every part is then independent of the others.
 //
 //     | part 0         | part 1         | part 2         |      L  lines of the first colour between parts: solved first,
 //      s f s f s f s f L s f s f s f s f L s f s f s f s            one by one
@@ -98,36 +99,25 @@ struct Batch {
   [[nodiscard]] bool used(int k) const { return k >= skip && k < count; }
 };
 
-/// A thread's memory for lines of n positions: three arrays of n by W numbers (rows: one line after the other, for x lines), or
-/// two of n by `wide` numbers from `rows` on, for y lines with bands.
+/// A thread's memory for lines of n positions: three arrays of n + 1 by W numbers, or two of n by `wide` from the first on, for
+/// y lines with bands.
 template <class T>
 struct LineScratch {
-  T* rows;
-  std::int64_t pitch;
-  T* multipliers;
-  T* eliminated;
+  T *multipliers, *eliminated, *second;
   int wide;
 
   static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {
-    const int n = std::max(shape.nx, shape.ny);
-    const auto batches = batch_width<T> * (row_length(n) + 2 * lane_length(n));
+    const std::int64_t batches = 3 * lane_numbers(std::max(shape.nx, shape.ny));
     if (form == OperatorForm::tensor) return batches;
     const int share = (shape.nx + 2 * threads - 1) / (2 * threads);  // of one colour
     return std::max(batches, 2 * std::int64_t{std::min(widest_batch, share)} * shape.ny);
   }
   LineScratch(T* memory, int n, std::int64_t size)
-      : rows(memory), pitch(row_length(n)), multipliers(rows + batch_width<T> * pitch),
-        eliminated(multipliers + batch_width<T> * lane_length(n)),
+      : multipliers(memory), eliminated(multipliers + lane_numbers(n)), second(eliminated + lane_numbers(n)),
         wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / (2 * n)))) {}
 
  private:
-  static std::int64_t chunks(int n) { return (n + chunk_length - 1) / chunk_length; }
-  // Room for a row of zeros before and after.
-  static std::int64_t lane_length(int n) { return chunks(n) * chunk_length + 2; }
-  // An odd number of cache lines: rows a power of two apart would share a few cache sets.
-  static std::int64_t row_length(int n) {
-    return (chunks(n) * chunk_length * std::int64_t{sizeof(T)} / 64 | 1) * 64 / std::int64_t{sizeof(T)};
-  }
+  static std::int64_t lane_numbers(int n) { return batch_width<T> * (std::int64_t{n} + 1); }
 };
 
 /// to[c * W + k] = f at column begin + c of lane k; lanes without a line get `idle`.
@@ -395,7 +385,7 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
   const LineCoefficient<Direction::y, -1, View> lower{rhs.a};
   const LineCoefficient<Direction::y, 0, View> centre{rhs.a};
   const LineCoefficient<Direction::y, 1, View> upper{rhs.a};
-  T *const multipliers = scratch.rows, *const solution = scratch.rows + std::int64_t{w} * n;
+  T *const multipliers = scratch.multipliers, *const solution = multipliers + std::int64_t{w} * n;
   alignas(64) const T zeros[widest_batch] = {};
   for (int j = 0; j < n; ++j) {
     T *const c = multipliers + std::int64_t{j} * w, *const z = solution + std::int64_t{j} * w;
@@ -527,7 +517,7 @@ struct StripsAhead {
   }
 };
 
-/// A sweep over strips.
+/// What all strips of a sweep have in common: y = (1 - omega) x + omega solution, y the same as x unless `simultaneous`.
 template <class T>
 struct StripSweep {
   TensorView<T> a;
@@ -537,12 +527,11 @@ struct StripSweep {
   bool from_zero, simultaneous;
 };
 
-/// Both colours of the y lines in a strip of 2 W columns, tensor operator, y = keep x + omega solution: lane k of the second colour is column
-/// start + 2 k, lane k of the first column start + 2 k + 1. Only columns begin .. end - 1 are solved; begin - 1 and end are
-/// the halo or solved already, and so is everything on the left of the strip. Rows are taken apart into the two colours when
-/// they are first read and put together once, when both are solved; all four passes ask for later strips, as only so many
-/// requests can be under way. `only_last`: of the first colour's last lane, no more.
-/// `simultaneous`: all from the old x, which is not y. `damped`: omega is not one, or simultaneous.
+/// Both colours of the y lines in a strip of 2 W columns, tensor operator: lane k of the second colour is column start + 2 k,
+/// lane k of the first column start + 2 k + 1. Only columns begin .. end - 1 are solved; begin - 1 and end are the halo or
+/// solved already, and so is everything on the left of the strip. Rows are taken apart into the two colours when they are
+/// first read and put together once, when both are solved; all four passes ask for later strips, as only so many requests can
+/// be under way. `only_last`: of the first colour's last lane, no more. `damped`: omega is not one, or the sweep simultaneous.
 template <class R, bool from_zero, bool damped, class T>
 STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last, const int start, const int begin,
                                 const int end, const LineScratch<T> scratch) {
@@ -559,7 +548,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last
   const StripsAhead<T> ahead(start, end, n);
   const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2), only_last ? w - 1 : 0};
   const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
-  T *const second = scratch.rows, *const first = scratch.eliminated, *const multipliers = scratch.multipliers;
+  T *const multipliers = scratch.multipliers, *const first = scratch.eliminated, *const second = scratch.second;
   alignas(64) T row[2 * w + 1];
   {
     StripLines<R, !from_zero, T> lines(a, firsts);

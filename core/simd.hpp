@@ -5,6 +5,7 @@
 // has it; plain loops elsewhere. Pointers need no alignment.
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <stratum/core/config.hpp>
@@ -39,14 +40,34 @@ STRATUM_INLINE typename PackOf<T, bytes>::in_memory& pack(T* to) {
   return *reinterpret_cast<typename PackOf<T, bytes>::in_memory*>(to);
 }
 
+/// The lanes `number` of two packs in a row.
+template <class T, int bytes, int... number>
+STRATUM_INLINE Pack<T, bytes> chosen(Pack<T, bytes> a, Pack<T, bytes> b) {
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, number...);
+#else  // nvcc passes no parameter pack on to the other builtin
+  using Index = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  return __builtin_shuffle(a, b, Pack<Index, bytes>{Index{number}...});
+#endif
+}
 /// Lanes first, first + stride, ... of two packs in a row.
 template <int first, int stride, class T, int bytes, int... lane>
 STRATUM_INLINE Pack<T, bytes> lanes_of(Pack<T, bytes> a, Pack<T, bytes> b,
                                        std::integer_sequence<int, lane...> /*count*/) {
-  return __builtin_shufflevector(a, b, (first + stride * lane)...);
+  return chosen<T, bytes, (first + stride * lane)...>(a, b);
 }
 template <class T, int bytes>
 using LanesOf = std::make_integer_sequence<int, bytes / static_cast<int>(sizeof(T))>;
+
+/// The same number in every lane.
+template <class T, int bytes, int... lane>
+STRATUM_INLINE Pack<T, bytes> filled(T value, std::integer_sequence<int, lane...> /*count*/) {
+  return Pack<T, bytes>{(static_cast<void>(lane), value)...};
+}
+template <class T, int bytes>
+STRATUM_INLINE Pack<T, bytes> filled(T value) {
+  return filled<T, bytes>(value, LanesOf<T, bytes>());
+}
 
 /// The pack that starts one number before `here`, or one behind it; the pack before or behind it is given.
 template <class T, int bytes>
@@ -71,7 +92,7 @@ STRATUM_INLINE Pack<T, bytes> odds(Pack<T, bytes> a, Pack<T, bytes> b) {
 template <int first, class T, int bytes, int... lane>
 STRATUM_INLINE Pack<T, bytes> woven_from(Pack<T, bytes> even, Pack<T, bytes> odd,
                                          std::integer_sequence<int, lane...> /*count*/) {
-  return __builtin_shufflevector(even, odd, (first + lane / 2 + (lane % 2) * static_cast<int>(sizeof...(lane)))...);
+  return chosen<T, bytes, (first + lane / 2 + lane % 2 * static_cast<int>(sizeof...(lane)))...>(even, odd);
 }
 /// The other way round: the first or the second of the two packs.
 template <class T, int bytes>

@@ -559,7 +559,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v)
         left[v] = simd::evens<T, bytes>(R::pack(from + 2 * v * width), R::pack(from + (2 * v + 1) * width));
-      left[packs] = Pack{} + from[2 * w];
+      left[packs] = simd::filled<T, bytes>(from[2 * w]);
     };
     if constexpr (!from_zero) {
       take_second(0);
@@ -612,7 +612,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last
   Pack before[packs + 1] = {};
   const auto take_first = [&](int j) __attribute__((always_inline)) {
     if (simultaneous && from_zero) return;
-    before[0] = Pack{} + (start > 0 ? x(start - 1, j) : T(0));
+    before[0] = simd::filled<T, bytes>(start > 0 ? x(start - 1, j) : T(0));
     if (simultaneous) {
       const T* old = strip_row<T>(x, j, start, whole, begin - 1, end, row);
       for (int v = 0; v < packs; ++v)

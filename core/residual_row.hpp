@@ -5,10 +5,11 @@
 //     ResidualRow<bytes, View> row(a, b, x, j);
 //     for (int i = row.begin; i < row.end; i += row.width) row.next(i);  // r at nodes i - width .. i - 1
 //
-// Packs start at column -1, where rows are aligned; lanes outside the grid hold numbers of no meaning. Nothing is read but
-// rows j - 1 .. j + 1 with their halo, nothing of a later pack than the next.
+// Packs start at column -1, where rows are aligned; lanes outside the grid hold numbers of no meaning. In place, nodes
+// before i - width may be overwritten once next(i) has returned.
 
 #include <algorithm>
+#include <type_traits>
 
 #include <stratum/core/grid_operator.hpp>
 #include <stratum/core/simd.hpp>
@@ -30,8 +31,10 @@ struct PackedRow {
   /// The pack, zero outside.
   [[nodiscard]] STRATUM_INLINE Pack clipped(Pack pack, int first) const {
     if (inside(first)) return pack;
-    alignas(bytes) T numbers[width] = {};
-    store(pack, first, numbers - first);
+    alignas(bytes) T numbers[width];
+    simd::pack<bytes>(numbers) = pack;
+    std::fill(numbers, numbers + lanes_begin(first), T(0));
+    std::fill(numbers + lanes_end(first), numbers + width, T(0));
     return simd::pack<bytes>(numbers);
   }
   /// to[n] = the pack's number at node n, inside.

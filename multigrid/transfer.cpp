@@ -284,28 +284,20 @@ struct RestrictRows {
   STRATUM_INLINE void run() const {
     const int fine_nx = defect.b.nx;
     T *lower = first_kept, *middle = second_kept;
-    const auto add_row = [&](int j, T weight, T* to) __attribute__((always_inline)) {
-      residual_row<bytes>(
-          defect.a, defect.b, defect.x, j,
-          [ to, weight ](int i, T d) __attribute__((always_inline)) { to[i] += weight * d; });
-    };
     const bool coarsened_y = y.left != nullptr;
     std::fill_n(lower, fine_nx, T(0));
-    if (coarsened_y) add_row(2 * begin, y.right[begin], lower);
     for (int j = begin; j < end; ++j) {
-      if (coarsened_y) {
-        add_row(2 * j + 1, T(1), lower);
-        // Fine row 2 j + 2 belongs to this coarse row and to the next.
-        const T here = y.left[j + 1], next = j + 1 < end ? y.right[j + 1] : T(0);
+      // Fine row 2 j + 2 belongs to this coarse row and to the next. One call for all rows: what a thread computes first and
+      // what it computes later then has the same bits.
+      for (int k = coarsened_y && j > begin ? 1 : 0; k < (coarsened_y ? 3 : 1); ++k) {
+        const T here = !coarsened_y || k == 1 ? T(1) : k == 0 ? y.right[j] : y.left[j + 1];
+        const T next = k == 2 && j + 1 < end ? y.right[j + 1] : T(0);
         residual_row<bytes>(
-            defect.a, defect.b, defect.x, 2 * j + 2,
+            defect.a, defect.b, defect.x, coarsened_y ? 2 * j + k : j,
             [ lower, middle, here, next ](int i, T d) __attribute__((always_inline)) {
               lower[i] += here * d;
               middle[i] = next * d;
             });
-      } else {
-        std::fill_n(middle, fine_nx, T(0));
-        add_row(j, T(1), lower);
       }
       if (x.left != nullptr) {
 #pragma omp simd

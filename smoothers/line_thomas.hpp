@@ -275,16 +275,17 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs
 
 /// Rows j, j + 2, ... of a tensor operator: Kx and Mx applied along the row between two are formed once for both. Packs start where
 /// rows are aligned, one column before `begin`, and neighbours come out of registers. What the next block reads is asked for.
+/// Behind the last row of the grid it stands for what is missing.
 template <class R, int count, class T>
 STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, int j, int begin,
                                      int length, T* rows, std::int64_t pitch) {
   using Pack = typename R::Pack;
   constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T));
   const TensorView<T>& a = rhs.a;
-  const int nx = rhs.b.nx;
+  const int nx = rhs.b.nx, last_row = rhs.b.ny - 1;
   const T *x[count + 1], *b[count];
-  for (int r = 0; r <= count; ++r) x[r] = &rhs.x(0, j - 1 + 2 * r);
-  for (int r = 0; r < count; ++r) b[r] = &rhs.b(0, j + 2 * r);
+  for (int r = 0; r <= count; ++r) x[r] = &rhs.x(0, std::min(j - 1 + 2 * r, last_row + 1));
+  for (int r = 0; r < count; ++r) b[r] = &rhs.b(0, std::min(j + 2 * r, last_row));
   Pack last[count + 1] = {}, flux[count + 1] = {}, mean[count + 1] = {}, m{};
   for (int i = begin - 1; i - width < begin + length; i += width) {
     const Pack k = R::pack(a.kx + i), next_m = R::pack(a.mx + i), both = m + simd::one_ahead<T, bytes>(m, next_m);
@@ -303,7 +304,7 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, TensorVie
     if (first < begin - 1) continue;
 #pragma GCC unroll 4
     for (int r = 0; r < count; ++r) {
-      const int row = j + 2 * r;
+      const int row = std::min(j + 2 * r, last_row);
       __builtin_prefetch(b[r] + i + block_length, 0, 2);
       R::pack(rows + r * pitch + (first - begin)) =
           R::pack(b[r] + first) - (a.my[row] * stiffness[r] - a.ky[row] * mass[r] + a.my[row + 1] * stiffness[r + 1] -
@@ -315,11 +316,14 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, TensorVie
 template <class R, class T>
 STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, const Batch& batch, int begin,
                               int length, T* rows, std::int64_t pitch) {
-  const int j = batch.first, stride = batch.stride;
-  int k = 0;
-  if (stride == 2)
-    for (; k + 4 <= batch.count; k += 4) fill_tensor_rows<R, 4>(rhs, j + 2 * k, begin, length, rows + k * pitch, pitch);
-  for (; k < batch.count; ++k) fill_tensor_rows<R, 1>(rhs, j + stride * k, begin, length, rows + k * pitch, pitch);
+  // Fours even where fewer rows are left: a row has the same bits wherever it comes in a batch.
+  constexpr int four = 4;
+  const bool zebra = batch.stride == 2;
+  for (int k = 0; k < batch.count; k += zebra ? four : 1) {
+    const int j = batch.first + k * batch.stride;
+    zebra ? fill_tensor_rows<R, four>(rhs, j, begin, length, rows + k * pitch, pitch)
+          : fill_tensor_rows<R, 1>(rhs, j, begin, length, rows + k * pitch, pitch);
+  }
 }
 
 /// Solves one batch of x lines of n positions.

@@ -56,7 +56,7 @@ TYPED_TEST(ResidualRowTest, IsWhatTheFormulaGives) {
         const auto with = [&](auto run) {
           for (int j = 0; j < ny; ++j) {
             std::vector<T> taken[4];
-            for (auto& numbers : taken) numbers.assign(static_cast<std::size_t>(nx + 2 * room), T(-7));
+            for (auto& numbers : taken) numbers.assign(static_cast<std::size_t>(nx) + 2 * room, T(-7));
             T* to[4];
             for (int k = 0; k < 4; ++k) to[k] = taken[k].data() + room;
             run(TakeRow<View, T>{view, b.cview(), x.cview(), j, to[0], to[1], to[2], to[3]});

@@ -51,7 +51,7 @@ struct Residual {
 };
 
 template <class View, class T, class R>
-struct ResidualRow {
+struct WriteResidualRow {
   View a;
   GridView<const T> b, x;
   T scale;
@@ -160,7 +160,7 @@ void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formu
 #endif
     if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(r), Residual<View, T, Formula, R>{a, b, x, r, formula});
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (r.nodes() > serial_limit)
-    for (int j = 0; j < r.ny; ++j) simd::run_widest(ResidualRow<View, T, R>{a, b, x, scale, r, j});
+    for (int j = 0; j < r.ny; ++j) simd::run_widest(WriteResidualRow<View, T, R>{a, b, x, scale, r, j});
   });
 }
 

@@ -196,32 +196,15 @@ STRATUM_INLINE void transpose(const T* from, std::int64_t from_pitch, T* to, std
 /// to[2 k] and to[2 k + 1] = first[k] and second[k], added to what is there if `add`, for k < n.
 template <bool add, class T>
 STRATUM_INLINE void interleave(const T* first, const T* second, int n, T* to) {
+  constexpr int bytes = 16, width = bytes / static_cast<int>(sizeof(T));
   int k = 0;
-#if defined(STRATUM_SSE2)
-  if constexpr (sizeof(T) == 4) {
-    for (; k + 4 <= n; k += 4) {
-      const __m128 a = _mm_loadu_ps(first + k), b = _mm_loadu_ps(second + k);
-      __m128 low = _mm_unpacklo_ps(a, b), high = _mm_unpackhi_ps(a, b);
-      if constexpr (add) {
-        low = _mm_add_ps(low, _mm_loadu_ps(to + 2 * k));
-        high = _mm_add_ps(high, _mm_loadu_ps(to + 2 * k + 4));
-      }
-      _mm_storeu_ps(to + 2 * k, low);
-      _mm_storeu_ps(to + 2 * k + 4, high);
-    }
-  } else {
-    for (; k + 2 <= n; k += 2) {
-      const __m128d a = _mm_loadu_pd(first + k), b = _mm_loadu_pd(second + k);
-      __m128d low = _mm_unpacklo_pd(a, b), high = _mm_unpackhi_pd(a, b);
-      if constexpr (add) {
-        low = _mm_add_pd(low, _mm_loadu_pd(to + 2 * k));
-        high = _mm_add_pd(high, _mm_loadu_pd(to + 2 * k + 2));
-      }
-      _mm_storeu_pd(to + 2 * k, low);
-      _mm_storeu_pd(to + 2 * k + 2, high);
-    }
+  for (; k + width <= n; k += width) {
+    const Pack<T, bytes> a = pack<bytes>(first + k), b = pack<bytes>(second + k);
+    const Pack<T, bytes> low = woven_low<T, bytes>(a, b), high = woven_high<T, bytes>(a, b);
+    auto &to_low = pack<bytes>(to + 2 * k), &to_high = pack<bytes>(to + 2 * k + width);
+    to_low = add ? to_low + low : low;
+    to_high = add ? to_high + high : high;
   }
-#endif
   for (; k < n; ++k) {
     to[2 * k] = add ? to[2 * k] + first[k] : first[k];
     to[2 * k + 1] = add ? to[2 * k + 1] + second[k] : second[k];

@@ -85,6 +85,13 @@ struct Registers {
   using InMemory = typename simd::PackOf<T, bytes>::in_memory;
   STRATUM_INLINE static Pack pack(const T* from) { return simd::pack<bytes>(from); }
   STRATUM_INLINE static InMemory& pack(T* to) { return simd::pack<bytes>(to); }
+  /// Pack v of every second number of a row, from the first or from the second on.
+  STRATUM_INLINE static Pack evens(const T* row, int v) {
+    return simd::evens<T, bytes>(pack(row + 2 * v * width), pack(row + (2 * v + 1) * width));
+  }
+  STRATUM_INLINE static Pack odds(const T* row, int v) {
+    return simd::odds<T, bytes>(pack(row + 2 * v * width), pack(row + (2 * v + 1) * width));
+  }
 };
 
 template <class T>
@@ -275,14 +282,14 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs
 
 /// Rows j, j + 2, ... of a tensor operator: Kx and Mx applied along the row between two are formed once for both. Packs start where
 /// rows are aligned, one column before `begin`, and neighbours come out of registers. What the next block reads is asked for.
-/// Behind the last row of the grid it stands for what is missing.
+/// Behind `last_row`, the batch's, it stands for what is missing: those rows may be another thread's.
 template <class R, int count, class T>
-STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, int j, int begin,
-                                     int length, T* rows, std::int64_t pitch) {
+STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, int j, int last_row,
+                                     int begin, int length, T* rows, std::int64_t pitch) {
   using Pack = typename R::Pack;
   constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T));
   const TensorView<T>& a = rhs.a;
-  const int nx = rhs.b.nx, last_row = rhs.b.ny - 1;
+  const int nx = rhs.b.nx;
   const T *x[count + 1], *b[count];
   for (int r = 0; r <= count; ++r) x[r] = &rhs.x(0, std::min(j - 1 + 2 * r, last_row + 1));
   for (int r = 0; r < count; ++r) b[r] = &rhs.b(0, std::min(j + 2 * r, last_row));
@@ -294,7 +301,7 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, TensorVie
 #pragma GCC unroll 8
     for (int r = 0; r <= count; ++r) {
       __builtin_prefetch(x[r] + i + block_length, 0, 2);
-      const Pack here = i < nx ? Pack(R::pack(x[r] + i)) : Pack{}, back = simd::one_back<T, bytes>(last[r], here);
+      const Pack here = i < nx ? R::pack(x[r] + i) : Pack{}, back = simd::one_back<T, bytes>(last[r], here);
       const Pack next_flux = k * (here - back), next_mean = m * (here + back);
       stiffness[r] = flux[r] - simd::one_ahead<T, bytes>(flux[r], next_flux);
       mass[r] = mean[r] + simd::one_ahead<T, bytes>(mean[r], next_mean) + both * last[r];
@@ -319,10 +326,11 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T>, T
   // Fours even where fewer rows are left: a row has the same bits wherever it comes in a batch.
   constexpr int four = 4;
   const bool zebra = batch.stride == 2;
+  const int last_row = batch.first + (batch.count - 1) * batch.stride;
   for (int k = 0; k < batch.count; k += zebra ? four : 1) {
     const int j = batch.first + k * batch.stride;
-    zebra ? fill_tensor_rows<R, four>(rhs, j, begin, length, rows + k * pitch, pitch)
-          : fill_tensor_rows<R, 1>(rhs, j, begin, length, rows + k * pitch, pitch);
+    zebra ? fill_tensor_rows<R, four>(rhs, j, last_row, begin, length, rows + k * pitch, pitch)
+          : fill_tensor_rows<R, 1>(rhs, j, last_row, begin, length, rows + k * pitch, pitch);
   }
 }
 
@@ -561,8 +569,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last
     const auto take_second = [&](int j) __attribute__((always_inline)) {
       const T* from = strip_row<T>(x, j, start, whole, begin - 1, end, row);
 #pragma GCC unroll 8
-      for (int v = 0; v < packs; ++v)
-        left[v] = simd::evens<T, bytes>(R::pack(from + 2 * v * width), R::pack(from + (2 * v + 1) * width));
+      for (int v = 0; v < packs; ++v) left[v] = R::evens(from, v);
       left[packs] = simd::filled<T, bytes>(from[2 * w]);
     };
     if constexpr (!from_zero) {
@@ -574,9 +581,8 @@ STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last
       Pack right_side[packs];
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) {
-        const Pack low = R::pack(from + 2 * v * width), high = R::pack(from + (2 * v + 1) * width);
-        R::pack(second + std::int64_t{j} * w + v * width) = simd::evens<T, bytes>(low, high);
-        right_side[v] = simd::odds<T, bytes>(low, high);
+        R::pack(second + std::int64_t{j} * w + v * width) = R::evens(from, v);
+        right_side[v] = R::odds(from, v);
       }
       ahead.prefetch(b, j, 0, 3);
       if constexpr (!from_zero) take_second(j + 1);
@@ -598,9 +604,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last
       }
       if constexpr (damped && !from_zero) {
         const T* old = strip_row<T>(x, j, start, whole, begin - 1, end, row);
-        for (int v = 0; v < packs; ++v)
-          R::pack(first + std::int64_t{j} * w + v * width) +=
-              keep * simd::odds<T, bytes>(R::pack(old + 2 * v * width), R::pack(old + (2 * v + 1) * width));
+        for (int v = 0; v < packs; ++v) R::pack(first + std::int64_t{j} * w + v * width) += keep * R::odds(old, v);
       }
     }
   }
@@ -619,8 +623,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last
     before[0] = simd::filled<T, bytes>(start > 0 ? x(start - 1, j) : T(0));
     if (simultaneous) {
       const T* old = strip_row<T>(x, j, start, whole, begin - 1, end, row);
-      for (int v = 0; v < packs; ++v)
-        before[v + 1] = simd::odds<T, bytes>(R::pack(old + 2 * v * width), R::pack(old + (2 * v + 1) * width));
+      for (int v = 0; v < packs; ++v) before[v + 1] = R::odds(old, v);
       return;
     }
 #pragma GCC unroll 8
@@ -650,8 +653,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last
       next[v] = R::pack(second + at) - R::pack(multipliers + at) * next[v];
       const Pack odd = R::pack(first + at);
       Pack even = damped ? omega * next[v] : next[v];
-      if constexpr (damped && !from_zero)
-        even += keep * simd::evens<T, bytes>(R::pack(old + 2 * v * width), R::pack(old + (2 * v + 1) * width));
+      if constexpr (damped && !from_zero) even += keep * R::evens(old, v);
       R::pack(to + 2 * v * width) = simd::woven_low<T, bytes>(even, odd);
       R::pack(to + (2 * v + 1) * width) = simd::woven_high<T, bytes>(even, odd);
     }
@@ -767,7 +769,7 @@ struct Sweep {
   }
 
  private:
-  static constexpr bool in_strips = direction == Direction::y && std::is_same_v<View, TensorView<T>>;
+  static constexpr bool in_strips = direction == Direction::y && !has_bands<View>;
 
   void solve_strip(int start, int begin, int end, const LineScratch<T>& scratch, bool all_from_old = false,
                    bool only_last = false) const {

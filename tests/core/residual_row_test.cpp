@@ -7,12 +7,13 @@
 #include <stratum/core/residual_row.hpp>
 
 #include "support/backends.hpp"
+#include "support/registers.hpp"
 
 namespace {
 
 using namespace stratum;
 
-/// What comes of a row: one number for every node, in place of -1.
+/// What comes of a row: one number for every node.
 template <class View, class T>
 struct TakeRow {
   View a;
@@ -77,11 +78,7 @@ TYPED_TEST(ResidualRowTest, IsWhatTheFormulaGives) {
               }
           }
         };
-        with([](const auto& f) { simd::run_baseline(f); });
-#if defined(STRATUM_HAS_CLONES)
-        if (__builtin_cpu_supports("x86-64-v3")) with([](const auto& f) { simd::run_avx2(f); });
-        if (__builtin_cpu_supports("x86-64-v4")) with([](const auto& f) { simd::run_avx512(f); });
-#endif
+        test::with_all_registers(with);
       });
     }
 }

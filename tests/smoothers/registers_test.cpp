@@ -8,6 +8,7 @@
 #include <stratum/smoothers/line_thomas.hpp>
 
 #include "support/backends.hpp"
+#include "support/registers.hpp"
 
 namespace {
 
@@ -32,11 +33,7 @@ class RegistersTest : public testing::Test {
       solve(x.view(), LineScratch<T>(&memory.view()(-1, 0), std::max(nx, ny), size), run);
       results.push_back(test::to_host(ctx_, x));
     };
-    with([](const auto& f) { simd::run_baseline(f); });
-#if defined(STRATUM_HAS_CLONES)
-    if (__builtin_cpu_supports("x86-64-v3")) with([](const auto& f) { simd::run_avx2(f); });
-    if (__builtin_cpu_supports("x86-64-v4")) with([](const auto& f) { simd::run_avx512(f); });
-#endif
+    test::with_all_registers(with);
     const double largest = std::abs(*std::ranges::max_element(results[0], {}, [](double v) { return std::abs(v); }));
     std::size_t at = 0;
     ASSERT_GT(std::ranges::count_if(results[0], [&](double v) { return v != static_cast<T>(start[at++]); }), nx);

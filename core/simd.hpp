@@ -60,13 +60,10 @@ template <class T, int bytes>
 using LanesOf = std::make_integer_sequence<int, bytes / static_cast<int>(sizeof(T))>;
 
 /// The same number in every lane.
-template <class T, int bytes, int... lane>
-STRATUM_INLINE Pack<T, bytes> filled(T value, std::integer_sequence<int, lane...> /*count*/) {
-  return Pack<T, bytes>{(static_cast<void>(lane), value)...};
-}
 template <class T, int bytes>
 STRATUM_INLINE Pack<T, bytes> filled(T value) {
-  return filled<T, bytes>(value, LanesOf<T, bytes>());
+  const Pack<T, bytes> zeros{};
+  return value - zeros;
 }
 
 /// The pack that starts one number before `here`, or one behind it; the pack before or behind it is given.

@@ -105,7 +105,8 @@ CommandLine make_command_line() {
         {"line-order", "NAME", "zebra", "zebra, or simultaneous (which wants a damping of about 0.8)"},
         {"damping", "W", "", "damping of the smoother in (0, 2) (the smoother's own)"},
         {"steps", "N", "",
-         "elementary smoothing steps before and after, 0 .. 1000; one adi application is two (4; auto and on a GPU: 2)"},
+         "elementary smoothing steps before and after, 0 .. 1000; one adi application is two (4; auto and on a GPU: "
+         "2)"},
         {"precision", "NAME", "mixed",
          "mixed (float cycles, double defect and update), double, or single (to see it fail)"},
         {"inner", "KIND:N", "cycles:1",
@@ -205,11 +206,12 @@ std::pair<Intervals, double> parse_line(const std::string& option, const std::st
       expects(count > 0, "how many cells? --cells NX,NY says");
       return {make_line(grading, side, count), side};
     }
-    auto line = read_line(grading);
+    Intervals line = read_line(grading);
     expects(count == 0 || count == line.size(), "the file has ", line.size(), " cells, --cells says ", count,
             "; leave its number out, as in ,64 or 64,");
     expects(length.empty() || std::abs(line.length() - side) <= 1e-12 * side, "the file is ", line.length(),
             " long, --domain says ", side, "; leave its length out, as in ,1 or 1,");
+    if (!length.empty() && grading.kind == Grading::Kind::widths) line = Intervals(line.widths(), side);
     const double own = line.length();
     return {std::move(line), own};
   } catch (const UsageError& error) {

@@ -1,5 +1,6 @@
 #include <stratum/assembly/poisson_problem.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <exception>
@@ -32,8 +33,9 @@ struct LinePoint {
 
 LinePoint at(const Intervals& line, int i, double t) {
   const auto k = static_cast<std::size_t>(i);
-  const double h = line.widths()[k];
-  return {line.from_begin()[k] + t * h, line.from_end()[k + 1] + (1 - t) * h};
+  const double h = line.widths()[k], length = line.length();
+  // Rounding must not carry a point of the thinnest cell beyond the side that it touches.
+  return {std::min(line.from_begin()[k] + t * h, length), std::min(line.from_end()[k + 1] + (1 - t) * h, length)};
 }
 
 Point make_point(const LinePoint& x, const LinePoint& y) {

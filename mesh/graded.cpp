@@ -32,7 +32,7 @@ Intervals graded(double length, int cells, GradedSide side, const Weight& weight
   }
   const auto sum = static_cast<double>(std::accumulate(widths.begin(), widths.end(), 0.0L));
   for (double& w : widths) w = length * (w / sum);
-  return Intervals(std::move(widths));
+  return {std::move(widths), length};
 }
 
 Intervals geometric_by_logarithm(double length, int cells, double log_ratio, GradedSide side) {
@@ -109,7 +109,7 @@ Intervals halved(const Intervals& line, int times) {
   std::vector<double> widths;
   widths.reserve(line.widths().size() << times);
   for (const double w : line.widths()) widths.insert(widths.end(), std::size_t{1} << times, std::ldexp(w, -times));
-  return Intervals(std::move(widths));
+  return {std::move(widths), line.length()};
 }
 
 // --- text ----------------------------------------------------------------------------------------------------------------
@@ -173,37 +173,34 @@ void read_numbers(std::istream& in, const std::string& name, const Take& take) {
   finish();
 }
 
-Intervals checked(std::vector<double> widths, const std::string& name) {
-  expects(!widths.empty(), "'", name, "' holds no intervals");
-  expects(widths.size() <= std::size_t{max_cells}, "'", name, "' holds more than ", max_cells, " intervals");
-  expects(std::isfinite(std::accumulate(widths.begin(), widths.end(), 0.0)), "'", name,
-          "': the widths sum to more than double holds");
-  return Intervals(std::move(widths));
-}
-
 void check_width(double width, const auto& where, const char* what) {
   constexpr double smallest = std::numeric_limits<double>::min();
   if (!(width >= smallest)) throw UsageError(where() + message(what, "; widths must be at least ", smallest));
 }
 
+void check_count(std::size_t cells, const std::string& name) {
+  expects(cells > 0, "'", name, "' holds no intervals");
+  expects(cells <= std::size_t{max_cells}, "'", name, "' holds more than ", max_cells, " intervals");
+}
+
 }  // namespace
 
 Intervals read_coordinates(std::istream& in, const std::string& name) {
-  std::vector<double> widths;
-  std::optional<double> previous;
+  std::vector<double> coordinates;
   read_numbers(in, name, [&](double x, const auto& where) {
-    if (!previous) {
+    if (coordinates.empty()) {
       if (x != 0) throw UsageError(where() + " is the first coordinate, which must be 0");
     } else {
-      if (!(x > *previous))
-        throw UsageError(where() + message(" does not lie beyond the coordinate before it, ", *previous));
-      check_width(x - *previous, where, " lies too close to the coordinate before it");
-      widths.push_back(x - *previous);
+      const double previous = coordinates.back();
+      if (!(x > previous))
+        throw UsageError(where() + message(" does not lie beyond the coordinate before it, ", previous));
+      check_width(x - previous, where, " lies too close to the coordinate before it");
     }
-    previous = x;
+    coordinates.push_back(x);
   });
-  expects(previous.has_value(), "'", name, "' holds no coordinates");
-  return checked(std::move(widths), name);
+  expects(!coordinates.empty(), "'", name, "' holds no coordinates");
+  check_count(coordinates.size() - 1, name);
+  return Intervals::at(std::move(coordinates));
 }
 
 Intervals read_widths(std::istream& in, const std::string& name) {
@@ -212,7 +209,10 @@ Intervals read_widths(std::istream& in, const std::string& name) {
     check_width(width, where, " is no width");
     widths.push_back(width);
   });
-  return checked(std::move(widths), name);
+  check_count(widths.size(), name);
+  expects(std::isfinite(std::accumulate(widths.begin(), widths.end(), 0.0)), "'", name,
+          "': the widths sum to more than double holds");
+  return Intervals(std::move(widths));
 }
 
 Grading parse_grading(std::string_view text) {

@@ -7,26 +7,94 @@
 
 namespace stratum {
 
-Intervals::Intervals(std::vector<double> widths) : widths_(std::move(widths)) {
-  expects(!widths_.empty(), "a direction needs at least one interval");
-  expects(widths_.size() < std::size_t{1} << 30, "a direction cannot have ", widths_.size(), " intervals");
-  const std::size_t n = widths_.size();
+namespace {
+
+constexpr int max_intervals = 1 << 30;  // nodes are numbered by int
+
+/// Sums as if in twice the precision (Neumaier 1974): a million widths add up to the last digit.
+class Sum {
+ public:
+  void add(double value) {
+    const double total = total_ + value;
+    rest_ += std::abs(total_) >= std::abs(value) ? (total_ - total) + value : (value - total) + total_;
+    total_ = total;
+  }
+  [[nodiscard]] double value() const { return total_ + rest_; }
+
+ private:
+  double total_ = 0;
+  double rest_ = 0;
+};
+
+void check_widths(const std::vector<double>& widths) {
+  constexpr auto smallest = std::numeric_limits<double>::min();
+  const std::size_t n = widths.size();
+  expects(n > 0, "a direction needs at least one interval");
+  expects(n <= std::size_t{max_intervals}, "a direction can have up to ", max_intervals, " intervals, not ", n);
   for (std::size_t i = 0; i < n; ++i)
-    expects(std::isfinite(widths_[i]) && widths_[i] >= std::numeric_limits<double>::min(), "interval ", i, " of ", n,
-            " has width ", widths_[i], "; widths must be positive, finite and at least ",
-            std::numeric_limits<double>::min());
-  from_begin_.assign(n + 1, 0);
-  from_end_.assign(n + 1, 0);
-  for (std::size_t i = 0; i < n; ++i) from_begin_[i + 1] = from_begin_[i] + widths_[i];
-  for (std::size_t i = n; i-- > 0;) from_end_[i] = from_end_[i + 1] + widths_[i];
-  expects(std::isfinite(length()), "the widths of ", n, " intervals sum to more than double holds");
+    expects(std::isfinite(widths[i]) && widths[i] >= smallest, "interval ", i, " of ", n, " has width ", widths[i],
+            "; widths must be positive, finite and at least ", smallest);
+}
+
+/// What the widths sum to, from the first node on.
+std::vector<double> sums_of(const std::vector<double>& widths, bool from_last) {
+  std::vector<double> sums(widths.size() + 1, 0.0);
+  Sum sum;
+  for (std::size_t k = 1; k < sums.size(); ++k) {
+    sum.add(from_last ? widths[widths.size() - k] : widths[k - 1]);
+    sums[from_last ? widths.size() - k : k] = sum.value();
+  }
+  return sums;
+}
+
+}  // namespace
+
+Intervals::Intervals(std::vector<double> widths) : widths_(std::move(widths)) {
+  check_widths(widths_);
+  from_begin_ = sums_of(widths_, false);
+  from_end_ = sums_of(widths_, true);
+  const double whole = from_begin_.back();
+  expects(std::isfinite(whole), "the widths of ", size(), " intervals sum to more than double holds");
+  for (std::size_t i = 0; i < from_begin_.size(); ++i) {
+    const bool in_first_half = from_begin_[i] <= from_end_[i];
+    double& far = in_first_half ? from_end_[i] : from_begin_[i];
+    far = whole - (in_first_half ? from_begin_[i] : from_end_[i]);
+  }
+}
+
+Intervals::Intervals(std::vector<double> widths, double length) : Intervals(std::move(widths)) {
+  constexpr double rounding = 1e-12;
+  expects(std::abs(this->length() - length) <= rounding * length, size(), " widths sum to ", this->length(),
+          ", not to the length ", length);
+  for (std::size_t i = 0; i < from_begin_.size(); ++i) {
+    const bool in_first_half = from_begin_[i] <= from_end_[i];
+    double& near = in_first_half ? from_begin_[i] : from_end_[i];
+    near = std::min(near, length);
+    (in_first_half ? from_end_[i] : from_begin_[i]) = length - near;
+  }
+}
+
+Intervals::Intervals(std::vector<double> widths, std::vector<double> from_begin, std::vector<double> from_end)
+    : widths_(std::move(widths)), from_begin_(std::move(from_begin)), from_end_(std::move(from_end)) {}
+
+Intervals Intervals::at(std::vector<double> coordinates) {
+  expects(!coordinates.empty() && coordinates.front() == 0, "the first of the coordinates must be 0");
+  std::vector<double> widths, from_end;
+  for (std::size_t i = 1; i < coordinates.size(); ++i) widths.push_back(coordinates[i] - coordinates[i - 1]);
+  check_widths(widths);
+  for (const double x : coordinates) from_end.push_back(coordinates.back() - x);
+  return {std::move(widths), std::move(coordinates), std::move(from_end)};
 }
 
 Intervals Intervals::coarser() const {
   expects(can_coarsen(), "intervals are merged in pairs, which ", size(), " intervals do not allow");
-  std::vector<double> merged(widths_.size() / 2);
-  for (std::size_t i = 0; i < merged.size(); ++i) merged[i] = widths_[2 * i] + widths_[2 * i + 1];
-  return Intervals(std::move(merged));
+  std::vector<double> merged, from_begin, from_end;
+  for (std::size_t i = 0; i < widths_.size(); i += 2) merged.push_back(widths_[i] + widths_[i + 1]);
+  for (std::size_t i = 0; i < from_begin_.size(); i += 2) {
+    from_begin.push_back(from_begin_[i]);
+    from_end.push_back(from_end_[i]);
+  }
+  return {std::move(merged), std::move(from_begin), std::move(from_end)};
 }
 
 std::string_view to_string(ThinSide side) {
@@ -62,7 +130,7 @@ Intervals bisected(double length, int level, ThinSide side, double nu) {
     }
     widths = std::move(finer);
   }
-  return Intervals(std::move(widths));
+  return {std::move(widths), length};
 }
 
 TensorMesh::TensorMesh(Intervals x, Intervals y, std::string name)

@@ -5,8 +5,9 @@
 //     x_i = h_0 + ... + h_(i-1)   (i = 0 .. n),      h_i = x_(i+1) - x_i   only in exact arithmetic.
 //
 // Widths are kept, never differences of coordinates: beside x = 1 a width of 9e-19 cannot be told from zero by
-// subtraction. Distances to either end of a line are running sums of widths from that end, so that a - x is as
-// accurate near x = a as x is near 0. Always double.
+// subtraction. A node's distance to the nearer end is the sum of the widths between, free of accumulated rounding, and its
+// distance to the other end is the length less that: a - x is as accurate near x = a as x is near 0, the ends lie exactly at 0
+// and a, and no node lies beyond them. Always double.
 //
 // The published meshes come from bisection with an anisotropy factor nu at one end of each direction: in every step the
 // thin end's interval of width w is split into a boundary piece w nu / 2 and an inner piece w (1 - nu / 2), all others in
@@ -26,20 +27,26 @@ namespace stratum {
 /// The intervals of one direction, first end to last.
 class Intervals {
  public:
+  /// As long as the widths together.
   explicit Intervals(std::vector<double> widths);
+  /// Of this length, which the widths sum to but for rounding: a line of 10 tenths ends at 1, not beside it.
+  Intervals(std::vector<double> widths, double length);
+  /// Nodes at these coordinates, increasing from 0.
+  [[nodiscard]] static Intervals at(std::vector<double> coordinates);
 
   [[nodiscard]] int size() const { return static_cast<int>(widths_.size()); }
   [[nodiscard]] double length() const { return from_begin_.back(); }
   [[nodiscard]] const std::vector<double>& widths() const { return widths_; }
-  /// Distance of node i = 0 .. size() from the first end (the coordinate), and from the last end.
+  /// Distance of node i = 0 .. size() to the first end (the coordinate), and to the last end.
   [[nodiscard]] const std::vector<double>& from_begin() const { return from_begin_; }
   [[nodiscard]] const std::vector<double>& from_end() const { return from_end_; }
 
   [[nodiscard]] bool can_coarsen() const { return size() >= 2 && size() % 2 == 0; }
-  /// Merges intervals in pairs.
+  /// Merges intervals in pairs; the nodes that stay keep their places.
   [[nodiscard]] Intervals coarser() const;
 
  private:
+  Intervals(std::vector<double> widths, std::vector<double> from_begin, std::vector<double> from_end);
   std::vector<double> widths_;
   std::vector<double> from_begin_;
   std::vector<double> from_end_;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 
 #include "support/random.hpp"
@@ -115,6 +116,61 @@ TEST(IntervalsTest, DistancesAreRunningSumsFromBothEnds) {
   EXPECT_THAT(line.from_end(), ElementsAre(1.5, DoubleNear(0.5, 1e-16), 1e-20, 0));
   EXPECT_EQ(line.length(), 1.5);
   EXPECT_EQ(line.size(), 3);
+}
+
+TEST(IntervalsTest, EndsLieAtZeroAndTheLengthAndNoNodeBeyond) {
+  test::Random random(32);
+  const auto check = [](const Intervals& line, double length) {
+    const auto &begin = line.from_begin(), &end = line.from_end();
+    ASSERT_EQ(line.length(), length);
+    ASSERT_EQ(begin.front(), 0);
+    ASSERT_EQ(begin.back(), length);
+    ASSERT_EQ(end.front(), length);
+    ASSERT_EQ(end.back(), 0);
+    for (std::size_t i = 1; i < begin.size(); ++i) {
+      ASSERT_LE(begin[i - 1], begin[i]) << "node " << i << " of " << line.size();
+      ASSERT_GE(end[i - 1], end[i]) << "node " << i << " of " << line.size();
+    }
+  };
+  for (int n = 1; n < 150; ++n)
+    for (const double length : {1.0, 0.1, 0.3, 1e-7, 12345.678}) {
+      check(uniform(length, n), length);
+      check(cosine(length, n), length);
+      check(geometric(length, n, 1.7, GradedSide::last), length);
+      check(hyperbolic_tangent(length, n, 12, GradedSide::both), length);
+      if (n % 2 == 0) check(uniform(length, n).coarser(), length);
+      if (n < 20) check(halved(uniform(length, n), 5), length);
+      const Intervals own(random.widths(n, 9));
+      check(own, own.length());
+    }
+  for (const auto& family : named_meshes()) check(make_mesh(family, 9).x(), family.a);
+}
+
+TEST(IntervalsTest, AMillionWidthsDoNotDrift) {
+  for (const int n : {999'983, 1'000'003}) {
+    const Intervals line = uniform(1, n);
+    for (int i = 0; i <= n; i += 997) {
+      const double exact = static_cast<double>(static_cast<long double>(i) / n);
+      ASSERT_NEAR(line.from_begin()[static_cast<std::size_t>(i)], exact, 3e-16) << "node " << i << " of " << n;
+      ASSERT_NEAR(line.from_end()[static_cast<std::size_t>(n - i)], exact, 3e-16) << "node " << i << " of " << n;
+    }
+  }
+}
+
+TEST(IntervalsTest, CoordinatesStayAsTheyAre) {
+  const std::vector<double> coordinates{0, 0.1, 0.3, 0.7, 1.1};
+  const auto line = Intervals::at(coordinates);
+  EXPECT_EQ(line.from_begin(), coordinates);
+  EXPECT_EQ(line.coarser().from_begin()[1], 0.3);
+  EXPECT_EQ(line.from_end().front(), 1.1);
+  EXPECT_THROW((void)Intervals::at({}), UsageError);
+  EXPECT_THROW((void)Intervals::at({0.5, 1}), UsageError);
+  EXPECT_THROW((void)Intervals::at({0, 1, 1}), UsageError);
+}
+
+TEST(IntervalsTest, ALengthMustBeThatOfTheWidths) {
+  EXPECT_EQ(Intervals({0.1, 0.2}, 0.3).length(), 0.3);
+  EXPECT_THAT([] { (void)Intervals({0.1, 0.2}, 0.31); }, ThrowsMessage<UsageError>(HasSubstr("0.31")));
 }
 
 TEST(IntervalsTest, RefusesBadWidths) {

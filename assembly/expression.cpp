@@ -2,6 +2,7 @@
 
 #include <numbers>
 #include <utility>
+#include <vector>
 
 #include <stratum/core/errors.hpp>
 
@@ -15,6 +16,28 @@ namespace stratum {
 
 namespace {
 
+/// What muParser takes for something else than what was written down: x = 0 assigns, and 0 < x < 1 compares 0 or 1 with 1.
+void refuse_misleading_operators(const std::string& text) {
+  // Comparisons since the last of && || ? : , in each pair of parentheses that is open.
+  std::vector<int> comparisons{0};
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const char c = text[k], next = k + 1 < text.size() ? text[k + 1] : ' ';
+    if (c == '(') comparisons.push_back(0);
+    if (c == ')' && comparisons.size() > 1) comparisons.pop_back();
+    if (c == '?' || c == ':' || c == ',' || c == '&' || c == '|') comparisons.back() = 0;
+    if (c == '=' && next != '=')
+      throw UsageError(message("expression '", text, "': '=' at character ", k + 1, " would assign; did you mean '",
+                               std::string(text).insert(k, "="), "'?"));
+    const bool two_characters = next == '=' && (c == '=' || c == '!' || c == '<' || c == '>');
+    if (two_characters || c == '<' || c == '>')
+      if (++comparisons.back() > 1)
+        throw UsageError(message("expression '", text, "': the comparison at character ", k + 1,
+                                 " compares the result of another one; join two by &&, as in 0 < x && x < 1, or use "
+                                 "parentheses"));
+    if (two_characters) ++k;
+  }
+}
+
 // A parser is bound to the addresses of its variables and keeps a stack of its own, so every copy gets both anew: each
 // thread evaluates a copy.
 class Expression {
@@ -24,6 +47,7 @@ class Expression {
     parser_.DefineVar("y", &point_.y);
     parser_.DefineVar("xr", &point_.to_right);
     parser_.DefineVar("yr", &point_.to_top);
+    parser_.ClearConst();  // muParser's own _pi and _e have twelve digits
     parser_.DefineConst("a", a_);
     parser_.DefineConst("b", b_);
     parser_.DefineConst("pi", std::numbers::pi);
@@ -72,6 +96,7 @@ bool expressions_available() { return true; }
 
 ScalarFunction parse_expression(const std::string& text, double a, double b) {
   expects(text.find_first_not_of(" \t") != std::string::npos, "an expression must not be empty");
+  refuse_misleading_operators(text);
   try {
     Expression expression(text, a, b);
     expression.parse();

@@ -61,6 +61,11 @@ struct Settings {
   std::string history;
   bool table = false;
   bool quiet = false;
+  bool tolerance_asked_for = false;  // or below what the precision asked for can reach
+
+  [[nodiscard]] int exit_code(const SolveReport& of) const {
+    return stratum::exit_code(of.status, tolerance_asked_for);
+  }
 };
 
 // --- options ------------------------------------------------------------------------------------------------------------
@@ -341,6 +346,8 @@ Settings parse_settings(const CommandLine& options) {
   settings.first_level = settings.last_level =
       options.has("level") ? options.integer("level", 0, max_level) : default_level;
   settings.solver = parse_solver(options);
+  settings.tolerance_asked_for =
+      options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
   settings.problems = parse_problems(options, settings.mesh.family);
   if (options.has("convergence-table")) {
     expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
@@ -509,11 +516,13 @@ std::string level_json(const LevelReport& level) {
 }
 
 /// One of several right-hand sides.
-std::string system_json(const System& system) {
+std::string system_json(const Settings& settings, const System& system) {
   const auto& report = system.report;
   JsonObject json;
   json.add("rhs", system.rhs);
-  json.add("status", to_string(report.status)).add("reason", report.reason).add("exit_code", exit_code(report.status));
+  json.add("status", to_string(report.status))
+      .add("reason", report.reason)
+      .add("exit_code", settings.exit_code(report));
   json.add("iterations", report.iterations).add("initial_residual", report.initial_residual);
   json.add("residual", report.residual).add("relative_residual", report.relative_residual());
   json.add("baseline_norm", report.baseline_norm).add("relative_l2_error", system.error.value_or(std::nan("")));
@@ -531,7 +540,9 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   const double unknown = std::nan("");
   JsonObject json;
   json.add("program", "poisson2d").add("version", STRATUM_VERSION);
-  json.add("status", to_string(report.status)).add("reason", report.reason).add("exit_code", exit_code(report.status));
+  json.add("status", to_string(report.status))
+      .add("reason", report.reason)
+      .add("exit_code", settings.exit_code(report));
   json.add("iterations", report.iterations).add("inner_iterations", report.inner_iterations);
   json.add("initial_residual", report.initial_residual).add("residual", report.residual);
   json.add("residual_reduction", outcome.reduction()).add("relative_residual", report.relative_residual());
@@ -566,7 +577,10 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("expected_memory_bytes", static_cast<double>(outcome.expected_memory));
   json.add("peak_memory_bytes", static_cast<double>(peak_memory()));
   json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
-  if (outcome.systems.size() > 1) json.add_raw("right_hand_sides", JsonObject::array(outcome.systems, system_json));
+  if (outcome.systems.size() > 1)
+    json.add_raw("right_hand_sides", JsonObject::array(outcome.systems, [&](const System& system) {
+                   return system_json(settings, system);
+                 }));
   if (settings.table)
     json.add_raw("convergence_table", JsonObject::array(outcomes, [](const Outcome& o) {
                    return message("{\"level\": ", o.level, ", \"unknowns\": ", o.unknowns(),
@@ -759,9 +773,9 @@ int run(const Settings& parsed, const CommandLine& options) {
   int code = 0;
   for (int level = settings.first_level; level <= settings.last_level; ++level) {
     outcomes.push_back(solve(ctx, settings, options, level));
-    code = std::max(code, exit_code(outcomes.back().report.status));
+    code = std::max(code, settings.exit_code(outcomes.back().report));
     const auto& report = outcomes.back().report;
-    if (settings.quiet && exit_code(report.status) != 0)
+    if (settings.quiet && settings.exit_code(report) != 0)
       (void)std::fprintf(stderr, "poisson2d: %s: %s\n", std::string(to_string(report.status)).c_str(),
                          report.reason.c_str());
     if (settings.table && !settings.quiet)

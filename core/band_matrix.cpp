@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <stratum/core/blas.hpp>
-#include <stratum/core/for_each_node.hpp>
+#include <stratum/core/reduce.hpp>
 #include <stratum/core/row_sums.hpp>
 
 namespace stratum {
@@ -27,9 +27,24 @@ struct BandRow {
     for (int k = 0; k < a.count; ++k) {
       const std::int64_t j = std::int64_t{i} + a.offsets[k];
       if (j < 0 || j >= a.n) continue;
-      sum += row_term<what>(a.band(i, k), x[j]);
+      sum += a.band(i, k) * x[j];
     }
-    r[i] = what == RowSums::residual ? b[i] - sum : sum;
+    r[i] = row_result<what>(b, i, sum);
+  }
+};
+
+/// (|A| |x| + |b|)_i
+template <class T>
+struct BandRowMagnitude {
+  BandView<T> a;
+  const T *b, *x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int /*j*/) const {
+    T sum = magnitude_of(b[i]);
+    for (int k = 0; k < a.count; ++k) {
+      const std::int64_t j = std::int64_t{i} + a.offsets[k];
+      if (j >= 0 && j < a.n) sum += magnitude_of(a.band(i, k) * x[j]);
+    }
+    return static_cast<double>(sum);
   }
 };
 
@@ -47,10 +62,10 @@ STRATUM_SIMD_CLONES void band_rows(const BandView<T> a, const T* b, const T* x, 
       const auto to = static_cast<int>(std::clamp<std::int64_t>(a.n - shift, from, length));
       const T* band = &a.band(first, k);
 #pragma omp simd
-      for (int i = from; i < to; ++i) sum[i] += row_term<what>(band[i], x[shift + i]);
+      for (int i = from; i < to; ++i) sum[i] += band[i] * x[shift + i];
     }
 #pragma omp simd
-    for (int i = 0; i < length; ++i) r[first + i] = what == RowSums::residual ? b[first + i] - sum[i] : sum[i];
+    for (int i = 0; i < length; ++i) r[first + i] = row_result<what>(b, first + i, sum[i]);
   }
 }
 
@@ -144,10 +159,10 @@ void BandMatrix<T>::residual(Context& ctx, GridView<const T> b, GridView<const T
 }
 
 template <class T>
-double BandMatrix<T>::rounding_level(Context& ctx, GridView<const T> x) const {
-  Vector<T> y(ctx, shape());
-  run_rows<RowSums::magnitude, T>(ctx, view(), nullptr, x.data, y.view().data);
-  return static_cast<double>(std::numeric_limits<T>::epsilon()) * norm2(ctx, y.cview());
+double BandMatrix<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+  expects_flat(shape(), b.shape());
+  expects_flat(shape(), x.shape());
+  return norm_of(ctx, n_, 1, BandRowMagnitude<T>{view(), b.data, x.data});
 }
 
 template <class T>

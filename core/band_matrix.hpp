@@ -47,7 +47,7 @@ class BandMatrix final : public LinearOperator<T> {
   void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
   /// eps || |A| |x| ||_2
-  [[nodiscard]] double rounding_level(Context& ctx, GridView<const T> x) const override;
+  [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
   [[nodiscard]] BandView<T> view() const {
     return {bands_.cview(), device_offsets_.view().data, n_, static_cast<int>(offsets_.size())};
   }

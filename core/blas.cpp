@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include <stratum/core/for_each_node.hpp>
+#include <stratum/core/reduce.hpp>
 
 #if defined(__CUDACC__)
 #include <stratum/core/cuda_check.hpp>
@@ -14,6 +14,8 @@
 namespace stratum {
 
 namespace {
+
+using namespace detail;
 
 template <class T>
 struct Set {
@@ -93,9 +95,10 @@ void axpys_pass(Context& ctx, int terms, const double* alpha, const GridView<con
 }
 
 /// What a reduction adds up or takes the maximum of.
-template <class T>
+template <class X, class Y = X>
 struct Product {
-  GridView<const T> x, y;
+  GridView<const X> x;
+  GridView<const Y> y;
   static constexpr bool takes_maximum = false;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
     return static_cast<double>(x(i, j)) * static_cast<double>(y(i, j));
@@ -103,112 +106,12 @@ struct Product {
 };
 
 template <class T>
-struct ScaledSquare {
+struct Value {
   GridView<const T> x;
-  double scale;
-  static constexpr bool takes_maximum = false;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    const double v = scale * static_cast<double>(x(i, j));
-    return v * v;
-  }
-};
-
-template <class T>
-struct Magnitude {
-  GridView<const T> x;
-  static constexpr bool takes_maximum = true;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    const double v = static_cast<double>(x(i, j));
-    return v < 0 ? -v : v;
-  }
-};
-
-template <class Term>
-STRATUM_HOST_DEVICE STRATUM_INLINE double combine(double a, double b) {
-  if constexpr (Term::takes_maximum)
-    return (b > a || b != b) ? b : a;  // a NaN stays
-  else
-    return a + b;
-}
-
-template <class Term>
-STRATUM_SIMD_CLONES double reduce_row(const Term term, int begin, int end, int j) {
-  // Eight partial sums in a fixed order, whatever the vector length: the compiler may not reorder them.
-  double part[8] = {};
-  int i = begin;
-  for (; i + 8 <= end; i += 8)
-    for (int k = 0; k < 8; ++k) part[k] = combine<Term>(part[k], term(i + k, j));
-  for (int k = 0; i < end; ++i, ++k) part[k] = combine<Term>(part[k], term(i, j));
-  for (int width = 4; width > 0; width /= 2)
-    for (int k = 0; k < width; ++k) part[k] = combine<Term>(part[k], part[k + width]);
-  return part[0];
-}
-
-/// What the CPU reduces separately and adds up in order: rows, or parts of a row that is alone.
-struct RowParts {
-  int nx, ny;
-  [[nodiscard]] int count() const { return ny == 1 ? (nx - 1) / row_part + 1 : ny; }
-  template <class Term>
-  [[nodiscard]] double reduce(const Term& term, int k) const {
-    if (ny != 1) return reduce_row(term, 0, nx, k);
-    return reduce_row(term, k * row_part, k + 1 < count() ? (k + 1) * row_part : nx, 0);
-  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return static_cast<double>(x(i, j)); }
 };
 
 #if defined(__CUDACC__)
-
-constexpr int reduction_threads = 256;
-constexpr int reduction_blocks = 1024;
-constexpr int reduction_unroll = 8;  // loads of a thread that are in flight together
-
-/// Adds `value` over the block in a fixed tree; thread 0 has the result.
-template <class Term>
-__device__ double reduce_block(double value) {
-  __shared__ double part[reduction_threads];
-  part[threadIdx.x] = value;
-  __syncthreads();
-  for (int width = reduction_threads / 2; width > 0; width /= 2) {
-    if (static_cast<int>(threadIdx.x) < width)
-      part[threadIdx.x] = combine<Term>(part[threadIdx.x], part[threadIdx.x + width]);
-    __syncthreads();
-  }
-  return part[0];
-}
-
-/// Block k takes rows k, k + blocks, ...; long single rows are split by columns instead.
-template <class Term>
-__global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
-  cuda::after_previous();
-  double value = 0;
-  if (ny == 1) {
-    for (std::int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < nx; i += std::int64_t{gridDim.x} * blockDim.x)
-      value = combine<Term>(value, term(static_cast<int>(i), 0));
-  } else {
-    for (int j = static_cast<int>(blockIdx.x); j < ny; j += static_cast<int>(gridDim.x))
-      for (int begin = static_cast<int>(threadIdx.x); begin < nx; begin += reduction_unroll * reduction_threads) {
-        double terms[reduction_unroll];
-#pragma unroll
-        for (int k = 0; k < reduction_unroll; ++k) {
-          const int i = begin + k * reduction_threads;
-          terms[k] = i < nx ? term(i, j) : 0.0;
-        }
-#pragma unroll
-        for (int k = 0; k < reduction_unroll; ++k) value = combine<Term>(value, terms[k]);
-      }
-  }
-  value = reduce_block<Term>(value);
-  if (threadIdx.x == 0) partial[blockIdx.x] = value;
-}
-
-template <class Term>
-__global__ void reduce_partials(double* partial, int count, double* host) {
-  cuda::after_previous();
-  double value = 0;
-  for (int k = static_cast<int>(threadIdx.x); k < count; k += reduction_threads)
-    value = combine<Term>(value, partial[k]);
-  value = reduce_block<Term>(value);
-  if (threadIdx.x == 0) *host = partial[0] = value;
-}
 
 template <class T>
 struct Products {
@@ -254,35 +157,6 @@ __global__ void reduce_partials_of_pairs(const double* partial, int count, doubl
 }
 
 #endif
-
-/// Reduces to the first number of the Context's scratch.
-template <class Term>
-double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
-#if defined(__CUDACC__)
-  if (ctx.on_gpu()) {
-    double* partial = ctx.reduction_scratch(reduction_blocks);
-    const int blocks = ny == 1 ? reduction_blocks : std::max(1, std::min(ny, reduction_blocks));
-    cuda::Launch{blocks, reduction_threads}(ctx, reduce_rows<Term>, term, nx, ny, partial);
-    cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Term>, partial, blocks, ctx.host_number());
-    return partial;
-  }
-#endif
-  const RowParts parts{nx, ny};
-  const int count = parts.count();
-  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count) + 1);
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
-  for (int k = 0; k < count; ++k) partial[k + 1] = parts.reduce(term, k);
-  partial[0] = 0;
-  for (int k = 0; k < count; ++k) partial[0] = combine<Term>(partial[0], partial[k + 1]);
-  return partial;
-}
-
-template <class Term>
-double reduce(Context& ctx, int nx, int ny, const Term& term) {
-  const double* partial = reduce_in_place(ctx, nx, ny, term);
-  ctx.synchronise();
-  return ctx.on_gpu() ? *ctx.host_number() : partial[0];
-}
 
 template <class A, class B>
 void expects_same_shape(const A& a, const B& b) {
@@ -334,6 +208,12 @@ double dot(Context& ctx, GridView<const T> x, GridView<const T> y) {
   return reduce(ctx, x.nx, x.ny, Product<T>{x, y});
 }
 
+template <class X, class Y>
+requires(!std::is_same_v<X, Y>) double dot(Context& ctx, GridView<const X> x, GridView<const Y> y) {
+  expects_same_shape(x, y);
+  return reduce(ctx, x.nx, x.ny, Product<X, Y>{x, y});
+}
+
 template <class T>
 std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
   std::vector<double> results(pairs.size());
@@ -346,7 +226,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     auto* stream = static_cast<cudaStream_t>(ctx.stream());
-    const int blocks = ny == 1 ? reduction_blocks : std::max(1, std::min(ny, reduction_blocks));
+    const int blocks = reduction_grid(ny);
     // Room for a basis that grows by one vector an iteration: the scratch is not to be allocated anew every time.
     constexpr std::size_t granularity = 64;
     const std::size_t room = (pairs.size() + granularity - 1) / granularity * granularity;
@@ -388,24 +268,17 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
 
 template <class T>
 double norm_max(Context& ctx, GridView<const T> x) {
-  return reduce(ctx, x.nx, x.ny, Magnitude<T>{x});
+  return largest_of(ctx, x.nx, x.ny, Value<T>{x});
 }
 
 template <class T>
 double norm2(Context& ctx, GridView<const T> x) {
-  const double square = dot(ctx, x, x);
-  if (std::isnormal(square)) return std::sqrt(square);
-  // Zero, or squares that leave the range of double although the norm does not.
-  const double largest = norm_max(ctx, x);
-  if (largest == 0 || !std::isfinite(largest)) return largest;
-  const int exponent = std::clamp(std::ilogb(largest), -1000, 1000);
-  const ScaledSquare<T> term{x, std::ldexp(1.0, -exponent)};
-  return std::ldexp(std::sqrt(reduce(ctx, x.nx, x.ny, term)), exponent);
+  return norm_of(ctx, x.nx, x.ny, Value<T>{x});
 }
 
 template <class T>
 const double* norm_max_in_place(Context& ctx, GridView<const T> x) {
-  return reduce_in_place(ctx, x.nx, x.ny, Magnitude<T>{x});
+  return reduce_in_place(ctx, x.nx, x.ny, Magnitude<Value<T>>{{x}});
 }
 
 double sum_of_scratch(Context& ctx, int count) {
@@ -480,6 +353,8 @@ STRATUM_INSTANTIATE(double)
 // Row starts, columns and offsets of matrices.
 template void copy_to_host(Context&, GridView<const int>, int*);
 template void copy_from_host(Context&, const int*, GridView<int>);
+
+template double dot(Context&, GridView<const double>, GridView<const float>);
 
 #define STRATUM_INSTANTIATE(From, To)                                              \
   template void copy(Context&, GridView<const From>, GridView<To>);                \

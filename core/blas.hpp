@@ -7,6 +7,7 @@
 // Words per node: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2; dots and axpys as many as there are different
 // vectors, as long as these are at most eight pairs or terms (beyond, a pass for every eight).
 
+#include <type_traits>
 #include <vector>
 
 #include <stratum/core/context.hpp>
@@ -37,6 +38,9 @@ void axpys(Context& ctx, const std::vector<double>& alpha, const std::vector<Gri
 /// sum of x_ij y_ij
 template <class T>
 [[nodiscard]] double dot(Context& ctx, GridView<const T> x, GridView<const T> y);
+/// The same of vectors in two precisions.
+template <class X, class Y>
+requires(!std::is_same_v<X, Y>) [[nodiscard]] double dot(Context& ctx, GridView<const X> x, GridView<const Y> y);
 
 /// Bytes of scratch that `dots` makes a Context keep on a GPU, for up to 64 pairs.
 inline constexpr std::int64_t dots_scratch_bytes = (8 * 1024 + 64) * sizeof(double);

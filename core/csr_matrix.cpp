@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <stratum/core/blas.hpp>
-#include <stratum/core/for_each_node.hpp>
+#include <stratum/core/reduce.hpp>
 #include <stratum/core/row_sums.hpp>
 
 namespace stratum {
@@ -88,10 +88,10 @@ STRATUM_SIMD_CLONES void csr_rows(const CsrView<T> a, const T* b, const T* x, T*
     int k = a.start[i];
     const int row_end = a.start[i + 1];
     for (; k + 4 <= row_end; k += 4)
-      for (int s = 0; s < 4; ++s) sum[s] += row_term<what>(a.value[k + s], x[a.column[k + s]]);
-    for (int s = 0; k < row_end; ++k, ++s) sum[s] += row_term<what>(a.value[k], x[a.column[k]]);
+      for (int s = 0; s < 4; ++s) sum[s] += a.value[k + s] * x[a.column[k + s]];
+    for (int s = 0; k < row_end; ++k, ++s) sum[s] += a.value[k] * x[a.column[k]];
     const T total = (sum[0] + sum[2]) + (sum[1] + sum[3]);
-    r[i] = what == RowSums::residual ? b[i] - total : total;
+    r[i] = row_result<what>(b, i, total);
   }
 }
 
@@ -105,9 +105,9 @@ __global__ void csr_kernel(const CsrView<T> a, const T* b, const T* x, T* r, int
   const auto lane = static_cast<int>(thread % width);
   T sum = 0;
   if (i < n)
-    for (int k = a.start[i] + lane; k < a.start[i + 1]; k += width) sum += row_term<what>(a.value[k], x[a.column[k]]);
+    for (int k = a.start[i] + lane; k < a.start[i + 1]; k += width) sum += a.value[k] * x[a.column[k]];
   for (int distance = width / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(~0U, sum, distance, width);
-  if (i < n && lane == 0) r[i] = what == RowSums::residual ? b[i] - sum : sum;
+  if (i < n && lane == 0) r[i] = row_result<what>(b, i, sum);
 }
 
 template <int width, RowSums what, class T>
@@ -117,6 +117,18 @@ void launch_csr(Context& ctx, const CsrView<T>& a, const T* b, const T* x, T* r,
   cuda::Launch{blocks, threads}(ctx, csr_kernel<width, what, T>, a, b, x, r, n);
 }
 #endif
+
+/// (|A| |x| + |b|)_i
+template <class T>
+struct CsrRowMagnitude {
+  CsrView<T> a;
+  const T *b, *x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int /*j*/) const {
+    T sum = magnitude_of(b[i]);
+    for (int k = a.start[i]; k < a.start[i + 1]; ++k) sum += magnitude_of(a.value[k] * x[a.column[k]]);
+    return static_cast<double>(sum);
+  }
+};
 
 template <RowSums what, class T>
 void run_rows(Context& ctx, const CsrMatrix<T>& a, const T* b, const T* x, T* r) {
@@ -182,10 +194,10 @@ void CsrMatrix<T>::residual(Context& ctx, GridView<const T> b, GridView<const T>
 }
 
 template <class T>
-double CsrMatrix<T>::rounding_level(Context& ctx, GridView<const T> x) const {
-  Vector<T> y(ctx, shape());
-  run_rows<RowSums::magnitude, T>(ctx, *this, nullptr, x.data, y.view().data);
-  return static_cast<double>(std::numeric_limits<T>::epsilon()) * norm2(ctx, y.cview());
+double CsrMatrix<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+  expects_flat(shape(), b.shape());
+  expects_flat(shape(), x.shape());
+  return norm_of(ctx, n_, 1, CsrRowMagnitude<T>{view(), b.data, x.data});
 }
 
 template class CsrMatrix<float>;

@@ -47,7 +47,7 @@ class CsrMatrix final : public LinearOperator<T> {
   void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
   /// eps || |A| |x| ||_2
-  [[nodiscard]] double rounding_level(Context& ctx, GridView<const T> x) const override;
+  [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
   [[nodiscard]] CsrView<T> view() const { return {start_.view().data, column_.view().data, value_.view().data}; }
 
  private:

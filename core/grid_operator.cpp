@@ -4,7 +4,7 @@
 #include <limits>
 
 #include <stratum/core/blas.hpp>
-#include <stratum/core/for_each_node.hpp>
+#include <stratum/core/reduce.hpp>
 #include <stratum/core/residual_row.hpp>
 #include <stratum/core/stencil_formulas.hpp>
 #if defined(__CUDACC__)
@@ -67,13 +67,22 @@ struct WriteResidualRow {
   }
 };
 
+/// |A| |x| + |b|
 template <class View, class T>
-struct DiagonalTimes {
+struct Magnitudes {
   View a;
-  GridView<const T> x;
-  GridView<T> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    y(i, j) = a.template coefficient<0, 0>(i, j) * x(i, j);
+  GridView<const T> b, x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE static T size(T value) { return value < 0 ? -value : value; }
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T term(int i, int j) const {
+    return size(a.template coefficient<dx, dy>(i, j) * x(i + dx, j + dy));
+  }
+  template <int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row(int i, int j) const {
+    return term<-1, dy>(i, j) + term<0, dy>(i, j) + term<1, dy>(i, j);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    return static_cast<double>(row<-1>(i, j) + row<0>(i, j) + row<1>(i, j) + size(b(i, j)));
   }
 };
 
@@ -205,12 +214,11 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
 }
 
 template <class T>
-double GridOperator<T>::rounding_level(Context& ctx, GridView<const T> x) const {
-  Vector<T> dx(ctx, x.shape());
-  visit([&](const auto& a) {
-    for_each_node(ctx, all_nodes(x), DiagonalTimes<std::decay_t<decltype(a)>, T>{a, x, dx.view()});
+double GridOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+  exchange(ctx, x);
+  return visit([&](const auto& a) {
+    return norm_of(ctx, x.nx, x.ny, Magnitudes<std::decay_t<decltype(a)>, T>{a, b, x});
   });
-  return static_cast<double>(std::numeric_limits<T>::epsilon()) * norm2(ctx, dx.cview());
 }
 
 template <class To, class From>

@@ -258,7 +258,7 @@ class GridOperator final : public LinearOperator<T> {
   template <class R>
   [[nodiscard]] double scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
                                             GridView<R> r) const;
-  [[nodiscard]] double rounding_level(Context& ctx, GridView<const T> x) const override;
+  [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
 
   /// Calls f with the view of the form that is stored.
   template <class F>

@@ -19,8 +19,10 @@ class LinearOperator {
   virtual void apply(Context& ctx, GridView<const T> x, GridView<T> y) const = 0;
   /// r = b - A x in one pass; r may be b.
   virtual void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const = 0;
-  /// Size of the rounding error in ||b - A x||_2, about eps ||D x||_2 with D the diagonal; zero: not known. May allocate.
-  [[nodiscard]] virtual double rounding_level(Context& /*ctx*/, GridView<const T> /*x*/) const { return 0; }
+  /// || |A| |x| + |b| ||_2, the size of what b - A x is the difference of (solvers/rounding.hpp); zero: not known.
+  [[nodiscard]] virtual double magnitude(Context& /*ctx*/, GridView<const T> /*b*/, GridView<const T> /*x*/) const {
+    return 0;
+  }
 };
 
 template <class T>

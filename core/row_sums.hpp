@@ -6,15 +6,18 @@
 
 namespace stratum {
 
-enum class RowSums : std::uint8_t { product, residual, magnitude };  // A x, b - A x, |A| |x|
+enum class RowSums : std::uint8_t { product, residual };  // A x, b - A x
 
+/// What row i comes to, from the sum of its terms.
 template <RowSums what, class T>
-STRATUM_HOST_DEVICE STRATUM_INLINE T row_term(T a, T x) {
-  const T p = a * x;
-  if constexpr (what == RowSums::magnitude)
-    return p < 0 ? -p : p;
-  else
-    return p;
+STRATUM_HOST_DEVICE STRATUM_INLINE T row_result(const T* b, int i, T sum) {
+  return what == RowSums::residual ? b[i] - sum : sum;
+}
+
+/// |x|
+template <class T>
+STRATUM_HOST_DEVICE STRATUM_INLINE T magnitude_of(T x) {
+  return x < 0 ? -x : x;
 }
 
 inline void expects_flat(const GridShape& a, const GridShape& x) {

@@ -7,6 +7,7 @@ namespace stratum {
 std::string_view to_string(Status status) {
   switch (status) {
     case Status::converged: return "converged";
+    case Status::rounding: return "rounding";
     case Status::max_iterations: return "max iterations";
     case Status::stagnated: return "stagnated";
     case Status::diverged: return "diverged";
@@ -16,9 +17,10 @@ std::string_view to_string(Status status) {
   return "unknown";
 }
 
-int exit_code(Status status) {
+int exit_code(Status status, bool tolerance_asked_for) {
   switch (status) {
     case Status::converged: return 0;
+    case Status::rounding: return tolerance_asked_for ? 2 : 0;
     case Status::max_iterations:
     case Status::stagnated: return 2;
     default: return 3;

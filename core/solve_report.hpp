@@ -10,12 +10,14 @@
 
 namespace stratum {
 
-enum class Status : std::uint8_t { converged, max_iterations, stagnated, diverged, breakdown, non_finite };
+/// `rounding`: the residual is above the tolerance and as small as the precision lets it be (solvers/rounding.hpp).
+enum class Status : std::uint8_t { converged, rounding, max_iterations, stagnated, diverged, breakdown, non_finite };
 
 [[nodiscard]] std::string_view to_string(Status status);
 
-/// Exit code of a program that ends with this status: 0 converged, 2 not converged, 3 diverged, breakdown, non-finite.
-[[nodiscard]] int exit_code(Status status);
+/// Exit code of a program that ends with this status: 0 converged, 2 not converged, 3 diverged, breakdown, non-finite. At
+/// rounding 2, and 0 where nobody has asked for the tolerance.
+[[nodiscard]] int exit_code(Status status, bool tolerance_asked_for = true);
 
 /// Norm that relative residuals refer to.
 enum class Baseline : std::uint8_t { rhs, initial };
@@ -33,8 +35,7 @@ struct LevelReport {
 
 struct SolveReport {
   Status status = Status::max_iterations;
-  std::string reason;        // one sentence: why the iteration ended
-  bool at_rounding = false;  // stagnated at the smallest residual that the precision allows
+  std::string reason;  // one sentence: why the iteration ended
   Baseline baseline = Baseline::rhs;
   double baseline_norm = 0;
   double initial_residual = 0;

@@ -132,9 +132,7 @@ class CoarseCg final : public Preconditioner<T> {
         cg_(ctx, a.shape()) {
     // To rounding, so that the cycle stays a constant linear map.
     stop_.rtol = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    // CG rests on plateaus, and starting anew from the outer iteration would lose the directions it has built.
     stop_.max_iterations = std::max(200, 2 * (a.shape().nx + a.shape().ny));
-    stop_.patience = stop_.max_iterations;
   }
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
     set(ctx, T(0), z);

@@ -14,6 +14,7 @@
 #include <stratum/multigrid/full_multigrid.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/rounding.hpp>
 
 namespace stratum {
 
@@ -132,6 +133,10 @@ const SolverEntry& entry_of(const PoissonSolverParams& params) {
 std::size_t side_by_side(const Context& ctx, const GridShape& shape, std::size_t systems) {
   if (ctx.on_gpu() || shape.nodes() > PoissonSolver::most_unknowns_side_by_side) return 1;
   return std::clamp<std::size_t>(systems, 1, static_cast<std::size_t>(ctx.threads()));
+}
+
+std::string blown_up_reason(double residual, double initial) {
+  return message("the pass of full multigrid blew up: the residual is ", residual, ", that of x = 0 was ", initial);
 }
 
 void expect_room(const Context& ctx, const TensorMesh& mesh, std::int64_t needed) {
@@ -304,8 +309,7 @@ struct PoissonSolver::Implementation {
 
   /// Goes on from the x that `before` ended with, for what it was to reach and with what is left of its iterations.
   SolveReport go_on(Context& ctx, GridView<const double> b, GridView<double> x, const SolveReport& before,
-                    const Monitor& monitor) const {
-    StoppingParams stop = params.stop;
+                    StoppingParams stop, const Monitor& monitor) const {
     const double target = std::max(stop.rtol * before.baseline_norm, stop.atol);
     stop.rtol = std::numeric_limits<double>::min();
     stop.atol = target;
@@ -330,24 +334,35 @@ struct PoissonSolver::Implementation {
     report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - (known ? 1 : 0));
     if (report.status == Status::max_iterations)
       report.reason = max_iterations_reason(report.residual, report.iterations, target);
+    const bool gave_up = report.status == Status::max_iterations || report.status == Status::stagnated;
+    if (!known && gave_up && report.residual > report.initial_residual) {
+      Vector<double> r(ctx, a.shape());
+      a.residual(ctx, b, x, r.view());
+      if (!Rounding<double>(ctx, a, b, x, report.baseline_norm).has_its_size(report.residual, r.cview())) {
+        report.status = Status::diverged;
+        report.reason = blown_up_reason(report.residual, report.initial_residual);
+      }
+    }
     return report;
   }
 
   /// `pass`: what came before, if something did.
   SolveReport solve_in_double(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor,
                               const SolveReport* pass = nullptr) {
-    SolveReport report = pass != nullptr ? go_on(ctx, b, x, *pass, monitor) : iterate(ctx, b, x, params.stop, monitor);
+    StoppingParams stop = params.stop;
+    // A Krylov method may not have what it takes for granted of a float cycle, a fixed linear map: it is not waited for long.
+    if (!double_cycle && params.retry_in_double && !mixed_refinement && !stop.patience) stop.patience = 30;
+    SolveReport report = pass != nullptr ? go_on(ctx, b, x, *pass, stop, monitor) : iterate(ctx, b, x, stop, monitor);
     // A float cycle may stall above the rounding of double, or overflow; an iteration that grows would do so in double too.
     const bool overflowed = !std::isfinite(report.residual) && report.status == Status::diverged;
-    const bool failed =
-        (report.status == Status::stagnated && !report.at_rounding) || report.status == Status::breakdown || overflowed;
+    const bool failed = report.status == Status::stagnated || report.status == Status::breakdown || overflowed;
     if (double_cycle || !failed || !params.retry_in_double || report.iterations >= params.stop.max_iterations)
       return report;
     if (overflowed) set(ctx, 0.0, x);
     const std::string first = message("mixed precision ", to_string(report.status), " after ", report.iterations,
                                       " iterations, taken up again in double: ");
     make_double_cycle(ctx);
-    SolveReport second = go_on(ctx, b, x, report, monitor);
+    SolveReport second = go_on(ctx, b, x, report, params.stop, monitor);
     double_cycle.reset();
     if (mixed_refinement) solver.reset();
     second.reason = first + second.reason;
@@ -381,6 +396,31 @@ struct PoissonSolver::Implementation {
     return report;
   }
 
+  /// A pass whose last cycle gained little, or that ended above the residual of zero.
+  void look_closer(Context& ctx, GridView<const double> b, GridView<const double> x, double interpolated,
+                   SolveReport& report) const {
+    const double corrected = report.residual, rhs_norm = report.initial_residual;
+    Vector<double> r(ctx, a.shape());
+    a.residual(ctx, b, x, r.view());
+    Rounding<double> rounding(ctx, a, b, x, rhs_norm);
+    if (corrected > 0.5 * interpolated && rounding.reached(corrected, r.cview(), Rounding<double>::stopped)) {
+      report.status = Status::rounding;
+      report.reason = message("one full multigrid pass; its residual, ", corrected, ", is at rounding");
+    } else if (!(corrected <= interpolated)) {
+      report.status = Status::diverged;
+      report.reason = message("the finest level's cycle raised the residual from ", interpolated, " to ", corrected);
+    } else if (corrected > rhs_norm && !rounding.has_its_size(corrected, r.cview())) {
+      report.status = Status::diverged;
+      report.reason = blown_up_reason(corrected, rhs_norm);
+    } else if (corrected > 0.5 * interpolated) {
+      report.status = Status::stagnated;
+      report.reason = message("the finest level's cycle only reduced the residual from ", interpolated, " to ",
+                              corrected, "; this smoother does not suit the mesh");
+    } else {
+      report.status = Status::converged;
+    }
+  }
+
   /// Where cycles go on from it, the residual is left for them to find out.
   SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x,
                                   const Monitor& monitor) const {
@@ -401,19 +441,14 @@ struct PoissonSolver::Implementation {
     if (!std::isfinite(rhs_norm)) {
       report.status = Status::non_finite;
       report.reason = "the right-hand side is not finite";
-    } else if (!std::isfinite(corrected) || corrected > interpolated) {
-      report.status = Status::diverged;
-      report.reason = message("the finest level's cycle raised the residual from ", interpolated, " to ", corrected);
-      if (interpolated <= 16 * a.rounding_level(ctx, x)) report.status = Status::converged;
-    } else if (corrected > 0.5 * interpolated) {
-      report.status = Status::stagnated;
-      report.reason = message("the finest level's cycle only reduced the residual from ", interpolated, " to ",
-                              corrected, "; this smoother does not suit the mesh");
+    } else if (!(corrected <= 0.5 * interpolated) || corrected > rhs_norm) {
+      look_closer(ctx, b, x, interpolated, report);
     } else {
       report.status = Status::converged;
+    }
+    if (report.status == Status::converged)
       report.reason = message("one full multigrid pass; the finest level's cycle reduced the residual from ",
                               interpolated, " to ", corrected, "; no tolerance was asked for and none is claimed");
-    }
     return report;
   }
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <stratum/core/blas.hpp>
+#include <stratum/solvers/rounding.hpp>
 #include <stratum/solvers/solver.hpp>
 
 namespace stratum {
@@ -31,14 +32,14 @@ class KrylovIteration {
  public:
   /// r = b - A x and the first test.
   KrylovIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
-                  GridView<T> r, const StoppingParams& stop, const Monitor& monitor)
-      : ctx_(ctx), a_(a), m_(m), b_(b), x_(x), r_(r), residual_(true_residual()), best_verified_(residual_),
-        max_iterations_(stop.max_iterations), test_(stop, norm2(ctx, b), residual_, monitor) {
+                  GridView<T> r, const StoppingParams& stop, const Monitor& monitor,
+                  IterationKind kind = IterationKind::krylov)
+      : ctx_(ctx), a_(a), m_(m), b_(b), x_(x), r_(r), rhs_norm_(norm2(ctx, b)), residual_(true_residual()),
+        best_verified_(residual_), kind_(kind), max_iterations_(stop.max_iterations),
+        test_(stop, rhs_norm_, residual_, monitor, kind), rounding_(ctx, a, b, x, rhs_norm_) {
     done_ = test_.done(0, residual_);
-    if (!done_ && stop.baseline == Baseline::initial && residual_ <= a.rounding_level(ctx, x)) {
-      // Nothing is left to reduce: a relative tolerance on rounding noise could never be met.
-      end(Status::converged, message("the initial guess solves the system to rounding, residual ", residual_));
-    }
+    // Of a tolerance relative to rounding noise nothing would be left to reduce.
+    if (!done_ && stop.baseline == Baseline::initial) check_rounding();
   }
 
   [[nodiscard]] bool done() const { return done_; }
@@ -59,7 +60,9 @@ class KrylovIteration {
   /// An iteration has ended with x up to date and a recursive residual of this norm in r. True when r has been replaced
   /// by the true residual, from which to start again.
   bool advance(double norm) {
-    if (norm <= target()) {
+    // Recursions go on falling where the true residual cannot follow.
+    const double unbelievable = std::numeric_limits<T>::epsilon() * rhs_norm_;
+    if (norm <= std::max(target(), unbelievable)) {
       advance_truly(true);
       return true;
     }
@@ -71,8 +74,13 @@ class KrylovIteration {
     const double norm = true_residual();
     record(norm);
     verified_ = true;
-    if (!done_ && claimed && norm > 0.5 * best_verified_)
-      end(Status::stagnated, message(norm, " is the true residual; ", target(), " was asked for"));
+    const bool no_gain = norm > 0.5 * best_verified_, stopped = claimed && no_gain;
+    const bool slow = kind_ == IterationKind::stationary ? test_.slow() : no_gain;
+    if (!done_ && (claimed || slow)) check_rounding();
+    if (!done_ && stopped) check_rounding(Rounding<T>::stopped);
+    if (!done_ && stopped)
+      end(Status::breakdown, message("the true residual, ", norm, ", has stopped following the recursive one; ",
+                                     target(), " was asked for"));
     best_verified_ = std::min(best_verified_, norm);
   }
   /// The same with a norm to be taken as it is, above the target; x may be behind.
@@ -101,11 +109,8 @@ class KrylovIteration {
     SolveReport& report = test_.report();
     report.inner_iterations = inner_;
     if (!verified_ && !as_recorded) report.residual = true_residual();
-    if (report.status == Status::stagnated && report.residual <= 16 * a_.rounding_level(ctx_, x_)) {
-      report.at_rounding = true;
-      report.reason = message("at rounding: ", report.residual, " is as small as this precision can make ||b - A x||; ",
-                              target(), " was asked for");
-    }
+    if (verified_ && report.status == Status::stagnated) check_rounding(Rounding<T>::stopped);
+    if (verified_ && report.status == Status::max_iterations) check_rounding();
     return std::move(report);
   }
 
@@ -114,6 +119,11 @@ class KrylovIteration {
     a_.residual(ctx_, b_, x_, r_);
     verified_ = true;
     return norm2<T>(ctx_, r_);
+  }
+  void check_rounding(double slack = 1) {
+    if (!rounding_.template reached<T>(test_.report().residual, r_, slack)) return;
+    test_.end_at_rounding();
+    done_ = true;
   }
   void end(Status status, std::string reason) {
     test_.end(status, std::move(reason));
@@ -126,10 +136,13 @@ class KrylovIteration {
   GridView<const T> b_;
   GridView<T> x_;
   GridView<T> r_;
+  double rhs_norm_;
   double residual_;
   double best_verified_;  // smallest true residual seen
+  IterationKind kind_;
   int max_iterations_;
   StoppingTest test_;
+  Rounding<T> rounding_;
   int iteration_ = 0;
   int iteration_at_restart_ = 0;  // where the recursion last broke down
   double residual_at_restart_ = std::numeric_limits<double>::infinity();

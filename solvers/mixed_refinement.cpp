@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <stratum/core/blas.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/solvers/rounding.hpp>
 
 namespace stratum {
 
@@ -26,18 +26,20 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
                                    GridView<const double> b, GridView<double> x, const StoppingParams& stop,
                                    const Monitor& monitor) {
   const double rhs_norm = norm2(ctx, b);
-  // With b = 0 the residual is A x, of the size of D x.
-  scale_ = power_of_two_below_reciprocal(
-      rhs_norm > 0 ? rhs_norm : a.rounding_level(ctx, x) / std::numeric_limits<double>::epsilon());
+  // With b = 0 the residual is A x.
+  scale_ = power_of_two_below_reciprocal(rhs_norm > 0 ? rhs_norm : a.magnitude(ctx, b, x));
   const double initial = residual(ctx, a, b, x);
   StoppingTest test(stop, rhs_norm, initial, monitor);
+  Rounding<double> rounding(ctx, a, b, x, rhs_norm);
   int inner = 0;
   bool done = test.done(0, initial);
-  if (!done && stop.baseline == Baseline::initial && initial <= a.rounding_level(ctx, x)) {
-    // Nothing is left to reduce: a relative tolerance on rounding noise could never be met.
-    test.end(Status::converged, message("the initial guess solves the system to rounding, residual ", initial));
+  const auto check_rounding = [&](double residual, double slack = 1) {
+    if (!rounding.reached(residual, r_.cview(), slack)) return;
+    test.end_at_rounding();
     done = true;
-  }
+  };
+  // Of a tolerance relative to rounding noise nothing would be left to reduce.
+  if (!done && stop.baseline == Baseline::initial) check_rounding(initial);
   double norm = initial;
   for (int iteration = 1; !done; ++iteration) {
     m.apply(ctx, r_.cview(), c_.view());
@@ -46,14 +48,11 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     scale_ = power_of_two_below_reciprocal(norm);
     norm = residual(ctx, a, b, x);
     done = test.done(iteration, norm);
+    if (done ? test.status() == Status::max_iterations : test.slow()) check_rounding(norm);
+    if (done && test.status() == Status::stagnated) check_rounding(norm, Rounding<double>::stopped);
   }
   SolveReport& report = test.report();
   report.inner_iterations = inner;
-  if (report.status == Status::stagnated && report.residual <= 16 * a.rounding_level(ctx, x)) {
-    report.at_rounding = true;
-    report.reason = message("at rounding: ", report.residual, " is as small as this precision can make ||b - A x||; ",
-                            test.target(), " was asked for");
-  }
   return report;
 }
 

@@ -14,10 +14,7 @@
 // Recursive residuals steer; `converged` is claimed on b - A x recomputed from the returned x, its norm summed in double. Where
 // rounding has parted the two, the iteration starts again from the true one. A breakdown starts again likewise and is
 // reported when that does not help. Vectors belong to the solver and are allocated by its constructor; `solve` allocates
-// nothing on the device, and waits for the stream once for every group of reductions.
-//
-// StoppingParams::patience counts iterations without a better residual. Krylov methods rest on plateaus, above all without a
-// preconditioner: raise it there.
+// nothing on the device, and waits for the stream once for every group of reductions. How a solve may end: solvers/stopping.hpp.
 
 #include <memory>
 #include <string>

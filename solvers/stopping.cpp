@@ -11,6 +11,7 @@ namespace stratum {
 namespace {
 
 constexpr double divergence_factor = 1e5;
+constexpr int default_patience = 10;
 // Residuals count as better when they fall by a hundredth; a stationary iteration that slow would need thousands of steps.
 constexpr double improvement = 0.99;
 // Above this multiple of the best residual the iteration grows rather than stagnates.
@@ -42,9 +43,10 @@ void judge_single_precision(SolveReport& report, const StoppingParams& stop, dou
   report.initial_residual /= scale;
   report.residual = true_residual;
   const double target = std::max(stop.rtol * report.baseline_norm, stop.atol);
-  if ((report.status == Status::converged || report.status == Status::stagnated) && !(true_residual <= target)) {
-    report.status = Status::stagnated;
-    report.at_rounding = true;
+  const bool ended =
+      report.status == Status::converged || report.status == Status::rounding || report.status == Status::stagnated;
+  if (ended && !(true_residual <= target)) {
+    report.status = Status::rounding;
     report.reason =
         message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
                 true_residual, " and ", target, " was asked for; ", advice);
@@ -61,12 +63,13 @@ void StoppingParams::validate() const {
   expects(std::isfinite(rtol) && rtol >= 0, "rtol must be finite and not negative, not ", rtol);
   expects(std::isfinite(atol) && atol >= 0, "atol must be finite and not negative, not ", atol);
   expects(rtol > 0 || atol > 0, "one of rtol and atol must be positive");
-  expects(patience >= 1, "patience must be 1 or more, not ", patience);
+  expects(!patience || *patience >= 1, "patience must be 1 or more, not ", patience.value_or(0));
   expects(max_iterations >= 0, "max_iterations must be 0 or more, not ", max_iterations);
 }
 
-StoppingTest::StoppingTest(const StoppingParams& params, double rhs_norm, double initial_residual, Monitor monitor)
-    : params_(params), monitor_(std::move(monitor)) {
+StoppingTest::StoppingTest(const StoppingParams& params, double rhs_norm, double initial_residual, Monitor monitor,
+                           IterationKind kind)
+    : params_(params), monitor_(std::move(monitor)), kind_(kind) {
   params_.validate();
   expects(rhs_norm == 0 || !std::isfinite(rhs_norm) || (rhs_norm >= smallest_norm && rhs_norm <= largest_norm),
           "the norm of the right-hand side must be zero or lie in ", smallest_norm, " .. ", largest_norm, ", not ",
@@ -83,6 +86,18 @@ StoppingTest::StoppingTest(const StoppingParams& params, double rhs_norm, double
 void StoppingTest::end(Status status, std::string reason) {
   report_.status = status;
   report_.reason = std::move(reason);
+}
+
+void StoppingTest::end_at_rounding() {
+  end(Status::rounding, message("the residual, ", report_.residual, ", is as small as rounding lets ||b - A x|| be; ",
+                                target_, " was asked for"));
+}
+
+bool StoppingTest::slow() const {
+  constexpr double fall = 0.5;
+  constexpr std::size_t iterations = 2;
+  const auto& history = report_.history;
+  return history.size() > iterations && !(history.back() <= fall * history[history.size() - 1 - iterations]);
 }
 
 bool StoppingTest::done(int iteration, double residual) {
@@ -103,16 +118,17 @@ bool StoppingTest::done(int iteration, double residual) {
     end(Status::converged, converged_reason(residual, target_, report_.baseline));
     return true;
   }
-  if (residual > divergence_factor * std::max(report_.baseline_norm, report_.initial_residual)) {
+  const bool stationary = kind_ == IterationKind::stationary;
+  if (stationary && residual > divergence_factor * std::max(report_.baseline_norm, report_.initial_residual)) {
     end(Status::diverged, diverged_reason(residual, iteration));
     return true;
   }
+  const auto patience = stationary ? params_.patience.value_or(default_patience) : params_.patience;
   if (residual < improvement * best_) {
     best_ = residual;
     best_iteration_ = iteration;
-  } else if (iteration - best_iteration_ >= params_.patience && residual <= growth * best_) {
-    end(Status::stagnated,
-        message("no better residual than ", best_, " in the last ", params_.patience, " iterations"));
+  } else if (patience && iteration - best_iteration_ >= *patience && residual <= growth * best_) {
+    end(Status::stagnated, message("no better residual than ", best_, " in the last ", *patience, " iterations"));
     return true;
   }
   if (iteration >= params_.max_iterations) {

@@ -3,13 +3,18 @@
 // When an iteration ends, and as what. One test serves every solver, so that they tell the same truth:
 //
 //   converged       r <= max(rtol * baseline, atol), or r0 = 0
-//   stagnated       no better residual for a while, without growth; "at rounding" when r is what double can resolve
-//   diverged        r > 1e5 times the larger of baseline and r0
-//   non-finite      a residual is NaN or infinite
+//   rounding        r is above that and as small as the precision lets it be (solvers/rounding.hpp)
+//   stagnated       no better residual for a while, without growth: stationary iterations, others where patience is given
+//   diverged        r > 1e5 times the larger of baseline and r0: stationary iterations only
+//   breakdown       a method cannot go on
+//   non-finite      the right-hand side or the first residual is NaN or infinite
 //   max iterations  otherwise, at the limit
+//
+// Krylov methods rest on plateaus, and residuals of those that do not minimise them grow by orders of magnitude on the way.
 
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,7 +27,9 @@ struct StoppingParams {
   double atol = 0;
   Baseline baseline = Baseline::rhs;
   int max_iterations = 100;
-  int patience = 10;  // iterations without a better residual that count as stagnation
+  /// Iterations without a better residual that count as stagnation; by default 10 of a stationary iteration, and any number of a
+  /// Krylov method.
+  std::optional<int> patience{};
 
   /// Throws UsageError unless rtol > 0 or atol > 0 and all are finite and not negative.
   void validate() const;
@@ -31,15 +38,23 @@ struct StoppingParams {
 /// Called after every iteration with its number (0: before the first) and the residual norm.
 using Monitor = std::function<void(int iteration, double residual)>;
 
+/// Steps of a stationary iteration gain much alike; those of a Krylov method do not.
+enum class IterationKind : std::uint8_t { stationary, krylov };
+
 class StoppingTest {
  public:
   /// Throws UsageError for parameters that `validate` refuses and for norms so far from 1 that their squares are lost.
-  StoppingTest(const StoppingParams& params, double rhs_norm, double initial_residual, Monitor monitor = {});
+  StoppingTest(const StoppingParams& params, double rhs_norm, double initial_residual, Monitor monitor = {},
+               IterationKind kind = IterationKind::stationary);
 
   /// Takes the residual norm of the latest iterate (the initial one first); true when the iteration ends.
   bool done(int iteration, double residual);
+  /// True where the residual has hardly fallen in the latest iterations, as it does at rounding.
+  [[nodiscard]] bool slow() const;
   /// Ends the iteration for a reason of the solver's own.
   void end(Status status, std::string reason);
+  /// Ends it with the latest residual at rounding.
+  void end_at_rounding();
 
   [[nodiscard]] double target() const { return target_; }
   [[nodiscard]] Status status() const { return report_.status; }
@@ -49,6 +64,7 @@ class StoppingTest {
  private:
   StoppingParams params_;
   Monitor monitor_;
+  IterationKind kind_;
   SolveReport report_;
   double target_;
   double best_ = std::numeric_limits<double>::infinity();

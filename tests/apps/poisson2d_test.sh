@@ -263,10 +263,23 @@ case_jacobi_diverges_on_a2() {
   has_files report.json
 }
 
-case_stagnation_at_rounding() {
+case_rounding() {
   run 2 --level 5 --vtk none --rtol 1e-16 --report report.json
-  prints '^status +stagnated.*rounding'
-  check "r['status'] == 'stagnated' and r['residual_reduction'] < 1e-12"
+  prints '^status +rounding: .* as small as rounding lets'
+  check "r['status'] == 'rounding' and r['residual_reduction'] < 1e-12 and r['exit_code'] == 2"
+  # Nobody has asked for the default tolerance; here rounding comes before it.
+  run 0 --cells 4,65536 --precision double --vtk none --report report.json
+  check "r['status'] == 'rounding' and r['exit_code'] == 0"
+}
+
+case_blown_up_passes_are_no_solutions() {
+  for options in '--mesh A4 --level 9 --damping 1.9 --precision double' '--mesh A5 --level 7 --steps 400' \
+    '--mesh A4 --level 7 --steps 400 --rtol 1e-8'; do
+    # shellcheck disable=SC2086
+    run 3 --cycle fmg --smoother jacobi $options --vtk none --report report.json
+    prints '^status +diverged'
+    check "r['status'] == 'diverged' and r['exit_code'] == 3"
+  done
 }
 
 case_single_precision_fails_honestly() {

@@ -64,13 +64,13 @@ TYPED_TEST(CsrMatrixTest, ManyRowsAreSharedAmongThreads) {
     ASSERT_NEAR(product[i], 2 * x[i] + x[(i + 17) % n] / static_cast<double>(1 + i % 3), test::tolerance<T>);
 }
 
-TYPED_TEST(CsrMatrixTest, RoundingLevelIsTheSizeOfItsTerms) {
+TYPED_TEST(CsrMatrixTest, MagnitudeIsTheSizeOfItsTerms) {
   using T = typename TypeParam::Number;
   // 1e3 - 1e3 = 0: the terms count, not their sum.
   const CsrMatrix<T> a(this->ctx(), sparse_rows(2, 2, {{0, 0, 1e3}, {0, 1, -1e3}, {1, 1, 1}}));
   const auto x = test::to_device<T>(this->ctx(), test::flat(2), {1, 1});
-  const double eps = static_cast<double>(std::numeric_limits<T>::epsilon());
-  EXPECT_NEAR(a.rounding_level(this->ctx(), x.cview()) / eps, std::hypot(2e3, 1.0), 1e-3);
+  const auto b = test::to_device<T>(this->ctx(), test::flat(2), {-10, 20});
+  EXPECT_NEAR(a.magnitude(this->ctx(), b.cview(), x.cview()), std::hypot(2e3 + 10, 1.0 + 20), 1e-3);
 }
 
 TYPED_TEST(CsrMatrixTest, VectorsOfAnotherShapeAreRefused) {

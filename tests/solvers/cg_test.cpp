@@ -123,8 +123,8 @@ TEST_P(CgTest, StatusesOfSpecialInput) {
 
   stop.rtol = 1e-19;
   report = solve(a, nullptr, b, x, stop);
-  EXPECT_EQ(report.status, Status::stagnated) << report.reason;
-  EXPECT_LT(report.iterations, 10000);
+  EXPECT_EQ(report.status, Status::rounding) << report.reason;
+  EXPECT_LT(report.iterations, 200);
 
   Values values(221, 1.0);
   values[100] = std::nan("");

@@ -61,19 +61,11 @@ TEST_P(NonsymmetricTest, GmresOfACyclicShiftWaitsForTheLastStep) {
   b[0] = 1;
   // No direction but the last gains anything; a restart before it never does.
   auto report = solve("gmres", a, b, 12);
-  EXPECT_EQ(report.status, Status::stagnated) << "patience of 10 is over before the 12th";
-  report = solve("gmres", a, b, 5);
-  EXPECT_EQ(report.status, Status::stagnated);
-  EXPECT_DOUBLE_EQ(report.residual, 1);
-
-  const test::DenseOperator<double> op(a);
-  const auto rhs = test::to_device<double>(ctx(), op.shape(), b);
-  Vector<double> x(ctx(), op.shape());
-  StoppingParams stop;
-  stop.patience = 20;
-  report = make_solver<double>(ctx(), "gmres", op.shape())->solve(ctx(), op, nullptr, rhs.cview(), x.view(), stop);
   EXPECT_EQ(report.status, Status::converged) << report.reason;
   EXPECT_EQ(report.iterations, 12);
+  report = solve("gmres", a, b, 5);
+  EXPECT_EQ(report.status, Status::max_iterations);
+  EXPECT_DOUBLE_EQ(report.residual, 1);
 }
 
 TEST_P(NonsymmetricTest, ASingularMatrixIsABreakdownOrASolution) {

@@ -20,7 +20,7 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
-#include "timing.hpp"
+#include "support/timing.hpp"
 
 namespace stratum::apps {
 

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <set>
 #include <tuple>
 
 #include <stratum/assembly/operators.hpp>
@@ -15,7 +14,6 @@
 #include <stratum/core/csr_matrix.hpp>
 #include <stratum/core/json.hpp>
 #include <stratum/core/matrix_market.hpp>
-#include <stratum/core/output_file.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/solvers/incomplete_cholesky.hpp>
@@ -26,8 +24,8 @@
 #include <stratum/solvers/precision_cast.hpp>
 #include <stratum/solvers/solver.hpp>
 
-#include "command_line.hpp"
-#include "solve_output.hpp"
+#include "support/program.hpp"
+#include "support/solve_output.hpp"
 
 namespace {
 
@@ -54,9 +52,7 @@ struct Settings {
   StoppingParams stop;
   bool tolerance_asked_for = false;  // or below what the precision asked for can reach
   bool single = false, inner_single = false;
-  Backend backend = Backend::cpu;
-  int threads = 0;
-  std::string report, history, solution, save_matrix;
+  Machine machine;
   bool quiet = false;
 };
 
@@ -65,9 +61,9 @@ struct Settings {
 CommandLine make_command_line() {
   return CommandLine(
       {{"System A x = b",
-        {{"matrix", "FILE.mtx", "",
-          "A as a Matrix Market file: coordinate, real, integer or pattern, general or symmetric"},
-         {"rhs", "FILE.mtx", "", "b as a Matrix Market file (b = A 1: the solution is one everywhere)"},
+        {input_file("matrix", "FILE.mtx",
+                    "A as a Matrix Market file: coordinate, real, integer or pattern, general or symmetric"),
+         input_file("rhs", "FILE.mtx", "b as a Matrix Market file (b = A 1: the solution is one everywhere)"),
          {"problem", "NAME", "laplacian",
           "without --matrix: laplacian (five points), toeplitz (2 on the diagonal, 1 above, gamma two below) or mesh "
           "(bilinear elements on a named mesh)"},
@@ -102,46 +98,39 @@ CommandLine make_command_line() {
          {"inner-max", "N", "1000", "iterations of the inner solve, 1 .. 1000000000"},
          {"inner-test", "NAME", "residual", "jacobi sweeps stop by the residual, or by the increment of the solution"},
          {"inner-precision", "NAME", "", "of preconditioner and inner solve: double or single (that of --precision)"}}},
-       {"Machine",
-        {{"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
-         {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"}}},
+       machine_options(),
        {"Output",
-        {{"solution", "FILE.mtx", "", "x as a Matrix Market array"},
-         {"history", "FILE.csv", "", "the residual after every iteration"},
-         {"report", "FILE.json", "", "everything that is printed and more, as JSON"},
-         {"save-matrix", "FILE.mtx", "", "A as a Matrix Market file"},
+        {output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
+         output_file("history", "FILE.csv", "the residual after every iteration"),
+         output_file("save-matrix", "FILE.mtx", "A as a Matrix Market file"),
+         output_file("solution", "FILE.mtx", "x as a Matrix Market array"),
          {"quiet", "", "", "print errors only"}}}},
       {"Other",
-       {{"config", "FILE", "", "read options from a file of lines like rtol=1e-10; the command line wins"},
+       {input_file("config", "FILE", "read options from a file of lines like rtol=1e-10; the command line wins"),
         {"print-config", "", "", "print such a file for this command line, and stop"},
         {"list-methods", "", "", "list the methods and what they ask of the matrix"},
         {"help", "", "", "print this"},
         {"version", "", "", "print the version"}}});
 }
 
-void print_help(const CommandLine& options) {
-  std::printf(
-      "Usage: krylov [OPTIONS]\n\n"
-      "Solves a sparse linear system by a Krylov method. The matrix comes from a Matrix Market file (matrices of the\n"
-      "SuiteSparse collection are such files) or is generated. Start with a symmetric matrix and\n"
-      "--preconditioner block-ic, or with jacobi where the matrix is not symmetric; watch the residuals, and change "
-      "one\n"
-      "thing at a time.\n"
-      "%s\n"
-      "Examples:\n"
-      "  krylov                                                    five points, 100 x 100, conjugate gradients\n"
-      "  krylov --preconditioner ic                                fewer than half of the iterations\n"
-      "  krylov --matrix bcsstk18.mtx --preconditioner block-ic --ic-shift 0.01 --solution x.mtx\n"
-      "  krylov --matrix orani678.mtx --rhs b.mtx --method bicgstab --preconditioner jacobi --history run.csv\n"
-      "  krylov --problem mesh --mesh A5 --level 8 --preconditioner multigrid    10^11 times as long as wide, 9 "
-      "iterations\n"
-      "  krylov --problem toeplitz --gamma 0.8 --method gcr --inner jacobi --inner-test increment --inner-precision "
-      "single\n"
-      "  krylov --problem laplacian --unknowns 64,64 --save-matrix laplacian.mtx --quiet\n\n"
-      "Exit codes: 0 converged, 1 usage, 2 not converged, 3 diverged, breakdown or not finite, 4 device or memory, 5 "
-      "files,\n130 interrupted.\n",
-      options.help().c_str());
-}
+constexpr const char* before_options =
+    "Usage: krylov [OPTIONS]\n\n"
+    "Solves a sparse linear system by a Krylov method. The matrix comes from a Matrix Market file (matrices of the\n"
+    "SuiteSparse collection are such files) or is generated. Start with a symmetric matrix and\n"
+    "--preconditioner block-ic, or with jacobi where the matrix is not symmetric; watch the residuals, and change one\n"
+    "thing at a time. Rows are numbered from 1, as in the files.\n";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  krylov                                                    five points, 100 x 100, conjugate gradients\n"
+    "  krylov --preconditioner ic                                fewer than half of the iterations\n"
+    "  krylov --matrix bcsstk18.mtx --preconditioner block-ic --ic-shift 0.01 --solution x.mtx\n"
+    "  krylov --matrix orani678.mtx --rhs b.mtx --method bicgstab --preconditioner jacobi --history run.csv\n"
+    "  krylov --problem mesh --mesh A5 --level 8 --preconditioner multigrid    10^11 times as long as wide, 9 "
+    "iterations\n"
+    "  krylov --problem toeplitz --gamma 0.8 --method gcr --inner jacobi --inner-test increment --inner-precision "
+    "single\n"
+    "  krylov --problem laplacian --unknowns 64,64 --save-matrix laplacian.mtx --quiet\n\n";
 
 void list_methods() {
   for (const auto& entry : solver_entries())
@@ -166,7 +155,7 @@ Settings parse_settings(const CommandLine& options) {
 
   s.storage = choice<Storage>("--storage", options.text("storage"),
                               {{"auto", Storage::automatic}, {"band", Storage::band}, {"csr", Storage::csr}});
-  if (options.has("method")) s.method = solver_entry(options.text("method")).name;
+  if (options.has("method")) s.method = parsed("--method", [&] { return solver_entry(options.text("method")).name; });
   s.restart = options.integer("restart", 1, 10000);
   s.stop.rtol = options.number("rtol", positive);
   s.tolerance_asked_for = options.has("rtol") || options.text("precision") == "single";
@@ -196,11 +185,11 @@ Settings parse_settings(const CommandLine& options) {
     s.incomplete_cholesky.block_size = options.integer("block-size", 1, 1'000'000'000);
   s.incomplete_cholesky.shift = options.number("ic-shift", not_negative);
   s.multigrid.smoother = options.text("smoother");
-  (void)builtin_smoothers().find(s.multigrid.smoother);
+  check_smoother("--smoother", s.multigrid.smoother);
   s.multigrid.steps = s.steps = options.integer("steps", 1, 1000);
   if (options.has("inner")) {
     s.inner = options.text("inner");
-    if (s.inner != "jacobi") (void)solver_entry(s.inner);
+    if (s.inner != "jacobi") (void)parsed("--inner", [&] { return solver_entry(s.inner).name; });
     expects(s.inner != "jacobi" || s.preconditioner == Kind::none,
             "--inner jacobi: the sweeps have no preconditioner but the diagonal; leave out --preconditioner");
   }
@@ -209,21 +198,10 @@ Settings parse_settings(const CommandLine& options) {
             ": there is no inner solve; --inner METHOD asks for one");
   s.inner_stop.rtol = options.number("inner-tolerance", {0, 1, true, true});
   s.inner_stop.max_iterations = options.integer("inner-max", 1, 1'000'000'000);
-  s.sweep_test = sweep_test(options.text("inner-test"));
+  s.sweep_test = parsed("--inner-test", [&] { return sweep_test(options.text("inner-test")); });
   expects(!options.has("inner-test") || s.inner == "jacobi", "--inner-test: only --inner jacobi has a choice");
 
-  s.backend = choice<Backend>(
-      "--backend", options.text("backend"),
-      {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
-  if (options.has("threads")) s.threads = options.integer("threads", 1, 4096);
-  const std::pair<const char*, std::string*> outputs[] = {
-      {"report", &s.report}, {"history", &s.history}, {"solution", &s.solution}, {"save-matrix", &s.save_matrix}};
-  std::set<std::string> paths;
-  for (const auto& [name, path] : outputs) {
-    if (!options.has(name)) continue;
-    *path = options.text(name);
-    expects(paths.insert(one_name(*path)).second, "two outputs have the same name '", *path, "'");
-  }
+  s.machine = parse_machine(options);
   s.quiet = options.is_set("quiet");
   return s;
 }
@@ -306,7 +284,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     expect_room_for(ctx, settings, system.name, system.grid->nodes(), 5);
     system.a = laplacian(nx, ny, epsilon);
   } else {
-    const auto family = mesh_family(options.text("mesh"));
+    const auto family = parsed("--mesh", [&] { return mesh_family(options.text("mesh")); });
     const int level = options.integer("level", 1, 12);
     system.mesh = make_mesh(family, level);
     system.grid = system.mesh->unknowns();
@@ -315,6 +293,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     Context host;
     system.a = sparse_rows(host, assemble_laplace<double>(host, *system.mesh, OperatorForm::tensor));
   }
+  system.a.first_row = 1;
   system.symmetric = system.a.is_symmetric();
   const auto rows = static_cast<std::size_t>(system.a.rows);
   system.b.resize(rows);
@@ -392,7 +371,9 @@ class Inside {
   Inside(Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
     switch (settings.preconditioner) {
       case Kind::none: break;
-      case Kind::jacobi: m_ = std::make_unique<JacobiPreconditioner<T>>(ctx, plan.shape, system.a.diagonal()); break;
+      case Kind::jacobi:
+        m_ = std::make_unique<JacobiPreconditioner<T>>(ctx, plan.shape, system.a.diagonal(), system.a.first_row);
+        break;
       case Kind::ic:
       case Kind::block_ic:
         m_ = std::make_unique<IncompleteCholesky<T>>(ctx, plan.shape, system.a, settings.incomplete_cholesky);
@@ -402,7 +383,7 @@ class Inside {
     if (settings.inner.empty()) return;
     const auto& stop = settings.inner_stop;
     if (settings.inner == "jacobi") {
-      diagonal_ = std::make_unique<JacobiPreconditioner<T>>(ctx, plan.shape, system.a.diagonal());
+      diagonal_ = std::make_unique<JacobiPreconditioner<T>>(ctx, plan.shape, system.a.diagonal(), system.a.first_row);
       a_ = make_operator<T>(ctx, plan, system, without_diagonal(system.a));
       const JacobiSweepsParams params{stop.rtol, stop.max_iterations, settings.sweep_test};
       inner_ = std::make_unique<JacobiSweeps<T>>(ctx, *a_, *diagonal_, params);
@@ -578,19 +559,16 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
   json.add("inner_tolerance", settings.inner_stop.rtol).add("inner_max", settings.inner_stop.max_iterations);
   json.add("inner_test", options.text("inner-test"))
       .add("inner_precision", settings.inner_single ? "single" : "double");
-  json.add("backend", settings.backend == Backend::cpu ? "cpu" : "cuda");
+  json.add("backend", settings.machine.backend == Backend::cpu ? "cpu" : "cuda");
   json.add("device", ctx.description()).add("threads", ctx.threads());
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
   return json.text();
 }
 
-int run(const Settings& settings, const CommandLine& options) {
-  Context ctx(settings.backend, settings.threads);
-  for (const auto& path : {settings.report, settings.history, settings.solution, settings.save_matrix}) {
-    remove_when_interrupted(path);
-    if (!path.empty()) check_writable(path);
-  }
+int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
+  Context ctx = settings.machine.context();
+  outputs.check();
   const auto system = make_system(ctx, options, settings);
   const auto plan = make_plan(system, settings);
   const auto outcome = settings.single         ? solve_in<float, float>(ctx, system, settings, plan)
@@ -603,35 +581,28 @@ int run(const Settings& settings, const CommandLine& options) {
   else if (code != 0)
     (void)std::fprintf(stderr, "krylov: %s: %s\n", std::string(to_string(report.status)).c_str(),
                        report.reason.c_str());
-  std::vector<std::string> written;
-  const auto write = [&written](const std::string& path, const auto& make) {
-    if (path.empty()) return;
-    make(path);
-    written.push_back(path);
-  };
-  write(settings.report, [&](const std::string& path) {
-    write_whole_text(path, json_report(options, ctx, system, settings, plan, outcome));
-  });
-  write(settings.history, [&](const std::string& path) { write_whole_text(path, csv_history({&report, 1})); });
-  write(settings.save_matrix, [&](const std::string& path) { write_matrix_market(path, system.a); });
+  // First what is small: a full disk shall not lose it.
+  outputs.write_text("report", json_report(options, ctx, system, settings, plan, outcome));
+  outputs.write_text("history", csv_history({&report, 1}));
+  outputs.write("save-matrix", [&](const std::string& path) { write_matrix_market(path, system.a); });
   if (code != 3)  // there is a solution to show
-    write(settings.solution, [&](const std::string& path) { write_matrix_market(path, outcome.x); });
-  if (!settings.quiet)
-    for (const auto& path : written) std::printf("written     %s\n", path.c_str());
+    outputs.write("solution", [&](const std::string& path) { write_matrix_market(path, outcome.x); });
+  if (!settings.quiet) outputs.print_written();
   return code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_program("krylov", [argc, argv] {
-    auto options = make_command_line();
-    options.parse(argc, argv);
-    if (options.is_set("help")) return print_help(options), 0;
-    if (options.is_set("version")) return std::printf("krylov %s\n", STRATUM_VERSION), 0;
-    if (options.is_set("list-methods")) return list_methods(), 0;
-    const auto settings = parse_settings(options);
-    if (options.is_set("print-config")) return std::printf("%s", options.configuration().c_str()), 0;
-    return run(settings, options);
-  });
+  Program program{"krylov",
+                  before_options,
+                  message(examples, about_outputs, about_exit_codes),
+                  make_command_line(),
+                  {{"list-methods", list_methods}},
+                  [](const CommandLine& options) -> std::function<int()> {
+                    return [settings = parse_settings(options), outputs = OutputFiles(options), &options] {
+                      return run(settings, options, outputs);
+                    };
+                  }};
+  return run_program(program, argc, argv);
 }

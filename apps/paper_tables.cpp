@@ -13,9 +13,9 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
-#include "command_line.hpp"
-#include "table.hpp"
-#include "timing.hpp"
+#include "support/program.hpp"
+#include "support/table.hpp"
+#include "support/timing.hpp"
 #include "toeplitz_study.hpp"
 
 namespace {
@@ -102,8 +102,7 @@ const Row* published(const Row (&table)[rows], const std::string& mesh, int leve
 struct Settings {
   int max_level = 9;
   bool csv = false;
-  Backend backend = Backend::cpu;
-  int threads = 0;
+  Machine machine;
 };
 
 struct Result {
@@ -255,9 +254,9 @@ void print_figure(Context& ctx, const Settings& settings, int number) {
 /// Double beside mixed precision that gains two digits between updates, CPU beside GPU where there is one. Table 6 counts time
 /// per unknown per digit.
 void print_table56(const Settings& settings, bool per_digit) {
-  Context cpu(Backend::cpu, settings.threads);
+  Context cpu(Backend::cpu, settings.machine.threads);
   std::optional<Context> gpu;
-  if (settings.backend == Backend::cuda) gpu.emplace(Backend::cuda);
+  if (settings.machine.backend == Backend::cuda) gpu.emplace(Backend::cuda);
   const Table table(settings.csv,
                     message("Table ", per_digit ? 6 : 5, ": how many times faster",
                             per_digit ? ", by time per unknown per digit" : "",
@@ -361,66 +360,52 @@ CommandLine make_command_line() {
          {"inner-test", "NAME", "increment",
           "toeplitz: Jacobi sweeps stop by the increment, as the published counts show, or by the residual, as "
           "equation (3) says"},
-         {"backend", "NAME", "auto",
-          "cpu, cuda, or auto: cuda where a device answers; the toeplitz study then runs on both"},
-         {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"},
-         {"csv", "", "", "values separated by commas, '-' left empty"}}}},
+         {"csv", "", "", "values separated by commas, '-' left empty"}}},
+       machine_options()},
       {"Other", {{"help", "", "", "print this"}, {"version", "", "", "print the version"}}});
 }
 
-}  // namespace
+constexpr const char* before_options =
+    "Usage: paper_tables [OPTIONS]\n\n"
+    "Solves the problems of Goeddeke and Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed\n"
+    "Precision Multigrid (2011), and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with\n"
+    "--study toeplitz the problem of Ikuno, Deki and Fujita, Numerical Investigations of Variable Preconditioned GCR\n"
+    "with Mixed Precision on GPU (2010), Table 2 and Figures 2 to 5; that study runs on CPU and GPU where there are\n"
+    "both. A '!' marks an iteration that did not reach the tolerance.\n";
 
-int main(int argc, char** argv) {
-  return run_program("paper_tables", [argc, argv] {
-    auto options = make_command_line();
-    options.parse(argc, argv);
-    if (options.is_set("help")) {
-      std::printf(
-          "Usage: paper_tables [OPTIONS]\n\n"
-          "Solves the problems of Goeddeke and Strzodka, Cyclic Reduction Tridiagonal Solvers on "
-          "GPUs Applied to Mixed\n"
-          "Precision Multigrid (2011), and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the "
-          "published values; with\n"
-          "--study toeplitz the problem of Ikuno, Deki and Fujita, Numerical Investigations of Variable "
-          "Preconditioned GCR\n"
-          "with Mixed Precision on GPU (2010), Table 2 and Figures 2 to 5. A '!' marks an iteration that did "
-          "not reach\n"
-          "the tolerance.\n%s\n"
-          "Examples:\n"
-          "  paper_tables                          all of them, to level 9\n"
-          "  paper_tables --table 1 --max-level 10\n"
-          "  paper_tables --figure 6 --csv > figure6.csv\n"
-          "  paper_tables --table 5 --threads 1    double beside mixed precision, CPU beside GPU where there is one\n"
-          "  paper_tables --study toeplitz --table 2\n",
-          options.help().c_str());
-      return 0;
-    }
-    if (options.is_set("version")) return std::printf("paper_tables %s\n", STRATUM_VERSION), 0;
-    Settings settings{options.integer("max-level", 2, 12), options.is_set("csv")};
-    const bool toeplitz = choice<bool>("--study", options.text("study"), {{"multigrid", false}, {"toeplitz", true}});
-    const bool krylov = !toeplitz && options.has("table") && options.text("table") == "krylov";
-    const int table = !options.has("table") || krylov ? 0
-                      : toeplitz                      ? options.integer("table", 2, 2)
-                                                      : options.integer("table", 1, 6);
-    const int figure = !options.has("figure") ? 0
-                       : toeplitz             ? options.integer("figure", 2, 5)
-                                              : options.integer("figure", 2, 6);
-    expects(toeplitz || (figure != 3 && figure != 4), "--figure: ", figure, " is not known; known are 2, 5, 6");
-    const bool all = table == 0 && figure == 0 && !krylov;
-    expects(!options.has(toeplitz ? "max-level" : "inner-test"), toeplitz ? "--max-level" : "--inner-test",
-            ": belongs to the other study");
-    settings.backend = choice<Backend>(
-        "--backend", options.text("backend"),
-        {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
-    if (options.has("threads")) settings.threads = options.integer("threads", 1, 4096);
+constexpr const char* examples =
+    "Examples:\n"
+    "  paper_tables                          all of them, to level 9\n"
+    "  paper_tables --table 1 --max-level 10\n"
+    "  paper_tables --figure 6 --csv > figure6.csv\n"
+    "  paper_tables --table 5 --threads 1    double beside mixed precision, CPU beside GPU where there is one\n"
+    "  paper_tables --study toeplitz --table 2\n";
+
+/// What the options ask for.
+std::function<int()> prepare(const CommandLine& options) {
+  const Settings settings{options.integer("max-level", 2, 12), options.is_set("csv"), parse_machine(options)};
+  const bool toeplitz = choice<bool>("--study", options.text("study"), {{"multigrid", false}, {"toeplitz", true}});
+  const bool krylov = !toeplitz && options.has("table") && options.text("table") == "krylov";
+  const int table = !options.has("table") || krylov ? 0
+                    : toeplitz                      ? options.integer("table", 2, 2)
+                                                    : options.integer("table", 1, 6);
+  const int figure = !options.has("figure") ? 0
+                     : toeplitz             ? options.integer("figure", 2, 5)
+                                            : options.integer("figure", 2, 6);
+  expects(toeplitz || (figure != 3 && figure != 4), "--figure: ", figure, " is not known; known are 2, 5, 6");
+  const bool all = table == 0 && figure == 0 && !krylov;
+  expects(!options.has(toeplitz ? "max-level" : "inner-test"), toeplitz ? "--max-level" : "--inner-test",
+          ": belongs to the other study");
+  const auto test = parsed("--inner-test", [&] { return sweep_test(options.text("inner-test")); });
+  return [=] {
     if (toeplitz) {
-      ToeplitzStudy study(settings.backend, settings.threads, sweep_test(options.text("inner-test")), settings.csv);
+      ToeplitzStudy study(settings.machine.backend, settings.machine.threads, test, settings.csv);
       if (all || table == 2) study.print_table2();
       for (int number = 2; number <= 5; ++number)
         if (all || figure == number) study.print_figure(number);
       return 0;
     }
-    Context ctx(settings.backend, settings.threads);
+    Context ctx = settings.machine.context();
     if (krylov) print_krylov(ctx, settings);
     if (all || table == 1) print_table1(ctx, settings);
     if (all || table == 2) print_table2(ctx, settings);
@@ -433,5 +418,12 @@ int main(int argc, char** argv) {
     if (all || figure == 5) print_figure(ctx, settings, 5);
     if (all || figure == 6) print_figure(ctx, settings, 6);
     return 0;
-  });
+  };
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Program program{"paper_tables", before_options, examples, make_command_line(), {}, prepare};
+  return run_program(program, argc, argv);
 }

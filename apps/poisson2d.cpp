@@ -2,10 +2,8 @@
 // explains; the file is parse, solve, print, write, in that order.
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <optional>
-#include <set>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,20 +11,20 @@
 #include <stratum/assembly/expression.hpp>
 #include <stratum/core/blas.hpp>
 #include <stratum/core/json.hpp>
-#include <stratum/core/output_file.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/vtk.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
-#include "command_line.hpp"
-#include "solve_output.hpp"
+#include "support/program.hpp"
+#include "support/solve_output.hpp"
 
 namespace {
 
 using namespace stratum;
 using namespace stratum::apps;
 
+constexpr const char* program_name = "poisson2d";
 constexpr int max_level = 20;
 // Without being asked for, files of several hundred megabytes are not written.
 constexpr std::int64_t default_vtk_nodes = 5'000'000;
@@ -53,18 +51,14 @@ struct Settings {
   int last_level = 0;
   PoissonSolverParams solver;
   std::vector<PoissonProblem> problems;  // one for each right-hand side
-  Backend backend = Backend::cpu;
-  int threads = 0;
-  std::string vtk;  // empty: none
+  Machine machine;
   bool vtk_asked_for = false;
-  std::string report;
-  std::string history;
   bool table = false;
   bool quiet = false;
   bool tolerance_asked_for = false;  // or below what the precision asked for can reach
 
-  [[nodiscard]] int exit_code(const SolveReport& of) const {
-    return stratum::exit_code(of.status, tolerance_asked_for);
+  [[nodiscard]] int exit_code(const SolveReport& report) const {
+    return stratum::exit_code(report.status, tolerance_asked_for);
   }
 };
 
@@ -102,8 +96,8 @@ CommandLine make_command_line() {
          "directions, or for a point smoother where cells are stretched"},
         {"restart", "N", "10", "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
         {"cycle", "NAME", "v",
-         "v, w, f, or fmg: one pass of full multigrid, and V-cycles after it when --rtol, --atol, --boundary or "
-         "--exact is given"},
+         "v, w, f, or fmg: one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, when "
+         "--rtol, --atol, --boundary, --exact or a Krylov method is given"},
         {"smoother", "NAME", "adi",
          "see --list-smoothers; jacobi and colour_gs suit square cells, adi all; auto chooses level by level, and "
          "solver and cycle where they are not given"},
@@ -124,65 +118,56 @@ CommandLine make_command_line() {
         {"atol", "X", "0", "or below X itself, X from 0 on"},
         {"baseline", "NAME", "rhs", "rhs (norm of the right-hand side) or initial (norm of the first residual)"},
         {"max-iterations", "N", "100", "1 .. 1000000"}}},
-      {"Machine",
-       {{"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
-        {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"}}},
+      machine_options(),
       {"Output",
-       {{"vtk", "FILE.vtr", "",
-         "solution, exact solution, error, right-hand side and aspect ratios for ParaView; none: no file "
-         "(poisson2d_<mesh>_L<level>.vtr)"},
-        {"report", "FILE.json", "", "everything that is printed and more, as JSON"},
-        {"history", "FILE.csv", "", "the residual after every iteration"},
+       {output_file("vtk", "FILE.vtr",
+                    "solution, exact solution, error, right-hand side and aspect ratios for ParaView "
+                    "(poisson2d_<mesh>_L<level>.vtr)"),
+        output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
+        output_file("history", "FILE.csv", "the residual after every iteration"),
         {"convergence-table", "L1..L2", "", "solve on every level from L1 to L2 and print the errors side by side"},
         {"quiet", "", "", "print errors only"}}}};
-  return CommandLine(settings,
-                     {"Other",
-                      {{"config", "FILE", "", "read options from a file of lines like level=9; the command line wins"},
-                       {"print-config", "", "", "print such a file for this command line, and stop"},
-                       {"list-meshes", "", "", "list the named meshes"},
-                       {"list-smoothers", "", "", "list the smoothers"},
-                       {"help", "", "", "print this"},
-                       {"version", "", "", "print the version"}}});
+  return CommandLine(
+      settings, {"Other",
+                 {input_file("config", "FILE", "read options from a file of lines like level=9; the command line wins"),
+                  {"print-config", "", "", "print such a file for this command line, and stop"},
+                  {"list-meshes", "", "", "list the named meshes"},
+                  {"list-smoothers", "", "", "list the smoothers"},
+                  {"help", "", "", "print this"},
+                  {"version", "", "", "print the version"}}});
 }
 
-void print_help(const CommandLine& options) {
-  std::printf(
-      "Usage: poisson2d [OPTIONS]\n\n"
-      "Solves the Poisson problem -Laplace u = f on a rectangle with bilinear finite elements and geometric\n"
-      "multigrid. The mesh may be stretched as far as double precision reaches: a smoother that solves along "
-      "whole\n"
-      "lines (adi) keeps the number of cycles small where point smoothers stall. By default it solves a "
-      "problem\n"
-      "with a known solution, prints how it converges and how large the error is, and writes a file for "
-      "ParaView.\n"
-      "%s\n"
-      "Gradings SPEC; SIDE is where the cells are thin: first, last or both\n"
-      "  uniform\n"
-      "  geometric:R,SIDE     every cell R >= 1 times as wide as its thinner neighbour\n"
-      "  geometric:h=W,SIDE   the same with R found so that the thinnest cell has width W\n"
-      "  tanh:D,SIDE          x = tanh(D s) / tanh(D), D in (0, 300]; widths differ by up to cosh(D)^2\n"
-      "  cosine[,SIDE]        x = sin(pi s / 2), both sides by default: Chebyshev-like\n"
-      "  shishkin:T,SIDE      half of the cells evenly within T of the thin side, the others evenly beyond\n"
-      "  file:PATH            coordinates, increasing from 0; blanks, commas or line ends between, # comments\n"
-      "  widths:PATH          widths of the cells. Extreme grading needs these: beside x = 1 coordinates are\n"
-      "                       1e-16 apart, and a width of 1e-15 is lost in their differences\n\n"
-      "Examples:\n"
-      "  poisson2d                                       square cells, 65025 unknowns; writes "
-      "poisson2d_U1_L8.vtr\n"
-      "  poisson2d --mesh A3 --smoother adi              cells up to 1e5 times as long as wide\n"
-      "  poisson2d --mesh A2 --smoother jacobi           see a point smoother diverge there (exit code 3)\n"
-      "  poisson2d --mesh A5 --level 10 --cycle fmg      one pass to discretisation accuracy\n"
-      "  poisson2d --mesh U2 --smoother jacobi --solver cg  what the cycle alone does in 97, in 20\n"
-      "  poisson2d --nu 0.3 --domain 2,1 --thin first,none --vtk layer.vtr\n"
-      "  poisson2d --cells 160,96 --grade-x geometric:1.1,last --grade-y tanh:3,both\n"
-      "  poisson2d --cells ,64 --grade-x widths:layer.txt --grade-y shishkin:0.01,first --convergence-table 0..3\n"
-      "  poisson2d --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)' --report run.json\n"
-      "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
-      "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n"
-      "Exit codes: 0 converged, 1 usage, 2 not converged, 3 diverged or not finite, 4 device or memory, 5 "
-      "files,\n130 interrupted.\n",
-      options.help().c_str());
-}
+constexpr const char* before_options =
+    "Usage: poisson2d [OPTIONS]\n\n"
+    "Solves the Poisson problem -Laplace u = f on a rectangle with bilinear finite elements and geometric\n"
+    "multigrid. The mesh may be stretched as far as double precision reaches: a smoother that solves along whole\n"
+    "lines (adi) keeps the number of cycles small where point smoothers stall. By default it solves a problem\n"
+    "with a known solution, prints how it converges and how large the error is, and writes a file for ParaView.\n";
+
+constexpr const char* gradings_and_examples =
+    "Gradings SPEC; SIDE is where the cells are thin: first, last or both\n"
+    "  uniform\n"
+    "  geometric:R,SIDE     every cell R >= 1 times as wide as its thinner neighbour\n"
+    "  geometric:h=W,SIDE   the same with R found so that the thinnest cell has width W\n"
+    "  tanh:D,SIDE          x = tanh(D s) / tanh(D), D in (0, 300]; widths differ by up to cosh(D)^2\n"
+    "  cosine[,SIDE]        x = sin(pi s / 2), both sides by default: Chebyshev-like\n"
+    "  shishkin:T,SIDE      half of the cells evenly within T of the thin side, the others evenly beyond\n"
+    "  file:PATH            coordinates, increasing from 0; blanks, commas or line ends between, # comments\n"
+    "  widths:PATH          widths of the cells. Extreme grading needs these: beside x = 1 coordinates are\n"
+    "                       1e-16 apart, and a width of 1e-15 is lost in their differences\n\n"
+    "Examples:\n"
+    "  poisson2d                                       square cells, 65025 unknowns; writes poisson2d_U1_L8.vtr\n"
+    "  poisson2d --mesh A3 --smoother adi              cells up to 1e5 times as long as wide\n"
+    "  poisson2d --mesh A2 --smoother jacobi           see a point smoother diverge there (exit code 3)\n"
+    "  poisson2d --mesh A5 --level 10 --cycle fmg      one pass to discretisation accuracy\n"
+    "  poisson2d --mesh U2 --smoother jacobi --solver cg  what the cycle alone does in 97, in 20\n"
+    "  poisson2d --nu 0.3 --domain 2,1 --thin first,none --vtk layer.vtr\n"
+    "  poisson2d --cells 160,96 --grade-x geometric:1.1,last --grade-y tanh:3,both\n"
+    "  poisson2d --cells ,64 --grade-x widths:layer.txt --grade-y shishkin:0.01,first --convergence-table 0..3\n"
+    "  poisson2d --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)' --report run.json\n"
+    "  poisson2d --rhs 0 --boundary 'x == 0 || y == b ? 1 : 0' --quiet --report - --vtk none\n"
+    "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
+    "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n";
 
 void list_meshes() {
   std::printf("%-5s %8s %4s %9s  %s\n", "mesh", "a", "b", "nu", "description");
@@ -205,7 +190,7 @@ std::pair<Intervals, double> parse_line(const std::string& option, const std::st
                                         const std::string& length) {
   const int count = cells.empty() ? 0 : parse_integer("--cells", cells, 1, max_cells);
   const double side = length.empty() ? 1 : parse_number("--domain", length, positive);
-  try {
+  return parsed(option, [&]() -> std::pair<Intervals, double> {
     const auto grading = parse_grading(spec);
     if (!grading.from_file()) {
       expects(count > 0, "how many cells? --cells NX,NY says");
@@ -219,9 +204,18 @@ std::pair<Intervals, double> parse_line(const std::string& option, const std::st
     if (!length.empty() && grading.kind == Grading::Kind::widths) line = Intervals(line.widths(), side);
     const double own = line.length();
     return {std::move(line), own};
-  } catch (const UsageError& error) {
-    throw UsageError(message(option, ": ", error.what()));
+  });
+}
+
+/// Files that the mesh is read from.
+std::vector<std::string> mesh_files(const CommandLine& options) {
+  std::vector<std::string> files;
+  for (const char* option : {"grade-x", "grade-y"}) {
+    if (!options.has(option)) continue;
+    const auto grading = parsed(message("--", option), [&] { return parse_grading(options.text(option)); });
+    if (grading.from_file()) files.push_back(grading.path);
   }
+  return files;
 }
 
 MeshChoice parse_mesh(const CommandLine& options) {
@@ -229,7 +223,7 @@ MeshChoice parse_mesh(const CommandLine& options) {
   const bool by_cells = options.has("cells") || options.has("grade-x") || options.has("grade-y");
   const bool by_family = options.has("nu") || options.has("thin");
   if (!by_cells && !by_family && !options.has("domain")) {
-    mesh.family = mesh_family(options.text("mesh"));
+    mesh.family = parsed("--mesh", [&] { return mesh_family(options.text("mesh")); });
     return mesh;
   }
   expects(!options.has("mesh"), "--mesh ", options.has("mesh") ? options.text("mesh") : "",
@@ -271,12 +265,8 @@ std::vector<PoissonProblem> parse_problems(const CommandLine& options, const Mes
   const std::size_t count = std::max<std::size_t>(1, rhs.size());
   expects(exact.empty() || exact.size() == count, "--exact: ", exact.size(), " given for ", count,
           " right-hand sides; give one for each --rhs, in the same order, or none");
-  const auto function = [&](const std::string& name, const std::string& text) -> ScalarFunction {
-    try {
-      return parse_expression(text, family.a, family.b);
-    } catch (const UsageError& error) {
-      throw UsageError(message("--", name, ": ", error.what()));
-    }
+  const auto function = [&](const std::string& name, const std::string& text) {
+    return parsed("--" + name, [&] { return parse_expression(text, family.a, family.b); });
   };
   std::vector<PoissonProblem> problems(count);
   for (std::size_t k = 0; k < count; ++k) {
@@ -304,8 +294,8 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   PoissonSolverParams params;
   auto& multigrid = params.multigrid;
   multigrid.smoother = options.text("smoother");
-  if (multigrid.smoother != "auto") (void)builtin_smoothers().find(multigrid.smoother);
-  multigrid.smoother_params.line_order = line_order(options.text("line-order"));
+  check_smoother("--smoother", multigrid.smoother, {"auto"});
+  multigrid.smoother_params.line_order = parsed("--line-order", [&] { return line_order(options.text("line-order")); });
   if (options.has("damping")) multigrid.smoother_params.damping = options.number("damping", {0, 2, true, true});
   if (options.has("steps")) multigrid.steps = options.integer("steps", 0, 1000);
   params.full_multigrid = options.text("cycle") == "fmg";
@@ -313,9 +303,10 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
     multigrid.cycle = choice<Cycle>("--cycle", options.text("cycle"),
                                     {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"fmg", Cycle::v}});
   // Full multigrid interpolates as if u were zero on the boundary; other boundary values cost it its accuracy, and cycles
-  // give it back.
-  params.continue_after_full_multigrid =
-      options.has("rtol") || options.has("atol") || options.has("boundary") || options.has("exact");
+  // give it back. A Krylov method is not asked for to be left out.
+  params.continue_after_full_multigrid = options.has("rtol") || options.has("atol") || options.has("boundary") ||
+                                         options.has("exact") ||
+                                         (options.has("solver") && options.text("solver") != "multigrid");
   params.precision =
       choice<Precision>("--precision", options.text("precision"),
                         {{"mixed", Precision::mixed}, {"double", Precision::full}, {"single", Precision::single}});
@@ -328,7 +319,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.krylov.restart = options.integer("restart", 1, 1000);
   expects(!options.has("restart") || params.method == Method::gcr || params.method == Method::gmres,
           "--restart: only gcr and gmres start again, not ", options.text("solver"));
-  params.form = options.has("operator")                 ? operator_form(options.text("operator"))
+  params.form = options.has("operator") ? parsed("--operator", [&] { return operator_form(options.text("operator")); })
                 : params.precision == Precision::single ? OperatorForm::nine_band
                                                         : OperatorForm::tensor;
   params.stop.rtol = options.number("rtol", positive);
@@ -360,47 +351,48 @@ Settings parse_settings(const CommandLine& options) {
     settings.table = true;
   }
   if (settings.mesh.base) (void)settings.mesh.at(settings.last_level);  // too many cells are found here
-  const auto backend = options.text("backend");
-  settings.backend = choice<Backend>(
-      "--backend", backend,
-      {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
-  if (options.has("threads")) settings.threads = options.integer("threads", 1, 4096);
+  settings.machine = parse_machine(options);
   settings.quiet = options.is_set("quiet");
-
-  settings.vtk_asked_for = options.has("vtk") && options.text("vtk") != "none";
-  if (settings.vtk_asked_for)
-    settings.vtk = options.text("vtk");
-  else if (!options.has("vtk") && !settings.table)
-    settings.vtk = message("poisson2d_", settings.mesh.family.name, "_L", settings.last_level, ".vtr");
-  if (options.has("report")) settings.report = options.text("report");
-  if (options.has("history")) settings.history = options.text("history");
-  expects(settings.vtk.empty() || settings.vtk.ends_with(".vtr"), "--vtk: '", settings.vtk,
-          "' must end in .vtr, by which ParaView knows it");
   return settings;
+}
+
+OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
+  OutputFiles outputs(options, mesh_files(options));
+  settings.vtk_asked_for = outputs.has("vtk");
+  const std::string name = outputs.path("vtk");
+  expects(name.empty() || name == "-" || name.ends_with(".vtr"), "--vtk: '", name,
+          "' must end in .vtr, by which ParaView knows it");
+  if (!options.has("vtk") && !settings.table)
+    outputs.add("vtk", message("poisson2d_", settings.mesh.family.name, "_L", settings.last_level, ".vtr"));
+  return outputs;
 }
 
 // --- output files -------------------------------------------------------------------------------------------------------
 
-/// Before anything is solved: an output that was asked for must be writable, one that was not is given up with a word.
-void check_outputs(Settings& settings) {
-  std::set<std::string> paths;
-  for (const auto& path : {settings.vtk, settings.report, settings.history})
-    expects(path.empty() || paths.insert(one_name(path)).second, "two outputs have the same name '", path, "'");
-  for (const auto& path : paths) remove_when_interrupted(path);
-  if (!settings.report.empty()) check_writable(settings.report);
-  if (!settings.history.empty()) check_writable(settings.history);
-  if (settings.vtk.empty()) return;
+/// A file for ParaView that nobody has asked for is given up with a word.
+void give_up_vtk(const Settings& settings, OutputFiles& outputs, const std::string& why) {
+  if (!settings.quiet) warn(program_name, message("no file for ParaView: ", why));
+  outputs.remove("vtk");
+}
 
+/// Before anything is solved.
+void check_outputs(const Settings& settings, OutputFiles& outputs) {
+  outputs.check("report");
+  outputs.check("history");
+  if (!outputs.has("vtk")) return;
   const std::int64_t nodes = settings.mesh.nodes(settings.last_level);
+  if (!settings.vtk_asked_for && nodes > default_vtk_nodes) {
+    if (!settings.quiet)
+      std::printf("no file for ParaView: %lld nodes make a large one; --vtk FILE.vtr writes it\n",
+                  static_cast<long long>(nodes));
+    return outputs.remove("vtk");
+  }
   try {
     expects(vtk_available(), "this build has no VTK (Debian: libvtk9-dev); --vtk none asks for no file");
-    check_writable(settings.vtk);
-    expects(settings.vtk_asked_for || nodes <= default_vtk_nodes, nodes,
-            " nodes make a large file; --vtk FILE.vtr writes it");
+    outputs.check("vtk");
   } catch (const std::exception& error) {
     if (settings.vtk_asked_for) throw;
-    if (!settings.quiet) std::printf("no file for ParaView: %s\n", error.what());
-    settings.vtk.clear();
+    give_up_vtk(settings, outputs, error.what());
   }
 }
 
@@ -462,6 +454,7 @@ struct Outcome {
   std::vector<LevelReport> smoothers;
   std::int64_t expected_memory = 0;
   std::vector<System> systems{};  // one for each right-hand side
+  std::size_t worst = 0;
   std::optional<double> error{};  // of the system that went worst, the first of those
   SolveReport report{};
 
@@ -486,7 +479,8 @@ struct Outcome {
 };
 
 /// Fields of the only right-hand side by their names, of several ones numbered from 1 on.
-void write_vtk(Context& ctx, const Settings& settings, const TensorMesh& mesh, const std::vector<Vector<double>>& x) {
+void write_vtk(Context& ctx, const Settings& settings, const TensorMesh& mesh, const std::vector<Vector<double>>& x,
+               const std::string& path) {
   std::deque<std::pair<std::string, std::vector<double>>> nodal;
   for (std::size_t k = 0; k < x.size(); ++k) {
     const auto& problem = settings.problems[k];
@@ -505,7 +499,7 @@ void write_vtk(Context& ctx, const Settings& settings, const TensorMesh& mesh, c
   std::vector<VtkField> fields;
   fields.reserve(nodal.size());
   for (const auto& [name, values] : nodal) fields.push_back({name, values});
-  write_vtr(settings.vtk, mesh, fields, {{"aspect_ratio", aspect_ratios}});
+  write_vtr(path, mesh, fields, {{"aspect_ratio", aspect_ratios}});
 }
 
 /// What smooths on a level.
@@ -568,7 +562,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   for (const char* name : {"precision", "inner"}) json.add(name, options.text(name));
   json.add("operator", to_string(settings.solver.form));
-  json.add("backend", settings.backend == Backend::cpu ? "cpu" : "cuda")
+  json.add("backend", settings.machine.backend == Backend::cpu ? "cpu" : "cuda")
       .add("device", ctx.description())
       .add("threads", ctx.threads());
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
@@ -713,11 +707,16 @@ std::vector<SolveReport> reports_of(const Outcome& outcome) {
   return reports;
 }
 
-Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int level) {
-  const bool last = level == settings.last_level;
+/// Of one level.
+struct Solved {
+  Outcome outcome;
+  std::vector<Vector<double>> x;
+};
+
+Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, bool with_file) {
   const bool talk = !settings.quiet && !settings.table;
   const auto mesh = settings.mesh.at(level);
-  const auto expected = expected_memory(ctx, settings, mesh, last && !settings.vtk.empty());
+  const auto expected = expected_memory(ctx, settings, mesh, with_file);
   progress(settings, "setting up ...");
   auto solver = std::make_unique<PoissonSolver>(ctx, mesh, settings.solver);
   std::vector<Vector<double>> bs, xs;
@@ -741,66 +740,82 @@ Outcome solve(Context& ctx, Settings& settings, const CommandLine& options, int 
   const auto worst = std::max_element(outcome.systems.begin(), outcome.systems.end(), [](const auto& l, const auto& r) {
     return exit_code(l.report.status) < exit_code(r.report.status);
   });
+  outcome.worst = static_cast<std::size_t>(worst - outcome.systems.begin());
   outcome.report = worst->report;
   outcome.error = worst->error;
   if (talk && xs.size() == 1) print_outcome(settings, outcome);
   if (talk && xs.size() > 1) print_systems(outcome);
-
-  if (last && !settings.vtk.empty()) {
-    if (exit_code(outcome.report.status) == 3) {
-      if (talk)
-        std::printf("not written %s: %s no solution to show\n", settings.vtk.c_str(),
-                    xs.size() == 1 ? "there is"
-                                   : message("right-hand side ", worst - outcome.systems.begin() + 1, " has").c_str());
-      settings.vtk.clear();
-    } else {
-      progress(settings, "writing the file for ParaView ...");
-      write_vtk(ctx, settings, mesh, xs);
-      progress(settings, "");
-    }
-  }
-  return outcome;
+  return {std::move(outcome), std::move(xs)};
 }
 
-int run(const Settings& parsed, const CommandLine& options) {
-  Settings settings = parsed;
-  Context ctx(settings.backend, settings.threads);
-  check_outputs(settings);
+/// The solution of the last level for ParaView, where there is one to show.
+void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs) {
+  if (!outputs.has("vtk")) return;
+  const Outcome& outcome = solved.outcome;
+  if (settings.exit_code(outcome.report) == 3) {
+    if (!settings.quiet && !settings.table)
+      std::printf("not written %s: %s no solution to show\n", outputs.path("vtk").c_str(),
+                  solved.x.size() == 1 ? "there is" : message("right-hand side ", outcome.worst + 1, " has").c_str());
+    return outputs.remove("vtk");
+  }
+  progress(settings, "writing the file for ParaView ...");
+  try {
+    outputs.write("vtk", [&](const std::string& path) { write_vtk(ctx, settings, outcome.mesh(), solved.x, path); });
+  } catch (const FileError& error) {
+    progress(settings, "");
+    if (settings.vtk_asked_for) throw;
+    return give_up_vtk(settings, outputs, error.what());
+  }
+  progress(settings, "");
+}
+
+int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
+  Context ctx = settings.machine.context();
+  check_outputs(settings, outputs);
   // Of a table the largest mesh first: the others would be solved for nothing.
-  (void)expected_memory(ctx, settings, settings.mesh.at(settings.last_level), !settings.vtk.empty());
+  (void)expected_memory(ctx, settings, settings.mesh.at(settings.last_level), outputs.has("vtk"));
 
   std::vector<Outcome> outcomes;
+  std::optional<Solved> last;
   int code = 0;
   for (int level = settings.first_level; level <= settings.last_level; ++level) {
-    outcomes.push_back(solve(ctx, settings, options, level));
-    code = std::max(code, settings.exit_code(outcomes.back().report));
+    const bool with_file = level == settings.last_level && outputs.has("vtk");
+    last.reset();
+    last.emplace(solve(ctx, settings, options, level, with_file));
+    outcomes.push_back(last->outcome);
     const auto& report = outcomes.back().report;
+    code = std::max(code, settings.exit_code(report));
     if (settings.quiet && settings.exit_code(report) != 0)
-      (void)std::fprintf(stderr, "poisson2d: %s: %s\n", std::string(to_string(report.status)).c_str(),
+      (void)std::fprintf(stderr, "%s: %s: %s\n", program_name, std::string(to_string(report.status)).c_str(),
                          report.reason.c_str());
     if (settings.table && !settings.quiet)
       print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
   }
-  if (!settings.report.empty()) write_whole_text(settings.report, json_report(settings, options, ctx, outcomes));
-  if (!settings.history.empty()) write_whole_text(settings.history, csv_history(reports_of(outcomes.back())));
-  if (!settings.quiet)
-    for (const auto& path : {settings.vtk, settings.report, settings.history})
-      if (!path.empty()) std::printf("written     %s\n", path.c_str());
+  const auto write_report = [&] { outputs.write_text("report", json_report(settings, options, ctx, outcomes)); };
+  // First what is small: a full disk shall not lose it.
+  if (outputs.path("report") != "-") write_report();
+  outputs.write_text("history", csv_history(reports_of(outcomes.back())));
+  write_solution(ctx, settings, *last, outputs);
+  // Once more, with the memory that writing took.
+  if (outputs.path("report") == "-" || outputs.has("vtk")) write_report();
+  if (!settings.quiet) outputs.print_written();
   return code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_program("poisson2d", [argc, argv] {
-    auto options = make_command_line();
-    options.parse(argc, argv);
-    if (options.is_set("help")) return print_help(options), 0;
-    if (options.is_set("version")) return std::printf("poisson2d %s\n", STRATUM_VERSION), 0;
-    if (options.is_set("list-meshes")) return list_meshes(), 0;
-    if (options.is_set("list-smoothers")) return list_smoothers(), 0;
-    const auto settings = parse_settings(options);
-    if (options.is_set("print-config")) return std::printf("%s", options.configuration().c_str()), 0;
-    return run(settings, options);
-  });
+  Program program{program_name,
+                  before_options,
+                  message(gradings_and_examples, about_outputs, about_exit_codes),
+                  make_command_line(),
+                  {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
+                  [](const CommandLine& options) -> std::function<int()> {
+                    Settings settings = parse_settings(options);
+                    OutputFiles outputs = parse_outputs(options, settings);
+                    return [settings = std::move(settings), outputs = std::move(outputs), &options] {
+                      return run(settings, options, outputs);
+                    };
+                  }};
+  return run_program(program, argc, argv);
 }

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -25,16 +26,15 @@
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/core/blas.hpp>
 #include <stratum/core/json.hpp>
-#include <stratum/core/output_file.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/solvers/tridiagonal.hpp>
 
 #include "auto_table.hpp"
-#include "command_line.hpp"
 #include "peers/cusparse.hpp"
 #include "peers/hypre.hpp"
-#include "timing.hpp"
+#include "support/program.hpp"
+#include "support/timing.hpp"
 
 namespace {
 
@@ -592,10 +592,9 @@ CommandLine make_command_line() {
           "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; all where it is there, or none (no cuSPARSE either)"},
          {"peer-level", "N", "10", "finest level that peers solve too, 2 .. 15"},
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
-         {"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
-         {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"},
          {"clock", "NAME", "wall", "wall, or cpu: what one thread has spent, for a machine shared with others"},
-         {"json", "FILE", "", "everything that is printed, as JSON"}}}},
+         output_file("json", "FILE", "everything that is printed, as JSON")}},
+       machine_options()},
       {"Other", {{"help", "", "", "print this"}, {"version", "", "", "print the version"}}});
 }
 
@@ -651,53 +650,51 @@ Settings parse_settings(const CommandLine& options, const Context& ctx) {
   return settings;
 }
 
+constexpr const char* before_options =
+    "Usage: stratum_bench [OPTIONS]\n\n"
+    "Measures kernels, tridiagonal systems, cycles and solves, in GB/s of declared bytes beside a copy of long\n"
+    "vectors in the same run, and in time to a relative residual of 1e-8 and to discretisation accuracy. Solves\n"
+    "that do not converge are named and not timed; what does not fit in memory is left out (exit code 4 at the\n"
+    "end). Lines too long for a method's shared memory are named, and no error.\n"
+    "Kernels whose data fit a cache can exceed the copy.\n";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  stratum_bench --quick                                     seconds, to see that it works\n"
+    "  stratum_bench --threads 1 --levels 10 --what kernels\n"
+    "  stratum_bench --backend cuda --what lines                 tridiagonal systems, beside cuSPARSE\n"
+    "  stratum_bench --threads 1 --levels 10 --what solves --smoothers adi       beside hypre, where it was found\n"
+    "  stratum_bench --what solves --meshes A3 --levels 8..12 --smoothers adi --json a3.json\n"
+    "  stratum_bench --auto --threads 1 --clock cpu --levels 8,10 --json auto.json\n"
+    "  stratum_bench --backend cuda --what solves --meshes A3 --operators nine-band --levels 13\n";
+
+int run(Context ctx, const Settings& settings, const CommandLine& options, OutputFiles outputs) {
+  outputs.check();
+  if (options.is_set("auto")) {
+    AutoTable table(ctx, settings.now);
+    table.run(settings.meshes, settings.levels, options.integer("random", 0, 1000));
+    outputs.write_text("json", table.json(options.text("clock")));
+    return 0;
+  }
+  Benchmark benchmark(ctx, settings);
+  const bool complete = benchmark.run();
+  outputs.write_text("json", benchmark.json());
+  return complete ? 0 : 4;
+}
+
+/// What the options ask for.
+std::function<int()> prepare(const CommandLine& options) {
+  const Context ctx = parse_machine(options).context();
+  expects(options.is_set("auto") || !options.has("random"), "--random: only --auto takes random meshes");
+  (void)options.integer("random", 0, 1000);
+  return [ctx, settings = parse_settings(options, ctx), outputs = OutputFiles(options), &options] {
+    return run(ctx, settings, options, outputs);
+  };
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_program("stratum_bench", [argc, argv] {
-    auto options = make_command_line();
-    options.parse(argc, argv);
-    if (options.is_set("help")) {
-      std::printf(
-          "Usage: stratum_bench [OPTIONS]\n\n"
-          "Measures kernels, tridiagonal systems, cycles and solves, in GB/s of declared bytes beside a copy of long\n"
-          "vectors in the same run, and in time to a relative residual of 1e-8 and to discretisation accuracy. Solves\n"
-          "that do not converge are named and not timed; what does not fit in memory is left out (exit code 4 at the\n"
-          "end). Lines too long for a method's shared memory are named, and no error.\n"
-          "Kernels whose data fit a cache can exceed the copy.\n"
-          "%s\n"
-          "Examples:\n"
-          "  stratum_bench --quick                                     seconds, to see that it works\n"
-          "  stratum_bench --threads 1 --levels 10 --what kernels\n"
-          "  stratum_bench --backend cuda --what lines                 tridiagonal systems, beside cuSPARSE\n"
-          "  stratum_bench --threads 1 --levels 10 --what solves --smoothers adi       beside hypre, where it was "
-          "found\n"
-          "  stratum_bench --what solves --meshes A3 --levels 8..12 --smoothers adi --json a3.json\n"
-          "  stratum_bench --auto --threads 1 --clock cpu --levels 8,10 --json auto.json\n"
-          "  stratum_bench --backend cuda --what solves --meshes A3 --operators nine-band --levels 13\n",
-          options.help().c_str());
-      return 0;
-    }
-    if (options.is_set("version")) return std::printf("stratum_bench %s\n", STRATUM_VERSION), 0;
-    const auto backend = choice<Backend>(
-        "--backend", options.text("backend"),
-        {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}});
-    Context ctx(backend, options.has("threads") ? options.integer("threads", 1, 4096) : 0);
-    const Settings settings = parse_settings(options, ctx);
-    expects(options.is_set("auto") || !options.has("random"), "--random: only --auto takes random meshes");
-    const int random = options.integer("random", 0, 1000);
-    const std::string json = options.has("json") ? options.text("json") : "";
-    remove_when_interrupted(json);
-    if (!json.empty()) check_writable(json);
-    if (options.is_set("auto")) {
-      AutoTable table(ctx, settings.now);
-      table.run(settings.meshes, settings.levels, random);
-      if (!json.empty()) write_whole_text(json, table.json(options.text("clock")));
-      return 0;
-    }
-    Benchmark benchmark(ctx, settings);
-    const bool complete = benchmark.run();
-    if (!json.empty()) write_whole_text(json, benchmark.json());
-    return complete ? 0 : 4;
-  });
+  Program program{"stratum_bench", before_options, message(examples, about_outputs), make_command_line(), {}, prepare};
+  return run_program(program, argc, argv);
 }

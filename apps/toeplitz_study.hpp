@@ -23,7 +23,7 @@
 #include <stratum/solvers/jacobi_sweeps.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 
-#include "table.hpp"
+#include "support/table.hpp"
 
 namespace stratum::apps {
 

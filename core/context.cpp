@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <future>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <omp.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/core/memory_limits.hpp>
 
 #if defined(__CUDACC__)
 #include <stratum/core/cuda_check.hpp>
@@ -33,6 +39,9 @@ std::shared_ptr<void> allocate_bytes(const Context& ctx, std::size_t bytes) {
     return {p, [](void* q) { (void)cudaFree(q); }};
   }
 #endif
+  // What is beyond the limits is handed out all the same, and ends the process when it is touched.
+  constexpr std::size_t worth_asking = std::size_t{1} << 24;
+  if (bytes >= worth_asking && static_cast<std::int64_t>(bytes) > available_memory(ctx)) return nullptr;
   // Sweeps along y touch a new page with every row: large vectors ask for huge pages.
   constexpr std::size_t huge_page = std::size_t{1} << 21;
   const std::size_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
@@ -51,12 +60,39 @@ std::shared_ptr<void> allocate_bytes(const Context& ctx, std::size_t bytes) {
   return {p, [](void* q) { std::free(q); }};
 }
 
+/// Throws ResourceError where so many threads cannot be made: OpenMP ends the process then.
+void expect_threads(int count) {
+  std::vector<std::thread> threads;
+  std::promise<void> all_there;
+  const auto wait = all_there.get_future().share();
+  std::string reason;
+  try {
+    for (int k = 1; k < count; ++k) threads.emplace_back([wait] { wait.get(); });
+  } catch (const std::system_error& error) {
+    reason = error.what();
+  }
+  all_there.set_value();
+  const std::size_t made = threads.size() + 1;
+  for (auto& thread : threads) thread.join();
+  if (!reason.empty())
+    throw ResourceError(message(count, " threads cannot be made, only ", made, ": ", reason, "; ask for fewer"));
+  // With a limit on its memory the team is made now, so that what it takes counts as taken.
+  rlimit limit{};
+  if (count > 1 && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    int team = 0;
+#pragma omp parallel num_threads(count) reduction(+ : team)
+    team += 1;
+    expects(team >= 1, "OpenMP has made no thread");
+  }
+}
+
 }  // namespace
 
 Context::Context(Backend backend, int threads, std::shared_ptr<void> stream)
     : backend_(backend), threads_(threads), stream_(std::move(stream)), memory_(std::make_shared<MemoryStatistics>()) {
   expects(threads >= 0, "threads must be 0 (all) or more, not ", threads);
   if (threads_ == 0) threads_ = omp_get_max_threads();
+  expect_threads(threads_);
   if (backend_ == Backend::cpu) return;
 #if defined(__CUDACC__)
   if (!cuda_available()) throw ResourceError("no CUDA device answers; use the cpu backend");
@@ -126,16 +162,7 @@ std::int64_t available_memory([[maybe_unused]] const Context& ctx) {
     return static_cast<std::int64_t>(free);
   }
 #endif
-  // Physical memory that is free or reclaimable; _SC_AVPHYS_PAGES alone would leave out the page cache.
-  std::int64_t kib = 0;
-  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
-    char line[128];
-    while (std::fgets(line, sizeof line, file) != nullptr)
-      if (std::strncmp(line, "MemAvailable:", 13) == 0) kib = std::strtoll(line + 13, nullptr, 10);
-    (void)std::fclose(file);
-  }
-  if (kib > 0) return kib * 1024;
-  return std::int64_t{sysconf(_SC_AVPHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  return available_host_memory();
 }
 
 bool reaches([[maybe_unused]] const Context& ctx, [[maybe_unused]] const void* address) {

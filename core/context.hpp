@@ -26,8 +26,8 @@ struct MemoryStatistics {
 
 class Context {
  public:
-  /// threads = 0 takes what OpenMP offers. Throws UsageError for a negative number, ResourceError when the backend is
-  /// not in this build or has no device.
+  /// threads = 0 takes what OpenMP offers. Throws UsageError for a negative number, ResourceError when so many threads
+  /// cannot be made, or the backend is not in this build or has no device.
   explicit Context(Backend backend = Backend::cpu, int threads = 0);
 
   /// On a CUDA stream of the caller's (a cudaStream_t; null is CUDA's default stream), which must outlive the Context and
@@ -67,7 +67,7 @@ class Context {
 /// True when this build has the CUDA backend and a device answers.
 [[nodiscard]] bool cuda_available();
 
-/// Bytes that an allocation on the backend may still take (physical memory on the CPU, device memory on a GPU).
+/// Bytes that allocations on the backend may still take: on the CPU as core/memory_limits.hpp says, device memory on a GPU.
 [[nodiscard]] std::int64_t available_memory(const Context& ctx);
 
 /// False for an address that the Context's device cannot use. On the CPU every address is taken on trust.

@@ -63,8 +63,9 @@ GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const Grid
     for (auto k = static_cast<std::size_t>(a.start[row]); k < static_cast<std::size_t>(a.start[row + 1]); ++k) {
       const int i = static_cast<int>(row) % shape.nx, j = static_cast<int>(row) / shape.nx;
       const int dx = a.column[k] % shape.nx - i, dy = a.column[k] / shape.nx - j;
-      expects(std::abs(dx) <= 1 && std::abs(dy) <= 1, "entry (", row, ", ", a.column[k], ") couples nodes that are no ",
-              "neighbours on a grid of ", shape.nx, " x ", shape.ny);
+      expects(std::abs(dx) <= 1 && std::abs(dy) <= 1, "entry (", row + static_cast<std::size_t>(a.first_row), ", ",
+              a.column[k] + a.first_row, ") couples nodes that are no ", "neighbours on a grid of ", shape.nx, " x ",
+              shape.ny);
       const int band = band_index(dx, dy) - (symmetric ? 4 : 0);
       if (band >= 0) bands[static_cast<std::size_t>(band)][row] = a.value[k];
     }

@@ -2,6 +2,7 @@
 
 // JsonObject: a flat JSON object as text, for reports.
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <string>
@@ -19,11 +20,23 @@ class JsonObject {
     out << value;
     return out.str();
   }
+  /// Names of files may be any bytes: those that are no UTF-8 become U+FFFD each.
   static std::string string(std::string_view text) {
     std::string quoted = "\"";
-    for (const char c : text) {
-      if (c == '"' || c == '\\') quoted += '\\';
-      quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    while (!text.empty()) {
+      const auto c = static_cast<unsigned char>(text.front());
+      const std::size_t length = utf8_length(text);
+      if (length == 0) {
+        quoted += "\\ufffd";
+      } else if (c == '"' || c == '\\') {
+        quoted += {'\\', text.front()};
+      } else if (c < 0x20) {
+        constexpr const char* digits = "0123456789abcdef";
+        quoted += {'\\', 'u', '0', '0', digits[c / 16U], digits[c % 16U]};
+      } else {
+        quoted += text.substr(0, length);
+      }
+      text.remove_prefix(std::max<std::size_t>(1, length));
     }
     return quoted + '"';
   }
@@ -43,6 +56,24 @@ class JsonObject {
   [[nodiscard]] std::string text() const { return "{" + text_ + "\n}\n"; }
 
  private:
+  /// Bytes of the character that a text begins with; 0 where that is not UTF-8 (RFC 3629).
+  static std::size_t utf8_length(std::string_view text) {
+    const auto byte = [&text](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+    const unsigned first = byte(0);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xc2 ? 0
+                               : first < 0xe0 ? 2
+                               : first < 0xf0 ? 3
+                               : first < 0xf5 ? 4
+                                              : 0;
+    if (length < 2 || text.size() < length) return length < 2 ? length : 0;
+    for (std::size_t k = 1; k < length; ++k)
+      if ((byte(k) & 0xc0U) != 0x80) return 0;
+    const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+    const bool beyond = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
+    return overlong || beyond ? 0 : length;
+  }
+
   std::string text_;
 };
 

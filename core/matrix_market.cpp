@@ -1,6 +1,7 @@
 #include <stratum/core/matrix_market.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -8,12 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string_view>
 
+#include <stratum/core/context.hpp>
 #include <stratum/core/output_file.hpp>
+#include <stratum/core/text_file.hpp>
 
 namespace stratum {
 
@@ -21,68 +22,56 @@ namespace {
 
 constexpr auto most = std::numeric_limits<int>::max();
 
-/// The lines of a file with their numbers; every complaint names both.
+/// The blank-separated words of a line, up to eight.
+class Words {
+ public:
+  explicit Words(std::string_view line) {
+    while (count_ < words_.size()) {
+      const auto begin = line.find_first_not_of(" \t");
+      if (begin == std::string_view::npos) break;
+      const auto end = std::min(line.find_first_of(" \t", begin), line.size());
+      words_[count_++] = line.substr(begin, end - begin);
+      line.remove_prefix(end);
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] std::string_view operator[](std::size_t k) const { return words_[k]; }
+
+ private:
+  std::array<std::string_view, 8> words_;
+  std::size_t count_ = 0;
+};
+
+/// The lines of a file; every complaint names their number and their text.
 class Lines {
  public:
-  explicit Lines(const std::string& path) : path_(path), file_(path) {
-    std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    if (std::filesystem::is_directory(status)) throw FileError(message("cannot read '", path, "': it is a directory"));
-    if (!file_) throw FileError(message("cannot read '", path, "': ", std::strerror(errno)));
-    bytes_ = std::filesystem::is_regular_file(status)
-                 ? static_cast<std::int64_t>(std::filesystem::file_size(path, error))
-                 : most;
-  }
+  explicit Lines(const std::string& path) : file_(path) {}
 
   /// The next line, as it is; false at the end.
-  bool next() {
-    if (!std::getline(file_, line_)) {
-      if (file_.bad()) throw FileError(message("cannot read '", path_, "': ", std::strerror(errno)));
-      line_.clear();
-      return false;
-    }
-    ++number_;
-    if (line_.ends_with('\r')) line_.pop_back();
-    return true;
-  }
+  [[nodiscard]] bool next() { return file_.next(); }
   /// The next line that says something.
-  bool next_content() {
+  [[nodiscard]] bool next_content() {
     while (next())
-      if (!is_empty() && line_.front() != '%') return true;
+      if (file_.line().find_first_not_of(" \t") != std::string::npos && file_.line().front() != '%') return true;
     return false;
   }
+  [[nodiscard]] Words words() const { return Words(file_.line()); }
+  [[nodiscard]] std::int64_t bytes() const { return file_.bytes(); }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    constexpr std::size_t longest = 60;
-    std::string text = line_.substr(0, longest);
-    for (char& c : text)
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-    if (line_.size() > longest) text += "...";
-    throw FileError(message("'", path_, "', line ", number_, ": ", what, ": '", text, "'"));
+    throw FileError(
+        message("'", file_.path(), "', line ", file_.number(), ": ", what, ": '", shown(file_.line()), "'"));
   }
   [[noreturn]] void refuse_end(const std::string& what) const {
-    throw FileError(message("'", path_, "' ends after line ", number_, ": ", what));
-  }
-
-  /// The blank-separated words of the line; more than `limit` end the list there.
-  std::vector<std::string_view> words(std::size_t limit = 8) const {
-    std::vector<std::string_view> found;
-    std::string_view rest = line_;
-    while (found.size() < limit) {
-      const auto begin = rest.find_first_not_of(" \t");
-      if (begin == std::string_view::npos) break;
-      const auto end = std::min(rest.find_first_of(" \t", begin), rest.size());
-      found.push_back(rest.substr(begin, end - begin));
-      rest.remove_prefix(end);
-    }
-    return found;
+    throw FileError(message("'", file_.path(), "' ends after line ", file_.number(), ": ", what));
   }
 
   [[nodiscard]] int integer(std::string_view word, const char* what, int low, int high) const {
     int value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || end != word.data() + word.size() || value < low || value > high)
-      refuse(message(what, " '", word, "' is not a whole number in ", low, " .. ", high));
+      refuse(message(what, " '", shown(word), "' is not a whole number in ", low, " .. ", high));
     return value;
   }
   [[nodiscard]] double number(std::string_view word) const {
@@ -94,19 +83,12 @@ class Lines {
     const bool out_of_range = error == std::errc::result_out_of_range;
     if (out_of_range) value = std::strtod(std::string(digits).c_str(), nullptr);
     if ((error != std::errc() && !out_of_range) || end != digits.data() + digits.size() || !std::isfinite(value))
-      refuse(message("value '", word, "' is not a finite number"));
+      refuse(message("value '", shown(word), "' is not a finite number"));
     return value;
   }
-  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 
  private:
-  [[nodiscard]] bool is_empty() const { return line_.find_first_not_of(" \t") == std::string::npos; }
-
-  std::string path_;
-  std::ifstream file_;
-  std::string line_;
-  std::int64_t number_ = 0;
-  std::int64_t bytes_ = 0;
+  TextFile file_;
 };
 
 struct Header {
@@ -131,11 +113,11 @@ Header read_header(Lines& lines) {
     lines.refuse("the first line reads '%%MatrixMarket matrix FORMAT FIELD SYMMETRY'");
   const std::string format = lower(words[2]), field = lower(words[3]), symmetry = lower(words[4]);
   if (format != "coordinate" && format != "array")
-    lines.refuse(message("format '", format, "'; known are coordinate, array"));
+    lines.refuse(message("format '", shown(format), "'; known are coordinate, array"));
   if (field != "real" && field != "integer" && field != "double" && field != "pattern")
-    lines.refuse(message("field '", field, "'; known are real, integer, pattern"));
+    lines.refuse(message("field '", shown(field), "'; known are real, integer, pattern"));
   if (symmetry != "general" && symmetry != "symmetric")
-    lines.refuse(message("symmetry '", symmetry, "'; known are general, symmetric"));
+    lines.refuse(message("symmetry '", shown(symmetry), "'; known are general, symmetric"));
   const Header header{format == "coordinate", field == "pattern", symmetry == "symmetric"};
   if (header.pattern && !header.coordinate) lines.refuse("an array has values and cannot be a pattern");
   return header;
@@ -168,7 +150,7 @@ void read_entries(Lines& lines, const Header& header, const Size& size, const Ta
   const std::size_t count = header.pattern ? 2 : 3;
   for (std::int64_t k = 0; k < size.entries; ++k) {
     if (!lines.next_content()) lines.refuse_end(message(k, " entries of ", size.entries, " are there"));
-    const auto words = lines.words(4);
+    const auto words = lines.words();
     if (words.size() != count)
       lines.refuse(header.pattern ? "an entry reads 'ROW COLUMN'" : "an entry reads 'ROW COLUMN VALUE'");
     const int row = lines.integer(words[0], "row", 1, size.rows) - 1;
@@ -219,8 +201,14 @@ SparseRows read_matrix_market(const std::string& path) {
   if (size.rows > lines.bytes() || size.columns > lines.bytes())
     lines.refuse(message("a file of ", lines.bytes(), " bytes has no entry in most of its ",
                          std::max(size.rows, size.columns), " rows or columns"));
+  const std::int64_t most_entries = size.entries * (header.symmetric ? 2 : 1);
+  // The entries, what sorting them takes, and the rows that are made of them.
+  const std::int64_t needed = most_entries * (2 * std::int64_t{sizeof(SparseEntry)} + 12) + 4 * std::int64_t{size.rows};
+  if (needed > available_memory(Context(Backend::cpu, 1)))
+    throw ResourceError(message("'", path, "': ", most_entries, " entries need ", needed >> 20, " MiB of memory, ",
+                                available_memory(Context(Backend::cpu, 1)) >> 20, " MiB are available"));
   std::vector<SparseEntry> entries;
-  entries.reserve(static_cast<std::size_t>(size.entries) * (header.symmetric ? 2 : 1));
+  entries.reserve(static_cast<std::size_t>(most_entries));
   read_entries(lines, header, size, [&](int row, int column, double value) {
     entries.push_back({row, column, value});
     if (header.symmetric && row != column) entries.push_back({column, row, value});
@@ -250,7 +238,7 @@ std::vector<double> read_matrix_market_vector(const std::string& path, int rows)
   } else {
     for (int i = 0; i < rows; ++i) {
       if (!lines.next_content()) lines.refuse_end(message(i, " values of ", rows, " are there"));
-      const auto words = lines.words(2);
+      const auto words = lines.words();
       if (words.size() != 1) lines.refuse("a line of an array holds one value");
       x[static_cast<std::size_t>(i)] = lines.number(words[0]);
     }

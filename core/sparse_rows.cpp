@@ -48,13 +48,14 @@ void SparseRows::validate() const {
           value.size(), ", not from ", start.front(), " to ", start.back());
   // All of them first: columns are looked for between them.
   for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
-    expects(start[i] <= start[i + 1], "row ", i, " starts at ", start[i], " and ends at ", start[i + 1]);
+    expects(start[i] <= start[i + 1], "row ", first_row + static_cast<std::int64_t>(i), " starts at ", start[i],
+            " and ends at ", start[i + 1]);
   for (int i = 0; i < rows; ++i) {
     const int begin = start[static_cast<std::size_t>(i)], end = start[static_cast<std::size_t>(i) + 1];
     for (int k = begin, previous = -1; k < end; ++k) {
       const int j = column[static_cast<std::size_t>(k)];
-      expects(j > previous && j < columns, "row ", i, ": column ", j, " does not lie in ", previous + 1, " .. ",
-              columns - 1, "; columns must increase");
+      expects(j > previous && j < columns, "row ", first_row + i, ": column ", j, " does not lie in ", previous + 1,
+              " .. ", columns - 1, "; columns must increase");
       previous = j;
     }
   }

@@ -14,6 +14,7 @@ struct SparseRows {
   std::vector<int> start{0};
   std::vector<int> column;
   std::vector<double> value;
+  int first_row = 0;  // what messages call it: files count from 1
 
   [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(value.size()); }
   /// Entry (i, j); zero where the pattern has none.

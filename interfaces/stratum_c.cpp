@@ -116,6 +116,9 @@ stratum_status guarded(stratum_solver* solver, const Body& body) {
   } catch (const UsageError& error) {
     solver->error = error.what();
     return STRATUM_USAGE;
+  } catch (const BreakdownError& error) {
+    solver->error = error.what();
+    return STRATUM_FAILED;
   } catch (const std::exception& error) {
     solver->error = error.what();
     return STRATUM_RESOURCE;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/core/text_file.hpp>
 
 namespace stratum {
 
@@ -127,13 +128,6 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-/// What can be shown of text from a file.
-std::string printable(std::string_view text) {
-  std::string shown;
-  for (const char c : text.substr(0, 24)) shown += c >= 0x20 && c < 0x7f ? c : '?';
-  return shown + (text.size() > 24 ? "..." : "");
-}
-
 /// Calls take(value, where) for every number; `where` says name, line and text, for messages.
 template <class Take>
 void read_numbers(std::istream& in, const std::string& name, const Take& take) {
@@ -141,11 +135,16 @@ void read_numbers(std::istream& in, const std::string& name, const Take& take) {
   int line = 1;
   int count = 0;
   std::string word;
-  const auto where = [&] { return message("'", name, "', line ", line, ": '", printable(word), "'"); };
+  const auto where = [&] { return message("'", name, "', line ", line, ": '", shown(word, 24), "'"); };
+  const auto refuse = [&](const char* what) {
+    const char* const mark = line == 1 && count == 0 ? byte_order_mark(word) : nullptr;
+    if (mark != nullptr) throw FileError(message("cannot read '", name, "': ", mark));
+    throw UsageError(where() + what);
+  };
   const auto finish = [&] {
     if (word.empty()) return;
     const auto value = number(word);
-    if (!value) throw UsageError(where() + " is not a finite number");
+    if (!value) refuse(" is not a finite number");
     if (++count > max_cells + 1)
       throw UsageError(where() + message(" is one number too many: at most ", max_cells, " cells"));
     take(*value, where);
@@ -166,7 +165,7 @@ void read_numbers(std::istream& in, const std::string& name, const Take& take) {
       finish();
     } else {
       word += Traits::to_char_type(c);
-      if (word.size() > longest_number) throw UsageError(where() + " is not a number");
+      if (word.size() > longest_number) refuse(" is not a number");
     }
   }
   if (in.bad()) throw FileError(message("cannot read '", name, "'"));
@@ -220,7 +219,7 @@ Grading parse_grading(std::string_view text) {
   Grading grading;
   const auto refuse = [text](const std::string& why) {
     return UsageError(
-        message("'", printable(text), "': ", why,
+        message("'", shown(text), "': ", why,
                 "; known are uniform, geometric:RATIO,SIDE, geometric:h=SMALLEST,SIDE, tanh:STRETCH,SIDE, "
                 "cosine[,SIDE], shishkin:TRANSITION,SIDE, file:PATH and widths:PATH, SIDE being first, last or "
                 "both"));
@@ -261,7 +260,7 @@ Grading parse_grading(std::string_view text) {
     const auto parsed = number(value);
     const double low = grading.kind == Kind::geometric ? 1 : 0;
     if (!parsed || !(low == 1 ? *parsed >= 1 : *parsed > 0))
-      throw refuse(message("'", printable(value), "' is not a number ", low == 1 ? "from 1 on" : "above 0"));
+      throw refuse(message("'", shown(value), "' is not a number ", low == 1 ? "from 1 on" : "above 0"));
     if (grading.kind == Kind::tanh && *parsed > 300) throw refuse("the stretch must be at most 300");
     grading.value = *parsed;
   }
@@ -271,7 +270,7 @@ Grading parse_grading(std::string_view text) {
     const auto sides = {GradedSide::first, GradedSide::last, GradedSide::both};
     const auto* const named =
         std::find_if(sides.begin(), sides.end(), [&](GradedSide s) { return to_string(s) == side; });
-    if (named == sides.end()) throw refuse(message("unknown side '", printable(side), "'"));
+    if (named == sides.end()) throw refuse(message("unknown side '", shown(side), "'"));
     grading.side = *named;
   } else if (takes_value) {
     throw refuse("say at which side the cells are thin");

@@ -223,9 +223,9 @@ Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, Ope
   if (coarsest.nodes() > 1 && coarse_solver_ == CoarseSolver::direct) try {
       coarse_ = std::make_shared<CoarseDirect<T, BandCholesky<double>>>(
           ctx, assemble_laplace<double>(ctx, meshes[0], OperatorForm::tensor));
-    } catch (const UsageError& error) {
-      throw UsageError(message("the coarsest level, ", meshes[0].x().size(), " x ", meshes[0].y().size(),
-                               " cells with widths from ", meshes[0].smallest_width(), " on: ", error.what()));
+    } catch (const BreakdownError& error) {
+      throw BreakdownError(message("the coarsest level, ", meshes[0].x().size(), " x ", meshes[0].y().size(),
+                                   " cells with widths from ", meshes[0].smallest_width(), " on: ", error.what()));
     }
   build(ctx, meshes, registry);
 }

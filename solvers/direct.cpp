@@ -115,7 +115,8 @@ void BandCholesky<T>::factor(Context& ctx, const GridOperator<T>& a) {
   const auto first = [&](std::size_t row) { return row > width ? row - width : 0; };
   for (std::size_t i = 0; i < n; ++i) {
     const double d = entry(i, i);
-    expects(d > 0 && std::isfinite(d), "the matrix is not positive definite: diagonal entry ", d, " in row ", i);
+    breaks_down_unless(d > 0 && std::isfinite(d), "the matrix is not positive definite: diagonal entry ", d, " in row ",
+                       i);
     scale_[i] = 1 / std::sqrt(d);
   }
   for (std::size_t i = 0; i < n; ++i)
@@ -127,8 +128,8 @@ void BandCholesky<T>::factor(Context& ctx, const GridOperator<T>& a) {
       if (j < i) {
         entry(i, j) = rest / entry(j, j);
       } else {
-        expects(rest > 0 && std::isfinite(rest), "the matrix is not positive definite to rounding: pivot ", rest,
-                " in row ", i);
+        breaks_down_unless(rest > 0 && std::isfinite(rest), "the matrix is not positive definite to rounding: pivot ",
+                           rest, " in row ", i);
         entry(i, i) = std::sqrt(rest);
       }
     }
@@ -188,8 +189,8 @@ void BandLU<T>::factor(Context& ctx, const GridOperator<T>& a) {
     if (!(std::abs(value) <= scale_[row])) scale_[row] = std::abs(value);
   });
   for (std::size_t i = 0; i < n; ++i) {
-    expects(scale_[i] > 0 && std::isfinite(scale_[i]), "the matrix is singular: the largest entry of row ", i, " is ",
-            scale_[i]);
+    breaks_down_unless(scale_[i] > 0 && std::isfinite(scale_[i]), "the matrix is singular: the largest entry of row ",
+                       i, " is ", scale_[i]);
     scale_[i] = 1 / scale_[i];
     for (std::size_t j = i > width ? i - width : 0; j <= std::min(n - 1, i + width); ++j) entry(i, j) *= scale_[i];
   }
@@ -201,8 +202,8 @@ void BandLU<T>::factor(Context& ctx, const GridOperator<T>& a) {
     pivot_[k] = p;
     if (p != k) std::swap_ranges(&entry(k, k), &entry(k, last) + 1, &entry(p, k));
     const double d = entry(k, k);
-    expects(std::abs(d) > std::numeric_limits<double>::epsilon(), "the matrix is singular to rounding: pivot ", d,
-            " in row ", k, " after scaling rows to one");
+    breaks_down_unless(std::abs(d) > std::numeric_limits<double>::epsilon(),
+                       "the matrix is singular to rounding: pivot ", d, " in row ", k, " after scaling rows to one");
     for (std::size_t i = k + 1; i <= last_row; ++i) {
       const double multiplier = entry(i, k) /= d;
       if (multiplier != 0) subtract_multiple(multiplier, &entry(k, k) + 1, &entry(i, k) + 1, last - k);

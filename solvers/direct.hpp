@@ -9,7 +9,8 @@
 //                  2 n w^2 multiplications to factor, 3 n w to solve, 3 n w numbers of memory
 //
 // `factor` takes another operator of the same shape without allocating. Both throw UsageError when the factors would take more
-// than `max_bytes`; the first when A is not positive definite to rounding, the second when it is singular to rounding.
+// than `max_bytes`; the first BreakdownError when A is not positive definite to rounding, the second when it is singular to
+// rounding.
 // Everything waits for the stream. Source of the second: G. Golub, C. Van Loan, Matrix Computations, 1996, Section 4.3.
 
 #include <functional>

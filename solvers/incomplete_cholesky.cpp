@@ -49,10 +49,11 @@ Factor factorise(const SparseRows& a, int block_size, double shift) {
     double pivot = diagonal * (1 + shift);
     for (auto k = begin; k < l.value.size(); ++k)
       pivot -= l.value[k] * l.value[k] * f.pivots[static_cast<std::size_t>(l.column[k])];
-    expects(pivot > std::numeric_limits<double>::epsilon() * std::abs(diagonal) && std::isfinite(pivot),
-            "incomplete Cholesky breaks down in row ", i, ": the pivot is ", pivot, " where the diagonal is ", diagonal,
-            shift > 0 ? ", even with a shift of " : "; the matrix is indefinite, or wants a shift above ", shift,
-            " (0.001, 0.01, ...)");
+    breaks_down_unless(pivot > std::numeric_limits<double>::epsilon() * std::abs(diagonal) && std::isfinite(pivot),
+                       "incomplete Cholesky breaks down in row ", a.first_row + i, ": the pivot is ", pivot,
+                       " where the diagonal is ", diagonal,
+                       shift > 0 ? ", even with a shift of " : "; the matrix is indefinite, or wants a shift above ",
+                       shift, " (0.001, 0.01, ...)");
     f.pivots[static_cast<std::size_t>(i)] = pivot;
     l.start.push_back(static_cast<int>(l.value.size()));
   }

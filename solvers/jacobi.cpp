@@ -20,15 +20,17 @@ struct Multiply {
 }  // namespace
 
 template <class T>
-JacobiPreconditioner<T>::JacobiPreconditioner(Context& ctx, const GridShape& shape, const std::vector<double>& diagonal)
+JacobiPreconditioner<T>::JacobiPreconditioner(Context& ctx, const GridShape& shape, const std::vector<double>& diagonal,
+                                              int first_row)
     : inverse_(ctx, shape) {
   expects(static_cast<std::int64_t>(diagonal.size()) == shape.nodes(), diagonal.size(), " diagonal entries for ",
           shape.nodes(), " unknowns");
   std::vector<T> inverse(diagonal.size());
   for (std::size_t i = 0; i < diagonal.size(); ++i) {
     inverse[i] = static_cast<T>(1 / diagonal[i]);
-    expects(diagonal[i] != 0 && std::isfinite(inverse[i]), "jacobi: the diagonal entry of row ", i, " is ", diagonal[i],
-            ", which has no reciprocal; use another preconditioner");
+    breaks_down_unless(diagonal[i] != 0 && std::isfinite(inverse[i]), "jacobi: the diagonal entry of row ",
+                       first_row + static_cast<std::int64_t>(i), " is ", diagonal[i],
+                       ", which has no reciprocal; use another preconditioner");
   }
   copy_from_host(ctx, inverse.data(), inverse_.view());
 }

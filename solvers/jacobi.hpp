@@ -1,7 +1,7 @@
 #pragma once
 
 // The diagonal as preconditioner, z_i = r_i / a_ii, on vectors of any shape. Constant, symmetric. Three words a node; does
-// not wait for the stream. Throws UsageError for a diagonal entry that is zero or has no reciprocal in T, naming its row.
+// not wait for the stream. Throws BreakdownError for a diagonal entry that is zero or has no reciprocal in T, naming its row.
 
 #include <stratum/core/csr_matrix.hpp>
 #include <stratum/core/linear_operator.hpp>
@@ -11,10 +11,10 @@ namespace stratum {
 template <class T>
 class JacobiPreconditioner final : public Preconditioner<T> {
  public:
-  /// `diagonal` has a number for every node of `shape`, along x first.
-  JacobiPreconditioner(Context& ctx, const GridShape& shape, const std::vector<double>& diagonal);
+  /// `diagonal` has a number for every node of `shape`, along x first; `first_row` is what messages call the first.
+  JacobiPreconditioner(Context& ctx, const GridShape& shape, const std::vector<double>& diagonal, int first_row = 0);
   JacobiPreconditioner(Context& ctx, const SparseRows& a)
-      : JacobiPreconditioner(ctx, {a.rows, 1, 0, 0}, a.diagonal()) {}
+      : JacobiPreconditioner(ctx, {a.rows, 1, 0, 0}, a.diagonal(), a.first_row) {}
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }

@@ -19,7 +19,7 @@
 #include <stratum/core/grid_operator.hpp>
 #include <stratum/core/solve_report.hpp>
 
-#include "../timing.hpp"
+#include "../support/timing.hpp"
 
 namespace stratum::apps {
 

@@ -50,10 +50,19 @@ case_while_a_file_is_written() {
   cp out.vtr old.vtr
   # Beyond what is made and removed at once to see whether it can be.
   interrupted INT 130 '[ -s out.vtr.part* ]' --level 10 --cycle fmg --steps 2 "${outputs[@]}"
-  has_files old.vtr out.vtr
+  has_files history.csv old.vtr out.vtr report.json
   cmp -s old.vtr out.vtr || fail "the old file is not what it was"
-  interrupted TERM 143 '[ -s out.vtr.part* ]' --level 10 --cycle fmg --steps 2 "${outputs[@]}"
-  has_files old.vtr out.vtr
+  for signal in TERM:143 QUIT:131 XCPU:152 PIPE:141; do
+    interrupted ${signal%:*} ${signal#*:} '[ -s out.vtr.part* ]' --level 10 --cycle fmg --steps 2 "${outputs[@]}"
+    has_files history.csv old.vtr out.vtr report.json
+  done
+}
+
+case_nobody_reads() {
+  "$program" --backend cpu --level 9 "${outputs[@]}" 2>.errors | head -n 1 >.output
+  local code=${PIPESTATUS[0]}
+  [ "$code" -eq 141 ] || fail "exit code $code, not 141"
+  no_files
 }
 
 case_hang_up() {

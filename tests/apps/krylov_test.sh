@@ -272,8 +272,43 @@ case_what_the_matrix_does_not_allow() {
   refused "${toeplitz[@]}" --preconditioner multigrid -- grid
   refused "${small[@]}" --method cg --inner gmres -- cg fcg
   printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 1\n' >a.mtx
-  refused --matrix a.mtx --preconditioner jacobi -- 'row 1'
-  refused --matrix a.mtx --preconditioner ic -- 'row 1' shift
+  # Rows count from 1, as in the file.
+  refused --code 3 --matrix a.mtx --preconditioner jacobi -- 'row 2 is 0'
+  refused --code 3 --matrix a.mtx --preconditioner ic -- 'row 2:' shift
+  printf '%%%%MatrixMarket matrix coordinate real general\n4 4 5\n1 1 1\n2 2 1\n3 3 1\n4 4 1\n1 4 1\n' >b.mtx
+  refused --matrix b.mtx --grid 4,1 --preconditioner multigrid -- 'entry (1, 4)'
+}
+
+case_no_output_is_an_input() {
+  run 0 "${small[@]}" --save-matrix a.mtx
+  cp a.mtx b.mtx
+  ln -s a.mtx link.mtx
+  ln a.mtx same.mtx
+  echo 'rtol=1e-6' >run.cfg
+  for output in a.mtx ./a.mtx link.mtx same.mtx "$PWD/a.mtx"; do
+    refused --matrix a.mtx --solution "$output" -- "'$output' is read by --matrix"
+    refused --matrix link.mtx --save-matrix "$output" -- "'$output' is read by --matrix"
+  done
+  refused --matrix a.mtx --rhs x.mtx --history x.mtx -- "'x.mtx' is read by --rhs"
+  refused "${small[@]}" --config run.cfg --report run.cfg -- "'run.cfg' is read by --config"
+  cmp -s a.mtx b.mtx || fail "the input has changed"
+}
+
+case_files_that_fail_while_they_are_read() {
+  # Nothing ends in /dev/zero, and /proc/self/mem cannot be read from its beginning on.
+  for file in /dev/zero /proc/self/mem; do
+    refused --code 5 --matrix $file -- "$file"
+    refused --code 5 "${small[@]}" --rhs $file -- "$file"
+    refused --code 5 "${small[@]}" --config $file -- "$file"
+  done
+  printf '\xef\xbb\xbf%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n' >bom.mtx
+  refused --code 5 --matrix bom.mtx -- bom.mtx byte-order
+}
+
+case_solution_on_standard_output() {
+  run 0 "${small[@]}" --solution - --quiet
+  [ "$(head -n 1 .output)" = '%%MatrixMarket matrix array real general' ] || fail "no Matrix Market file"
+  [ "$(wc -l <.output)" -eq 35 ] || fail "more than the solution"
 }
 
 case_unknown_names_list_the_known() {

@@ -296,9 +296,9 @@ case_single_precision_fails_honestly() {
 # --- bad input -----------------------------------------------------------------------------------------------------------
 
 case_unknown_names_list_the_known() {
-  refused "${small[@]}" --mesh B1 -- B1 U1 A5
-  refused "${small[@]}" --smoother ssor -- ssor jacobi colour_gs line_x line_y adi
-  refused "${small[@]}" --line-order random -- random zebra simultaneous
+  refused "${small[@]}" --mesh B1 -- --mesh B1 U1 A5
+  refused "${small[@]}" --smoother ssor -- --smoother ssor jacobi colour_gs line_x line_y adi auto
+  refused "${small[@]}" --line-order random -- --line-order random zebra simultaneous
   refused "${small[@]}" --cycle x -- x v w f fmg
   refused "${small[@]}" --precision half -- half mixed double single
   refused "${small[@]}" --solver sor -- sor multigrid cg gmres
@@ -369,6 +369,8 @@ case_bad_expressions() {
   refused "${small[@]}" --boundary ')' -- boundary
   refused "${small[@]}" --rhs '' -- rhs
   # Expressions that parse, with values that are not finite.
+  refused "${small[@]}" --rhs 0 --boundary 'x=0 ? 1 : 0' -- --boundary "'x==0 ? 1 : 0'"
+  refused "${small[@]}" --rhs '0 < x < 1' -- rhs '&&'
   for expression in '1/0' 'sqrt(-1)' 'log(-1)'; do
     refused "${small[@]}" --rhs "$expression" -- finite
   done
@@ -396,6 +398,92 @@ prints_no_iteration() {
 case_outputs_must_differ() {
   refused "${small[@]}" --report out --history out -- out
   refused "${small[@]}" --report out --history ./out -- out
+  echo level=4 >run.cfg
+  refused --vtk none --config run.cfg --report ./run.cfg -- run.cfg 'read by --config'
+}
+
+case_links_and_modes() {
+  mkdir elsewhere
+  echo old >elsewhere/report.json
+  chmod 640 elsewhere/report.json
+  ln -s elsewhere/report.json report.json
+  ln -s elsewhere/history.csv history.csv
+  run 0 "${small[@]}" --report report.json --history history.csv
+  [ -L report.json ] && [ -L history.csv ] || fail "a link is gone"
+  [ "$(stat -c %a elsewhere/report.json)" = 640 ] || fail "the mode is $(stat -c %a elsewhere/report.json), not 640"
+  check "r['status'] == 'converged'"
+  grep -q iteration elsewhere/history.csv || fail "nothing behind the link"
+  has_files elsewhere elsewhere/history.csv elsewhere/report.json history.csv report.json
+  refused "${small[@]}" --report report.json --history elsewhere/report.json -- elsewhere/report.json
+  ln -s round round
+  refused --code 5 "${small[@]}" --report round -- round
+}
+
+case_outputs_on_standard_output() {
+  run 0 --level 4 --vtk none --report -
+  python3 -c 'import json; assert json.load(open(".output"))["status"] == "converged"' || fail "no JSON alone"
+  grep -q '^status' .errors || fail "nothing for people"
+  run 0 --level 4 --vtk none --quiet --history -
+  [ "$(head -n 1 .output)" = iteration,residual,relative_residual ] || fail "no CSV"
+  run 0 --level 4 --vtk none --report none --history none
+  no_files
+  refused --level 4 --vtk none --report - --history - -- "'-'"
+  "$program" --backend cpu --level 4 --vtk none --quiet --report - >/dev/full 2>.errors
+  [ $? -eq 5 ] || fail "a full standard output goes unnoticed"
+  needs_vtk
+  run 0 --level 4 --quiet --vtk -
+  head -c 100 .output | grep -q '<VTKFile' || fail "no VTK file"
+  no_files
+}
+
+case_a_default_file_that_cannot_be_written() {
+  needs_vtk
+  # Even root cannot write into a folder that is gone.
+  mkdir gone && cd gone && rmdir ../gone || exit 1
+  run 0 --level 4
+  grep -q 'warning: no file for ParaView' "$work/.errors" || fail "no warning"
+  run 5 --level 4 --vtk out.vtr
+}
+
+case_switches_of_a_configuration_can_be_undone() {
+  echo quiet=true >run.cfg
+  run 0 "${small[@]}" --config run.cfg
+  [ ! -s .output ] || fail "is not quiet"
+  run 0 "${small[@]}" --config run.cfg --no-quiet
+  prints '^status'
+  refused "${small[@]}" --no-level -- no-level
+  refused "${small[@]}" --quiet --no-quiet -- 'quiet is given twice'
+}
+
+case_full_multigrid_and_a_krylov_method() {
+  run 0 --mesh A3 --level 6 --cycle fmg --solver cg --vtk none --report report.json
+  prints '^solver +cg, fmg-cycle'
+  check "r['iterations'] > 1 and r['relative_residual'] <= 1e-8 and 'tolerance' not in r['reason']"
+}
+
+case_memory_limits() {
+  case $(ldd "$program") in *libasan*) skip "the sanitizer takes memory of its own" ;; esac
+  (
+    ulimit -v 700000
+    refused --code 4 --threads 2 --level 12 --vtk none -- GiB
+    run 0 --threads 2 --level 8 --vtk none
+    exit "$failures"
+  ) || failures=$((failures + 1))
+}
+
+case_threads_that_cannot_be_made() {
+  case $(ldd "$program") in *libasan*) skip "the sanitizer takes memory of its own" ;; esac
+  (
+    ulimit -v 4000000
+    refused --code 4 "${small[@]}" --threads 4000 -- 'threads cannot be made'
+    exit "$failures"
+  ) || failures=$((failures + 1))
+}
+
+case_names_that_are_no_utf8() {
+  printf '0.5 0.5\n' >"$(printf 'w\xff.txt')"
+  run 0 --cells ,8 --grade-x "$(printf 'widths:w\xff.txt')" --vtk none --report report.json
+  check "r['grade_x'] == 'widths:w\ufffd.txt'"
 }
 
 case_no_other_file_is_touched() {
@@ -439,6 +527,17 @@ case_bad_configuration() {
   run_with_config $'rtol=1\r\n rtol = 2 # again' 'line 2' 'rtol is given twice'
   run_with_config 'quiet=maybe' 'line 1' quiet maybe 'true or false'
   run_with_config 'quiet=' 'line 1' quiet 'true or false'
+  # Long text is cut, bytes that a terminal would act upon are not shown.
+  run_with_config "$(printf 'x%.0s' {1..5000})" 'line 1' 'xxxxxxxx...'
+  [ "$(wc -c <.errors)" -lt 300 ] || fail "shows all of it"
+  run_with_config "rtol=$(printf '9%.0s' {1..5000})x" 'rtol' '99999...'
+  run_with_config $'\e[31mlevel' 'line 1' '?[31mlevel'
+  printf '\xef\xbb\xbflevel=4\n' >run.cfg
+  refused --code 5 "${small[@]}" --config run.cfg -- run.cfg byte-order
+  printf '\xff\xfel\0e\0' >run.cfg
+  refused --code 5 "${small[@]}" --config run.cfg -- run.cfg UTF-16
+  # What ends in nothing, or fails while it is read.
+  for file in /dev/zero /proc/self/mem .; do refused --code 5 "${small[@]}" --config $file -- "'$file'"; done
   for action in config help version print-config list-meshes; do
     run_with_config "$action=true" 'line 1' "--$action belongs on the command line"
   done
@@ -519,8 +618,16 @@ case_full_disk() {
   # What a shell allows a file to have, in KiB, is found out like a full disk: first by the largest of the files.
   (
     ulimit -f 8
-    refused --code 5 --level 8 "${outputs[@]}" -- out.vtr
-    refused --code 5 --level 8 -- poisson2d_U1_L8.vtr
+    run 5 --level 8 "${outputs[@]}"
+    grep -q 'out.vtr' .errors || fail "does not name the file"
+    # What is small is there all the same.
+    has_files history.csv report.json
+    check "r['status'] == 'converged'"
+    rm history.csv report.json
+    run 0 --level 8 --report report.json
+    grep -q 'warning: .*poisson2d_U1_L8.vtr' .errors || fail "no warning"
+    has_files report.json
+    rm report.json
     ulimit -f 1
     refused --code 5 --level 4 --vtk none --report report.json -- report.json 'too large'
     exit "$failures"
@@ -535,7 +642,10 @@ case_full_file_system() {
   trap 'umount "$work/disk"; rm -rf "$work"' EXIT
   (
     cd disk || exit 1
-    refused --code 5 --level 8 "${outputs[@]}" -- out.vtr 'No space left on device'
+    run 5 --level 8 "${outputs[@]}"
+    grep -q "out.vtr.*No space left on device" "$work/.errors" || fail "does not say why"
+    has_files history.csv report.json
+    rm history.csv report.json
     dd if=/dev/zero of=filled bs=1k count=64 2>/dev/null
     refused --code 5 "${small[@]}" --report report.json -- report.json 'No space left on device'
     refused --code 5 "${small[@]}" --history history.csv -- history.csv 'No space left on device'

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../apps/command_line.hpp"
+#include "../../apps/support/command_line.hpp"
 #include "target.hpp"
 
 namespace {

@@ -148,7 +148,7 @@ TEST_P(AnyMeshTest, AMatrixThatDoubleCannotHoldIsRefused) {
   try {
     (void)solve({line, line}, params);
     FAIL();
-  } catch (const UsageError& error) {
+  } catch (const BreakdownError& error) {
     EXPECT_NE(std::string(error.what()).find("1e-20"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("not positive definite"), std::string::npos) << error.what();
   }

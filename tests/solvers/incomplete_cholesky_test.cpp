@@ -177,7 +177,7 @@ SparseRows kershaw() {
 
 TEST(IncompleteCholeskyErrors, BreakdownNamesTheRowAndAShiftHelps) {
   Context ctx;
-  const auto error = test::error_text<UsageError>([&] { (void)IncompleteCholesky<double>(ctx, kershaw()); });
+  const auto error = test::error_text<BreakdownError>([&] { (void)IncompleteCholesky<double>(ctx, kershaw()); });
   EXPECT_THAT(error, HasSubstr("row 3"));
   EXPECT_THAT(error, HasSubstr("shift"));
   EXPECT_NO_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {0, 1.0}));
@@ -191,7 +191,7 @@ TEST(IncompleteCholeskyErrors, WhatDoesNotFitIsRefused) {
                 (void)IncompleteCholesky<double>(ctx, sparse_rows(2, 2, {{0, 0, 1}, {1, 1, 1}, {0, 1, 1}}));
               }),
               HasSubstr("symmetric"));
-  EXPECT_THAT(test::error_text<UsageError>([&] {
+  EXPECT_THAT(test::error_text<BreakdownError>([&] {
                 (void)IncompleteCholesky<double>(ctx, sparse_rows(2, 2, {{0, 0, 1}}));
               }),
               HasSubstr("row 1"));
@@ -220,11 +220,11 @@ TYPED_TEST(JacobiPreconditionerTest, DividesByTheDiagonal) {
 
 TEST(JacobiPreconditionerErrors, ADiagonalWithoutReciprocalIsNamed) {
   Context ctx;
-  EXPECT_THAT(test::error_text<UsageError>([&] {
+  EXPECT_THAT(test::error_text<BreakdownError>([&] {
                 (void)JacobiPreconditioner<double>(ctx, sparse_rows(2, 2, {{0, 0, 1}, {1, 0, 1}}));
               }),
               HasSubstr("row 1"));
-  EXPECT_THROW((void)JacobiPreconditioner<float>(ctx, test::flat(1), {1e-60}), UsageError);
+  EXPECT_THROW((void)JacobiPreconditioner<float>(ctx, test::flat(1), {1e-60}), BreakdownError);
   EXPECT_THROW((void)JacobiPreconditioner<double>(ctx, test::flat(2), {1}), UsageError);
 }
 

@@ -9,12 +9,27 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <stratum/core/context.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/stopping.hpp>
 
+#include "command_line.hpp"
+
 namespace stratum::apps {
+
+/// Throws UsageError for a smoother that is neither registered nor one of `others`.
+inline void check_smoother(const std::string& option, const std::string& name,
+                           const std::vector<std::string>& others = {}) {
+  std::vector<std::pair<std::string, int>> known;
+  const auto registry = builtin_smoothers();
+  for (const auto& [registered, entry] : registry.entries()) known.emplace_back(registered, 0);
+  for (const auto& other : others) known.emplace_back(other, 0);
+  (void)choice(option, name, known);
+}
 
 /// Throws ResourceError when `what` needs more bytes than there are: `host` of the machine's memory, and `device` of the GPU's
 /// where the Context is on one.

@@ -1,21 +1,12 @@
 #pragma once
 
-// What the programs share: options from the command line and a configuration file, with numbers checked against their
-// ranges; errors as one line on stderr with the exit code of their class; and signals, at which a program ends at once and
-// leaves no unfinished file.
+// Options of the programs, from the command line and a configuration file, with numbers checked against their ranges.
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <charconv>
 #include <cmath>
-#include <csignal>
 #include <cstdint>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <new>
 #include <numeric>
 #include <span>
 #include <sstream>
@@ -24,12 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 #include <stratum/core/errors.hpp>
-#include <stratum/core/output_file.hpp>
+#include <stratum/core/text_file.hpp>
 
 namespace stratum::apps {
+
+/// What the value of an option names.
+enum class Names : std::uint8_t { no_file, input, output };
 
 /// One option. An empty value name makes it a switch. A fallback is a real value; what holds otherwise is said in the help.
 struct Option {
@@ -38,6 +30,7 @@ struct Option {
   std::string fallback;
   std::string help;
   bool repeatable = false;
+  Names names = Names::no_file;
 
   [[nodiscard]] bool is_switch() const { return value_name.empty(); }
   [[nodiscard]] std::string usage() const {
@@ -45,6 +38,13 @@ struct Option {
                    fallback.empty() ? "" : " (=" + fallback + ")");
   }
 };
+
+[[nodiscard]] inline Option input_file(std::string name, std::string value_name, std::string help) {
+  return {std::move(name), std::move(value_name), "", std::move(help), false, Names::input};
+}
+[[nodiscard]] inline Option output_file(std::string name, std::string value_name, std::string help) {
+  return {std::move(name), std::move(value_name), "", std::move(help), false, Names::output};
+}
 
 struct OptionGroup {
   std::string title;
@@ -74,7 +74,7 @@ inline constexpr Range not_negative{0, HUGE_VAL, false, true};
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   expects(error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && range.contains(value),
-          option, ": '", text, "' is not ", range.text());
+          option, ": '", shown(text), "' is not ", range.text());
   return value;
 }
 
@@ -82,7 +82,7 @@ inline constexpr Range not_negative{0, HUGE_VAL, false, true};
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   expects(error == std::errc() && end == text.data() + text.size() && value >= low && value <= high, option, ": '",
-          text, "' is not a whole number in ", low, " .. ", high);
+          shown(text), "' is not a whole number in ", low, " .. ", high);
   return value;
 }
 
@@ -90,7 +90,7 @@ inline constexpr Range not_negative{0, HUGE_VAL, false, true};
 [[nodiscard]] inline std::pair<std::string, std::string> parse_pair(const std::string& option, const std::string& text,
                                                                     std::string_view separator, std::string_view what) {
   const auto at = text.find(separator);
-  expects(at != std::string::npos, option, ": '", text, "' is not ", what);
+  expects(at != std::string::npos, option, ": '", shown(text), "' is not ", what);
   return {text.substr(0, at), text.substr(at + separator.size())};
 }
 
@@ -103,7 +103,17 @@ template <class T>
     if (known_name == name) return value;
     names += (names.empty() ? "" : ", ") + known_name;
   }
-  throw UsageError(message(option, ": unknown name '", name, "'; known are ", names));
+  throw UsageError(message(option, ": unknown name '", shown(name), "'; known are ", names));
+}
+
+/// What `parse` makes of an option's text; what it throws is said to be of that option.
+template <class Parse>
+[[nodiscard]] auto parsed(const std::string& option, const Parse& parse) {
+  try {
+    return parse();
+  } catch (const UsageError& error) {
+    throw UsageError(message(option, ": ", error.what()));
+  }
 }
 
 /// How many letters to insert, delete or replace until one name is the other.
@@ -119,8 +129,8 @@ template <class T>
   return row.back();
 }
 
-/// Options are --name VALUE or --name=VALUE, switches --name. A value that stands by itself may begin with one dash, as -x
-/// does; what begins with two is the next option.
+/// Options are --name VALUE or --name=VALUE, switches --name, and --no-name to undo one of a configuration. A value that stands
+/// by itself may begin with one dash, as -x does; what begins with two is the next option.
 class CommandLine {
  public:
   /// `settings` may also stand in a configuration file, `actions` may not.
@@ -132,13 +142,15 @@ class CommandLine {
   void parse(int argc, char** argv) {
     for (int k = 1; k < argc; ++k) {
       const std::string word = argv[k] == help_letter ? "--help" : argv[k];
-      expects(word.starts_with("--"), "unexpected argument '", word, "'; options begin with --");
+      expects(word.starts_with("--"), "unexpected argument '", shown(word), "'; options begin with --");
       const auto equals = word.find('=');
       const bool attached = equals != std::string::npos;
-      const Option& option = find(word.substr(2, equals - 2));
+      const std::string name = word.substr(2, equals - 2);
+      const Option* const undone = undone_by(name);
+      const Option& option = undone != nullptr ? *undone : find(name);
       if (option.is_switch()) {
-        expects(!attached, "--", option.name, " takes no value, '", word, "' has one");
-        add(given_, option, "true");
+        expects(!attached, "--", option.name, " takes no value, '", shown(word), "' has one");
+        add(given_, option, undone != nullptr ? "false" : "true");
         continue;
       }
       const std::string value = attached ? word.substr(equals + 1) : k + 1 < argc ? argv[k + 1] : "--";
@@ -151,6 +163,12 @@ class CommandLine {
     if (has("config")) given_.merge(read(text("config")));
   }
 
+  [[nodiscard]] bool knows(const std::string& name) const {
+    for (const auto& group : groups_)
+      for (const auto& option : group.options)
+        if (option.name == name) return true;
+    return false;
+  }
   /// Stands on the command line or in the configuration file.
   [[nodiscard]] bool has(const std::string& name) const { return given_.count(name) > 0; }
   /// Of a switch.
@@ -167,6 +185,14 @@ class CommandLine {
   }
   [[nodiscard]] int integer(const std::string& name, int low, int high) const {
     return parse_integer("--" + name, text(name), low, high);
+  }
+  /// Options that name files of this kind and are given, each with the name.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> files(Names kind) const {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const auto& group : groups_)
+      for (const auto& option : group.options)
+        if (option.names == kind && has(option.name)) found.emplace_back(option.name, text(option.name));
+    return found;
   }
 
   [[nodiscard]] std::string help() const {
@@ -204,7 +230,7 @@ class CommandLine {
         for (const auto& value :
              given ? texts(option.name) : std::vector{option.is_switch() ? "true" : option.fallback}) {
           expects(value.find_first_of("#\n") == std::string::npos && trimmed(value) == value, "--", option.name, ": '",
-                  value,
+                  shown(value),
                   "' cannot stand in a configuration, where # begins a comment and blanks around a value are lost");
           out << (given ? "" : "# ") << option.name << "=" << value << "\n";
         }
@@ -216,6 +242,7 @@ class CommandLine {
  private:
   using Values = std::map<std::string, std::vector<std::string>>;
   static constexpr std::size_t width = 109;
+  static constexpr std::size_t longest_name = 40;  // longer ones are not compared to the end
   static constexpr std::string_view help_letter = "-h";
 
   static std::string trimmed(const std::string& text) {
@@ -230,45 +257,50 @@ class CommandLine {
     all_of_it.push_back(value);
   }
 
+  /// The setting that --no-NAME undoes; null for any other name.
+  [[nodiscard]] const Option* undone_by(const std::string& name) const {
+    if (!name.starts_with("no-")) return nullptr;
+    for (const auto& group : std::span(groups_).first(groups_.size() - 1))
+      for (const auto& option : group.options)
+        if (option.is_switch() && name == "no-" + option.name) return &option;
+    return nullptr;
+  }
+
   [[nodiscard]] const Option& find(const std::string& name) const {
     std::string closest = "; ";
     std::size_t distance = std::min<std::size_t>(3, name.size());
     for (const auto& group : groups_)
       for (const auto& option : group.options) {
-        const auto this_far = edits(name, option.name);
+        const auto this_far = edits(std::string_view(name).substr(0, longest_name), option.name);
         if (this_far == 0) return option;
         if (this_far >= distance) continue;
         distance = this_far;
         closest = "; did you mean --" + option.name + "? ";
       }
-    throw UsageError(message("unknown option '--", name, "'", closest, "--help lists the options"));
+    throw UsageError(message("unknown option '--", shown(name), "'", closest, "--help lists the options"));
   }
 
   /// Lines of name=value; # begins a comment.
   [[nodiscard]] Values read(const std::string& path) const {
-    std::ifstream file(path);
-    if (!file || std::filesystem::is_directory(path))
-      throw FileError(message("cannot read the configuration '", path, "'"));
+    TextFile file(path);
     Values values;
-    std::string line;
-    int number = 0;
     try {
-      while (std::getline(file, line)) {
-        ++number;
-        line = trimmed(line.substr(0, line.find('#')));
+      while (file.next()) {
+        const std::string line = trimmed(file.line().substr(0, file.line().find('#')));
         if (line.empty()) continue;
         const auto equals = line.find('=');
-        expects(equals != std::string::npos, "'", line, "' is not name=value; --print-config shows a configuration");
+        expects(equals != std::string::npos, "'", shown(line),
+                "' is not name=value; --print-config shows a configuration");
         const Option& option = find(trimmed(line.substr(0, equals)));
         const std::string value = trimmed(line.substr(equals + 1));
         for (const auto& action : groups_.back().options)
           expects(&action != &option, "--", option.name, " belongs on the command line");
-        expects(!option.is_switch() || value == "true" || value == "false", "--", option.name, ": '", value,
+        expects(!option.is_switch() || value == "true" || value == "false", "--", option.name, ": '", shown(value),
                 "' is not true or false");
         add(values, option, value);
       }
     } catch (const UsageError& error) {
-      throw UsageError(message("configuration '", path, "', line ", number, ": ", error.what()));
+      throw UsageError(message("configuration '", path, "', line ", file.number(), ": ", error.what()));
     }
     return values;
   }
@@ -276,72 +308,5 @@ class CommandLine {
   std::vector<OptionGroup> groups_;  // the last: actions
   Values given_;
 };
-
-/// The files that the program may be writing. A handler of signals can read nothing but what is global; it looks at the names
-/// below `count` alone, which do not change any more.
-struct Outputs {
-  std::array<std::string, 8> unfinished;
-  std::atomic<std::size_t> count = 0;
-};
-inline Outputs outputs;
-
-/// The same for two names of one file.
-inline std::string one_name(const std::string& path) {
-  std::error_code error;
-  const auto name = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
-  return error ? path : name.string();
-}
-
-/// Declares a file that the program will write: a signal that ends the program removes what there is of it.
-inline void remove_when_interrupted(const std::string& path) {
-  const std::size_t count = outputs.count;
-  if (path.empty() || count == outputs.unfinished.size()) return;
-  outputs.unfinished[count] = temporary_name(path);
-  outputs.count = count + 1;
-}
-
-/// SIGINT, SIGTERM and SIGHUP end the program at once, with exit code 128 + signal: 130, 143, 129. Only an unfinished file would
-/// outlive it, and unlink and _exit are among what a handler may call. Beyond the file size that a shell allows, writing fails
-/// as on a full disk, without a signal.
-inline void handle_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int signal) {
-    for (std::size_t k = 0; k < outputs.count; ++k) (void)unlink(outputs.unfinished[k].c_str());
-    _exit(128 + signal);
-  };
-  (void)sigfillset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    // What nohup ignores stays so. A shell ignores SIGINT for what a script puts in the background; that does not.
-    struct sigaction before {};
-    (void)sigaction(signal, nullptr, &before);
-    if (signal != SIGHUP || before.sa_handler != SIG_IGN) (void)sigaction(signal, &action, nullptr);
-  }
-  (void)std::signal(SIGXFSZ, SIG_IGN);
-}
-
-/// Runs `body` and turns what it throws into one line on stderr and an exit code.
-template <class Body>
-[[nodiscard]] int run_program(const char* program, const Body& body) {
-  const auto fail = [program](int code, const char* reason) {
-    (void)std::fprintf(stderr, "%s: %s\n", program, reason);
-    return code;
-  };
-  handle_signals();
-  try {
-    const int code = body();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return fail(5, "cannot write to standard output");
-    return code;
-  } catch (const UsageError& error) {
-    return fail(1, error.what());
-  } catch (const ResourceError& error) {
-    return fail(4, error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(4, "out of memory");
-  } catch (const FileError& error) {
-    return fail(5, error.what());
-  } catch (const std::exception& error) {
-    return fail(3, error.what());
-  }
-}
 
 }  // namespace stratum::apps

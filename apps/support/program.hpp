@@ -1,0 +1,110 @@
+#pragma once
+
+// What the programs have in common from `main` on: help, lists, configurations, signals, and errors as one line on stderr with the
+// exit code of their class.
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <new>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <stratum/core/context.hpp>
+
+#include "command_line.hpp"
+#include "output_files.hpp"
+
+namespace stratum::apps {
+
+struct Program {
+  const char* name;
+  std::string before_options, after_options;  // what --help prints
+  CommandLine options;
+  /// Switches that print something and end the program.
+  std::vector<std::pair<std::string, std::function<void()>>> lists;
+  /// Checks what the options say; what is then to be done returns the exit code.
+  std::function<std::function<int()>(const CommandLine&)> prepare;
+};
+
+/// --backend and --threads, of every program.
+[[nodiscard]] inline OptionGroup machine_options() {
+  return {"Machine",
+          {{"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
+           {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"}}};
+}
+
+struct Machine {
+  Backend backend = Backend::cpu;
+  int threads = 0;
+  [[nodiscard]] Context context() const { return Context(backend, threads); }
+};
+
+[[nodiscard]] inline Machine parse_machine(const CommandLine& options) {
+  return {
+      choice<Backend>(
+          "--backend", options.text("backend"),
+          {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}}),
+      options.has("threads") ? options.integer("threads", 1, 4096) : 0};
+}
+
+/// For the end of --help.
+inline constexpr const char* about_outputs =
+    "FILE - is standard output (what is printed for people then goes to standard error), none is no file; a link\n"
+    "stands for the file behind it. A configuration's switch is undone by --no-SWITCH.\n";
+inline constexpr const char* about_exit_codes =
+    "Exit codes: 0 converged (or as far as rounding allows, where no tolerance was given), 1 usage, 2 not converged,\n"
+    "3 diverged, breakdown or not finite, 4 device or memory, 5 files; 128 + N after signal N: 130 interrupted, 141\n"
+    "nobody reads what is printed.\n";
+
+inline void warn(const char* program, const std::string& what) {
+  (void)std::fprintf(stderr, "%s: warning: %s\n", program, what.c_str());
+}
+
+[[nodiscard]] inline int run_program(Program& program, int argc, char** argv) {
+  const auto fail = [&program](int code, const char* reason) {
+    (void)std::fprintf(stderr, "%s: %s\n", program.name, reason);
+    return code;
+  };
+  const auto run = [&]() -> int {
+    CommandLine& options = program.options;
+    options.parse(argc, argv);
+    if (options.is_set("help"))
+      return std::printf("%s%s\n%s", program.before_options.c_str(), options.help().c_str(),
+                         program.after_options.c_str()),
+             0;
+    if (options.is_set("version")) return std::printf("%s %s\n", program.name, STRATUM_VERSION), 0;
+    for (const auto& [name, print] : program.lists)
+      if (options.is_set(name)) return print(), 0;
+    const auto work = program.prepare(options);
+    if (options.knows("print-config") && options.is_set("print-config"))
+      return std::printf("%s", options.configuration().c_str()), 0;
+    return work();
+  };
+  handle_signals();
+  try {
+    const int code = run();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return fail(5, "cannot write to standard output");
+    return code;
+  } catch (const UsageError& error) {
+    return fail(1, error.what());
+  } catch (const BreakdownError& error) {
+    return fail(3, error.what());
+  } catch (const ResourceError& error) {
+    return fail(4, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(4, "out of memory");
+  } catch (const FileError& error) {
+    return fail(5, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(5, error.what());
+  } catch (const std::system_error& error) {  // of threads
+    return fail(4, error.what());
+  } catch (const std::exception& error) {
+    return fail(3, error.what());
+  }
+}
+
+}  // namespace stratum::apps

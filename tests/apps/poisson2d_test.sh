@@ -464,7 +464,7 @@ case_full_multigrid_and_a_krylov_method() {
 case_memory_limits() {
   case $(ldd "$program") in *libasan*) skip "the sanitizer takes memory of its own" ;; esac
   (
-    ulimit -v 700000
+    ulimit -v 500000
     refused --code 4 --threads 2 --level 12 --vtk none -- GiB
     run 0 --threads 2 --level 8 --vtk none
     exit "$failures"

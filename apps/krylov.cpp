@@ -355,64 +355,48 @@ Plan make_plan(const System& system, const Settings& settings) {
 }
 
 template <class T>
-std::unique_ptr<LinearOperator<T>> make_operator(Context& ctx, const Plan& plan, const System& system,
+std::shared_ptr<LinearOperator<T>> make_operator(Context& ctx, const Plan& plan, const System& system,
                                                  const SparseRows& rows) {
   if (plan.on_grid && system.mesh)
-    return std::make_unique<GridOperator<T>>(assemble_laplace<T>(ctx, *system.mesh, OperatorForm::tensor));
-  if (plan.on_grid) return std::make_unique<GridOperator<T>>(convert<T>(ctx, grid_operator(ctx, rows, plan.shape)));
-  if (plan.storage == Storage::band) return std::make_unique<BandMatrix<T>>(ctx, rows);
-  return std::make_unique<CsrMatrix<T>>(ctx, rows);
+    return std::make_shared<GridOperator<T>>(assemble_laplace<T>(ctx, *system.mesh, OperatorForm::tensor));
+  if (plan.on_grid) return std::make_shared<GridOperator<T>>(convert<T>(ctx, grid_operator(ctx, rows, plan.shape)));
+  if (plan.storage == Storage::band) return std::make_shared<BandMatrix<T>>(ctx, rows);
+  return std::make_shared<CsrMatrix<T>>(ctx, rows);
 }
 
-/// What stands behind the outer iteration, in its own precision.
+/// What stands behind the outer iteration, in its own precision; null: nothing.
 template <class T>
-class Inside {
- public:
-  Inside(Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
-    switch (settings.preconditioner) {
-      case Kind::none: break;
-      case Kind::jacobi:
-        m_ = std::make_unique<JacobiPreconditioner<T>>(ctx, plan.shape, system.a.diagonal(), system.a.first_row);
-        break;
-      case Kind::ic:
-      case Kind::block_ic:
-        m_ = std::make_unique<IncompleteCholesky<T>>(ctx, plan.shape, system.a, settings.incomplete_cholesky);
-        break;
-      case Kind::multigrid: m_ = make_multigrid(ctx, system, settings.multigrid, plan); break;
+std::shared_ptr<Preconditioner<T>> make_preconditioner(Context& ctx, const System& system, const Settings& settings,
+                                                       const Plan& plan) {
+  const auto jacobi = [&] { return JacobiPreconditioner<T>(ctx, plan.shape, system.a.diagonal(), system.a.first_row); };
+  std::shared_ptr<Preconditioner<T>> m;
+  switch (settings.preconditioner) {
+    case Kind::none: break;
+    case Kind::jacobi: m = std::make_shared<JacobiPreconditioner<T>>(jacobi()); break;
+    case Kind::ic:
+    case Kind::block_ic:
+      m = std::make_shared<IncompleteCholesky<T>>(ctx, plan.shape, system.a, settings.incomplete_cholesky);
+      break;
+    case Kind::multigrid: {
+      MultigridParams params = settings.multigrid;
+      params.symmetric = system.symmetric;
+      if (system.mesh)
+        m = std::make_shared<Multigrid<T>>(ctx, mesh_hierarchy(*system.mesh), OperatorForm::tensor, params);
+      else
+        m = std::make_shared<Multigrid<T>>(ctx, grid_operator(ctx, system.a, plan.shape), params);
+      break;
     }
-    if (settings.inner.empty()) return;
-    const auto& stop = settings.inner_stop;
-    if (settings.inner == "jacobi") {
-      diagonal_ = std::make_unique<JacobiPreconditioner<T>>(ctx, plan.shape, system.a.diagonal(), system.a.first_row);
-      a_ = make_operator<T>(ctx, plan, system, without_diagonal(system.a));
-      const JacobiSweepsParams params{stop.rtol, stop.max_iterations, settings.sweep_test};
-      inner_ = std::make_unique<JacobiSweeps<T>>(ctx, *a_, *diagonal_, params);
-      return;
-    }
-    a_ = make_operator<T>(ctx, plan, system, system.a);
-    solver_ = make_solver<T>(ctx, settings.inner, plan.shape, {settings.restart});
-    inner_ = std::make_unique<InnerSolve<T>>(*a_, *solver_, m_.get(), stop);
   }
-  /// Null: none.
-  [[nodiscard]] Preconditioner<T>* preconditioner() const { return inner_ ? inner_.get() : m_.get(); }
-
- private:
-  std::unique_ptr<Preconditioner<T>> make_multigrid(Context& ctx, const System& system, MultigridParams params,
-                                                    const Plan& plan) {
-    params.symmetric = system.symmetric;
-    if (system.mesh)
-      return std::make_unique<Multigrid<T>>(ctx, mesh_hierarchy(*system.mesh), OperatorForm::tensor, params);
-    grid_ = grid_operator(ctx, system.a, plan.shape);
-    return std::make_unique<Multigrid<T>>(ctx, grid_, params);
+  if (settings.inner.empty()) return m;
+  const auto& stop = settings.inner_stop;
+  if (settings.inner == "jacobi") {
+    const JacobiSweepsParams params{stop.rtol, stop.max_iterations, settings.sweep_test};
+    return std::make_shared<JacobiSweeps<T>>(ctx, make_operator<T>(ctx, plan, system, without_diagonal(system.a)),
+                                             jacobi(), params);
   }
-
-  GridOperator<double> grid_;
-  std::unique_ptr<Preconditioner<T>> m_;
-  std::unique_ptr<JacobiPreconditioner<T>> diagonal_;
-  std::unique_ptr<LinearOperator<T>> a_;
-  std::unique_ptr<Solver<T>> solver_;
-  std::unique_ptr<Preconditioner<T>> inner_;
-};
+  std::shared_ptr<Solver<T>> solver = make_solver<T>(ctx, settings.inner, plan.shape, {settings.restart});
+  return std::make_shared<InnerSolve<T>>(make_operator<T>(ctx, plan, system, system.a), solver, m, stop);
+}
 
 std::string grid_storage(const System& system) {
   const auto form = system.mesh        ? OperatorForm::tensor
@@ -478,15 +462,12 @@ template <class T, class Low>
 Outcome solve_in(Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
   const auto begin = Clock::now();
   const auto a = make_operator<T>(ctx, plan, system, system.a);
-  Inside<Low> inside(ctx, system, settings, plan);
-  Preconditioner<T>* m = nullptr;
-  std::unique_ptr<Preconditioner<T>> cast;
-  if constexpr (std::is_same_v<T, Low>) {
-    m = inside.preconditioner();
-  } else if (inside.preconditioner() != nullptr) {
-    cast = std::make_unique<PrecisionCast<T, Low>>(ctx, plan.shape, *inside.preconditioner());
-    m = cast.get();
-  }
+  const auto inside = make_preconditioner<Low>(ctx, system, settings, plan);
+  std::shared_ptr<Preconditioner<T>> m;
+  if constexpr (std::is_same_v<T, Low>)
+    m = inside;
+  else if (inside != nullptr)
+    m = std::make_shared<PrecisionCast<T, Low>>(ctx, plan.shape, inside);
   const auto solver = make_solver<T>(ctx, plan.method, plan.shape, {settings.restart});
   Vector<T> b(ctx, plan.shape), x(ctx, plan.shape);
   // Float has a short range: a power of two brings b to the middle of it.
@@ -504,7 +485,7 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
   Outcome outcome;
   Monitor table;
   if (!settings.quiet) table = residual_table(stop.baseline, norm2(ctx, b.cview()) / scale);
-  outcome.report = solver->solve(ctx, *a, m, b.cview(), x.view(), stop,
+  outcome.report = solver->solve(ctx, *a, m.get(), b.cview(), x.view(), stop,
                                  table ? Monitor([&](int it, double r) { table(it, r / scale); }) : Monitor{});
   ctx.synchronise();
   outcome.report.setup_seconds = std::chrono::duration<double>(ready - begin).count();

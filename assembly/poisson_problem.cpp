@@ -211,8 +211,7 @@ std::vector<double> at_nodes(Context& ctx, const TensorMesh& mesh, const ScalarF
 }
 
 void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b) {
-  expects(b.shape() == mesh.unknowns(), "the load vector is ", b.nx, " x ", b.ny, ", the mesh has ", mesh.unknowns().nx,
-          " x ", mesh.unknowns().ny, " unknowns");
+  expects_fit(ctx, "the load vector", b, mesh.unknowns());
   HostGrid load(b.nx, b.ny);
   if (problem.is_polynomial())
     add_polynomial_load(ctx, mesh, load);
@@ -224,6 +223,7 @@ void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& p
 
 std::vector<double> nodal_solution(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
                                    GridView<const double> u) {
+  expects_fit(ctx, "the solution", u, mesh.unknowns());
   std::vector<double> interior(static_cast<std::size_t>(u.nodes()));
   copy_to_host(ctx, u, interior.data());
   HostGrid values(mesh.x().size() + 1, mesh.y().size() + 1);

@@ -111,7 +111,7 @@ BandMatrix<T>::BandMatrix(Context& ctx, int n, std::vector<int> offsets)
     expects(k == 0 || offset > offsets_[k - 1], "offsets must increase, and ", offset, " follows ",
             k == 0 ? 0 : offsets_[k - 1]);
   }
-  bands_ = Vector<T>(ctx, GridShape{n, static_cast<int>(offsets_.size()), 0, 0});
+  bands_ = SharedVector<T>(ctx, GridShape{n, static_cast<int>(offsets_.size()), 0, 0});
   copy_from_host(ctx, offsets_.data(), device_offsets_.view());
 }
 
@@ -145,23 +145,23 @@ BandMatrix<T>::BandMatrix(Context& ctx, const SparseRows& a) : BandMatrix(ctx, a
 
 template <class T>
 void BandMatrix<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
-  expects_flat(shape(), x.shape());
-  expects_flat(shape(), y.shape());
+  expects_fit(ctx, "x", x, shape());
+  expects_fit(ctx, "A x", y, shape());
   run_rows<RowSums::product, T>(ctx, view(), nullptr, x.data, y.data);
 }
 
 template <class T>
 void BandMatrix<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
-  expects_flat(shape(), b.shape());
-  expects_flat(shape(), x.shape());
-  expects_flat(shape(), r.shape());
+  expects_fit(ctx, "b", b, shape());
+  expects_fit(ctx, "x", x, shape());
+  expects_fit(ctx, "b - A x", r, shape());
   run_rows<RowSums::residual, T>(ctx, view(), b.data, x.data, r.data);
 }
 
 template <class T>
 double BandMatrix<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
-  expects_flat(shape(), b.shape());
-  expects_flat(shape(), x.shape());
+  expects_fit(ctx, "b", b, shape());
+  expects_fit(ctx, "x", x, shape());
   return norm_of(ctx, n_, 1, BandRowMagnitude<T>{view(), b.data, x.data});
 }
 

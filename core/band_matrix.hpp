@@ -30,7 +30,7 @@ struct BandView {
 };
 
 template <class T>
-class BandMatrix final : public LinearOperator<T> {
+class BandMatrix final : public LinearOperator<T>, public Handle {
  public:
   BandMatrix() = default;
   /// All zero; `bands()` is there to be filled.
@@ -46,7 +46,6 @@ class BandMatrix final : public LinearOperator<T> {
   [[nodiscard]] GridView<T> bands() { return bands_.view(); }
   void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
-  /// eps || |A| |x| ||_2
   [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
   [[nodiscard]] BandView<T> view() const {
     return {bands_.cview(), device_offsets_.view().data, n_, static_cast<int>(offsets_.size())};
@@ -55,8 +54,8 @@ class BandMatrix final : public LinearOperator<T> {
  private:
   int n_ = 0;
   std::vector<int> offsets_;
-  Vector<int> device_offsets_;
-  Vector<T> bands_;
+  SharedVector<int> device_offsets_;
+  SharedVector<T> bands_;
 };
 
 /// The rows of a band matrix, zeros left out; waits for the stream.

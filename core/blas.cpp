@@ -158,59 +158,67 @@ __global__ void reduce_partials_of_pairs(const double* partial, int count, doubl
 
 #endif
 
+template <class A>
+void expects_on(const Context& ctx, const A& a) {
+  expects_fit(ctx, "a vector", a, a.nx, a.ny);
+}
+
 template <class A, class B>
-void expects_same_shape(const A& a, const B& b) {
+void expects_alike(const Context& ctx, const A& a, const B& b) {
   expects(a.nx == b.nx && a.ny == b.ny, "vectors differ in shape: ", a.nx, " x ", a.ny, " and ", b.nx, " x ", b.ny);
+  expects_on(ctx, a);
+  expects_on(ctx, b);
 }
 
 }  // namespace
 
 template <class T>
 void set(Context& ctx, T value, GridView<T> x) {
+  expects_on(ctx, x);
   for_each_node(ctx, all_nodes(x), Set<T>{value, x});
 }
 
 template <class From, class To>
 void copy(Context& ctx, GridView<const From> x, GridView<To> y) {
-  expects_same_shape(x, y);
+  expects_alike(ctx, x, y);
   for_each_node(ctx, all_nodes(y), Copy<From, To>{x, y});
 }
 
 template <class From, class To>
 void copy_scaled(Context& ctx, double alpha, GridView<const From> x, GridView<To> y) {
-  expects_same_shape(x, y);
+  expects_alike(ctx, x, y);
   for_each_node(ctx, all_nodes(y), CopyScaled<From, To>{alpha, x, y});
 }
 
 template <class From, class To>
 void axpy(Context& ctx, double alpha, GridView<const From> x, GridView<To> y) {
-  expects_same_shape(x, y);
+  expects_alike(ctx, x, y);
   for_each_node(ctx, all_nodes(y), Axpy<From, To>{alpha, x, y});
 }
 
 template <class T>
 void xpay(Context& ctx, GridView<const T> x, double beta, GridView<T> y) {
-  expects_same_shape(x, y);
+  expects_alike(ctx, x, y);
   for_each_node(ctx, all_nodes(y), Xpay<T>{x, beta, y});
 }
 
 template <class T>
 void axpys(Context& ctx, const std::vector<double>& alpha, const std::vector<GridView<const T>>& xs, GridView<T> y) {
   expects(alpha.size() == xs.size(), alpha.size(), " factors for ", xs.size(), " vectors");
-  for (const auto& x : xs) expects_same_shape(x, y);
+  for (const auto& x : xs) expects_alike(ctx, x, y);
   for (std::size_t first = 0; first < xs.size(); first += most_per_pass)
     axpys_pass(ctx, static_cast<int>(std::min(most_per_pass, xs.size() - first)), &alpha[first], &xs[first], y);
 }
 
 template <class T>
 double dot(Context& ctx, GridView<const T> x, GridView<const T> y) {
-  expects_same_shape(x, y);
+  expects_alike(ctx, x, y);
   return reduce(ctx, x.nx, x.ny, Product<T>{x, y});
 }
 
 template <class X, class Y>
 requires(!std::is_same_v<X, Y>) double dot(Context& ctx, GridView<const X> x, GridView<const Y> y) {
-  expects_same_shape(x, y);
+  expects_alike(ctx, x, y);
   return reduce(ctx, x.nx, x.ny, Product<X, Y>{x, y});
 }
 
@@ -218,10 +226,11 @@ template <class T>
 std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
   std::vector<double> results(pairs.size());
   if (pairs.empty()) return results;
+  const auto hold = ctx.hold_scratch();
   const int nx = pairs[0].x.nx, ny = pairs[0].x.ny;
   for (const auto& pair : pairs) {
-    expects_same_shape(pair.x, pair.y);
-    expects_same_shape(pair.x, pairs[0].x);
+    expects_alike(ctx, pair.x, pair.y);
+    expects_alike(ctx, pair.x, pairs[0].x);
   }
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
@@ -268,20 +277,25 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
 
 template <class T>
 double norm_max(Context& ctx, GridView<const T> x) {
+  expects_on(ctx, x);
   return largest_of(ctx, x.nx, x.ny, Value<T>{x});
 }
 
 template <class T>
 double norm2(Context& ctx, GridView<const T> x) {
+  expects_on(ctx, x);
   return norm_of(ctx, x.nx, x.ny, Value<T>{x});
 }
 
 template <class T>
 const double* norm_max_in_place(Context& ctx, GridView<const T> x) {
+  expects_on(ctx, x);
+  const auto hold = ctx.hold_scratch();
   return reduce_in_place(ctx, x.nx, x.ny, Magnitude<Value<T>>{{x}});
 }
 
 double sum_of_scratch(Context& ctx, int count) {
+  const auto hold = ctx.hold_scratch();
   double* numbers = ctx.reduction_scratch(static_cast<std::size_t>(count));
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
@@ -296,7 +310,7 @@ double sum_of_scratch(Context& ctx, int count) {
 template <class T>
 bool halo_is_zero(Context& ctx, GridView<const T> x) {
   const auto strip_is_zero = [&](int i, int j, int nx, int ny) {
-    return norm_max(ctx, GridView<const T>{&x(i, j), nx, ny, x.pitch}) == 0;
+    return largest_of(ctx, nx, ny, Value<T>{{&x(i, j), nx, ny, x.pitch}}) == 0;
   };
   const bool columns = strip_is_zero(-1, 0, 1, x.ny) && strip_is_zero(x.nx, 0, 1, x.ny);
   if (x.shape().halo_rows() == 0) return columns;
@@ -305,6 +319,7 @@ bool halo_is_zero(Context& ctx, GridView<const T> x) {
 
 template <class T>
 void copy_to_host(Context& ctx, GridView<const T> x, T* host) {
+  expects_on(ctx, x);
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     const auto row = static_cast<std::size_t>(x.nx) * sizeof(T);
@@ -321,6 +336,7 @@ void copy_to_host(Context& ctx, GridView<const T> x, T* host) {
 
 template <class T>
 void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
+  expects_on(ctx, x);
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     const auto row = static_cast<std::size_t>(x.nx) * sizeof(T);

@@ -89,7 +89,8 @@ void expect_threads(int count) {
 }  // namespace
 
 Context::Context(Backend backend, int threads, std::shared_ptr<void> stream)
-    : backend_(backend), threads_(threads), stream_(std::move(stream)), memory_(std::make_shared<MemoryStatistics>()) {
+    : backend_(backend), threads_(threads), stream_(std::move(stream)), memory_(std::make_shared<MemoryStatistics>()),
+      scratch_(std::make_shared<Scratch>()) {
   expects(threads >= 0, "threads must be 0 (all) or more, not ", threads);
   if (threads_ == 0) threads_ = omp_get_max_threads();
   expect_threads(threads_);
@@ -125,11 +126,11 @@ void Context::synchronise() const {
 
 double* Context::reduction_scratch(std::size_t count) {
   count = std::max<std::size_t>(count, 1);  // of nothing there is a sum too
-  if (count > scratch_size_) {
-    scratch_ = std::static_pointer_cast<double>(allocate(*this, count * sizeof(double)));
-    scratch_size_ = count;
+  if (count > scratch_->size) {
+    scratch_->numbers = std::static_pointer_cast<double>(allocate(*this, count * sizeof(double)));
+    scratch_->size = count;
   }
-  return scratch_.get();
+  return scratch_->numbers.get();
 }
 
 std::string Context::description() const {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include <stratum/core/config.hpp>
+#include <stratum/core/in_use.hpp>
 
 namespace stratum {
 
@@ -24,6 +25,7 @@ struct MemoryStatistics {
   std::atomic<std::int64_t> peak_bytes{0};
 };
 
+/// Copies are the same Context. It serves one thread at a time: give each its own.
 class Context {
  public:
   /// threads = 0 takes what OpenMP offers. Throws UsageError for a negative number, ResourceError when so many threads
@@ -45,6 +47,8 @@ class Context {
 
   /// At least `count` doubles of scratch for reductions, kept for the life of the Context; grows, never shrinks.
   [[nodiscard]] double* reduction_scratch(std::size_t count);
+  /// Whoever uses that scratch holds this meanwhile. Throws UsageError where somebody does already.
+  [[nodiscard]] InUse::Hold hold_scratch() { return scratch_->in_use.hold("Context"); }
 
   /// On a GPU: a double in host memory that kernels write, for the result of a reduction; null on the CPU.
   [[nodiscard]] double* host_number() const { return host_number_.get(); }
@@ -55,13 +59,18 @@ class Context {
  private:
   Context(Backend backend, int threads, std::shared_ptr<void> stream);
 
+  struct Scratch {
+    std::shared_ptr<double> numbers;
+    std::size_t size = 0;
+    InUse in_use;
+  };
+
   Backend backend_;
   int threads_;
   std::shared_ptr<void> stream_;
   std::shared_ptr<MemoryStatistics> memory_;
-  std::shared_ptr<double> scratch_;
+  std::shared_ptr<Scratch> scratch_;
   std::shared_ptr<double> host_number_;
-  std::size_t scratch_size_ = 0;
 };
 
 /// True when this build has the CUDA backend and a device answers.

@@ -154,8 +154,8 @@ void run_rows(Context& ctx, const CsrMatrix<T>& a, const T* b, const T* x, T* r)
   for (int k = 0; k < parts; ++k) csr_rows<what, T>(view, b, x, r, k * part, std::min(n, (k + 1) * part));
 }
 
-Vector<int> to_device(Context& ctx, const std::vector<int>& host) {
-  Vector<int> v(ctx, static_cast<int>(host.size()));
+SharedVector<int> to_device(Context& ctx, const std::vector<int>& host) {
+  SharedVector<int> v(ctx, static_cast<int>(host.size()));
   copy_from_host(ctx, host.data(), v.view());
   return v;
 }
@@ -175,29 +175,29 @@ CsrMatrix<T>::CsrMatrix(Context& ctx, const SparseRows& a) : n_(a.rows), entries
   }
   start_ = to_device(ctx, a.start);
   column_ = to_device(ctx, a.column);
-  value_ = Vector<T>(ctx, static_cast<int>(values.size()));
+  value_ = SharedVector<T>(ctx, static_cast<int>(values.size()));
   copy_from_host(ctx, values.data(), value_.view());
 }
 
 template <class T>
 void CsrMatrix<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
-  expects_flat(shape(), x.shape());
-  expects_flat(shape(), y.shape());
+  expects_fit(ctx, "x", x, shape());
+  expects_fit(ctx, "A x", y, shape());
   run_rows<RowSums::product, T>(ctx, *this, nullptr, x.data, y.data);
 }
 
 template <class T>
 void CsrMatrix<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
-  expects_flat(shape(), b.shape());
-  expects_flat(shape(), x.shape());
-  expects_flat(shape(), r.shape());
+  expects_fit(ctx, "b", b, shape());
+  expects_fit(ctx, "x", x, shape());
+  expects_fit(ctx, "b - A x", r, shape());
   run_rows<RowSums::residual, T>(ctx, *this, b.data, x.data, r.data);
 }
 
 template <class T>
 double CsrMatrix<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
-  expects_flat(shape(), b.shape());
-  expects_flat(shape(), x.shape());
+  expects_fit(ctx, "b", b, shape());
+  expects_fit(ctx, "x", x, shape());
   return norm_of(ctx, n_, 1, CsrRowMagnitude<T>{view(), b.data, x.data});
 }
 

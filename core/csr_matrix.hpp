@@ -36,7 +36,7 @@ struct CsrView {
 };
 
 template <class T>
-class CsrMatrix final : public LinearOperator<T> {
+class CsrMatrix final : public LinearOperator<T>, public Handle {
  public:
   CsrMatrix() = default;
   /// Throws UsageError unless a is square and valid, and its entries lie in the range of T.
@@ -46,15 +46,14 @@ class CsrMatrix final : public LinearOperator<T> {
   [[nodiscard]] std::int64_t entries() const { return entries_; }
   void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
-  /// eps || |A| |x| ||_2
   [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
   [[nodiscard]] CsrView<T> view() const { return {start_.view().data, column_.view().data, value_.view().data}; }
 
  private:
   int n_ = 0;
   std::int64_t entries_ = 0;
-  Vector<int> start_, column_;
-  Vector<T> value_;
+  SharedVector<int> start_, column_;
+  SharedVector<T> value_;
 };
 
 }  // namespace stratum

@@ -128,26 +128,28 @@ void expects_one_layout(const Bands& a) {
   const auto first = a.band[0].view();
   for (const auto& band : a.band) {
     const auto view = band.view();
-    expects(view.nx == first.nx && view.ny == first.ny && view.pitch == first.pitch,
+    expects(view.nx == first.nx && view.ny == first.ny && view.pitch == first.pitch && view.space == first.space,
             "the bands of a matrix differ: ", first.nx, " x ", first.ny, " nodes at pitch ", first.pitch, ", and ",
-            view.nx, " x ", view.ny, " at pitch ", view.pitch);
+            view.nx, " x ", view.ny, " at pitch ", view.pitch, view.space == first.space ? "" : " in other memory");
   }
 }
 
 }  // namespace
 
 template <class T>
-GridOperator<T>::GridOperator(NineBandMatrix<T> a) : storage_(std::move(a)) {
-  expects_one_layout(std::get<NineBandMatrix<T>>(storage_));
+GridOperator<T>::GridOperator(NineBandMatrix<T> a) : storage_(std::make_shared<Storage>(std::move(a))) {
+  expects_one_layout(std::get<NineBandMatrix<T>>(*storage_));
 }
 
 template <class T>
-GridOperator<T>::GridOperator(SymmetricNineBand<T> a) : storage_(std::move(a)) {
-  expects_one_layout(std::get<SymmetricNineBand<T>>(storage_));
+GridOperator<T>::GridOperator(SymmetricNineBand<T> a) : storage_(std::make_shared<Storage>(std::move(a))) {
+  expects_one_layout(std::get<SymmetricNineBand<T>>(*storage_));
 }
 
 template <class T>
 void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
+  expects_fit(ctx, "x", x, shape());
+  expects_fit(ctx, "A x", y, shape());
   exchange(ctx, x);
   visit([&](const auto& a) { for_each_node(ctx, all_nodes(y), Apply<std::decay_t<decltype(a)>, T>{a, x, y}); });
 }
@@ -157,6 +159,9 @@ namespace {
 template <class T, class Formula, class R>
 void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formula, T scale, GridView<const T> b,
                    GridView<const T> x, GridView<R> r) {
+  expects_fit(ctx, "b", b, op.shape());
+  expects_fit(ctx, "x", x, op.shape());
+  expects_fit(ctx, "b - A x", r, op.shape());
   exchange(ctx, x);
   op.visit([&](const auto& a) {
     using View = std::decay_t<decltype(a)>;
@@ -193,6 +198,9 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
                                              GridView<R> r) const {
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && form() != OperatorForm::symmetric && cuda::can_march(b, x, r)) {
+    expects_fit(ctx, "b", b, shape());
+    expects_fit(ctx, "x", x, shape());
+    expects_fit(ctx, "b - A x", r, shape());
     exchange(ctx, x);
     const cuda::MarchGrid<T> cut(r.nx, r.ny, 1);
     const int count = cut.strips * cut.parts;
@@ -215,6 +223,8 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
 
 template <class T>
 double GridOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+  expects_fit(ctx, "b", b, shape());
+  expects_fit(ctx, "x", x, shape());
   exchange(ctx, x);
   return visit([&](const auto& a) {
     return norm_of(ctx, x.nx, x.ny, Magnitudes<std::decay_t<decltype(a)>, T>{a, b, x});
@@ -256,6 +266,7 @@ GridOperator<To> convert(Context& ctx, const GridOperator<From>& a) {
 
 template <class T>
 void diagonal(Context& ctx, const GridOperator<T>& a, GridView<T> d) {
+  expects_fit(ctx, "the diagonal", d, a.shape());
   a.visit([&](const auto& v) { for_each_node(ctx, all_nodes(d), Diagonal<std::decay_t<decltype(v)>, T>{v, d}); });
 }
 

@@ -15,12 +15,14 @@
 // smoothers need; smoothers are templates on the view and are visited once per sweep (`GridOperator::visit`).
 
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include <stratum/core/linear_operator.hpp>
+#include <stratum/core/shared.hpp>
 #include <stratum/core/vector.hpp>
 
 namespace stratum {
@@ -229,19 +231,22 @@ struct TensorOperator {
   }
 };
 
-/// Any of the three forms behind LinearOperator. Throws UsageError for bands that differ in shape or pitch.
+/// Any of the three forms behind LinearOperator. A handle: copies are the same operator. Throws UsageError for bands that differ in
+/// shape, pitch or memory, and for vectors of another shape or in other memory.
 template <class T>
-class GridOperator final : public LinearOperator<T> {
+class GridOperator final : public LinearOperator<T>, public Handle {
  public:
-  GridOperator() = default;
-  GridOperator(NineBandMatrix<T> a);                             // NOLINT(google-explicit-constructor)
-  GridOperator(SymmetricNineBand<T> a);                          // NOLINT(google-explicit-constructor)
-  GridOperator(TensorOperator<T> a) : storage_(std::move(a)) {}  // NOLINT(google-explicit-constructor)
+  /// Of no unknowns.
+  GridOperator() : GridOperator(TensorOperator<T>()) {}
+  GridOperator(NineBandMatrix<T> a);     // NOLINT(google-explicit-constructor)
+  GridOperator(SymmetricNineBand<T> a);  // NOLINT(google-explicit-constructor)
+  GridOperator(TensorOperator<T> a)      // NOLINT(google-explicit-constructor)
+      : storage_(std::make_shared<Storage>(std::move(a))) {}
 
   [[nodiscard]] GridShape shape() const override {
-    return std::visit([](const auto& a) { return a.shape(); }, storage_);
+    return std::visit([](const auto& a) { return a.shape(); }, *storage_);
   }
-  [[nodiscard]] OperatorForm form() const { return static_cast<OperatorForm>(storage_.index()); }
+  [[nodiscard]] OperatorForm form() const { return static_cast<OperatorForm>(storage_->index()); }
 
   /// Words read per node for the coefficients: 0, 5 or 9.
   [[nodiscard]] int coefficient_words() const {
@@ -263,13 +268,14 @@ class GridOperator final : public LinearOperator<T> {
   /// Calls f with the view of the form that is stored.
   template <class F>
   decltype(auto) visit(F&& f) const {
-    return std::visit([&f](const auto& a) -> decltype(auto) { return std::forward<F>(f)(a.view()); }, storage_);
+    return std::visit([&f](const auto& a) -> decltype(auto) { return std::forward<F>(f)(a.view()); }, *storage_);
   }
-  [[nodiscard]] const auto& storage() const { return storage_; }
-  [[nodiscard]] auto& storage() { return storage_; }
+  [[nodiscard]] const auto& storage() const { return *storage_; }
+  [[nodiscard]] auto& storage() { return *storage_; }
 
  private:
-  std::variant<TensorOperator<T>, SymmetricNineBand<T>, NineBandMatrix<T>> storage_;
+  using Storage = std::variant<TensorOperator<T>, SymmetricNineBand<T>, NineBandMatrix<T>>;
+  std::shared_ptr<Storage> storage_;
 };
 
 /// The same operator in another precision. Throws UsageError when a coefficient leaves the range of To, naming it:

@@ -137,6 +137,7 @@ double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
 
 template <class Term>
 double reduce(Context& ctx, int nx, int ny, const Term& term) {
+  const auto hold = ctx.hold_scratch();
   const double* partial = reduce_in_place(ctx, nx, ny, term);
   ctx.synchronise();
   return ctx.on_gpu() ? *ctx.host_number() : partial[0];

@@ -20,8 +20,4 @@ STRATUM_HOST_DEVICE STRATUM_INLINE T magnitude_of(T x) {
   return x < 0 ? -x : x;
 }
 
-inline void expects_flat(const GridShape& a, const GridShape& x) {
-  expects(x.nx == a.nx && x.ny == 1, "the matrix has ", a.nx, " columns, the vector ", x.nx, " x ", x.ny, " numbers");
-}
-
 }  // namespace stratum

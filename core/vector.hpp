@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include <stratum/core/context.hpp>
 #include <stratum/core/errors.hpp>
@@ -49,6 +50,7 @@ struct GridView {
   std::int64_t pitch = 0;
   int origin_x = 1;
   int origin_y = 1;
+  Backend space = Backend::cpu;  // whose memory it is
 
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator()(int i, int j) const { return data[j * pitch + i]; }
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int i) const { return data[i]; }
@@ -58,9 +60,24 @@ struct GridView {
 
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
   STRATUM_HOST_DEVICE operator GridView<const T>() const requires(!std::is_const_v<T>) {
-    return {data, nx, ny, pitch, origin_x, origin_y};
+    return {data, nx, ny, pitch, origin_x, origin_y, space};
   }
 };
+
+/// Throws UsageError unless `view`, called `name` in the message, has this many nodes in memory that the Context computes on.
+template <class T>
+void expects_fit(const Context& ctx, const char* name, const GridView<T>& view, int nx, int ny) {
+  expects(view.nx == nx && view.ny == ny, name, " must be ", nx, " x ", ny, ", not ", view.nx, " x ", view.ny);
+  if (view.nodes() == 0) return;
+  expects(view.data != nullptr && view.pitch >= view.nx, name, " has no memory, or rows of ", view.nx, " nodes only ",
+          view.pitch, " apart");
+  expects(view.space == ctx.backend(), name, " lies in the memory of the ", view.space == Backend::cpu ? "host" : "GPU",
+          ", and the context computes on the ", ctx.on_gpu() ? "GPU" : "CPU");
+}
+template <class T>
+void expects_fit(const Context& ctx, const char* name, const GridView<T>& view, const GridShape& shape) {
+  expects_fit(ctx, name, view, shape.nx, shape.ny);
+}
 
 /// Distance between rows. A multiple of 16 numbers; multiples of 512 get 80 more on the CPU, because rows a power of two apart
 /// compete for the same cache sets in sweeps along y.
@@ -107,7 +124,8 @@ class Vector {
              shape.ny,
              layout.pitch,
              shape.origin_x,
-             shape.origin_y};
+             shape.origin_y,
+             ctx.backend()};
   }
   Vector(Context& ctx, int n) : Vector(ctx, GridShape{n, 1, 0, 0}) {}
 
@@ -128,7 +146,7 @@ class Vector {
     expects(reaches(ctx, node), "the address ", static_cast<const void*>(node),
             " is not memory of the device that the context computes on");
     Vector v;
-    v.view_ = {node, shape.nx, shape.ny, pitch, shape.origin_x, shape.origin_y};
+    v.view_ = {node, shape.nx, shape.ny, pitch, shape.origin_x, shape.origin_y, ctx.backend()};
     return v;
   }
 
@@ -147,6 +165,25 @@ class Vector {
  private:
   std::shared_ptr<void> memory_;
   GridView<T> view_;
+};
+
+/// A Vector whose copies are the same numbers: scratch of objects whose copies are the same object.
+template <class T>
+class SharedVector {
+ public:
+  SharedVector() = default;
+  SharedVector(Context& ctx, const GridShape& shape) : vector_(std::make_shared<Vector<T>>(ctx, shape)) {}
+  SharedVector(Context& ctx, int n) : vector_(std::make_shared<Vector<T>>(ctx, n)) {}
+  SharedVector(Vector<T>&& vector)  // NOLINT(google-explicit-constructor): a Vector that is shared from now on
+      : vector_(std::make_shared<Vector<T>>(std::move(vector))) {}
+
+  [[nodiscard]] GridView<T> view() const { return vector_ == nullptr ? GridView<T>() : vector_->view(); }
+  [[nodiscard]] GridView<const T> cview() const { return view(); }
+  [[nodiscard]] GridShape shape() const { return view().shape(); }
+  [[nodiscard]] bool empty() const { return vector_ == nullptr || vector_->empty(); }
+
+ private:
+  std::shared_ptr<Vector<T>> vector_;
 };
 
 /// Brings the halo of `view` up to date before a kernel reads neighbours. A physical side keeps the zeros it was made

@@ -20,7 +20,7 @@
 // MatrixTools::apply_boundary_values leave them; such an entry is simply inverted. All unknowns on the sides must be
 // constrained; whether their columns were cleared too does not matter to the preconditioner.
 //
-// vmult is one cycle, post-smoothing mirroring pre-smoothing: symmetric for a symmetric matrix, as SolverCG needs. The matrix
+// One thread at a time. vmult is one cycle, post-smoothing mirroring pre-smoothing: symmetric for a symmetric matrix, as SolverCG needs. The matrix
 // need not be symmetric; then Tvmult makes a second hierarchy, for the transpose, when it is first called.
 // Both run on the host's memory: on a GPU vectors are copied there and back. Errors: stratum::UsageError.
 //
@@ -184,8 +184,8 @@ class DealiiPreconditioner {
     Backend backend = Backend::cpu;
     int threads = 0;                // on the CPU; 0: what OpenMP offers
     std::string smoother = "adi";   // or "auto": by the widths of the mesh
-    int steps = 4;                  // elementary smoothing steps before and after the coarse correction
-    bool single_precision = false;  // of the cycle; vectors stay in double
+    int steps = 4;                  // elementary smoothing steps before and after the coarse correction; 0: 4
+    bool single_precision = false;  // of the cycle; vectors stay in double. Safe where the solver tests b - A x itself
   };
 
   /// Reads the matrix and makes the hierarchy. `a` is a dealii::SparseMatrix or another whose rows can be iterated over;
@@ -227,6 +227,7 @@ class DealiiPreconditioner {
     std::optional<MatrixCycle> cycle, transposed_cycle;
     Vector<double> r, z;
     std::vector<double> host;
+    InUse in_use;
 
     State(const dealii::DoFHandler<2>& dofs, const AdditionalData& given)
         : ctx(given.backend, given.threads), data(given), numbering(dofs) {}
@@ -335,9 +336,10 @@ inline void DealiiPreconditioner::State::store(GridOperator<double>& to) {
 inline void DealiiPreconditioner::State::make_cycle(const GridOperator<double>& matrix,
                                                     std::optional<MatrixCycle>& made) {
   MultigridParams params;
-  params.smoother = data.smoother;
-  params.steps = data.steps;
-  params.symmetric = true;
+  if (!data.smoother.empty()) params.smoother = data.smoother;
+  if (data.steps != 0) params.steps = data.steps;
+  params.symmetric = symmetric;
+  params.mirrored = true;
   // Conjugate gradients on the coarsest level would need what is not there.
   if (!symmetric) params.coarse = CoarseSolver::direct;
   made.emplace(ctx, matrix, TensorMesh(numbering.x.intervals(), numbering.y.intervals(), "deal.II"), params,
@@ -388,6 +390,7 @@ void DealiiPreconditioner::Tvmult(VectorType& z, const VectorType& r) const {
 template <class VectorType>
 void DealiiPreconditioner::apply(MatrixCycle& cycle, VectorType& z, const VectorType& r) const {
   State& s = state();
+  const auto hold = s.in_use.hold("preconditioner");
   const std::size_t n = s.numbering.node.size();
   expects(static_cast<std::size_t>(r.end() - r.begin()) == n && static_cast<std::size_t>(z.end() - z.begin()) == n,
           "the preconditioner is for ", n, " unknowns; the vectors hold ", r.end() - r.begin(), " and ",

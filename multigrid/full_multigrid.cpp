@@ -1,5 +1,7 @@
 #include <stratum/multigrid/full_multigrid.hpp>
 
+#include <utility>
+
 #include <stratum/assembly/operators.hpp>
 #include <stratum/core/blas.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
@@ -8,11 +10,11 @@ namespace stratum {
 
 template <class T>
 FullMultigrid<T>::FullMultigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
-                                Multigrid<T>& multigrid)
-    : multigrid_(multigrid) {
-  expects(static_cast<int>(meshes.size()) == multigrid.levels(), "the cycle has ", multigrid.levels(),
+                                Multigrid<T> multigrid)
+    : multigrid_(std::move(multigrid)) {
+  expects(static_cast<int>(meshes.size()) == multigrid_.levels(), "the cycle has ", multigrid_.levels(),
           " levels, full multigrid was given ", meshes.size(), " meshes");
-  const auto lowest = static_cast<std::size_t>(multigrid.lowest_level());
+  const auto lowest = static_cast<std::size_t>(multigrid_.lowest_level());
   for (std::size_t l = 0; l < meshes.size(); ++l) {
     const GridShape shape = meshes[l].unknowns();
     Level& level = levels_.emplace_back();
@@ -31,6 +33,8 @@ FullMultigrid<T>::FullMultigrid(Context& ctx, const std::vector<TensorMesh>& mes
 template <class T>
 FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b, GridView<double> x,
                                           FullMultigridNorms norms) {
+  expects_fit(ctx, "b", b, levels_.back().a.shape());
+  expects_fit(ctx, "x", x, levels_.back().a.shape());
   const std::size_t finest = levels_.size() - 1, lowest = static_cast<std::size_t>(multigrid_.lowest_level());
   const auto rhs = [&](std::size_t l) { return l == finest ? b : levels_[l].b.cview(); };
   const auto iterate = [&](std::size_t l) { return l == finest ? x : levels_[l].x.view(); };

@@ -32,8 +32,8 @@ enum class FullMultigridNorms : std::uint8_t { initial, all };
 template <class T>
 class FullMultigrid {
  public:
-  /// Keeps a reference to `multigrid`, whose meshes these are.
-  FullMultigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, Multigrid<T>& multigrid);
+  /// Shares `multigrid`, whose meshes these are.
+  FullMultigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, Multigrid<T> multigrid);
 
   /// x is overwritten. Norms that are not asked for are zero.
   FullMultigridPass solve(Context& ctx, GridView<const double> b, GridView<double> x,
@@ -46,7 +46,7 @@ class FullMultigrid {
     Vector<double> b, x;  // on all but the finest
     Vector<T> r, z;
   };
-  Multigrid<T>& multigrid_;
+  Multigrid<T> multigrid_;
   std::vector<Level> levels_;
 };
 

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <variant>
 
 #include <stratum/core/blas.hpp>
-#include <stratum/core/for_each_node.hpp>
+#include <stratum/core/reduce.hpp>
 
 namespace stratum {
 
@@ -133,17 +134,104 @@ void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Tran
     product<4>(ctx, std::get<TensorOperator<double>>(fine.storage()).view(), p, five);
 }
 
-void check_coefficients(Context& ctx, const GridOperator<double>& a) {
-  switch (a.form()) {
-    case OperatorForm::nine_band: return check_bands(ctx, std::get<NineBandMatrix<double>>(a.storage()), 0);
-    case OperatorForm::symmetric: return check_bands(ctx, std::get<SymmetricNineBand<double>>(a.storage()), 4);
-    case OperatorForm::tensor: break;
+namespace {
+
+/// Where `row` says true, by its number from the end: the largest of them belongs to the first.
+template <class Row>
+struct FromTheEnd {
+  Row row;
+  int nx;
+  double rows;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    return row(i, j) ? rows - (static_cast<double>(j) * nx + i) : 0.0;
   }
-  const auto& factors = std::get<TensorOperator<double>>(a.storage());
+};
+
+struct Node {
+  int i, j;
+};
+
+template <class Row>
+std::optional<Node> first_row(Context& ctx, const GridShape& shape, const Row& row) {
+  const auto rows = static_cast<double>(shape.nodes());
+  const double found = largest_of(ctx, shape.nx, shape.ny, FromTheEnd<Row>{row, shape.nx, rows});
+  if (found == 0) return std::nullopt;
+  const auto number = static_cast<std::int64_t>(rows - found);
+  return Node{static_cast<int>(number % shape.nx), static_cast<int>(number / shape.nx)};
+}
+
+template <class View>
+struct ZeroDiagonal {
+  View a;
+  STRATUM_HOST_DEVICE STRATUM_INLINE bool operator()(int i, int j) const {
+    return a.template coefficient<0, 0>(i, j) == 0;
+  }
+};
+
+/// Some coefficient towards a later node differs from the one back.
+struct Unsymmetric {
+  NineBandView<double> a;
+  int nx, ny;
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE bool differs(int i, int j) const {
+    const int p = i + dx, q = j + dy;
+    if (p < 0 || p >= nx || q >= ny) return false;
+    const double there = a.coefficient<dx, dy>(i, j), back = a.coefficient<-dx, -dy>(p, q), gap = there - back;
+    const double here = a.coefficient<0, 0>(i, j), neighbour = a.coefficient<0, 0>(p, q);
+    const double size = sqrt(here < 0 ? -here : here) * sqrt(neighbour < 0 ? -neighbour : neighbour);
+    return !((gap < 0 ? -gap : gap) <= 1e-12 * size);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE bool operator()(int i, int j) const {
+    return differs<1, 0>(i, j) || differs<-1, 1>(i, j) || differs<0, 1>(i, j) || differs<1, 1>(i, j);
+  }
+};
+
+double number_at(Context& ctx, GridView<const double> x, int i, int j) {
+  double value = 0;
+  x.data = &x(i, j);
+  x.nx = x.ny = 1;
+  copy_to_host(ctx, x, &value);
+  return value;
+}
+
+[[noreturn]] void refuse_unsymmetric(Context& ctx, const NineBandMatrix<double>& a, const Node& n) {
+  const GridShape shape = a.shape();
+  for (const auto& [dx, dy] : {std::pair{1, 0}, {-1, 1}, {0, 1}, {1, 1}}) {
+    const int p = n.i + dx, q = n.j + dy;
+    if (p < 0 || p >= shape.nx || q >= shape.ny) continue;
+    const auto band = [&](int x, int y) { return a.band[static_cast<std::size_t>(band_index(x, y))].cview(); };
+    const double there = number_at(ctx, band(dx, dy), n.i, n.j), back = number_at(ctx, band(-dx, -dy), p, q);
+    if (there != back)
+      throw UsageError(message("the matrix is said to be symmetric and is not: node (", n.i, ", ", n.j, ") has ", there,
+                               " towards (", p, ", ", q, "), which has ", back, " back"));
+  }
+  throw UsageError(message("the matrix is said to be symmetric and is not, at node (", n.i, ", ", n.j, ")"));
+}
+
+void check_finite(Context& ctx, const TensorOperator<double>& factors) {
   for (const auto* line : {&factors.kx, &factors.mx, &factors.ky, &factors.my}) {
     const double size = norm_max(ctx, line->cview());
     expects(std::isfinite(size), "a factor of the tensor operator has size ", size, "; all must be finite");
   }
+}
+
+}  // namespace
+
+void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmetric) {
+  switch (a.form()) {
+    case OperatorForm::nine_band: check_bands(ctx, std::get<NineBandMatrix<double>>(a.storage()), 0); break;
+    case OperatorForm::symmetric: check_bands(ctx, std::get<SymmetricNineBand<double>>(a.storage()), 4); break;
+    case OperatorForm::tensor: check_finite(ctx, std::get<TensorOperator<double>>(a.storage())); break;
+  }
+  const auto zero = a.visit(
+      [&](const auto& view) { return first_row(ctx, a.shape(), ZeroDiagonal<std::decay_t<decltype(view)>>{view}); });
+  if (zero)
+    throw UsageError(
+        message("the diagonal entry at node (", zero->i, ", ", zero->j, ") is zero; no row may lack its own"));
+  if (!symmetric || a.form() != OperatorForm::nine_band) return;
+  const auto& bands = std::get<NineBandMatrix<double>>(a.storage());
+  const auto unsymmetric = first_row(ctx, a.shape(), Unsymmetric{bands.view(), a.shape().nx, a.shape().ny});
+  if (unsymmetric) refuse_unsymmetric(ctx, bands, *unsymmetric);
 }
 
 GalerkinHierarchy::GalerkinHierarchy(Context& ctx, const GridOperator<double>& fine,

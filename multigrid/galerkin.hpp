@@ -25,9 +25,11 @@ namespace stratum {
 void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Transfer<double>& p,
                       GridOperator<double>& coarse);
 
-/// Throws UsageError for a coefficient that is not finite, or reaches across a side of the grid without being zero; says where.
-/// Waits for the stream.
-void check_coefficients(Context& ctx, const GridOperator<double>& a);
+/// Throws UsageError for a coefficient that is not finite or reaches across a side of the grid without being zero, for a row whose
+/// diagonal entry is zero, and for one that is not symmetric where `symmetric` says that all are: two coefficients of one pair
+/// of nodes may differ by rounding, 1e-12 of the geometric mean of their diagonal entries. Names the first such row. Waits for
+/// the stream.
+void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmetric = false);
 
 /// The Galerkin products of a hierarchy, below a finest operator that belongs to the caller.
 class GalerkinHierarchy {

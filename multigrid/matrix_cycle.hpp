@@ -5,7 +5,7 @@
 //
 //     z = M^-1 r ,   M^-1 one cycle of Multigrid<double>, or of Multigrid<float> behind PrecisionCast .
 //
-// What interfaces to other people's code hand on. Keeps a reference to the matrix. Errors as for Multigrid.
+// What interfaces to other people's code hand on. Shares the matrix; copies are the same cycle. Errors as for Multigrid.
 
 #include <optional>
 
@@ -14,13 +14,10 @@
 
 namespace stratum {
 
-class MatrixCycle final : public Preconditioner<double> {
+class MatrixCycle final : public Preconditioner<double>, public Handle {
  public:
   MatrixCycle(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh, const MultigridParams& params,
               bool single_precision);
-  // The cast refers to the cycle beside it.
-  MatrixCycle(const MatrixCycle&) = delete;
-  MatrixCycle& operator=(const MatrixCycle&) = delete;
 
   /// Multigrid::update.
   void update(Context& ctx, const GridOperator<double>& a);

@@ -71,19 +71,6 @@ CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked, Opera
   return shape.nodes() > 1 && cheap ? CoarseSolver::direct : CoarseSolver::cg_adi;
 }
 
-template <class T>
-struct Multigrid<T>::Level {
-  const GridOperator<T>* a = nullptr;  // `own`, or one that someone else keeps
-  GridOperator<T> own;
-  SmootherChoice choice;
-  std::unique_ptr<Smoother<T>> smoother;
-  Transfer<T> transfer;  // to the next coarser level
-  Vector<T> b, x;        // right-hand side and correction, on all levels but the finest
-  Vector<T> smoothed;    // where smoothing is fused with transfer: x between its two passes
-  Recording recording;   // of a cycle from zero that starts here
-  double seconds = 0;
-};
-
 namespace {
 
 /// One forward and one backward application: symmetric, as CG needs.
@@ -101,7 +88,7 @@ class SymmetricSmoothing final : public Preconditioner<T> {
   [[nodiscard]] bool is_symmetric() const override { return true; }
 
  private:
-  const GridOperator<T>& a_;
+  GridOperator<T> a_;
   std::unique_ptr<Smoother<T>> smoother_;
 };
 
@@ -118,7 +105,7 @@ class CoarseUnknown final : public Preconditioner<T> {
   [[nodiscard]] bool is_symmetric() const override { return true; }
 
  private:
-  const GridOperator<T>& a_;
+  GridOperator<T> a_;
   std::unique_ptr<Smoother<T>> jacobi_;
 };
 
@@ -142,7 +129,7 @@ class CoarseCg final : public Preconditioner<T> {
   [[nodiscard]] bool is_symmetric() const override { return true; }
 
  private:
-  const GridOperator<T>& a_;
+  GridOperator<T> a_;
   SymmetricSmoothing<T> preconditioner_;
   ConjugateGradients<T> cg_;
   StoppingParams stop_;
@@ -208,19 +195,61 @@ class Stopwatch {
 }  // namespace
 
 template <class T>
-Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
-                        const MultigridParams& params, const SmootherRegistry& registry)
-    : params_(params) {
-  expects(!meshes.empty(), "a hierarchy needs at least one mesh");
-  for (const auto& mesh : meshes) {
-    auto level = std::make_shared<Level>();
-    level->own = assemble_laplace<T>(ctx, mesh, form);
-    level->a = &level->own;
-    levels_.push_back(std::move(level));
+class Multigrid<T>::State {
+ public:
+  State(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, const MultigridParams& params,
+        const SmootherRegistry& registry);
+  State(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh, const MultigridParams& params,
+        const SmootherRegistry& registry);
+  void update(Context& ctx, const GridOperator<double>& a);
+  void cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess);
+
+  struct Level {
+    GridOperator<T> a;
+    SmootherChoice choice;
+    std::unique_ptr<Smoother<T>> smoother;
+    Transfer<T> transfer;  // to the next coarser level
+    Vector<T> b, x;        // right-hand side and correction, on all levels but the finest
+    Vector<T> smoothed;    // where smoothing is fused with transfer: x between its two passes
+    Recording recording;   // of a cycle from zero that starts here
+    double seconds = 0;
+  };
+  [[nodiscard]] int levels() const { return static_cast<int>(levels_.size()); }
+  [[nodiscard]] const Level& level(int l) const { return levels_[static_cast<std::size_t>(l)]; }
+
+  MultigridParams params;
+  InUse in_use;
+  CoarseSolver coarse_solver = CoarseSolver::automatic;
+  int lowest = 0;  // where the cycle ends
+
+ private:
+  void build(Context& ctx, const std::vector<TensorMesh>& meshes, const SmootherRegistry& registry);
+  void share(const GridOperator<double>& a);
+  /// In double, levels share operators that are there already. A single level has a copy: its solver was made for it.
+  [[nodiscard]] bool shares() const { return std::is_same_v<T, double> && levels_.size() > 1; }
+  [[nodiscard]] const GridOperator<double>& in_double(std::size_t level, const GridOperator<double>& finest) const {
+    return level + 1 < levels_.size() ? galerkin_->coarse(level) : finest;
   }
+  void cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape);
+
+  std::unique_ptr<GalerkinHierarchy> galerkin_;  // empty when assembled
+  std::array<const void*, 9> addresses_{};       // of the finest level's coefficients
+  std::vector<Level> levels_;
+  std::unique_ptr<FastDiagonalisation<T>> diagonalised_;  // solves the lowest level where that is not level 0
+  bool recordable_ = false;                               // nothing in a cycle waits for the stream
+  std::shared_ptr<Preconditioner<T>> coarse_;             // empty when the coarsest level has no unknown
+  std::function<void(Context&, const GridOperator<double>&)> factor_coarsest_;  // where a factorisation solves it
+};
+
+template <class T>
+Multigrid<T>::State::State(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
+                           const MultigridParams& given, const SmootherRegistry& registry)
+    : params(given), levels_(meshes.size()) {
+  expects(!meshes.empty(), "a hierarchy needs at least one mesh");
+  for (std::size_t l = 0; l < meshes.size(); ++l) levels_[l].a = assemble_laplace<T>(ctx, meshes[l], form);
   const GridShape coarsest = meshes[0].unknowns();
-  coarse_solver_ = coarse_solver_for(coarsest, params.coarse);
-  if (coarsest.nodes() > 1 && coarse_solver_ == CoarseSolver::direct) try {
+  coarse_solver = coarse_solver_for(coarsest, params.coarse);
+  if (coarsest.nodes() > 1 && coarse_solver == CoarseSolver::direct) try {
       coarse_ = std::make_shared<CoarseDirect<T, BandCholesky<double>>>(
           ctx, assemble_laplace<double>(ctx, meshes[0], OperatorForm::tensor));
     } catch (const BreakdownError& error) {
@@ -231,45 +260,180 @@ Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, Ope
 }
 
 template <class T>
-Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
-                        const MultigridParams& params, const SmootherRegistry& registry)
-    : params_(params) {
+Multigrid<T>::State::State(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+                           const MultigridParams& given, const SmootherRegistry& registry)
+    : params(given) {
   const GridShape shape = a.shape(), unknowns = mesh.unknowns();
   expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
           " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns; the matrix is for ", shape.nx, " x ", shape.ny);
-  check_coefficients(ctx, a);
+  check_coefficients(ctx, a, params.symmetric);
   const auto meshes = mesh_hierarchy(mesh);
-  galerkin_ = std::make_shared<GalerkinHierarchy>(ctx, a, meshes);
-  for (std::size_t l = 0; l < meshes.size(); ++l) {
-    levels_.push_back(std::make_shared<Level>());
-    if (refers(meshes.size())) continue;
-    levels_[l]->own = convert<T>(ctx, l + 1 < meshes.size() ? galerkin_->coarse(l) : a);
-    levels_[l]->a = &levels_[l]->own;
-  }
-  refer_to(a);
+  galerkin_ = std::make_unique<GalerkinHierarchy>(ctx, a, meshes);
+  levels_ = std::vector<Level>(meshes.size());
+  if (!shares())
+    for (std::size_t l = 0; l < meshes.size(); ++l) levels_[l].a = convert<T>(ctx, in_double(l, a));
+  share(a);
 
-  const GridOperator<double>& coarsest = coarsest_in_double(a);
+  const GridOperator<double>& coarsest = in_double(0, a);
   const GridShape coarsest_shape = coarsest.shape();
-  coarse_solver_ = coarse_solver_for(coarsest_shape, params.coarse, coarsest.form());
+  coarse_solver = coarse_solver_for(coarsest_shape, params.coarse, coarsest.form());
   if (coarsest_shape.nodes() > 1) {
-    expects(
-        params.coarse != CoarseSolver::automatic || coarse_solver_ == CoarseSolver::direct || params.symmetric ||
-            coarsest.form() != OperatorForm::nine_band,
-        "the coarsest level has ", coarsest_shape.nx, " x ", coarsest_shape.ny,
-        " unknowns, too many for a factorisation, and nine bands are not known to be symmetric; store the matrix as "
-        "a symmetric one, ask for a symmetric cycle, or use numbers of cells that halve more often");
+    expects(params.coarse != CoarseSolver::automatic || coarse_solver == CoarseSolver::direct || params.symmetric ||
+                coarsest.form() != OperatorForm::nine_band,
+            "the coarsest level has ", coarsest_shape.nx, " x ", coarsest_shape.ny,
+            " unknowns, too many for a factorisation, and the matrix is not said to be symmetric: say so where it is, "
+            "or use "
+            "numbers of unknowns that are one less than a number that halves more often");
     const auto make = [&]<class Factorisation>() {
       auto direct = std::make_shared<CoarseDirect<T, Factorisation>>(ctx, coarsest);
       factor_coarsest_ = [direct](Context& c, const GridOperator<double>& other) { direct->factor(c, other); };
       coarse_ = std::move(direct);
     };
-    if (coarse_solver_ == CoarseSolver::direct && coarsest.form() == OperatorForm::nine_band)
+    if (coarse_solver == CoarseSolver::direct && coarsest.form() == OperatorForm::nine_band)
       make.template operator()<BandLU<double>>();
-    else if (coarse_solver_ == CoarseSolver::direct)
+    else if (coarse_solver == CoarseSolver::direct)
       make.template operator()<BandCholesky<double>>();
   }
   build(ctx, meshes, registry);
 }
+
+/// What all hierarchies have beside their operators: smoothers, transfers, scratch, and the coarsest level's solver
+/// where it is not a factorisation.
+template <class T>
+void Multigrid<T>::State::build(Context& ctx, const std::vector<TensorMesh>& meshes, const SmootherRegistry& registry) {
+  const auto choices = level_smoothers(meshes, params);
+  for (std::size_t l = 0; l < meshes.size(); ++l) {
+    Level& level = levels_[l];
+    const GridShape shape = meshes[l].unknowns();
+    auto& [smoother, smoother_params, steps, reason] = level.choice = choices[l];
+    smoother_params.form = level.a.form();
+    level.smoother = registry.make<T>(ctx, smoother, shape, smoother_params);
+    const int unit = level.smoother->elementary_steps();
+    expects(steps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,
+            " steps; steps must be a multiple of ", unit, ", not ", steps);
+    if (l > 0) level.transfer = Transfer<T>(ctx, meshes[l], meshes[l - 1]);
+    if (l + 1 < meshes.size()) {
+      level.b = Vector<T>(ctx, shape);
+      level.x = Vector<T>(ctx, shape);
+    }
+    if (level.smoother->jacobi_damping() && level.transfer.fuses(ctx, level.a, steps))
+      level.smoothed = Vector<T>(ctx, shape);
+  }
+  const GridOperator<T>& coarsest = levels_[0].a;
+  const auto unknowns = coarsest.shape().nodes();
+  if (unknowns == 0) return;
+  recordable_ = unknowns == 1 && !params.measure_levels;
+  if (unknowns == 1)
+    coarse_ = std::make_shared<CoarseUnknown<T>>(ctx, coarsest, registry);
+  else if (!coarse_)
+    coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver, registry);
+  const auto diagonalised = diagonalised_level(ctx, meshes, params);
+  if (!diagonalised) return;
+  diagonalised_ = FastDiagonalisation<T>::make(ctx, levels_[*diagonalised].a);
+  if (!diagonalised_) return;
+  lowest = static_cast<int>(*diagonalised);
+  recordable_ = !params.measure_levels;
+}
+
+template <class T>
+void Multigrid<T>::State::share(const GridOperator<double>& a) {
+  if constexpr (std::is_same_v<T, double>)
+    if (shares())
+      for (std::size_t l = 0; l < levels_.size(); ++l) levels_[l].a = in_double(l, a);
+  addresses_ = addresses(levels_.back().a);
+}
+
+template <class T>
+void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a) {
+  expects(galerkin_ != nullptr, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
+  const GridOperator<T>& finest = levels_.back().a;
+  const GridShape shape = finest.shape(), given = a.shape();
+  expects(given.nx == shape.nx && given.ny == shape.ny && a.form() == finest.form(), "the hierarchy is for a ",
+          to_string(finest.form()), " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ",
+          to_string(a.form()), " one on ", given.nx, " x ", given.ny);
+  check_coefficients(ctx, a, params.symmetric);
+  galerkin_->update(ctx, a);
+  if (!shares())
+    for (std::size_t l = 0; l < levels_.size(); ++l) assign(ctx, in_double(l, a), levels_[l].a);
+  const auto before = addresses_;
+  share(a);
+  if (factor_coarsest_) factor_coarsest_(ctx, in_double(0, a));
+  if (addresses_ == before) return;
+  // Recorded cycles read the coefficients where they were.
+  for (auto& level : levels_) level.recording.clear();
+}
+
+template <class T>
+void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess) {
+  expects(level >= 0 && level < levels(), "level must be between 0 and ", levels() - 1, ", not ", level);
+  Level& at = levels_[static_cast<std::size_t>(level)];
+  expects_fit(ctx, "b", b, at.a.shape());
+  expects_fit(ctx, "x", x, at.a.shape());
+  const auto hold = in_use.hold("cycle");
+  const auto work = [&] { cycle(ctx, level, b, x, guess, params.cycle.value_or(Cycle::v)); };
+  if (recordable_ && guess == Guess::zero && level >= lowest)
+    at.recording.run(ctx, b.data, x.data, work);
+  else
+    work();
+}
+
+// Launch budget on a GPU. Whatever its size, a kernel in a graph costs a microsecond or two and a few more for its first rows, and
+// levels up to about 500 x 500 cost nothing else. Kernels of V(2,2) from zero on one level, tensor operator:
+//
+//     jacobi                   2    smoothing and restriction; prolongation and smoothing
+//     colour_gs                6    one a step, restriction with the defect, prolongation with the update
+//     line smoothers           2    and what their sweeps take
+//     the level of at most 64 x 64 unknowns, all below it included: 1
+//
+// Refinement adds three a cycle (update, defect with partial sums of its norm, their sum) and a wait for the norm; the cycle
+// itself is one graph.
+template <class T>
+void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape) {
+  Level& level = levels_[static_cast<std::size_t>(index)];
+  double* seconds = params.measure_levels ? &level.seconds : nullptr;
+  const auto solved = [this](int l) { return l == 0 || (diagonalised_ && l == lowest); };
+  if (solved(index)) {
+    const Stopwatch watch(ctx, seconds);
+    if (diagonalised_ && index == lowest)
+      diagonalised_->apply(ctx, b, x);
+    else if (coarse_)
+      coarse_->apply(ctx, b, x);
+    return;
+  }
+  Level& coarser = levels_[static_cast<std::size_t>(index) - 1];
+  const bool fused = guess == Guess::zero && !level.smoothed.empty();
+  const T omega = fused ? static_cast<T>(*level.smoother->jacobi_damping()) : T(0);
+  if (fused) {
+    const Stopwatch watch(ctx, seconds);
+    level.transfer.smooth_restrict(ctx, level.a, b, omega, level.choice.steps, level.smoothed.view(), coarser.b.view());
+  } else {
+    const Stopwatch watch(ctx, seconds);
+    level.smoother->smooth(ctx, level.a, b, x, level.choice.steps, guess, SweepOrder::forward);
+    level.transfer.restrict_residual(ctx, level.a, b, x, coarser.b.view());
+  }
+  cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::zero, shape);
+  if (shape != Cycle::v && !solved(index - 1))
+    cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::given, shape == Cycle::w ? Cycle::w : Cycle::v);
+  const Stopwatch watch(ctx, seconds);
+  if (fused)
+    return level.transfer.prolongate_smooth(ctx, level.a, b, omega, level.choice.steps, coarser.x.cview(),
+                                            level.smoothed.cview(), x);
+  level.transfer.prolongate_add(ctx, coarser.x.cview(), x);
+  level.smoother->smooth(ctx, level.a, b, x, level.choice.steps, Guess::given,
+                         params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward);
+}
+
+// --- the handle ----------------------------------------------------------------------------------------------------------
+
+template <class T>
+Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
+                        const MultigridParams& params, const SmootherRegistry& registry)
+    : state_(std::make_shared<State>(ctx, meshes, form, params, registry)) {}
+
+template <class T>
+Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+                        const MultigridParams& params, const SmootherRegistry& registry)
+    : state_(std::make_shared<State>(ctx, a, mesh, params, registry)) {}
 
 namespace {
 
@@ -287,164 +451,62 @@ Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const Multi
                         const SmootherRegistry& registry)
     : Multigrid(ctx, a, uniform_mesh(a.shape()), without_auto(params), registry) {}
 
-/// What all hierarchies have beside their operators: smoothers, transfers, scratch, and the coarsest level's solver
-/// where it is not a factorisation.
-template <class T>
-void Multigrid<T>::build(Context& ctx, const std::vector<TensorMesh>& meshes, const SmootherRegistry& registry) {
-  const auto choices = level_smoothers(meshes, params_);
-  for (std::size_t l = 0; l < meshes.size(); ++l) {
-    Level& level = *levels_[l];
-    const GridShape shape = meshes[l].unknowns();
-    auto& [smoother, smoother_params, steps, reason] = level.choice = choices[l];
-    smoother_params.form = level.a->form();
-    level.smoother = registry.make<T>(ctx, smoother, shape, smoother_params);
-    const int unit = level.smoother->elementary_steps();
-    expects(steps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,
-            " steps; steps must be a multiple of ", unit, ", not ", steps);
-    if (l > 0) level.transfer = Transfer<T>(ctx, meshes[l], meshes[l - 1]);
-    if (l + 1 < meshes.size()) {
-      level.b = Vector<T>(ctx, shape);
-      level.x = Vector<T>(ctx, shape);
-    }
-    if (level.smoother->jacobi_damping() && level.transfer.fuses(ctx, *level.a, steps))
-      level.smoothed = Vector<T>(ctx, shape);
-  }
-  const GridOperator<T>& coarsest = *levels_[0]->a;
-  const auto unknowns = coarsest.shape().nodes();
-  if (unknowns == 0) return;
-  recordable_ = unknowns == 1 && !params_.measure_levels;
-  if (unknowns == 1)
-    coarse_ = std::make_shared<CoarseUnknown<T>>(ctx, coarsest, registry);
-  else if (!coarse_)
-    coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver_, registry);
-  const auto diagonalised = diagonalised_level(ctx, meshes, params_);
-  if (!diagonalised) return;
-  diagonalised_ = FastDiagonalisation<T>::make(ctx, level_operator(static_cast<int>(*diagonalised)));
-  if (!diagonalised_) return;
-  lowest_ = static_cast<int>(*diagonalised);
-  recordable_ = !params_.measure_levels;
-}
-
-/// Points levels at operators that are double already.
-template <class T>
-void Multigrid<T>::refer_to(const GridOperator<double>& a) {
-  if constexpr (std::is_same_v<T, double>)
-    if (refers(levels_.size()))
-      for (std::size_t l = 0; l < levels_.size(); ++l)
-        levels_[l]->a = l + 1 < levels_.size() ? &galerkin_->coarse(l) : &a;
-  addresses_ = addresses(*levels_.back()->a);
-}
-
-template <class T>
-const GridOperator<double>& Multigrid<T>::coarsest_in_double(const GridOperator<double>& a) const {
-  return levels() > 1 ? galerkin_->coarse(0) : a;
-}
-
 template <class T>
 void Multigrid<T>::update(Context& ctx, const GridOperator<double>& a) {
-  expects(galerkin_ != nullptr, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
-  const GridOperator<T>& finest = *levels_.back()->a;
-  const GridShape shape = finest.shape(), given = a.shape();
-  expects(given.nx == shape.nx && given.ny == shape.ny && a.form() == finest.form(), "the hierarchy is for a ",
-          to_string(finest.form()), " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ",
-          to_string(a.form()), " one on ", given.nx, " x ", given.ny);
-  check_coefficients(ctx, a);
-  galerkin_->update(ctx, a);
-  if (!refers(levels_.size()))
-    for (std::size_t l = 0; l < levels_.size(); ++l)
-      assign(ctx, l + 1 < levels_.size() ? galerkin_->coarse(l) : a, levels_[l]->own);
-  const auto before = addresses_;
-  refer_to(a);
-  if (factor_coarsest_) factor_coarsest_(ctx, coarsest_in_double(a));
-  if (addresses_ == before) return;
-  // Recorded cycles read the coefficients where they were.
-  for (const auto& level : levels_) level->recording.clear();
+  state_->update(ctx, a);
 }
 
 template <class T>
 void Multigrid<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
-  cycle(ctx, levels() - 1, r, z, Guess::zero);
+  state_->cycle(ctx, levels() - 1, r, z, Guess::zero);
 }
 
 template <class T>
 void Multigrid<T>::cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess) {
-  expects(level >= 0 && level < levels(), "level must be between 0 and ", levels() - 1, ", not ", level);
-  const auto work = [&] { cycle(ctx, level, b, x, guess, params_.cycle.value_or(Cycle::v)); };
-  if (recordable_ && guess == Guess::zero && level >= lowest_)
-    levels_[static_cast<std::size_t>(level)]->recording.run(ctx, b.data, x.data, work);
-  else
-    work();
+  state_->cycle(ctx, level, b, x, guess);
 }
 
-// Launch budget on a GPU. Whatever its size, a kernel in a graph costs a microsecond or two and a few more for its first rows, and
-// levels up to about 500 x 500 cost nothing else. Kernels of V(2,2) from zero on one level, tensor operator:
-//
-//     jacobi                   2    smoothing and restriction; prolongation and smoothing
-//     colour_gs                6    one a step, restriction with the defect, prolongation with the update
-//     line smoothers           2    and what their sweeps take
-//     the level of at most 64 x 64 unknowns, all below it included: 1
-//
-// Refinement adds three a cycle (update, defect with partial sums of its norm, their sum) and a wait for the norm; the cycle
-// itself is one graph.
 template <class T>
-void Multigrid<T>::cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape) {
-  Level& level = *levels_[static_cast<std::size_t>(index)];
-  double* seconds = params_.measure_levels ? &level.seconds : nullptr;
-  const auto solved = [this](int l) { return l == 0 || (diagonalised_ && l == lowest_); };
-  if (solved(index)) {
-    const Stopwatch watch(ctx, seconds);
-    if (diagonalised_ && index == lowest_)
-      diagonalised_->apply(ctx, b, x);
-    else if (coarse_)
-      coarse_->apply(ctx, b, x);
-    return;
-  }
-  Level& coarser = *levels_[static_cast<std::size_t>(index) - 1];
-  const bool fused = guess == Guess::zero && !level.smoothed.empty();
-  const T omega = fused ? static_cast<T>(*level.smoother->jacobi_damping()) : T(0);
-  if (fused) {
-    const Stopwatch watch(ctx, seconds);
-    level.transfer.smooth_restrict(ctx, *level.a, b, omega, level.choice.steps, level.smoothed.view(),
-                                   coarser.b.view());
-  } else {
-    const Stopwatch watch(ctx, seconds);
-    level.smoother->smooth(ctx, *level.a, b, x, level.choice.steps, guess, SweepOrder::forward);
-    level.transfer.restrict_residual(ctx, *level.a, b, x, coarser.b.view());
-  }
-  cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::zero, shape);
-  if (shape != Cycle::v && !solved(index - 1))
-    cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::given, shape == Cycle::w ? Cycle::w : Cycle::v);
-  const Stopwatch watch(ctx, seconds);
-  if (fused)
-    return level.transfer.prolongate_smooth(ctx, *level.a, b, omega, level.choice.steps, coarser.x.cview(),
-                                            level.smoothed.cview(), x);
-  level.transfer.prolongate_add(ctx, coarser.x.cview(), x);
-  level.smoother->smooth(ctx, *level.a, b, x, level.choice.steps, Guess::given,
-                         params_.symmetric ? SweepOrder::backward : SweepOrder::forward);
+bool Multigrid<T>::is_symmetric() const {
+  return state_->params.symmetric;
+}
+
+template <class T>
+int Multigrid<T>::levels() const {
+  return state_->levels();
+}
+
+template <class T>
+int Multigrid<T>::lowest_level() const {
+  return state_->lowest;
+}
+
+template <class T>
+CoarseSolver Multigrid<T>::coarse_solver() const {
+  return state_->coarse_solver;
 }
 
 template <class T>
 const GridOperator<T>& Multigrid<T>::level_operator(int level) const {
-  return *levels_.at(static_cast<std::size_t>(level))->a;
+  expects(level >= 0 && level < levels(), "level must be between 0 and ", levels() - 1, ", not ", level);
+  return state_->level(level).a;
 }
 
 template <class T>
 const Transfer<T>& Multigrid<T>::transfer(int level) const {
   expects(level >= 1 && level < levels(), "transfers belong to levels 1 to ", levels() - 1, ", not ", level);
-  return levels_[static_cast<std::size_t>(level)]->transfer;
+  return state_->level(level).transfer;
 }
 
 template <class T>
 std::vector<LevelReport> Multigrid<T>::level_reports() const {
   std::vector<LevelReport> reports;
   for (int l = 0; l < levels(); ++l) {
-    const Level& level = *levels_[static_cast<std::size_t>(l)];
-    const GridShape shape = level.a->shape();
-    if (l > lowest_)
-      reports.push_back(
-          {shape.nx, shape.ny, level.seconds, level.choice.smoother, level.choice.steps, level.choice.reason});
-    else
-      reports.push_back({shape.nx, shape.ny, level.seconds, "", 0, ""});
+    const auto& level = state_->level(l);
+    const GridShape shape = level.a.shape();
+    const bool smoothed = l > state_->lowest;
+    reports.push_back({shape.nx, shape.ny, level.seconds, smoothed ? level.choice.smoother : "",
+                       smoothed ? level.choice.steps : 0, smoothed ? level.choice.reason : ""});
   }
   return reports;
 }

@@ -9,6 +9,8 @@
 // Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless the level where they
 // end is solved on the host: a coarsest level of more than one unknown that fast diagonalisation does not take.
 //
+// Copies are the same cycle, which serves one thread at a time and says so when two try (UsageError).
+//
 // A hierarchy is made from meshes, whose operators are assembled, or from a matrix alone: then the coarse operators are its
 // Galerkin products (multigrid/galerkin.hpp), and `update` gives it other coefficients.
 
@@ -54,7 +56,8 @@ struct MultigridParams {
   /// Elementary steps before and after the coarse correction; 4 (of a PoissonSolver on a GPU 2), or what "auto" chooses.
   std::optional<int> steps{};
   std::optional<Cycle> cycle{};  // v
-  bool symmetric = false;
+  bool symmetric = false;        // A is, and the cycle is to be: post-smoothing mirrors pre-smoothing
+  bool mirrored = false;  // the latter without the former: the cycle's transpose is that of the transposed matrix
   CoarseSolver coarse = CoarseSolver::automatic;
   bool measure_levels = false;  // fill LevelReport::seconds; synchronises
   /// On a GPU, cycles of tensor operators end at the finest coarse level of at most this many unknowns in each direction, solved
@@ -63,7 +66,7 @@ struct MultigridParams {
 };
 
 template <class T>
-class Multigrid final : public Preconditioner<T> {
+class Multigrid final : public Preconditioner<T>, public Handle {
  public:
   /// Assembles the operator of every level in double and converts it to T. Throws UsageError for an unknown smoother or
   /// an odd number of steps with ADI.
@@ -71,8 +74,8 @@ class Multigrid final : public Preconditioner<T> {
             const SmootherRegistry& registry = builtin_smoothers());
 
   /// From a matrix alone: the interpolation is that of `mesh`, whose interior nodes are the unknowns of `a`. Multigrid<double>
-  /// keeps a reference to `a` and reads its coefficients where they lie; Multigrid<float> keeps a narrowed copy. `symmetric`
-  /// promises that `a` is symmetric, as CG does; nine bands need not be. The interpolation does not see coefficients: where
+  /// shares `a` and reads its coefficients where they lie; Multigrid<float> keeps a narrowed copy. `symmetric` promises that `a`
+  /// is symmetric, as CG does; nine bands need not be. The interpolation does not see coefficients: where
   /// they jump by 1000 inside coarse cells, CG with the symmetric cycle takes 10 to 12 iterations to 1e-8 (127 x 127 unknowns)
   /// and the cycle alone is not there after 60. Throws UsageError for coefficients that
   /// check_coefficients refuses, and for a matrix that is not known to be symmetric where the coarsest level is too large for
@@ -85,46 +88,30 @@ class Multigrid final : public Preconditioner<T> {
             const SmootherRegistry& registry = builtin_smoothers());
 
   /// Other coefficients for a hierarchy made from a matrix: of the same form and shape, in the same memory or in
-  /// other, which is then the one referred to. Allocates nothing; waits for the stream. Recorded cycles stay valid
+  /// other, which is then the one shared. Allocates nothing; waits for the stream. Recorded cycles stay valid
   /// where the memory is the same, and are recorded anew where it is not. Errors as for the constructor; the hierarchy is
   /// then good for nothing but another update.
   void update(Context& ctx, const GridOperator<double>& a);
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
-  [[nodiscard]] bool is_symmetric() const override { return params_.symmetric; }
+  [[nodiscard]] bool is_symmetric() const override;
 
   /// One cycle for A x = b on level `level`.
   void cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess);
 
-  [[nodiscard]] int levels() const { return static_cast<int>(levels_.size()); }
+  [[nodiscard]] int levels() const;
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
   [[nodiscard]] const Transfer<T>& transfer(int level) const;  // between level and level - 1
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
   /// The level where the cycle ends: level 0 or one that is solved by fast diagonalisation.
-  [[nodiscard]] int lowest_level() const { return lowest_; }
+  [[nodiscard]] int lowest_level() const;
   /// How the coarsest level is solved; never `automatic`.
-  [[nodiscard]] CoarseSolver coarse_solver() const { return coarse_solver_; }
+  [[nodiscard]] CoarseSolver coarse_solver() const;
 
  private:
-  struct Level;
-  void build(Context& ctx, const std::vector<TensorMesh>& meshes, const SmootherRegistry& registry);
-  void refer_to(const GridOperator<double>& a);
-  /// Levels refer to operators that others keep. A single level has a copy: its solver was made for it.
-  [[nodiscard]] static bool refers(std::size_t levels) { return std::is_same_v<T, double> && levels > 1; }
-  [[nodiscard]] const GridOperator<double>& coarsest_in_double(const GridOperator<double>& a) const;
-  void cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape);
-
-  MultigridParams params_;
-  std::shared_ptr<GalerkinHierarchy> galerkin_;  // empty when assembled
-  std::array<const void*, 9> addresses_{};       // of the finest level's coefficients
-  std::vector<std::shared_ptr<Level>> levels_;
-  CoarseSolver coarse_solver_ = CoarseSolver::automatic;
-  std::unique_ptr<FastDiagonalisation<T>> diagonalised_;  // solves lowest_, where the cycle ends above level 0
-  int lowest_ = 0;
-  bool recordable_ = false;                    // nothing in a cycle waits for the stream
-  std::shared_ptr<Preconditioner<T>> coarse_;  // empty when the coarsest level has no unknown
-  std::function<void(Context&, const GridOperator<double>&)> factor_coarsest_;  // where a factorisation solves it
+  class State;
+  std::shared_ptr<State> state_;
 };
 
 /// The meshes of a hierarchy, coarsest first, `fine` last.

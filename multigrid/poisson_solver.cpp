@@ -205,35 +205,32 @@ std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const P
 /// A cycle in T, seen as a preconditioner in double.
 template <class T>
 struct DoubleCycle {
-  std::unique_ptr<Multigrid<T>> multigrid;
-  std::unique_ptr<InnerIteration<T>> inner;
-  std::unique_ptr<PrecisionCast<double, T>> cast;
+  Multigrid<T> multigrid;
+  std::shared_ptr<Preconditioner<T>> in_own_precision;  // the cycle, or an inner iteration with it
+  std::shared_ptr<Preconditioner<double>> in_double;    // for Krylov methods
 
   DoubleCycle(Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
-              const SmootherRegistry& registry) {
-    MultigridParams cycle = params.multigrid;
-    cycle.symmetric = cycle.symmetric || entry_of(params).symmetric;
-    multigrid = std::make_unique<Multigrid<T>>(ctx, meshes, params.form, cycle, registry);
-    if constexpr (!std::is_same_v<T, double>) {
+              const SmootherRegistry& registry)
+      : multigrid(ctx, meshes, params.form, cycle_params(params), registry),
+        in_own_precision(std::make_shared<Multigrid<T>>(multigrid)) {
+    if constexpr (std::is_same_v<T, double>) {
+      in_double = in_own_precision;
+    } else {
       if (params.inner.digits > 0 || params.inner.cycles != 1)
-        inner = std::make_unique<InnerIteration<T>>(ctx, fine_operator(), *multigrid, params.inner);
+        in_own_precision = std::make_shared<InnerIteration<T>>(ctx, fine_operator(), multigrid, params.inner);
       if (params.method != Method::multigrid || params.precision == Precision::single)
-        cast = std::make_unique<PrecisionCast<double, T>>(ctx, meshes.back().unknowns(), in_own_precision());
+        in_double = std::make_shared<PrecisionCast<double, T>>(ctx, meshes.back().unknowns(), in_own_precision);
     }
   }
   [[nodiscard]] const GridOperator<T>& fine_operator() const {
-    return multigrid->level_operator(multigrid->levels() - 1);
+    return multigrid.level_operator(multigrid.levels() - 1);
   }
-  [[nodiscard]] Preconditioner<T>& in_own_precision() const {
-    if (inner) return *inner;
-    return *multigrid;
-  }
-  /// For Krylov methods.
-  [[nodiscard]] Preconditioner<double>& in_double() const {
-    if constexpr (std::is_same_v<T, double>)
-      return *multigrid;
-    else
-      return *cast;
+
+ private:
+  static MultigridParams cycle_params(const PoissonSolverParams& params) {
+    MultigridParams cycle = params.multigrid;
+    cycle.symmetric = cycle.symmetric || entry_of(params).symmetric;
+    return cycle;
   }
 };
 
@@ -246,6 +243,7 @@ struct PoissonSolver::Implementation {
         : solver(ctx, mesh, params, registry) {}
   };
   std::vector<std::unique_ptr<Worker>> workers;
+  InUse in_use;
   PoissonSolverParams params;
   std::string choice;
   SmootherRegistry registry;
@@ -278,9 +276,9 @@ struct PoissonSolver::Implementation {
       float_cycle = std::make_unique<DoubleCycle<float>>(ctx, meshes, params, registry);
     if (params.full_multigrid) {
       if (double_cycle)
-        full_double = std::make_unique<FullMultigrid<double>>(ctx, meshes, params.form, *double_cycle->multigrid);
+        full_double = std::make_unique<FullMultigrid<double>>(ctx, meshes, params.form, double_cycle->multigrid);
       else
-        full_float = std::make_unique<FullMultigrid<float>>(ctx, meshes, params.form, *float_cycle->multigrid);
+        full_float = std::make_unique<FullMultigrid<float>>(ctx, meshes, params.form, float_cycle->multigrid);
     }
     if (params.method == Method::multigrid && params.precision == Precision::mixed)
       mixed_refinement = std::make_unique<MixedRefinement>(ctx, mesh.unknowns());
@@ -302,8 +300,8 @@ struct PoissonSolver::Implementation {
   SolveReport iterate(Context& ctx, GridView<const double> b, GridView<double> x, const StoppingParams& stop,
                       const Monitor& monitor) const {
     if (!double_cycle && mixed_refinement)
-      return mixed_refinement->solve(ctx, a, float_cycle->in_own_precision(), b, x, stop, monitor);
-    return solver->solve(ctx, a, double_cycle ? double_cycle->in_double() : float_cycle->in_double(), b, x, stop,
+      return mixed_refinement->solve(ctx, a, *float_cycle->in_own_precision, b, x, stop, monitor);
+    return solver->solve(ctx, a, double_cycle ? *double_cycle->in_double : *float_cycle->in_double, b, x, stop,
                          monitor);
   }
 
@@ -387,7 +385,7 @@ struct PoissonSolver::Implementation {
     else
       own_solver = make_solver<float>(ctx, entry_of(params).name, af.shape(), params.krylov);
     SolveReport report =
-        own_solver->solve(ctx, af, float_cycle->in_own_precision(), bf.cview(), xf.view(), stop, scaled);
+        own_solver->solve(ctx, af, *float_cycle->in_own_precision, bf.cview(), xf.view(), stop, scaled);
     copy_scaled(ctx, 1 / scale, xf.cview(), x);
     own_solver.reset();  // makes room for r
     Vector<double> r(ctx, a.shape());
@@ -463,8 +461,9 @@ PoissonSolver& PoissonSolver::operator=(PoissonSolver&&) noexcept = default;
 SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
   Implementation& self = *implementation_;
   const GridShape shape = self.a.shape();
-  expects(b.nx == shape.nx && b.ny == shape.ny && x.nx == shape.nx && x.ny == shape.ny, "b and x must be ", shape.nx,
-          " x ", shape.ny);
+  expects_fit(ctx, "b", b, shape);
+  expects_fit(ctx, "x", x, shape);
+  const auto hold = self.in_use.hold("solver");
   const auto begin = Clock::now();
   SolveReport report;
   if (self.params.full_multigrid) {
@@ -520,8 +519,7 @@ std::vector<SolveReport> PoissonSolver::solve(Context& ctx, std::span<const Grid
 
 std::vector<LevelReport> PoissonSolver::level_reports() const {
   const Implementation& self = *implementation_;
-  return self.float_cycle ? self.float_cycle->multigrid->level_reports()
-                          : self.double_cycle->multigrid->level_reports();
+  return self.float_cycle ? self.float_cycle->multigrid.level_reports() : self.double_cycle->multigrid.level_reports();
 }
 
 const PoissonSolverParams& PoissonSolver::params() const { return implementation_->params; }
@@ -530,8 +528,7 @@ int PoissonSolver::levels() const { return static_cast<int>(implementation_->mes
 const std::vector<TensorMesh>& PoissonSolver::meshes() const { return implementation_->meshes; }
 CoarseSolver PoissonSolver::coarse_solver() const {
   const Implementation& self = *implementation_;
-  return self.float_cycle ? self.float_cycle->multigrid->coarse_solver()
-                          : self.double_cycle->multigrid->coarse_solver();
+  return self.float_cycle ? self.float_cycle->multigrid.coarse_solver() : self.double_cycle->multigrid.coarse_solver();
 }
 const GridOperator<double>& PoissonSolver::fine_operator() const { return implementation_->a; }
 

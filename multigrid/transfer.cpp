@@ -320,7 +320,8 @@ TransferView<T> Transfer<T>::Direction::view() const {
 }
 
 template <class T>
-Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse) {
+Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse)
+    : fine_(fine.unknowns()), coarse_(coarse.unknowns()) {
   const auto build = [&](const Intervals& f, const Intervals& c, Direction& direction) {
     if (f.size() == c.size()) return;
     expects(f.size() == 2 * c.size(), "a transfer needs as many intervals or twice as many, not ", f.size(), " over ",
@@ -339,6 +340,12 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& co
   build(fine.x(), coarse.x(), x_);
   build(fine.y(), coarse.y(), y_);
   if (!ctx.on_gpu()) rows_ = Vector<T>(ctx, GridShape{fine.unknowns().nx, 2 * ctx.threads(), 0, 0});
+}
+
+template <class T>
+void Transfer<T>::check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const {
+  expects_fit(ctx, "the fine vector", fine, fine_);
+  expects_fit(ctx, "the coarse vector", coarse, coarse_);
 }
 
 namespace {
@@ -366,22 +373,28 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
 
 template <class T>
 void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
+  check(ctx, fine, coarse);
   prolongate_impl<true>(ctx, x_.view(), y_.view(), coarse, fine);
 }
 
 template <class T>
 void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
+  check(ctx, fine, coarse);
   prolongate_impl<false>(ctx, x_.view(), y_.view(), coarse, fine);
 }
 
 template <class T>
 void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
+  check(ctx, fine, coarse);
   for_each_node(ctx, all_nodes(coarse), Restrict<GivenDefect<T>, T>{x_.view(), y_.view(), {fine}, coarse});
 }
 
 template <class T>
 void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                                     GridView<T> coarse) const {
+  check(ctx, x, coarse);
+  expects_fit(ctx, "b", b, a.shape());
+  expects_fit(ctx, "x", x, a.shape());
   exchange(ctx, x);
   a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
@@ -470,6 +483,8 @@ template <class T>
 template <class Z>
 void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alpha, GridView<const Z> z,
                                   GridView<T> x) const {
+  check(ctx, x, coarse);
+  expects_fit(ctx, "z", z, fine_);
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && coarsens_both() && cuda::can_march(coarse, z, x))
     return march::prolongate(ctx, x_.view(), y_.view(), coarse, march::Scaled<T, Z>{alpha, z}, x);

@@ -8,6 +8,7 @@
 //
 // Restriction is the transpose. A direction that is not coarsened is the identity. Indices are global, the boundary is 0.
 //
+// Throws UsageError for vectors of other shapes, and for memory that the Context does not compute on.
 // Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients.
 
 #include <stratum/core/grid_operator.hpp>
@@ -69,8 +70,10 @@ class Transfer {
     Vector<T> left, right;
     [[nodiscard]] TransferView<T> view() const;
   };
+  void check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   Direction x_, y_;
+  GridShape fine_, coarse_;
   mutable Vector<T> rows_;  // two fine rows per thread for restrict_residual on the CPU
 };
 

@@ -15,7 +15,8 @@ namespace {
 template <class T>
 class Adi final : public Smoother<T> {
  public:
-  Adi(Context& ctx, const GridShape& shape, const SmootherParams& params) : sweep_(ctx, shape, params) {
+  Adi(Context& ctx, const GridShape& shape, const SmootherParams& params)
+      : Smoother<T>(shape), sweep_(ctx, shape, params) {
     if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
   }
   [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
@@ -26,6 +27,7 @@ class Adi final : public Smoother<T> {
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder order) override {
+    const auto hold = this->begin(ctx, a, b, x);
     expects(steps % 2 == 0, "adi counts an application as two steps; steps must be even, not ", steps);
     if (steps == 0 && guess == Guess::zero) set(ctx, T(0), x);
     const auto [first, second] =

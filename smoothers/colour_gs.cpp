@@ -177,7 +177,7 @@ template <class T>
 class ColourGaussSeidel final : public Smoother<T> {
  public:
   ColourGaussSeidel(Context& ctx, const GridShape& shape, const SmootherParams& params)
-      : omega_(static_cast<T>(damping_or(params, 1.0))) {
+      : Smoother<T>(shape), omega_(static_cast<T>(damping_or(params, 1.0))) {
     if (ctx.on_gpu()) scratch_ = Vector<T>(ctx, shape);
   }
   [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
@@ -187,6 +187,7 @@ class ColourGaussSeidel final : public Smoother<T> {
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder order) override {
+    const auto hold = this->begin(ctx, a, b, x);
     if (guess == Guess::zero && steps == 0) return set(ctx, T(0), x);
     // Local index of the first odd line.
     const int odd_x = 1 - (x.origin_x & 1), odd_y = 1 - (x.origin_y & 1);

@@ -86,7 +86,7 @@ template <class T>
 class Jacobi final : public Smoother<T> {
  public:
   Jacobi(Context& ctx, const GridShape& shape, const SmootherParams& params)
-      : scratch_(ctx, shape), omega_(static_cast<T>(damping_or(params, default_damping))) {}
+      : Smoother<T>(shape), scratch_(ctx, shape), omega_(static_cast<T>(damping_or(params, default_damping))) {}
   [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
                                                    const SmootherParams& /*params*/) {
     return vector_bytes<T>(ctx.backend(), shape);
@@ -94,6 +94,7 @@ class Jacobi final : public Smoother<T> {
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder /*order*/) override {
+    const auto hold = this->begin(ctx, a, b, x);
     if (guess == Guess::zero && steps == 0) return set(ctx, T(0), x);
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;

@@ -142,7 +142,8 @@ namespace {
 template <class T, Direction direction>
 class Line : public Smoother<T> {
  public:
-  Line(Context& ctx, const GridShape& shape, const SmootherParams& params) : sweep_(ctx, shape, params) {
+  Line(Context& ctx, const GridShape& shape, const SmootherParams& params)
+      : Smoother<T>(shape), sweep_(ctx, shape, params) {
     if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
   }
   [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
@@ -153,6 +154,7 @@ class Line : public Smoother<T> {
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder order) override {
+    const auto hold = this->begin(ctx, a, b, x);
     if (steps == 0 && guess == Guess::zero) set(ctx, T(0), x);
     const bool in_place = sweep_.line_order() == LineOrder::zebra;
     GridView<T> current = x, other = in_place ? x : scratch_.view();

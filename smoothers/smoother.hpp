@@ -49,7 +49,12 @@ struct SmootherParams {
 template <class T>
 class Smoother {
  public:
+  Smoother() = default;
   virtual ~Smoother() = default;
+  Smoother(const Smoother&) = delete;
+  Smoother& operator=(const Smoother&) = delete;
+  Smoother(Smoother&&) = delete;
+  Smoother& operator=(Smoother&&) = delete;
 
   /// Runs `steps` elementary steps; steps must be a multiple of elementary_steps(). b and x must not overlap.
   virtual void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps,
@@ -62,6 +67,25 @@ class Smoother {
   [[nodiscard]] virtual int elementary_steps() const { return 1; }
   /// Words per node that one elementary step with a given guess moves, when coefficients take `coefficient_words`.
   [[nodiscard]] virtual double words_per_step(int coefficient_words) const = 0;
+
+ protected:
+  /// For a smoother made for grids of this shape.
+  explicit Smoother(const GridShape& shape) : shape_(shape) {}
+
+  /// What `smooth` begins with, and holds until it ends. Throws UsageError for an operator and vectors of another shape, memory
+  /// that the Context does not compute on, and a smoother that is smoothing already.
+  [[nodiscard]] InUse::Hold begin(const Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x) {
+    const GridShape given = a.shape();
+    expects(given.nx == shape_.nx && given.ny == shape_.ny, "this smoother was made for ", shape_.nx, " x ", shape_.ny,
+            " nodes, not for an operator on ", given.nx, " x ", given.ny);
+    expects_fit(ctx, "b", b, shape_);
+    expects_fit(ctx, "x", x, shape_);
+    return in_use_.hold("smoother");
+  }
+
+ private:
+  GridShape shape_;
+  InUse in_use_;
 };
 
 struct SmootherEntry {

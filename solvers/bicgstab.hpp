@@ -16,7 +16,7 @@
 namespace stratum {
 
 template <class T>
-class BiCgStab final : public Solver<T> {
+class BiCgStab final : public Solver<T>, public Handle {
  public:
   BiCgStab(Context& ctx, const GridShape& shape);
 
@@ -24,7 +24,7 @@ class BiCgStab final : public Solver<T> {
   SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override;
 
-  Vector<T> r_, shadow_, p_, mp_, v_, ms_, t_;
+  SharedVector<T> r_, shadow_, p_, mp_, v_, ms_, t_;
 };
 
 }  // namespace stratum

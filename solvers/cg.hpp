@@ -20,7 +20,7 @@ namespace stratum {
 enum class Beta : std::uint8_t { plain, flexible };
 
 template <class T>
-class ConjugateGradients final : public Solver<T> {
+class ConjugateGradients final : public Solver<T>, public Handle {
  public:
   ConjugateGradients(Context& ctx, const GridShape& shape, Beta beta = Beta::plain);
 
@@ -29,7 +29,7 @@ class ConjugateGradients final : public Solver<T> {
                   const StoppingParams& stop, const Monitor& monitor) override;
 
   Beta beta_;
-  Vector<T> r_, z_, p_, ap_;
+  SharedVector<T> r_, z_, p_, ap_;
 };
 
 }  // namespace stratum

@@ -18,7 +18,7 @@
 namespace stratum {
 
 template <class T>
-class ConjugateResiduals final : public Solver<T> {
+class ConjugateResiduals final : public Solver<T>, public Handle {
  public:
   ConjugateResiduals(Context& ctx, const GridShape& shape);
 
@@ -26,7 +26,7 @@ class ConjugateResiduals final : public Solver<T> {
   SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override;
 
-  Vector<T> r_, z_, az_, p_, ap_, map_;
+  SharedVector<T> r_, z_, az_, p_, ap_, map_;
 };
 
 }  // namespace stratum

@@ -72,12 +72,14 @@ void BandEntries<T>::read(Context& ctx, const GridOperator<T>& a,
 
 template <class T>
 void BandEntries<T>::gather(Context& ctx, GridView<const T> b, std::vector<double>& to) const {
+  expects_fit(ctx, "b", b, probe_.shape());
   copy_to_host(ctx, b, host_.data());
   for (std::size_t k = 0; k < order_.size(); ++k) to[order_[k]] = static_cast<double>(host_[k]);
 }
 
 template <class T>
 void BandEntries<T>::scatter(Context& ctx, const std::vector<double>& from, GridView<T> x) const {
+  expects_fit(ctx, "x", x, probe_.shape());
   for (std::size_t k = 0; k < order_.size(); ++k) host_[k] = static_cast<T>(from[order_[k]]);
   copy_from_host(ctx, host_.data(), x);
 }

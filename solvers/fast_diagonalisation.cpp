@@ -284,6 +284,7 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   if (!(residual <= 1e-4 * norm)) return nullptr;
 
   std::unique_ptr<FastDiagonalisation> solver(new FastDiagonalisation);  // NOLINT: the constructor is private
+  solver->shape_ = shape;
   solver->size_ = size;
   solver->matrices_ = Vector<T>(ctx, numbers(size));
   GridView<T> aligned = solver->matrices_.view();
@@ -296,6 +297,8 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
 
 template <class T>
 void FastDiagonalisation<T>::apply(Context& ctx, GridView<const T> b, GridView<T> x) {
+  expects_fit(ctx, "b", b, shape_);
+  expects_fit(ctx, "x", x, shape_);
   const T* matrices = matrices_.view().data + unaligned;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {

@@ -38,6 +38,7 @@ class FastDiagonalisation final : public Preconditioner<T> {
  private:
   FastDiagonalisation() = default;
 
+  GridShape shape_;
   int size_ = 0;        // of the square matrices, padded with zeros
   Vector<T> matrices_;  // Vx, Vx^T, Vy, Vy^T by rows, lambda, mu
   Vector<T> scratch_;   // two matrices; on the CPU only

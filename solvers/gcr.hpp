@@ -16,7 +16,7 @@
 namespace stratum {
 
 template <class T>
-class Gcr final : public Solver<T> {
+class Gcr final : public Solver<T>, public Handle {
  public:
   /// Throws UsageError for a restart below 1.
   Gcr(Context& ctx, const GridShape& shape, int restart);
@@ -25,7 +25,7 @@ class Gcr final : public Solver<T> {
   SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override;
 
-  Vector<T> r_;
+  SharedVector<T> r_;
   Basis<T> p_, q_;
 };
 

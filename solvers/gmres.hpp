@@ -15,7 +15,7 @@
 namespace stratum {
 
 template <class T>
-class Gmres final : public Solver<T> {
+class Gmres final : public Solver<T>, public Handle {
  public:
   /// Throws UsageError for a restart below 1.
   Gmres(Context& ctx, const GridShape& shape, int restart);
@@ -24,7 +24,7 @@ class Gmres final : public Solver<T> {
   SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override;
 
-  Vector<T> r_;
+  SharedVector<T> r_;
   Basis<T> v_, z_;
 };
 

@@ -162,12 +162,12 @@ IncompleteCholesky<T>::IncompleteCholesky(Context& ctx, const GridShape& shape, 
   upper_ = upload(ctx, upper);
   std::vector<T> inverse(factor.pivots.size());
   for (std::size_t i = 0; i < inverse.size(); ++i) inverse[i] = static_cast<T>(1 / factor.pivots[i]);
-  inverse_pivots_ = Vector<T>(ctx, a.rows);
+  inverse_pivots_ = SharedVector<T>(ctx, a.rows);
   copy_from_host(ctx, inverse.data(), inverse_pivots_.view());
   auto forward = find_levels(factor.lower, false), backward = find_levels(upper, true);
   if (ctx.on_gpu()) {
-    forward_rows_ = Vector<int>(ctx, a.rows);
-    backward_rows_ = Vector<int>(ctx, a.rows);
+    forward_rows_ = SharedVector<int>(ctx, a.rows);
+    backward_rows_ = SharedVector<int>(ctx, a.rows);
     copy_from_host(ctx, forward.rows.data(), forward_rows_.view());
     copy_from_host(ctx, backward.rows.data(), backward_rows_.view());
   }
@@ -177,8 +177,8 @@ IncompleteCholesky<T>::IncompleteCholesky(Context& ctx, const GridShape& shape, 
 
 template <class T>
 void IncompleteCholesky<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
-  expects(r.nx == shape_.nx && r.ny == shape_.ny && z.nx == shape_.nx && z.ny == shape_.ny, "the factor has ",
-          shape_.nodes(), " rows, the vectors ", r.nodes(), " and ", z.nodes());
+  expects_fit(ctx, "r", r, shape_);
+  expects_fit(ctx, "z", z, shape_);
   const auto view = [](const Triangle& t) {
     return CsrView<T>{t.start.view().data, t.column.view().data, t.value.view().data};
   };

@@ -15,7 +15,7 @@
 // the longest chain of dependent rows for a single one (nx + ny - 1 on a five-point grid; n for a tridiagonal matrix, which
 // wants blocks). Does not wait for the stream. z must not be r.
 //
-// Throws UsageError when a is not symmetric, or when a pivot is not positive: IC(0) exists for M-matrices, not for every
+// Throws UsageError when a is not symmetric, BreakdownError when a pivot is not positive: IC(0) exists for M-matrices, not for every
 // positive definite matrix. A shift factorises A + shift diag(A) instead (Manteuffel 1980) and costs iterations.
 
 #include <vector>
@@ -32,7 +32,7 @@ struct IncompleteCholeskyParams {
 };
 
 template <class T>
-class IncompleteCholesky final : public Preconditioner<T> {
+class IncompleteCholesky final : public Preconditioner<T>, public Handle {
  public:
   /// Vectors of `shape`, whose nodes are the rows of a.
   IncompleteCholesky(Context& ctx, const GridShape& shape, const SparseRows& a, const IncompleteCholeskyParams& = {});
@@ -48,18 +48,18 @@ class IncompleteCholesky final : public Preconditioner<T> {
 
  private:
   struct Triangle {
-    Vector<int> start, column;
-    Vector<T> value;
+    SharedVector<int> start, column;
+    SharedVector<T> value;
   };
   [[nodiscard]] Triangle upload(Context& ctx, const SparseRows& rows) const;
 
   GridShape shape_;
   int block_size_ = 0;
   int blocks_ = 0;
-  Triangle lower_, upper_;    // L and its transpose
-  Vector<T> inverse_pivots_;  // 1 / D
+  Triangle lower_, upper_;          // L and its transpose
+  SharedVector<T> inverse_pivots_;  // 1 / D
   // On a GPU: rows by level, and where levels begin.
-  Vector<int> forward_rows_, backward_rows_;
+  SharedVector<int> forward_rows_, backward_rows_;
   std::vector<int> forward_levels_, backward_levels_;
   Recording recording_;
 };

@@ -1,23 +1,25 @@
 #include <stratum/solvers/inner_solve.hpp>
 
 #include <cmath>
+#include <utility>
 
 #include <stratum/core/blas.hpp>
 
 namespace stratum {
 
 template <class T>
-InnerSolve<T>::InnerSolve(const LinearOperator<T>& a, Solver<T>& solver, Preconditioner<T>* m,
+InnerSolve<T>::InnerSolve(Shared<const LinearOperator<T>> a, Shared<Solver<T>> solver, Shared<Preconditioner<T>> m,
                           const StoppingParams& stop)
-    : a_(a), solver_(solver), m_(m), stop_(stop) {
+    : a_(std::move(a)), solver_(std::move(solver)), m_(std::move(m)), stop_(stop) {
   stop.validate();
 }
 
 template <class T>
 void InnerSolve<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+  const auto hold = work_->in_use.hold("inner solve");
   set(ctx, T(0), z);
-  const SolveReport report = solver_.solve(ctx, a_, m_, r, z, stop_);
-  iterations_ = report.iterations;
+  const SolveReport report = solver_->solve(ctx, *a_, m_.get(), r, z, stop_);
+  work_->iterations = report.iterations;
   if (!std::isfinite(report.residual)) copy<T, T>(ctx, r, z);
 }
 

@@ -16,23 +16,24 @@
 namespace stratum {
 
 template <class T>
-class InnerSolve final : public Preconditioner<T> {
+class InnerSolve final : public Preconditioner<T>, public Handle {
  public:
-  /// Keeps references to a, solver and m. `stop` holds the inner tolerance (relative to ||r||) and the inner limit.
-  InnerSolve(const LinearOperator<T>& a, Solver<T>& solver, Preconditioner<T>* m, const StoppingParams& stop);
+  /// `stop` holds the inner tolerance (relative to ||r||) and the inner limit; m: nullptr for none.
+  InnerSolve(Shared<const LinearOperator<T>> a, Shared<Solver<T>> solver, Shared<Preconditioner<T>> m,
+             const StoppingParams& stop);
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return false; }
   [[nodiscard]] bool is_symmetric() const override { return false; }
   /// Of the inner solver, at the latest apply.
-  [[nodiscard]] int iterations() const override { return iterations_; }
+  [[nodiscard]] int iterations() const override { return work_->iterations; }
 
  private:
-  const LinearOperator<T>& a_;
-  Solver<T>& solver_;
-  Preconditioner<T>* m_;
+  Shared<const LinearOperator<T>> a_;
+  Shared<Solver<T>> solver_;
+  Shared<Preconditioner<T>> m_;
   StoppingParams stop_;
-  int iterations_ = 0;
+  std::shared_ptr<InnerWork> work_ = std::make_shared<InnerWork>();
 };
 
 }  // namespace stratum

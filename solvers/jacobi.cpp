@@ -37,6 +37,8 @@ JacobiPreconditioner<T>::JacobiPreconditioner(Context& ctx, const GridShape& sha
 
 template <class T>
 void JacobiPreconditioner<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+  expects_fit(ctx, "r", r, inverse_.shape());
+  expects_fit(ctx, "z", z, inverse_.shape());
   for_each_node(ctx, all_nodes(z), Multiply<T>{inverse_.cview(), r, z});
 }
 

@@ -5,11 +5,12 @@
 
 #include <stratum/core/csr_matrix.hpp>
 #include <stratum/core/linear_operator.hpp>
+#include <stratum/core/shared.hpp>
 
 namespace stratum {
 
 template <class T>
-class JacobiPreconditioner final : public Preconditioner<T> {
+class JacobiPreconditioner final : public Preconditioner<T>, public Handle {
  public:
   /// `diagonal` has a number for every node of `shape`, along x first; `first_row` is what messages call the first.
   JacobiPreconditioner(Context& ctx, const GridShape& shape, const std::vector<double>& diagonal, int first_row = 0);
@@ -23,7 +24,7 @@ class JacobiPreconditioner final : public Preconditioner<T> {
   [[nodiscard]] GridView<const T> inverse() const { return inverse_.cview(); }
 
  private:
-  Vector<T> inverse_;
+  SharedVector<T> inverse_;
 };
 
 }  // namespace stratum

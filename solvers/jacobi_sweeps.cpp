@@ -1,6 +1,7 @@
 #include <stratum/solvers/jacobi_sweeps.hpp>
 
 #include <cmath>
+#include <utility>
 
 #include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
@@ -64,26 +65,28 @@ SparseRows without_diagonal(const SparseRows& a) {
 }
 
 template <class T>
-JacobiSweeps<T>::JacobiSweeps(Context& ctx, const LinearOperator<T>& off_diagonal, JacobiPreconditioner<T>& diagonal,
-                              const JacobiSweepsParams& params)
-    : off_diagonal_(off_diagonal), diagonal_(diagonal), params_(params), t_(ctx, off_diagonal.shape()),
-      d_(ctx, off_diagonal.shape()) {
+JacobiSweeps<T>::JacobiSweeps(Context& ctx, Shared<const LinearOperator<T>> off_diagonal,
+                              JacobiPreconditioner<T> diagonal, const JacobiSweepsParams& params)
+    : off_diagonal_(std::move(off_diagonal)), diagonal_(std::move(diagonal)), params_(params),
+      t_(ctx, off_diagonal_->shape()), d_(ctx, off_diagonal_->shape()) {
   params_.validate();
 }
 
 template <class T>
 void JacobiSweeps<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+  const auto hold = work_->in_use.hold("inner iteration");
   const auto t = t_.view(), d = d_.view();
   const bool by_residual = params_.test == SweepTest::residual;
   const double target = by_residual ? params_.tolerance * norm2(ctx, r) : 0;
   diagonal_.apply(ctx, r, z);
-  off_diagonal_.residual(ctx, r, z, t);
-  for (sweeps_ = 0; sweeps_ < params_.max_sweeps;) {
+  off_diagonal_->residual(ctx, r, z, t);
+  int& sweeps = work_->iterations;
+  for (sweeps = 0; sweeps < params_.max_sweeps;) {
     for_each_node(ctx, all_nodes(z), Sweep<T>{diagonal_.inverse(), t, z, d});
-    ++sweeps_;
+    ++sweeps;
     double size = 0, limit = target;
     if (by_residual) {
-      off_diagonal_.residual(ctx, r, z, t);
+      off_diagonal_->residual(ctx, r, z, t);
       for_each_node(ctx, all_nodes(z), Remainder<T>{diagonal_.inverse(), t, z, d});
       size = norm2(ctx, d_.cview());
     } else {
@@ -95,7 +98,7 @@ void JacobiSweeps<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
       return;
     }
     if (size < limit || size == 0) return;
-    if (!by_residual) off_diagonal_.residual(ctx, r, z, t);
+    if (!by_residual) off_diagonal_->residual(ctx, r, z, t);
   }
 }
 

@@ -38,24 +38,23 @@ struct JacobiSweepsParams {
 [[nodiscard]] SparseRows without_diagonal(const SparseRows& a);
 
 template <class T>
-class JacobiSweeps final : public Preconditioner<T> {
+class JacobiSweeps final : public Preconditioner<T>, public Handle {
  public:
-  /// Keeps references to N and to D^-1.
-  JacobiSweeps(Context& ctx, const LinearOperator<T>& off_diagonal, JacobiPreconditioner<T>& diagonal,
+  JacobiSweeps(Context& ctx, Shared<const LinearOperator<T>> off_diagonal, JacobiPreconditioner<T> diagonal,
                const JacobiSweepsParams& params = {});
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return false; }
   [[nodiscard]] bool is_symmetric() const override { return false; }
-  [[nodiscard]] int iterations() const override { return sweeps_; }
+  [[nodiscard]] int iterations() const override { return work_->iterations; }
 
  private:
-  const LinearOperator<T>& off_diagonal_;
-  JacobiPreconditioner<T>& diagonal_;
+  Shared<const LinearOperator<T>> off_diagonal_;
+  JacobiPreconditioner<T> diagonal_;
   JacobiSweepsParams params_;
-  Vector<T> t_;
-  Vector<T> d_;
-  int sweeps_ = 0;
+  SharedVector<T> t_;
+  SharedVector<T> d_;
+  std::shared_ptr<InnerWork> work_ = std::make_shared<InnerWork>();
 };
 
 }  // namespace stratum

@@ -166,7 +166,7 @@ class Basis {
   [[nodiscard]] std::vector<GridView<const T>> first(int count) const {
     std::vector<GridView<const T>> views;
     views.reserve(static_cast<std::size_t>(count));
-    for (int k = 0; k < count; ++k) views.push_back(vectors_[static_cast<std::size_t>(k)].view());
+    for (int k = 0; k < count; ++k) views.push_back(vectors_[static_cast<std::size_t>(k)].cview());
     return views;
   }
 
@@ -204,7 +204,7 @@ class Basis {
   }
 
  private:
-  std::vector<Vector<T>> vectors_;
+  std::vector<SharedVector<T>> vectors_;
 };
 
 }  // namespace stratum

@@ -1,6 +1,7 @@
 #include <stratum/solvers/precision_cast.hpp>
 
 #include <cmath>
+#include <utility>
 
 #include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
@@ -37,15 +38,18 @@ struct Scale {
 }  // namespace
 
 template <class High, class Low>
-PrecisionCast<High, Low>::PrecisionCast(Context& ctx, const GridShape& shape, Preconditioner<Low>& m)
-    : m_(m), r_(ctx, shape), z_(ctx, shape), scale_(ctx, 2) {}
+PrecisionCast<High, Low>::PrecisionCast(Context& ctx, const GridShape& shape, Shared<Preconditioner<Low>> m)
+    : m_(std::move(m)), r_(ctx, shape), z_(ctx, shape), scale_(ctx, 2) {}
 
 template <class High, class Low>
 void PrecisionCast<High, Low>::apply(Context& ctx, GridView<const High> r, GridView<High> z) {
+  expects_fit(ctx, "r", r, r_.shape());
+  expects_fit(ctx, "z", z, r_.shape());
+  const auto hold = in_use_->hold("precision cast");
   double* scale = scale_.view().data;
   for_each_node(ctx, {0, 1, 1, 0, 1, 1}, PowersOfTwo{norm_max_in_place(ctx, r), scale});
   for_each_node(ctx, all_nodes(r), Scale<High, Low>{scale, r, r_.view()});
-  m_.apply(ctx, r_.cview(), z_.view());
+  m_->apply(ctx, r_.cview(), z_.view());
   for_each_node(ctx, all_nodes(z), Scale<Low, High>{scale + 1, z_.cview(), z});
 }
 

@@ -6,27 +6,28 @@
 //
 // so that the narrowed defect neither overflows nor underflows and scaling adds no rounding. s stays in the memory of the
 // Context: nothing waits for the stream. Mixed-precision refinement,
-// mixed Krylov methods and a coarse level in another precision are all this one class. Keeps a reference to m.
+// mixed Krylov methods and a coarse level in another precision are all this one class. A handle: copies are the same object.
 
 #include <stratum/core/linear_operator.hpp>
+#include <stratum/core/shared.hpp>
 
 namespace stratum {
 
 template <class High, class Low>
-class PrecisionCast final : public Preconditioner<High> {
+class PrecisionCast final : public Preconditioner<High>, public Handle {
  public:
-  PrecisionCast(Context& ctx, const GridShape& shape, Preconditioner<Low>& m);
+  PrecisionCast(Context& ctx, const GridShape& shape, Shared<Preconditioner<Low>> m);
 
   void apply(Context& ctx, GridView<const High> r, GridView<High> z) override;
-  [[nodiscard]] bool is_constant() const override { return m_.is_constant(); }
-  [[nodiscard]] bool is_symmetric() const override { return m_.is_symmetric(); }
-  [[nodiscard]] int iterations() const override { return m_.iterations(); }
+  [[nodiscard]] bool is_constant() const override { return m_->is_constant(); }
+  [[nodiscard]] bool is_symmetric() const override { return m_->is_symmetric(); }
+  [[nodiscard]] int iterations() const override { return m_->iterations(); }
 
  private:
-  Preconditioner<Low>& m_;
-  Vector<Low> r_;
-  Vector<Low> z_;
-  Vector<double> scale_;  // 1 / s and s
+  Shared<Preconditioner<Low>> m_;
+  SharedVector<Low> r_, z_;
+  SharedVector<double> scale_;  // 1 / s and s
+  std::shared_ptr<InUse> in_use_ = std::make_shared<InUse>();
 };
 
 }  // namespace stratum

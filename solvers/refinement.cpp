@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <stratum/core/blas.hpp>
 #include <stratum/solvers/krylov.hpp>
@@ -11,7 +12,7 @@ namespace stratum {
 template <class T>
 Refinement<T>::Refinement(Context& ctx, const GridShape& shape, ResidualUpdate update)
     : Solver<T>(shape), r_(ctx, shape), c_(ctx, shape), update_(update) {
-  if (update == ResidualUpdate::updated) ac_ = Vector<T>(ctx, shape);
+  if (update == ResidualUpdate::updated) ac_ = SharedVector<T>(ctx, shape);
 }
 
 template <class T>
@@ -42,29 +43,34 @@ void InnerStop::validate() const {
 }
 
 template <class T>
-InnerIteration<T>::InnerIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, const InnerStop& stop)
-    : a_(a), m_(m), stop_(stop), d_(ctx, a.shape()), c_(ctx, a.shape()) {
+InnerIteration<T>::InnerIteration(Context& ctx, Shared<const LinearOperator<T>> a, Shared<Preconditioner<T>> m,
+                                  const InnerStop& stop)
+    : a_(std::move(a)), m_(std::move(m)), stop_(stop), d_(ctx, a_->shape()), c_(ctx, a_->shape()) {
   stop.validate();
 }
 
 template <class T>
 void InnerIteration<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
-  m_.apply(ctx, r, z);
-  iterations_ = 1;
+  expects_fit(ctx, "r", r, d_.shape());
+  expects_fit(ctx, "z", z, d_.shape());
+  const auto hold = work_->in_use.hold("inner iteration");
+  int& iterations = work_->iterations;
+  m_->apply(ctx, r, z);
+  iterations = 1;
   const bool by_digits = stop_.digits > 0;
   const double target = by_digits ? norm2(ctx, r) * std::pow(10.0, -stop_.digits) : 0;
   const int limit = stop_.tests() ? stop_.max_cycles : stop_.cycles;
   double previous = std::numeric_limits<double>::infinity();
-  while (iterations_ < limit) {
-    a_.residual(ctx, r, z, d_.view());
+  while (iterations < limit) {
+    a_->residual(ctx, r, z, d_.view());
     if (by_digits) {
       const double residual = norm2(ctx, d_.cview());
       if (!(residual > target) || residual >= previous) return;
       previous = residual;
     }
-    m_.apply(ctx, d_.cview(), c_.view());
+    m_->apply(ctx, d_.cview(), c_.view());
     axpy<T, T>(ctx, 1.0, c_.cview(), z);
-    ++iterations_;
+    ++iterations;
     if (stop_.increment > 0 && !(norm_max(ctx, c_.cview()) >= stop_.increment * norm_max<T>(ctx, z))) return;
   }
 }

@@ -21,7 +21,7 @@ enum class ResidualUpdate : std::uint8_t {
 };
 
 template <class T>
-class Refinement final : public Solver<T> {
+class Refinement final : public Solver<T>, public Handle {
  public:
   Refinement(Context& ctx, const GridShape& shape, ResidualUpdate update = ResidualUpdate::recomputed);
 
@@ -29,9 +29,9 @@ class Refinement final : public Solver<T> {
   SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override;
 
-  Vector<T> r_;
-  Vector<T> c_;
-  Vector<T> ac_;
+  SharedVector<T> r_;
+  SharedVector<T> c_;
+  SharedVector<T> ac_;
   ResidualUpdate update_;
 };
 
@@ -51,23 +51,21 @@ struct InnerStop {
 };
 
 template <class T>
-class InnerIteration final : public Preconditioner<T> {
+class InnerIteration final : public Preconditioner<T>, public Handle {
  public:
-  /// Keeps references to a and m.
-  InnerIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, const InnerStop& stop);
+  InnerIteration(Context& ctx, Shared<const LinearOperator<T>> a, Shared<Preconditioner<T>> m, const InnerStop& stop);
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
-  [[nodiscard]] bool is_constant() const override { return !stop_.tests() && m_.is_constant(); }
-  [[nodiscard]] bool is_symmetric() const override { return !stop_.tests() && m_.is_symmetric(); }
-  [[nodiscard]] int iterations() const override { return iterations_; }
+  [[nodiscard]] bool is_constant() const override { return !stop_.tests() && m_->is_constant(); }
+  [[nodiscard]] bool is_symmetric() const override { return !stop_.tests() && m_->is_symmetric(); }
+  [[nodiscard]] int iterations() const override { return work_->iterations; }
 
  private:
-  const LinearOperator<T>& a_;
-  Preconditioner<T>& m_;
+  Shared<const LinearOperator<T>> a_;
+  Shared<Preconditioner<T>> m_;
   InnerStop stop_;
-  Vector<T> d_;
-  Vector<T> c_;
-  int iterations_ = 0;
+  SharedVector<T> d_, c_;
+  std::shared_ptr<InnerWork> work_ = std::make_shared<InnerWork>();
 };
 
 }  // namespace stratum

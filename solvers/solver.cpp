@@ -13,10 +13,12 @@ template <class T>
 SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b,
                              GridView<T> x, const StoppingParams& stop, const Monitor& monitor) {
   const GridShape of_a = a.shape();
-  const auto fits = [this](const auto& grid) { return grid.nx == shape_.nx && grid.ny == shape_.ny; };
-  expects(fits(of_a) && fits(b) && fits(x), "this solver was made for ", shape_.nx, " x ", shape_.ny, ", not for A of ",
-          of_a.nx, " x ", of_a.ny, ", b of ", b.nx, " x ", b.ny, " and x of ", x.nx, " x ", x.ny);
+  expects(of_a.nx == shape_.nx && of_a.ny == shape_.ny, "this solver was made for ", shape_.nx, " x ", shape_.ny,
+          ", not for A of ", of_a.nx, " x ", of_a.ny);
+  expects_fit(ctx, "b", b, shape_);
+  expects_fit(ctx, "x", x, shape_);
   stop.validate();
+  const auto hold = in_use_->hold("solver");
   return run(ctx, a, m, b, x, stop, monitor);
 }
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <stratum/core/linear_operator.hpp>
+#include <stratum/core/shared.hpp>
 #include <stratum/core/solve_report.hpp>
 #include <stratum/solvers/stopping.hpp>
 
@@ -30,15 +31,12 @@ namespace stratum {
 template <class T>
 class Solver {
  public:
-  explicit Solver(const GridShape& shape) : shape_(shape) {}
+  explicit Solver(const GridShape& shape) : shape_(shape), in_use_(std::make_shared<InUse>()) {}
   virtual ~Solver() = default;
-  Solver(const Solver&) = delete;
-  Solver& operator=(const Solver&) = delete;
-  Solver(Solver&&) = delete;
-  Solver& operator=(Solver&&) = delete;
 
-  /// Solves A x = b from the given x. m = nullptr: no preconditioner. Throws UsageError for shapes that differ, for bad
-  /// tolerances and for a preconditioner that the method cannot use.
+  /// Solves A x = b from the given x. m = nullptr: no preconditioner. Throws UsageError for shapes that differ, for memory that
+  /// the Context does not compute on, for bad tolerances, for a preconditioner that the method cannot use, and for a solver that
+  /// is solving already.
   SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
                     const StoppingParams& stop = {}, const Monitor& monitor = {});
   SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, GridView<const T> b, GridView<T> x,
@@ -48,11 +46,19 @@ class Solver {
 
   [[nodiscard]] const GridShape& shape() const { return shape_; }
 
+ protected:
+  // Copies are the same solver.
+  Solver(const Solver&) = default;
+  Solver& operator=(const Solver&) = default;
+  Solver(Solver&&) noexcept = default;
+  Solver& operator=(Solver&&) noexcept = default;
+
  private:
   virtual SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b,
                           GridView<T> x, const StoppingParams& stop, const Monitor& monitor) = 0;
 
   GridShape shape_;
+  std::shared_ptr<InUse> in_use_;
 };
 
 struct SolverParams {

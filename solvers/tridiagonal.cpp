@@ -108,15 +108,11 @@ TridiagonalSolver<T>::TridiagonalSolver(Context& ctx, const GridShape& shape, Di
 
 template <class T>
 void TridiagonalSolver<T>::solve(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b, GridView<T> x) {
-  const auto expect_shape = [this](const char* what, const auto& view) {
-    expects(view.nx == shape_.nx && view.ny == shape_.ny, "this solver is for ", shape_.nx, " x ", shape_.ny,
-            " nodes, but ", what, " has ", view.nx, " x ", view.ny);
-  };
-  expect_shape("lower", a.lower);
-  expect_shape("centre", a.centre);
-  expect_shape("upper", a.upper);
-  expect_shape("b", b);
-  expect_shape("x", x);
+  expects_fit(ctx, "lower", a.lower, shape_);
+  expects_fit(ctx, "centre", a.centre, shape_);
+  expects_fit(ctx, "upper", a.upper, shape_);
+  expects_fit(ctx, "b", b, shape_);
+  expects_fit(ctx, "x", x, shape_);
   expects(a.lower.pitch == a.centre.pitch && a.upper.pitch == a.centre.pitch,
           "the coefficients must have one pitch, not ", a.lower.pitch, ", ", a.centre.pitch, " and ", a.upper.pitch);
   if (shape_.nodes() == 0) return;

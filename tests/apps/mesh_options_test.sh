@@ -128,17 +128,17 @@ case_files_that_fail_while_they_are_read() {
 case_no_output_is_an_input() {
   echo 0.5 0.25 0.25 >x.txt
   ln -s x.txt link.txt
-  refused --cells ,8 --grade-x widths:x.txt --vtk none --report link.txt -- link.txt 'the mesh'
-  refused --cells ,8 --grade-x widths:link.txt --vtk none --history x.txt -- x.txt 'the mesh'
+  refused --cells ,8 --grade-x widths:x.txt --report link.txt -- link.txt 'the mesh'
+  refused --cells ,8 --grade-x widths:link.txt --history x.txt -- x.txt 'the mesh'
   [ "$(cat x.txt)" = '0.5 0.25 0.25' ] || fail "the widths have changed"
 }
 
 case_sides_are_found_exactly() {
   # The last of ten tenths lies at 1.
   for cells in 3 10 49 97 100; do
-    run 0 --cells $cells,$cells --rhs 0 --boundary 'x==a ? 1 : 0' --vtk none --report report.json
+    run 0 --cells $cells,$cells --rhs 0 --boundary 'x==a ? 1 : 0' --report report.json
     check "r['initial_residual'] > 0.1"
-    run 0 --cells $cells,$cells --domain 0.1,0.7 --grade-y cosine --rhs 0 --boundary 'y==b ? 1 : 0' --vtk none --report report.json
+    run 0 --cells $cells,$cells --domain 0.1,0.7 --grade-y cosine --rhs 0 --boundary 'y==b ? 1 : 0' --report report.json
     check "r['initial_residual'] > 0.01"
   done
 }

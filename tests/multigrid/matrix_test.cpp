@@ -1,8 +1,10 @@
 // Hierarchies made from a matrix alone.
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -219,13 +221,113 @@ TYPED_TEST(MatrixHierarchy, BadInputIsRefused) {
   EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, large, {}); }), testing::HasSubstr("400 x 400 unknowns, too many"));
   MultigridParams symmetric;
   symmetric.symmetric = true;
-  EXPECT_EQ(Multigrid<T>(ctx, large, symmetric).coarse_solver(), CoarseSolver::cg_adi);
+  EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, large, symmetric); }),
+              testing::HasSubstr("not: node (0, 0) has -1 towards (1, 0), which has -2 back"));
+  const auto diffusion = test::nine_band_operator<double>(ctx, test::convection(400, 400, 0, 0));
+  EXPECT_EQ(Multigrid<T>(ctx, diffusion, symmetric).coarse_solver(), CoarseSolver::cg_adi);
+  auto little = this->random_.stencil(15, 15, true);
+  little.at(1, 1, 3, 4) *= 1 + 1e-14;
+  EXPECT_EQ(message_of([&] { Multigrid<T>(ctx, test::nine_band_operator<double>(ctx, little), symmetric); }),
+            "accepted");
+  little.at(1, 1, 3, 4) *= 1 + 1e-6;
+  EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, test::nine_band_operator<double>(ctx, little), symmetric); }),
+              testing::HasSubstr("node (3, 4) has"));
+  for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band}) {
+    auto hollow = this->random_.stencil(15, 15, true);
+    hollow.at(0, 0, 9, 6) = hollow.at(0, 0, 2, 7) = 0;
+    const auto operator_of = [&](const reference::Stencil& s) {
+      return form == OperatorForm::symmetric ? test::symmetric_operator<double>(ctx, s)
+                                             : test::nine_band_operator<double>(ctx, s);
+    };
+    EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, operator_of(hollow), {}); }),
+                testing::HasSubstr("diagonal entry at node (9, 6) is zero"));
+    EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, operator_of(reference::Stencil(15, 15)), {}); }),
+                testing::HasSubstr("node (0, 0) is zero"));
+  }
   if constexpr (std::is_same_v<T, float>) {
     auto huge = oracle;
     huge.at(0, 0, 3, 3) = 1e39;
     EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, test::nine_band_operator<double>(ctx, huge), {}); }),
                 testing::HasSubstr("does not fit the precision"));
   }
+}
+
+TYPED_TEST(MatrixHierarchy, VectorsThatDoNotFitAreRefused) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  Multigrid<T> multigrid(ctx, test::nine_band_operator<double>(ctx, this->random_.stencil(63, 63, true)), {});
+  Vector<T> small(ctx, test::unknowns(10, 10)), r(ctx, test::unknowns(63, 63)), z(ctx, r.shape());
+  const auto message_of = [&](GridView<const T> b, GridView<T> x) {
+    try {
+      multigrid.apply(ctx, b, x);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message_of(r.cview(), z.view()), "accepted");
+  EXPECT_THAT(message_of(r.cview(), small.view()), testing::HasSubstr("x must be 63 x 63, not 10 x 10"));
+  EXPECT_THAT(message_of(small.cview(), z.view()), testing::HasSubstr("b must be 63 x 63"));
+  GridView<T> elsewhere = z.view();
+  elsewhere.space = ctx.on_gpu() ? Backend::cpu : Backend::cuda;
+  EXPECT_THAT(message_of(r.cview(), elsewhere), testing::HasSubstr("lies in the memory of the"));
+  EXPECT_THAT(message_of(r.cview(), GridView<T>{nullptr, 63, 63, 64, 1, 1, ctx.backend()}),
+              testing::HasSubstr("no memory"));
+}
+
+TYPED_TEST(MatrixHierarchy, KeepsAliveWhatItUses) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  const auto oracle = this->random_.stencil(31, 31, true);
+  const auto a = test::nine_band_operator<double>(ctx, oracle);
+  const auto b = test::to_device<double>(ctx, a.shape(), this->random_.values(31 * 31));
+  const auto result = [&](Preconditioner<double>& m) {
+    Vector<double> z(ctx, a.shape());
+    m.apply(ctx, b.cview(), z.view());
+    return test::to_host(ctx, z);
+  };
+  Multigrid<T> kept(ctx, a, {});
+  PrecisionCast<double, T> expected(ctx, a.shape(), kept);
+  // Matrix, cycle and cast are all somebody else's temporaries.
+  std::optional<PrecisionCast<double, T>> m;
+  {
+    Multigrid<T> cycle(ctx, test::nine_band_operator<double>(ctx, oracle), {});
+    m.emplace(ctx, a.shape(), cycle);
+  }
+  const Values trash = this->random_.values(31 * 31 * 20);
+  const auto over_it = test::to_device<double>(ctx, GridShape{31 * 31 * 20, 1, 0, 0}, trash);
+  EXPECT_EQ(result(*m), result(expected));
+  PrecisionCast<double, double> twice(ctx, a.shape(), *m);
+  m.reset();
+  EXPECT_EQ(result(twice), result(expected));
+}
+
+/// Twice at once on one cycle: the right answer or an error, never a wrong answer.
+TEST(MultigridThreads, TwoThreadsOnOneCycleAreToldSo) {
+  Context ctx(Backend::cpu, 1);
+  test::Random random(12);
+  const auto a = test::nine_band_operator<double>(ctx, random.stencil(63, 63, true));
+  Multigrid<double> cycle(ctx, a, {});
+  const auto b = test::to_device<double>(ctx, a.shape(), random.values(63 * 63));
+  Vector<double> z(ctx, a.shape());
+  cycle.apply(ctx, b.cview(), z.view());
+  const Values expected = test::to_host(ctx, z);
+  std::atomic<int> refused = 0, wrong = 0;
+  const auto rounds = [&] {
+    Context own(Backend::cpu, 1);
+    Vector<double> mine(own, a.shape());
+    for (int k = 0; k < 200; ++k) try {
+        cycle.apply(own, b.cview(), mine.view());
+        if (test::to_host(own, mine) != expected) ++wrong;
+      } catch (const UsageError& error) {
+        if (std::string(error.what()).find("in use") != std::string::npos) ++refused;
+      }
+  };
+  std::thread other(rounds);
+  rounds();
+  other.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(refused, 0) << "the two never met";
 }
 
 }  // namespace

@@ -52,16 +52,16 @@ TEST_P(InnerSolveTest, EveryMethodInsideEveryOtherOne) {
     for (const char* inner : {"cg", "cr", "gmres", "bicgstab"}) {
       SCOPED_TRACE(testing::Message() << outer << " around " << inner);
       const auto stop = inner_stop(1e-2, 200);
-      const auto solver = make_solver<double>(ctx(), inner, a_.shape());
-      InnerSolve<double> m(a_, *solver, nullptr, stop);
+      const std::shared_ptr<Solver<double>> solver = make_solver<double>(ctx(), inner, a_.shape());
+      InnerSolve<double> m(a_, solver, nullptr, stop);
       Vector<double> x(ctx(), a_.shape());
       const auto in_double = solve(outer, m, x);
       EXPECT_EQ(in_double.status, Status::converged) << in_double.reason;
       EXPECT_LE(in_double.iterations, 8);
       EXPECT_GT(in_double.inner_iterations, 5 * in_double.iterations);
 
-      const auto solver_f = make_solver<float>(ctx(), inner, a_.shape());
-      InnerSolve<float> m_f(af_, *solver_f, nullptr, stop);
+      const std::shared_ptr<Solver<float>> solver_f = make_solver<float>(ctx(), inner, a_.shape());
+      InnerSolve<float> m_f(af_, solver_f, nullptr, stop);
       PrecisionCast<double, float> cast(ctx(), a_.shape(), m_f);
       Vector<double> y(ctx(), a_.shape());
       const auto mixed = solve(outer, cast, y);
@@ -72,34 +72,34 @@ TEST_P(InnerSolveTest, EveryMethodInsideEveryOtherOne) {
 }
 
 TEST_P(InnerSolveTest, ToleranceAndLimitAreItsOwn) {
-  const auto cg = make_solver<double>(ctx(), "cg", a_.shape());
+  const std::shared_ptr<Solver<double>> cg = make_solver<double>(ctx(), "cg", a_.shape());
   Vector<double> z(ctx(), a_.shape()), r(ctx(), a_.shape());
   for (const double rtol : {1e-1, 1e-4}) {
-    InnerSolve<double> m(a_, *cg, nullptr, inner_stop(rtol, 1000));
+    InnerSolve<double> m(a_, cg, nullptr, inner_stop(rtol, 1000));
     set(ctx(), std::nan(""), z.view());
     m.apply(ctx(), b_.cview(), z.view());
     a_.residual(ctx(), b_.cview(), z.cview(), r.view());
     EXPECT_LE(norm2(ctx(), r.cview()), rtol * norm2(ctx(), b_.cview()));
     EXPECT_GT(m.iterations(), 3);
   }
-  InnerSolve<double> limited(a_, *cg, nullptr, inner_stop(1e-4, 3));
+  InnerSolve<double> limited(a_, cg, nullptr, inner_stop(1e-4, 3));
   limited.apply(ctx(), b_.cview(), z.view());
   EXPECT_EQ(limited.iterations(), 3);
-  EXPECT_THROW((InnerSolve<double>(a_, *cg, nullptr, inner_stop(-1, 3))), UsageError);
+  EXPECT_THROW((InnerSolve<double>(a_, cg, nullptr, inner_stop(-1, 3))), UsageError);
 }
 
 TEST_P(InnerSolveTest, PlainMethodsRefuseIt) {
-  const auto inner = make_solver<double>(ctx(), "cr", a_.shape());
-  InnerSolve<double> m(a_, *inner, nullptr, inner_stop(1e-2, 100));
+  const std::shared_ptr<Solver<double>> inner = make_solver<double>(ctx(), "cr", a_.shape());
+  InnerSolve<double> m(a_, inner, nullptr, inner_stop(1e-2, 100));
   Vector<double> x(ctx(), a_.shape());
   for (const char* outer : {"cg", "cr"}) EXPECT_THROW((void)solve(outer, m, x), UsageError);
 }
 
 TEST_P(InnerSolveTest, FailureInsideHandsBack) {
   // Overflows inside: the outer method goes on with r itself.
-  test::ScaledIdentity<double> huge(1e308);
-  const auto richardson = make_solver<double>(ctx(), "richardson", a_.shape());
-  InnerSolve<double> m(a_, *richardson, &huge, inner_stop(1e-2, 100));
+  const auto huge = std::make_shared<test::ScaledIdentity<double>>(1e308);
+  const std::shared_ptr<Solver<double>> richardson = make_solver<double>(ctx(), "richardson", a_.shape());
+  InnerSolve<double> m(a_, richardson, huge, inner_stop(1e-2, 100));
   Vector<double> z(ctx(), a_.shape());
   m.apply(ctx(), b_.cview(), z.view());
   EXPECT_TRUE(std::isfinite(norm2(ctx(), z.cview())));
@@ -108,9 +108,9 @@ TEST_P(InnerSolveTest, FailureInsideHandsBack) {
 
 TEST_P(InnerSolveTest, NothingIsAllocatedByApply) {
   for (const auto& entry : solver_entries()) {
-    const auto solver = make_solver<double>(ctx(), entry.name, a_.shape(), {5});
-    test::Smoothing<double> jacobi(ctx(), a_, "jacobi", 0.7);
-    InnerSolve<double> m(a_, *solver, &jacobi, inner_stop(0.5, 20));
+    const std::shared_ptr<Solver<double>> solver = make_solver<double>(ctx(), entry.name, a_.shape(), {5});
+    const auto jacobi = std::make_shared<test::Smoothing<double>>(ctx(), a_, "jacobi", 0.7);
+    InnerSolve<double> m(a_, solver, jacobi, inner_stop(0.5, 20));
     Vector<double> z(ctx(), a_.shape());
     m.apply(ctx(), b_.cview(), z.view());
     const auto allocations = ctx().memory()->allocations.load();
@@ -121,7 +121,7 @@ TEST_P(InnerSolveTest, NothingIsAllocatedByApply) {
 
 TEST_P(InnerSolveTest, SweepsUntilTheyChangeLittle) {
   // The error falls by 1 - 0.9 a sweep, and so does the change.
-  test::ScaledInverse<double> m(ctx(), a_, 0.9);
+  const auto m = std::make_shared<test::ScaledInverse<double>>(ctx(), a_, 0.9);
   Vector<double> z(ctx(), a_.shape());
   InnerStop stop;
   stop.increment = 5e-4;

@@ -24,15 +24,15 @@ TEST_P(PrecisionCastTest, DefectsOfAnySizeSurviveNarrowing) {
     const auto r = test::to_device<double>(ctx(), shape, scaled);
     Vector<double> z(ctx(), shape);
     set(ctx(), std::nan(""), z.view());
-    test::ScaledIdentity<float> identity(0.5);
+    const auto identity = std::make_shared<test::ScaledIdentity<float>>(0.5);
     PrecisionCast<double, float> cast(ctx(), shape, identity);
     cast.apply(ctx(), r.cview(), z.view());
     Values expected = scaled;
     for (double& v : expected) v *= 0.5;
     EXPECT_LT(reference::relative_difference(test::to_host(ctx(), z), expected), 1e-7);
     EXPECT_TRUE(test::halo_is_zero(ctx(), z));
-    EXPECT_LE(identity.largest_seen(), 2) << "not scaled to unit size";
-    EXPECT_GE(identity.largest_seen(), 0.25);
+    EXPECT_LE(identity->largest_seen(), 2) << "not scaled to unit size";
+    EXPECT_GE(identity->largest_seen(), 0.25);
   }
 }
 
@@ -43,7 +43,7 @@ TEST_P(PrecisionCastTest, PowersOfTwoAddNoRounding) {
   for (double& v : values) v = static_cast<double>(static_cast<float>(v));  // representable in float
   const auto r = test::to_device<double>(ctx(), shape, values);
   Vector<double> z(ctx(), shape);
-  test::ScaledIdentity<float> identity(1);
+  const auto identity = std::make_shared<test::ScaledIdentity<float>>(1);
   PrecisionCast<double, float> cast(ctx(), shape, identity);
   cast.apply(ctx(), r.cview(), z.view());
   EXPECT_EQ(test::to_host(ctx(), z), values);
@@ -51,7 +51,7 @@ TEST_P(PrecisionCastTest, PowersOfTwoAddNoRounding) {
 
 TEST_P(PrecisionCastTest, ZeroStaysZeroAndNaNIsNotHidden) {
   const auto shape = test::unknowns(4, 4);
-  test::ScaledIdentity<float> identity(1);
+  const auto identity = std::make_shared<test::ScaledIdentity<float>>(1);
   PrecisionCast<double, float> cast(ctx(), shape, identity);
   const Vector<double> zero(ctx(), shape);
   Vector<double> z(ctx(), shape);
@@ -70,8 +70,8 @@ TEST_P(PrecisionCastTest, PassesOnWhatThePreconditionerIs) {
   const auto [oracle, a] = test::random_operator<float>(ctx(), random, 3, 3, OperatorForm::tensor);
   for (const bool constant : {true, false})
     for (const bool symmetric : {true, false}) {
-      test::ScaledInverse<float> m(ctx(), a, 1, constant, symmetric);
-      const PrecisionCast<double, float> cast(ctx(), a.shape(), m);
+      const PrecisionCast<double, float> cast(ctx(), a.shape(),
+                                              test::ScaledInverse<float>(ctx(), a, 1, constant, symmetric));
       EXPECT_EQ(cast.is_constant(), constant);
       EXPECT_EQ(cast.is_symmetric(), symmetric);
       EXPECT_EQ(cast.iterations(), 1);
@@ -80,7 +80,7 @@ TEST_P(PrecisionCastTest, PassesOnWhatThePreconditionerIs) {
 
 TEST_P(PrecisionCastTest, NothingIsAllocatedByApply) {
   const auto shape = test::unknowns(90, 70);
-  test::ScaledIdentity<float> identity(1);
+  const auto identity = std::make_shared<test::ScaledIdentity<float>>(1);
   PrecisionCast<double, float> cast(ctx(), shape, identity);
   Vector<double> r(ctx(), shape), z(ctx(), shape);
   set(ctx(), 1.0, r.view());

@@ -182,7 +182,7 @@ TEST_P(RefinementTest, TheUpdatedResidualAgreesInExactArithmetic) {
 }
 
 TEST_P(RefinementTest, InnerIterationsByCyclesAndByDigits) {
-  test::ScaledInverse<double> m(ctx(), a_, 0.9);  // a digit an iteration
+  const auto m = std::make_shared<test::ScaledInverse<double>>(ctx(), a_, 0.9);  // a digit an iteration
   Vector<double> z(ctx(), a_.shape()), r(ctx(), a_.shape());
   const auto reduction = [&](const InnerStop& stop, int expected) {
     InnerIteration<double> inner(ctx(), a_, m, stop);
@@ -216,7 +216,7 @@ TEST_P(RefinementTest, InnerIterationsByCyclesAndByDigits) {
 }
 
 TEST_P(RefinementTest, InnerIterationsThatGainNothingHandBack) {
-  test::ScaledInverse<double> m(ctx(), a_, 2.5);  // the error grows by half
+  const auto m = std::make_shared<test::ScaledInverse<double>>(ctx(), a_, 2.5);  // the error grows by half
   InnerStop stop;
   stop.digits = 3;
   InnerIteration<double> inner(ctx(), a_, m, stop);

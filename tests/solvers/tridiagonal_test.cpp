@@ -141,12 +141,12 @@ TYPED_TEST(TridiagonalTest, RefusesBadInput) {
   const auto refuses = [&](const auto& solve, const char* why) {
     EXPECT_THAT(solve, ThrowsMessage<UsageError>(HasSubstr(why)));
   };
-  refuses([&] { solver.solve(ctx, a.view(), a.b.cview(), turned.view()); }, "20 x 4 nodes, but x has 4 x 20");
-  refuses([&] { solver.solve(ctx, a.view(), turned.cview(), x.view()); }, "but b has 4 x 20");
+  refuses([&] { solver.solve(ctx, a.view(), a.b.cview(), turned.view()); }, "x must be 20 x 4, not 4 x 20");
+  refuses([&] { solver.solve(ctx, a.view(), turned.cview(), x.view()); }, "b must be 20 x 4, not 4 x 20");
   for (auto band : {&TridiagonalView<T>::lower, &TridiagonalView<T>::centre, &TridiagonalView<T>::upper}) {
     auto wrong = a.view();
     wrong.*band = turned.cview();
-    refuses([&] { solver.solve(ctx, wrong, a.b.cview(), x.view()); }, "20 x 4 nodes, but ");
+    refuses([&] { solver.solve(ctx, wrong, a.b.cview(), x.view()); }, " must be 20 x 4, not 4 x 20");
   }
   auto wide = a.view();
   wide.upper.pitch += 16;

@@ -1,5 +1,6 @@
 // The C interface: one hierarchy made from a matrix, its vectors, and the method that solves with it.
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <new>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include <stratum/core/blas.hpp>
+#include <stratum/core/in_use.hpp>
 #include <stratum/multigrid/matrix_cycle.hpp>
 #include <stratum/solvers/refinement.hpp>
 #include <stratum/stratum.h>
@@ -16,12 +18,19 @@ namespace {
 
 using namespace stratum;
 
-std::string text(const char* s) { return s == nullptr ? "" : s; }
+/// With the defaults where there are zeros.
+stratum_options filled_in(stratum_options options) {
+  const stratum_options defaults = stratum_default_options();
+  if (options.smoother == nullptr || *options.smoother == 0) options.smoother = defaults.smoother;
+  if (options.steps == 0) options.steps = defaults.steps;
+  if (options.rtol == 0) options.rtol = defaults.rtol;
+  if (options.max_iterations == 0) options.max_iterations = defaults.max_iterations;
+  return options;
+}
 
-/// What options come to; throws UsageError.
 MultigridParams cycle_params(const stratum_options& options) {
   MultigridParams params;
-  params.smoother = text(options.smoother);
+  params.smoother = options.smoother;
   params.steps = options.steps;
   params.symmetric = options.symmetric != 0;
   return params;
@@ -94,19 +103,21 @@ class MatrixSolver {
 struct stratum_solver {
   int nx, ny;
   stratum_options options;
-  std::string smoother;
+  std::string smoother;  // what options.smoother points to
+  bool rtol_given;
   std::vector<double> widths_x, widths_y;
   std::optional<MatrixSolver> made;  // with the first coefficients
   bool usable = false;               // the latest coefficients were accepted
   std::string error;
+  InUse in_use;
+  std::atomic<bool> turned_away{false};  // a call that came while another was running
 };
 
 namespace {
 
 /// Runs a call's body, which returns a status; turns exceptions into one.
 template <class Body>
-stratum_status guarded(stratum_solver* solver, const Body& body) {
-  if (solver == nullptr) return STRATUM_USAGE;
+stratum_status status_of(stratum_solver* solver, const Body& body) {
   try {
     solver->error.clear();
     return body();
@@ -122,6 +133,20 @@ stratum_status guarded(stratum_solver* solver, const Body& body) {
   } catch (const std::exception& error) {
     solver->error = error.what();
     return STRATUM_RESOURCE;
+  }
+}
+
+/// The same, by one thread at a time.
+template <class Body>
+stratum_status guarded(stratum_solver* solver, const Body& body) {
+  if (solver == nullptr) return STRATUM_USAGE;
+  try {
+    const auto hold = solver->in_use.hold("solver");
+    solver->turned_away = false;
+    return status_of(solver, body);
+  } catch (const UsageError&) {
+    solver->turned_away = true;
+    return STRATUM_USAGE;
   }
 }
 
@@ -146,8 +171,9 @@ stratum_solver* stratum_create(int nx, int ny, const double* widths_x, const dou
     auto solver = std::make_unique<stratum_solver>();
     solver->nx = nx;
     solver->ny = ny;
-    solver->options = options == nullptr ? stratum_default_options() : *options;
-    solver->smoother = text(solver->options.smoother);
+    solver->options = options == nullptr ? stratum_default_options() : filled_in(*options);
+    solver->rtol_given = options != nullptr && options->rtol != 0;
+    solver->smoother = solver->options.smoother;
     solver->options.smoother = solver->smoother.c_str();
     if (nx > 0 && widths_x != nullptr) solver->widths_x.assign(widths_x, widths_x + nx + 1);
     if (ny > 0 && widths_y != nullptr) solver->widths_y.assign(widths_y, widths_y + ny + 1);
@@ -185,15 +211,19 @@ stratum_status stratum_solve(stratum_solver* solver, const double* b, double* x,
     const auto begin = std::chrono::steady_clock::now();
     const SolveReport report = usable(solver, b != nullptr && x != nullptr).solve(b, x);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    if (result != nullptr) *result = {report.iterations, report.initial_residual, report.residual, seconds.count()};
-    if (report.status != Status::converged) solver->error = report.reason;
-    return static_cast<stratum_status>(exit_code(report.status));
+    const auto status = static_cast<stratum_status>(exit_code(report.status, solver->rtol_given));
+    if (result != nullptr)
+      *result = {report.iterations, report.initial_residual, report.residual, seconds.count(),
+                 report.status == Status::rounding};
+    if (status != STRATUM_CONVERGED) solver->error = report.reason;
+    return status;
   });
 }
 
 const char* stratum_last_error(const stratum_solver* solver) {
-  return solver == nullptr ? "there is no solver: stratum_create was not called, or found no memory"
-                           : solver->error.c_str();
+  if (solver == nullptr) return "there is no solver: stratum_create was not called, or found no memory";
+  if (solver->turned_away) return "the solver was in use by another thread; give each thread its own";
+  return solver->error.c_str();
 }
 
 void stratum_destroy(stratum_solver* solver) { delete solver; }

@@ -43,9 +43,8 @@ void judge_single_precision(SolveReport& report, const StoppingParams& stop, dou
   report.initial_residual /= scale;
   report.residual = true_residual;
   const double target = std::max(stop.rtol * report.baseline_norm, stop.atol);
-  const bool ended =
-      report.status == Status::converged || report.status == Status::rounding || report.status == Status::stagnated;
-  if (ended && !(true_residual <= target)) {
+  const bool done = report.status == Status::converged || report.status == Status::rounding;
+  if (done && !(true_residual <= target)) {
     report.status = Status::rounding;
     report.reason =
         message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",

@@ -49,8 +49,11 @@ if(CASE STREQUAL "installed")
   endforeach()
   configure(installed -DCMAKE_PREFIX_PATH=${work}/prefix)
   build_and_run()
-  run("building the consumer in C" ${CMAKE_COMMAND} --build ${work}/build --target consumer_c)
-  run("the consumer in C" ${work}/build/consumer_c)
+  # A project that knows no C++.
+  run("configuring the consumer in C" ${CMAKE_COMMAND} -S ${SOURCE}/installed_c -B ${work}/build_c -G ${GENERATOR}
+    -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH=${work}/prefix)
+  run("building the consumer in C" ${CMAKE_COMMAND} --build ${work}/build_c)
+  run("the consumer in C" ${work}/build_c/consumer)
 elseif(CASE STREQUAL "examples")
   # The examples as a project of their own, against an installed package.
   run("installing stratum" ${CMAKE_COMMAND} --install ${STRATUM_BUILD} --prefix ${work}/prefix)

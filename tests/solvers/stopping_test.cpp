@@ -119,4 +119,23 @@ TEST(Stopping, TheMonitorSeesEveryResidual) {
   EXPECT_EQ(seen, (std::vector<std::pair<int, double>>{{0, 1}, {1, 0.1}, {2, 0.01}}));
 }
 
+/// What single precision ended with, and what the true residual makes of it.
+TEST(SinglePrecision, OnlyAnIterationThatWasDoneIsAtRounding) {
+  const auto judged = [](Status own, double true_residual) {
+    SolveReport report;
+    report.status = own;
+    report.baseline_norm = 1;
+    StoppingParams stop;
+    stop.rtol = 1e-6;
+    judge_single_precision(report, stop, 1, true_residual, "use mixed precision");
+    return report.status;
+  };
+  EXPECT_EQ(judged(Status::converged, 1e-7), Status::converged);
+  EXPECT_EQ(judged(Status::converged, 1e-5), Status::rounding);
+  EXPECT_EQ(judged(Status::rounding, 1e-5), Status::rounding);
+  EXPECT_EQ(judged(Status::stagnated, 0.3), Status::stagnated);
+  EXPECT_EQ(judged(Status::max_iterations, 0.3), Status::max_iterations);
+  EXPECT_EQ(judged(Status::diverged, 1e9), Status::diverged);
+}
+
 }  // namespace

@@ -63,7 +63,7 @@ std::int64_t left_by_groups(const std::string& proc, const std::string& groups) 
   for (std::string line; std::getline(file, line);) {  // NUMBER:CONTROLLERS:PATH
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",",
+    const std::string controllers = message(",", line.substr(first + 1, second - first - 1), ","),
                       path = line.substr(second + 1);
     if (controllers == ",,") least = std::min(least, left_in_groups(groups, path, version_2));
     if (controllers.find(",memory,") != std::string::npos)

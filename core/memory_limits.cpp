@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <stratum/core/errors.hpp>
+
 namespace stratum {
 
 namespace {

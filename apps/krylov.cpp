@@ -339,7 +339,7 @@ Plan make_plan(const System& system, const Settings& settings) {
   const bool bands_pay =
       plan.diagonals <= 64 && 8 * static_cast<std::int64_t>(plan.diagonals) * system.a.rows <= 12 * system.a.entries();
   plan.storage = settings.storage != Storage::automatic ? settings.storage : bands_pay ? Storage::band : Storage::csr;
-  plan.shape = {system.a.rows, 1, 0, 0};
+  plan.shape = GridShape::flat(system.a.rows);
   const bool constant_symmetric = solver_entry(plan.method).constant_symmetric;
   expects(!constant_symmetric || settings.inner.empty(), "--method ", plan.method,
           ": an inner solve varies from call to call; use fcg, gcr, gmres, bicgstab or richardson");

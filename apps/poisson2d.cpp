@@ -50,13 +50,18 @@ struct Settings {
   int first_level = 0;  // below last_level: a convergence table
   int last_level = 0;
   PoissonSolverParams solver;
-  std::vector<PoissonProblem> problems;  // one for each right-hand side
+  std::vector<PoissonProblem> problems;  // one for each right-hand side, all with the same sides and reaction
+  bool project = false;                  // incompatible right-hand sides
+  bool baseline_follows_values =
+      false;  // the initial residual, as Dirichlet sides have values and nothing was asked for
   Machine machine;
   bool vtk_asked_for = false;
   bool table = false;
   bool quiet = false;
   bool tolerance_asked_for = false;  // or below what the precision asked for can reach
 
+  /// With the ends that the sides want.
+  [[nodiscard]] TensorMesh mesh_at(int level) const { return with_sides(mesh.at(level), problems[0].sides); }
   [[nodiscard]] int exit_code(const SolveReport& report) const {
     return stratum::exit_code(report.status, tolerance_asked_for);
   }
@@ -80,7 +85,7 @@ CommandLine make_command_line() {
          "a mesh of NX x NY cells, any numbers; a direction read from a file has its own, as in ,64"},
         {"grade-x", "SPEC", "", "the grading of x, see below (uniform)"},
         {"grade-y", "SPEC", "", "the grading of y (uniform)"}}},
-      {"Problem: -Laplace u = f, u = g on the boundary",
+      {"Problem: -Laplace u + c u = f; on every side u, its outward derivative or both are given, or it is periodic",
        {{"rhs", "EXPR", "",
          "f in x, y, the sides a and b, xr = a - x, yr = b - y (2 (y (b - y) + x (a - x))); given several times, all "
          "are solved for, each with its own report",
@@ -88,7 +93,17 @@ CommandLine make_command_line() {
         {"exact", "EXPR", "",
          "the exact solution, to measure the error by (of the default f: x (a - x) y (b - y)); once for each --rhs",
          true},
-        {"boundary", "EXPR", "", "g (the exact solution where it is given, else 0)"}}},
+        {"boundary", "EXPR", "",
+         "u on the sides that have no value of their own (the exact solution where it is given, else 0)"},
+        {"left", "SIDE", "",
+         "dirichlet:G (u = G), neumann:G (n.grad u = G, n outward), robin:ALPHA,G (n.grad u + ALPHA u = G, ALPHA 0 or "
+         "more), or periodic, like the side across; ALPHA and G are expressions, G without a word is 0 (dirichlet)"},
+        {"right", "SIDE", "", "the same of the right side (dirichlet)"},
+        {"bottom", "SIDE", "", "the bottom (dirichlet)"},
+        {"top", "SIDE", "", "and the top (dirichlet)"},
+        {"reaction", "C", "0", "c, 0 or more"},
+        {"project", "", "",
+         "where u is known up to a constant only, subtract from f what keeps the problem from having a solution"}}},
       {"Solver",
        {{"solver", "NAME", "multigrid",
          "multigrid; or a Krylov method with the cycle as its preconditioner: cg, fcg, cr (a symmetric cycle), gcr, "
@@ -97,7 +112,7 @@ CommandLine make_command_line() {
         {"restart", "N", "10", "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
         {"cycle", "NAME", "v",
          "v, w, f, or fmg: one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, when "
-         "--rtol, --atol, --boundary, --exact or a Krylov method is given"},
+         "--rtol, --atol or a Krylov method is given"},
         {"smoother", "NAME", "adi",
          "see --list-smoothers; jacobi and colour_gs suit square cells, adi all; auto chooses level by level, and "
          "solver and cycle where they are not given"},
@@ -116,7 +131,10 @@ CommandLine make_command_line() {
       {"Stopping",
        {{"rtol", "X", "1e-8", "stop when the residual has fallen below X times the baseline, X above 0"},
         {"atol", "X", "0", "or below X itself, X from 0 on"},
-        {"baseline", "NAME", "rhs", "rhs (norm of the right-hand side) or initial (norm of the first residual)"},
+        {"baseline", "NAME", "rhs",
+         "rhs (norm of the right-hand side) or initial (norm of the first residual); with values on Dirichlet sides, "
+         "which "
+         "make the right-hand side of thin cells large, initial"},
         {"max-iterations", "N", "100", "1 .. 1000000"}}},
       machine_options(),
       {"Output",
@@ -166,6 +184,8 @@ constexpr const char* gradings_and_examples =
     "  poisson2d --cells ,64 --grade-x widths:layer.txt --grade-y shishkin:0.01,first --convergence-table 0..3\n"
     "  poisson2d --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)' --report run.json\n"
     "  poisson2d --rhs 0 --boundary 'x == 0 || y == b ? 1 : 0' --quiet --report - --vtk none\n"
+    "  poisson2d --rhs 1 --left neumann --right robin:10,0 --reaction 4\n"
+    "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
     "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
     "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n";
 
@@ -258,9 +278,50 @@ MeshChoice parse_mesh(const CommandLine& options) {
   return mesh;
 }
 
+/// A side that --NAME describes; dirichlet without.
+SideCondition parse_side(const CommandLine& options, const std::string& name, const MeshFamily& family) {
+  SideCondition side;
+  if (!options.has(name)) return side;
+  const std::string option = "--" + name, text = options.text(name);
+  const auto colon = text.find(':');
+  const std::string kind = text.substr(0, colon), data = colon == std::string::npos ? "" : text.substr(colon + 1);
+  side.kind = choice<SideKind>(option, kind,
+                               {{"dirichlet", SideKind::dirichlet},
+                                {"neumann", SideKind::neumann},
+                                {"robin", SideKind::robin},
+                                {"periodic", SideKind::periodic}});
+  const auto function = [&](const std::string& expression) {
+    return parsed(option, [&] { return parse_expression(expression, family.a, family.b); });
+  };
+  expects(side.kind != SideKind::periodic || colon == std::string::npos, option,
+          ": a periodic side has no value, not '", data, "'");
+  if (side.kind == SideKind::robin) {
+    // At the first comma outside parentheses, as expressions have commas too.
+    std::size_t comma = 0;
+    for (int depth = 0; comma < data.size() && (data[comma] != ',' || depth > 0); ++comma)
+      depth += data[comma] == '(' ? 1 : data[comma] == ')' ? -1 : 0;
+    expects(comma < data.size(), option, ": '", text, "' is not robin:ALPHA,G");
+    side.alpha = function(data.substr(0, comma));
+    side.value = function(data.substr(comma + 1));
+  } else if (colon != std::string::npos) {
+    side.value = function(data);
+  }
+  return side;
+}
+
+Sides parse_sides(const CommandLine& options, const MeshFamily& family) {
+  return {parse_side(options, "left", family), parse_side(options, "right", family),
+          parse_side(options, "bottom", family), parse_side(options, "top", family)};
+}
+
 std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily& family) {
   const auto rhs = options.texts("rhs"), exact = options.texts("exact");
-  expects(exact.empty() || options.has("rhs") || options.has("boundary"),
+  const Sides sides = parse_sides(options, family);
+  const double reaction = options.number("reaction", not_negative);
+  PoissonProblem plain;
+  plain.sides = sides;
+  plain.reaction = reaction;
+  expects(exact.empty() || options.has("rhs") || options.has("boundary") || !plain.has_exact(),
           "--exact: give --rhs as well; the default right-hand side has the solution x (a - x) y (b - y)");
   const std::size_t count = std::max<std::size_t>(1, rhs.size());
   expects(exact.empty() || exact.size() == count, "--exact: ", exact.size(), " given for ", count,
@@ -268,7 +329,7 @@ std::vector<PoissonProblem> parse_problems(const CommandLine& options, const Mes
   const auto function = [&](const std::string& name, const std::string& text) {
     return parsed("--" + name, [&] { return parse_expression(text, family.a, family.b); });
   };
-  std::vector<PoissonProblem> problems(count);
+  std::vector<PoissonProblem> problems(count, plain);
   for (std::size_t k = 0; k < count; ++k) {
     if (!rhs.empty()) problems[k].rhs = function("rhs", rhs[k]);
     if (!exact.empty()) problems[k].exact = function("exact", exact[k]);
@@ -302,11 +363,9 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   if (options.has("cycle"))
     multigrid.cycle = choice<Cycle>("--cycle", options.text("cycle"),
                                     {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"fmg", Cycle::v}});
-  // Full multigrid interpolates as if u were zero on the boundary; other boundary values cost it its accuracy, and cycles
-  // give it back. A Krylov method is not asked for to be left out.
-  params.continue_after_full_multigrid = options.has("rtol") || options.has("atol") || options.has("boundary") ||
-                                         options.has("exact") ||
-                                         (options.has("solver") && options.text("solver") != "multigrid");
+  // A Krylov method is not asked for to be left out.
+  params.continue_after_full_multigrid =
+      options.has("rtol") || options.has("atol") || (options.has("solver") && options.text("solver") != "multigrid");
   params.precision =
       choice<Precision>("--precision", options.text("precision"),
                         {{"mixed", Precision::mixed}, {"double", Precision::full}, {"single", Precision::single}});
@@ -340,6 +399,10 @@ Settings parse_settings(const CommandLine& options) {
   settings.tolerance_asked_for =
       options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
   settings.problems = parse_problems(options, settings.mesh.family);
+  settings.project = options.is_set("project");
+  settings.baseline_follows_values = !options.has("baseline") && has_boundary_values(settings.problems[0]);
+  if (settings.baseline_follows_values) settings.solver.stop.baseline = Baseline::initial;
+  settings.solver.full_multigrid_from_x = has_boundary_values(settings.problems[0]);
   if (options.has("convergence-table")) {
     expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
     expects(settings.problems.size() == 1, "--convergence-table: one right-hand side, not ", settings.problems.size());
@@ -350,7 +413,9 @@ Settings parse_settings(const CommandLine& options) {
     settings.last_level = parse_integer("--convergence-table", last, settings.first_level, max_level);
     settings.table = true;
   }
-  if (settings.mesh.base) (void)settings.mesh.at(settings.last_level);  // too many cells are found here
+  if (settings.mesh.base || settings.last_level < 3)
+    (void)settings.mesh_at(settings.first_level);                       // too few cells for the sides are found here
+  if (settings.mesh.base) (void)settings.mesh_at(settings.last_level);  // and too many
   settings.machine = parse_machine(options);
   settings.quiet = options.is_set("quiet");
   return settings;
@@ -403,15 +468,18 @@ std::int64_t peak_memory() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-/// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone, while
+/// What the peak of the machine's own memory will be: while the load is assembled, while the solver is there, or once that is gone, while
 /// nodal values are compared or written to a file. Throws when there is less of it or of the GPU's, before anything is allocated.
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh, bool with_file) {
   const std::int64_t field = std::int64_t{mesh.x().size() + 1} * (mesh.y().size() + 1) * std::int64_t{sizeof(double)};
   const bool on_host = !ctx.on_gpu();
   const auto systems = settings.problems.size();
   const auto shape = mesh.unknowns();
-  const std::int64_t solver = required_memory(ctx, mesh, settings.solver, builtin_smoothers(), systems);
-  const std::int64_t solving = field + (on_host ? solver : 0);
+  PoissonSolverParams params = settings.solver;
+  params.terms = operator_terms(mesh, settings.problems[0]);
+  const std::int64_t solver = required_memory(ctx, mesh, params, builtin_smoothers(), systems);
+  const std::int64_t vectors = 2 * static_cast<std::int64_t>(systems) * vector_bytes<double>(Backend::cpu, shape);
+  const std::int64_t solving = std::max(field + (on_host ? vectors : 0), on_host ? solver : 0);
   // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
   constexpr std::int64_t writer = std::int64_t{7} << 20;
   std::int64_t fields = 1;  // aspect ratios
@@ -429,13 +497,10 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
 std::string coarsening(const std::vector<TensorMesh>& hierarchy) {
   const auto direction = [&](const char* name, const auto& line) {
     const int fine = line(hierarchy.back()).size(), coarse = line(hierarchy.front()).size();
-    std::string cells =
-        message(name, " ", fine, fine == coarse ? "" : message(" to ", coarse), " cell", coarse == 1 ? "" : "s");
-    if (coarse <= 2) return cells;
-    return message(cells, " (", coarse % 2 == 1 ? "odd" : "no unknown", ")");
+    return message(name, " ", fine, fine == coarse ? "" : message(" to ", coarse), " cell", coarse == 1 ? "" : "s");
   };
-  return message(direction("x", [](const TensorMesh& m) -> const Intervals& { return m.x(); }), ", ",
-                 direction("y", [](const TensorMesh& m) -> const Intervals& { return m.y(); }));
+  return message(direction("x", [](const TensorMesh& m) -> const Line& { return m.x(); }), ", ",
+                 direction("y", [](const TensorMesh& m) -> const Line& { return m.y(); }));
 }
 
 /// One right-hand side.
@@ -627,9 +692,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   if (coarsest <= 1)
     std::printf("%s unknown there\n", coarsest == 0 ? "no" : "one");
   else
-    std::printf("%lld unknowns there, solved by %s\n", static_cast<long long>(coarsest),
-                outcome.coarse_solver == CoarseSolver::direct ? "a Cholesky factorisation"
-                                                              : "conjugate gradients with ADI, being many");
+    std::printf("%lld unknowns there, solved directly\n", static_cast<long long>(coarsest));
   const bool chosen = options.text("smoother") == "auto";
   const int steps = outcome.smoothers.back().steps;
   const std::string smoother = chosen ? "auto" : message(options.text("smoother"), ", ", steps, " + ", steps, " steps");
@@ -687,7 +750,7 @@ void print_systems(const Outcome& outcome) {
 /// One with a line for every iteration, several as a batch.
 std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, PoissonSolver& solver,
                                    const std::vector<Vector<double>>& bs, std::vector<Vector<double>>& xs) {
-  const auto baseline = settings.solver.stop.baseline;
+  const auto baseline = solver.params().stop.baseline;
   const bool talk = !settings.quiet && !settings.table;
   if (bs.size() == 1)
     return {solver.solve(ctx, bs[0].cview(), xs[0].view(),
@@ -713,25 +776,56 @@ struct Solved {
   std::vector<Vector<double>> x;
 };
 
+/// What the solver is given as a start has, for one right-hand side, no residual but rounding: nothing is left to measure by.
+bool starts_at_solution(Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params,
+                        const std::vector<Vector<double>>& bs, const std::vector<Vector<double>>& xs) {
+  constexpr double rounding = 1e-15;
+  const auto form = params.terms.varies() ? OperatorForm::symmetric : OperatorForm::tensor;
+  const auto a = assemble_operator<double>(ctx, mesh, form, params.terms);
+  Vector<double> r(ctx, mesh.unknowns());
+  for (std::size_t k = 0; k < bs.size(); ++k) {
+    a.residual(ctx, bs[k].cview(), xs[k].cview(), r.view());
+    if (norm2(ctx, r.cview()) <= rounding * a.magnitude(ctx, bs[k].cview(), xs[k].cview())) return true;
+  }
+  return false;
+}
+
 Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, bool with_file) {
   const bool talk = !settings.quiet && !settings.table;
-  const auto mesh = settings.mesh.at(level);
+  const auto mesh = settings.mesh_at(level);
+  PoissonSolverParams params = settings.solver;
+  params.terms = operator_terms(mesh, settings.problems[0]);
+  const bool singular = is_singular(mesh, params.terms);
   const auto expected = expected_memory(ctx, settings, mesh, with_file);
-  progress(settings, "setting up ...");
-  auto solver = std::make_unique<PoissonSolver>(ctx, mesh, settings.solver);
+  if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
+    warn(program_name, message("two sides differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
+                               "); it has the value of the left or right one"));
   std::vector<Vector<double>> bs, xs;
   progress(settings, "assembling the right-hand side ...");
   for (const auto& problem : settings.problems) {
     bs.emplace_back(ctx, mesh.unknowns());
     xs.emplace_back(ctx, mesh.unknowns());
     assemble_load(ctx, mesh, problem, bs.back().view());
+    if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back().view());
+    if (!singular) continue;
+    const auto found = make_compatible(ctx, mesh, bs.back().view());
+    expects(found.holds() || settings.project,
+            "no side and no reaction holds u, so that f and the fluxes must balance; their sum is ", found.sum, ", ",
+            100 * std::abs(found.sum) / found.sum_of_magnitudes,
+            " % of the sum of their magnitudes; --project subtracts a constant from f");
   }
+  if (settings.baseline_follows_values && starts_at_solution(ctx, mesh, params, bs, xs))
+    params.stop.baseline = Baseline::rhs;
+  progress(settings, "setting up ...");
+  auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
   progress(settings, "");
   Outcome outcome{
       level,   solver->meshes(), solver->coarse_solver(), solver->params(), solver->choice(), solver->level_reports(),
       expected};
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
+  if (singular)
+    for (auto& x : xs) subtract_integral_mean(ctx, mesh, x.view());
   solver.reset();  // makes room for what follows
   bs.clear();
   for (std::size_t k = 0; k < reports.size(); ++k)
@@ -773,7 +867,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   Context ctx = settings.machine.context();
   check_outputs(settings, outputs);
   // Of a table the largest mesh first: the others would be solved for nothing.
-  (void)expected_memory(ctx, settings, settings.mesh.at(settings.last_level), outputs.has("vtk"));
+  (void)expected_memory(ctx, settings, settings.mesh_at(settings.last_level), outputs.has("vtk"));
 
   std::vector<Outcome> outcomes;
   std::optional<Solved> last;

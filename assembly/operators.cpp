@@ -1,8 +1,10 @@
 #include <stratum/assembly/operators.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <stratum/core/blas.hpp>
@@ -12,21 +14,130 @@ namespace stratum {
 
 namespace {
 
-/// 1 / h and h / 6 of every interval.
-void one_dimensional_factors(Context& ctx, const Intervals& line, Vector<double>& k, Vector<double>& m) {
+/// k = 1 / h and m = h / 6 of the intervals beside the unknowns. Beyond a natural end lies one without length: k = alpha, m = 0.
+void one_dimensional_factors(Context& ctx, const Line& line, double alpha_first, double alpha_last, Vector<double>& k,
+                             Vector<double>& m) {
   std::vector<double> stiffness, mass;
-  for (const double h : line.widths()) {
-    stiffness.push_back(1 / h);
-    mass.push_back(h / 6);
+  for (int e = 0; e <= line.unknowns(); ++e) {
+    const int before = line.first_unknown() - 1 + e;
+    if (!line.is_periodic() && (before < 0 || before == line.size())) {
+      stiffness.push_back(before < 0 ? alpha_first : alpha_last);
+      mass.push_back(0);
+    } else {
+      const double h = line.widths()[static_cast<std::size_t>(before < 0 ? line.size() - 1 : before)];
+      stiffness.push_back(1 / h);
+      mass.push_back(h / 6);
+    }
   }
   copy_from_host(ctx, stiffness.data(), k.view());
   copy_from_host(ctx, mass.data(), m.view());
 }
 
-TensorOperator<double> tensor_laplace(Context& ctx, const TensorMesh& mesh) {
-  TensorOperator<double> a(ctx, mesh.unknowns());
-  one_dimensional_factors(ctx, mesh.x(), a.kx, a.mx);
-  one_dimensional_factors(ctx, mesh.y(), a.ky, a.my);
+std::vector<double> on_host(Context& ctx, const Vector<double>& v) {
+  std::vector<double> numbers(static_cast<std::size_t>(v.shape().nx));
+  copy_to_host(ctx, v.cview(), numbers.data());
+  return numbers;
+}
+
+/// An interval's c m [2 1; 1 2] is -c m [1 -1; -1 1], which goes to k, and 3 c m at both nodes, which goes to e.
+void fold_reaction(Context& ctx, double c, std::vector<double> k, const std::vector<double>& m, Vector<double>& to_k,
+                   Vector<double>& to_e) {
+  std::vector<double> e(m.size() - 1);
+  for (std::size_t i = 0; i < k.size(); ++i) k[i] -= c * m[i];
+  for (std::size_t i = 0; i < e.size(); ++i) e[i] = 3 * c * (m[i] + m[i + 1]);
+  copy_from_host(ctx, k.data(), to_k.view());
+  copy_from_host(ctx, e.data(), to_e.view());
+}
+
+TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms) {
+  const bool reaction = terms.reaction > 0;
+  TensorOperator<double> a(ctx, mesh.unknowns(), reaction);
+  one_dimensional_factors(ctx, mesh.x(), terms.left.constant, terms.right.constant, a.kx, a.mx);
+  one_dimensional_factors(ctx, mesh.y(), terms.bottom.constant, terms.top.constant, a.ky, a.my);
+  if (!reaction) return a;
+  copy(ctx, a.ky.cview(), a.column_ky.view());
+  fold_reaction(ctx, terms.reaction, on_host(ctx, a.kx), on_host(ctx, a.mx), a.column_kx, a.column_e);
+  fold_reaction(ctx, terms.reaction, on_host(ctx, a.ky), on_host(ctx, a.my), a.ky, a.e);
+  return a;
+}
+
+/// What a varying alpha adds to the nodes of a side: to a_(0,0), and to the coefficient towards the next node.
+struct SideMass {
+  std::vector<double> own, next;
+  SideMass(const Line& line, const std::function<double(double)>& alpha);
+};
+
+constexpr std::array<std::pair<double, double>, 4> gauss4{{{0.0694318442029737, 0.1739274225687269},
+                                                           {0.3300094782075719, 0.3260725774312731},
+                                                           {0.6699905217924281, 0.3260725774312731},
+                                                           {0.9305681557970263, 0.1739274225687269}}};
+
+SideMass::SideMass(const Line& line, const std::function<double(double)>& alpha)
+    : own(static_cast<std::size_t>(line.unknowns()), 0.0), next(own) {
+  const int n = line.unknowns();
+  for (int i = 0; i < line.size(); ++i) {
+    const auto interval = static_cast<std::size_t>(i);
+    double first = 0, both = 0, second = 0;
+    for (const auto& [t, weight] : gauss4) {
+      const double h = line.widths()[interval], s = line.from_begin()[interval] + t * h, value = alpha(s);
+      expects(std::isfinite(value) && value >= 0, "alpha of a side is ", value, " at ", s,
+              " along it; it must be finite and not negative");
+      first += weight * h * value * (1 - t) * (1 - t);
+      both += weight * h * value * (1 - t) * t;
+      second += weight * h * value * t * t;
+    }
+    const int left = i - line.first_unknown(), right = line.is_periodic() && i + 1 == n ? 0 : left + 1;
+    if (left >= 0 && left < n) own[static_cast<std::size_t>(left)] += first;
+    if (right < n) own[static_cast<std::size_t>(right)] += second;
+    if (left >= 0 && left < n && right < n) next[static_cast<std::size_t>(left)] += both;
+  }
+}
+
+template <class T>
+void add_line(Context& ctx, GridView<T> band, Direction along, int line, const std::vector<T>& numbers) {
+  const bool row = along == Direction::x;
+  GridView<T> part = band;
+  part.data = row ? &band(0, line) : &band(line, 0);
+  part.nx = row ? band.nx : 1;
+  part.ny = row ? 1 : band.ny;
+  std::vector<T> host(numbers.size());
+  copy_to_host(ctx, GridView<const T>(part), host.data());
+  for (std::size_t k = 0; k < host.size(); ++k) host[k] += numbers[k];
+  copy_from_host(ctx, host.data(), part);
+  exchange(ctx, band);
+}
+
+/// Bands of `a` by their place in nine; null where they are not stored.
+Vector<double>* band_of(NineBandMatrix<double>& a, int dx, int dy) {
+  return &a.band[static_cast<std::size_t>(band_index(dx, dy))];
+}
+Vector<double>* band_of(SymmetricNineBand<double>& a, int dx, int dy) {
+  const int k = band_index(dx, dy) - 4;
+  return k < 0 ? nullptr : &a.band[static_cast<std::size_t>(k)];
+}
+
+template <class Bands>
+void add_side(Context& ctx, const TensorMesh& mesh, Direction along, bool last, const RobinCoefficient& alpha,
+              Bands& a) {
+  if (!alpha.varying) return;
+  const bool row = along == Direction::x;
+  const SideMass mass(row ? mesh.x() : mesh.y(), alpha.varying);
+  const int line = !last ? 0 : (row ? a.shape().ny : a.shape().nx) - 1;
+  add_line(ctx, band_of(a, 0, 0)->view(), along, line, mass.own);
+  add_line(ctx, band_of(a, row ? 1 : 0, row ? 0 : 1)->view(), along, line, mass.next);
+  auto* const back = band_of(a, row ? -1 : 0, row ? 0 : -1);
+  if (back == nullptr) return;
+  std::vector<double> before(mass.next);
+  std::rotate(before.begin(), before.end() - 1, before.end());
+  add_line(ctx, back->view(), along, line, before);
+}
+
+template <class Bands>
+Bands with_sides(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, Bands a) {
+  add_side(ctx, mesh, Direction::y, false, terms.left, a);
+  add_side(ctx, mesh, Direction::y, true, terms.right, a);
+  add_side(ctx, mesh, Direction::x, false, terms.bottom, a);
+  add_side(ctx, mesh, Direction::x, true, terms.top, a);
   return a;
 }
 
@@ -36,14 +147,14 @@ struct FillBand {
   TensorView<double> a;
   GridView<T> band;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    const bool inside = i + dx >= 0 && i + dx < band.nx && j + dy >= 0 && j + dy < band.ny;
-    band(i, j) = inside ? static_cast<T>(a.template coefficient<dx, dy>(i, j)) : T(0);
+    band(i, j) = couples(band, i + dx, j + dy) ? static_cast<T>(a.template coefficient<dx, dy>(i, j)) : T(0);
   }
 };
 
 template <int dx, int dy, class T>
 void fill_band(Context& ctx, const TensorOperator<double>& a, Vector<T>& band) {
   for_each_node(ctx, all_nodes(band.view()), FillBand<dx, dy, T>{a.view(), band.view()});
+  exchange(ctx, band.view());
 }
 
 template <class T>
@@ -86,12 +197,40 @@ void check_range(const TensorMesh& mesh) {
           sizeof(T) == 4 ? "float; use double precision" : "double; use a coarser level");
 }
 
+void check_alpha(LineEnd end, const RobinCoefficient& alpha, const char* side) {
+  if (alpha.is_zero()) return;
+  expects(end == LineEnd::natural, "alpha belongs to natural sides; the ", side, " side is ", to_string(end));
+  expects(std::isfinite(alpha.constant) && alpha.constant >= 0, "alpha of the ", side,
+          " side must be finite and not negative, not ", alpha.constant);
+}
+
 }  // namespace
 
+bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms) {
+  const auto ends_are_free = [](const Line& line) {
+    return line.first_end() != LineEnd::dirichlet && line.last_end() != LineEnd::dirichlet;
+  };
+  return ends_are_free(mesh.x()) && ends_are_free(mesh.y()) && terms.reaction == 0 && terms.left.is_zero() &&
+         terms.right.is_zero() && terms.bottom.is_zero() && terms.top.is_zero();
+}
+
 template <class T>
-GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, OperatorForm form) {
+GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form, const OperatorTerms& terms) {
   check_range<T>(mesh);
-  TensorOperator<double> a = tensor_laplace(ctx, mesh);
+  expects(std::isfinite(terms.reaction) && terms.reaction >= 0,
+          "the reaction coefficient c must be finite and not negative, not ", terms.reaction);
+  check_alpha(mesh.x().first_end(), terms.left, "left");
+  check_alpha(mesh.x().last_end(), terms.right, "right");
+  check_alpha(mesh.y().first_end(), terms.bottom, "bottom");
+  check_alpha(mesh.y().last_end(), terms.top, "top");
+  expects(!terms.varies() || form != OperatorForm::tensor,
+          "a tensor operator cannot hold an alpha that varies along its side; store bands");
+  TensorOperator<double> a = tensor_operator(ctx, mesh, terms);
+  if (terms.varies()) {
+    if (form == OperatorForm::nine_band)
+      return convert<T>(ctx, GridOperator<double>(with_sides(ctx, mesh, terms, nine_band<double>(ctx, a))));
+    return convert<T>(ctx, GridOperator<double>(with_sides(ctx, mesh, terms, symmetric_nine_band<double>(ctx, a))));
+  }
   switch (form) {
     case OperatorForm::nine_band: return nine_band<T>(ctx, a);
     case OperatorForm::symmetric: return symmetric_nine_band<T>(ctx, a);
@@ -103,6 +242,13 @@ GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, OperatorF
     return convert<T>(ctx, GridOperator<double>(std::move(a)));
 }
 
+template <class T>
+GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, OperatorForm form) {
+  return assemble_operator<T>(ctx, mesh, form, {});
+}
+
+template GridOperator<float> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&);
+template GridOperator<double> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&);
 template GridOperator<float> assemble_laplace(Context&, const TensorMesh&, OperatorForm);
 template GridOperator<double> assemble_laplace(Context&, const TensorMesh&, OperatorForm);
 

@@ -1,17 +1,45 @@
 #pragma once
 
-// The Q1 stiffness matrix of -Laplace on a tensor-product mesh with Dirichlet sides,
+// The Q1 matrix of -Laplace u + c u on a tensor-product mesh, with n.grad u + alpha u given on its natural sides,
 //
-//     A = Kx (x) My + Mx (x) Ky,    K = 1/h [1 -1; -1 1],   M = h/6 [2 1; 1 2]   per interval,
+//     A = Kx (x) My + Mx (x) Ky + c Mx (x) My,    K = 1/h [1 -1; -1 1],   M = h/6 [2 1; 1 2]   per interval,
 //
-// restricted to the interior nodes (Dirichlet unknowns are eliminated symmetrically; their identity rows are not stored).
-// Entries are formed in double and converted at the end. Throws UsageError when an entry leaves the range of T.
+// and alpha added to K at a natural end (alpha = 0: Neumann), restricted to the nodes that are unknowns (those of Dirichlet sides are
+// eliminated symmetrically; their identity rows are not stored). An alpha that varies along its side adds the integrals of
+// alpha phi_i phi_j, by the 4-point Gauss rule; a tensor operator cannot hold it. Entries are formed in double and converted at
+// the end. Throws UsageError when an entry leaves the range of T, for c or alpha that is negative or not finite, for alpha at a side
+// that is not natural, and for a tensor operator where alpha varies.
+
+#include <functional>
 
 #include <stratum/core/grid_operator.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {
 
+/// alpha of one side: a number, or a function of the distance along the side from its first end.
+struct RobinCoefficient {
+  double constant = 0;
+  std::function<double(double)> varying;
+  [[nodiscard]] bool is_zero() const { return constant == 0 && !varying; }
+};
+
+/// What A has beside the Laplacian.
+struct OperatorTerms {
+  double reaction = 0;                        // c
+  RobinCoefficient left, right, bottom, top;  // alpha
+
+  [[nodiscard]] bool varies() const { return left.varying || right.varying || bottom.varying || top.varying; }
+};
+
+/// A u = 0 for constants: no Dirichlet side, no alpha and no reaction. Decided from the problem, never from entries.
+[[nodiscard]] bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms);
+
+template <class T>
+[[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form,
+                                                const OperatorTerms& terms);
+
+/// Without other terms.
 template <class T>
 [[nodiscard]] GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, OperatorForm form);
 

@@ -1,20 +1,29 @@
 #pragma once
 
-// The Poisson problem -Laplace u = f in [0, a] x [0, b], u = g on the boundary: load vector and error norm.
+// The problem -Laplace u + c u = f in [0, a] x [0, b]: load vector and error norm. On each side, n outward,
 //
-//     b_i = integral of f phi_i  -  sum over boundary nodes k of A_ik g(x_k)
+//     dirichlet  u = g      neumann  n.grad u = g      robin  n.grad u + alpha u = g      periodic  u as on the side across
+//
+//     b_i = integral of f phi_i  +  integral of g phi_i over the natural sides  -  sum over Dirichlet nodes k of A_ik g(x_k)
 //     relative L2 error = || u_h - u || / || u ||
 //
-// Without functions of the user's it is the published accuracy study: u = x (a - x) y (b - y), f = 2 (y (b - y) + x (a - x)),
+// Where a Dirichlet and a natural side meet, the first has the corner; of two Dirichlet sides the left or right one. Without functions
+// of the user's it is the published accuracy study: u = x (a - x) y (b - y), f = 2 (y (b - y) + x (a - x)),
 // g = 0, integrated exactly (separable terms, 4-point Gauss rule per interval). Functions of the user's are integrated by the
-// 4 x 4 Gauss rule in every cell. Errors use the 3 x 3 Gauss rule. Points know their distance to all four sides,
-// so that a - x keeps its accuracy in cells far thinner than the rounding of x.
+// 4 x 4 Gauss rule in every cell, by the 4-point rule on every side. Errors use the 3 x 3 Gauss rule. Points know their distance to
+// all four sides, so that a - x keeps its accuracy in cells far thinner than the rounding of x.
+//
+// Meshes come with the ends that `with_sides` gives them. Where the operator is singular (no Dirichlet side, no alpha, no c) the load
+// must be compatible, the solution's integral is zero, and errors are taken of functions less their means.
 // Source: Goeddeke, Strzodka 2011, Section 2.3.
 
+#include <cmath>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include <stratum/assembly/operators.hpp>
 #include <stratum/core/context.hpp>
 #include <stratum/core/vector.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
@@ -32,19 +41,67 @@ struct Point {
 /// Called from several threads at once, each on a copy of its own.
 using ScalarFunction = std::function<double(const Point&)>;
 
-struct PoissonProblem {
-  ScalarFunction rhs;       // f; empty: the polynomial problem
-  ScalarFunction exact;     // u; empty: the polynomial problem's where rhs and boundary are empty too, else unknown
-  ScalarFunction boundary;  // g; empty: exact where given, else zero
+enum class SideKind : std::uint8_t { dirichlet, neumann, robin, periodic };
 
-  [[nodiscard]] bool is_polynomial() const { return !rhs; }
-  [[nodiscard]] bool has_exact() const { return exact || (!rhs && !boundary); }
+[[nodiscard]] std::string_view to_string(SideKind kind);
+
+struct SideCondition {
+  SideKind kind = SideKind::dirichlet;
+  ScalarFunction value{};  // g; empty: of a Dirichlet side the problem's boundary function, of others zero
+  ScalarFunction alpha{};  // of a Robin side, not negative
 };
 
-/// The load vector on the interior nodes. Throws UsageError when a function gives a value that is not finite.
+struct Sides {
+  SideCondition left, right, bottom, top;
+};
+
+struct PoissonProblem {
+  ScalarFunction rhs{};       // f; empty: the polynomial problem
+  ScalarFunction exact{};     // u; empty: the polynomial problem's where all else is empty, else unknown
+  ScalarFunction boundary{};  // g of Dirichlet sides without their own; empty: exact where given, else zero
+  Sides sides{};
+  double reaction = 0;  // c, not negative
+
+  [[nodiscard]] bool is_polynomial() const { return !rhs; }
+  [[nodiscard]] bool has_exact() const;
+};
+
+/// The mesh with ends as the sides want them. Throws UsageError where one of two opposite sides alone is periodic, and as
+/// Line::with_ends does.
+[[nodiscard]] TensorMesh with_sides(const TensorMesh& mesh, const Sides& sides);
+
+/// What the operator has beside the Laplacian. An alpha that is the same at all points of its side that integrals see is a number.
+/// Throws UsageError for alpha that is negative or not finite.
+[[nodiscard]] OperatorTerms operator_terms(const TensorMesh& mesh, const PoissonProblem& problem);
+
+/// How far a load vector is from having a solution where the operator is singular.
+struct Compatibility {
+  double sum = 0, sum_of_magnitudes = 0;
+  static constexpr double negligible = 1e-8;
+  [[nodiscard]] bool holds() const { return std::abs(sum) <= negligible * sum_of_magnitudes; }
+};
+
+/// Subtracts from f the constant that makes b compatible, and says how large the sum was before.
+Compatibility make_compatible(Context& ctx, const TensorMesh& mesh, GridView<double> b);
+/// Subtracts its mean over the domain from u_h.
+void subtract_integral_mean(Context& ctx, const TensorMesh& mesh, GridView<double> u);
+
+/// u at the unknowns of a smooth function with the Dirichlet sides' values, linear between opposite sides (Coons): what a pass of full
+/// multigrid starts from, since the coarser levels know nothing of those values. Zero where no side has any.
+void lift_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> u);
+/// Some Dirichlet side has values that are not known to be zero.
+[[nodiscard]] bool has_boundary_values(const PoissonProblem& problem);
+
+/// Largest difference of the values that two Dirichlet sides give their corner, and where.
+struct CornerGap {
+  double gap = 0, x = 0, y = 0;
+};
+[[nodiscard]] CornerGap largest_corner_gap(const TensorMesh& mesh, const PoissonProblem& problem);
+
+/// The load vector on the nodes that are unknowns. Throws UsageError when a function gives a value that is not finite.
 void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b);
 
-/// || u_h - u || / || u || in L2, u_h given on the interior nodes; the absolute norm when u = 0; empty where u is unknown.
+/// || u_h - u || / || u || in L2, u_h given on the unknowns; the absolute norm when u = 0; empty where u is unknown.
 [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const TensorMesh& mesh,
                                                       const PoissonProblem& problem, GridView<const double> u);
 

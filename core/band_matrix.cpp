@@ -111,7 +111,7 @@ BandMatrix<T>::BandMatrix(Context& ctx, int n, std::vector<int> offsets)
     expects(k == 0 || offset > offsets_[k - 1], "offsets must increase, and ", offset, " follows ",
             k == 0 ? 0 : offsets_[k - 1]);
   }
-  bands_ = SharedVector<T>(ctx, GridShape{n, static_cast<int>(offsets_.size()), 0, 0});
+  bands_ = SharedVector<T>(ctx, GridShape{n, static_cast<int>(offsets_.size())});
   copy_from_host(ctx, offsets_.data(), device_offsets_.view());
 }
 

@@ -40,7 +40,7 @@ class BandMatrix final : public LinearOperator<T>, public Handle {
   /// The diagonals that `a` has entries on. Throws UsageError when they are more than 256.
   BandMatrix(Context& ctx, const SparseRows& a);
 
-  [[nodiscard]] GridShape shape() const override { return {n_, 1, 0, 0}; }
+  [[nodiscard]] GridShape shape() const override { return GridShape::flat(n_); }
   [[nodiscard]] const std::vector<int>& offsets() const { return offsets_; }
   /// a_k(i) at (i, k)
   [[nodiscard]] GridView<T> bands() { return bands_.view(); }

@@ -108,6 +108,7 @@ struct Product {
 template <class T>
 struct Value {
   GridView<const T> x;
+  static constexpr bool takes_maximum = false;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return static_cast<double>(x(i, j)); }
 };
 
@@ -294,6 +295,31 @@ const double* norm_max_in_place(Context& ctx, GridView<const T> x) {
   return reduce_in_place(ctx, x.nx, x.ny, Magnitude<Value<T>>{{x}});
 }
 
+namespace {
+
+template <class T>
+struct SubtractMean {
+  const double* sum;
+  double nodes;
+  GridView<T> x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    x(i, j) = static_cast<T>(static_cast<double>(x(i, j)) - *sum / nodes);
+  }
+};
+
+}  // namespace
+
+template <class T>
+void subtract_mean(Context& ctx, GridView<T> x, Vector<double>& scratch) {
+  expects_on(ctx, x);
+  if (x.nodes() == 0) return;
+  const int numbers = reduction_numbers(ctx, x.nx, x.ny);
+  if (scratch.empty() || scratch.shape().nx < numbers + 1) scratch = Vector<double>(ctx, numbers + 1);
+  double* const sum = scratch.view().data;
+  reduce_to(ctx, x.nx, x.ny, Value<T>{x}, sum, sum + numbers);
+  for_each_node(ctx, all_nodes(x), SubtractMean<T>{sum, static_cast<double>(x.nodes()), x});
+}
+
 double sum_of_scratch(Context& ctx, int count) {
   const auto hold = ctx.hold_scratch();
   double* numbers = ctx.reduction_scratch(static_cast<std::size_t>(count));
@@ -357,6 +383,7 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   template void axpys(Context&, const std::vector<double>&, const std::vector<GridView<const T>>&, GridView<T>); \
   template double dot(Context&, GridView<const T>, GridView<const T>);                                           \
   template std::vector<double> dots(Context&, const std::vector<DotPair<T>>&);                                   \
+  template void subtract_mean(Context&, GridView<T>, Vector<double>&);                                           \
   template double norm2(Context&, GridView<const T>);                                                            \
   template double norm_max(Context&, GridView<const T>);                                                         \
   template const double* norm_max_in_place(Context&, GridView<const T>);                                         \

@@ -63,6 +63,11 @@ template <class T>
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
 
+/// x_ij <- x_ij - (sum of all) / their number. The scratch is made when it is first needed; then nothing is allocated and nothing
+/// waits for the stream.
+template <class T>
+void subtract_mean(Context& ctx, GridView<T> x, Vector<double>& scratch);
+
 /// The sum of the first `count` numbers of the Context's scratch for reductions, where kernels have left partial sums.
 [[nodiscard]] double sum_of_scratch(Context& ctx, int count);
 

@@ -42,7 +42,7 @@ class CsrMatrix final : public LinearOperator<T>, public Handle {
   /// Throws UsageError unless a is square and valid, and its entries lie in the range of T.
   CsrMatrix(Context& ctx, const SparseRows& a);
 
-  [[nodiscard]] GridShape shape() const override { return {n_, 1, 0, 0}; }
+  [[nodiscard]] GridShape shape() const override { return GridShape::flat(n_); }
   [[nodiscard]] std::int64_t entries() const { return entries_; }
   void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;

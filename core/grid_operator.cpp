@@ -110,16 +110,27 @@ void copy_checked(Context& ctx, const TensorOperator<From>& from, TensorOperator
   copy_checked(ctx, from.mx, to.mx);
   copy_checked(ctx, from.ky, to.ky);
   copy_checked(ctx, from.my, to.my);
+  copy_checked(ctx, from.e, to.e);
+  copy_checked(ctx, from.column_e, to.column_e);
+  if (!from.has_reaction()) return;
+  copy_checked(ctx, from.column_kx, to.column_kx);
+  copy_checked(ctx, from.column_ky, to.column_ky);
 }
 
 template <class To, class From>
 void copy_checked(Context& ctx, const SymmetricNineBand<From>& from, SymmetricNineBand<To>& to) {
-  for (std::size_t k = 0; k < from.band.size(); ++k) copy_checked(ctx, from.band[k], to.band[k]);
+  for (std::size_t k = 0; k < from.band.size(); ++k) {
+    copy_checked(ctx, from.band[k], to.band[k]);
+    exchange(ctx, to.band[k].view());
+  }
 }
 
 template <class To, class From>
 void copy_checked(Context& ctx, const NineBandMatrix<From>& from, NineBandMatrix<To>& to) {
-  for (std::size_t k = 0; k < from.band.size(); ++k) copy_checked(ctx, from.band[k], to.band[k]);
+  for (std::size_t k = 0; k < from.band.size(); ++k) {
+    copy_checked(ctx, from.band[k], to.band[k]);
+    exchange(ctx, to.band[k].view());
+  }
 }
 
 /// Views of bands have one pitch for all.
@@ -256,7 +267,9 @@ template <class To, class From>
 GridOperator<To> convert(Context& ctx, const GridOperator<From>& a) {
   GridOperator<To> c;
   switch (a.form()) {
-    case OperatorForm::tensor: c = TensorOperator<To>(ctx, a.shape()); break;
+    case OperatorForm::tensor:
+      c = TensorOperator<To>(ctx, a.shape(), std::get<TensorOperator<From>>(a.storage()).has_reaction());
+      break;
     case OperatorForm::symmetric: c = SymmetricNineBand<To>(ctx, a.shape()); break;
     case OperatorForm::nine_band: c = NineBandMatrix<To>(ctx, a.shape()); break;
   }

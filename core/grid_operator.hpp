@@ -36,6 +36,12 @@ enum class OperatorForm : std::uint8_t { tensor, symmetric, nine_band };
 /// Position of the band (dx, dy) in an array of nine: row by row, south-west first.
 [[nodiscard]] STRATUM_HOST_DEVICE constexpr int band_index(int dx, int dy) { return 3 * (dy + 1) + dx + 1; }
 
+/// (i, j) is a node of the grid, or the halo of a periodic one: a coefficient towards it is not zero by its place.
+template <class T>
+STRATUM_HOST_DEVICE STRATUM_INLINE bool couples(const GridView<T>& x, int i, int j) {
+  return (x.periodic_x || (i >= 0 && i < x.nx)) && (x.periodic_y || (j >= 0 && j < x.ny));
+}
+
 /// x around node (i, j): three row addresses, formed once.
 template <class T>
 struct Neighbourhood {
@@ -158,10 +164,24 @@ struct TensorView : StencilSums<TensorView<T>, T> {
   const T* mx = nullptr;
   const T* ky = nullptr;
   const T* my = nullptr;
+  const T* e = nullptr;
+  const T* column_kx = nullptr;
+  const T* column_ky = nullptr;
+  const T* column_e = nullptr;
+
+  /// Of the same operator, for code that walks along columns: e is one number a column, and the factors that go with it.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE TensorView columns() const {
+    TensorView v = *this;
+    v.kx = column_kx;
+    v.ky = column_ky;
+    v.e = column_e;
+    return v;
+  }
 
   template <int dx, int dy>
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T coefficient(int i, int j) const {
-    return stiffness<dx>(kx, i) * mass<dy>(my, j) + mass<dx>(mx, i) * stiffness<dy>(ky, j);
+    const T along_y = dy == 0 ? stiffness<dy>(ky, j) + e[j] : stiffness<dy>(ky, j);
+    return stiffness<dx>(kx, i) * mass<dy>(my, j) + mass<dx>(mx, i) * along_y;
   }
   // Differences first: on smooth x the stiffness part is a small difference of large terms, and in float the rounding
   // of their sum would drown it.
@@ -170,15 +190,16 @@ struct TensorView : StencilSums<TensorView<T>, T> {
     const Neighbourhood<T> n(x, i, j);
     const T ks = ky[j], kn = ky[j + 1], ms = my[j], mn = my[j + 1];
     const T mw = mass_of<-1>(n, ms, mn), mc = mass_of<0>(n, ms, mn), me = mass_of<1>(n, ms, mn);
-    const T kw = stiffness_of<-1>(n, ks, kn), kc = stiffness_of<0>(n, ks, kn), ke = stiffness_of<1>(n, ks, kn);
+    const T kw = stiffness_of<-1>(n, ks, kn, e[j]), kc = stiffness_of<0>(n, ks, kn, e[j]),
+            ke = stiffness_of<1>(n, ks, kn, e[j]);
     return kx[i] * (mc - mw) + kx[i + 1] * (mc - me) + mx[i] * (kw + 2 * kc) + mx[i + 1] * (2 * kc + ke);
   }
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T off_column_sum(const X& x, int i, int j) const {
     const Neighbourhood<T> n(x, i, j);
     const T ks = ky[j], kn = ky[j + 1], ms = my[j], mn = my[j + 1];
-    return mx[i] * stiffness_of<-1>(n, ks, kn) - kx[i] * mass_of<-1>(n, ms, mn) +
-           mx[i + 1] * stiffness_of<1>(n, ks, kn) - kx[i + 1] * mass_of<1>(n, ms, mn);
+    return mx[i] * stiffness_of<-1>(n, ks, kn, e[j]) - kx[i] * mass_of<-1>(n, ms, mn) +
+           mx[i + 1] * stiffness_of<1>(n, ks, kn, e[j]) - kx[i + 1] * mass_of<1>(n, ms, mn);
   }
   // By linearity the two rows are combined first.
   template <class X>
@@ -193,8 +214,8 @@ struct TensorView : StencilSums<TensorView<T>, T> {
 
  private:
   template <int dx>
-  STRATUM_HOST_DEVICE STRATUM_INLINE static T stiffness_of(const Neighbourhood<T>& n, T ks, T kn) {
-    return ks * (n.centre[dx] - n.south[dx]) + kn * (n.centre[dx] - n.north[dx]);
+  STRATUM_HOST_DEVICE STRATUM_INLINE static T stiffness_of(const Neighbourhood<T>& n, T ks, T kn, T diagonal) {
+    return ks * (n.centre[dx] - n.south[dx]) + kn * (n.centre[dx] - n.north[dx]) + diagonal * n.centre[dx];
   }
   template <int dx>
   STRATUM_HOST_DEVICE STRATUM_INLINE static T mass_of(const Neighbourhood<T>& n, T ms, T mn) {
@@ -210,23 +231,38 @@ struct TensorView : StencilSums<TensorView<T>, T> {
   }
 };
 
-/// A = Kx (x) My + Mx (x) Ky with 1-D linear elements: interval i, on the left of node i, has stiffness
-/// k_i [1 -1; -1 1] and mass m_i [2 1; 1 2] (k = 1 / h and m = h / 6 for the Laplacian). Arrays of nx + 1 and ny + 1.
+/// A = Kx (x) My + Mx (x) (Ky + E) with 1-D linear elements: interval i, on the left of node i, has stiffness
+/// k_i [1 -1; -1 1] and mass m_i [2 1; 1 2] (k = 1 / h and m = h / 6 for the Laplacian); E is diagonal, zero without a reaction
+/// term. Arrays of nx + 1 and ny + 1, e of ny.
+///
+/// A reaction term c Mx (x) My is folded into Ky, as c m [2 1; 1 2] = -c m [1 -1; -1 1] + 3 c m [1 0; 0 1]. For code that walks along
+/// columns the same is folded into Kx, so that E is one number a line either way: column_kx, column_ky and column_e (nx numbers)
+/// stand for kx, ky and e there. The first two are kept only where there is such a term.
 template <class T>
 struct TensorOperator {
   GridShape grid;
-  Vector<T> kx, mx, ky, my;
+  Vector<T> kx, mx, ky, my, e, column_kx, column_ky, column_e;
 
   TensorOperator() = default;
-  TensorOperator(Context& ctx, const GridShape& shape)
-      : grid(shape), kx(ctx, shape.nx + 1), mx(ctx, shape.nx + 1), ky(ctx, shape.ny + 1), my(ctx, shape.ny + 1) {}
+  TensorOperator(Context& ctx, const GridShape& shape, bool reaction = false)
+      : grid(shape), kx(ctx, shape.nx + 1), mx(ctx, shape.nx + 1), ky(ctx, shape.ny + 1), my(ctx, shape.ny + 1),
+        e(ctx, shape.ny), column_e(ctx, shape.nx) {
+    if (!reaction) return;
+    column_kx = Vector<T>(ctx, shape.nx + 1);
+    column_ky = Vector<T>(ctx, shape.ny + 1);
+  }
   [[nodiscard]] GridShape shape() const { return grid; }
+  [[nodiscard]] bool has_reaction() const { return !column_kx.empty(); }
   [[nodiscard]] TensorView<T> view() const {
     TensorView<T> v;
     v.kx = kx.view().data;
     v.mx = mx.view().data;
     v.ky = ky.view().data;
     v.my = my.view().data;
+    v.e = e.view().data;
+    v.column_kx = has_reaction() ? column_kx.view().data : v.kx;
+    v.column_ky = has_reaction() ? column_ky.view().data : v.ky;
+    v.column_e = column_e.view().data;
     return v;
   }
 };

@@ -12,7 +12,8 @@
 // What a stage finds beyond a strip is recomputed or useless: `margin` lanes at both ends of a strip belong to the strips
 // beside it, and a strip starts as many rows early as its stages look back. Columns and rows beyond the grid are zero.
 //
-// Vectors must be aligned as `Vector` makes them: column -1 of each row at a multiple of 16 bytes (`can_march`).
+// Vectors must be aligned as `Vector` makes them: column -1 of each row at a multiple of 16 bytes, and physical at all sides
+// (`can_march`): rows and columns outside are taken to be zero.
 
 #include <cuda_runtime.h>
 
@@ -44,7 +45,7 @@ struct alignas(n * sizeof(T)) Chunk {
 
 template <class... T>
 bool can_march(const GridView<T>&... x) {
-  return ((reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
+  return ((!x.periodic() && reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
 }
 
 /// Where a lane stands. Its chunk covers columns column .. column + n - 1; chunk 0 starts with the halo column -1.
@@ -136,16 +137,16 @@ struct LaneOperator;
 template <class T>
 struct LaneOperator<TensorView<T>> {
   static constexpr int n = chunk_width<T>;
-  const T *all_ky, *all_my;
-  T kx[n + 1], mx[n + 1], ky[2], my[2];
+  const T *all_ky, *all_my, *all_e;
+  T kx[n + 1], mx[n + 1], ky[2], my[2], e;
 
-  __device__ LaneOperator(const TensorView<T>& a, const Lane<T>& lane) : all_ky(a.ky), all_my(a.my) {
+  __device__ LaneOperator(const TensorView<T>& a, const Lane<T>& lane) : all_ky(a.ky), all_my(a.my), all_e(a.e) {
 #pragma unroll
-    for (int e = 0; e <= n; ++e) {
-      const int i = lane.column + e;
+    for (int c = 0; c <= n; ++c) {
+      const int i = lane.column + c;
       const bool there = lane.inside && i >= 0 && i <= lane.nx;
-      kx[e] = there ? a.kx[i] : T(0);
-      mx[e] = there ? a.mx[i] : T(0);
+      kx[c] = there ? a.kx[i] : T(0);
+      mx[c] = there ? a.mx[i] : T(0);
     }
   }
   /// Moves to row j of the grid.
@@ -155,8 +156,9 @@ struct LaneOperator<TensorView<T>> {
       ky[k] = __ldg(all_ky + j + k);
       my[k] = __ldg(all_my + j + k);
     }
+    e = __ldg(all_e + j);
   }
-  [[nodiscard]] __device__ STRATUM_INLINE TensorView<T> view() const { return {{}, kx, mx, ky, my}; }
+  [[nodiscard]] __device__ STRATUM_INLINE TensorView<T> view() const { return {{}, kx, mx, ky, my, &e}; }
 };
 
 template <class T>

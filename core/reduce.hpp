@@ -113,25 +113,38 @@ __global__ void reduce_partials(double* partial, int count, double* host) {
 
 }  // namespace detail
 
-/// Reduces to the first number of the Context's scratch.
+/// Numbers of scratch that a reduction over so many nodes takes.
+inline int reduction_numbers([[maybe_unused]] const Context& ctx, int nx, int ny) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) return detail::reduction_blocks;
+#endif
+  return detail::RowParts{nx, ny}.count() + 1;
+}
+
+/// Reduces to the first of reduction_numbers numbers of the caller's; on a GPU to `*host` as well.
 template <class Term>
-double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
+void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    double* partial = ctx.reduction_scratch(detail::reduction_blocks);
     const int blocks = detail::reduction_grid(ny);
     cuda::Launch{blocks, detail::reduction_threads}(ctx, detail::reduce_rows<Term>, term, nx, ny, partial);
-    cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, ctx.host_number());
-    return partial;
+    cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
+    return;
   }
 #endif
   const detail::RowParts parts{nx, ny};
   const int count = parts.count();
-  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count) + 1);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
   for (int k = 0; k < count; ++k) partial[k + 1] = parts.reduce(term, k);
   partial[0] = 0;
   for (int k = 0; k < count; ++k) partial[0] = detail::combine<Term>(partial[0], partial[k + 1]);
+}
+
+/// Reduces to the first number of the Context's scratch.
+template <class Term>
+double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
+  reduce_to(ctx, nx, ny, term, partial, ctx.host_number());
   return partial;
 }
 

@@ -9,12 +9,13 @@
 //     -1   0 0 0 0 0 0      node (i, j) lies at data[j * pitch + i]; offsets are 64-bit
 //         -1 0 ...   nx  i
 //
-// Rows are `pitch` apart, pitch > nx, and the halo column i = nx of a row may be the column i = -1 of the next: both are
-// zero. The halo belongs to `exchange`; kernels read it and never write it. At a physical side it is zero. A flat
-// vector of n numbers is a grid of n x 1 with its origin at 0, and has no halo rows: they would take twice its own memory.
+// Rows are `pitch` apart, pitch > nx, and the halo column i = nx of a row may be the column i = -1 of the next where both are
+// zero. The halo belongs to `exchange`; kernels read it and never write it. At a physical side it is zero, where the grid is periodic
+// it holds what the other end has. A flat vector of n numbers is one row without a halo above and below, which would take
+// twice its own memory.
 //
-// The origin is the global index of node (0, 0): 1 by default, since line 0 is the boundary. Colours and lines are
-// numbered by global index.
+// The origin is the global index of node (0, 0): 1 by default, since line 0 is the boundary; 0 where the side's nodes are unknowns.
+// Colours, lines and coarse nodes go by global index.
 
 #include <cstdint>
 #include <memory>
@@ -34,10 +35,16 @@ struct GridShape {
   int ny = 1;
   int origin_x = 1;
   int origin_y = 1;
+  bool periodic_x = false;
+  bool periodic_y = false;
+  bool is_flat = false;
+
+  [[nodiscard]] static GridShape flat(int n) { return {n, 1, 0, 0, false, false, true}; }
 
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
+  [[nodiscard]] bool periodic() const { return periodic_x || periodic_y; }
   /// Above and below each: none of a flat vector.
-  [[nodiscard]] int halo_rows() const { return ny == 1 && origin_y == 0 ? 0 : 1; }
+  [[nodiscard]] int halo_rows() const { return is_flat ? 0 : 1; }
   friend bool operator==(const GridShape&, const GridShape&) = default;
 };
 
@@ -51,16 +58,20 @@ struct GridView {
   int origin_x = 1;
   int origin_y = 1;
   Backend space = Backend::cpu;  // whose memory it is
+  bool periodic_x = false;
+  bool periodic_y = false;
+  bool is_flat = false;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator()(int i, int j) const { return data[j * pitch + i]; }
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int i) const { return data[i]; }
 
-  [[nodiscard]] GridShape shape() const { return {nx, ny, origin_x, origin_y}; }
+  [[nodiscard]] GridShape shape() const { return {nx, ny, origin_x, origin_y, periodic_x, periodic_y, is_flat}; }
+  [[nodiscard]] bool periodic() const { return periodic_x || periodic_y; }
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
   STRATUM_HOST_DEVICE operator GridView<const T>() const requires(!std::is_const_v<T>) {
-    return {data, nx, ny, pitch, origin_x, origin_y, space};
+    return {data, nx, ny, pitch, origin_x, origin_y, space, periodic_x, periodic_y, is_flat};
   }
 };
 
@@ -80,9 +91,9 @@ void expects_fit(const Context& ctx, const char* name, const GridView<T>& view, 
 }
 
 /// Distance between rows. A multiple of 16 numbers; multiples of 512 get 80 more on the CPU, because rows a power of two apart
-/// compete for the same cache sets in sweeps along y.
-[[nodiscard]] inline std::int64_t row_pitch(Backend backend, int nx) {
-  const std::int64_t pitch = (std::int64_t{nx} + 1 + 15) / 16 * 16;
+/// compete for the same cache sets in sweeps along y. Where x is periodic the halos of two rows are apart.
+[[nodiscard]] inline std::int64_t row_pitch(Backend backend, const GridShape& shape) {
+  const std::int64_t pitch = (std::int64_t{shape.nx} + (shape.periodic_x ? 2 : 1) + 15) / 16 * 16;
   return backend == Backend::cpu && pitch % 512 == 0 ? pitch + 80 : pitch;
 }
 
@@ -91,7 +102,7 @@ struct GridLayout {
   std::int64_t pitch, first, size;
 
   GridLayout(Backend backend, const GridShape& shape)
-      : pitch(row_pitch(backend, shape.nx)),
+      : pitch(row_pitch(backend, shape)),
         // Column -1 of the first row, halo included, begins a cache line of the GPU, 128 bytes.
         first(32 + pitch * shape.halo_rows() + 1), size(pitch * (std::int64_t{shape.ny} + 2 * shape.halo_rows()) + 64) {
   }
@@ -106,7 +117,7 @@ template <class T>
 /// Of a flat vector.
 template <class T>
 [[nodiscard]] std::int64_t vector_bytes(Backend backend, int n) {
-  return vector_bytes<T>(backend, GridShape{n, 1, 0, 0});
+  return vector_bytes<T>(backend, GridShape::flat(n));
 }
 
 /// Owns the numbers of one grid function in one memory space, zero when made, or stands for numbers that someone else owns
@@ -125,9 +136,12 @@ class Vector {
              layout.pitch,
              shape.origin_x,
              shape.origin_y,
-             ctx.backend()};
+             ctx.backend(),
+             shape.periodic_x,
+             shape.periodic_y,
+             shape.is_flat};
   }
-  Vector(Context& ctx, int n) : Vector(ctx, GridShape{n, 1, 0, 0}) {}
+  Vector(Context& ctx, int n) : Vector(ctx, GridShape::flat(n)) {}
 
   /// Numbers of the caller's, used where they lie: nothing is copied or allocated, and they must outlive the Vector.
   /// `node` is the address of node (0, 0), rows are `pitch` numbers apart. Demanded: memory that the Context's backend
@@ -138,7 +152,7 @@ class Vector {
   [[nodiscard]] static Vector borrow(const Context& ctx, T* node, const GridShape& shape, std::int64_t pitch) {
     expects(shape.nx >= 1 && shape.ny >= 1, "a borrowed grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
     expects(node != nullptr, "a borrowed grid needs an address, not null");
-    expects(pitch > shape.nx && pitch % 16 == 0, "rows of ", shape.nx,
+    expects(pitch > shape.nx + (shape.periodic_x ? 1 : 0) && pitch % 16 == 0, "rows of ", shape.nx,
             " nodes must lie a multiple of 16 numbers apart and more than ", shape.nx, ", not ", pitch);
     expects(reinterpret_cast<std::uintptr_t>(node - 1) % 64 == 0,
             "the node before node (0, 0) must lie on a multiple of 64 bytes, not at ",
@@ -146,7 +160,8 @@ class Vector {
     expects(reaches(ctx, node), "the address ", static_cast<const void*>(node),
             " is not memory of the device that the context computes on");
     Vector v;
-    v.view_ = {node, shape.nx, shape.ny, pitch, shape.origin_x, shape.origin_y, ctx.backend()};
+    v.view_ = {node,          shape.nx,         shape.ny,         pitch,        shape.origin_x, shape.origin_y,
+               ctx.backend(), shape.periodic_x, shape.periodic_y, shape.is_flat};
     return v;
   }
 
@@ -186,9 +201,19 @@ class SharedVector {
   std::shared_ptr<Vector<T>> vector_;
 };
 
-/// Brings the halo of `view` up to date before a kernel reads neighbours. A physical side keeps the zeros it was made
-/// with, so on one domain there is nothing to move; a side shared with another domain would be received here.
+namespace detail {
 template <class T>
-void exchange(Context& /*ctx*/, const GridView<T>& /*view*/) {}
+void fill_halo(Context& ctx, const GridView<T>& view);
+}
+
+/// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers too. A
+/// physical side keeps the zeros it was made with; where the grid is periodic the other end is copied.
+template <class T>
+void exchange(Context& ctx, const GridView<T>& view) {
+  if (!view.periodic()) return;
+  using Number = std::remove_const_t<T>;
+  detail::fill_halo(ctx, GridView<Number>{const_cast<Number*>(view.data), view.nx, view.ny, view.pitch, view.origin_x,
+                                          view.origin_y, view.space, view.periodic_x, view.periodic_y});
+}
 
 }  // namespace stratum

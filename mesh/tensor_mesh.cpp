@@ -10,6 +10,7 @@ namespace stratum {
 namespace {
 
 constexpr int max_intervals = 1 << 30;  // nodes are numbered by int
+constexpr int smallest_periodic = 3;    // intervals; with fewer a node would be its own neighbour twice
 
 /// Sums as if in twice the precision (Neumaier 1974): a million widths add up to the last digit.
 class Sum {
@@ -49,7 +50,7 @@ std::vector<double> sums_of(const std::vector<double>& widths, bool from_last) {
 
 }  // namespace
 
-Intervals::Intervals(std::vector<double> widths) : widths_(std::move(widths)) {
+Line::Line(std::vector<double> widths) : widths_(std::move(widths)) {
   check_widths(widths_);
   from_begin_ = sums_of(widths_, false);
   from_end_ = sums_of(widths_, true);
@@ -62,7 +63,7 @@ Intervals::Intervals(std::vector<double> widths) : widths_(std::move(widths)) {
   }
 }
 
-Intervals::Intervals(std::vector<double> widths, double length) : Intervals(std::move(widths)) {
+Line::Line(std::vector<double> widths, double length) : Line(std::move(widths)) {
   constexpr double rounding = 1e-12;
   expects(std::abs(this->length() - length) <= rounding * length, size(), " widths sum to ", this->length(),
           ", not to the length ", length);
@@ -74,27 +75,53 @@ Intervals::Intervals(std::vector<double> widths, double length) : Intervals(std:
   }
 }
 
-Intervals::Intervals(std::vector<double> widths, std::vector<double> from_begin, std::vector<double> from_end)
-    : widths_(std::move(widths)), from_begin_(std::move(from_begin)), from_end_(std::move(from_end)) {}
-
-Intervals Intervals::at(std::vector<double> coordinates) {
+Line Line::at(std::vector<double> coordinates) {
   expects(!coordinates.empty() && coordinates.front() == 0, "the first of the coordinates must be 0");
   std::vector<double> widths, from_end;
   for (std::size_t i = 1; i < coordinates.size(); ++i) widths.push_back(coordinates[i] - coordinates[i - 1]);
-  check_widths(widths);
   for (const double x : coordinates) from_end.push_back(coordinates.back() - x);
-  return {std::move(widths), std::move(coordinates), std::move(from_end)};
+  Line line(std::move(widths));
+  line.from_end_ = std::move(from_end);
+  line.from_begin_ = std::move(coordinates);
+  return line;
 }
 
-Intervals Intervals::coarser() const {
-  expects(can_coarsen(), "intervals are merged in pairs, which ", size(), " intervals do not allow");
-  std::vector<double> merged, from_begin, from_end;
-  for (std::size_t i = 0; i < widths_.size(); i += 2) merged.push_back(widths_[i] + widths_[i + 1]);
-  for (std::size_t i = 0; i < from_begin_.size(); i += 2) {
-    from_begin.push_back(from_begin_[i]);
-    from_end.push_back(from_end_[i]);
+Line Line::with_ends(LineEnd first, LineEnd last) const {
+  expects((first == LineEnd::periodic) == (last == LineEnd::periodic), "a line has two periodic ends or none, not ",
+          to_string(first), " and ", to_string(last));
+  expects(first != LineEnd::periodic || size() >= smallest_periodic, "a periodic line needs at least ",
+          smallest_periodic, " intervals, not ", size());
+  Line line = *this;
+  line.first_ = first;
+  line.last_ = last;
+  return line;
+}
+
+bool Line::can_coarsen() const {
+  if (is_periodic()) return size() >= 2 * smallest_periodic;
+  const int natural = (first_ == LineEnd::natural ? 1 : 0) + (last_ == LineEnd::natural ? 1 : 0);
+  return size() >= 2 && (size() + 1) / 2 - 1 + natural >= 1;
+}
+
+Line Line::coarser() const {
+  expects(can_coarsen(), size(), " intervals between ", to_string(first_), " and ", to_string(last_),
+          " ends do not coarsen");
+  Line line = *this;
+  line.widths_.clear();
+  line.from_begin_.clear();
+  line.from_end_.clear();
+  const std::size_t n = widths_.size();
+  for (std::size_t i = 0; i < n; i += 2) line.widths_.push_back(i + 1 < n ? widths_[i] + widths_[i + 1] : widths_[i]);
+  for (std::size_t k = 0; k <= line.widths_.size(); ++k) {
+    const std::size_t i = std::min(2 * k, n);
+    line.from_begin_.push_back(from_begin_[i]);
+    line.from_end_.push_back(from_end_[i]);
   }
-  return {std::move(merged), std::move(from_begin), std::move(from_end)};
+  return line;
+}
+
+std::string_view to_string(LineEnd end) {
+  return end == LineEnd::natural ? "natural" : end == LineEnd::periodic ? "periodic" : "dirichlet";
 }
 
 std::string_view to_string(ThinSide side) {
@@ -107,7 +134,7 @@ ThinSide thin_side(std::string_view name) {
   throw UsageError(message("unknown thin side '", name, "'; known: none, first, last"));
 }
 
-Intervals bisected(double length, int level, ThinSide side, double nu) {
+Line bisected(double length, int level, ThinSide side, double nu) {
   expects(level >= 0 && level <= 20, "level must be between 0 and 20, not ", level);
   expects(nu > 0 && nu < 2, "the anisotropy factor nu must lie in (0, 2), not ", nu);
   expects(std::isfinite(length) && length > 0, "a side of the domain must be positive and finite, not ", length);
@@ -133,8 +160,7 @@ Intervals bisected(double length, int level, ThinSide side, double nu) {
   return {std::move(widths), length};
 }
 
-TensorMesh::TensorMesh(Intervals x, Intervals y, std::string name)
-    : x_(std::move(x)), y_(std::move(y)), name_(std::move(name)) {}
+TensorMesh::TensorMesh(Line x, Line y, std::string name) : x_(std::move(x)), y_(std::move(y)), name_(std::move(name)) {}
 
 double TensorMesh::smallest_width() const {
   return std::min(*std::min_element(x_.widths().begin(), x_.widths().end()),
@@ -147,19 +173,11 @@ double TensorMesh::largest_aspect_ratio() const {
   return std::max(*x_max / *y_min, *y_max / *x_min);
 }
 
-bool TensorMesh::can_coarsen() const {
-  if (unknowns().nodes() == 0) return false;
-  // A direction of two intervals has one node; merged, it would have none.
-  const bool x = x_.can_coarsen() && x_.size() > 2;
-  const bool y = y_.can_coarsen() && y_.size() > 2;
-  return x || y;
-}
+bool TensorMesh::can_coarsen() const { return unknowns().nodes() > 0 && (x_.can_coarsen() || y_.can_coarsen()); }
 
 TensorMesh TensorMesh::coarser() const {
   expects(can_coarsen(), "the mesh of ", x_.size(), " x ", y_.size(), " cells has no coarser one");
-  const bool x = x_.can_coarsen() && x_.size() > 2;
-  const bool y = y_.can_coarsen() && y_.size() > 2;
-  return {x ? x_.coarser() : x_, y ? y_.coarser() : y_, name_};
+  return {x_.can_coarsen() ? x_.coarser() : x_, y_.can_coarsen() ? y_.coarser() : y_, name_};
 }
 
 }  // namespace stratum

@@ -1,8 +1,17 @@
 #pragma once
 
-// TensorMesh: the rectangle [0, a] x [0, b] cut into cells by two lists of interval widths,
+// TensorMesh: the rectangle [0, a] x [0, b] cut into cells by two lines, lists of interval widths,
 //
 //     x_i = h_0 + ... + h_(i-1)   (i = 0 .. n),      h_i = x_(i+1) - x_i   only in exact arithmetic.
+//
+// What a line's end is decides which nodes are unknowns:
+//
+//     dirichlet   the end's node is none                               nodes 1 .. n - 1 where both ends are
+//     natural     (Neumann, Robin) it is one                           nodes 0 .. n     where both ends are
+//     periodic    both ends are the same node; both or none            nodes 0 .. n - 1
+//
+// Any number of intervals coarsens: even nodes stay, and the last one of an odd number stays alone, so that coarse node I is fine
+// node 2 I but for the last. A line goes on down to one unknown (two between natural ends), a periodic one to three.
 //
 // Widths are kept, never differences of coordinates: beside x = 1 a width of 9e-19 cannot be told from zero by
 // subtraction. A node's distance to the nearer end is the sum of the widths between, free of accumulated rounding, and its
@@ -14,7 +23,8 @@
 // half, so that h_min = (nu / 2)^L. Source: Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied
 // to Mixed Precision Multigrid, 2011, Sections 2.1 and 4.1.
 //
-// Errors: UsageError for widths that are not positive and finite, or that vanish in double; for a length that overflows.
+// Errors: UsageError for widths that are not positive and finite, or that vanish in double; for a length that overflows; for
+// ends that contradict each other.
 
 #include <string>
 #include <string_view>
@@ -24,15 +34,23 @@
 
 namespace stratum {
 
-/// The intervals of one direction, first end to last.
-class Intervals {
+enum class LineEnd : std::uint8_t { dirichlet, natural, periodic };
+
+[[nodiscard]] std::string_view to_string(LineEnd end);
+
+/// The intervals of one direction, first end to last, between Dirichlet ends unless `with_ends` says otherwise.
+class Line {
  public:
   /// As long as the widths together.
-  explicit Intervals(std::vector<double> widths);
+  explicit Line(std::vector<double> widths);
   /// Of this length, which the widths sum to but for rounding: a line of 10 tenths ends at 1, not beside it.
-  Intervals(std::vector<double> widths, double length);
+  Line(std::vector<double> widths, double length);
   /// Nodes at these coordinates, increasing from 0.
-  [[nodiscard]] static Intervals at(std::vector<double> coordinates);
+  [[nodiscard]] static Line at(std::vector<double> coordinates);
+
+  /// The same intervals between ends of these kinds. Throws UsageError where one alone is periodic, or a periodic line has fewer than
+  /// three intervals.
+  [[nodiscard]] Line with_ends(LineEnd first, LineEnd last) const;
 
   [[nodiscard]] int size() const { return static_cast<int>(widths_.size()); }
   [[nodiscard]] double length() const { return from_begin_.back(); }
@@ -41,16 +59,27 @@ class Intervals {
   [[nodiscard]] const std::vector<double>& from_begin() const { return from_begin_; }
   [[nodiscard]] const std::vector<double>& from_end() const { return from_end_; }
 
-  [[nodiscard]] bool can_coarsen() const { return size() >= 2 && size() % 2 == 0; }
-  /// Merges intervals in pairs; the nodes that stay keep their places.
-  [[nodiscard]] Intervals coarser() const;
+  [[nodiscard]] LineEnd first_end() const { return first_; }
+  [[nodiscard]] LineEnd last_end() const { return last_; }
+  [[nodiscard]] bool is_periodic() const { return first_ == LineEnd::periodic; }
+  /// Nodes that are unknowns, and the number of the first of them.
+  [[nodiscard]] int unknowns() const {
+    return size() - 1 + (first_ != LineEnd::dirichlet ? 1 : 0) + (last_ == LineEnd::natural ? 1 : 0);
+  }
+  [[nodiscard]] int first_unknown() const { return first_ == LineEnd::dirichlet ? 1 : 0; }
+
+  /// Fewer intervals leave an unknown, or three intervals where it is periodic.
+  [[nodiscard]] bool can_coarsen() const;
+  /// Merges intervals in pairs, the last of an odd number stays alone; the nodes that stay keep their places.
+  [[nodiscard]] Line coarser() const;
 
  private:
-  Intervals(std::vector<double> widths, std::vector<double> from_begin, std::vector<double> from_end);
   std::vector<double> widths_;
   std::vector<double> from_begin_;
   std::vector<double> from_end_;
+  LineEnd first_ = LineEnd::dirichlet, last_ = LineEnd::dirichlet;
 };
+using Intervals = Line;
 
 /// The end of a direction at which refinement makes thin intervals.
 enum class ThinSide : std::uint8_t { none, first, last };
@@ -60,32 +89,34 @@ enum class ThinSide : std::uint8_t { none, first, last };
 [[nodiscard]] ThinSide thin_side(std::string_view name);
 
 /// 2^level intervals of [0, length] by bisection with anisotropy factor nu in (0, 2).
-[[nodiscard]] Intervals bisected(double length, int level, ThinSide side = ThinSide::none, double nu = 1);
+[[nodiscard]] Line bisected(double length, int level, ThinSide side = ThinSide::none, double nu = 1);
 
 class TensorMesh {
  public:
-  TensorMesh(Intervals x, Intervals y, std::string name = "custom");
+  TensorMesh(Line x, Line y, std::string name = "custom");
 
-  [[nodiscard]] const Intervals& x() const { return x_; }
-  [[nodiscard]] const Intervals& y() const { return y_; }
+  [[nodiscard]] const Line& x() const { return x_; }
+  [[nodiscard]] const Line& y() const { return y_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// The interior nodes; with Dirichlet sides these are the unknowns.
-  [[nodiscard]] GridShape unknowns() const { return {x_.size() - 1, y_.size() - 1, 1, 1}; }
+  /// The nodes that are unknowns: the interior ones where all sides are Dirichlet's.
+  [[nodiscard]] GridShape unknowns() const {
+    return {x_.unknowns(), y_.unknowns(), x_.first_unknown(), y_.first_unknown(), x_.is_periodic(), y_.is_periodic()};
+  }
   [[nodiscard]] std::int64_t cells() const { return std::int64_t{x_.size()} * y_.size(); }
 
   [[nodiscard]] double smallest_width() const;
   /// Largest ratio of the sides of a cell, whichever is longer.
   [[nodiscard]] double largest_aspect_ratio() const;
 
-  /// At least one direction can be merged in pairs and leaves an unknown, where there is one.
+  /// At least one direction can coarsen, and there are unknowns.
   [[nodiscard]] bool can_coarsen() const;
   /// The next coarser mesh of the hierarchy: each direction that can coarsen does.
   [[nodiscard]] TensorMesh coarser() const;
 
  private:
-  Intervals x_;
-  Intervals y_;
+  Line x_;
+  Line y_;
   std::string name_;
 };
 

@@ -10,7 +10,7 @@ namespace stratum {
 
 template <class T>
 FullMultigrid<T>::FullMultigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
-                                Multigrid<T> multigrid)
+                                Multigrid<T> multigrid, const OperatorTerms& terms)
     : multigrid_(std::move(multigrid)) {
   expects(static_cast<int>(meshes.size()) == multigrid_.levels(), "the cycle has ", multigrid_.levels(),
           " levels, full multigrid was given ", meshes.size(), " meshes");
@@ -19,7 +19,7 @@ FullMultigrid<T>::FullMultigrid(Context& ctx, const std::vector<TensorMesh>& mes
     const GridShape shape = meshes[l].unknowns();
     Level& level = levels_.emplace_back();
     if (l < lowest) continue;
-    level.a = assemble_laplace<double>(ctx, meshes[l], form);
+    level.a = assemble_operator<double>(ctx, meshes[l], form, terms);
     if (l > lowest) level.transfer = Transfer<double>(ctx, meshes[l], meshes[l - 1]);
     if (l + 1 < meshes.size()) {
       level.b = Vector<double>(ctx, shape);

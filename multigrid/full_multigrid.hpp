@@ -33,7 +33,8 @@ template <class T>
 class FullMultigrid {
  public:
   /// Shares `multigrid`, whose meshes these are.
-  FullMultigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, Multigrid<T> multigrid);
+  FullMultigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, Multigrid<T> multigrid,
+                const OperatorTerms& terms = {});
 
   /// x is overwritten. Norms that are not asked for are zero.
   FullMultigridPass solve(Context& ctx, GridView<const double> b, GridView<double> x,

@@ -8,32 +8,39 @@
 
 #include <stratum/core/blas.hpp>
 #include <stratum/core/reduce.hpp>
+#include <stratum/multigrid/transfer_functors.hpp>
 
 namespace stratum {
 
 namespace {
 
-/// One direction of the product at coarse node I. Three fine nodes belong to it, 2 I + 1 (local) and its neighbours, each with
+/// One direction of the product at coarse node I. Three fine nodes belong to it, 2 I (global) and its neighbours, each with
 /// a row of three coefficients:
 ///
-///     fine          2I-1    2I      2I+1    2I+2    2I+3
+///     fine          2I-2    2I-1    2I      2I+1    2I+2
 ///     coarse        I-1             I               I+1
 ///     weight of I    0      inner[0]  1     inner[1]  0
 ///     of the other   1      outer[0]        outer[1]  1
 ///
 /// Without coarsening the outer neighbours take all: inner = 0, outer = 1.
 struct Collapse {
+  TransferView<double> transfer;
   int centre, reach = 0;
   double inner[2] = {0, 0}, outer[2] = {1, 1};
 
-  STRATUM_HOST_DEVICE STRATUM_INLINE Collapse(const TransferView<double>& t, int node) : centre(node) {
+  STRATUM_HOST_DEVICE STRATUM_INLINE Collapse(const TransferView<double>& t, int i) : transfer(t), centre(i) {
     if (t.left == nullptr) return;
-    centre = 2 * node + 1;
+    const int node = i + t.origin;
+    centre = node + i;
     reach = 1;
-    inner[0] = t.right[node];
-    outer[0] = t.left[node];
-    inner[1] = t.left[node + 1];
-    outer[1] = t.right[node + 1];
+    inner[0] = t.right[node - 1];
+    outer[0] = t.left[node - 1];
+    inner[1] = t.left[node];
+    outer[1] = t.right[node];
+  }
+  /// Of the fine nodes that belong to it; negative where there is none.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int fine(int p, int nodes) const {
+    return reach == 0 ? centre : fine_node(transfer, centre + p, nodes);
   }
 
   /// c[p + 1][d + 1]: coefficient at fine node p towards fine node p + d; to[D + 1]: towards coarse node I + D.
@@ -58,17 +65,22 @@ template <int first, class View>
 struct GalerkinNode {
   View a;
   TransferView<double> x, y;
+  int fine_nx, fine_ny;
   GridView<double> band[9 - first];
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const Collapse along_x(x, i), along_y(y, j);
     double rows[3][3][3] = {};  // by coarse direction in x, fine row, fine direction in y
     for (int q = -along_y.reach; q <= along_y.reach; ++q) {
+      const int row = along_y.fine(q, fine_ny);
+      if (row < 0) continue;
       double c[3][3][3] = {};  // by fine direction in y, fine column, fine direction in x
       for (int p = -along_x.reach; p <= along_x.reach; ++p) {
-        read_row<-1>(a, along_x.centre + p, along_y.centre + q, c[0][p + 1]);
-        read_row<0>(a, along_x.centre + p, along_y.centre + q, c[1][p + 1]);
-        read_row<1>(a, along_x.centre + p, along_y.centre + q, c[2][p + 1]);
+        const int column = along_x.fine(p, fine_nx);
+        if (column < 0) continue;
+        read_row<-1>(a, column, row, c[0][p + 1]);
+        read_row<0>(a, column, row, c[1][p + 1]);
+        read_row<1>(a, column, row, c[2][p + 1]);
       }
       for (int d = 0; d < 3; ++d) {
         double to[3];
@@ -82,8 +94,7 @@ struct GalerkinNode {
       for (int dy = -1; dy <= 1; ++dy) {
         const int k = band_index(dx, dy) - first;
         if (k < 0) continue;
-        const bool inside = i + dx >= 0 && i + dx < band[0].nx && j + dy >= 0 && j + dy < band[0].ny;
-        band[k](i, j) = inside ? to[dy + 1] : 0.0;
+        band[k](i, j) = couples(band[0], i + dx, j + dy) ? to[dy + 1] : 0.0;
       }
     }
   }
@@ -91,9 +102,10 @@ struct GalerkinNode {
 
 template <int first, class View, class Bands>
 void product(Context& ctx, const View& a, const Transfer<double>& p, Bands& coarse) {
-  GalerkinNode<first, View> node{a, p.x_view(), p.y_view(), {}};
+  GalerkinNode<first, View> node{a, p.x_view(), p.y_view(), p.fine_shape().nx, p.fine_shape().ny, {}};
   for (std::size_t k = 0; k < coarse.band.size(); ++k) node.band[k] = coarse.band[k].view();
   for_each_node(ctx, all_nodes(node.band[0]), node);
+  for (const auto& band : coarse.band) exchange(ctx, band.cview());
 }
 
 void check_band(Context& ctx, const Vector<double>& band, int dx, int dy) {
@@ -107,8 +119,8 @@ void check_band(Context& ctx, const Vector<double>& band, int dx, int dy) {
   };
   const double size = norm_max(ctx, view);
   expects(std::isfinite(size), "band (", dx, ", ", dy, ") has a coefficient of size ", size, "; all must be finite");
-  const double across_x = dx == 0 ? 0 : largest(dx < 0 ? 0 : view.nx - 1, 0, 1, view.ny);
-  const double across_y = dy == 0 ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, view.nx, 1);
+  const double across_x = dx == 0 || view.periodic_x ? 0 : largest(dx < 0 ? 0 : view.nx - 1, 0, 1, view.ny);
+  const double across_y = dy == 0 || view.periodic_y ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, view.nx, 1);
   expects(across_x == 0 && across_y == 0, "band (", dx, ", ", dy, ") reaches across a side of the grid with ",
           std::max(across_x, across_y), "; such coefficients must be zero, their terms belong to the right-hand side");
 }
@@ -209,7 +221,7 @@ double number_at(Context& ctx, GridView<const double> x, int i, int j) {
 }
 
 void check_finite(Context& ctx, const TensorOperator<double>& factors) {
-  for (const auto* line : {&factors.kx, &factors.mx, &factors.ky, &factors.my}) {
+  for (const auto* line : {&factors.kx, &factors.mx, &factors.ky, &factors.my, &factors.e}) {
     const double size = norm_max(ctx, line->cview());
     expects(std::isfinite(size), "a factor of the tensor operator has size ", size, "; all must be finite");
   }

@@ -9,6 +9,7 @@
 
 #include <stratum/assembly/operators.hpp>
 #include <stratum/core/blas.hpp>
+#include <stratum/solvers/dense_inverse.hpp>
 
 namespace stratum {
 
@@ -164,7 +165,8 @@ std::array<const void*, 9> addresses(const GridOperator<T>& a) {
         if constexpr (requires { storage.band; })
           for (std::size_t k = 0; k < storage.band.size(); ++k) found[k] = storage.band[k].view().data;
         else
-          found = {storage.kx.view().data, storage.mx.view().data, storage.ky.view().data, storage.my.view().data};
+          found = {storage.kx.view().data, storage.mx.view().data, storage.ky.view().data,
+                   storage.my.view().data, storage.e.view().data,  storage.column_e.view().data};
       },
       a.storage());
   return found;
@@ -197,8 +199,8 @@ class Stopwatch {
 template <class T>
 class Multigrid<T>::State {
  public:
-  State(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, const MultigridParams& params,
-        const SmootherRegistry& registry);
+  State(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, const OperatorTerms& terms,
+        const MultigridParams& params, const SmootherRegistry& registry);
   State(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh, const MultigridParams& params,
         const SmootherRegistry& registry);
   void update(Context& ctx, const GridOperator<double>& a);
@@ -224,6 +226,7 @@ class Multigrid<T>::State {
 
  private:
   void build(Context& ctx, const std::vector<TensorMesh>& meshes, const SmootherRegistry& registry);
+  void solve_densely(Context& ctx, const GridOperator<double>& a);
   void share(const GridOperator<double>& a);
   /// In double, levels share operators that are there already. A single level has a copy: its solver was made for it.
   [[nodiscard]] bool shares() const { return std::is_same_v<T, double> && levels_.size() > 1; }
@@ -238,20 +241,26 @@ class Multigrid<T>::State {
   std::unique_ptr<FastDiagonalisation<T>> diagonalised_;  // solves the lowest level where that is not level 0
   bool recordable_ = false;                               // nothing in a cycle waits for the stream
   std::shared_ptr<Preconditioner<T>> coarse_;             // empty when the coarsest level has no unknown
+  bool coarse_waits_ = true;                              // for the stream
+  Vector<double> mean_;                                   // scratch, where the operator is singular
   std::function<void(Context&, const GridOperator<double>&)> factor_coarsest_;  // where a factorisation solves it
 };
 
 template <class T>
 Multigrid<T>::State::State(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
-                           const MultigridParams& given, const SmootherRegistry& registry)
+                           const OperatorTerms& terms, const MultigridParams& given, const SmootherRegistry& registry)
     : params(given), levels_(meshes.size()) {
   expects(!meshes.empty(), "a hierarchy needs at least one mesh");
-  for (std::size_t l = 0; l < meshes.size(); ++l) levels_[l].a = assemble_laplace<T>(ctx, meshes[l], form);
+  params.singular = is_singular(meshes.back(), terms);
+  for (std::size_t l = 0; l < meshes.size(); ++l) levels_[l].a = assemble_operator<T>(ctx, meshes[l], form, terms);
   const GridShape coarsest = meshes[0].unknowns();
   coarse_solver = coarse_solver_for(coarsest, params.coarse);
   if (coarsest.nodes() > 1 && coarse_solver == CoarseSolver::direct) try {
-      coarse_ = std::make_shared<CoarseDirect<T, BandCholesky<double>>>(
-          ctx, assemble_laplace<double>(ctx, meshes[0], OperatorForm::tensor));
+      const auto a = assemble_operator<double>(ctx, meshes[0], terms.varies() ? form : OperatorForm::tensor, terms);
+      if (coarsest.nodes() <= DenseInverse<T>::max_unknowns)
+        solve_densely(ctx, a);
+      else
+        coarse_ = std::make_shared<CoarseDirect<T, BandCholesky<double>>>(ctx, a);
     } catch (const BreakdownError& error) {
       throw BreakdownError(message("the coarsest level, ", meshes[0].x().size(), " x ", meshes[0].y().size(),
                                    " cells with widths from ", meshes[0].smallest_width(), " on: ", error.what()));
@@ -289,12 +298,22 @@ Multigrid<T>::State::State(Context& ctx, const GridOperator<double>& a, const Te
       factor_coarsest_ = [direct](Context& c, const GridOperator<double>& other) { direct->factor(c, other); };
       coarse_ = std::move(direct);
     };
-    if (coarse_solver == CoarseSolver::direct && coarsest.form() == OperatorForm::nine_band)
+    if (coarse_solver == CoarseSolver::direct && coarsest_shape.nodes() <= DenseInverse<T>::max_unknowns)
+      solve_densely(ctx, coarsest);
+    else if (coarse_solver == CoarseSolver::direct && coarsest.form() == OperatorForm::nine_band)
       make.template operator()<BandLU<double>>();
     else if (coarse_solver == CoarseSolver::direct)
       make.template operator()<BandCholesky<double>>();
   }
   build(ctx, meshes, registry);
+}
+
+template <class T>
+void Multigrid<T>::State::solve_densely(Context& ctx, const GridOperator<double>& a) {
+  auto dense = std::make_shared<DenseInverse<T>>(ctx, a, params.singular);
+  factor_coarsest_ = [dense](Context& c, const GridOperator<double>& other) { dense->factor(c, other); };
+  coarse_ = std::move(dense);
+  coarse_waits_ = false;
 }
 
 /// What all hierarchies have beside their operators: smoothers, transfers, scratch, and the coarsest level's solver
@@ -322,14 +341,20 @@ void Multigrid<T>::State::build(Context& ctx, const std::vector<TensorMesh>& mes
   const GridOperator<T>& coarsest = levels_[0].a;
   const auto unknowns = coarsest.shape().nodes();
   if (unknowns == 0) return;
-  recordable_ = unknowns == 1 && !params.measure_levels;
+  expects(!params.singular || !coarse_waits_ || unknowns == 1, "a singular operator's coarsest level must have up to ",
+          DenseInverse<T>::max_unknowns, " unknowns and be solved directly; it has ", unknowns);
+  if (params.singular) {  // makes the scratch
+    Vector<T> nothing(ctx, levels_.back().a.shape());
+    subtract_mean(ctx, nothing.view(), mean_);
+  }
+  recordable_ = (unknowns == 1 || !coarse_waits_) && !params.measure_levels;
   if (unknowns == 1)
     coarse_ = std::make_shared<CoarseUnknown<T>>(ctx, coarsest, registry);
   else if (!coarse_)
     coarse_ = std::make_shared<CoarseCg<T>>(ctx, coarsest, coarse_solver, registry);
   const auto diagonalised = diagonalised_level(ctx, meshes, params);
   if (!diagonalised) return;
-  diagonalised_ = FastDiagonalisation<T>::make(ctx, levels_[*diagonalised].a);
+  diagonalised_ = FastDiagonalisation<T>::make(ctx, levels_[*diagonalised].a, params.singular);
   if (!diagonalised_) return;
   lowest = static_cast<int>(*diagonalised);
   recordable_ = !params.measure_levels;
@@ -370,7 +395,10 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
   expects_fit(ctx, "b", b, at.a.shape());
   expects_fit(ctx, "x", x, at.a.shape());
   const auto hold = in_use.hold("cycle");
-  const auto work = [&] { cycle(ctx, level, b, x, guess, params.cycle.value_or(Cycle::v)); };
+  const auto work = [&] {
+    cycle(ctx, level, b, x, guess, params.cycle.value_or(Cycle::v));
+    if (params.singular) subtract_mean(ctx, x, mean_);
+  };
   if (recordable_ && guess == Guess::zero && level >= lowest)
     at.recording.run(ctx, b.data, x.data, work);
   else
@@ -428,7 +456,12 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
                         const MultigridParams& params, const SmootherRegistry& registry)
-    : state_(std::make_shared<State>(ctx, meshes, form, params, registry)) {}
+    : Multigrid(ctx, meshes, form, OperatorTerms{}, params, registry) {}
+
+template <class T>
+Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
+                        const OperatorTerms& terms, const MultigridParams& params, const SmootherRegistry& registry)
+    : state_(std::make_shared<State>(ctx, meshes, form, terms, params, registry)) {}
 
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,

@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <stratum/assembly/operators.hpp>
 #include <stratum/core/grid_operator.hpp>
 #include <stratum/core/recording.hpp>
 #include <stratum/core/solve_report.hpp>
@@ -59,6 +60,7 @@ struct MultigridParams {
   bool symmetric = false;        // A is, and the cycle is to be: post-smoothing mirrors pre-smoothing
   bool mirrored = false;  // the latter without the former: the cycle's transpose is that of the transposed matrix
   CoarseSolver coarse = CoarseSolver::automatic;
+  bool singular = false;        // of a matrix: A is symmetric, A 1 = 0 and b has no mean
   bool measure_levels = false;  // fill LevelReport::seconds; synchronises
   /// On a GPU, cycles of tensor operators end at the finest coarse level of at most this many unknowns in each direction, solved
   /// by fast diagonalisation: one kernel in place of all below. 0: they go on to level 0.
@@ -72,6 +74,10 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   /// an odd number of steps with ADI.
   Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
+  /// The same of an operator with more than the Laplacian (assembly/operators.hpp). Where it is singular, the coarsest level is solved
+  /// without a mean and the mean of each cycle's result is subtracted.
+  Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, const OperatorTerms& terms,
+            const MultigridParams& params, const SmootherRegistry& registry = builtin_smoothers());
 
   /// From a matrix alone: the interpolation is that of `mesh`, whose interior nodes are the unknowns of `a`. Multigrid<double>
   /// shares `a` and reads its coefficients where they lie; Multigrid<float> keeps a narrowed copy. `symmetric` promises that `a`

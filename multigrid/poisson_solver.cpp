@@ -27,7 +27,8 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 template <class T>
 std::int64_t operator_bytes(Backend backend, const GridShape& shape, OperatorForm form) {
   if (form == OperatorForm::tensor)
-    return 2 * (vector_bytes<T>(backend, shape.nx + 1) + vector_bytes<T>(backend, shape.ny + 1));
+    return 2 * (vector_bytes<T>(backend, shape.nx + 1) + vector_bytes<T>(backend, shape.ny + 1)) +
+           vector_bytes<T>(backend, shape.nx) + vector_bytes<T>(backend, shape.ny);
   return (form == OperatorForm::symmetric ? 5 : 9) * vector_bytes<T>(backend, shape);
 }
 
@@ -37,9 +38,9 @@ std::int64_t transfer_bytes(const Context& ctx, const std::vector<TensorMesh>& m
   if (l == 0) return 0;
   const TensorMesh &fine = meshes[l], &coarse = meshes[l - 1];
   std::int64_t bytes = 0;
-  if (fine.x().size() != coarse.x().size()) bytes += 2 * vector_bytes<T>(ctx.backend(), coarse.x().size());
-  if (fine.y().size() != coarse.y().size()) bytes += 2 * vector_bytes<T>(ctx.backend(), coarse.y().size());
-  if (!ctx.on_gpu()) bytes += vector_bytes<T>(ctx.backend(), {fine.unknowns().nx, 2 * ctx.threads()});
+  if (fine.x().size() != coarse.x().size()) bytes += 2 * vector_bytes<T>(ctx.backend(), coarse.x().size() + 2);
+  if (fine.y().size() != coarse.y().size()) bytes += 2 * vector_bytes<T>(ctx.backend(), coarse.y().size() + 2);
+  if (!ctx.on_gpu()) bytes += vector_bytes<T>(ctx.backend(), {fine.unknowns().nx + 3, 2 * ctx.threads()});
   return bytes;
 }
 
@@ -93,6 +94,7 @@ constexpr std::int64_t unknowns_for_f = 50'000;
 
 /// Puts a value to what was left open, and says why where smoother "auto" had a choice.
 std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverParams& params) {
+  if (params.terms.varies() && params.form == OperatorForm::tensor) params.form = OperatorForm::symmetric;
   auto& cycle = params.multigrid.cycle;
   const bool method_open = !params.method && params.inner.digits == 0, cycle_open = !cycle;
   const bool choose = params.multigrid.smoother == "auto" && cycle_open && !params.full_multigrid &&
@@ -191,6 +193,7 @@ std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const P
     bytes += 2 * fine_float;  // PrecisionCast, or the defect and correction of MixedRefinement
     if (params.inner.digits > 0 || params.inner.cycles > 1) bytes += 2 * fine_float;
   }
+  if (params.full_multigrid && params.full_multigrid_from_x) bytes += 2 * fine_double;
   if (params.full_multigrid)
     for (std::size_t lowest = lowest_of(ctx, meshes, params).value_or(0), l = lowest; l < meshes.size(); ++l) {
       const GridShape level = meshes[l].unknowns();
@@ -211,7 +214,7 @@ struct DoubleCycle {
 
   DoubleCycle(Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
               const SmootherRegistry& registry)
-      : multigrid(ctx, meshes, params.form, cycle_params(params), registry),
+      : multigrid(ctx, meshes, params.form, params.terms, cycle_params(params), registry),
         in_own_precision(std::make_shared<Multigrid<T>>(multigrid)) {
     if constexpr (std::is_same_v<T, double>) {
       in_double = in_own_precision;
@@ -269,16 +272,18 @@ struct PoissonSolver::Implementation {
     expects(!entry_of(params).constant_symmetric || params.inner.digits == 0, entry_of(params).name,
             " needs a constant preconditioner: a number of inner cycles, not of digits; fcg, gcr and gmres take both");
     expect_room(ctx, mesh, required_memory(ctx, mesh, params, registry));
-    a = assemble_laplace<double>(ctx, mesh, params.form);
+    a = assemble_operator<double>(ctx, mesh, params.form, params.terms);
     if (params.precision == Precision::full)
       make_double_cycle(ctx);
     else
       float_cycle = std::make_unique<DoubleCycle<float>>(ctx, meshes, params, registry);
     if (params.full_multigrid) {
       if (double_cycle)
-        full_double = std::make_unique<FullMultigrid<double>>(ctx, meshes, params.form, double_cycle->multigrid);
+        full_double =
+            std::make_unique<FullMultigrid<double>>(ctx, meshes, params.form, double_cycle->multigrid, params.terms);
       else
-        full_float = std::make_unique<FullMultigrid<float>>(ctx, meshes, params.form, float_cycle->multigrid);
+        full_float =
+            std::make_unique<FullMultigrid<float>>(ctx, meshes, params.form, float_cycle->multigrid, params.terms);
     }
     if (params.method == Method::multigrid && params.precision == Precision::mixed)
       mixed_refinement = std::make_unique<MixedRefinement>(ctx, mesh.unknowns());
@@ -425,10 +430,22 @@ struct PoissonSolver::Implementation {
     SolveReport report;
     const bool goes_on = params.continue_after_full_multigrid;
     const auto norms = goes_on ? FullMultigridNorms::initial : FullMultigridNorms::all;
-    const auto [rhs_norm, interpolated, corrected] =
-        full_double ? full_double->solve(ctx, b, x, norms) : full_float->solve(ctx, b, x, norms);
+    const auto pass = [&](GridView<const double> rhs, GridView<double> solution) {
+      return full_double ? full_double->solve(ctx, rhs, solution, norms) : full_float->solve(ctx, rhs, solution, norms);
+    };
+    FullMultigridPass norms_found;
+    if (params.full_multigrid_from_x) {
+      Vector<double> r(ctx, a.shape()), v(ctx, a.shape());
+      a.residual(ctx, b, x, r.view());
+      norms_found = pass(r.cview(), v.view());
+      axpy<double, double>(ctx, 1, v.cview(), x);
+    } else {
+      norms_found = pass(b, x);
+    }
+    const auto [rhs_norm, interpolated, corrected] = norms_found;
     report.baseline = params.stop.baseline;
-    report.baseline_norm = report.initial_residual = rhs_norm;
+    report.initial_residual = rhs_norm;
+    report.baseline_norm = params.full_multigrid_from_x && report.baseline == Baseline::rhs ? norm2(ctx, b) : rhs_norm;
     report.residual = std::isfinite(rhs_norm) ? corrected : rhs_norm;
     report.iterations = report.inner_iterations = 1;
     report.history = {rhs_norm};

@@ -39,13 +39,15 @@ inline constexpr Method every_method[] = {Method::multigrid, Method::cg,    Meth
 
 struct PoissonSolverParams {
   MultigridParams multigrid;
-  OperatorForm form = OperatorForm::tensor;
+  OperatorForm form = OperatorForm::tensor;  // symmetric where it is tensor and an alpha varies along its side
+  OperatorTerms terms{};                     // beside the Laplacian; the mesh says what its ends are
   Precision precision = Precision::mixed;
   InnerStop inner;
   std::optional<Method> method{};  // multigrid
   SolverParams krylov{.restart = 10};
   StoppingParams stop;
   bool full_multigrid = false;
+  bool full_multigrid_from_x = false;  // for the correction of the given x: coarse levels know no boundary values
   bool continue_after_full_multigrid = false;  // to stop.rtol
   bool retry_in_double = true;
 };
@@ -69,7 +71,7 @@ class PoissonSolver {
   PoissonSolver(const PoissonSolver&) = delete;
   PoissonSolver& operator=(const PoissonSolver&) = delete;
 
-  /// Solves A x = b from the given x (full multigrid ignores it).
+  /// Solves A x = b from the given x (full multigrid ignores it unless full_multigrid_from_x).
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});
 
   /// Solves A x_k = b_k for every k; each system stops on its own, with the bits of a solve of its own. On a CPU systems of

@@ -256,22 +256,25 @@ template <bool add, class T>
 STRATUM_SIMD_CLONES void prolongate_row(const ProlongateCoarsened<add, T> p, const int j) {
   constexpr int block = 256;
   const auto rows = coarse_rows(p.y, j);
-  T edge[block + 1], middle[block];  // the coarse rows combined, from node begin - 1 on; the new nodes
-  const int pairs = p.coarse.nx;
+  T edge[block + 1],
+      middle[block];  // the coarse rows combined, from the left end of the first interval on; the new nodes
+  const int origin = p.x.origin, pairs = p.end() - 1;
+  if (p.begin() < 0) p(-1, j);
   for (int begin = 0; begin < pairs; begin += block) {
     const int length = std::min(block, pairs - begin);
-    const T *c0 = &p.coarse(begin - 1, rows.j0), *c1 = &p.coarse(begin - 1, rows.j1);
+    const T *c0 = &p.coarse(begin - origin, rows.j0), *c1 = &p.coarse(begin - origin, rows.j1);
     const T *left = p.x.left + begin, *right = p.x.right + begin;
 #pragma omp simd
     for (int n = 0; n <= length; ++n) edge[n] = rows.w0 * c0[n] + rows.w1 * c1[n];
 #pragma omp simd
     for (int n = 0; n < length; ++n) middle[n] = left[n] * edge[n] + right[n] * edge[n + 1];
-    simd::interleave<add>(middle, edge + 1, length, &p.fine(2 * begin, j));
+    simd::interleave<add>(middle, edge + 1, length, &p.fine(2 * begin + 1 - origin, j));
   }
   p(pairs, j);
 }
 
-/// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it.
+/// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it. Rows are kept from their
+/// column -1 on, up to two columns beyond the last.
 template <class View, class T>
 struct RestrictRows {
   ComputedDefect<View, T> defect;
@@ -282,27 +285,37 @@ struct RestrictRows {
 
   template <int bytes>
   STRATUM_INLINE void run() const {
-    const int fine_nx = defect.b.nx;
+    const int fine_nx = defect.b.nx, fine_ny = defect.b.ny;
     T *lower = first_kept, *middle = second_kept;
     const bool coarsened_y = y.left != nullptr;
     std::fill_n(lower, fine_nx, T(0));
     for (int j = begin; j < end; ++j) {
-      // Fine row 2 j + 2 belongs to this coarse row and to the next. One call for all rows: what a thread computes first and
-      // what it computes later then has the same bits.
+      // The fine row after the coarse one belongs to this coarse row and to the next. One call for all rows: what a thread computes
+      // first and what it computes later then has the same bits.
+      const int node = j + y.origin;
       for (int k = coarsened_y && j > begin ? 1 : 0; k < (coarsened_y ? 3 : 1); ++k) {
-        const T here = !coarsened_y || k == 1 ? T(1) : k == 0 ? y.right[j] : y.left[j + 1];
-        const T next = k == 2 && j + 1 < end ? y.right[j + 1] : T(0);
+        const T here = !coarsened_y || k == 1 ? T(1) : k == 0 ? y.right[node - 1] : y.left[node];
+        const T next = k == 2 && j + 1 < end ? y.right[node] : T(0);
+        const int row = coarsened_y ? fine_node(y, node + j + k - 1, fine_ny) : j;
+        if (row < 0) {
+          if (k == 2) std::fill_n(middle, fine_nx, T(0));
+          continue;
+        }
         residual_row<bytes>(
-            defect.a, defect.b, defect.x, coarsened_y ? 2 * j + k : j,
+            defect.a, defect.b, defect.x, row,
             [ lower, middle, here, next ](int i, T d) __attribute__((always_inline)) {
               lower[i] += here * d;
               middle[i] = next * d;
             });
       }
       if (x.left != nullptr) {
+        lower[-1] = x.periodic ? lower[fine_nx - 1] : T(0);
+        lower[fine_nx] = x.periodic ? lower[0] : T(0);
+        lower[fine_nx + 1] = 0;
+        const T *left = x.left + x.origin, *right = x.right + x.origin - 1, *from = lower + x.origin;
 #pragma omp simd
         for (int i = 0; i < coarse.nx; ++i)
-          coarse(i, j) = x.right[i] * lower[2 * i] + lower[2 * i + 1] + x.left[i + 1] * lower[2 * i + 2];
+          coarse(i, j) = right[i] * from[2 * i - 1] + from[2 * i] + left[i] * from[2 * i + 1];
       } else {
         for (int i = 0; i < coarse.nx; ++i) coarse(i, j) = lower[i];
       }
@@ -315,31 +328,46 @@ struct RestrictRows {
 
 template <class T>
 TransferView<T> Transfer<T>::Direction::view() const {
-  if (left.empty()) return {};
-  return {left.view().data, right.view().data};
+  if (left.empty()) return {nullptr, nullptr, origin, periodic};
+  return {left.view().data + 1, right.view().data + 1, origin, periodic};
 }
 
 template <class T>
 Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse)
     : fine_(fine.unknowns()), coarse_(coarse.unknowns()) {
-  const auto build = [&](const Intervals& f, const Intervals& c, Direction& direction) {
+  const auto build = [&](const Line& f, const Line& c, Direction& direction) {
+    direction.origin = f.first_unknown();
+    direction.periodic = f.is_periodic();
     if (f.size() == c.size()) return;
-    expects(f.size() == 2 * c.size(), "a transfer needs as many intervals or twice as many, not ", f.size(), " over ",
-            c.size());
-    std::vector<T> left, right;
-    for (std::size_t k = 0; k < c.widths().size(); ++k) {
+    expects((f.size() + 1) / 2 == c.size() && f.first_end() == c.first_end() && f.last_end() == c.last_end(),
+            "a transfer needs as many intervals, or half as many rounded up, between the same ends, not ", c.size(),
+            " below ", f.size());
+    const bool alone = f.size() % 2 != 0;  // the last interval
+    const std::size_t n = c.widths().size();
+    std::vector<T> left(n + 2, T(0)), right(n + 2, T(0));  // from interval -1 on
+    for (std::size_t k = 0; k < n; ++k) {
+      if (alone && k + 1 == n) {
+        right[k + 1] = 1;
+        continue;
+      }
       const double wl = f.widths()[2 * k], wr = f.widths()[2 * k + 1];
-      left.push_back(static_cast<T>(wr / (wl + wr)));
-      right.push_back(static_cast<T>(wl / (wl + wr)));
+      left[k + 1] = static_cast<T>(wr / (wl + wr));
+      right[k + 1] = static_cast<T>(wl / (wl + wr));
     }
-    direction.left = Vector<T>(ctx, c.size());
-    direction.right = Vector<T>(ctx, c.size());
+    if (f.is_periodic()) {
+      // Seen from its right end, an interval that stays alone ends in the coarse node at its left.
+      left[0] = alone ? T(1) : left[n];
+      right[0] = alone ? T(0) : right[n];
+    }
+    direction.left = Vector<T>(ctx, c.size() + 2);
+    direction.right = Vector<T>(ctx, c.size() + 2);
     copy_from_host(ctx, left.data(), direction.left.view());
     copy_from_host(ctx, right.data(), direction.right.view());
   };
   build(fine.x(), coarse.x(), x_);
   build(fine.y(), coarse.y(), y_);
-  if (!ctx.on_gpu()) rows_ = Vector<T>(ctx, GridShape{fine.unknowns().nx, 2 * ctx.threads(), 0, 0});
+  // For the CPU two rows a thread, with a column before each and two behind.
+  if (!ctx.on_gpu()) rows_ = Vector<T>(ctx, GridShape{fine_.nx + 3, 2 * ctx.threads()});
 }
 
 template <class T>
@@ -355,7 +383,8 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
                      GridView<T> fine) {
   exchange(ctx, coarse);
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && x.left != nullptr && y.left != nullptr && cuda::can_march(coarse, fine)) {
+  if (ctx.on_gpu() && x.left != nullptr && y.left != nullptr && x.origin == 1 && y.origin == 1 &&
+      cuda::can_march(coarse, fine)) {
     if constexpr (add)
       return march::prolongate(ctx, x, y, coarse, march::InPlace<T>{}, fine);
     else
@@ -364,7 +393,7 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
 #endif
   if (x.left == nullptr) return for_each_node(ctx, all_nodes(fine), ProlongateIdentity<add, T>{y, coarse, fine});
   const ProlongateCoarsened<add, T> node{x, y, coarse, fine};
-  if (ctx.on_gpu()) return for_each_node(ctx, {0, coarse.nx + 1, 1, 0, fine.ny, 1}, node);
+  if (ctx.on_gpu()) return for_each_node(ctx, {node.begin(), node.end(), 1, 0, fine.ny, 1}, node);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (fine.nodes() > serial_limit)
   for (int j = 0; j < fine.ny; ++j) prolongate_row(node, j);
 }
@@ -386,7 +415,8 @@ void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T>
 template <class T>
 void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
   check(ctx, fine, coarse);
-  for_each_node(ctx, all_nodes(coarse), Restrict<GivenDefect<T>, T>{x_.view(), y_.view(), {fine}, coarse});
+  for_each_node(ctx, all_nodes(coarse),
+                Restrict<GivenDefect<T>, T>{x_.view(), y_.view(), {fine}, fine_.nx, fine_.ny, coarse});
 }
 
 template <class T>
@@ -401,15 +431,16 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
     const ComputedDefect<View, T> defect{view, b, x};
 #if defined(__CUDACC__)
     if constexpr (std::is_same_v<View, TensorView<T>> || std::is_same_v<View, NineBandView<T>>)
-      if (ctx.on_gpu() && coarsens_both() && cuda::can_march(b, x, coarse)) {
+      if (ctx.on_gpu() && can_march() && cuda::can_march(b, x, coarse)) {
         using Defect = cuda::Stencil<View, cuda::Given<T, march::depth>, DefectFormula, march::depth>;
         const march::RestrictRows<false, Defect> rows{x_.view(), y_.view(), {view, {b}, {x}, {}}, coarse, {}};
         return cuda::run_march(ctx, rows, b.nx, b.ny);
       }
 #endif
     if (ctx.on_gpu())
-      return for_each_node(ctx, all_nodes(coarse),
-                           Restrict<ComputedDefect<View, T>, T>{x_.view(), y_.view(), defect, coarse});
+      return for_each_node(
+          ctx, all_nodes(coarse),
+          Restrict<ComputedDefect<View, T>, T>{x_.view(), y_.view(), defect, fine_.nx, fine_.ny, coarse});
     const int team = std::min(ctx.threads(), rows_.shape().ny / 2);
     const GridView<T> rows = rows_.view();
 #pragma omp parallel for schedule(static, 1) num_threads(team) if (b.nodes() > serial_limit)
@@ -417,7 +448,7 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
       const auto share = [&](int p) { return static_cast<int>(std::int64_t{coarse.ny} * p / team); };
       if (share(part) == share(part + 1)) continue;
       simd::run_widest(RestrictRows<View, T>{defect, x_.view(), y_.view(), coarse, share(part), share(part + 1),
-                                             &rows(0, 2 * part), &rows(0, 2 * part + 1)});
+                                             &rows(1, 2 * part), &rows(1, 2 * part + 1)});
     }
   });
 }
@@ -456,7 +487,7 @@ template <class T>
 bool Transfer<T>::fuses_interpolation([[maybe_unused]] const Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
                                       [[maybe_unused]] GridView<const T> b) const {
 #if defined(__CUDACC__)
-  return ctx.on_gpu() && coarsens_both() && a.form() == OperatorForm::tensor && cuda::can_march(b);
+  return ctx.on_gpu() && can_march() && a.form() == OperatorForm::tensor && cuda::can_march(b);
 #else
   return false;
 #endif
@@ -486,7 +517,7 @@ void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alph
   check(ctx, x, coarse);
   expects_fit(ctx, "z", z, fine_);
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && coarsens_both() && cuda::can_march(coarse, z, x))
+  if (ctx.on_gpu() && can_march() && cuda::can_march(coarse, z, x))
     return march::prolongate(ctx, x_.view(), y_.view(), coarse, march::Scaled<T, Z>{alpha, z}, x);
 #endif
   prolongate(ctx, coarse, x);
@@ -495,7 +526,7 @@ void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alph
 
 template <class T>
 bool Transfer<T>::fuses(const Context& ctx, const GridOperator<T>& a, int steps) const {
-  return ctx.on_gpu() && coarsens_both() && a.form() == OperatorForm::tensor && steps >= 1 && steps <= max_fused_steps;
+  return ctx.on_gpu() && can_march() && a.form() == OperatorForm::tensor && steps >= 1 && steps <= max_fused_steps;
 }
 
 template <class T>

@@ -6,7 +6,9 @@
 //
 //     x_fine = (wr x_I + wl x_(I+1)) / (wl + wr) .
 //
-// Restriction is the transpose. A direction that is not coarsened is the identity. Indices are global, the boundary is 0.
+// An odd number of fine intervals leaves the last one alone, and its right end stays: there fine node 2 I + 1 is coarse node I + 1,
+// as if its weights were (0, 1), and fine node 2 I + 2 does not exist. Restriction is the transpose. A direction that is not
+// coarsened is the identity. Indices are global: line 0 is the first side.
 //
 // Throws UsageError for vectors of other shapes, and for memory that the Context does not compute on.
 // Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients.
@@ -16,11 +18,14 @@
 
 namespace stratum {
 
-/// One direction as kernels see it. Weights are per coarse interval; null where the direction is not coarsened.
+/// One direction as kernels see it. Weights are per coarse interval, from -1 (the last one where periodic, else of no weight) to
+/// their number; null where the direction is not coarsened.
 template <class T>
 struct TransferView {
   const T* left = nullptr;   // weight of the left coarse node at the new node of each coarse interval
   const T* right = nullptr;  // weight of the right one
+  int origin = 1;            // global index of the first unknown
+  bool periodic = false;
 };
 
 template <class T>
@@ -61,6 +66,7 @@ class Transfer {
   void prolongate_smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, T omega, int steps,
                          GridView<const T> coarse, GridView<const T> x, GridView<T> y) const;
 
+  [[nodiscard]] const GridShape& fine_shape() const { return fine_; }
   /// The weights, as kernels see them.
   [[nodiscard]] TransferView<T> x_view() const { return x_.view(); }
   [[nodiscard]] TransferView<T> y_view() const { return y_.view(); }
@@ -68,10 +74,14 @@ class Transfer {
  private:
   struct Direction {
     Vector<T> left, right;
+    int origin = 1;
+    bool periodic = false;
     [[nodiscard]] TransferView<T> view() const;
   };
   void check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
+  /// Chunks of columns and pairs of rows are those of a grid whose first sides are no unknowns.
+  [[nodiscard]] bool can_march() const { return coarsens_both() && x_.origin == 1 && y_.origin == 1; }
   Direction x_, y_;
   GridShape fine_, coarse_;
   mutable Vector<T> rows_;  // two fine rows per thread for restrict_residual on the CPU

@@ -30,25 +30,31 @@ struct CoarseRows {
 template <class T>
 STRATUM_HOST_DEVICE STRATUM_INLINE CoarseRows<T> coarse_rows(const TransferView<T>& y, int j) {
   if (y.left == nullptr) return {j, j, T(1), T(0)};
-  const int interval = j / 2;  // local fine row j is global node j + 1
-  if (j % 2 == 1) return {interval, interval, T(1), T(0)};
-  return {interval - 1, interval, y.left[interval], y.right[interval]};
+  const int node = j + y.origin, interval = node / 2, row = interval - y.origin;
+  if (node % 2 == 0) return {row, row, T(1), T(0)};
+  return {row, row + 1, y.left[interval], y.right[interval]};
 }
 
-/// Fine nodes 2 I and 2 I + 1 (local) of row j from coarse interval I: the new node inside and the coarse node at its right.
+/// The fine node inside coarse interval I and the coarse node at its right, in row j.
 template <bool add, class T>
 struct ProlongateCoarsened {
   TransferView<T> x, y;
   GridView<const T> coarse;
   GridView<T> fine;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const {
+    if (i >= 0 && i < fine.nx) fine(i, j) = add ? fine(i, j) + value : value;
+  }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int interval, int j) const {
     const auto rows = coarse_rows(y, j);
-    const T l = rows.w0 * coarse(interval - 1, rows.j0) + rows.w1 * coarse(interval - 1, rows.j1);
-    const T r = rows.w0 * coarse(interval, rows.j0) + rows.w1 * coarse(interval, rows.j1);
-    const T middle = x.left[interval] * l + x.right[interval] * r;
-    fine(2 * interval, j) = add ? fine(2 * interval, j) + middle : middle;
-    if (2 * interval + 1 < fine.nx) fine(2 * interval + 1, j) = add ? fine(2 * interval + 1, j) + r : r;
+    const int node = interval - x.origin, first = 2 * interval + 1 - x.origin;
+    const T l = rows.w0 * coarse(node, rows.j0) + rows.w1 * coarse(node, rows.j1);
+    const T r = rows.w0 * coarse(node + 1, rows.j0) + rows.w1 * coarse(node + 1, rows.j1);
+    store(first, j, x.left[interval] * l + x.right[interval] * r);
+    store(first + 1, j, r);
   }
+  /// Intervals whose right ends are all coarse nodes, from -1 on where the first side's node is one.
+  [[nodiscard]] int begin() const { return x.origin - 1; }
+  [[nodiscard]] int end() const { return coarse.nx + x.origin; }
 };
 
 template <bool add, class T>
@@ -63,21 +69,38 @@ struct ProlongateIdentity {
   }
 };
 
-/// d(I, J) = P^T d_fine with the fine defect given by a functor.
+/// The fine node with number i, where there is one; otherwise a negative number.
+template <class T>
+STRATUM_HOST_DEVICE STRATUM_INLINE int fine_node(const TransferView<T>& t, int i, int n) {
+  if (t.periodic) return i < 0 ? i + n : i < n ? i : i - n;
+  return i < n ? i : -1;
+}
+
+/// d(I, J) = P^T d_fine with the fine defect, of fine_nx x fine_ny nodes, given by a functor.
 template <class Defect, class T>
 struct Restrict {
   TransferView<T> x, y;
   Defect defect;
+  int fine_nx, fine_ny;
   GridView<T> coarse;
-  STRATUM_HOST_DEVICE STRATUM_INLINE T row(int interval, int j) const {
-    if (x.left == nullptr) return defect(interval, j);
-    return x.right[interval] * defect(2 * interval, j) + defect(2 * interval + 1, j) +
-           x.left[interval + 1] * defect(2 * interval + 2, j);
+  STRATUM_HOST_DEVICE STRATUM_INLINE T at(T weight, int i, int j) const {
+    const int node = fine_node(x, i, fine_nx);
+    return node >= 0 ? weight * defect(node, j) : T(0);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row(T weight, int i, int fine_row) const {
+    const int j = fine_node(y, fine_row, fine_ny);
+    if (j < 0) return T(0);
+    if (x.left == nullptr) return weight * defect(i, j);
+    const int node = i + x.origin, centre = node + i;
+    return weight * (at(x.right[node - 1], centre - 1, j) + at(T(1), centre, j) + at(x.left[node], centre + 1, j));
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    coarse(i, j) = y.left == nullptr
-                       ? row(i, j)
-                       : y.right[j] * row(i, 2 * j) + row(i, 2 * j + 1) + y.left[j + 1] * row(i, 2 * j + 2);
+    if (y.left == nullptr) {
+      coarse(i, j) = row(T(1), i, j);
+      return;
+    }
+    const int node = j + y.origin, centre = node + j;
+    coarse(i, j) = row(y.right[node - 1], i, centre - 1) + row(T(1), i, centre) + row(y.left[node], i, centre + 1);
   }
 };
 

@@ -30,6 +30,7 @@ class Adi final : public Smoother<T> {
     const auto hold = this->begin(ctx, a, b, x);
     expects(steps % 2 == 0, "adi counts an application as two steps; steps must be even, not ", steps);
     if (steps == 0 && guess == Guess::zero) set(ctx, T(0), x);
+    guess = sweep_.start(ctx, x, guess);
     const auto [first, second] =
         order == SweepOrder::forward ? std::pair(Direction::x, Direction::y) : std::pair(Direction::y, Direction::x);
     // Simultaneous sweeps go to the scratch vector and come back.

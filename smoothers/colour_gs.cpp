@@ -13,6 +13,7 @@
 // passes in place would touch every sector of memory four times.
 
 #include <algorithm>
+#include <vector>
 
 #include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
@@ -213,6 +214,7 @@ class ColourGaussSeidel final : public Smoother<T> {
         }
 #endif
       const ColourStep<View, T> step{view, b, x, omega_};
+      if (x.periodic()) return periodic(ctx, step, steps, guess, forward);
       bool skip_first = false;
       if (guess == Guess::zero && ctx.on_gpu()) {
         const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
@@ -249,6 +251,33 @@ class ColourGaussSeidel final : public Smoother<T> {
       cuda::run_march(ctx, cuda::StoreRows<ColourRows<1, View, Source>>{{a, b, x, omega_, row}, y}, b.nx, b.ny, margin);
   }
 #endif
+  /// Where the grid is periodic with an odd number of nodes, the last one lies beside the first, both even: a third colour.
+  template <class Step>
+  static void periodic(Context& ctx, const Step& step, int steps, Guess guess, bool forward) {
+    const auto& x = step.x;
+    if (guess == Guess::zero) set(ctx, T(0), x);
+    struct Class {
+      int begin, end, step;
+    };
+    const auto classes = [](int n, int origin, bool wraps) {
+      const int odd = 1 - (origin & 1);
+      const bool third = wraps && n % 2 != 0;
+      const int end = third ? n - 1 : n;
+      std::vector<Class> found{{odd, end, 2}, {1 - odd, end, 2}};
+      if (third) found.push_back({n - 1, n, 1});
+      return found;
+    };
+    std::vector<NodeRange> colours;
+    for (const Class& in_y : classes(x.ny, x.origin_y, x.periodic_y))
+      for (const Class& in_x : classes(x.nx, x.origin_x, x.periodic_x))
+        colours.push_back({in_x.begin, in_x.end, in_x.step, in_y.begin, in_y.end, in_y.step});
+    if (!forward) std::reverse(colours.begin(), colours.end());
+    for (int s = 0; s < steps; ++s)
+      for (const NodeRange& colour : colours) {
+        exchange(ctx, x);
+        for_each_node(ctx, colour, step);
+      }
+  }
   /// Both colours of every second row from begin_y on, the columns of begin_x first.
   template <class Step>
   static void rows_on_gpu(Context& ctx, const Step& step, int begin_y, int begin_x, bool skip_first) {

@@ -5,6 +5,7 @@
 
 #include <stratum/core/blas.hpp>
 #include <stratum/smoothers/line_thomas.hpp>
+#include <stratum/smoothers/periodic_lines.hpp>
 #if defined(__CUDACC__)
 #include <stratum/smoothers/line_kernels.hpp>
 #endif
@@ -24,21 +25,43 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
+  if (shape.periodic()) {
+    for (auto& numbers : periodic_) numbers = Vector<T>(ctx, shape);
+    return;
+  }
   if (ctx.on_gpu()) return;
   const auto size = line::LineScratch<T>::size(shape, threads_, params.form);
-  elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_, 0, 0});
+  elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
 }
 
 template <class T>
 std::int64_t LineSweep<T>::required_bytes(const Context& ctx, const GridShape& shape, const SmootherParams& params) {
+  if (shape.periodic()) return 3 * vector_bytes<T>(ctx.backend(), shape);
   if (ctx.on_gpu()) return 0;
   const auto size = line::LineScratch<T>::size(shape, ctx.threads(), params.form);
-  return vector_bytes<T>(ctx.backend(), {static_cast<int>(size), ctx.threads(), 0, 0});
+  return vector_bytes<T>(ctx.backend(), GridShape{static_cast<int>(size), ctx.threads()});
+}
+
+template <class T>
+Guess LineSweep<T>::start(Context& ctx, GridView<T> x, Guess guess) const {
+  if (guess == Guess::given || !x.periodic()) return guess;
+  set(ctx, T(0), x);
+  return Guess::given;
 }
 
 template <class T>
 void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                               GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
+  if (y.periodic()) {
+    const line::PeriodicScratch<T> scratch{periodic_[0].view(), periodic_[1].view(), periodic_[2].view()};
+    a.visit([&](const auto& view) {
+      using View = std::decay_t<decltype(view)>;
+      direction == Direction::x
+          ? line::sweep_periodic<Direction::x, View, T>(ctx, view, b, x, y, omega_, line_order_, order, scratch)
+          : line::sweep_periodic<Direction::y, View, T>(ctx, view, b, x, y, omega_, line_order_, order, scratch);
+    });
+    return;
+  }
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
   exchange(ctx, x);
@@ -156,6 +179,7 @@ class Line : public Smoother<T> {
               SweepOrder order) override {
     const auto hold = this->begin(ctx, a, b, x);
     if (steps == 0 && guess == Guess::zero) set(ctx, T(0), x);
+    guess = sweep_.start(ctx, x, guess);
     const bool in_place = sweep_.line_order() == LineOrder::zebra;
     GridView<T> current = x, other = in_place ? x : scratch_.view();
     for (int s = 0; s < steps; ++s) {

@@ -12,6 +12,8 @@
 // The undamped form solves for the line itself, so that a sweep moves 3 words a node and the coefficients.
 // Backward order takes the even lines first.
 
+#include <array>
+
 #include <stratum/smoothers/smoother.hpp>
 
 namespace stratum {
@@ -26,6 +28,8 @@ class LineSweep {
                                                    const SmootherParams& params);
 
   [[nodiscard]] LineOrder line_order() const { return line_order_; }
+  /// The guess that the first sweep is to be given: on periodic grids x itself, made zero where it is to be.
+  [[nodiscard]] Guess start(Context& ctx, GridView<T> x, Guess guess) const;
   /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ.
   void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                   GridView<T> y, Guess guess, SweepOrder order);
@@ -37,7 +41,8 @@ class LineSweep {
   LineOrder line_order_;
   T omega_;
   int threads_;
-  Vector<T> elimination_;  // CPU, per thread: multipliers and right-hand sides of a batch of lines
+  std::array<Vector<T>, 3> periodic_;  // where the grid is
+  Vector<T> elimination_;              // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };
 
 }  // namespace stratum

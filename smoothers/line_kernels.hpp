@@ -170,7 +170,7 @@ template <bool coupled, class T>
 __device__ STRATUM_INLINE Equations<T> load_equations(const TensorView<T>& a, const GridView<const T>& b,
                                                       const GridView<const T>& x, int i, int j) {
   const T ks = a.ky[j], kn = a.ky[j + 1], ms = a.my[j], mn = a.my[j + 1];
-  const T stiffness = ks + kn, mass = 2 * (ms + mn);
+  const T stiffness = ks + kn + a.e[j], mass = 2 * (ms + mn);
   const Span<T> k(a.kx + i), m(a.mx + i);
   const Pack<T> right = load_once(&b(i, j));
   Equations<T> q;
@@ -491,9 +491,9 @@ __global__ void __launch_bounds__(threads)
 template <int S, bool coupled, class T>
 class TensorWalk {
  public:
-  __device__ STRATUM_INLINE TensorWalk(T ka, T ma, T kb, T mb, bool begins_line)
-      : ka_(ka), ma_(ma), kb_(kb), mb_(mb), stiffness_(ka + kb), stiffness2_(2 * (ka + kb)), mass_(2 * (ma + mb)),
-        begins_line_(begins_line) {}
+  __device__ STRATUM_INLINE TensorWalk(T ka, T ma, T kb, T mb, T e, bool begins_line)
+      : ka_(ka), ma_(ma), kb_(kb), mb_(mb), stiffness_(ka + kb + e), stiffness2_(2 * (ka + kb + e)),
+        mass_(2 * (ma + mb)), begins_line_(begins_line) {}
 
   /// A line that is no unknown, or that has none beside it on one side, where it reads zeros.
   __device__ STRATUM_INLINE void used(bool itself, bool a, bool b) {
@@ -607,11 +607,12 @@ __global__ void __launch_bounds__(walk_x_threads)
   const T k_edge = interval(a.kx, p_next, n), m_edge = interval(a.mx, p_next, n);
 
   T ks_next = a.ky[j_begin], kn_next = a.ky[j_begin + 1], ms_next = a.my[j_begin], mn_next = a.my[j_begin + 1];
+  T e_next = a.e[j_begin];
 
 #pragma unroll 1
   for (int line = line_begin; line < line_end; ++line) {
     const int j = lines.first + line * lines.stride;
-    TensorWalk<S, coupled, T> walk(ks_next, ms_next, kn_next, mn_next, t == 0);
+    TensorWalk<S, coupled, T> walk(ks_next, ms_next, kn_next, mn_next, e_next, t == 0);
     wait_for_copies();
     __syncwarp();
     if (line + 1 < line_end) {
@@ -619,6 +620,7 @@ __global__ void __launch_bounds__(walk_x_threads)
       kn_next = a.ky[j + 3];
       ms_next = a.my[j + 2];
       mn_next = a.my[j + 3];
+      e_next = a.e[j + 2];
       fetch_x(line + 2, j + 3);
       fetch(b_ring + (line + 1) % 2 * length, &b(-1, j + 2));
     }
@@ -798,6 +800,7 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
     const bool even_used = even > 0 && even <= nx, odd_used = even < nx;
     const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
     const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
+    const T e_even = even_used ? __ldg(a.e + even - 1) : T(0), e_odd = odd_used ? __ldg(a.e + even) : T(0);
     wait_for_copies();
     __syncthreads();
     const T *const k = between + 2 * pair, *const m = k + W::width + 2;
@@ -807,7 +810,8 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
     Segment<T, S, true> segment;
     {
       // Neighbours: the second-colour lines of the pair itself and of the next pair.
-      TensorWalk<S, coupled, T> line(k1, m1, mirrored ? k0 : k2, mirrored ? m0 : m2, position == 0);
+      TensorWalk<S, coupled, T> line(k1, m1, mirrored ? k0 : k2, mirrored ? m0 : m2, mirrored ? e_even : e_odd,
+                                     position == 0);
       line.used(first_used, true, true);
       const T* const x = x_tile + s * S * W::x_pitch + 2 * pair + (mirrored ? 1 : 0);
       const auto second_of = [&](int k, T& own, T& next) {
@@ -850,7 +854,8 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
 
     {
       // Neighbours: the first-colour lines of the pair before and of the pair itself.
-      TensorWalk<S, true, T> line(mirrored ? k2 : k0, mirrored ? m2 : m0, k1, m1, position == 0);
+      TensorWalk<S, true, T> line(mirrored ? k2 : k0, mirrored ? m2 : m0, k1, m1, mirrored ? e_odd : e_even,
+                                  position == 0);
       line.used(second_used, previous_used, first_used);
       const auto previous = [&](T own, int k) {
         const T x = __shfl_up_sync(all_lanes, own, 1, W::pairs);
@@ -967,7 +972,7 @@ bool launch_y_walk(const Context& ctx, const TensorView<T>& a, GridView<const T>
   launch.early = walk.tiles_each == 1;  // small grids; where all clusters walk, early ones come to lie badly
   const int clusters = divide_up(walk.tiles, walk.tiles_each);
   launch.grid = clusters * cluster;
-  launch(ctx, kernel, a, b, walk, y);
+  launch(ctx, kernel, a.columns(), b, walk, y);
   const int stride = walk.tiles_each * W::width;
   left = {mirrored ? walk.tiles * W::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1, T(1),
           T(0)};

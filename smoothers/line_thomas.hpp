@@ -189,7 +189,7 @@ struct Eliminator<R, TensorView<T>, T> {
   STRATUM_INLINE Eliminator(const TensorView<T>& a, const Batch& batch) : kx(a.kx), mx(a.mx) {
     for (int k = 0; k < batch_width<T>; ++k) {
       const int line = batch.first + k * batch.stride;
-      stiffness[k] = batch.used(k) ? a.ky[line] + a.ky[line + 1] : T(0);
+      stiffness[k] = batch.used(k) ? a.ky[line] + a.ky[line + 1] + a.e[line] : T(0);
       mass[k] = batch.used(k) ? 2 * (a.my[line] + a.my[line + 1]) : T(1);
       lower[k] = T(0);
     }
@@ -433,7 +433,7 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rh
     solve_wide_batch<2>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
 }
 
-/// Elimination along one colour of the y lines in a strip, tensor operator, position after position. What couples a line to
+/// Elimination along one colour of the y lines in a strip, tensor operator by columns, position after position. What couples a line to
 /// its neighbours, combined first, is then one more line, and what an interval adds to both its positions is formed once:
 ///
 ///     p = m_l x_left + m_r x_right,  q = k_l x_left + k_r x_right ;   f = k (p_- - p),  g = m (q_- + q) ,
@@ -454,7 +454,7 @@ struct StripLines {
       numbers[1][k] = used ? a.mx[i] : T(0);
       numbers[2][k] = used ? a.kx[i + 1] : T(0);
       numbers[3][k] = used ? a.mx[i + 1] : T(0);
-      numbers[4][k] = numbers[0][k] + numbers[2][k];
+      numbers[4][k] = numbers[0][k] + numbers[2][k] + (used ? a.e[i] : T(0));
       numbers[5][k] = used ? 2 * (numbers[1][k] + numbers[3][k]) : T(1);
     }
     for (int v = 0; v < R::packs; ++v) {
@@ -547,7 +547,7 @@ struct StripSweep {
 template <class R, bool from_zero, bool damped, class T>
 STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last, const int start, const int begin,
                                 const int end, const LineScratch<T> scratch) {
-  const TensorView<T> a = sweep.a;
+  const TensorView<T> a = sweep.a.columns();
   const GridView<const T> b = sweep.b, x = sweep.x;
   const GridView<T> y = sweep.y;
   const T omega = sweep.omega, keep = T(1) - omega;

@@ -26,7 +26,8 @@ struct Eigenpairs {
 
 /// With M = L L^T, Jacobi rotations on L^-1 K L^-T: they find small eigenvalues beside large ones to full relative accuracy, which
 /// a boundary layer needs.
-Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<double>& mass) {
+Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<double>& mass,
+                     const std::vector<double>& diagonal_term) {
   const std::size_t n = stiffness.size() - 1;
   std::vector<double> diagonal(n), lower(n, 0.0);  // of L
   for (std::size_t i = 0; i < n; ++i) {
@@ -36,7 +37,7 @@ Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<dou
   std::vector<double> c(n * n, 0.0), u(n * n, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     u[i * n + i] = 1;
-    c[i * n + i] = stiffness[i] + stiffness[i + 1];
+    c[i * n + i] = stiffness[i] + stiffness[i + 1] + diagonal_term[i];
     if (i > 0) c[i * n + i - 1] = c[(i - 1) * n + i] = -stiffness[i];
   }
   for (std::size_t k = 0; k < n; ++k)
@@ -117,7 +118,10 @@ void solve_on_host(const T* matrices, int n, T* values, T* other) {
   multiply_transposed(values, vy, n, other);
   multiply_transposed(vx, other, n, values);
   for (int r = 0; r < n; ++r)
-    for (int s = 0; s < n; ++s) values[r * n + s] /= lambda[r] + mu[s];
+    for (int s = 0; s < n; ++s) {
+      const T value = lambda[r] + mu[s];
+      values[r * n + s] = value > 0 ? values[r * n + s] / value : T(0);
+    }
   multiply_transposed(values, vx_t, n, other);
   multiply_transposed(vy_t, other, n, values);
 }
@@ -208,7 +212,10 @@ __global__ void __launch_bounds__(solve_threads)
   const T *lambda = matrices + 4 * n * n, *mu = lambda + n;
   multiply_rows<n>(vy_t, product, [&](int r, int s, const Part<T, columns>& numbers) {
 #pragma unroll
-    for (int e = 0; e < columns; ++e) own[r * pitch + s + e] = numbers.v[e] / (lambda[s + e] + mu[first + r]);
+    for (int e = 0; e < columns; ++e) {
+      const T value = lambda[s + e] + mu[first + r];
+      own[r * pitch + s + e] = value > 0 ? numbers.v[e] / value : T(0);
+    }
   });
   __syncthreads();
   multiply_rows<n>(own, vx_t, pass_to_all(z));
@@ -242,30 +249,43 @@ std::int64_t FastDiagonalisation<T>::required_bytes(const Context& ctx, const Gr
 }
 
 template <class T>
-std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ctx, const GridOperator<T>& a) {
+std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ctx, const GridOperator<T>& a,
+                                                                     bool singular) {
   const GridShape shape = a.shape();
-  if (a.form() != OperatorForm::tensor || !fits(shape, max_nodes)) return nullptr;
+  if (a.form() != OperatorForm::tensor || shape.periodic() || !fits(shape, max_nodes)) return nullptr;
   const auto& factors = std::get<TensorOperator<T>>(a.storage());
   const auto kx = factors_to_host(ctx, factors.kx), mx = factors_to_host(ctx, factors.mx);
   const auto ky = factors_to_host(ctx, factors.ky), my = factors_to_host(ctx, factors.my);
-  const Eigenpairs pairs[] = {decompose(kx, mx), decompose(ky, my)};
+  const auto e = factors_to_host(ctx, factors.e);
+  Eigenpairs pairs[] = {decompose(kx, mx, std::vector<double>(kx.size() - 1, 0.0)), decompose(ky, my, e)};
+  if (singular)
+    for (auto& pair : pairs) *std::min_element(pair.values.begin(), pair.values.end()) = 0;
   const int size = padded(shape);
   const auto n = static_cast<std::size_t>(size);
   std::vector<T> packed(4 * n * n + 2 * n, T(0));
   for (std::size_t d = 0; d < 2; ++d) {
-    const Eigenpairs& e = pairs[d];
+    const Eigenpairs& pair = pairs[d];
     T *v = packed.data() + 2 * d * n * n, *transposed = v + n * n, *values = packed.data() + 4 * n * n + d * n;
-    for (std::size_t i = 0; i < e.n; ++i)
-      for (std::size_t k = 0; k < e.n; ++k)
-        v[i * n + k] = transposed[k * n + i] = static_cast<T>(e.vectors[i * e.n + k]);
-    for (std::size_t k = 0; k < n; ++k) values[k] = k < e.n ? static_cast<T>(e.values[k]) : T(1);
+    for (std::size_t i = 0; i < pair.n; ++i)
+      for (std::size_t k = 0; k < pair.n; ++k)
+        v[i * n + k] = transposed[k * n + i] = static_cast<T>(pair.vectors[i * pair.n + k]);
+    for (std::size_t k = 0; k < n; ++k) values[k] = k < pair.n ? static_cast<T>(pair.values[k]) : T(1);
   }
 
   // Tried on the host, in T, with the load of a constant.
   std::vector<T> b(n * n, T(0)), x(n * n), scratch(n * n);
   for (std::size_t j = 0; j < pairs[1].n; ++j)
     for (std::size_t i = 0; i < pairs[0].n; ++i)
-      b[j * n + i] = static_cast<T>((mx[i] + mx[i + 1]) * (my[j] + my[j + 1]));
+      b[j * n + i] =
+          static_cast<T>((mx[i] + mx[i + 1]) * (my[j] + my[j + 1]) * (singular && i < pairs[0].n / 2 ? -1 : 1));
+  if (singular) {
+    double sum = 0;
+    for (std::size_t j = 0; j < pairs[1].n; ++j)
+      for (std::size_t i = 0; i < pairs[0].n; ++i) sum += static_cast<double>(b[j * n + i]);
+    const double mean = sum / static_cast<double>(shape.nodes());
+    for (std::size_t j = 0; j < pairs[1].n; ++j)
+      for (std::size_t i = 0; i < pairs[0].n; ++i) b[j * n + i] -= static_cast<T>(mean);
+  }
   x = b;
   solve_on_host(packed.data(), size, x.data(), scratch.data());
   double residual = 0, norm = 0;
@@ -275,7 +295,8 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
       for (const std::size_t r : {j, j + 1, j + 2})
         for (const std::size_t c : {i, i + 1, i + 2})
           if (r >= 1 && c >= 1 && r <= pairs[1].n && c <= pairs[0].n)
-            sum += (entry(kx, i, c, -1) * entry(my, j, r, 1) + entry(mx, i, c, 1) * entry(ky, j, r, -1)) *
+            sum += (entry(kx, i, c, -1) * entry(my, j, r, 1) +
+                    entry(mx, i, c, 1) * (entry(ky, j, r, -1) + (r == j + 1 ? e[j] : 0))) *
                    static_cast<double>(x[(r - 1) * n + c - 1]);
       const double right = static_cast<double>(b[j * n + i]);
       residual += (right - sum) * (right - sum);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Fast diagonalisation: the direct solution of A x = b for a tensor operator A = Kx (x) My + Mx (x) Ky. With the generalised
+// Fast diagonalisation: the direct solution of A x = b for a tensor operator A = Kx (x) My + Mx (x) (Ky + E). With the generalised
 // eigenvectors of each direction, K V = M V Lambda and V^T M V = 1,
 //
 //     X = Vx U Vy^T ,   U_ac = (Vx^T B Vy)_ac / (lambda_a + mu_c) ,
@@ -25,8 +25,10 @@ class FastDiagonalisation final : public Preconditioner<T> {
   static constexpr int max_nodes = 64;  // in each direction
 
   /// Decomposes both directions on the host, in double. Null unless `a` is a tensor operator of at most max_nodes x max_nodes
-  /// unknowns and a residual for smooth data falls a hundredfold.
-  [[nodiscard]] static std::unique_ptr<FastDiagonalisation> make(Context& ctx, const GridOperator<T>& a);
+  /// unknowns between ends that are not periodic and a residual for smooth data falls a hundredfold.
+  /// `singular`: A 1 = 0; the part of b along that mode is left out.
+  [[nodiscard]] static std::unique_ptr<FastDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
+                                                                 bool singular = false);
   /// Bytes that `make` allocates for a tensor operator of this shape, where it makes one.
   [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape);
 

@@ -37,7 +37,7 @@ class IncompleteCholesky final : public Preconditioner<T>, public Handle {
   /// Vectors of `shape`, whose nodes are the rows of a.
   IncompleteCholesky(Context& ctx, const GridShape& shape, const SparseRows& a, const IncompleteCholeskyParams& = {});
   IncompleteCholesky(Context& ctx, const SparseRows& a, const IncompleteCholeskyParams& params = {})
-      : IncompleteCholesky(ctx, GridShape{a.rows, 1, 0, 0}, a, params) {}
+      : IncompleteCholesky(ctx, GridShape::flat(a.rows), a, params) {}
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }

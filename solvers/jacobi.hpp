@@ -15,7 +15,7 @@ class JacobiPreconditioner final : public Preconditioner<T>, public Handle {
   /// `diagonal` has a number for every node of `shape`, along x first; `first_row` is what messages call the first.
   JacobiPreconditioner(Context& ctx, const GridShape& shape, const std::vector<double>& diagonal, int first_row = 0);
   JacobiPreconditioner(Context& ctx, const SparseRows& a)
-      : JacobiPreconditioner(ctx, {a.rows, 1, 0, 0}, a.diagonal(), a.first_row) {}
+      : JacobiPreconditioner(ctx, GridShape::flat(a.rows), a.diagonal(), a.first_row) {}
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }

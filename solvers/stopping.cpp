@@ -93,10 +93,11 @@ void StoppingTest::end_at_rounding() {
 }
 
 bool StoppingTest::slow() const {
-  constexpr double fall = 0.5;
-  constexpr std::size_t iterations = 2;
+  constexpr double fall = 0.5, rate = 0.3, slower = 3;
   const auto& history = report_.history;
-  return history.size() > iterations && !(history.back() <= fall * history[history.size() - 1 - iterations]);
+  if (history.size() < 3) return false;
+  const double last = history.back(), before = history[history.size() - 2], first = history[history.size() - 3];
+  return !(last <= fall * first) || (last > rate * before && last / before > slower * (before / first));
 }
 
 bool StoppingTest::done(int iteration, double residual) {
@@ -126,7 +127,7 @@ bool StoppingTest::done(int iteration, double residual) {
   if (residual < improvement * best_) {
     best_ = residual;
     best_iteration_ = iteration;
-  } else if (patience && iteration - best_iteration_ >= *patience && residual <= growth * best_) {
+  } else if (patience && iteration - best_iteration_ >= *patience && (!stationary || residual <= growth * best_)) {
     end(Status::stagnated, message("no better residual than ", best_, " in the last ", *patience, " iterations"));
     return true;
   }

@@ -49,7 +49,7 @@ class StoppingTest {
 
   /// Takes the residual norm of the latest iterate (the initial one first); true when the iteration ends.
   bool done(int iteration, double residual);
-  /// True where the residual has hardly fallen in the latest iterations, as it does at rounding.
+  /// True where the residual has hardly fallen in the latest iterations, or much less than before, as it does at rounding.
   [[nodiscard]] bool slow() const;
   /// Ends the iteration for a reason of the solver's own.
   void end(Status status, std::string reason);

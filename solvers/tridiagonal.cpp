@@ -100,9 +100,9 @@ TridiagonalSolver<T>::TridiagonalSolver(Context& ctx, const GridShape& shape, Di
     expect_room();
   } else if (method == TridiagonalMethod::segments) {
     const auto size = line::LineScratch<T>::size(shape, threads_, OperatorForm::nine_band);
-    scratch_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_, 0, 0});
+    scratch_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
   } else {
-    scratch_ = Vector<T>(ctx, GridShape{slots<T>(method, length()), 4 * threads_, 0, 0});
+    scratch_ = Vector<T>(ctx, GridShape{slots<T>(method, length()), 4 * threads_});
   }
 }
 

@@ -271,7 +271,7 @@ class BoomerAmgCg final : public Solver {
 
  private:
   void set_matrix() {
-    const auto [nx, ny, origin_x, origin_y] = shape();
+    const int nx = shape().nx, ny = shape().ny;
     HYPRE_IJMatrixSetObjectType(matrix_.get(), HYPRE_PARCSR);
     std::vector<HYPRE_Int> sizes(static_cast<std::size_t>(shape().nodes()), 9);
     HYPRE_IJMatrixSetRowSizes(matrix_.get(), sizes.data());

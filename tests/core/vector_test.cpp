@@ -187,9 +187,9 @@ TEST(VectorErrors, WhatDoesNotFitSaysSo) {
 
 TEST(Pitch, PowersOfTwoArePaddedOnTheCpu) {
   for (int nx = 1; nx < 5000; ++nx) {
-    EXPECT_GT(row_pitch(Backend::cpu, nx), nx);
-    EXPECT_EQ(row_pitch(Backend::cpu, nx) % 16, 0);
-    EXPECT_NE(row_pitch(Backend::cpu, nx) % 512, 0);
+    EXPECT_GT(row_pitch(Backend::cpu, {nx}), nx);
+    EXPECT_EQ(row_pitch(Backend::cpu, {nx}) % 16, 0);
+    EXPECT_NE(row_pitch(Backend::cpu, {nx}) % 512, 0);
   }
 }
 

@@ -138,7 +138,7 @@ TEST(IntervalsTest, EndsLieAtZeroAndTheLengthAndNoNodeBeyond) {
       check(cosine(length, n), length);
       check(geometric(length, n, 1.7, GradedSide::last), length);
       check(hyperbolic_tangent(length, n, 12, GradedSide::both), length);
-      if (n % 2 == 0) check(uniform(length, n).coarser(), length);
+      if (n > 2) check(uniform(length, n).coarser(), length);
       if (n < 20) check(halved(uniform(length, n), 5), length);
       const Intervals own(random.widths(n, 9));
       check(own, own.length());
@@ -181,20 +181,58 @@ TEST(IntervalsTest, RefusesBadWidths) {
 
 TEST(IntervalsTest, CoarseningMergesPairsAndKeepsTheLength) {
   test::Random random(31);
-  for (const int n : {2, 4, 6, 12, 64}) {
-    const Intervals fine(random.widths(n, 6));
+  for (const int n : {3, 4, 5, 6, 12, 63, 64}) {
+    const Line fine(random.widths(n, 6));
     ASSERT_TRUE(fine.can_coarsen());
     const auto coarse = fine.coarser();
-    ASSERT_EQ(coarse.size(), n / 2);
+    ASSERT_EQ(coarse.size(), (n + 1) / 2);
     for (std::size_t i = 0; i < static_cast<std::size_t>(n) / 2; ++i)
       EXPECT_EQ(coarse.widths()[i], fine.widths()[2 * i] + fine.widths()[2 * i + 1]);
+    if (n % 2 != 0) {
+      EXPECT_EQ(coarse.widths().back(), fine.widths().back()) << "the last of an odd number stays alone";
+    }
+    EXPECT_EQ(coarse.from_begin().size(), coarse.widths().size() + 1);
+    EXPECT_EQ(coarse.from_begin().back(), fine.from_begin().back());
+    EXPECT_EQ(coarse.from_end().front(), fine.from_end().front());
     EXPECT_NEAR(coarse.length(), fine.length(), 1e-14 * fine.length());
   }
-  for (const int n : {1, 3, 5, 63}) {
-    const Intervals odd(random.widths(n));
-    EXPECT_FALSE(odd.can_coarsen());
-    EXPECT_THROW((void)odd.coarser(), UsageError);
+  for (const int n : {1, 2}) {
+    const Line short_line(random.widths(n));
+    EXPECT_FALSE(short_line.can_coarsen());
+    EXPECT_THROW((void)short_line.coarser(), UsageError);
   }
+}
+
+TEST(LineTest, EndsDecideWhatIsAnUnknown) {
+  using enum LineEnd;
+  const Line line(std::vector<double>(7, 1.0));
+  const auto unknowns = [&](LineEnd first, LineEnd last) { return line.with_ends(first, last).unknowns(); };
+  EXPECT_EQ(unknowns(dirichlet, dirichlet), 6);
+  EXPECT_EQ(unknowns(dirichlet, natural), 7);
+  EXPECT_EQ(unknowns(natural, dirichlet), 7);
+  EXPECT_EQ(unknowns(natural, natural), 8);
+  EXPECT_EQ(unknowns(periodic, periodic), 7);
+  EXPECT_EQ(line.first_unknown(), 1);
+  EXPECT_EQ(line.with_ends(natural, dirichlet).first_unknown(), 0);
+  EXPECT_THAT([&] { (void)line.with_ends(periodic, natural); },
+              ThrowsMessage<UsageError>(HasSubstr("periodic and natural")));
+  EXPECT_THAT([] { (void)Line(std::vector<double>(2, 1.0)).with_ends(periodic, periodic); },
+              ThrowsMessage<UsageError>(HasSubstr("at least 3")));
+}
+
+TEST(LineTest, EveryLineGoesDownToTheFewestUnknowns) {
+  using enum LineEnd;
+  for (int n = 3; n < 200; ++n)
+    for (const auto& [first, last, lowest] : {std::tuple{dirichlet, dirichlet, 1},
+                                              {dirichlet, natural, 1},
+                                              {natural, natural, 2},
+                                              {periodic, periodic, 5}}) {
+      Line line = Line(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_ends(first, last);
+      while (line.can_coarsen()) line = line.coarser();
+      EXPECT_LE(line.unknowns(), lowest) << n << " intervals";
+      EXPECT_GE(line.unknowns(), 1);
+      EXPECT_NEAR(line.length(), n, 1e-12 * n);
+    }
 }
 
 TEST(TensorMeshTest, CoarsensEachDirectionThatCan) {
@@ -202,13 +240,13 @@ TEST(TensorMeshTest, CoarsensEachDirectionThatCan) {
     return TensorMesh{Intervals(std::vector<double>(static_cast<std::size_t>(nx), 1)),
                       Intervals(std::vector<double>(static_cast<std::size_t>(ny), 1))};
   };
-  const auto coarser = mesh(8, 3).coarser();
+  const auto coarser = mesh(8, 2).coarser();
   EXPECT_EQ(coarser.x().size(), 4);
-  EXPECT_EQ(coarser.y().size(), 3);
+  EXPECT_EQ(coarser.y().size(), 2);
   EXPECT_TRUE(mesh(4, 2).can_coarsen());
   EXPECT_EQ(mesh(4, 2).coarser().x().size(), 2);
   EXPECT_EQ(mesh(4, 2).coarser().y().size(), 2);
-  for (const auto& [nx, ny] : {std::pair{2, 2}, {1, 1}, {3, 5}, {2, 7}}) {
+  for (const auto& [nx, ny] : {std::pair{2, 2}, {1, 1}, {1, 5}, {7, 1}}) {
     EXPECT_FALSE(mesh(nx, ny).can_coarsen()) << nx << " x " << ny;
     EXPECT_THROW((void)mesh(nx, ny).coarser(), UsageError);
   }

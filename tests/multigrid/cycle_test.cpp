@@ -191,16 +191,17 @@ TEST(MultigridErrors, BadParametersAreRefused) {
   EXPECT_THROW(Multigrid<double>(ctx, {}, OperatorForm::tensor, {}), UsageError);
 }
 
-TEST(MeshHierarchy, GoesDownToOneUnknownAPowerOfTwoAndStopsAtOddCells) {
+TEST(MeshHierarchy, GoesDownToOneUnknown) {
   EXPECT_EQ(mesh_hierarchy(make_mesh(mesh_family("A3"), 8)).size(), 8U);
   EXPECT_EQ(mesh_hierarchy(make_mesh(mesh_family("A3"), 8)).front().unknowns().nodes(), 1);
   test::Random random(102);
-  const auto meshes = mesh_hierarchy({Intervals(random.widths(12)), Intervals(random.widths(40))});
-  ASSERT_EQ(meshes.size(), 4U);
-  EXPECT_EQ(meshes[0].x().size(), 3);
-  EXPECT_EQ(meshes[0].y().size(), 5);
-  EXPECT_EQ(meshes[1].x().size(), 3);
-  EXPECT_EQ(meshes[1].y().size(), 10);
+  const auto meshes = mesh_hierarchy({Line(random.widths(12)), Line(random.widths(40))});
+  ASSERT_EQ(meshes.size(), 6U);  // 2 x 2, 2 x 3, 2 x 5, 3 x 10, 6 x 20, 12 x 40
+  EXPECT_EQ(meshes[0].unknowns().nodes(), 1);
+  EXPECT_EQ(meshes[1].x().size(), 2);
+  EXPECT_EQ(meshes[1].y().size(), 3);
+  EXPECT_EQ(meshes[3].x().size(), 3);
+  EXPECT_EQ(meshes[3].y().size(), 10);
 }
 
 }  // namespace

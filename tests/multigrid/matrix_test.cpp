@@ -216,15 +216,12 @@ TYPED_TEST(MatrixHierarchy, BadInputIsRefused) {
   MultigridParams automatic;
   automatic.smoother = "auto";
   EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, a, automatic); }), testing::HasSubstr("widths"));
-  // 401 cells do not halve, and LU of the whole matrix is out of proportion.
+  // Alone on its level, a matrix of this size is out of proportion for LU.
   const auto large = test::nine_band_operator<double>(ctx, test::convection(400, 400, 1, 1));
-  EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, large, {}); }), testing::HasSubstr("400 x 400 unknowns, too many"));
   MultigridParams symmetric;
   symmetric.symmetric = true;
   EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, large, symmetric); }),
               testing::HasSubstr("not: node (0, 0) has -1 towards (1, 0), which has -2 back"));
-  const auto diffusion = test::nine_band_operator<double>(ctx, test::convection(400, 400, 0, 0));
-  EXPECT_EQ(Multigrid<T>(ctx, diffusion, symmetric).coarse_solver(), CoarseSolver::cg_adi);
   auto little = this->random_.stencil(15, 15, true);
   little.at(1, 1, 3, 4) *= 1 + 1e-14;
   EXPECT_EQ(message_of([&] { Multigrid<T>(ctx, test::nine_band_operator<double>(ctx, little), symmetric); }),
@@ -295,7 +292,7 @@ TYPED_TEST(MatrixHierarchy, KeepsAliveWhatItUses) {
     m.emplace(ctx, a.shape(), cycle);
   }
   const Values trash = this->random_.values(31 * 31 * 20);
-  const auto over_it = test::to_device<double>(ctx, GridShape{31 * 31 * 20, 1, 0, 0}, trash);
+  const auto over_it = test::to_device<double>(ctx, GridShape::flat(31 * 31 * 20), trash);
   EXPECT_EQ(result(*m), result(expected));
   PrecisionCast<double, double> twice(ctx, a.shape(), *m);
   m.reset();

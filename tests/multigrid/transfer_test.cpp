@@ -10,9 +10,9 @@ namespace {
 using namespace stratum;
 using test::Values;
 
-/// Cells in x and y; an odd number, or two, is not coarsened.
-constexpr std::pair<int, int> every_size[] = {{4, 4},   {4, 2},  {2, 4},   {8, 3},    {5, 8},
-                                              {12, 20}, {64, 6}, {6, 130}, {100, 36}, {2, 128}};
+/// Cells in x and y; the last of an odd number stays alone, two are not coarsened.
+constexpr std::pair<int, int> every_size[] = {{4, 4},   {4, 2},    {2, 4},   {8, 3}, {5, 8}, {12, 20}, {64, 6},
+                                              {6, 130}, {100, 36}, {2, 128}, {3, 3}, {2, 7}, {131, 67}};
 
 template <class S>
 class TransferTest : public test::OnEverySetting<S> {

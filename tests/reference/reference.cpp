@@ -53,7 +53,7 @@ void lines(const Stencil& a, const Values& b, Values& x, bool along_x, Lines ord
   }
 }
 
-bool coarsens(const Values& h) { return h.size() % 2 == 0 && h.size() > 2; }
+bool coarsens(const Values& h) { return h.size() > 2; }
 
 struct Weight {
   int fine;
@@ -69,7 +69,7 @@ std::vector<Weight> interpolation(const Values& h) {
     for (int i = 0; i < fine_nodes; ++i) weights.push_back({i, i, 1});
     return weights;
   }
-  const int coarse_nodes = static_cast<int>(h.size()) / 2 - 1;
+  const int coarse_nodes = static_cast<int>(h.size() + 1) / 2 - 1;  // the last interval of an odd number stays alone
   for (int node = 1; node <= fine_nodes; ++node) {
     if (node % 2 == 0) {
       weights.push_back({node - 1, node / 2 - 1, 1});
@@ -97,7 +97,7 @@ double Stencil::coefficient(int dx, int dy, int i, int j) const {
   return band[reference::at(3 * (dy + 1) + dx + 1)][index(i, j)];
 }
 
-Stencil kronecker(const Values& kx, const Values& mx, const Values& ky, const Values& my) {
+Stencil kronecker(const Values& kx, const Values& mx, const Values& ky, const Values& my, double c) {
   Stencil a(static_cast<int>(kx.size()) - 1, static_cast<int>(ky.size()) - 1);
   const auto stiffness = [](const Values& k, int i, int d) {
     if (d == 0) return k[at(i)] + k[at(i + 1)];
@@ -112,7 +112,8 @@ Stencil kronecker(const Values& kx, const Values& mx, const Values& ky, const Va
       for (int dy = -1; dy <= 1; ++dy)
         for (int dx = -1; dx <= 1; ++dx)
           if (a.inside(i + dx, j + dy))
-            a.at(dx, dy, i, j) = stiffness(kx, i, dx) * mass(my, j, dy) + mass(mx, i, dx) * stiffness(ky, j, dy);
+            a.at(dx, dy, i, j) = stiffness(kx, i, dx) * mass(my, j, dy) + mass(mx, i, dx) * stiffness(ky, j, dy) +
+                                 c * mass(mx, i, dx) * mass(my, j, dy);
   return a;
 }
 
@@ -244,7 +245,7 @@ void smooth(const SmootherChoice& choice, const Stencil& a, const Values& b, Val
 Values coarser(const Values& h) {
   if (!coarsens(h)) return h;
   Values merged;
-  for (std::size_t k = 0; k < h.size(); k += 2) merged.push_back(h[k] + h[k + 1]);
+  for (std::size_t k = 0; k < h.size(); k += 2) merged.push_back(k + 1 < h.size() ? h[k] + h[k + 1] : h[k]);
   return merged;
 }
 

@@ -29,8 +29,8 @@ struct Stencil {
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny); }
 };
 
-/// Kronecker sum of 1-D factors: interval i has stiffness kx[i] [1 -1; -1 1] and mass mx[i] [2 1; 1 2].
-Stencil kronecker(const Values& kx, const Values& mx, const Values& ky, const Values& my);
+/// Kx (x) My + Mx (x) Ky + c Mx (x) My of 1-D factors: interval i has stiffness kx[i] [1 -1; -1 1] and mass mx[i] [2 1; 1 2].
+Stencil kronecker(const Values& kx, const Values& mx, const Values& ky, const Values& my, double c = 0);
 /// Bilinear elements for -Laplace on the intervals hx, hy.
 Stencil laplace(const Values& hx, const Values& hy);
 

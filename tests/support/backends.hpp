@@ -150,13 +150,25 @@ template <class T>
 
 template <class T>
 [[nodiscard]] GridOperator<T> tensor_operator(Context& ctx, const Values& kx, const Values& mx, const Values& ky,
-                                              const Values& my) {
+                                              const Values& my, double c = 0) {
   const int nx = static_cast<int>(kx.size()) - 1, ny = static_cast<int>(ky.size()) - 1;
-  stratum::TensorOperator<T> a(ctx, unknowns(nx, ny));
-  a.kx = to_device<T>(ctx, a.kx.shape(), kx);
-  a.mx = to_device<T>(ctx, a.mx.shape(), mx);
-  a.ky = to_device<T>(ctx, a.ky.shape(), ky);
-  a.my = to_device<T>(ctx, a.my.shape(), my);
+  stratum::TensorOperator<T> a(ctx, unknowns(nx, ny), c != 0);
+  const auto put = [&](Vector<T>& to, const Values& from) { to = to_device<T>(ctx, to.shape(), from); };
+  const auto fold = [&](Values k, const Values& m, Vector<T>& to_k, Vector<T>& to_e) {
+    Values e(m.size() - 1);
+    for (std::size_t i = 0; i < k.size(); ++i) k[i] -= c * m[i];
+    for (std::size_t i = 0; i < e.size(); ++i) e[i] = 3 * c * (m[i] + m[i + 1]);
+    put(to_k, k);
+    put(to_e, e);
+  };
+  put(a.kx, kx);
+  put(a.mx, mx);
+  put(a.ky, ky);
+  put(a.my, my);
+  if (c == 0) return a;
+  put(a.column_ky, ky);
+  fold(kx, mx, a.column_kx, a.column_e);
+  fold(ky, my, a.ky, a.e);
   return a;
 }
 
@@ -172,7 +184,8 @@ struct RandomOperator {
 template <class T>
 [[nodiscard]] RandomOperator<T> random_operator(Context& ctx, Random& random, int nx, int ny, OperatorForm form) {
   if (form == OperatorForm::tensor) {
-    // Widths and a random coefficient per interval; positive definite, and no Laplacian.
+    // Widths and a random coefficient per interval, and a reaction term; positive definite, and no Laplacian.
+    const double c = 5;
     const auto count_x = static_cast<std::size_t>(nx) + 1, count_y = static_cast<std::size_t>(ny) + 1;
     const Values hx = random.widths(nx + 1), hy = random.widths(ny + 1);
     Values kx = random.values(count_x, 1, 2), mx = random.values(count_x, 1, 2);
@@ -185,7 +198,7 @@ template <class T>
       ky[j] /= hy[j];
       my[j] *= hy[j] / 6;
     }
-    return {reference::kronecker(kx, mx, ky, my), tensor_operator<T>(ctx, kx, mx, ky, my)};
+    return {reference::kronecker(kx, mx, ky, my, c), tensor_operator<T>(ctx, kx, mx, ky, my, c)};
   }
   const bool symmetric = form == OperatorForm::symmetric;
   reference::Stencil oracle = random.stencil(nx, ny, symmetric);

@@ -75,7 +75,7 @@ template <class T>
 class DenseOperator final : public stratum::LinearOperator<T> {
  public:
   explicit DenseOperator(reference::Dense a) : a_(std::move(a)) {}
-  [[nodiscard]] GridShape shape() const override { return {static_cast<int>(a_.n), 1, 0, 0}; }
+  [[nodiscard]] GridShape shape() const override { return GridShape::flat(static_cast<int>(a_.n)); }
   void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override { put(ctx, product(ctx, x), y); }
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override {
     Values values = product(ctx, x);

@@ -82,7 +82,7 @@ struct Dense {
   return stratum::sparse_rows(n, n, entries);
 }
 
-[[nodiscard]] inline GridShape flat(int n) { return {n, 1, 0, 0}; }
+[[nodiscard]] inline GridShape flat(int n) { return GridShape::flat(n); }
 
 /// The text of the error that `f` throws; a failure when it throws none.
 template <class Error, class F>

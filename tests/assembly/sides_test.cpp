@@ -1,0 +1,305 @@
+// Sides of every kind, reaction and coefficients along sides, against a dense assembly cell by cell.
+
+#include <stratum/assembly/poisson_problem.hpp>
+
+#include <array>
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+double alpha_of(const Point& p) { return 1 + p.x * p.x + 2 * p.y; }
+
+SideCondition side(SideKind kind, bool varies = false) {
+  SideCondition condition;
+  condition.kind = kind;
+  if (kind == SideKind::robin) {
+    condition.alpha = varies ? ScalarFunction(alpha_of) : ScalarFunction([](const Point&) { return 2.5; });
+  }
+  return condition;
+}
+
+/// Rows and columns of all nodes, side after side and cell after cell; then the unknowns are picked.
+class DenseAssembly {
+ public:
+  DenseAssembly(const TensorMesh& mesh, const PoissonProblem& problem) : mesh_(mesh) {
+    const Line &x = mesh.x(), &y = mesh.y();
+    for (int j = 0; j < y.size(); ++j)
+      for (int i = 0; i < x.size(); ++i) add_cell(i, j, problem.reaction);
+    const Sides& s = problem.sides;
+    for (int j = 0; j < y.size(); ++j) {
+      add_edge(s.left, {0, j}, {0, j + 1}, y, j);
+      add_edge(s.right, {x.size(), j}, {x.size(), j + 1}, y, j);
+    }
+    for (int i = 0; i < x.size(); ++i) {
+      add_edge(s.bottom, {i, 0}, {i + 1, 0}, x, i);
+      add_edge(s.top, {i, y.size()}, {i + 1, y.size()}, x, i);
+    }
+  }
+  /// A x of the unknowns.
+  [[nodiscard]] Values apply(const Values& values) const {
+    Values y(values.size(), 0.0);
+    for (const auto& [row, column, value] : entries_) y[row] += value * values[column];
+    return y;
+  }
+  /// |A| |x|
+  [[nodiscard]] Values sizes(const Values& values) const {
+    Values y(values.size(), 0.0);
+    for (const auto& [row, column, value] : entries_) y[row] += std::abs(value * values[column]);
+    return y;
+  }
+
+ private:
+  struct Entry {
+    std::size_t row, column;
+    double value;
+  };
+  static int unknown(const Line& line, int node) {
+    if (line.is_periodic()) return node % line.size();
+    const int i = node - line.first_unknown();
+    return i < line.unknowns() ? i : -1;
+  }
+  void add(std::array<int, 2> p, std::array<int, 2> q, double value) {
+    const int i = unknown(mesh_.x(), p[0]), j = unknown(mesh_.y(), p[1]);
+    const int k = unknown(mesh_.x(), q[0]), l = unknown(mesh_.y(), q[1]);
+    if (i < 0 || j < 0 || k < 0 || l < 0) return;
+    const auto nx = static_cast<std::size_t>(mesh_.unknowns().nx);
+    entries_.push_back({static_cast<std::size_t>(j) * nx + static_cast<std::size_t>(i),
+                        static_cast<std::size_t>(l) * nx + static_cast<std::size_t>(k), value});
+  }
+  void add_cell(int i, int j, double c) {
+    const double hx = mesh_.x().widths()[static_cast<std::size_t>(i)],
+                 hy = mesh_.y().widths()[static_cast<std::size_t>(j)];
+    for (int a = 0; a < 4; ++a)
+      for (int b = 0; b < 4; ++b) {
+        const bool same_x = a % 2 == b % 2, same_y = a / 2 == b / 2;
+        const double kx = (same_x ? 1 : -1) / hx, ky = (same_y ? 1 : -1) / hy;
+        const double mx = hx / (same_x ? 3 : 6), my = hy / (same_y ? 3 : 6);
+        add({i + a % 2, j + a / 2}, {i + b % 2, j + b / 2}, kx * my + mx * ky + c * mx * my);
+      }
+  }
+  void add_edge(const SideCondition& condition, std::array<int, 2> p, std::array<int, 2> q, const Line& along, int i) {
+    if (condition.kind != SideKind::robin) return;
+    // The 3-point Gauss rule: exact for the polynomials of the test.
+    const double h = along.widths()[static_cast<std::size_t>(i)];
+    const auto at = [&](double t) {
+      const auto between = [&](const Line& line, int from, int to) {
+        const double a = line.from_begin()[static_cast<std::size_t>(from)],
+                     b = line.from_begin()[static_cast<std::size_t>(to)];
+        return (1 - t) * a + t * b;
+      };
+      const double x = between(mesh_.x(), p[0], q[0]), y = between(mesh_.y(), p[1], q[1]);
+      return condition.alpha({x, y, mesh_.x().length() - x, mesh_.y().length() - y});
+    };
+    double first = 0, both = 0, second = 0;
+    const double off = std::sqrt(0.15);
+    for (const auto& [t, weight] : {std::pair{0.5 - off, 5.0 / 18}, {0.5, 8.0 / 18}, {0.5 + off, 5.0 / 18}}) {
+      const double value = weight * h * at(t);
+      first += value * (1 - t) * (1 - t);
+      both += value * t * (1 - t);
+      second += value * t * t;
+    }
+    add(p, p, first);
+    add(p, q, both);
+    add(q, p, both);
+    add(q, q, second);
+  }
+  const TensorMesh& mesh_;
+  std::vector<Entry> entries_;
+};
+
+class SidesTest : public test::OnEveryBackend {
+ protected:
+  test::Random random_{301};
+};
+INSTANTIATE_ON_EVERY_BACKEND(SidesTest);
+
+using enum SideKind;
+constexpr std::array<std::array<SideKind, 4>, 9> mixtures{{{dirichlet, dirichlet, dirichlet, dirichlet},
+                                                           {neumann, dirichlet, dirichlet, dirichlet},
+                                                           {dirichlet, robin, neumann, dirichlet},
+                                                           {robin, robin, robin, robin},
+                                                           {neumann, neumann, neumann, neumann},
+                                                           {periodic, periodic, dirichlet, robin},
+                                                           {neumann, robin, periodic, periodic},
+                                                           {periodic, periodic, periodic, periodic},
+                                                           {dirichlet, neumann, periodic, periodic}}};
+
+TEST_P(SidesTest, OperatorsAreThoseOfADenseAssemblyInEveryForm) {
+  for (const auto& kinds : mixtures)
+    for (const bool varies : {false, true})
+      for (const double c : {0.0, 7.0})
+        for (const auto& [nx, ny] : {std::pair{7, 5}, {4, 9}, {40, 33}})
+          for (const auto form : test::every_form) {
+            PoissonProblem problem;
+            problem.sides = {side(kinds[0], varies), side(kinds[1], varies), side(kinds[2], varies),
+                             side(kinds[3], varies)};
+            problem.reaction = c;
+            const auto mesh = with_sides({Line(random_.widths(nx, 2)), Line(random_.widths(ny, 2))}, problem.sides);
+            const auto terms = operator_terms(mesh, problem);
+            SCOPED_TRACE(testing::Message() << to_string(kinds[0]) << " " << to_string(kinds[1]) << " "
+                                            << to_string(kinds[2]) << " " << to_string(kinds[3]) << ", c = " << c
+                                            << ", " << nx << " x " << ny << ", " << to_string(form));
+            if (form == OperatorForm::tensor && terms.varies()) {
+              EXPECT_THROW((void)assemble_operator<double>(ctx(), mesh, form, terms), UsageError);
+              continue;
+            }
+            const auto a = assemble_operator<double>(ctx(), mesh, form, terms);
+            ASSERT_EQ(a.shape(), mesh.unknowns());
+            const DenseAssembly dense(mesh, problem);
+            const Values values = random_.values(static_cast<std::size_t>(a.shape().nodes()));
+            const auto x = test::to_device<double>(ctx(), a.shape(), values);
+            Vector<double> y(ctx(), a.shape()), zero(ctx(), a.shape());
+            const Values expected = dense.apply(values), size = dense.sizes(values);
+            a.apply(ctx(), x.cview(), y.view());
+            Values found = test::to_host(ctx(), y);
+            for (std::size_t k = 0; k < found.size(); ++k) ASSERT_NEAR(found[k], expected[k], 1e-13 * size[k]) << k;
+            a.residual(ctx(), zero.cview(), x.cview(), y.view());
+            found = test::to_host(ctx(), y);
+            for (std::size_t k = 0; k < found.size(); ++k) ASSERT_NEAR(found[k], -expected[k], 1e-13 * size[k]) << k;
+          }
+}
+
+// u is bilinear on every cell: the discrete problem has it for a solution, whatever the sides.
+TEST_P(SidesTest, LoadsHaveABilinearSolution) {
+  const auto u = [](const Point& p) { return 3 + 2 * p.x - p.y + 0.5 * p.x * p.y; };
+  const auto ux = [](const Point& p) { return 2 + 0.5 * p.y; };
+  const auto uy = [](const Point& p) { return -1 + 0.5 * p.x; };
+  for (const auto& kinds : mixtures) {
+    if (kinds[0] == periodic || kinds[2] == periodic) continue;
+    for (const bool varies : {false, true})
+      for (const double c : {0.0, 3.0}) {
+        PoissonProblem problem;
+        problem.sides = {side(kinds[0], varies), side(kinds[1], varies), side(kinds[2], varies),
+                         side(kinds[3], varies)};
+        problem.reaction = c;
+        problem.rhs = [=](const Point& p) { return c * u(p); };
+        const auto set = [&](SideCondition& s, const ScalarFunction& flux) {
+          if (s.kind == dirichlet)
+            s.value = u;
+          else
+            s.value = [=](const Point& p) { return flux(p) + (s.kind == robin ? s.alpha(p) * u(p) : 0); };
+        };
+        set(problem.sides.left, [=](const Point& p) { return -ux(p); });
+        set(problem.sides.right, ux);
+        set(problem.sides.bottom, [=](const Point& p) { return -uy(p); });
+        set(problem.sides.top, uy);
+        const auto mesh = with_sides({Line(random_.widths(9, 2)), Line(random_.widths(6, 2))}, problem.sides);
+        SCOPED_TRACE(testing::Message() << to_string(kinds[0]) << " " << to_string(kinds[1]) << " "
+                                        << to_string(kinds[2]) << " " << to_string(kinds[3]) << ", c = " << c);
+        const auto a = assemble_operator<double>(ctx(), mesh, OperatorForm::symmetric, operator_terms(mesh, problem));
+        Vector<double> b(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
+        assemble_load(ctx(), mesh, problem, b.view());
+        Values exact;
+        for (int j = 0; j < mesh.unknowns().ny; ++j)
+          for (int i = 0; i < mesh.unknowns().nx; ++i) {
+            const auto p = static_cast<std::size_t>(i + mesh.x().first_unknown());
+            const auto q = static_cast<std::size_t>(j + mesh.y().first_unknown());
+            exact.push_back(u({mesh.x().from_begin()[p], mesh.y().from_begin()[q], 0, 0}));
+          }
+        const auto x = test::to_device<double>(ctx(), mesh.unknowns(), exact);
+        a.residual(ctx(), b.cview(), x.cview(), r.view());
+        EXPECT_LT(norm2(ctx(), r.cview()), 1e-12 * a.magnitude(ctx(), b.cview(), x.cview()));
+        if (kinds[0] == dirichlet || c > 0 || kinds[1] == dirichlet) {
+          problem.exact = u;
+          EXPECT_LT(*relative_l2_error(ctx(), mesh, problem, x.cview()), 1e-12);
+        }
+      }
+  }
+}
+
+TEST(Sides, WhatContradictsItselfIsRefused) {
+  const TensorMesh mesh{Line(std::vector<double>(5, 0.2)), Line(std::vector<double>(4, 0.25))};
+  PoissonProblem problem;
+  problem.sides.left = side(periodic);
+  EXPECT_THAT([&] { (void)with_sides(mesh, problem.sides); },
+              ThrowsMessage<UsageError>(HasSubstr("left and right sides are periodic and dirichlet")));
+  problem.sides.left = side(robin);
+  problem.sides.left.alpha = [](const Point& p) { return p.y - 0.5; };
+  EXPECT_THAT([&] { (void)operator_terms(mesh, problem); }, ThrowsMessage<UsageError>(HasSubstr("not negative")));
+  problem.sides.left = {};
+  problem.reaction = -1;
+  EXPECT_THAT([&] { (void)operator_terms(mesh, problem); }, ThrowsMessage<UsageError>(HasSubstr("not -1")));
+  Context ctx(Backend::cpu, 1);
+  OperatorTerms terms;
+  terms.left.constant = 1;
+  EXPECT_THAT([&] { (void)assemble_operator<double>(ctx, mesh, OperatorForm::tensor, terms); },
+              ThrowsMessage<UsageError>(HasSubstr("the left side is dirichlet")));
+  problem.reaction = 0;
+  problem.sides.left = side(neumann);
+  Vector<double> b(ctx, mesh.unknowns());
+  EXPECT_THAT([&] { assemble_load(ctx, mesh, problem, b.view()); }, ThrowsMessage<UsageError>(HasSubstr("with_sides")));
+}
+
+TEST(Sides, OnlyWhatHoldsNothingIsSingular) {
+  const auto all = [](SideKind kind) {
+    PoissonProblem problem;
+    problem.sides = {side(kind), side(kind), side(kind), side(kind)};
+    return problem;
+  };
+  const TensorMesh mesh{Line(std::vector<double>(5, 0.2)), Line(std::vector<double>(4, 0.25))};
+  const auto singular = [&](const PoissonProblem& problem) {
+    const auto own = with_sides(mesh, problem.sides);
+    return is_singular(own, operator_terms(own, problem));
+  };
+  EXPECT_TRUE(singular(all(neumann)));
+  EXPECT_TRUE(singular(all(periodic)));
+  EXPECT_FALSE(singular(all(robin)));
+  EXPECT_FALSE(singular(all(dirichlet)));
+  auto problem = all(neumann);
+  problem.sides.top = side(dirichlet);
+  EXPECT_FALSE(singular(problem));
+  problem = all(neumann);
+  problem.reaction = 1e-9;
+  EXPECT_FALSE(singular(problem));
+  problem = all(neumann);
+  problem.sides.left.kind = robin;
+  problem.sides.left.alpha = [](const Point&) { return 0.0; };
+  EXPECT_TRUE(singular(problem)) << "alpha = 0 is a Neumann side";
+}
+
+TEST(Sides, IncompatibleLoadsAreMeasuredAndMended) {
+  Context ctx(Backend::cpu, 1);
+  PoissonProblem problem;
+  problem.sides = {side(neumann), side(neumann), side(neumann), side(neumann)};
+  problem.rhs = [](const Point& p) { return 1 + p.x; };
+  const auto mesh = with_sides({Line(std::vector<double>(5, 0.2)), Line({0.5, 1e-6, 0.5})}, problem.sides);
+  Vector<double> b(ctx, mesh.unknowns());
+  assemble_load(ctx, mesh, problem, b.view());
+  const auto found = make_compatible(ctx, mesh, b.view());
+  EXPECT_NEAR(found.sum, 1.5 * mesh.y().length(), 1e-12);
+  EXPECT_FALSE(found.holds());
+  EXPECT_TRUE(make_compatible(ctx, mesh, b.view()).holds());
+  problem.rhs = [](const Point& p) { return 1 + p.x - 1.5; };
+  Vector<double> projected(ctx, mesh.unknowns());
+  assemble_load(ctx, mesh, problem, projected.view());
+  const Values one = test::to_host(ctx, b), other = test::to_host(ctx, projected);
+  for (std::size_t k = 0; k < one.size(); ++k) EXPECT_NEAR(one[k], other[k], 1e-15) << "a constant of f's";
+}
+
+TEST(Sides, CornersHaveTheLeftAndRightSidesValues) {
+  Context ctx(Backend::cpu, 1);
+  PoissonProblem problem;
+  problem.rhs = [](const Point&) { return 0.0; };
+  problem.sides.left.value = [](const Point&) { return 2.0; };
+  problem.sides.top.value = [](const Point&) { return 5.0; };
+  problem.sides.right = side(neumann);
+  const auto mesh = with_sides({Line({1, 1}), Line({1, 1})}, problem.sides);
+  Vector<double> u(ctx, mesh.unknowns());
+  const auto values = nodal_solution(ctx, mesh, problem, u.cview());
+  EXPECT_THAT(values, testing::ElementsAre(2, 0, 0, 2, 0, 0, 2, 5, 5));
+  const auto gap = largest_corner_gap(mesh, problem);
+  EXPECT_EQ(gap.gap, 3);
+  EXPECT_EQ(gap.x, 0);
+  EXPECT_EQ(gap.y, 2);
+}
+
+}  // namespace

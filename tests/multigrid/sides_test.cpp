@@ -1,0 +1,206 @@
+// Cycles for sides of every kind, reaction, and what is known up to a constant: counts, orders of accuracy, bad input.
+
+#include <cmath>
+#include <numbers>
+
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/graded.hpp>
+#include <stratum/mesh/named_meshes.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include <gmock/gmock.h>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using enum SideKind;
+constexpr double pi = std::numbers::pi;
+
+SideCondition side(SideKind kind, double alpha = 0, ScalarFunction value = {}) {
+  SideCondition condition{kind, std::move(value), {}};
+  if (kind == robin) condition.alpha = [alpha](const Point&) { return alpha; };
+  return condition;
+}
+
+class CyclesOfSides : public test::OnEveryBackend {
+ protected:
+  struct Result {
+    SolveReport report;
+    double error = 0;
+  };
+  Result solve(const TensorMesh& plain, const PoissonProblem& problem, PoissonSolverParams params) {
+    const auto mesh = with_sides(plain, problem.sides);
+    params.terms = operator_terms(mesh, problem);
+    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
+    assemble_load(ctx(), mesh, problem, b.view());
+    const bool singular = is_singular(mesh, params.terms);
+    if (singular) {
+      (void)make_compatible(ctx(), mesh, b.view());
+    }
+    if (params.full_multigrid_from_x) lift_boundary(ctx(), mesh, problem, x.view());
+    PoissonSolver solver(ctx(), mesh, params);
+    Result result;
+    result.report = solver.solve(ctx(), b.cview(), x.view());
+    solver.fine_operator().residual(ctx(), b.cview(), x.cview(), r.view());
+    const double rounding = 1e-15 * solver.fine_operator().magnitude(ctx(), b.cview(), x.cview());
+    EXPECT_NEAR(norm2(ctx(), r.cview()), result.report.residual, 1e-4 * result.report.residual + rounding);
+    if (singular) subtract_integral_mean(ctx(), mesh, x.view());
+    if (problem.has_exact()) result.error = *relative_l2_error(ctx(), mesh, problem, x.cview());
+    return result;
+  }
+  static PoissonSolverParams v_cycles(Precision precision, int steps = 4) {
+    PoissonSolverParams params;
+    params.precision = precision;
+    params.multigrid.steps = steps;
+    return params;
+  }
+  static PoissonSolverParams conjugate_gradients(Precision precision, int steps) {
+    auto params = v_cycles(precision, steps);
+    params.method = Method::cg;
+    return params;
+  }
+  static void expect_ended(const SolveReport& report, int most) {
+    EXPECT_TRUE(report.status == Status::converged || report.status == Status::rounding)
+        << to_string(report.status) << ": " << report.reason;
+    EXPECT_LE(report.iterations, most);
+  }
+};
+INSTANTIATE_ON_EVERY_BACKEND(CyclesOfSides);
+
+TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
+  const Sides mixtures[] = {{side(neumann), {}, {}, {}},
+                            {{}, side(neumann), {}, {}},
+                            {{}, {}, side(neumann), side(neumann)},
+                            {side(neumann), side(neumann), side(neumann), {}},
+                            {side(robin, 1), side(neumann), {}, side(robin, 1e6)},
+                            {side(robin, 1), side(robin, 1), side(robin, 1), side(robin, 1)},
+                            {side(robin, 1e6), side(robin, 1e6), side(robin, 1e6), side(robin, 1e6)}};
+  for (const char* name : {"U1", "A3"})
+    for (const auto precision : {Precision::full, Precision::mixed})
+      for (std::size_t k = 0; k < std::size(mixtures); ++k) {
+        SCOPED_TRACE(testing::Message() << name << ", mixture " << k
+                                        << (precision == Precision::mixed ? ", mixed" : ""));
+        PoissonProblem problem;
+        problem.rhs = [](const Point& p) { return std::exp(p.x) * std::sin(3 * p.y + 1) - p.y * p.y; };
+        problem.sides = mixtures[k];
+        const auto mesh = make_mesh(mesh_family(name), 8);
+        // Natural at both of A3's thin sides, a float cycle takes one more.
+        const int more = k == 3 && mesh.name() == "A3" && precision == Precision::mixed ? 1 : 0;
+        expect_ended(solve(mesh, problem, v_cycles(precision)).report, 8 + more);
+        expect_ended(solve(mesh, problem, conjugate_gradients(precision, 2)).report, 9 + more);
+      }
+}
+
+TEST_P(CyclesOfSides, WhatIsKnownUpToAConstantIsSolved) {
+  for (const auto precision : {Precision::full, Precision::mixed}) {
+    PoissonProblem problem;
+    problem.rhs = [](const Point& p) { return 2 * pi * pi * std::cos(pi * p.x) * std::cos(pi * p.y); };
+    problem.exact = [](const Point& p) { return 4 + std::cos(pi * p.x) * std::cos(pi * p.y); };
+    problem.sides = {side(neumann), side(neumann), side(neumann), side(neumann)};
+    const auto uniform = solve(make_mesh(mesh_family("U1"), 7), problem, v_cycles(precision));
+    expect_ended(uniform.report, 7);
+    EXPECT_NEAR(uniform.error, 5.94e-5, 1e-6);
+    expect_ended(solve(make_mesh(mesh_family("A3"), 7), problem, v_cycles(precision)).report, 9);
+    expect_ended(solve(make_mesh(mesh_family("A3"), 7), problem, conjugate_gradients(precision, 2)).report, 10);
+    auto pass = v_cycles(precision);
+    pass.full_multigrid = true;
+    EXPECT_LT(solve(make_mesh(mesh_family("U1"), 7), problem, pass).error, 1.05 * uniform.error);
+  }
+}
+
+TEST_P(CyclesOfSides, PeriodicGridsOfEvenAndOddSizes) {
+  PoissonProblem problem;
+  problem.rhs = [](const Point& p) { return 8 * pi * pi * std::sin(2 * pi * p.x) * std::cos(2 * pi * p.y); };
+  problem.exact = [](const Point& p) { return std::sin(2 * pi * p.x) * std::cos(2 * pi * p.y); };
+  const Sides both{side(periodic), side(periodic), side(periodic), side(periodic)};
+  for (const auto precision : {Precision::full, Precision::mixed})
+    for (const auto& [nx, ny] : {std::pair{64, 64}, {65, 64}, {63, 129}, {96, 48}, {3, 4}, {5, 7}}) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny);
+      problem.sides = both;
+      expect_ended(solve({uniform(1, nx), uniform(1, ny)}, problem, v_cycles(precision)).report, 7);
+      problem.sides = {side(periodic), side(periodic), side(neumann), side(neumann)};
+      expect_ended(solve({uniform(1, nx), uniform(1, ny)}, problem, v_cycles(precision)).report, 7);
+      for (const char* smoother : {"colour_gs", "jacobi"}) {
+        auto params = v_cycles(precision);
+        params.multigrid.smoother = smoother;
+        problem.sides = both;
+        if (nx == 64 || nx == 65 || nx == 5)
+          expect_ended(solve({uniform(1, nx), uniform(1, ny)}, problem, params).report, 12);
+      }
+    }
+  problem.sides = {side(periodic), side(periodic), {}, {}};
+  const auto a3 = make_mesh(mesh_family("A3"), 8);
+  expect_ended(solve(a3, problem, conjugate_gradients(Precision::full, 4)).report, 11);
+  problem.sides = both;
+  expect_ended(solve(a3, problem, conjugate_gradients(Precision::full, 4)).report, 15);
+}
+
+// Every kind of side with data of its own: refinement divides the error by four.
+TEST_P(CyclesOfSides, SecondOrderForEveryKindOfSide) {
+  const auto u = [](const Point& p) { return std::sin(2 * pi * p.x) * std::exp(p.y); };
+  const auto f = [](const Point& p) { return (4 * pi * pi - 1 + 2) * std::sin(2 * pi * p.x) * std::exp(p.y); };
+  PoissonProblem problem;
+  problem.rhs = f;
+  problem.exact = u;
+  problem.reaction = 2;
+  const ScalarFunction ux = [](const Point& p) { return 2 * pi * std::cos(2 * pi * p.x) * std::exp(p.y); };
+  const Sides some[] = {{{dirichlet, u, {}},
+                         side(neumann, 0, ux),
+                         side(neumann, 0, [=](const Point& p) { return -u(p); }),
+                         side(robin, 3, [=](const Point& p) { return 4 * u(p); })},
+                        {side(periodic), side(periodic), {dirichlet, u, {}}, side(neumann, 0, u)},
+                        {side(robin, 2, [=](const Point& p) { return 2 * u(p) - ux(p); }),
+                         {dirichlet, u, {}},
+                         {dirichlet, u, {}},
+                         {dirichlet, u, {}}}};
+  for (const Sides& sides : some)
+    for (const bool graded : {false, true}) {
+      problem.sides = sides;
+      double before = 0;
+      for (const int n : {24, 48, 96}) {
+        const TensorMesh mesh = graded ? TensorMesh(hyperbolic_tangent(1, n, 2, GradedSide::both), uniform(1, n + 1))
+                                       : TensorMesh(uniform(1, n), uniform(1, n + 1));
+        const double error = solve(mesh, problem, v_cycles(Precision::mixed)).error;
+        if (before > 0) {
+          EXPECT_NEAR(before / error, 4, 0.2);
+        }
+        before = error;
+      }
+    }
+}
+
+// Coarse levels know nothing of boundary values: a pass solves for what a smooth function with those lacks.
+TEST_P(CyclesOfSides, OnePassOfFullMultigridKeepsItsAccuracyWithBoundaryValues) {
+  PoissonProblem problem;
+  problem.exact = [](const Point& p) { return std::cos(2 * p.x) * std::exp(2 * p.y) + p.x; };
+  problem.rhs = [](const Point&) { return 0.0; };
+  problem.boundary = problem.exact;
+  for (const char* name : {"U1", "A3"}) {
+    const auto mesh = make_mesh(mesh_family(name), 8);
+    auto params = v_cycles(Precision::mixed);
+    const double error = solve(mesh, problem, params).error;
+    params.full_multigrid = params.full_multigrid_from_x = true;
+    EXPECT_LT(solve(mesh, problem, params).error, 1.1 * error) << name;
+  }
+}
+
+TEST_P(CyclesOfSides, ReactionIsSolvedAtEverySize) {
+  PoissonProblem problem;
+  problem.exact = [](const Point& p) { return std::sin(pi * p.x) * std::sin(pi * p.y); };
+  for (const double c : {1e-3, 1.0, 1e3, 1e6}) {
+    problem.reaction = c;
+    problem.rhs = [c](const Point& p) { return (2 * pi * pi + c) * std::sin(pi * p.x) * std::sin(pi * p.y); };
+    for (const char* smoother : {"adi", "colour_gs", "jacobi"})
+      for (const auto precision : {Precision::full, Precision::mixed}) {
+        auto params = v_cycles(precision);
+        params.multigrid.smoother = smoother;
+        const auto result = solve({uniform(1, 129), uniform(1, 100)}, problem, params);
+        expect_ended(result.report, 8);
+        EXPECT_LT(result.error, 3e-4);
+      }
+  }
+}
+
+}  // namespace

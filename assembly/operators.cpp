@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -142,9 +143,9 @@ Bands with_sides(Context& ctx, const TensorMesh& mesh, const OperatorTerms& term
 }
 
 /// Writes one band of a tensor operator; a coefficient that reaches across a side of the grid is zero.
-template <int dx, int dy, class T>
+template <int dx, int dy, class View, class T>
 struct FillBand {
-  TensorView<double> a;
+  View a;
   GridView<T> band;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     band(i, j) = couples(band, i + dx, j + dy) ? static_cast<T>(a.template coefficient<dx, dy>(i, j)) : T(0);
@@ -153,7 +154,10 @@ struct FillBand {
 
 template <int dx, int dy, class T>
 void fill_band(Context& ctx, const TensorOperator<double>& a, Vector<T>& band) {
-  for_each_node(ctx, all_nodes(band.view()), FillBand<dx, dy, T>{a.view(), band.view()});
+  a.visit([&](const auto& view) {
+    using View = std::decay_t<decltype(view)>;
+    for_each_node(ctx, all_nodes(band.view()), FillBand<dx, dy, View, T>{view, band.view()});
+  });
   exchange(ctx, band.view());
 }
 

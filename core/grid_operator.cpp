@@ -110,9 +110,9 @@ void copy_checked(Context& ctx, const TensorOperator<From>& from, TensorOperator
   copy_checked(ctx, from.mx, to.mx);
   copy_checked(ctx, from.ky, to.ky);
   copy_checked(ctx, from.my, to.my);
+  if (!from.has_reaction()) return;
   copy_checked(ctx, from.e, to.e);
   copy_checked(ctx, from.column_e, to.column_e);
-  if (!from.has_reaction()) return;
   copy_checked(ctx, from.column_kx, to.column_kx);
   copy_checked(ctx, from.column_ky, to.column_ky);
 }

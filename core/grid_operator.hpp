@@ -158,8 +158,10 @@ struct SymmetricNineBand {
 };
 
 /// One direction of a tensor operator at node i, between interval i on its left and interval i + 1 on its right.
-template <class T>
-struct TensorView : StencilSums<TensorView<T>, T> {
+/// `reaction`: with the terms that a reaction term adds, which cost nothing where they are left out.
+template <class T, bool reaction = false>
+struct TensorView : StencilSums<TensorView<T, reaction>, T> {
+  static constexpr bool has_reaction = reaction;
   const T* kx = nullptr;
   const T* mx = nullptr;
   const T* ky = nullptr;
@@ -171,16 +173,24 @@ struct TensorView : StencilSums<TensorView<T>, T> {
 
   /// Of the same operator, for code that walks along columns: e is one number a column, and the factors that go with it.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE TensorView columns() const {
+    if constexpr (!reaction) return *this;
     TensorView v = *this;
     v.kx = column_kx;
     v.ky = column_ky;
     v.e = column_e;
     return v;
   }
+  /// What a line adds to a stiffness of its own.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T with_e(T stiffness, [[maybe_unused]] int line) const {
+    if constexpr (reaction)
+      return stiffness + e[line];
+    else
+      return stiffness;
+  }
 
   template <int dx, int dy>
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T coefficient(int i, int j) const {
-    const T along_y = dy == 0 ? stiffness<dy>(ky, j) + e[j] : stiffness<dy>(ky, j);
+    const T along_y = dy == 0 ? with_e(stiffness<dy>(ky, j), j) : stiffness<dy>(ky, j);
     return stiffness<dx>(kx, i) * mass<dy>(my, j) + mass<dx>(mx, i) * along_y;
   }
   // Differences first: on smooth x the stiffness part is a small difference of large terms, and in float the rounding
@@ -190,16 +200,15 @@ struct TensorView : StencilSums<TensorView<T>, T> {
     const Neighbourhood<T> n(x, i, j);
     const T ks = ky[j], kn = ky[j + 1], ms = my[j], mn = my[j + 1];
     const T mw = mass_of<-1>(n, ms, mn), mc = mass_of<0>(n, ms, mn), me = mass_of<1>(n, ms, mn);
-    const T kw = stiffness_of<-1>(n, ks, kn, e[j]), kc = stiffness_of<0>(n, ks, kn, e[j]),
-            ke = stiffness_of<1>(n, ks, kn, e[j]);
+    const T kw = stiffness_of<-1>(n, ks, kn, j), kc = stiffness_of<0>(n, ks, kn, j), ke = stiffness_of<1>(n, ks, kn, j);
     return kx[i] * (mc - mw) + kx[i + 1] * (mc - me) + mx[i] * (kw + 2 * kc) + mx[i + 1] * (2 * kc + ke);
   }
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T off_column_sum(const X& x, int i, int j) const {
     const Neighbourhood<T> n(x, i, j);
     const T ks = ky[j], kn = ky[j + 1], ms = my[j], mn = my[j + 1];
-    return mx[i] * stiffness_of<-1>(n, ks, kn, e[j]) - kx[i] * mass_of<-1>(n, ms, mn) +
-           mx[i + 1] * stiffness_of<1>(n, ks, kn, e[j]) - kx[i + 1] * mass_of<1>(n, ms, mn);
+    return mx[i] * stiffness_of<-1>(n, ks, kn, j) - kx[i] * mass_of<-1>(n, ms, mn) +
+           mx[i + 1] * stiffness_of<1>(n, ks, kn, j) - kx[i + 1] * mass_of<1>(n, ms, mn);
   }
   // By linearity the two rows are combined first.
   template <class X>
@@ -214,8 +223,13 @@ struct TensorView : StencilSums<TensorView<T>, T> {
 
  private:
   template <int dx>
-  STRATUM_HOST_DEVICE STRATUM_INLINE static T stiffness_of(const Neighbourhood<T>& n, T ks, T kn, T diagonal) {
-    return ks * (n.centre[dx] - n.south[dx]) + kn * (n.centre[dx] - n.north[dx]) + diagonal * n.centre[dx];
+  STRATUM_HOST_DEVICE STRATUM_INLINE T stiffness_of(const Neighbourhood<T>& n, T ks, T kn,
+                                                    [[maybe_unused]] int j) const {
+    const T differences = ks * (n.centre[dx] - n.south[dx]) + kn * (n.centre[dx] - n.north[dx]);
+    if constexpr (reaction)
+      return differences + e[j] * n.centre[dx];
+    else
+      return differences;
   }
   template <int dx>
   STRATUM_HOST_DEVICE STRATUM_INLINE static T mass_of(const Neighbourhood<T>& n, T ms, T mn) {
@@ -231,13 +245,18 @@ struct TensorView : StencilSums<TensorView<T>, T> {
   }
 };
 
+template <class View>
+inline constexpr bool is_tensor = false;
+template <class T, bool reaction>
+inline constexpr bool is_tensor<TensorView<T, reaction>> = true;
+
 /// A = Kx (x) My + Mx (x) (Ky + E) with 1-D linear elements: interval i, on the left of node i, has stiffness
 /// k_i [1 -1; -1 1] and mass m_i [2 1; 1 2] (k = 1 / h and m = h / 6 for the Laplacian); E is diagonal, zero without a reaction
 /// term. Arrays of nx + 1 and ny + 1, e of ny.
 ///
 /// A reaction term c Mx (x) My is folded into Ky, as c m [2 1; 1 2] = -c m [1 -1; -1 1] + 3 c m [1 0; 0 1]. For code that walks along
 /// columns the same is folded into Kx, so that E is one number a line either way: column_kx, column_ky and column_e (nx numbers)
-/// stand for kx, ky and e there. The first two are kept only where there is such a term.
+/// stand for kx, ky and e there. These and e are kept only where there is such a term.
 template <class T>
 struct TensorOperator {
   GridShape grid;
@@ -245,25 +264,35 @@ struct TensorOperator {
 
   TensorOperator() = default;
   TensorOperator(Context& ctx, const GridShape& shape, bool reaction = false)
-      : grid(shape), kx(ctx, shape.nx + 1), mx(ctx, shape.nx + 1), ky(ctx, shape.ny + 1), my(ctx, shape.ny + 1),
-        e(ctx, shape.ny), column_e(ctx, shape.nx) {
+      : grid(shape), kx(ctx, shape.nx + 1), mx(ctx, shape.nx + 1), ky(ctx, shape.ny + 1), my(ctx, shape.ny + 1) {
     if (!reaction) return;
+    e = Vector<T>(ctx, shape.ny);
+    column_e = Vector<T>(ctx, shape.nx);
     column_kx = Vector<T>(ctx, shape.nx + 1);
     column_ky = Vector<T>(ctx, shape.ny + 1);
   }
   [[nodiscard]] GridShape shape() const { return grid; }
   [[nodiscard]] bool has_reaction() const { return !column_kx.empty(); }
-  [[nodiscard]] TensorView<T> view() const {
-    TensorView<T> v;
+  template <bool reaction = false>
+  [[nodiscard]] TensorView<T, reaction> view() const {
+    TensorView<T, reaction> v;
     v.kx = kx.view().data;
     v.mx = mx.view().data;
     v.ky = ky.view().data;
     v.my = my.view().data;
-    v.e = e.view().data;
-    v.column_kx = has_reaction() ? column_kx.view().data : v.kx;
-    v.column_ky = has_reaction() ? column_ky.view().data : v.ky;
-    v.column_e = column_e.view().data;
+    if constexpr (reaction) {
+      v.e = e.view().data;
+      v.column_kx = column_kx.view().data;
+      v.column_ky = column_ky.view().data;
+      v.column_e = column_e.view().data;
+    }
     return v;
+  }
+  /// Calls f with the view that has all terms, and no more.
+  template <class F>
+  decltype(auto) visit(F&& f) const {
+    if (has_reaction()) return std::forward<F>(f)(view<true>());
+    return std::forward<F>(f)(view<false>());
   }
 };
 
@@ -304,7 +333,14 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   /// Calls f with the view of the form that is stored.
   template <class F>
   decltype(auto) visit(F&& f) const {
-    return std::visit([&f](const auto& a) -> decltype(auto) { return std::forward<F>(f)(a.view()); }, *storage_);
+    return std::visit(
+        [&f](const auto& a) -> decltype(auto) {
+          if constexpr (requires { a.visit(f); })
+            return a.visit(std::forward<F>(f));
+          else
+            return std::forward<F>(f)(a.view());
+        },
+        *storage_);
   }
   [[nodiscard]] const auto& storage() const { return *storage_; }
   [[nodiscard]] auto& storage() { return *storage_; }

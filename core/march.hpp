@@ -134,13 +134,14 @@ struct Window {
 template <class View>
 struct LaneOperator;
 
-template <class T>
-struct LaneOperator<TensorView<T>> {
+template <class T, bool reaction>
+struct LaneOperator<TensorView<T, reaction>> {
   static constexpr int n = chunk_width<T>;
   const T *all_ky, *all_my, *all_e;
   T kx[n + 1], mx[n + 1], ky[2], my[2], e;
 
-  __device__ LaneOperator(const TensorView<T>& a, const Lane<T>& lane) : all_ky(a.ky), all_my(a.my), all_e(a.e) {
+  __device__ LaneOperator(const TensorView<T, reaction>& a, const Lane<T>& lane)
+      : all_ky(a.ky), all_my(a.my), all_e(a.e) {
 #pragma unroll
     for (int c = 0; c <= n; ++c) {
       const int i = lane.column + c;
@@ -156,9 +157,12 @@ struct LaneOperator<TensorView<T>> {
       ky[k] = __ldg(all_ky + j + k);
       my[k] = __ldg(all_my + j + k);
     }
-    e = __ldg(all_e + j);
+    if constexpr (reaction) e = __ldg(all_e + j);
   }
-  [[nodiscard]] __device__ STRATUM_INLINE TensorView<T> view() const { return {{}, kx, mx, ky, my, &e}; }
+  [[nodiscard]] __device__ STRATUM_INLINE TensorView<T, reaction> view() const {
+    if constexpr (reaction) return {{}, kx, mx, ky, my, &e};
+    return {{}, kx, mx, ky, my};
+  }
 };
 
 template <class T>

@@ -105,19 +105,21 @@ class ResidualRow : public PackedRow<bytes, typename View::Number> {
 ///
 /// Neighbours come out of registers: loads across cache lines would cost more than the arithmetic. The rows that are needed
 /// `ahead` rows later are asked for, as hardware prefetchers do not hide the memory's latency here.
-template <int bytes, class Number>
-class ResidualRow<bytes, TensorView<Number>> : public PackedRow<bytes, Number> {
+template <int bytes, class Number, bool reaction>
+class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes, Number> {
  public:
   using T = Number;
   using Base = PackedRow<bytes, T>;
   using Base::width;
   using typename Base::Pack;
 
-  STRATUM_INLINE ResidualRow(const TensorView<T>& a, const GridView<const T>& b, const GridView<const T>& x, int j,
-                             int ahead = 1)
+  STRATUM_INLINE ResidualRow(const TensorView<T, reaction>& a, const GridView<const T>& b, const GridView<const T>& x,
+                             int j, int ahead = 1)
       : Base(x.nx), last_(x.nx - (x.periodic_x ? 0 : 1)), right_(&b(0, j)), south_(&x(0, j - 1)), centre_(&x(0, j)),
         north_(&x(0, j + 1)), kx_(a.kx), mx_(a.mx), right_ahead_(right_ + ahead * b.pitch),
-        x_ahead_(north_ + ahead * x.pitch), ks_(a.ky[j]), kn_(a.ky[j + 1]), ms_(a.my[j]), mn_(a.my[j + 1]), e_(a.e[j]) {
+        x_ahead_(north_ + ahead * x.pitch), ks_(a.ky[j]), kn_(a.ky[j + 1]), ms_(a.my[j]), mn_(a.my[j + 1]),
+        own_(a.with_e(a.ky[j] + a.ky[j + 1], j)) {
+    if constexpr (reaction) e_ = a.e[j];
     k_ = pack(kx_ - 1);
     m_ = pack(mx_ - 1);
     take(-1);
@@ -138,7 +140,7 @@ class ResidualRow<bytes, TensorView<Number>> : public PackedRow<bytes, Number> {
     return pack(right_ + i - width);
   }
   STRATUM_INLINE Pack centre() const {
-    const T stiffness = 2 * (ks_ + kn_ + e_), mass = 2 * (ms_ + mn_);
+    const T stiffness = 2 * own_, mass = 2 * (ms_ + mn_);
     const Pack before = k_before_ * mass + m_before_ * stiffness;
     return before + simd::one_ahead<T, bytes>(before, k_ * mass + m_ * stiffness);
   }
@@ -147,14 +149,15 @@ class ResidualRow<bytes, TensorView<Number>> : public PackedRow<bytes, Number> {
 
  private:
   STRATUM_INLINE static Pack pack(const T* from) { return simd::pack<bytes>(from); }
-  STRATUM_INLINE Pack along_x(Pack k, Pack m) const { return m * (ks_ + kn_ + e_) - k * (2 * (ms_ + mn_)); }
+  STRATUM_INLINE Pack along_x(Pack k, Pack m) const { return m * own_ - k * (2 * (ms_ + mn_)); }
   /// Columns i .. i + width - 1; behind column `last_` x is zero, and behind the last row not in memory.
   STRATUM_INLINE void take(int i) {
     Pack mass{}, stiffness{};
     if (i <= last_) {
       const Pack south = pack(south_ + i), centre = pack(centre_ + i), north = pack(north_ + i);
       mass = ms_ * (south + 2 * centre) + mn_ * (2 * centre + north);
-      stiffness = ks_ * (centre - south) + kn_ * (centre - north) + e_ * centre;
+      stiffness = ks_ * (centre - south) + kn_ * (centre - north);
+      if constexpr (reaction) stiffness += e_ * centre;
     }
     const Pack before = simd::one_back<T, bytes>(stiffness_, stiffness), both = before + stiffness;
     const Pack flux = k_ * (mass - simd::one_back<T, bytes>(mass_, mass));
@@ -166,7 +169,7 @@ class ResidualRow<bytes, TensorView<Number>> : public PackedRow<bytes, Number> {
 
   int last_;
   const T *right_, *south_, *centre_, *north_, *kx_, *mx_, *right_ahead_, *x_ahead_;
-  T ks_, kn_, ms_, mn_, e_;
+  T ks_, kn_, ms_, mn_, own_, e_ = 0;
   Pack mass_{}, stiffness_{}, to_left_, to_right_, k_, m_, k_before_, m_before_;
 };
 
@@ -174,7 +177,7 @@ class ResidualRow<bytes, TensorView<Number>> : public PackedRow<bytes, Number> {
 template <int bytes, class View, class T, class Take>
 STRATUM_INLINE void residual_row(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
                                  const Take take) {
-  if constexpr (!std::is_same_v<View, TensorView<T>>) {
+  if constexpr (!is_tensor<View>) {
 #pragma omp simd
     for (int i = 0; i < x.nx; ++i) take(i, b(i, j) - a.sum(x, i, j));
   } else {

@@ -27,8 +27,7 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 template <class T>
 std::int64_t operator_bytes(Backend backend, const GridShape& shape, OperatorForm form) {
   if (form == OperatorForm::tensor)
-    return 2 * (vector_bytes<T>(backend, shape.nx + 1) + vector_bytes<T>(backend, shape.ny + 1)) +
-           vector_bytes<T>(backend, shape.nx) + vector_bytes<T>(backend, shape.ny);
+    return 2 * (vector_bytes<T>(backend, shape.nx + 1) + vector_bytes<T>(backend, shape.ny + 1));
   return (form == OperatorForm::symmetric ? 5 : 9) * vector_bytes<T>(backend, shape);
 }
 

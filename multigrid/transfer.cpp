@@ -412,11 +412,23 @@ void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T>
   prolongate_impl<false>(ctx, x_.view(), y_.view(), coarse, fine);
 }
 
+/// With or without looking where fine nodes are missing, or wrap.
+template <class Defect, class T>
+void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
+                    const GridShape& fine, GridView<T> coarse) {
+  const auto plain = [](const TransferView<T>& t, int fine_nodes, int nodes) {
+    return t.left == nullptr || (t.origin == 1 && fine_nodes == 2 * nodes + 1);
+  };
+  if (plain(x, fine.nx, coarse.nx) && plain(y, fine.ny, coarse.ny))
+    for_each_node(ctx, all_nodes(coarse), Restrict<true, Defect, T>{x, y, defect, fine.nx, fine.ny, coarse});
+  else
+    for_each_node(ctx, all_nodes(coarse), Restrict<false, Defect, T>{x, y, defect, fine.nx, fine.ny, coarse});
+}
+
 template <class T>
 void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
   check(ctx, fine, coarse);
-  for_each_node(ctx, all_nodes(coarse),
-                Restrict<GivenDefect<T>, T>{x_.view(), y_.view(), {fine}, fine_.nx, fine_.ny, coarse});
+  restrict_nodes(ctx, x_.view(), y_.view(), GivenDefect<T>{fine}, fine_, coarse);
 }
 
 template <class T>
@@ -430,17 +442,14 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
     using View = std::decay_t<decltype(view)>;
     const ComputedDefect<View, T> defect{view, b, x};
 #if defined(__CUDACC__)
-    if constexpr (std::is_same_v<View, TensorView<T>> || std::is_same_v<View, NineBandView<T>>)
+    if constexpr (is_tensor<View> || std::is_same_v<View, NineBandView<T>>)
       if (ctx.on_gpu() && can_march() && cuda::can_march(b, x, coarse)) {
         using Defect = cuda::Stencil<View, cuda::Given<T, march::depth>, DefectFormula, march::depth>;
         const march::RestrictRows<false, Defect> rows{x_.view(), y_.view(), {view, {b}, {x}, {}}, coarse, {}};
         return cuda::run_march(ctx, rows, b.nx, b.ny);
       }
 #endif
-    if (ctx.on_gpu())
-      return for_each_node(
-          ctx, all_nodes(coarse),
-          Restrict<ComputedDefect<View, T>, T>{x_.view(), y_.view(), defect, fine_.nx, fine_.ny, coarse});
+    if (ctx.on_gpu()) return restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_, coarse);
     const int team = std::min(ctx.threads(), rows_.shape().ny / 2);
     const GridView<T> rows = rows_.view();
 #pragma omp parallel for schedule(static, 1) num_threads(team) if (b.nodes() > serial_limit)
@@ -457,13 +466,13 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
 namespace {
 
 /// `steps` damped Jacobi steps after a source, as a type and as a value.
-template <int steps, class T, class Source>
-auto relaxed(const TensorView<T>& a, GridView<const T> b, T omega, const Source& source) {
+template <int steps, class T, class View, class Source>
+auto relaxed(const View& a, GridView<const T> b, T omega, const Source& source) {
   if constexpr (steps == 0)
     return source;
   else
-    return relaxed<steps - 1, T>(
-        a, b, omega, cuda::Stencil<TensorView<T>, Source, RelaxFormula<T>, march::depth>{a, {b}, source, {omega}});
+    return relaxed<steps - 1, T>(a, b, omega,
+                                 cuda::Stencil<View, Source, RelaxFormula<T>, march::depth>{a, {b}, source, {omega}});
 }
 
 /// Lanes that `columns` columns beyond a strip take.
@@ -501,12 +510,13 @@ void Transfer<T>::interpolated_residual([[maybe_unused]] Context& ctx, [[maybe_u
                                         [[maybe_unused]] GridView<R> r) const {
   expects(fuses_interpolation(ctx, a, b), "interpolated_residual: not for this operator, backend or memory");
 #if defined(__CUDACC__)
-  const TensorView<T> view = std::get<TensorOperator<T>>(a.storage()).view();
-  using Interpolant = march::Prolonged<T, cuda::Zero<T>>;
-  using Rows = cuda::Stencil<TensorView<T>, Interpolant, ScaledDefectFormula, march::depth>;
-  cuda::run_march(ctx,
-                  cuda::StoreRows<Rows, R, march::depth>{{view, {b}, {x_.view(), y_.view(), coarse, {}}, {scale}}, r},
-                  r.nx, r.ny, margin_of<T>(2));
+  std::get<TensorOperator<T>>(a.storage()).visit([&](const auto& view) {
+    using Interpolant = march::Prolonged<T, cuda::Zero<T>>;
+    using Rows = cuda::Stencil<std::decay_t<decltype(view)>, Interpolant, ScaledDefectFormula, march::depth>;
+    cuda::run_march(ctx,
+                    cuda::StoreRows<Rows, R, march::depth>{{view, {b}, {x_.view(), y_.view(), coarse, {}}, {scale}}, r},
+                    r.nx, r.ny, margin_of<T>(2));
+  });
 #endif
 }
 
@@ -535,14 +545,16 @@ void Transfer<T>::smooth_restrict([[maybe_unused]] Context& ctx, [[maybe_unused]
                                   [[maybe_unused]] GridView<T> x, [[maybe_unused]] GridView<T> coarse) const {
   expects(fuses(ctx, a, steps), "smooth_restrict: not for this operator, backend or number of steps");
 #if defined(__CUDACC__)
-  const TensorView<T> view = std::get<TensorOperator<T>>(a.storage()).view();
-  with_steps(steps, [&](auto count) {
-    constexpr int later = decltype(count)::value - 1;
-    const cuda::Pointwise<TensorView<T>, RelaxFromZeroFormula<T>, march::depth> first{view, {b}, {omega}};
-    const auto smoothed = relaxed<later, T>(view, b, omega, first);
-    using Defect = cuda::Stencil<TensorView<T>, std::decay_t<decltype(smoothed)>, DefectFormula, march::depth>;
-    const march::RestrictRows<true, Defect> rows{x_.view(), y_.view(), {view, {b}, smoothed, {}}, coarse, x};
-    cuda::run_march(ctx, rows, x.nx, x.ny, margin_of<T>(later + 2));
+  std::get<TensorOperator<T>>(a.storage()).visit([&](const auto& view) {
+    using View = std::decay_t<decltype(view)>;
+    with_steps(steps, [&](auto count) {
+      constexpr int later = decltype(count)::value - 1;
+      const cuda::Pointwise<View, RelaxFromZeroFormula<T>, march::depth> first{view, {b}, {omega}};
+      const auto smoothed = relaxed<later, T>(view, b, omega, first);
+      using Defect = cuda::Stencil<View, std::decay_t<decltype(smoothed)>, DefectFormula, march::depth>;
+      const march::RestrictRows<true, Defect> rows{x_.view(), y_.view(), {view, {b}, smoothed, {}}, coarse, x};
+      cuda::run_march(ctx, rows, x.nx, x.ny, margin_of<T>(later + 2));
+    });
   });
 #endif
 }
@@ -554,13 +566,14 @@ void Transfer<T>::prolongate_smooth([[maybe_unused]] Context& ctx, [[maybe_unuse
                                     [[maybe_unused]] GridView<T> y) const {
   expects(fuses(ctx, a, steps), "prolongate_smooth: not for this operator, backend or number of steps");
 #if defined(__CUDACC__)
-  const TensorView<T> view = std::get<TensorOperator<T>>(a.storage()).view();
-  with_steps(steps, [&](auto count) {
-    const march::Prolonged<T> corrected{x_.view(), y_.view(), coarse, {x}};
-    const auto smoothed = relaxed<decltype(count)::value, T>(view, b, omega, corrected);
-    using Source = std::decay_t<decltype(smoothed)>;
-    cuda::run_march(ctx, cuda::StoreRows<Source, T, march::depth>{smoothed, y}, y.nx, y.ny,
-                    margin_of<T>(decltype(count)::value + 1));
+  std::get<TensorOperator<T>>(a.storage()).visit([&](const auto& view) {
+    with_steps(steps, [&](auto count) {
+      const march::Prolonged<T> corrected{x_.view(), y_.view(), coarse, {x}};
+      const auto smoothed = relaxed<decltype(count)::value, T>(view, b, omega, corrected);
+      using Source = std::decay_t<decltype(smoothed)>;
+      cuda::run_march(ctx, cuda::StoreRows<Source, T, march::depth>{smoothed, y}, y.nx, y.ny,
+                      margin_of<T>(decltype(count)::value + 1));
+    });
   });
 #endif
 }

@@ -76,19 +76,21 @@ STRATUM_HOST_DEVICE STRATUM_INLINE int fine_node(const TransferView<T>& t, int i
   return i < n ? i : -1;
 }
 
-/// d(I, J) = P^T d_fine with the fine defect, of fine_nx x fine_ny nodes, given by a functor.
-template <class Defect, class T>
+/// d(I, J) = P^T d_fine with the fine defect, of fine_nx x fine_ny nodes, given by a functor. `plain`: every coarse node has fine
+/// ones on both sides.
+template <bool plain, class Defect, class T>
 struct Restrict {
   TransferView<T> x, y;
   Defect defect;
   int fine_nx, fine_ny;
   GridView<T> coarse;
   STRATUM_HOST_DEVICE STRATUM_INLINE T at(T weight, int i, int j) const {
+    if constexpr (plain) return weight * defect(i, j);
     const int node = fine_node(x, i, fine_nx);
     return node >= 0 ? weight * defect(node, j) : T(0);
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE T row(T weight, int i, int fine_row) const {
-    const int j = fine_node(y, fine_row, fine_ny);
+    const int j = plain ? fine_row : fine_node(y, fine_row, fine_ny);
     if (j < 0) return T(0);
     if (x.left == nullptr) return weight * defect(i, j);
     const int node = i + x.origin, centre = node + i;

@@ -94,7 +94,7 @@ struct Sweep {
   template <Direction direction>
   void run(Context& ctx) const {
     if (line_order == LineOrder::simultaneous) return solve<direction>(ctx, 0, 1, !zero);
-    if constexpr (direction == Direction::y && std::is_same_v<View, TensorView<T>>)
+    if constexpr (direction == Direction::y && is_tensor<View>)
       if (omega == T(1) && (first == 0 ? in_one_pass<false>(ctx) : in_one_pass<true>(ctx))) return;
     solve<direction>(ctx, first, 2, !zero);
     solve<direction>(ctx, 1 - first, 2, true);
@@ -112,8 +112,8 @@ struct Sweep {
   template <Direction direction, bool coupled>
   void solve(Context& ctx, const cuda::Lines<T>& lines) const {
     if constexpr (direction == Direction::x) {
-      if constexpr (std::is_same_v<View, TensorView<T>>)
-        if (lines.stride == 2 && omega == T(1) && cuda::launch_x_walk<coupled, T>(ctx, a, b, lines, y)) return;
+      if constexpr (is_tensor<View>)
+        if (lines.stride == 2 && omega == T(1) && cuda::launch_x_walk<coupled, View, T>(ctx, a, b, lines, y)) return;
       cuda::launch_x_lines<coupled, View, T>(ctx, a, b, x, lines, y);
     } else {
       cuda::launch_y_lines<View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y);
@@ -123,8 +123,8 @@ struct Sweep {
   template <bool mirrored>
   [[nodiscard]] bool in_one_pass(Context& ctx) const {
     cuda::Lines<T> left{};
-    if (!(zero ? cuda::launch_y_walk<false, mirrored, T>(ctx, a, b, y, left)
-               : cuda::launch_y_walk<true, mirrored, T>(ctx, a, b, y, left)))
+    if (!(zero ? cuda::launch_y_walk<false, mirrored, View, T>(ctx, a, b, y, left)
+               : cuda::launch_y_walk<true, mirrored, View, T>(ctx, a, b, y, left)))
       return false;
     cuda::launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
     return true;

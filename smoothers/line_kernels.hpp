@@ -166,11 +166,11 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const SymmetricNineBandVie
 }
 
 /// By linearity the two rows are combined first.
-template <bool coupled, class T>
-__device__ STRATUM_INLINE Equations<T> load_equations(const TensorView<T>& a, const GridView<const T>& b,
+template <bool coupled, class T, bool reaction>
+__device__ STRATUM_INLINE Equations<T> load_equations(const TensorView<T, reaction>& a, const GridView<const T>& b,
                                                       const GridView<const T>& x, int i, int j) {
   const T ks = a.ky[j], kn = a.ky[j + 1], ms = a.my[j], mn = a.my[j + 1];
-  const T stiffness = ks + kn + a.e[j], mass = 2 * (ms + mn);
+  const T stiffness = a.with_e(ks + kn, j), mass = 2 * (ms + mn);
   const Span<T> k(a.kx + i), m(a.mx + i);
   const Pack<T> right = load_once(&b(i, j));
   Equations<T> q;
@@ -560,10 +560,9 @@ std::size_t walk_x_bytes(int threads) {
 /// A block solves every second row of `rows` rows in turn. The next row of b and of x are on their way to shared memory
 /// meanwhile; a row of x serves the lines on both sides. A warp fetches and turns over what its own 32 segments need, so
 /// that the block meets once a line. In place: 3 words a node of the colour.
-template <int S, bool coupled, class T>
+template <int S, bool coupled, class View, class T>
 __global__ void __launch_bounds__(walk_x_threads)
-    walk_x_lines(const TensorView<T> a, const GridView<const T> b, const Lines<T> lines, const int rows,
-                 const GridView<T> y) {
+    walk_x_lines(const View a, const GridView<const T> b, const Lines<T> lines, const int rows, const GridView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
   const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x), length = threads * S;
@@ -607,12 +606,14 @@ __global__ void __launch_bounds__(walk_x_threads)
   const T k_edge = interval(a.kx, p_next, n), m_edge = interval(a.mx, p_next, n);
 
   T ks_next = a.ky[j_begin], kn_next = a.ky[j_begin + 1], ms_next = a.my[j_begin], mn_next = a.my[j_begin + 1];
-  T e_next = a.e[j_begin];
+  T e_next = 0;
+  if constexpr (View::has_reaction) e_next = a.e[j_begin];
 
 #pragma unroll 1
   for (int line = line_begin; line < line_end; ++line) {
     const int j = lines.first + line * lines.stride;
-    TensorWalk<S, coupled, T> walk(ks_next, ms_next, kn_next, mn_next, e_next, t == 0);
+    TensorWalk<S, coupled, T> walk(ks_next, ms_next, kn_next, mn_next,
+                                   View::has_reaction ? ks_next + kn_next + e_next : ks_next + kn_next, t == 0);
     wait_for_copies();
     __syncwarp();
     if (line + 1 < line_end) {
@@ -620,7 +621,7 @@ __global__ void __launch_bounds__(walk_x_threads)
       kn_next = a.ky[j + 3];
       ms_next = a.my[j + 2];
       mn_next = a.my[j + 3];
-      e_next = a.e[j + 2];
+      if constexpr (View::has_reaction) e_next = a.e[j + 2];
       fetch_x(line + 2, j + 3);
       fetch(b_ring + (line + 1) % 2 * length, &b(-1, j + 2));
     }
@@ -730,9 +731,9 @@ struct YWalk {
 /// place: what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way
 /// to shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of
 /// columns in the order of the walk, segment s. 3 words a node.
-template <bool coupled, bool mirrored, class T>
+template <bool coupled, bool mirrored, class View, class T>
 __global__ void __launch_bounds__(YWalk<T>::threads)
-    walk_y_lines(const TensorView<T> a, const GridView<const T> b, const YWalk<T> walk, const GridView<T> y) {
+    walk_y_lines(const View a, const GridView<const T> b, const YWalk<T> walk, const GridView<T> y) {
   using W = YWalk<T>;
   constexpr int S = W::segment, R = W::rows, chunk = pack_size<T>, chunks = W::width / chunk;
   extern __shared__ __align__(16) unsigned char memory[];
@@ -800,7 +801,12 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
     const bool even_used = even > 0 && even <= nx, odd_used = even < nx;
     const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
     const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
-    const T e_even = even_used ? __ldg(a.e + even - 1) : T(0), e_odd = odd_used ? __ldg(a.e + even) : T(0);
+    T e_even = 0, e_odd = 0;
+    if constexpr (View::has_reaction) {
+      e_even = even_used ? __ldg(a.e + even - 1) : T(0);
+      e_odd = odd_used ? __ldg(a.e + even) : T(0);
+    }
+    const auto with = [](T stiffness, T e) { return View::has_reaction ? stiffness + e : stiffness; };
     wait_for_copies();
     __syncthreads();
     const T *const k = between + 2 * pair, *const m = k + W::width + 2;
@@ -810,8 +816,8 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
     Segment<T, S, true> segment;
     {
       // Neighbours: the second-colour lines of the pair itself and of the next pair.
-      TensorWalk<S, coupled, T> line(k1, m1, mirrored ? k0 : k2, mirrored ? m0 : m2, mirrored ? e_even : e_odd,
-                                     position == 0);
+      TensorWalk<S, coupled, T> line(k1, m1, mirrored ? k0 : k2, mirrored ? m0 : m2,
+                                     with(mirrored ? k1 + k0 : k1 + k2, mirrored ? e_even : e_odd), position == 0);
       line.used(first_used, true, true);
       const T* const x = x_tile + s * S * W::x_pitch + 2 * pair + (mirrored ? 1 : 0);
       const auto second_of = [&](int k, T& own, T& next) {
@@ -854,8 +860,8 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
 
     {
       // Neighbours: the first-colour lines of the pair before and of the pair itself.
-      TensorWalk<S, true, T> line(mirrored ? k2 : k0, mirrored ? m2 : m0, k1, m1, mirrored ? e_odd : e_even,
-                                  position == 0);
+      TensorWalk<S, true, T> line(mirrored ? k2 : k0, mirrored ? m2 : m0, k1, m1,
+                                  with(mirrored ? k2 + k1 : k0 + k1, mirrored ? e_odd : e_even), position == 0);
       line.used(second_used, previous_used, first_used);
       const auto previous = [&](T own, int k) {
         const T x = __shfl_up_sync(all_lanes, own, 1, W::pairs);
@@ -939,12 +945,11 @@ void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& line
 }
 
 /// Lines of one colour of a tensor operator, in place; false where they are too short, or too long for a block's shared memory.
-template <bool coupled, class T>
-bool launch_x_walk(const Context& ctx, const TensorView<T>& a, GridView<const T> b, const Lines<T>& lines,
-                   GridView<T> y) {
+template <bool coupled, class View, class T>
+bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const Lines<T>& lines, GridView<T> y) {
   const auto launch = [&]<int S>() {
     const int threads = divide_up(divide_up(y.nx + 1, S), warp) * warp;
-    const auto kernel = walk_x_lines<S, coupled, T>;
+    const auto kernel = walk_x_lines<S, coupled, View, T>;
     Launch launch{1, threads, walk_x_bytes<S, T>(threads)};
     if (threads > walk_x_threads || !launch.fits()) return false;
     const int rows = divide_up(lines.count, launch.resident(ctx, kernel));
@@ -959,12 +964,12 @@ bool launch_x_walk(const Context& ctx, const TensorView<T>& a, GridView<const T>
 
 /// Both colours of y lines of a tensor operator, in place, odd columns first unless mirrored; false where they are too short
 /// or too long. Lines that are left are given back, all of the second colour.
-template <bool coupled, bool mirrored, class T>
-bool launch_y_walk(const Context& ctx, const TensorView<T>& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
+template <bool coupled, bool mirrored, class View, class T>
+bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
   using W = YWalk<T>;
   const int cluster = divide_up(y.ny + 1, W::rows);
   if (y.ny < 768 || cluster > most_blocks) return false;
-  const auto kernel = walk_y_lines<coupled, mirrored, T>;
+  const auto kernel = walk_y_lines<coupled, mirrored, View, T>;
   W walk{divide_up(y.nx + 1, W::width), 1};
   Launch launch{walk.tiles * cluster, W::threads, W::bytes, cluster};
   if (!launch.fits()) return false;

@@ -32,7 +32,7 @@ namespace stratum::line {
 
 /// Coefficients that lie in memory, and not in 1-D arrays that the cache holds.
 template <class View>
-constexpr bool has_bands = !std::is_same_v<View, TensorView<typename View::Number>>;
+constexpr bool has_bands = !is_tensor<View>;
 
 /// What a line solve has on its right: b less the coupling to the lines beside it; b alone where those are zero.
 template <Direction direction, bool coupled, class View, class T>
@@ -180,16 +180,16 @@ struct Eliminator {
 
 /// The same for a tensor operator, whose coefficients on a line are a number of the line times a number of the position,
 /// twice: nothing is read but 1-D arrays. The line matrix is symmetric.
-template <class R, class T>
-struct Eliminator<R, TensorView<T>, T> {
+template <class R, class T, bool reaction>
+struct Eliminator<R, TensorView<T, reaction>, T> {
   using Pack = typename R::Pack;
   const T *kx, *mx;
   alignas(64) T stiffness[batch_width<T>], mass[batch_width<T>], lower[batch_width<T>];
 
-  STRATUM_INLINE Eliminator(const TensorView<T>& a, const Batch& batch) : kx(a.kx), mx(a.mx) {
+  STRATUM_INLINE Eliminator(const TensorView<T, reaction>& a, const Batch& batch) : kx(a.kx), mx(a.mx) {
     for (int k = 0; k < batch_width<T>; ++k) {
       const int line = batch.first + k * batch.stride;
-      stiffness[k] = batch.used(k) ? a.ky[line] + a.ky[line + 1] + a.e[line] : T(0);
+      stiffness[k] = batch.used(k) ? a.with_e(a.ky[line] + a.ky[line + 1], line) : T(0);
       mass[k] = batch.used(k) ? 2 * (a.my[line] + a.my[line + 1]) : T(1);
       lower[k] = T(0);
     }
@@ -283,12 +283,12 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs
 /// Rows j, j + 2, ... of a tensor operator: Kx and Mx applied along the row between two are formed once for both. Packs start where
 /// rows are aligned, one column before `begin`, and neighbours come out of registers. What the next block reads is asked for.
 /// Behind `last_row`, the batch's, it stands for what is missing: those rows may be another thread's.
-template <class R, int count, class T>
-STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, int j, int last_row,
-                                     int begin, int length, T* rows, std::int64_t pitch) {
+template <class R, int count, class View, class T>
+STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>& rhs, int j, int last_row, int begin,
+                                     int length, T* rows, std::int64_t pitch) {
   using Pack = typename R::Pack;
   constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T));
-  const TensorView<T>& a = rhs.a;
+  const View& a = rhs.a;
   const int nx = rhs.b.nx;
   const T *x[count + 1], *b[count];
   for (int r = 0; r <= count; ++r) x[r] = &rhs.x(0, std::min(j - 1 + 2 * r, last_row + 1));
@@ -320,9 +320,9 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, TensorVie
   }
 }
 
-template <class R, class T>
-STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T>, T>& rhs, const Batch& batch, int begin,
-                              int length, T* rows, std::int64_t pitch) {
+template <class R, class T, bool reaction>
+STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, reaction>, T>& rhs, const Batch& batch,
+                              int begin, int length, T* rows, std::int64_t pitch) {
   // Fours even where fewer rows are left: a row has the same bits wherever it comes in a batch.
   constexpr int four = 4;
   const bool zebra = batch.stride == 2;
@@ -438,13 +438,14 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rh
 ///
 ///     p = m_l x_left + m_r x_right,  q = k_l x_left + k_r x_right ;   f = k (p_- - p),  g = m (q_- + q) ,
 ///     right + f + g  behind,   right - f + g  before,   and (m + m_next) q at the position itself.
-template <class R, bool coupled, class T>
+template <class R, bool coupled, class View>
 struct StripLines {
+  using T = typename View::Number;
   using Pack = typename R::Pack;
   Pack s[R::packs], m[R::packs], kl[R::packs], ml[R::packs], kr[R::packs], mr[R::packs];
   Pack lower[R::packs] = {}, c[R::packs] = {}, z[R::packs] = {}, p[R::packs], q[R::packs], from_before[R::packs];
 
-  STRATUM_INLINE StripLines(const TensorView<T>& a, const Batch& batch) {
+  STRATUM_INLINE StripLines(const View& a, const Batch& batch) {
     constexpr int w = batch_width<T>;
     alignas(64) T numbers[6][w];
     for (int k = 0; k < w; ++k) {
@@ -454,7 +455,7 @@ struct StripLines {
       numbers[1][k] = used ? a.mx[i] : T(0);
       numbers[2][k] = used ? a.kx[i + 1] : T(0);
       numbers[3][k] = used ? a.mx[i + 1] : T(0);
-      numbers[4][k] = numbers[0][k] + numbers[2][k] + (used ? a.e[i] : T(0));
+      numbers[4][k] = used ? a.with_e(numbers[0][k] + numbers[2][k], i) : T(0);
       numbers[5][k] = used ? 2 * (numbers[1][k] + numbers[3][k]) : T(1);
     }
     for (int v = 0; v < R::packs; ++v) {
@@ -465,14 +466,14 @@ struct StripLines {
   }
 
   /// Pack v of the neighbours at position 0.
-  STRATUM_INLINE void start(const TensorView<T>& a, int v, Pack left, Pack right) {
+  STRATUM_INLINE void start(const View& a, int v, Pack left, Pack right) {
     p[v] = ml[v] * left + mr[v] * right;
     q[v] = kl[v] * left + kr[v] * right;
     from_before[v] = a.my[0] * q[v] - a.ky[0] * p[v];
   }
 
   /// Pack v at position j, with the neighbours at the next one.
-  STRATUM_INLINE void eliminate(const TensorView<T>& a, int j, int v, Pack right_side, Pack left, Pack right) {
+  STRATUM_INLINE void eliminate(const View& a, int j, int v, Pack right_side, Pack left, Pack right) {
     const T ku = a.ky[j + 1], mu = a.my[j + 1], kd = a.ky[j] + ku, md = a.my[j] + mu;
     if constexpr (coupled) {
       const Pack next_p = ml[v] * left + mr[v] * right, next_q = kl[v] * left + kr[v] * right;
@@ -530,9 +531,9 @@ struct StripsAhead {
 };
 
 /// What all strips of a sweep have in common: y = (1 - omega) x + omega solution, y the same as x unless `simultaneous`.
-template <class T>
+template <class View, class T>
 struct StripSweep {
-  TensorView<T> a;
+  View a;
   GridView<const T> b, x;
   GridView<T> y;
   T omega;
@@ -544,10 +545,10 @@ struct StripSweep {
 /// solved already, and so is everything on the left of the strip. Rows are taken apart into the two colours when they are
 /// first read and put together once, when both are solved; all four passes ask for later strips, as only so many requests can
 /// be under way. `only_last`: of the first colour's last lane, no more. `damped`: omega is not one, or the sweep simultaneous.
-template <class R, bool from_zero, bool damped, class T>
-STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last, const int start, const int begin,
-                                const int end, const LineScratch<T> scratch) {
-  const TensorView<T> a = sweep.a.columns();
+template <class R, bool from_zero, bool damped, class View, class T>
+STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool only_last, const int start,
+                                const int begin, const int end, const LineScratch<T> scratch) {
+  const View a = sweep.a.columns();
   const GridView<const T> b = sweep.b, x = sweep.x;
   const GridView<T> y = sweep.y;
   const T omega = sweep.omega, keep = T(1) - omega;
@@ -563,7 +564,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last
   T *const multipliers = scratch.multipliers, *const first = scratch.eliminated, *const second = scratch.second;
   alignas(64) T row[2 * w + 1];
   {
-    StripLines<R, !from_zero, T> lines(a, firsts);
+    StripLines<R, !from_zero, View> lines(a, firsts);
     // The columns on the left of pack v of the first colour and on its right.
     Pack left[packs + 1];
     const auto take_second = [&](int j) __attribute__((always_inline)) {
@@ -615,7 +616,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<T>& sweep, const bool only_last
   std::fill_n(first + std::int64_t{n} * w, w, T(0));
   if (firsts.count < seconds.count)  // the second colour ends at column end, which somebody else solved
     for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
-  StripLines<R, true, T> lines(a, seconds);
+  StripLines<R, true, View> lines(a, seconds);
   // The columns on the left of the second colour: the first colour's, and the one before the strip.
   Pack before[packs + 1] = {};
   const auto take_first = [&](int j) __attribute__((always_inline)) {
@@ -678,9 +679,9 @@ struct SolveBatch {
   }
 };
 
-template <class T>
+template <class View, class T>
 struct SolveStrip {
-  StripSweep<T> sweep;
+  StripSweep<View, T> sweep;
   bool only_last;
   int start, begin, end;
   LineScratch<T> scratch;
@@ -774,7 +775,7 @@ struct Sweep {
   void solve_strip(int start, int begin, int end, const LineScratch<T>& scratch, bool all_from_old = false,
                    bool only_last = false) const {
     simd::run_widest(
-        SolveStrip<T>{{a, b, x, y, omega, from_zero, all_from_old}, only_last, start, begin, end, scratch});
+        SolveStrip<View, T>{{a, b, x, y, omega, from_zero, all_from_old}, only_last, start, begin, end, scratch});
   }
 
   /// The line of the first colour before a part, with the same arithmetic as in the middle of one: the number of threads

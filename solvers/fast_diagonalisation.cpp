@@ -256,7 +256,7 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   const auto& factors = std::get<TensorOperator<T>>(a.storage());
   const auto kx = factors_to_host(ctx, factors.kx), mx = factors_to_host(ctx, factors.mx);
   const auto ky = factors_to_host(ctx, factors.ky), my = factors_to_host(ctx, factors.my);
-  const auto e = factors_to_host(ctx, factors.e);
+  const auto e = factors.has_reaction() ? factors_to_host(ctx, factors.e) : std::vector<double>(ky.size() - 1, 0.0);
   Eigenpairs pairs[] = {decompose(kx, mx, std::vector<double>(kx.size() - 1, 0.0)), decompose(ky, my, e)};
   if (singular)
     for (auto& pair : pairs) *std::min_element(pair.values.begin(), pair.values.end()) = 0;

@@ -164,7 +164,7 @@ TYPED_TEST(TransferTest, InterpolationFusedWithDefectAndUpdate) {
       const auto b = this->random_vector(shape), e = this->random_vector(coarse.unknowns());
       Vector<double> x(ctx, shape), sum(ctx, shape), r(ctx, shape);
       transfer.prolongate(ctx, e.cview(), x.view());
-      const bool halved = fine.x().size() == 2 * coarse.x().size() && fine.y().size() == 2 * coarse.y().size();
+      const bool halved = fine.x().size() > coarse.x().size() && fine.y().size() > coarse.y().size();
       ASSERT_EQ(transfer.fuses_interpolation(ctx, a, b.cview()), ctx.on_gpu() && halved);
       if (ctx.on_gpu() && halved) {
         Vector<double> fused(ctx, shape);

@@ -491,9 +491,9 @@ __global__ void __launch_bounds__(threads)
 template <int S, bool coupled, class T>
 class TensorWalk {
  public:
-  __device__ STRATUM_INLINE TensorWalk(T ka, T ma, T kb, T mb, T e, bool begins_line)
-      : ka_(ka), ma_(ma), kb_(kb), mb_(mb), stiffness_(ka + kb + e), stiffness2_(2 * (ka + kb + e)),
-        mass_(2 * (ma + mb)), begins_line_(begins_line) {}
+  __device__ STRATUM_INLINE TensorWalk(T ka, T ma, T kb, T mb, T stiffness, bool begins_line)
+      : ka_(ka), ma_(ma), kb_(kb), mb_(mb), stiffness_(stiffness), stiffness2_(2 * stiffness), mass_(2 * (ma + mb)),
+        begins_line_(begins_line) {}
 
   /// A line that is no unknown, or that has none beside it on one side, where it reads zeros.
   __device__ STRATUM_INLINE void used(bool itself, bool a, bool b) {

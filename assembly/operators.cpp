@@ -15,50 +15,65 @@ namespace stratum {
 
 namespace {
 
-/// k = 1 / h and m = h / 6 of the intervals beside the unknowns. Beyond a natural end lies one without length: k = alpha, m = 0.
-void one_dimensional_factors(Context& ctx, const Line& line, double alpha_first, double alpha_last, Vector<double>& k,
-                             Vector<double>& m) {
-  std::vector<double> stiffness, mass;
-  for (int e = 0; e <= line.unknowns(); ++e) {
-    const int before = line.first_unknown() - 1 + e;
-    if (!line.is_periodic() && (before < 0 || before == line.size())) {
-      stiffness.push_back(before < 0 ? alpha_first : alpha_last);
-      mass.push_back(0);
+/// What intervals contribute, from the one before node `first` (global) on; nodes before and behind it belong to other pieces.
+struct Factors {
+  std::vector<double> k, m;
+};
+
+/// k = 1 / h and m = h / 6 of the intervals beside `count` nodes, and one more at both ends. Beyond a natural end lies one without
+/// length: k = alpha, m = 0.
+Factors one_dimensional_factors(const Line& line, int first, int count, double alpha_first, double alpha_last) {
+  Factors factors;
+  for (int e = -1; e <= count + 1; ++e) {
+    int before = first - 1 + e;
+    if (line.is_periodic()) before = (before + line.size()) % line.size();
+    if (before < -1 || before > line.size()) {
+      factors.k.push_back(0);
+      factors.m.push_back(0);
+    } else if (before < 0 || before == line.size()) {
+      factors.k.push_back(before < 0 ? alpha_first : alpha_last);
+      factors.m.push_back(0);
     } else {
-      const double h = line.widths()[static_cast<std::size_t>(before < 0 ? line.size() - 1 : before)];
-      stiffness.push_back(1 / h);
-      mass.push_back(h / 6);
+      const double h = line.widths()[static_cast<std::size_t>(before)];
+      factors.k.push_back(1 / h);
+      factors.m.push_back(h / 6);
     }
   }
-  copy_from_host(ctx, stiffness.data(), k.view());
-  copy_from_host(ctx, mass.data(), m.view());
+  return factors;
 }
 
-std::vector<double> on_host(Context& ctx, const Vector<double>& v) {
-  std::vector<double> numbers(static_cast<std::size_t>(v.shape().nx));
-  copy_to_host(ctx, v.cview(), numbers.data());
-  return numbers;
+/// All of them, those beyond the ends too: a Galerkin product reads one row of the piece below.
+void put(Context& ctx, const std::vector<double>& numbers, Vector<double>& to) {
+  GridView<double> wide = to.view();
+  wide.data -= 1;
+  wide.nx = static_cast<int>(numbers.size());
+  wide.pitch = std::max<std::int64_t>(wide.pitch, wide.nx);
+  copy_from_host(ctx, numbers.data(), wide);
 }
 
 /// An interval's c m [2 1; 1 2] is -c m [1 -1; -1 1], which goes to k, and 3 c m at both nodes, which goes to e.
-void fold_reaction(Context& ctx, double c, std::vector<double> k, const std::vector<double>& m, Vector<double>& to_k,
-                   Vector<double>& to_e) {
-  std::vector<double> e(m.size() - 1);
-  for (std::size_t i = 0; i < k.size(); ++i) k[i] -= c * m[i];
-  for (std::size_t i = 0; i < e.size(); ++i) e[i] = 3 * c * (m[i] + m[i + 1]);
-  copy_from_host(ctx, k.data(), to_k.view());
-  copy_from_host(ctx, e.data(), to_e.view());
+void fold_reaction(Context& ctx, double c, Factors factors, Vector<double>& to_k, Vector<double>& to_e) {
+  std::vector<double> e(factors.m.size() - 1);
+  for (std::size_t i = 0; i < factors.k.size(); ++i) factors.k[i] -= c * factors.m[i];
+  for (std::size_t i = 0; i < e.size(); ++i) e[i] = 3 * c * (factors.m[i] + factors.m[i + 1]);
+  put(ctx, factors.k, to_k);
+  put(ctx, e, to_e);
 }
 
-TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms) {
+TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms,
+                                       const GridShape& shape) {
   const bool reaction = terms.reaction > 0;
-  TensorOperator<double> a(ctx, mesh.unknowns(), reaction);
-  one_dimensional_factors(ctx, mesh.x(), terms.left.constant, terms.right.constant, a.kx, a.mx);
-  one_dimensional_factors(ctx, mesh.y(), terms.bottom.constant, terms.top.constant, a.ky, a.my);
+  TensorOperator<double> a(ctx, shape, reaction);
+  const auto x = one_dimensional_factors(mesh.x(), shape.origin_x, shape.nx, terms.left.constant, terms.right.constant);
+  const auto y = one_dimensional_factors(mesh.y(), shape.origin_y, shape.ny, terms.bottom.constant, terms.top.constant);
+  put(ctx, x.k, a.kx);
+  put(ctx, x.m, a.mx);
+  put(ctx, y.k, a.ky);
+  put(ctx, y.m, a.my);
   if (!reaction) return a;
-  copy(ctx, a.ky.cview(), a.column_ky.view());
-  fold_reaction(ctx, terms.reaction, on_host(ctx, a.kx), on_host(ctx, a.mx), a.column_kx, a.column_e);
-  fold_reaction(ctx, terms.reaction, on_host(ctx, a.ky), on_host(ctx, a.my), a.ky, a.e);
+  put(ctx, y.k, a.column_ky);
+  fold_reaction(ctx, terms.reaction, x, a.column_kx, a.column_e);
+  fold_reaction(ctx, terms.reaction, y, a.ky, a.e);
   return a;
 }
 
@@ -220,6 +235,14 @@ bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms) {
 
 template <class T>
 GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form, const OperatorTerms& terms) {
+  return assemble_operator<T>(ctx, mesh, form, terms, mesh.unknowns());
+}
+
+template <class T>
+GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form, const OperatorTerms& terms,
+                                  const GridShape& strip) {
+  expects(!terms.varies() || (!strip.below && !strip.above),
+          "an alpha that varies along its side is not for strips yet");
   check_range<T>(mesh);
   expects(std::isfinite(terms.reaction) && terms.reaction >= 0,
           "the reaction coefficient c must be finite and not negative, not ", terms.reaction);
@@ -229,7 +252,7 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, Operator
   check_alpha(mesh.y().last_end(), terms.top, "top");
   expects(!terms.varies() || form != OperatorForm::tensor,
           "a tensor operator cannot hold an alpha that varies along its side; store bands");
-  TensorOperator<double> a = tensor_operator(ctx, mesh, terms);
+  TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
   if (terms.varies()) {
     if (form == OperatorForm::nine_band)
       return convert<T>(ctx, GridOperator<double>(with_sides(ctx, mesh, terms, nine_band<double>(ctx, a))));
@@ -253,6 +276,10 @@ GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, OperatorF
 
 template GridOperator<float> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&);
 template GridOperator<double> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&);
+template GridOperator<float> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&,
+                                               const GridShape&);
+template GridOperator<double> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&,
+                                                const GridShape&);
 template GridOperator<float> assemble_laplace(Context&, const TensorMesh&, OperatorForm);
 template GridOperator<double> assemble_laplace(Context&, const TensorMesh&, OperatorForm);
 

@@ -266,6 +266,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
     STRATUM_CUDA_CHECK(
         cudaMemcpyAsync(results.data(), result, results.size() * sizeof(double), cudaMemcpyDeviceToHost, stream));
     STRATUM_CUDA_CHECK(cudaStreamSynchronize(stream));
+    for (double& result : results) result = finish<Product<T>>(ctx, result);
     return results;
   }
 #endif
@@ -283,6 +284,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
     for (std::size_t j = 0; j < static_cast<std::size_t>(rows); ++j)
       for (std::size_t k = 0; k < count; ++k) results[first + k] += partial[j * most_per_pass + k];
   }
+  for (double& result : results) result = finish<Product<T>>(ctx, result);
   return results;
 }
 
@@ -337,10 +339,10 @@ double sum_of_scratch(Context& ctx, int count) {
   if (ctx.on_gpu()) {
     cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Product<double>>, numbers, count, ctx.host_number());
     ctx.synchronise();
-    return *ctx.host_number();
+    return finish<Product<double>>(ctx, *ctx.host_number());
   }
 #endif
-  return std::accumulate(numbers, numbers + count, 0.0);
+  return finish<Product<double>>(ctx, std::accumulate(numbers, numbers + count, 0.0));
 }
 
 template <class T>

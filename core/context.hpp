@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/config.hpp>
 #include <stratum/core/in_use.hpp>
 
@@ -41,6 +42,10 @@ class Context {
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] void* stream() const { return stream_.get(); }
   [[nodiscard]] const std::shared_ptr<MemoryStatistics>& memory() const { return memory_; }
+
+  /// With the other pieces of a grid that is cut into strips; null where there are none.
+  void set_communicator(std::shared_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
+  [[nodiscard]] Communicator* communicator() const { return communicator_.get(); }
 
   /// Waits until everything submitted through this Context has run.
   void synchronise() const;
@@ -71,6 +76,7 @@ class Context {
   std::shared_ptr<MemoryStatistics> memory_;
   std::shared_ptr<Scratch> scratch_;
   std::shared_ptr<double> host_number_;
+  std::shared_ptr<Communicator> communicator_;
 };
 
 /// True when this build has the CUDA backend and a device answers.

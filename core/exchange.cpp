@@ -1,3 +1,4 @@
+#include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/for_each_node.hpp>
 
 namespace stratum::detail {
@@ -14,25 +15,69 @@ struct WrapColumns {
   }
 };
 
-/// Rows -1 and ny of a column, halo columns included.
-template <class T>
-struct WrapRows {
-  GridView<T> x;
+/// Row `to` of x is, or grows by, row `from` of y.
+template <bool add, class T>
+struct TakeRow {
+  GridView<T> x, y;
+  int to, from;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int /*row*/) const {
-    x(i, -1) = x(i, x.ny - 1);
-    x(i, x.ny) = x(i, 0);
+    x(i, to) = add ? x(i, to) + y(i, from) : y(i, from);
   }
 };
+
+template <bool add, class T>
+void take_row(Context& ctx, const GridView<T>& x, int to, const GridView<T>& y, int from) {
+  expects(x.nx == y.nx, "a strip of rows ", x.nx, " nodes long borders on one of ", y.nx);
+  const int halo = add ? 0 : 1;
+  for_each_node(ctx, {-halo, x.nx + halo, 1, 0, 1, 1}, TakeRow<add, T>{x, y, to, from});
+}
+
+/// The views that all pieces have now, with everything done that they have asked for.
+template <class T>
+std::vector<GridView<T>> views_of_all(Context& ctx, const GridView<T>& view) {
+  ctx.synchronise();
+  std::vector<GridView<T>> views;
+  for (const void* other : ctx.communicator()->gather(&view)) views.push_back(*static_cast<const GridView<T>*>(other));
+  return views;
+}
 
 }  // namespace
 
 template <class T>
 void fill_halo(Context& ctx, const GridView<T>& view) {
   if (view.periodic_x) for_each_node(ctx, {0, view.ny, 1, 0, 1, 1}, WrapColumns<T>{view});
-  if (view.periodic_y) for_each_node(ctx, {-1, view.nx + 1, 1, 0, 1, 1}, WrapRows<T>{view});
+  if (view.below || view.above) {
+    const auto views = views_of_all(ctx, view);
+    const auto size = views.size(), rank = static_cast<std::size_t>(ctx.communicator()->rank());
+    if (view.below) {
+      const GridView<T>& below = views[(rank + size - 1) % size];
+      take_row<false>(ctx, view, -1, below, below.ny - 1);
+    }
+    if (view.above) take_row<false>(ctx, view, view.ny, views[(rank + 1) % size], 0);
+    ctx.synchronise();
+    ctx.communicator()->barrier();
+  } else if (view.periodic_y) {
+    take_row<false>(ctx, view, -1, view, view.ny - 1);
+    take_row<false>(ctx, view, view.ny, view, 0);
+  }
+}
+
+template <class T>
+void add_from_below(Context& ctx, const GridView<T>& view) {
+  if (!view.below && !view.above) return;
+  const auto views = views_of_all(ctx, view);
+  const auto size = views.size(), rank = static_cast<std::size_t>(ctx.communicator()->rank());
+  if (view.below) {
+    const GridView<T>& below = views[(rank + size - 1) % size];
+    take_row<true>(ctx, view, 0, below, below.ny);
+  }
+  ctx.synchronise();
+  ctx.communicator()->barrier();
 }
 
 template void fill_halo(Context&, const GridView<float>&);
 template void fill_halo(Context&, const GridView<double>&);
+template void add_from_below(Context&, const GridView<float>&);
+template void add_from_below(Context&, const GridView<double>&);
 
 }  // namespace stratum::detail

@@ -106,10 +106,23 @@ void copy_checked(Context& ctx, const Vector<From>& from, Vector<To>& to) {
 
 template <class To, class From>
 void copy_checked(Context& ctx, const TensorOperator<From>& from, TensorOperator<To>& to) {
-  copy_checked(ctx, from.kx, to.kx);
-  copy_checked(ctx, from.mx, to.mx);
-  copy_checked(ctx, from.ky, to.ky);
-  copy_checked(ctx, from.my, to.my);
+  const auto copy_factor = [&](const Vector<From>& factor, Vector<To>& narrowed) {
+    copy_checked(ctx, factor, narrowed);
+    // An interval more at both ends, which a strip may read.
+    auto wide_from = factor.cview();
+    auto wide_to = narrowed.view();
+    wide_from.data -= 1;
+    wide_to.data -= 1;
+    wide_from.nx += 2;
+    wide_to.nx += 2;
+    wide_from.pitch += 2;
+    wide_to.pitch += 2;
+    copy(ctx, wide_from, wide_to);
+  };
+  copy_factor(from.kx, to.kx);
+  copy_factor(from.mx, to.mx);
+  copy_factor(from.ky, to.ky);
+  copy_factor(from.my, to.my);
   if (!from.has_reaction()) return;
   copy_checked(ctx, from.e, to.e);
   copy_checked(ctx, from.column_e, to.column_e);

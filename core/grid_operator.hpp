@@ -36,10 +36,11 @@ enum class OperatorForm : std::uint8_t { tensor, symmetric, nine_band };
 /// Position of the band (dx, dy) in an array of nine: row by row, south-west first.
 [[nodiscard]] STRATUM_HOST_DEVICE constexpr int band_index(int dx, int dy) { return 3 * (dy + 1) + dx + 1; }
 
-/// (i, j) is a node of the grid, or the halo of a periodic one: a coefficient towards it is not zero by its place.
+/// (i, j) is a node of the grid, or of what its halo stands for: a coefficient towards it is not zero by its place.
 template <class T>
 STRATUM_HOST_DEVICE STRATUM_INLINE bool couples(const GridView<T>& x, int i, int j) {
-  return (x.periodic_x || (i >= 0 && i < x.nx)) && (x.periodic_y || (j >= 0 && j < x.ny));
+  return (x.periodic_x || (i >= 0 && i < x.nx)) && (x.periodic_y || x.below || j >= 0) &&
+         (x.periodic_y || x.above || j < x.ny);
 }
 
 /// x around node (i, j): three row addresses, formed once.

@@ -45,7 +45,7 @@ struct alignas(n * sizeof(T)) Chunk {
 
 template <class... T>
 bool can_march(const GridView<T>&... x) {
-  return ((!x.periodic() && reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
+  return ((!x.has_halo() && reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
 }
 
 /// Where a lane stands. Its chunk covers columns column .. column + n - 1; chunk 0 starts with the halo column -1.

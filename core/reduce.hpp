@@ -148,12 +148,24 @@ double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
   return partial;
 }
 
+/// The result of all pieces of a grid, in the order of their ranks: every reduction that comes back to the host leaves here.
+template <class Term>
+double finish(const Context& ctx, double own) {
+  if (ctx.communicator() == nullptr) return own;
+  const auto all = ctx.communicator()->gather(&own);
+  double result = *static_cast<const double*>(all[0]);
+  for (std::size_t k = 1; k < all.size(); ++k)
+    result = detail::combine<Term>(result, *static_cast<const double*>(all[k]));
+  ctx.communicator()->barrier();  // `own` has been read
+  return result;
+}
+
 template <class Term>
 double reduce(Context& ctx, int nx, int ny, const Term& term) {
   const auto hold = ctx.hold_scratch();
   const double* partial = reduce_in_place(ctx, nx, ny, term);
   ctx.synchronise();
-  return ctx.on_gpu() ? *ctx.host_number() : partial[0];
+  return finish<Term>(ctx, ctx.on_gpu() ? *ctx.host_number() : partial[0]);
 }
 
 /// The square of a value, of one times `scale`, or its magnitude.

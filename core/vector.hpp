@@ -38,11 +38,14 @@ struct GridShape {
   bool periodic_x = false;
   bool periodic_y = false;
   bool is_flat = false;
+  bool below = false;  // other pieces of the grid border on its first row, and on its last (mesh/strips.hpp)
+  bool above = false;
 
   [[nodiscard]] static GridShape flat(int n) { return {n, 1, 0, 0, false, false, true}; }
 
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
-  [[nodiscard]] bool periodic() const { return periodic_x || periodic_y; }
+  /// Some of the halo holds numbers of the grid.
+  [[nodiscard]] bool has_halo() const { return periodic_x || periodic_y || below || above; }
   /// Above and below each: none of a flat vector.
   [[nodiscard]] int halo_rows() const { return is_flat ? 0 : 1; }
   friend bool operator==(const GridShape&, const GridShape&) = default;
@@ -61,17 +64,21 @@ struct GridView {
   bool periodic_x = false;
   bool periodic_y = false;
   bool is_flat = false;
+  bool below = false;
+  bool above = false;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator()(int i, int j) const { return data[j * pitch + i]; }
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int i) const { return data[i]; }
 
-  [[nodiscard]] GridShape shape() const { return {nx, ny, origin_x, origin_y, periodic_x, periodic_y, is_flat}; }
-  [[nodiscard]] bool periodic() const { return periodic_x || periodic_y; }
+  [[nodiscard]] GridShape shape() const {
+    return {nx, ny, origin_x, origin_y, periodic_x, periodic_y, is_flat, below, above};
+  }
+  [[nodiscard]] bool has_halo() const { return periodic_x || periodic_y || below || above; }
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
   STRATUM_HOST_DEVICE operator GridView<const T>() const requires(!std::is_const_v<T>) {
-    return {data, nx, ny, pitch, origin_x, origin_y, space, periodic_x, periodic_y, is_flat};
+    return {data, nx, ny, pitch, origin_x, origin_y, space, periodic_x, periodic_y, is_flat, below, above};
   }
 };
 
@@ -139,7 +146,9 @@ class Vector {
              ctx.backend(),
              shape.periodic_x,
              shape.periodic_y,
-             shape.is_flat};
+             shape.is_flat,
+             shape.below,
+             shape.above};
   }
   Vector(Context& ctx, int n) : Vector(ctx, GridShape::flat(n)) {}
 
@@ -160,8 +169,8 @@ class Vector {
     expects(reaches(ctx, node), "the address ", static_cast<const void*>(node),
             " is not memory of the device that the context computes on");
     Vector v;
-    v.view_ = {node,          shape.nx,         shape.ny,         pitch,        shape.origin_x, shape.origin_y,
-               ctx.backend(), shape.periodic_x, shape.periodic_y, shape.is_flat};
+    v.view_ = {node,          shape.nx,         shape.ny,         pitch,         shape.origin_x, shape.origin_y,
+               ctx.backend(), shape.periodic_x, shape.periodic_y, shape.is_flat, shape.below,    shape.above};
     return v;
   }
 
@@ -204,16 +213,20 @@ class SharedVector {
 namespace detail {
 template <class T>
 void fill_halo(Context& ctx, const GridView<T>& view);
-}
+template <class T>
+void add_from_below(Context& ctx, const GridView<T>& view);
+}  // namespace detail
 
 /// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers too. A
-/// physical side keeps the zeros it was made with; where the grid is periodic the other end is copied.
+/// physical side keeps the zeros it was made with; where the grid is periodic the other end is copied, where another piece borders
+/// on it that piece's row. All pieces call it together, and wait for each other.
 template <class T>
 void exchange(Context& ctx, const GridView<T>& view) {
-  if (!view.periodic()) return;
+  if (!view.has_halo()) return;
   using Number = std::remove_const_t<T>;
   detail::fill_halo(ctx, GridView<Number>{const_cast<Number*>(view.data), view.nx, view.ny, view.pitch, view.origin_x,
-                                          view.origin_y, view.space, view.periodic_x, view.periodic_y});
+                                          view.origin_y, view.space, view.periodic_x, view.periodic_y, view.is_flat,
+                                          view.below, view.above});
 }
 
 }  // namespace stratum

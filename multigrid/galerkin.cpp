@@ -30,18 +30,22 @@ struct Collapse {
 
   STRATUM_HOST_DEVICE STRATUM_INLINE Collapse(const TransferView<double>& t, int i) : transfer(t), centre(i) {
     if (t.left == nullptr) return;
-    const int node = i + t.origin;
-    centre = node + i;
+    const int node = i + t.coarse_origin;
+    centre = 2 * node - t.origin;
     reach = 1;
     inner[0] = t.right[node - 1];
     outer[0] = t.left[node - 1];
     inner[1] = t.left[node];
     outer[1] = t.right[node];
   }
-  /// Of the fine nodes that belong to it; negative where there is none.
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int fine(int p, int nodes) const {
-    return reach == 0 ? centre : fine_node(transfer, centre + p, nodes);
+  /// Of the fine nodes that belong to it; none: there is none. The halo of a strip is one.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int fine(int p, int nodes, bool below) const {
+    if (reach == 0) return centre;
+    if (below && centre + p == -1) return -1;
+    const int node = fine_node(transfer, centre + p, nodes);
+    return node >= 0 ? node : none;
   }
+  static constexpr int none = -2;
 
   /// c[p + 1][d + 1]: coefficient at fine node p towards fine node p + d; to[D + 1]: towards coarse node I + D.
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(const double (&c)[3][3], double (&to)[3]) const {
@@ -66,19 +70,21 @@ struct GalerkinNode {
   View a;
   TransferView<double> x, y;
   int fine_nx, fine_ny;
+  bool below;  // another piece
   GridView<double> band[9 - first];
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const Collapse along_x(x, i), along_y(y, j);
     double rows[3][3][3] = {};  // by coarse direction in x, fine row, fine direction in y
     for (int q = -along_y.reach; q <= along_y.reach; ++q) {
-      const int row = along_y.fine(q, fine_ny);
-      if (row < 0) continue;
+      const int row = along_y.fine(q, fine_ny, below);
+      if (row == Collapse::none) continue;
       double c[3][3][3] = {};  // by fine direction in y, fine column, fine direction in x
       for (int p = -along_x.reach; p <= along_x.reach; ++p) {
-        const int column = along_x.fine(p, fine_nx);
-        if (column < 0) continue;
-        read_row<-1>(a, column, row, c[0][p + 1]);
+        const int column = along_x.fine(p, fine_nx, false);
+        if (column == Collapse::none) continue;
+        // Five coarse bands need no coefficient towards the row before the halo, which is not here.
+        if (first == 0 || row >= 0) read_row<-1>(a, column, row, c[0][p + 1]);
         read_row<0>(a, column, row, c[1][p + 1]);
         read_row<1>(a, column, row, c[2][p + 1]);
       }
@@ -102,7 +108,8 @@ struct GalerkinNode {
 
 template <int first, class View, class Bands>
 void product(Context& ctx, const View& a, const Transfer<double>& p, Bands& coarse) {
-  GalerkinNode<first, View> node{a, p.x_view(), p.y_view(), p.fine_shape().nx, p.fine_shape().ny, {}};
+  GalerkinNode<first, View> node{a, p.x_view(), p.y_view(), p.fine_shape().nx, p.fine_shape().ny, p.fine_shape().below,
+                                 {}};
   for (std::size_t k = 0; k < coarse.band.size(); ++k) node.band[k] = coarse.band[k].view();
   for_each_node(ctx, all_nodes(node.band[0]), node);
   for (const auto& band : coarse.band) exchange(ctx, band.cview());

@@ -292,11 +292,11 @@ struct RestrictRows {
     for (int j = begin; j < end; ++j) {
       // The fine row after the coarse one belongs to this coarse row and to the next. One call for all rows: what a thread computes
       // first and what it computes later then has the same bits.
-      const int node = j + y.origin;
+      const int node = j + y.coarse_origin;
       for (int k = coarsened_y && j > begin ? 1 : 0; k < (coarsened_y ? 3 : 1); ++k) {
         const T here = !coarsened_y || k == 1 ? T(1) : k == 0 ? y.right[node - 1] : y.left[node];
         const T next = k == 2 && j + 1 < end ? y.right[node] : T(0);
-        const int row = coarsened_y ? fine_node(y, node + j + k - 1, fine_ny) : j;
+        const int row = coarsened_y ? fine_node(y, 2 * node - y.origin + k - 1, fine_ny) : j;
         if (row < 0) {
           if (k == 2) std::fill_n(middle, fine_nx, T(0));
           continue;
@@ -328,16 +328,22 @@ struct RestrictRows {
 
 template <class T>
 TransferView<T> Transfer<T>::Direction::view() const {
-  if (left.empty()) return {nullptr, nullptr, origin, periodic};
-  return {left.view().data + 1, right.view().data + 1, origin, periodic};
+  if (left.empty()) return {nullptr, nullptr, origin, coarse_origin, periodic};
+  return {left.view().data + 1, right.view().data + 1, origin, coarse_origin, periodic};
 }
 
 template <class T>
 Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse)
-    : fine_(fine.unknowns()), coarse_(coarse.unknowns()) {
-  const auto build = [&](const Line& f, const Line& c, Direction& direction) {
-    direction.origin = f.first_unknown();
-    direction.periodic = f.is_periodic();
+    : Transfer(ctx, fine, coarse, fine.unknowns(), coarse.unknowns()) {}
+
+template <class T>
+Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
+                      const GridShape& coarse_strip)
+    : fine_(fine_strip), coarse_(coarse_strip) {
+  const auto build = [&](const Line& f, const Line& c, int origin, int coarse_origin, bool cut, Direction& direction) {
+    direction.origin = origin;
+    direction.coarse_origin = coarse_origin;
+    direction.periodic = f.is_periodic() && !cut;
     if (f.size() == c.size()) return;
     expects((f.size() + 1) / 2 == c.size() && f.first_end() == c.first_end() && f.last_end() == c.last_end(),
             "a transfer needs as many intervals, or half as many rounded up, between the same ends, not ", c.size(),
@@ -364,8 +370,8 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& co
     copy_from_host(ctx, left.data(), direction.left.view());
     copy_from_host(ctx, right.data(), direction.right.view());
   };
-  build(fine.x(), coarse.x(), x_);
-  build(fine.y(), coarse.y(), y_);
+  build(fine.x(), coarse.x(), fine_.origin_x, coarse_.origin_x, false, x_);
+  build(fine.y(), coarse.y(), fine_.origin_y, coarse_.origin_y, fine_.below || fine_.above, y_);
   // For the CPU two rows a thread, with a column before each and two behind.
   if (!ctx.on_gpu()) rows_ = Vector<T>(ctx, GridShape{fine_.nx + 3, 2 * ctx.threads()});
 }
@@ -419,10 +425,14 @@ void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T
   const auto plain = [](const TransferView<T>& t, int fine_nodes, int nodes) {
     return t.left == nullptr || (t.origin == 1 && fine_nodes == 2 * nodes + 1);
   };
-  if (plain(x, fine.nx, coarse.nx) && plain(y, fine.ny, coarse.ny))
+  if (!fine.has_halo() && plain(x, fine.nx, coarse.nx) && plain(y, fine.ny, coarse.ny)) {
     for_each_node(ctx, all_nodes(coarse), Restrict<true, Defect, T>{x, y, defect, fine.nx, fine.ny, coarse});
-  else
-    for_each_node(ctx, all_nodes(coarse), Restrict<false, Defect, T>{x, y, defect, fine.nx, fine.ny, coarse});
+    return;
+  }
+  const int above = y.left != nullptr && coarse.above ? 1 : 0;  // a row that belongs to the next piece
+  for_each_node(ctx, {0, coarse.nx, 1, 0, coarse.ny + above, 1},
+                Restrict<false, Defect, T>{x, y, defect, fine.nx, fine.ny, coarse});
+  if (y.left != nullptr) detail::add_from_below(ctx, coarse);
 }
 
 template <class T>
@@ -451,14 +461,16 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
 #endif
     if (ctx.on_gpu()) return restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_, coarse);
     const int team = std::min(ctx.threads(), rows_.shape().ny / 2);
+    const int coarse_rows = coarse.ny + (y_.view().left != nullptr && coarse.above ? 1 : 0);
     const GridView<T> rows = rows_.view();
 #pragma omp parallel for schedule(static, 1) num_threads(team) if (b.nodes() > serial_limit)
     for (int part = 0; part < team; ++part) {
-      const auto share = [&](int p) { return static_cast<int>(std::int64_t{coarse.ny} * p / team); };
+      const auto share = [&](int p) { return static_cast<int>(std::int64_t{coarse_rows} * p / team); };
       if (share(part) == share(part + 1)) continue;
       simd::run_widest(RestrictRows<View, T>{defect, x_.view(), y_.view(), coarse, share(part), share(part + 1),
                                              &rows(1, 2 * part), &rows(1, 2 * part + 1)});
     }
+    if (y_.view().left != nullptr) detail::add_from_below(ctx, coarse);
   });
 }
 

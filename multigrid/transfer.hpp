@@ -24,8 +24,9 @@ template <class T>
 struct TransferView {
   const T* left = nullptr;   // weight of the left coarse node at the new node of each coarse interval
   const T* right = nullptr;  // weight of the right one
-  int origin = 1;            // global index of the first unknown
-  bool periodic = false;
+  int origin = 1;            // global index of the first unknown, and of the coarse one
+  int coarse_origin = 1;
+  bool periodic = false;  // with the other end in this piece
 };
 
 template <class T>
@@ -33,6 +34,9 @@ class Transfer {
  public:
   Transfer() = default;
   Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse);
+  /// Between a strip of the fine mesh and the one below it. Pieces restrict their own rows and add what belongs to the row above.
+  Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
+           const GridShape& coarse_strip);
 
   /// x_fine += P x_coarse
   void prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
@@ -74,14 +78,16 @@ class Transfer {
  private:
   struct Direction {
     Vector<T> left, right;
-    int origin = 1;
+    int origin = 1, coarse_origin = 1;
     bool periodic = false;
     [[nodiscard]] TransferView<T> view() const;
   };
   void check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   /// Chunks of columns and pairs of rows are those of a grid whose first sides are no unknowns.
-  [[nodiscard]] bool can_march() const { return coarsens_both() && x_.origin == 1 && y_.origin == 1; }
+  [[nodiscard]] bool can_march() const {
+    return coarsens_both() && x_.origin == 1 && y_.origin == 1 && !fine_.has_halo();
+  }
   Direction x_, y_;
   GridShape fine_, coarse_;
   mutable Vector<T> rows_;  // two fine rows per thread for restrict_residual on the CPU

@@ -30,7 +30,7 @@ struct CoarseRows {
 template <class T>
 STRATUM_HOST_DEVICE STRATUM_INLINE CoarseRows<T> coarse_rows(const TransferView<T>& y, int j) {
   if (y.left == nullptr) return {j, j, T(1), T(0)};
-  const int node = j + y.origin, interval = node / 2, row = interval - y.origin;
+  const int node = j + y.origin, interval = node / 2, row = interval - y.coarse_origin;
   if (node % 2 == 0) return {row, row, T(1), T(0)};
   return {row, row + 1, y.left[interval], y.right[interval]};
 }
@@ -73,7 +73,7 @@ struct ProlongateIdentity {
 template <class T>
 STRATUM_HOST_DEVICE STRATUM_INLINE int fine_node(const TransferView<T>& t, int i, int n) {
   if (t.periodic) return i < 0 ? i + n : i < n ? i : i - n;
-  return i < n ? i : -1;
+  return i >= 0 && i < n ? i : -1;
 }
 
 /// d(I, J) = P^T d_fine with the fine defect, of fine_nx x fine_ny nodes, given by a functor. `plain`: every coarse node has fine
@@ -93,7 +93,7 @@ struct Restrict {
     const int j = plain ? fine_row : fine_node(y, fine_row, fine_ny);
     if (j < 0) return T(0);
     if (x.left == nullptr) return weight * defect(i, j);
-    const int node = i + x.origin, centre = node + i;
+    const int node = i + x.coarse_origin, centre = 2 * node - x.origin;
     return weight * (at(x.right[node - 1], centre - 1, j) + at(T(1), centre, j) + at(x.left[node], centre + 1, j));
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
@@ -101,7 +101,7 @@ struct Restrict {
       coarse(i, j) = row(T(1), i, j);
       return;
     }
-    const int node = j + y.origin, centre = node + j;
+    const int node = j + y.coarse_origin, centre = 2 * node - y.origin;
     coarse(i, j) = row(y.right[node - 1], i, centre - 1) + row(T(1), i, centre) + row(y.left[node], i, centre + 1);
   }
 };

@@ -214,7 +214,7 @@ class ColourGaussSeidel final : public Smoother<T> {
         }
 #endif
       const ColourStep<View, T> step{view, b, x, omega_};
-      if (x.periodic()) return periodic(ctx, step, steps, guess, forward);
+      if (x.has_halo()) return with_halo(ctx, step, steps, guess, forward);
       bool skip_first = false;
       if (guess == Guess::zero && ctx.on_gpu()) {
         const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
@@ -251,20 +251,20 @@ class ColourGaussSeidel final : public Smoother<T> {
       cuda::run_march(ctx, cuda::StoreRows<ColourRows<1, View, Source>>{{a, b, x, omega_, row}, y}, b.nx, b.ny, margin);
   }
 #endif
-  /// Where the grid is periodic with an odd number of nodes, the last one lies beside the first, both even: a third colour.
+  /// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the first, both
+  /// even: a third colour.
   template <class Step>
-  static void periodic(Context& ctx, const Step& step, int steps, Guess guess, bool forward) {
+  static void with_halo(Context& ctx, const Step& step, int steps, Guess guess, bool forward) {
     const auto& x = step.x;
     if (guess == Guess::zero) set(ctx, T(0), x);
     struct Class {
       int begin, end, step;
     };
+    // The grid ends at an odd number where its number of nodes is odd, of strips the last one; all have as many colours.
     const auto classes = [](int n, int origin, bool wraps) {
-      const int odd = 1 - (origin & 1);
-      const bool third = wraps && n % 2 != 0;
-      const int end = third ? n - 1 : n;
-      std::vector<Class> found{{odd, end, 2}, {1 - odd, end, 2}};
-      if (third) found.push_back({n - 1, n, 1});
+      const int odd = 1 - (origin & 1), alone = wraps && (origin + n) % 2 != 0 ? 1 : 0;
+      std::vector<Class> found{{odd, n - alone, 2}, {1 - odd, n - alone, 2}};
+      if (wraps) found.push_back({n - alone, n, 1});
       return found;
     };
     std::vector<NodeRange> colours;

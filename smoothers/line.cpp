@@ -25,7 +25,8 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
-  if (shape.periodic()) {
+  expects(!shape.below && !shape.above, "line smoothers need whole lines, and this is a strip of rows");
+  if (shape.has_halo()) {
     for (auto& numbers : periodic_) numbers = Vector<T>(ctx, shape);
     return;
   }
@@ -36,7 +37,7 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
 
 template <class T>
 std::int64_t LineSweep<T>::required_bytes(const Context& ctx, const GridShape& shape, const SmootherParams& params) {
-  if (shape.periodic()) return 3 * vector_bytes<T>(ctx.backend(), shape);
+  if (shape.has_halo()) return 3 * vector_bytes<T>(ctx.backend(), shape);
   if (ctx.on_gpu()) return 0;
   const auto size = line::LineScratch<T>::size(shape, ctx.threads(), params.form);
   return vector_bytes<T>(ctx.backend(), GridShape{static_cast<int>(size), ctx.threads()});
@@ -44,7 +45,7 @@ std::int64_t LineSweep<T>::required_bytes(const Context& ctx, const GridShape& s
 
 template <class T>
 Guess LineSweep<T>::start(Context& ctx, GridView<T> x, Guess guess) const {
-  if (guess == Guess::given || !x.periodic()) return guess;
+  if (guess == Guess::given || !x.has_halo()) return guess;
   set(ctx, T(0), x);
   return Guess::given;
 }
@@ -52,7 +53,7 @@ Guess LineSweep<T>::start(Context& ctx, GridView<T> x, Guess guess) const {
 template <class T>
 void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                               GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
-  if (y.periodic()) {
+  if (y.has_halo()) {
     const line::PeriodicScratch<T> scratch{periodic_[0].view(), periodic_[1].view(), periodic_[2].view()};
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;

@@ -486,7 +486,7 @@ __global__ void __launch_bounds__(threads)
 ///
 ///     m (2 v_left + v_right) - k (u_right - u_left)   and   m (v_left + 2 v_right) + k (u_right - u_left) .
 ///
-/// Differences first: they are small where x is smooth. At position 0, the boundary, 1 x = 0 is solved. Behind the last
+/// Differences first: they are small where x is smooth. The line's own stiffness is k_a + k_b and what a reaction term adds. At position 0, the boundary, 1 x = 0 is solved. Behind the last
 /// interval of a line stands one that is `wall` times as stiff: the unknown there, and all behind it, are zero to rounding.
 template <int S, bool coupled, class T>
 class TensorWalk {

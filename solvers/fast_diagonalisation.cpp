@@ -252,7 +252,7 @@ template <class T>
 std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ctx, const GridOperator<T>& a,
                                                                      bool singular) {
   const GridShape shape = a.shape();
-  if (a.form() != OperatorForm::tensor || shape.periodic() || !fits(shape, max_nodes)) return nullptr;
+  if (a.form() != OperatorForm::tensor || shape.has_halo() || !fits(shape, max_nodes)) return nullptr;
   const auto& factors = std::get<TensorOperator<T>>(a.storage());
   const auto kx = factors_to_host(ctx, factors.kx), mx = factors_to_host(ctx, factors.mx);
   const auto ky = factors_to_host(ctx, factors.ky), my = factors_to_host(ctx, factors.my);

@@ -1,0 +1,256 @@
+// A grid cut into strips of rows, a thread and a Context each, against the same work on one piece. Halos hold NaN before.
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/strips.hpp>
+#include <stratum/multigrid/galerkin.hpp>
+#include <stratum/multigrid/multigrid.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+using enum LineEnd;
+
+struct Ends {
+  LineEnd left, right, bottom, top;
+};
+constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
+                               {natural, dirichlet, natural, natural},
+                               {dirichlet, dirichlet, periodic, periodic},
+                               {periodic, periodic, dirichlet, natural}};
+
+template <class S>
+class StripsTest : public test::OnEverySetting<S> {
+ protected:
+  using Number = typename S::Number;
+
+  /// One piece of the work: on Contexts and strips of its own.
+  struct Piece {
+    Context ctx;
+    TensorMesh mesh, coarse_mesh;
+    Strip fine, coarse;
+
+    [[nodiscard]] Vector<Number> part(const GridShape& shape, const GridShape& whole, const Values& numbers) {
+      Values own;
+      for (int j = 0; j < shape.ny; ++j) {
+        const auto row = numbers.begin() + std::int64_t{shape.origin_y - whole.origin_y + j} * whole.nx;
+        own.insert(own.end(), row, row + whole.nx);
+      }
+      auto v = test::to_device<Number>(ctx, shape, own);
+      poison(v);
+      return v;
+    }
+    /// NaN where the halo belongs to others.
+    void poison(Vector<Number>& v) {
+      const auto put = [&](int i, int j, int nx, int ny) {
+        GridView<Number> halo = v.view();
+        halo.data = &halo(i, j);
+        halo.nx = nx;
+        halo.ny = ny;
+        set(ctx, std::numeric_limits<Number>::quiet_NaN(), halo);
+      };
+      const GridShape s = v.shape();
+      if (s.below) put(0, -1, s.nx, 1);
+      if (s.above) put(0, s.ny, s.nx, 1);
+      if (s.periodic_x) {
+        put(-1, 0, 1, s.ny);
+        put(s.nx, 0, 1, s.ny);
+      }
+    }
+    [[nodiscard]] GridOperator<Number> laplace(OperatorForm form, bool on_coarse = false) {
+      OperatorTerms terms;
+      terms.reaction = 3;
+      return assemble_operator<Number>(ctx, on_coarse ? coarse_mesh : mesh, form, terms,
+                                       (on_coarse ? coarse : fine).unknowns());
+    }
+  };
+
+  /// work(piece) gives the piece's rows of the result; all of them together.
+  template <class Work>
+  Values on_pieces(const TensorMesh& mesh, int count, const Work& work) {
+    const auto communicators = pieces(count);
+    std::vector<Values> parts(static_cast<std::size_t>(count));
+    std::vector<std::string> errors(parts.size());
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < count; ++rank)
+      threads.emplace_back([&, rank] {
+        const auto k = static_cast<std::size_t>(rank);
+        try {
+          const Strip fine(mesh, count, rank, 1);
+          Piece piece{Context(S::backend, 1), mesh, mesh.coarser(), fine, fine.coarser(mesh.coarser())};
+          if (count > 1) piece.ctx.set_communicator(communicators[k]);
+          parts[k] = work(piece);
+        } catch (const std::exception& error) {
+          errors[k] = error.what();
+          communicators[k]->abandon();
+        }
+      });
+    for (auto& thread : threads) thread.join();
+    for (const auto& error : errors) EXPECT_EQ(error, "");
+    Values all;
+    for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }
+
+  /// The same of 1, 2, 3 and 5 pieces, with `tolerance` relative to the largest number; 0: bit for bit.
+  template <class Work>
+  void expect_the_same(const TensorMesh& mesh, double tolerance, const Work& work) {
+    const Values one = on_pieces(mesh, 1, work);
+    double largest = 0;
+    for (const double value : one) largest = std::max(largest, std::abs(value));
+    for (const int count : {2, 3, 5}) {
+      SCOPED_TRACE(testing::Message() << count << " pieces");
+      const Values several = on_pieces(mesh, count, work);
+      ASSERT_EQ(several.size(), one.size());
+      for (std::size_t k = 0; k < one.size(); ++k) ASSERT_NEAR(several[k], one[k], tolerance * largest) << k;
+    }
+  }
+
+  template <class Check>
+  void for_every_mesh(const Check& check) {
+    for (const Ends& ends : every_ends)
+      for (const auto& [nx, ny] : {std::pair{20, 24}, {33, 41}}) {
+        const TensorMesh mesh{Line(random_.widths(nx, 1)).with_ends(ends.left, ends.right),
+                              Line(random_.widths(ny, 1)).with_ends(ends.bottom, ends.top)};
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(ends.left) << " "
+                                        << to_string(ends.right) << " " << to_string(ends.bottom) << " "
+                                        << to_string(ends.top));
+        check(mesh);
+      }
+  }
+  Values random_numbers(const GridShape& shape) { return random_.values(static_cast<std::size_t>(shape.nodes())); }
+  /// A GPU adds up in another order where it marches, which it does on one piece.
+  static constexpr double pointwise = S::backend == Backend::cpu ? 0 : test::tolerance<Number>;
+  test::Random random_{401};
+};
+TYPED_TEST_SUITE(StripsTest, test::EverySetting);
+
+TYPED_TEST(StripsTest, ResidualsAndSmoothersSeeNoCut) {
+  using T = typename TypeParam::Number;
+  this->for_every_mesh([&](const TensorMesh& mesh) {
+    const GridShape whole = mesh.unknowns();
+    const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(to_string(form));
+      this->expect_the_same(mesh, this->pointwise, [&](auto& piece) {
+        const auto shape = piece.fine.unknowns();
+        const auto a = piece.laplace(form);
+        const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
+        Vector<T> r(piece.ctx, shape);
+        a.residual(piece.ctx, b.cview(), x.cview(), r.view());
+        return test::to_host(piece.ctx, r);
+      });
+      for (const char* name : {"jacobi", "colour_gs"})
+        for (const auto guess : {Guess::zero, Guess::given})
+          for (const auto order : {SweepOrder::forward, SweepOrder::backward})
+            // Several pieces relax colours one by one, one piece a row at a time.
+            this->expect_the_same(mesh, name == std::string("jacobi") ? this->pointwise : test::tolerance<T>,
+                                  [&](auto& piece) {
+                                    const auto shape = piece.fine.unknowns();
+                                    const auto a = piece.laplace(form);
+                                    auto x = piece.part(shape, whole, xs);
+                                    const auto b = piece.part(shape, whole, bs);
+                                    const auto smoother = builtin_smoothers().make<T>(piece.ctx, name, shape, {});
+                                    smoother->smooth(piece.ctx, a, b.cview(), x.view(), 3, guess, order);
+                                    return test::to_host(piece.ctx, x);
+                                  });
+    }
+  });
+}
+
+TYPED_TEST(StripsTest, TransferSeesNoCut) {
+  using T = typename TypeParam::Number;
+  this->for_every_mesh([&](const TensorMesh& mesh) {
+    const GridShape whole = mesh.unknowns(), whole_coarse = mesh.coarser().unknowns();
+    const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole),
+                 es = this->random_numbers(whole_coarse);
+    this->expect_the_same(mesh, this->pointwise, [&](auto& piece) {
+      const auto shape = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
+      const Transfer<T> transfer(piece.ctx, piece.mesh, piece.coarse_mesh, shape, coarse);
+      auto x = piece.part(shape, whole, xs);
+      const auto e = piece.part(coarse, whole_coarse, es);
+      transfer.prolongate_add(piece.ctx, e.cview(), x.view());
+      return test::to_host(piece.ctx, x);
+    });
+    for (const auto form : test::every_form)
+      this->expect_the_same(mesh, test::tolerance<T>, [&](auto& piece) {
+        const auto shape = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
+        const Transfer<T> transfer(piece.ctx, piece.mesh, piece.coarse_mesh, shape, coarse);
+        const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
+        Vector<T> d(piece.ctx, coarse);
+        piece.poison(d);
+        transfer.restrict_residual(piece.ctx, piece.laplace(form), b.cview(), x.cview(), d.view());
+        Values both = test::to_host(piece.ctx, d);
+        transfer.restrict_to(piece.ctx, b.cview(), d.view());
+        const Values second = test::to_host(piece.ctx, d);
+        for (std::size_t k = 0; k < both.size(); ++k) both[k] += 1e-3 * second[k];
+        return both;
+      });
+  });
+}
+
+TYPED_TEST(StripsTest, ReductionsAreOfAllPieces) {
+  using T = typename TypeParam::Number;
+  const TensorMesh mesh{Line(this->random_.widths(20)), Line(this->random_.widths(41))};
+  const GridShape whole = mesh.unknowns();
+  const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
+  const auto work = [&](auto& piece) -> Values {
+    const auto shape = piece.fine.unknowns();
+    const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
+    const Values found{norm2(piece.ctx, x.cview()), dot(piece.ctx, x.cview(), b.cview()),
+                       norm_max(piece.ctx, b.cview()),
+                       dots<T>(piece.ctx, {{x.cview(), b.cview()}, {b.cview(), b.cview()}})[1]};
+    return piece.ctx.communicator() == nullptr || piece.ctx.communicator()->rank() == 0 ? found : Values{};
+  };
+  this->expect_the_same(mesh, 1e-14, work);
+  EXPECT_EQ(this->on_pieces(mesh, 3, work), this->on_pieces(mesh, 3, work)) << "the same pieces, the same bits";
+}
+
+TYPED_TEST(StripsTest, GalerkinProductsSeeNoCut) {
+  if constexpr (std::is_same_v<typename TypeParam::Number, double>)
+    this->for_every_mesh([&](const TensorMesh& mesh) {
+      for (const auto form : test::every_form) {
+        SCOPED_TRACE(to_string(form));
+        this->expect_the_same(mesh, 1e-14, [&](auto& piece) {
+          const auto shape = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
+          const Transfer<double> transfer(piece.ctx, piece.mesh, piece.coarse_mesh, shape, coarse);
+          GridOperator<double> product = SymmetricNineBand<double>(piece.ctx, coarse);
+          if (form == OperatorForm::nine_band) product = NineBandMatrix<double>(piece.ctx, coarse);
+          galerkin_product(piece.ctx, piece.laplace(form), transfer, product);
+          // Seen through a product with random numbers, halos of bands included.
+          test::Random random(7);
+          const GridShape whole_coarse = piece.coarse_mesh.unknowns();
+          const auto x =
+              piece.part(coarse, whole_coarse, random.values(static_cast<std::size_t>(whole_coarse.nodes())));
+          Vector<double> y(piece.ctx, coarse);
+          product.apply(piece.ctx, x.cview(), y.view());
+          return test::to_host(piece.ctx, y);
+        });
+      }
+    });
+}
+
+TEST(Strip, CutsFallOnCoarseRows) {
+  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)), Line(std::vector<double>(100, 1.0))};
+  int rows = 0;
+  for (int rank = 0; rank < 3; ++rank) {
+    const Strip strip(mesh, 3, rank, 2);
+    EXPECT_TRUE(rank == 0 ? strip.unknowns().origin_y == 1 : strip.unknowns().origin_y % 4 == 0);
+    rows += strip.unknowns().ny;
+    const auto coarse = strip.coarser(mesh.coarser());
+    EXPECT_EQ(coarse.unknowns().origin_y, (strip.unknowns().origin_y + 1) / 2);
+  }
+  EXPECT_EQ(rows, 99);
+  EXPECT_THROW(Strip(mesh, 3, 0, 6), UsageError);
+  EXPECT_THROW(Strip(mesh, 3, 3, 0), UsageError);
+  Context ctx(Backend::cpu, 1);
+  EXPECT_THROW((void)builtin_smoothers().make<double>(ctx, "adi", Strip(mesh, 2, 0, 1).unknowns(), {}), UsageError);
+}
+
+}  // namespace

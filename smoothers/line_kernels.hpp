@@ -497,9 +497,10 @@ class TensorWalk {
 
   /// A line that is no unknown, or that has none beside it on one side, where it reads zeros.
   __device__ STRATUM_INLINE void used(bool itself, bool a, bool b) {
-    if (!itself) {
-      stiffness_ = mass_ = 1;
+    if (!itself) {  // a mass matrix: behind the wall a stiffness alone would be singular to rounding
+      stiffness_ = 1;
       stiffness2_ = 2;
+      mass_ = 0;
     }
     if (!a) ka_ = ma_ = 0;
     if (!b) kb_ = mb_ = 0;

@@ -146,6 +146,17 @@ TEST_P(AnyMeshTest, ASingleLevelIsSolvedByItsSolver) {
   }
 }
 
+// Lines beside the grid, which long line solves carry along, are no numbers that spoil the others: no second attempt in double.
+TEST_P(AnyMeshTest, EvenNumbersOfUnknownsAreSolvedInMixedPrecision) {
+  for (const auto& [nx, ny] : {std::pair{1001, 1025}, {2001, 1501}, {1501, 3001}}) {
+    SCOPED_TRACE(testing::Message() << nx << " x " << ny << " cells");
+    const auto report = solve(uniform_mesh(nx, ny), {}).report;
+    EXPECT_EQ(report.status, Status::converged);
+    EXPECT_LE(report.iterations, 8);
+    EXPECT_EQ(report.reason.find("taken up again"), std::string::npos) << report.reason;
+  }
+}
+
 // Sizes that halve and sizes that do not: the same cycles, within one.
 TEST_P(AnyMeshTest, OddSizesTakeTheCyclesOfEvenOnes) {
   for (const char* smoother : {"adi", "colour_gs"}) {

@@ -1,13 +1,13 @@
 #include <stratum/assembly/operators.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/core/blas.hpp>
 #include <stratum/core/for_each_node.hpp>
 
@@ -82,11 +82,6 @@ struct SideMass {
   std::vector<double> own, next;
   SideMass(const Line& line, const std::function<double(double)>& alpha);
 };
-
-constexpr std::array<std::pair<double, double>, 4> gauss4{{{0.0694318442029737, 0.1739274225687269},
-                                                           {0.3300094782075719, 0.3260725774312731},
-                                                           {0.6699905217924281, 0.3260725774312731},
-                                                           {0.9305681557970263, 0.1739274225687269}}};
 
 SideMass::SideMass(const Line& line, const std::function<double(double)>& alpha)
     : own(static_cast<std::size_t>(line.unknowns()), 0.0), next(own) {

@@ -7,25 +7,13 @@
 #include <numeric>
 #include <utility>
 
+#include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/core/blas.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
 
 namespace {
-
-/// Gauss rules on [0, 1].
-struct GaussPoint {
-  double t;
-  double weight;
-};
-
-constexpr std::array<GaussPoint, 3> gauss3{
-    {{0.1127016653792583, 5.0 / 18}, {0.5, 8.0 / 18}, {0.8872983346207417, 5.0 / 18}}};
-constexpr std::array<GaussPoint, 4> gauss4{{{0.0694318442029737, 0.1739274225687269},
-                                            {0.3300094782075719, 0.3260725774312731},
-                                            {0.6699905217924281, 0.3260725774312731},
-                                            {0.9305681557970263, 0.1739274225687269}}};
 
 /// The point at fraction t of interval i, by its distances to both ends.
 struct LinePoint {

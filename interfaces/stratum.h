@@ -10,7 +10,7 @@
  * are in host memory; on a GPU they are copied, and every call waits until it is done.
  *
  * Interpolation follows the interval widths given to stratum_create: nx + 1 of them in x and ny + 1 in y, since Dirichlet sides
- * bound the unknowns; equal ones where they are not known. Numbers of intervals that can be halved often give fast solvers.
+ * bound the unknowns; equal ones where they are not known. Any numbers of intervals do.
  *
  * Functions return a stratum_status. Everything but STRATUM_CONVERGED leaves a sentence in stratum_last_error. A solver serves one
  * thread at a time, and a second one is told so; different solvers are independent: there is no global state. */

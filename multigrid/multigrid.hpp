@@ -6,8 +6,11 @@
 //
 // V: gamma = 1. W: gamma = 2. F: an F-cycle below, then a V-cycle. As a Preconditioner it is one cycle from zero. With
 // `symmetric` the post-smoothing mirrors the pre-smoothing, as CG needs; a standalone solver converges faster without.
-// Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless the level where they
-// end is solved on the host: a coarsest level of more than one unknown that fast diagonalisation does not take.
+// Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless a coarsest level of more
+// than DenseInverse::max_unknowns unknowns is asked for, by a list of meshes that ends early.
+//
+// Where the operator is singular (constants), the coarsest level is solved without a mean, and the mean of a cycle's result is
+// subtracted.
 //
 // Copies are the same cycle, which serves one thread at a time and says so when two try (UsageError).
 //
@@ -40,7 +43,8 @@ namespace stratum {
 enum class Cycle : std::uint8_t { v, w, f };
 
 /// The coarsest level's solver: CG preconditioned by Jacobi or by one symmetric ADI application (the paper's), or a
-/// factorisation in double: Cholesky where the operator is stored as a symmetric one, LU with pivoting where it has nine bands.
+/// factorisation in double: the inverse of up to DenseInverse::max_unknowns unknowns, beyond them Cholesky where the operator is
+/// stored as a symmetric one, LU with pivoting where it has nine bands.
 /// `automatic` is the factorisation wherever it is affordable, else CG with ADI. One unknown is divided by its diagonal entry
 /// whatever was asked for.
 enum class CoarseSolver : std::uint8_t { automatic, cg_jacobi, cg_adi, direct };

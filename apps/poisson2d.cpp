@@ -278,6 +278,8 @@ MeshChoice parse_mesh(const CommandLine& options) {
   return mesh;
 }
 
+constexpr const char* side_names[] = {"left", "right", "bottom", "top"};
+
 /// A side that --NAME describes; dirichlet without.
 SideCondition parse_side(const CommandLine& options, const std::string& name, const MeshFamily& family) {
   SideCondition side;
@@ -617,6 +619,8 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   if (settings.mesh.base) json.add("grade_x", settings.mesh.grade_x).add("grade_y", settings.mesh.grade_y);
   json.add("largest_aspect_ratio", outcome.mesh().largest_aspect_ratio());
   json.add("smallest_width", outcome.mesh().smallest_width());
+  for (const char* side : side_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
+  json.add("reaction", settings.problems[0].reaction);
   json.add_raw("cells", cells(outcome.mesh())).add("unknowns", static_cast<double>(outcome.unknowns()));
   json.add_raw("hierarchy", JsonObject::array(hierarchy, cells));
   json.add("coarsening", coarsening(hierarchy)).add("coarse_solver", outcome.coarse_solver_name());
@@ -686,6 +690,12 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("mesh      %s on [0, %g] x [0, %g], %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n",
               family.name.c_str(), family.a, family.b, how.c_str(), mesh.x().size(), mesh.y().size(), shape.nx,
               shape.ny, mesh.largest_aspect_ratio());
+  std::string sides;
+  for (const char* side : side_names)
+    if (options.has(side)) sides += message(sides.empty() ? "" : ", ", side, " ", options.text(side));
+  if (settings.problems[0].reaction != 0)
+    sides += message(sides.empty() ? "" : ", ", "reaction ", settings.problems[0].reaction);
+  if (!sides.empty()) std::printf("problem   %s\n", sides.c_str());
   const auto levels = outcome.hierarchy.size();
   std::printf("levels    %zu, %s; ", levels, coarsening(outcome.hierarchy).c_str());
   const auto coarsest = outcome.hierarchy.front().unknowns().nodes();

@@ -116,6 +116,7 @@ case_full_multigrid_with_boundary_values() {
 case_sides_of_every_kind() {
   run 0 --level 5 --rhs 1 --left neumann --right robin:10,0 --reaction 4 --vtk none
   prints '^status +converged'
+  prints '^problem +left neumann, right robin:10,0, reaction 4'
   prints '33 x 31 unknowns'
   # A bilinear function again, with its fluxes.
   run 0 --level 4 --mesh A1 --rhs 0 --exact '1+2*x+3*y+x*y' --left neumann:-2-y --top 'robin:1+x,3+x+(1+x)*(1+2*x+3*y+x*y)' \

@@ -470,11 +470,12 @@ void lift_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProblem& p
   }
   const bool in_x = complete(s.left.kind, s.right.kind, left, right);
   const bool in_y = complete(s.bottom.kind, s.top.kind, bottom, top);
+  const auto first_x = static_cast<std::size_t>(x.first_unknown()),
+             first_y = static_cast<std::size_t>(y.first_unknown());
   HostGrid values(u.nx, u.ny);
   for (int j = 0; j < u.ny; ++j)
     for (int i = 0; i < u.nx; ++i) {
-      const auto p = static_cast<std::size_t>(i + x.first_unknown()),
-                 q = static_cast<std::size_t>(j + y.first_unknown());
+      const auto p = static_cast<std::size_t>(i) + first_x, q = static_cast<std::size_t>(j) + first_y;
       const double t = x.from_begin()[p] / x.length(), v = y.from_begin()[q] / y.length();
       const double along_x = (1 - t) * left[q] + t * right[q], along_y = (1 - v) * bottom[p] + v * top[p];
       if (in_x && in_y) {

@@ -64,6 +64,7 @@ std::vector<std::shared_ptr<Communicator>> pieces(int count) {
   expects(count >= 1, "a grid has one piece or more, not ", count);
   const auto meeting = std::make_shared<Meeting>(count);
   std::vector<std::shared_ptr<Communicator>> all;
+  all.reserve(static_cast<std::size_t>(count));
   for (int rank = 0; rank < count; ++rank) all.push_back(std::make_shared<Piece>(meeting, rank));
   return all;
 }

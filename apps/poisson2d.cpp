@@ -415,7 +415,8 @@ Settings parse_settings(const CommandLine& options) {
     settings.last_level = parse_integer("--convergence-table", last, settings.first_level, max_level);
     settings.table = true;
   }
-  if (settings.mesh.base || settings.last_level < 3)
+  constexpr int always_enough = 2;  // level: 4 x 4 cells
+  if (settings.mesh.base || settings.first_level < always_enough)
     (void)settings.mesh_at(settings.first_level);                       // too few cells for the sides are found here
   if (settings.mesh.base) (void)settings.mesh_at(settings.last_level);  // and too many
   settings.machine = parse_machine(options);
@@ -470,7 +471,7 @@ std::int64_t peak_memory() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-/// What the peak of the machine's own memory will be: while the load is assembled, while the solver is there, or once that is gone, while
+/// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone, while
 /// nodal values are compared or written to a file. Throws when there is less of it or of the GPU's, before anything is allocated.
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh, bool with_file) {
   const std::int64_t field = std::int64_t{mesh.x().size() + 1} * (mesh.y().size() + 1) * std::int64_t{sizeof(double)};
@@ -480,8 +481,7 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   PoissonSolverParams params = settings.solver;
   params.terms = operator_terms(mesh, settings.problems[0]);
   const std::int64_t solver = required_memory(ctx, mesh, params, builtin_smoothers(), systems);
-  const std::int64_t vectors = 2 * static_cast<std::int64_t>(systems) * vector_bytes<double>(Backend::cpu, shape);
-  const std::int64_t solving = std::max(field + (on_host ? vectors : 0), on_host ? solver : 0);
+  const std::int64_t solving = field + (on_host ? solver : 0);
   // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
   constexpr std::int64_t writer = std::int64_t{7} << 20;
   std::int64_t fields = 1;  // aspect ratios
@@ -787,12 +787,10 @@ struct Solved {
 };
 
 /// What the solver is given as a start has, for one right-hand side, no residual but rounding: nothing is left to measure by.
-bool starts_at_solution(Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params,
-                        const std::vector<Vector<double>>& bs, const std::vector<Vector<double>>& xs) {
+bool starts_at_solution(Context& ctx, const GridOperator<double>& a, const std::vector<Vector<double>>& bs,
+                        const std::vector<Vector<double>>& xs) {
   constexpr double rounding = 1e-15;
-  const auto form = params.terms.varies() ? OperatorForm::symmetric : OperatorForm::tensor;
-  const auto a = assemble_operator<double>(ctx, mesh, form, params.terms);
-  Vector<double> r(ctx, mesh.unknowns());
+  Vector<double> r(ctx, a.shape());
   for (std::size_t k = 0; k < bs.size(); ++k) {
     a.residual(ctx, bs[k].cview(), xs[k].cview(), r.view());
     if (norm2(ctx, r.cview()) <= rounding * a.magnitude(ctx, bs[k].cview(), xs[k].cview())) return true;
@@ -810,6 +808,8 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
     warn(program_name, message("two sides differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
                                "); it has the value of the left or right one"));
+  progress(settings, "setting up ...");
+  auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
   std::vector<Vector<double>> bs, xs;
   progress(settings, "assembling the right-hand side ...");
   for (const auto& problem : settings.problems) {
@@ -824,10 +824,10 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
             100 * std::abs(found.sum) / found.sum_of_magnitudes,
             " % of the sum of their magnitudes; --project subtracts a constant from f");
   }
-  if (settings.baseline_follows_values && starts_at_solution(ctx, mesh, params, bs, xs))
+  if (settings.baseline_follows_values && starts_at_solution(ctx, solver->fine_operator(), bs, xs)) {
     params.stop.baseline = Baseline::rhs;
-  progress(settings, "setting up ...");
-  auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
+    solver->set_stop(params.stop);
+  }
   progress(settings, "");
   Outcome outcome{
       level,   solver->meshes(), solver->coarse_solver(), solver->params(), solver->choice(), solver->level_reports(),

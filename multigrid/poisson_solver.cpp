@@ -538,6 +538,15 @@ std::vector<LevelReport> PoissonSolver::level_reports() const {
   return self.float_cycle ? self.float_cycle->multigrid.level_reports() : self.double_cycle->multigrid.level_reports();
 }
 
+void PoissonSolver::set_stop(const StoppingParams& stop) {
+  stop.validate();
+  Implementation& self = *implementation_;
+  const auto hold = self.in_use.hold("solver");
+  self.params.stop = stop;
+  for (auto& worker : self.workers)
+    if (worker) worker->solver.set_stop(stop);
+}
+
 const PoissonSolverParams& PoissonSolver::params() const { return implementation_->params; }
 const std::string& PoissonSolver::choice() const { return implementation_->choice; }
 int PoissonSolver::levels() const { return static_cast<int>(implementation_->meshes.size()); }

@@ -82,6 +82,9 @@ class PoissonSolver {
                                  std::span<const GridView<double>> x);
   static constexpr std::int64_t most_unknowns_side_by_side = 300'000;
 
+  /// How the solves that follow stop. Throws UsageError for bad parameters.
+  void set_stop(const StoppingParams& stop);
+
   /// With what was left open filled in.
   [[nodiscard]] const PoissonSolverParams& params() const;
   /// The method or cycle that smoother "auto" chose, and why; empty where it was asked for.

@@ -600,15 +600,15 @@ case_levels_that_do_not_fit_in_memory() {
   common=(10 "$program" "${common[@]}")
   program=timeout
   for level in 15 16 17 18 19 20; do
-    # Right-hand side, solution and single-precision vectors take more than 26 bytes an unknown.
-    [ $((26 << (2 * level))) -gt "$available" ] || continue
+    # Right-hand side, solution and single-precision vectors take more than 32 bytes an unknown.
+    [ $((32 << (2 * level))) -gt "$available" ] || continue
     for mesh in U1 A3; do
       refused --code 4 --mesh $mesh --level $level -- "mesh $mesh with $(((1 << level) - 1)) x" 'GiB of memory' 'GiB are available'
       awk -v unknowns=$((1 << (2 * level))) '
         match($0, /needs [0-9.e+]+ GiB of memory, [0-9.e+]+ GiB/) {
           split(substr($0, RSTART, RLENGTH), word, " ")
           each = word[2] * 1024 ^ 3 / unknowns
-          good = each > 26 && each < 45 && word[2] > word[6]
+          good = each > 32 && each < 45 && word[2] > word[6]
         }
         END { exit !good }' .errors || fail "not what is needed: $(cat .errors)"
     done

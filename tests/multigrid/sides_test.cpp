@@ -186,6 +186,25 @@ TEST_P(CyclesOfSides, OnePassOfFullMultigridKeepsItsAccuracyWithBoundaryValues) 
   }
 }
 
+TEST_P(CyclesOfSides, TheNextSolveStopsAsItIsTold) {
+  const auto mesh = make_mesh(mesh_family("U1"), 5);
+  Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+  assemble_load(ctx(), mesh, {}, b.view());
+  PoissonSolver solver(ctx(), mesh, v_cycles(Precision::mixed));
+  const int before = solver.solve(ctx(), b.cview(), x.view()).iterations;
+  StoppingParams stop = solver.params().stop;
+  stop.rtol = 1e-3;
+  stop.baseline = Baseline::initial;
+  solver.set_stop(stop);
+  set(ctx(), 0.0, x.view());
+  const auto report = solver.solve(ctx(), b.cview(), x.view());
+  EXPECT_EQ(report.status, Status::converged);
+  EXPECT_EQ(report.baseline, Baseline::initial);
+  EXPECT_LT(report.iterations, before);
+  stop.rtol = -1;
+  EXPECT_THROW(solver.set_stop(stop), UsageError);
+}
+
 TEST_P(CyclesOfSides, ReactionIsSolvedAtEverySize) {
   PoissonProblem problem;
   problem.exact = [](const Point& p) { return std::sin(pi * p.x) * std::sin(pi * p.y); };

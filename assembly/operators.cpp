@@ -44,11 +44,7 @@ Factors one_dimensional_factors(const Line& line, int first, int count, double a
 
 /// All of them, those beyond the ends too: a Galerkin product reads one row of the piece below.
 void put(Context& ctx, const std::vector<double>& numbers, Vector<double>& to) {
-  GridView<double> wide = to.view();
-  wide.data -= 1;
-  wide.nx = static_cast<int>(numbers.size());
-  wide.pitch = std::max<std::int64_t>(wide.pitch, wide.nx);
-  copy_from_host(ctx, numbers.data(), wide);
+  copy_from_host(ctx, numbers.data(), with_ends(to.view()));
 }
 
 /// An interval's c m [2 1; 1 2] is -c m [1 -1; -1 1], which goes to k, and 3 c m at both nodes, which goes to e.

@@ -66,18 +66,23 @@ double evaluate(const ScalarFunction& function, const Point& p, const char* what
   return value;
 }
 
-/// Integrals of s (length - s) phi_i over the line, exact by the 4-point rule.
-std::vector<double> parabola_loads(const Intervals& line) {
+/// Integrals of f phi_i over the line for all nodes, f of a LinePoint, by the 4-point rule.
+template <class F>
+std::vector<double> line_loads(const Line& line, const F& f) {
   std::vector<double> loads(line.widths().size() + 1, 0.0);
   for (int i = 0; i < line.size(); ++i)
     for (const auto& [t, weight] : gauss4) {
-      const auto p = at(line, i, t);
       const auto k = static_cast<std::size_t>(i);
-      const double value = weight * line.widths()[k] * p.from_begin * p.from_end;
+      const double value = weight * line.widths()[k] * f(at(line, i, t));
       loads[k] += value * (1 - t);
       loads[k + 1] += value * t;
     }
   return loads;
+}
+
+/// Integrals of s (length - s) phi_i, exact.
+std::vector<double> parabola_loads(const Line& line) {
+  return line_loads(line, [](const LinePoint& p) { return p.from_begin * p.from_end; });
 }
 
 /// Integrals of phi_i for all nodes.
@@ -196,16 +201,9 @@ Point on_side(const TensorMesh& mesh, const SideOf& side, const LinePoint& p) {
 void add_flux(const TensorMesh& mesh, const SideOf& side, HostGrid& b) {
   if (!is_natural(side.condition) || !side.condition.value) return;
   const Line &along = line_along(mesh, side), &across = line_across(mesh, side);
-  std::vector<double> loads(along.widths().size() + 1, 0.0);
-  for (int i = 0; i < along.size(); ++i)
-    for (const auto& [t, weight] : gauss4) {
-      const auto k = static_cast<std::size_t>(i);
-      const double value = weight * along.widths()[k] *
-                           evaluate(side.condition.value, on_side(mesh, side, at(along, i, t)), "value of a side");
-      loads[k] += value * (1 - t);
-      loads[k + 1] += value * t;
-    }
-  loads = at_unknowns(along, std::move(loads));
+  const auto loads = at_unknowns(along, line_loads(along, [&](const LinePoint& p) {
+                                   return evaluate(side.condition.value, on_side(mesh, side, p), "value of a side");
+                                 }));
   const int line = side.last ? across.unknowns() - 1 : 0;
   for (std::size_t k = 0; k < loads.size(); ++k) {
     const int i = static_cast<int>(k);

@@ -322,14 +322,18 @@ struct SubtractMean {
 }  // namespace
 
 template <class T>
-void subtract_mean(Context& ctx, GridView<T> x, Vector<double>& scratch) {
+void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch) {
   expects_on(ctx, x);
   if (x.nodes() == 0) return;
   const int numbers = reduction_numbers(ctx, x.nx, x.ny);
-  if (scratch.empty() || scratch.shape().nx < numbers + 1) scratch = Vector<double>(ctx, numbers + 1);
-  double* const sum = scratch.view().data;
+  expects(scratch.nx > numbers, "the scratch of a mean must have ", numbers + 1, " numbers, not ", scratch.nx);
+  double* const sum = scratch.data;
   reduce_to(ctx, x.nx, x.ny, Value<T>{x}, sum, sum + numbers);
   for_each_node(ctx, all_nodes(x), SubtractMean<T>{sum, static_cast<double>(x.nodes()), x});
+}
+
+Vector<double> mean_scratch(Context& ctx, const GridShape& shape) {
+  return {ctx, reduction_numbers(ctx, shape.nx, shape.ny) + 1};
 }
 
 double sum_of_scratch(Context& ctx, int count) {
@@ -395,7 +399,7 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   template void axpys(Context&, const std::vector<double>&, const std::vector<GridView<const T>>&, GridView<T>); \
   template double dot(Context&, GridView<const T>, GridView<const T>);                                           \
   template std::vector<double> dots(Context&, const std::vector<DotPair<T>>&);                                   \
-  template void subtract_mean(Context&, GridView<T>, Vector<double>&);                                           \
+  template void subtract_mean(Context&, GridView<T>, GridView<double>);                                          \
   template double norm2(Context&, GridView<const T>);                                                            \
   template double norm_max(Context&, GridView<const T>);                                                         \
   template const double* norm_max_in_place(Context&, GridView<const T>);                                         \

@@ -63,10 +63,11 @@ template <class T>
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
 
-/// x_ij <- x_ij - (sum of all) / their number. The scratch is made when it is first needed; then nothing is allocated and nothing
-/// waits for the stream.
+/// x_ij <- x_ij - (sum of all) / their number, of one piece. Nothing waits for the stream; the scratch, of a shape as large as x's or
+/// larger, is kept by whoever records this.
 template <class T>
-void subtract_mean(Context& ctx, GridView<T> x, Vector<double>& scratch);
+void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch);
+[[nodiscard]] Vector<double> mean_scratch(Context& ctx, const GridShape& shape);
 
 /// The sum of the first `count` numbers of the Context's scratch for reductions, where kernels have left partial sums.
 [[nodiscard]] double sum_of_scratch(Context& ctx, int count);

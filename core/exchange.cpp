@@ -32,14 +32,30 @@ void take_row(Context& ctx, const GridView<T>& x, int to, const GridView<T>& y, 
   for_each_node(ctx, {-halo, x.nx + halo, 1, 0, 1, 1}, TakeRow<add, T>{x, y, to, from});
 }
 
-/// The views that all pieces have now, with everything done that they have asked for.
+/// What the pieces beside this one have now, with everything done that they have asked for.
 template <class T>
-std::vector<GridView<T>> views_of_all(Context& ctx, const GridView<T>& view) {
-  ctx.synchronise();
-  std::vector<GridView<T>> views;
-  for (const void* other : ctx.communicator()->gather(&view)) views.push_back(*static_cast<const GridView<T>*>(other));
-  return views;
-}
+class Neighbours {
+ public:
+  GridView<T> below, above;
+
+  Neighbours(Context& ctx, const GridView<T>& view) : ctx_(ctx) {
+    expects(ctx.communicator() != nullptr,
+            "other pieces of the grid border on this one, and its context has no communicator");
+    ctx.synchronise();
+    const auto views = ctx.communicator()->gather(&view);
+    const auto size = views.size(), rank = static_cast<std::size_t>(ctx.communicator()->rank());
+    below = *static_cast<const GridView<T>*>(views[(rank + size - 1) % size]);
+    above = *static_cast<const GridView<T>*>(views[(rank + 1) % size]);
+  }
+  /// Their rows have been read.
+  void release() {
+    ctx_.synchronise();
+    ctx_.communicator()->barrier();
+  }
+
+ private:
+  Context& ctx_;
+};
 
 }  // namespace
 
@@ -47,15 +63,10 @@ template <class T>
 void fill_halo(Context& ctx, const GridView<T>& view) {
   if (view.periodic_x) for_each_node(ctx, {0, view.ny, 1, 0, 1, 1}, WrapColumns<T>{view});
   if (view.below || view.above) {
-    const auto views = views_of_all(ctx, view);
-    const auto size = views.size(), rank = static_cast<std::size_t>(ctx.communicator()->rank());
-    if (view.below) {
-      const GridView<T>& below = views[(rank + size - 1) % size];
-      take_row<false>(ctx, view, -1, below, below.ny - 1);
-    }
-    if (view.above) take_row<false>(ctx, view, view.ny, views[(rank + 1) % size], 0);
-    ctx.synchronise();
-    ctx.communicator()->barrier();
+    Neighbours<T> neighbours(ctx, view);
+    if (view.below) take_row<false>(ctx, view, -1, neighbours.below, neighbours.below.ny - 1);
+    if (view.above) take_row<false>(ctx, view, view.ny, neighbours.above, 0);
+    neighbours.release();
   } else if (view.periodic_y) {
     take_row<false>(ctx, view, -1, view, view.ny - 1);
     take_row<false>(ctx, view, view.ny, view, 0);
@@ -65,14 +76,9 @@ void fill_halo(Context& ctx, const GridView<T>& view) {
 template <class T>
 void add_from_below(Context& ctx, const GridView<T>& view) {
   if (!view.below && !view.above) return;
-  const auto views = views_of_all(ctx, view);
-  const auto size = views.size(), rank = static_cast<std::size_t>(ctx.communicator()->rank());
-  if (view.below) {
-    const GridView<T>& below = views[(rank + size - 1) % size];
-    take_row<true>(ctx, view, 0, below, below.ny);
-  }
-  ctx.synchronise();
-  ctx.communicator()->barrier();
+  Neighbours<T> neighbours(ctx, view);
+  if (view.below) take_row<true>(ctx, view, 0, neighbours.below, neighbours.below.ny);
+  neighbours.release();
 }
 
 template void fill_halo(Context&, const GridView<float>&);

@@ -96,44 +96,34 @@ struct Diagonal {
 };
 
 template <class To, class From>
-void copy_checked(Context& ctx, const Vector<From>& from, Vector<To>& to) {
-  const double largest = norm_max(ctx, from.cview());
+void copy_checked(Context& ctx, GridView<const From> from, GridView<To> to) {
+  const double largest = norm_max(ctx, from);
   expects(largest <= static_cast<double>(std::numeric_limits<To>::max()), "a coefficient of size ", largest,
           " does not fit the precision of the operator, which ends at ",
           static_cast<double>(std::numeric_limits<To>::max()), "; use double");
-  copy(ctx, from.cview(), to.view());
+  copy(ctx, from, to);
 }
 
 template <class To, class From>
 void copy_checked(Context& ctx, const TensorOperator<From>& from, TensorOperator<To>& to) {
   const auto copy_factor = [&](const Vector<From>& factor, Vector<To>& narrowed) {
-    copy_checked(ctx, factor, narrowed);
-    // An interval more at both ends, which a strip may read.
-    auto wide_from = factor.cview();
-    auto wide_to = narrowed.view();
-    wide_from.data -= 1;
-    wide_to.data -= 1;
-    wide_from.nx += 2;
-    wide_to.nx += 2;
-    wide_from.pitch += 2;
-    wide_to.pitch += 2;
-    copy(ctx, wide_from, wide_to);
+    copy_checked(ctx, with_ends(factor.cview()), with_ends(narrowed.view()));
   };
   copy_factor(from.kx, to.kx);
   copy_factor(from.mx, to.mx);
   copy_factor(from.ky, to.ky);
   copy_factor(from.my, to.my);
   if (!from.has_reaction()) return;
-  copy_checked(ctx, from.e, to.e);
-  copy_checked(ctx, from.column_e, to.column_e);
-  copy_checked(ctx, from.column_kx, to.column_kx);
-  copy_checked(ctx, from.column_ky, to.column_ky);
+  copy_factor(from.e, to.e);
+  copy_factor(from.column_e, to.column_e);
+  copy_factor(from.column_kx, to.column_kx);
+  copy_factor(from.column_ky, to.column_ky);
 }
 
 template <class To, class From>
 void copy_checked(Context& ctx, const SymmetricNineBand<From>& from, SymmetricNineBand<To>& to) {
   for (std::size_t k = 0; k < from.band.size(); ++k) {
-    copy_checked(ctx, from.band[k], to.band[k]);
+    copy_checked(ctx, from.band[k].cview(), to.band[k].view());
     exchange(ctx, to.band[k].view());
   }
 }
@@ -141,7 +131,7 @@ void copy_checked(Context& ctx, const SymmetricNineBand<From>& from, SymmetricNi
 template <class To, class From>
 void copy_checked(Context& ctx, const NineBandMatrix<From>& from, NineBandMatrix<To>& to) {
   for (std::size_t k = 0; k < from.band.size(); ++k) {
-    copy_checked(ctx, from.band[k], to.band[k]);
+    copy_checked(ctx, from.band[k].cview(), to.band[k].view());
     exchange(ctx, to.band[k].view());
   }
 }

@@ -297,6 +297,15 @@ struct TensorOperator {
   }
 };
 
+/// A factor with one number more at both ends: of the intervals or nodes beyond, which a strip of a grid may read.
+template <class T>
+[[nodiscard]] GridView<T> with_ends(GridView<T> factor) {
+  factor.data -= 1;
+  factor.nx += 2;
+  factor.pitch += 2;
+  return factor;
+}
+
 /// Any of the three forms behind LinearOperator. A handle: copies are the same operator. Throws UsageError for bands that differ in
 /// shape, pitch or memory, and for vectors of another shape or in other memory.
 template <class T>

@@ -4,7 +4,8 @@
 
 namespace stratum {
 
-Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels) : shape_(mesh.unknowns()), levels_(levels) {
+Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels)
+    : shape_(mesh.unknowns()), levels_(levels), last_(rank + 1 == count) {
   expects(count >= 1 && rank >= 0 && rank < count, "piece ", rank, " of ", count, " does not exist");
   expects(levels >= 0 && levels < 30, "strips stay aligned on 0 .. 29 coarser levels, not ", levels);
   const int first = shape_.origin_y, end = first + shape_.ny, unit = 1 << levels, blocks = shape_.ny / unit;
@@ -29,11 +30,9 @@ Strip Strip::coarser(const TensorMesh& coarse_mesh) const {
   coarse.shape_ = whole;
   coarse.shape_.below = shape_.below;
   coarse.shape_.above = shape_.above;
-  const int begin = (shape_.origin_y + 1) / 2, end_of_strip = shape_.origin_y + shape_.ny;
-  // The last piece ends where the mesh does, which may be an odd row.
-  const bool last = !shape_.above || (whole.periodic_y && end_of_strip / 2 >= whole.origin_y + whole.ny);
-  const int end =
-      last || (end_of_strip + 1) / 2 >= whole.origin_y + whole.ny ? whole.origin_y + whole.ny : end_of_strip / 2;
+  coarse.last_ = last_;
+  const int begin = (shape_.origin_y + 1) / 2;
+  const int end = last_ ? whole.origin_y + whole.ny : (shape_.origin_y + shape_.ny) / 2;
   coarse.shape_.origin_y = begin;
   coarse.shape_.ny = end - begin;
   return coarse;

@@ -25,6 +25,7 @@ class Strip {
   Strip() = default;
   GridShape shape_;
   int levels_ = 0;
+  bool last_ = false;  // its rows end where the mesh's do
 };
 
 }  // namespace stratum

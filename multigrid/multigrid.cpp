@@ -61,14 +61,11 @@ std::string_view to_string(CoarseSolver solver) {
   return "automatic";
 }
 
-CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked, OperatorForm form) {
+CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked) {
   if (asked != CoarseSolver::automatic) return asked;
   const double width = std::min(shape.nx, shape.ny) + 1;
-  const bool lu = form == OperatorForm::nine_band;
-  const auto bytes = lu ? BandLU<double>::required_bytes(shape) : BandCholesky<double>::required_bytes(shape);
-  const bool cheap =
-      bytes <= most_factor_bytes &&
-      (lu ? 2.0 : 1.0) * static_cast<double>(shape.nodes()) * width * width <= most_factor_multiplications;
+  const bool cheap = BandCholesky<double>::required_bytes(shape) <= most_factor_bytes &&
+                     static_cast<double>(shape.nodes()) * width * width <= most_factor_multiplications;
   return shape.nodes() > 1 && cheap ? CoarseSolver::direct : CoarseSolver::cg_adi;
 }
 
@@ -137,12 +134,11 @@ class CoarseCg final : public Preconditioner<T> {
 };
 
 /// In double whatever T is: rounded to float, the matrix of a stretched mesh need not be positive definite.
-template <class T, class Factorisation>
+template <class T>
 class CoarseDirect final : public Preconditioner<T> {
  public:
   CoarseDirect(Context& ctx, const GridOperator<double>& a)
       : factorisation_(ctx, a), r_(ctx, a.shape()), z_(ctx, a.shape()) {}
-  void factor(Context& ctx, const GridOperator<double>& a) { factorisation_.factor(ctx, a); }
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
     copy<T, double>(ctx, r, r_.view());
     factorisation_.solve(ctx, r_.cview(), z_.view());
@@ -152,7 +148,7 @@ class CoarseDirect final : public Preconditioner<T> {
   [[nodiscard]] bool is_symmetric() const override { return true; }
 
  private:
-  Factorisation factorisation_;
+  BandCholesky<double> factorisation_;
   Vector<double> r_, z_;
 };
 
@@ -260,7 +256,7 @@ Multigrid<T>::State::State(Context& ctx, const std::vector<TensorMesh>& meshes, 
       if (coarsest.nodes() <= DenseInverse<T>::max_unknowns)
         solve_densely(ctx, a);
       else
-        coarse_ = std::make_shared<CoarseDirect<T, BandCholesky<double>>>(ctx, a);
+        coarse_ = std::make_shared<CoarseDirect<T>>(ctx, a);
     } catch (const BreakdownError& error) {
       throw BreakdownError(message("the coarsest level, ", meshes[0].x().size(), " x ", meshes[0].y().size(),
                                    " cells with widths from ", meshes[0].smallest_width(), " on: ", error.what()));
@@ -285,26 +281,9 @@ Multigrid<T>::State::State(Context& ctx, const GridOperator<double>& a, const Te
 
   const GridOperator<double>& coarsest = in_double(0, a);
   const GridShape coarsest_shape = coarsest.shape();
-  coarse_solver = coarse_solver_for(coarsest_shape, params.coarse, coarsest.form());
-  if (coarsest_shape.nodes() > 1) {
-    expects(params.coarse != CoarseSolver::automatic || coarse_solver == CoarseSolver::direct || params.symmetric ||
-                coarsest.form() != OperatorForm::nine_band,
-            "the coarsest level has ", coarsest_shape.nx, " x ", coarsest_shape.ny,
-            " unknowns, too many for a factorisation, and the matrix is not said to be symmetric: say so where it is, "
-            "or use "
-            "numbers of unknowns that are one less than a number that halves more often");
-    const auto make = [&]<class Factorisation>() {
-      auto direct = std::make_shared<CoarseDirect<T, Factorisation>>(ctx, coarsest);
-      factor_coarsest_ = [direct](Context& c, const GridOperator<double>& other) { direct->factor(c, other); };
-      coarse_ = std::move(direct);
-    };
-    if (coarse_solver == CoarseSolver::direct && coarsest_shape.nodes() <= DenseInverse<T>::max_unknowns)
-      solve_densely(ctx, coarsest);
-    else if (coarse_solver == CoarseSolver::direct && coarsest.form() == OperatorForm::nine_band)
-      make.template operator()<BandLU<double>>();
-    else if (coarse_solver == CoarseSolver::direct)
-      make.template operator()<BandCholesky<double>>();
-  }
+  coarse_solver = coarse_solver_for(coarsest_shape, params.coarse);
+  // A hierarchy goes on down to a few unknowns.
+  if (coarsest_shape.nodes() > 1 && coarse_solver == CoarseSolver::direct) solve_densely(ctx, coarsest);
   build(ctx, meshes, registry);
 }
 
@@ -343,10 +322,7 @@ void Multigrid<T>::State::build(Context& ctx, const std::vector<TensorMesh>& mes
   if (unknowns == 0) return;
   expects(!params.singular || !coarse_waits_ || unknowns == 1, "a singular operator's coarsest level must have up to ",
           DenseInverse<T>::max_unknowns, " unknowns and be solved directly; it has ", unknowns);
-  if (params.singular) {  // makes the scratch
-    Vector<T> nothing(ctx, levels_.back().a.shape());
-    subtract_mean(ctx, nothing.view(), mean_);
-  }
+  if (params.singular) mean_ = mean_scratch(ctx, levels_.back().a.shape());
   recordable_ = (unknowns == 1 || !coarse_waits_) && !params.measure_levels;
   if (unknowns == 1)
     coarse_ = std::make_shared<CoarseUnknown<T>>(ctx, coarsest, registry);
@@ -397,7 +373,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
   const auto hold = in_use.hold("cycle");
   const auto work = [&] {
     cycle(ctx, level, b, x, guess, params.cycle.value_or(Cycle::v));
-    if (params.singular) subtract_mean(ctx, x, mean_);
+    if (params.singular) subtract_mean(ctx, x, mean_.view());
   };
   if (recordable_ && guess == Guess::zero && level >= lowest)
     at.recording.run(ctx, b.data, x.data, work);

@@ -43,8 +43,8 @@ namespace stratum {
 enum class Cycle : std::uint8_t { v, w, f };
 
 /// The coarsest level's solver: CG preconditioned by Jacobi or by one symmetric ADI application (the paper's), or a
-/// factorisation in double: the inverse of up to DenseInverse::max_unknowns unknowns, beyond them Cholesky where the operator is
-/// stored as a symmetric one, LU with pivoting where it has nine bands.
+/// factorisation in double: the inverse of up to DenseInverse::max_unknowns unknowns, Cholesky beyond them, where a list of meshes ends
+/// early.
 /// `automatic` is the factorisation wherever it is affordable, else CG with ADI. One unknown is divided by its diagonal entry
 /// whatever was asked for.
 enum class CoarseSolver : std::uint8_t { automatic, cg_jacobi, cg_adi, direct };
@@ -52,8 +52,7 @@ enum class CoarseSolver : std::uint8_t { automatic, cg_jacobi, cg_adi, direct };
 [[nodiscard]] std::string_view to_string(CoarseSolver solver);
 
 /// What `asked` comes to on a coarsest level of this shape; never `automatic`.
-[[nodiscard]] CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked,
-                                             OperatorForm form = OperatorForm::tensor);
+[[nodiscard]] CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked);
 
 struct MultigridParams {
   std::string smoother = "adi";  // or "auto": level by level, see multigrid/smoother_choice.hpp
@@ -88,8 +87,7 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   /// is symmetric, as CG does; nine bands need not be. The interpolation does not see coefficients: where
   /// they jump by 1000 inside coarse cells, CG with the symmetric cycle takes 10 to 12 iterations to 1e-8 (127 x 127 unknowns)
   /// and the cycle alone is not there after 60. Throws UsageError for coefficients that
-  /// check_coefficients refuses, and for a matrix that is not known to be symmetric where the coarsest level is too large for
-  /// a factorisation. Smoother "auto" goes by the widths of `mesh`, whatever the coefficients.
+  /// check_coefficients refuses. Smoother "auto" goes by the widths of `mesh`, whatever the coefficients.
   Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
   /// The same where no widths are known: all equal, which makes the interpolation bilinear. Throws UsageError for smoother

@@ -385,12 +385,11 @@ void Transfer<T>::check(const Context& ctx, GridView<const T> fine, GridView<con
 namespace {
 
 template <bool add, class T>
-void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, GridView<const T> coarse,
-                     GridView<T> fine) {
+void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, [[maybe_unused]] bool can_march,
+                     GridView<const T> coarse, GridView<T> fine) {
   exchange(ctx, coarse);
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && x.left != nullptr && y.left != nullptr && x.origin == 1 && y.origin == 1 &&
-      cuda::can_march(coarse, fine)) {
+  if (ctx.on_gpu() && can_march && cuda::can_march(coarse, fine)) {
     if constexpr (add)
       return march::prolongate(ctx, x, y, coarse, march::InPlace<T>{}, fine);
     else
@@ -409,13 +408,13 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
 template <class T>
 void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
   check(ctx, fine, coarse);
-  prolongate_impl<true>(ctx, x_.view(), y_.view(), coarse, fine);
+  prolongate_impl<true>(ctx, x_.view(), y_.view(), can_march(), coarse, fine);
 }
 
 template <class T>
 void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
   check(ctx, fine, coarse);
-  prolongate_impl<false>(ctx, x_.view(), y_.view(), coarse, fine);
+  prolongate_impl<false>(ctx, x_.view(), y_.view(), can_march(), coarse, fine);
 }
 
 /// With or without looking where fine nodes are missing, or wrap.

@@ -94,17 +94,17 @@ struct PeriodicLine {
 /// Lines first, first + stride, ... < end.
 template <Direction direction, class View, class T>
 void solve_periodic_lines(Context& ctx, const PeriodicLine<direction, View, T>& lines, int first, int end, int stride) {
-  if (direction == Direction::x || ctx.on_gpu()) {
-    // Many lines a thread: a row of them is one row of nodes to for_each_node.
-    if (ctx.on_gpu()) return for_each_node(ctx, {first, end, stride, 0, 1, 1}, lines);
-    const int count = end > first ? (end - first + stride - 1) / stride : 0;
+  const NodeRange range{first, end, stride, 0, 1, 1};  // a row of lines, as for_each_node has it
+  if (ctx.on_gpu()) return for_each_node(ctx, range, lines);
+  const int count = range.count_x();
+  if (direction == Direction::x) {
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (lines.y.nodes() > serial_limit)
     for (int k = 0; k < count; ++k) lines(first + k * stride, 0);
     return;
   }
   // Columns side by side, so that rows are read along.
   constexpr int together = 256;
-  const int count = end > first ? (end - first + stride - 1) / stride : 0, parts = (count + together - 1) / together;
+  const int parts = (count + together - 1) / together;
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (lines.y.nodes() > serial_limit)
   for (int part = 0; part < parts; ++part) {
     const int begin = first + part * together * stride, last = std::min(end, begin + together * stride);
@@ -118,7 +118,7 @@ void solve_periodic_lines(Context& ctx, const PeriodicLine<direction, View, T>& 
   }
 }
 
-/// One sweep; x and y are the same unless it is simultaneous. `odd`: local number of the first odd line.
+/// One sweep; x and y are the same unless it is simultaneous.
 template <Direction direction, class View, class T>
 void sweep_periodic(Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, GridView<T> y, T omega,
                     LineOrder line_order, SweepOrder order, const PeriodicScratch<T>& scratch) {

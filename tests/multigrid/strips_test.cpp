@@ -9,6 +9,8 @@
 #include <stratum/multigrid/galerkin.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 
+#include <gmock/gmock.h>
+
 #include "support/backends.hpp"
 
 namespace {
@@ -234,6 +236,33 @@ TYPED_TEST(StripsTest, GalerkinProductsSeeNoCut) {
         });
       }
     });
+}
+
+TEST(Strip, NeedsACommunicatorToExchange) {
+  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)), Line(std::vector<double>(100, 1.0))};
+  Context ctx(Backend::cpu, 1);
+  Vector<double> x(ctx, Strip(mesh, 2, 0, 1).unknowns());
+  EXPECT_THAT([&] { exchange(ctx, x.view()); },
+              testing::ThrowsMessage<UsageError>(testing::HasSubstr("no communicator")));
+}
+
+// The last piece may end at an odd row, which no other does.
+TEST(Strip, CoarseStripsAreAllRowsOfTheCoarseMesh) {
+  for (const auto& [first, last] :
+       {std::pair{dirichlet, dirichlet}, {natural, natural}, {dirichlet, natural}, {periodic, periodic}})
+    for (int n = 24; n < 44; ++n)
+      for (const int count : {1, 2, 3}) {
+        const TensorMesh mesh{Line(std::vector<double>(9, 1.0)),
+                              Line(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_ends(first, last)};
+        const GridShape whole = mesh.coarser().unknowns();
+        int next = whole.origin_y;
+        for (int rank = 0; rank < count; ++rank) {
+          const GridShape strip = Strip(mesh, count, rank, 1).coarser(mesh.coarser()).unknowns();
+          EXPECT_EQ(strip.origin_y, next) << n << " intervals, piece " << rank << " of " << count;
+          next += strip.ny;
+        }
+        EXPECT_EQ(next, whole.origin_y + whole.ny);
+      }
 }
 
 TEST(Strip, CutsFallOnCoarseRows) {

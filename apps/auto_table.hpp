@@ -14,8 +14,8 @@
 #include <vector>
 
 #include <stratum/assembly/poisson_problem.hpp>
-#include <stratum/core/blas.hpp>
-#include <stratum/core/json.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/io/json.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>

@@ -9,11 +9,11 @@
 
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
-#include <stratum/core/band_matrix.hpp>
-#include <stratum/core/blas.hpp>
-#include <stratum/core/csr_matrix.hpp>
-#include <stratum/core/json.hpp>
-#include <stratum/core/matrix_market.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/io/json.hpp>
+#include <stratum/core/io/matrix_market.hpp>
+#include <stratum/core/operators/band_matrix.hpp>
+#include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/solvers/incomplete_cholesky.hpp>

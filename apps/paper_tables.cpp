@@ -9,7 +9,7 @@
 
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 

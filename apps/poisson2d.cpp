@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include <stratum/assembly/expression.hpp>
-#include <stratum/core/blas.hpp>
-#include <stratum/core/json.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/io/json.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/vtk.hpp>

@@ -24,11 +24,11 @@
 
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
-#include <stratum/core/blas.hpp>
-#include <stratum/core/json.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/io/json.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
-#include <stratum/solvers/tridiagonal.hpp>
+#include <stratum/solvers/lines/tridiagonal.hpp>
 
 #include "auto_table.hpp"
 #include "peers/cusparse.hpp"

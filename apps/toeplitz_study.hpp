@@ -17,8 +17,8 @@
 #include <optional>
 #include <vector>
 
-#include <stratum/core/band_matrix.hpp>
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/operators/band_matrix.hpp>
 #include <stratum/solvers/gcr.hpp>
 #include <stratum/solvers/jacobi_sweeps.hpp>
 #include <stratum/solvers/precision_cast.hpp>

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <stratum/assembly/gauss_rules.hpp>
-#include <stratum/core/blas.hpp>
-#include <stratum/core/for_each_node.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
 
 namespace stratum {
 

@@ -12,7 +12,7 @@
 
 #include <functional>
 
-#include <stratum/core/grid_operator.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {

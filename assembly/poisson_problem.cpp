@@ -8,8 +8,8 @@
 #include <utility>
 
 #include <stratum/assembly/gauss_rules.hpp>
-#include <stratum/core/blas.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/core/grid/blas.hpp>
 
 namespace stratum {
 

@@ -24,8 +24,8 @@
 #include <vector>
 
 #include <stratum/assembly/operators.hpp>
-#include <stratum/core/context.hpp>
-#include <stratum/core/vector.hpp>
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/grid/vector.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {

@@ -44,7 +44,7 @@
 #include <utility>
 #include <vector>
 
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/matrix_cycle.hpp>
 
 namespace stratum {

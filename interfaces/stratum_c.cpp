@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/core/in_use.hpp>
 #include <stratum/multigrid/matrix_cycle.hpp>
 #include <stratum/solvers/refinement.hpp>

@@ -30,7 +30,7 @@
 #include <string_view>
 #include <vector>
 
-#include <stratum/core/vector.hpp>
+#include <stratum/core/grid/vector.hpp>
 
 namespace stratum {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include <stratum/core/errors.hpp>
-#include <stratum/core/output_file.hpp>
+#include <stratum/core/io/output_file.hpp>
 
 #if defined(STRATUM_HAVE_VTK)
 #include <vtkCallbackCommand.h>

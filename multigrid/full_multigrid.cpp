@@ -3,7 +3,7 @@
 #include <utility>
 
 #include <stratum/assembly/operators.hpp>
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 
 namespace stratum {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include <stratum/core/blas.hpp>
-#include <stratum/core/reduce.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/reduce.hpp>
 #include <stratum/multigrid/transfer_functors.hpp>
 
 namespace stratum {

@@ -15,7 +15,7 @@
 
 #include <vector>
 
-#include <stratum/core/grid_operator.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/transfer.hpp>
 

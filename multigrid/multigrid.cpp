@@ -8,7 +8,7 @@
 #include <variant>
 
 #include <stratum/assembly/operators.hpp>
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/solvers/dense_inverse.hpp>
 
 namespace stratum {

@@ -26,9 +26,9 @@
 #include <vector>
 
 #include <stratum/assembly/operators.hpp>
-#include <stratum/core/grid_operator.hpp>
-#include <stratum/core/recording.hpp>
-#include <stratum/core/solve_report.hpp>
+#include <stratum/core/device/recording.hpp>
+#include <stratum/core/io/solve_report.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/galerkin.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>

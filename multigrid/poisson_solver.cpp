@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <stratum/assembly/operators.hpp>
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/full_multigrid.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>

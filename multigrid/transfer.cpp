@@ -5,13 +5,13 @@
 #include <variant>
 #include <vector>
 
-#include <stratum/core/blas.hpp>
-#include <stratum/core/for_each_node.hpp>
-#include <stratum/core/residual_row.hpp>
-#include <stratum/core/simd.hpp>
+#include <stratum/core/device/simd.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/operators/residual_row.hpp>
 #include <stratum/multigrid/transfer_functors.hpp>
 #if defined(__CUDACC__)
-#include <stratum/core/march.hpp>
+#include <stratum/core/grid/march.hpp>
 #endif
 
 namespace stratum {

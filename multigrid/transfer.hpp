@@ -13,7 +13,7 @@
 // Throws UsageError for vectors of other shapes, and for memory that the Context does not compute on.
 // Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients.
 
-#include <stratum/core/grid_operator.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {

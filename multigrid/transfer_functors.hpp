@@ -2,7 +2,7 @@
 
 // The per-node formulas of transfer.cpp, shared with the kernel that runs the small levels.
 
-#include <stratum/core/grid_operator.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/multigrid/transfer.hpp>
 
 namespace stratum {

@@ -8,20 +8,20 @@
 // need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words a node and
 // the coefficients. omega = 1 by default.
 //
-// On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip (core/march.hpp)
+// On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip (core/grid/march.hpp)
 // and relaxes a row of the first colours as soon as it has the rows around it, then the row of the other colours above. Four
 // passes in place would touch every sector of memory four times.
 
 #include <algorithm>
 #include <vector>
 
-#include <stratum/core/blas.hpp>
-#include <stratum/core/for_each_node.hpp>
-#include <stratum/core/residual_row.hpp>
-#include <stratum/core/stencil_formulas.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/operators/residual_row.hpp>
+#include <stratum/core/operators/stencil_formulas.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #if defined(__CUDACC__)
-#include <stratum/core/march.hpp>
+#include <stratum/core/grid/march.hpp>
 #endif
 
 namespace stratum {

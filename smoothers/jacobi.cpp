@@ -4,13 +4,13 @@
 // cells it diverges. Out of place, between x and one scratch vector: 3 words a node and the coefficients. On a GPU two steps of a
 // tensor operator take one pass where that ends in x: 1.5 words a step, and 1 from a zero guess.
 
-#include <stratum/core/blas.hpp>
-#include <stratum/core/for_each_node.hpp>
-#include <stratum/core/residual_row.hpp>
-#include <stratum/core/stencil_formulas.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/operators/residual_row.hpp>
+#include <stratum/core/operators/stencil_formulas.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #if defined(__CUDACC__)
-#include <stratum/core/march.hpp>
+#include <stratum/core/grid/march.hpp>
 #endif
 
 namespace stratum {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include <stratum/core/blas.hpp>
-#include <stratum/smoothers/line_thomas.hpp>
-#include <stratum/smoothers/periodic_lines.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/solvers/lines/periodic.hpp>
+#include <stratum/solvers/lines/thomas.hpp>
 #if defined(__CUDACC__)
-#include <stratum/smoothers/line_kernels.hpp>
+#include <stratum/solvers/lines/kernels.hpp>
 #endif
 
 namespace stratum {

@@ -12,7 +12,7 @@
 // the energy product, which makes a cycle symmetric when pre-smoothing is forward and post-smoothing backward.
 //
 // What a smoother will allocate is asked before it is made, so its class has a static required_bytes(ctx, shape, params): the
-// bytes of its vectors, by vector_bytes (core/vector.hpp). PoissonSolver refuses what would not fit in memory by it.
+// bytes of its vectors, by vector_bytes (core/grid/vector.hpp). PoissonSolver refuses what would not fit in memory by it.
 //
 // Adding a smoother is adding one file smoothers/NAME.cpp that defines `void register_NAME(SmootherRegistry&)`; the build
 // collects the calls. Users may register their own at run time.
@@ -27,13 +27,12 @@
 #include <type_traits>
 #include <vector>
 
-#include <stratum/core/grid_operator.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/solvers/lines/orders.hpp>
 
 namespace stratum {
 
 enum class Guess : std::uint8_t { zero, given };
-enum class SweepOrder : std::uint8_t { forward, backward };
-enum class LineOrder : std::uint8_t { zebra, simultaneous };
 
 [[nodiscard]] std::string_view to_string(LineOrder order);
 /// Throws UsageError for an unknown name, listing the known ones.

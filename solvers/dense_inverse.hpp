@@ -8,8 +8,8 @@
 // up to `max_unknowns` unknowns; n^2 words. apply allocates nothing and does not wait for the stream. Throws UsageError for more
 // unknowns, BreakdownError where A is singular to rounding although it is not said to be.
 
-#include <stratum/core/linear_operator.hpp>
-#include <stratum/core/vector.hpp>
+#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
 
 namespace stratum {
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include <stratum/core/blas.hpp>
 #include <stratum/core/config.hpp>
+#include <stratum/core/grid/blas.hpp>
 
 namespace stratum {
 

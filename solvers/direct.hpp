@@ -16,7 +16,7 @@
 #include <functional>
 #include <vector>
 
-#include <stratum/core/grid_operator.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 
 namespace stratum {
 

@@ -5,13 +5,13 @@
 #include <variant>
 #include <vector>
 
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 
 #if defined(__CUDACC__)
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
-#include <stratum/core/launch.hpp>
+#include <stratum/core/device/launch.hpp>
 #endif
 
 namespace stratum {

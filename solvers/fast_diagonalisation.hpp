@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <stratum/core/grid_operator.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 
 namespace stratum {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include <stratum/core/blas.hpp>
-#include <stratum/core/for_each_node.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
 
 namespace stratum {
 

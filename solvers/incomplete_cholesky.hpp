@@ -20,9 +20,9 @@
 
 #include <vector>
 
-#include <stratum/core/csr_matrix.hpp>
-#include <stratum/core/linear_operator.hpp>
-#include <stratum/core/recording.hpp>
+#include <stratum/core/device/recording.hpp>
+#include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
 
 namespace stratum {
 

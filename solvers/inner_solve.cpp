@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 
 namespace stratum {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include <stratum/core/blas.hpp>
-#include <stratum/core/for_each_node.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
 
 namespace stratum {
 

@@ -3,8 +3,8 @@
 // The diagonal as preconditioner, z_i = r_i / a_ii, on vectors of any shape. Constant, symmetric. Three words a node; does
 // not wait for the stream. Throws BreakdownError for a diagonal entry that is zero or has no reciprocal in T, naming its row.
 
-#include <stratum/core/csr_matrix.hpp>
-#include <stratum/core/linear_operator.hpp>
+#include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/shared.hpp>
 
 namespace stratum {

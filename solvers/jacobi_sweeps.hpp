@@ -13,8 +13,8 @@
 
 #include <string_view>
 
-#include <stratum/core/csr_matrix.hpp>
-#include <stratum/core/linear_operator.hpp>
+#include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/solvers/jacobi.hpp>
 
 namespace stratum {

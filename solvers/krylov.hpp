@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/solvers/rounding.hpp>
 #include <stratum/solvers/solver.hpp>
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <stratum/core/blas.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/solvers/rounding.hpp>
 
 namespace stratum {

@@ -12,8 +12,8 @@
 // the stream), one preconditioner, one update: 20 + 20 bytes a node beside the preconditioner's, a tensor operator given; 4
 // more on a CPU.
 
-#include <stratum/core/grid_operator.hpp>
-#include <stratum/core/solve_report.hpp>
+#include <stratum/core/io/solve_report.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 namespace stratum {

@@ -8,7 +8,7 @@
 // Context: nothing waits for the stream. Mixed-precision refinement,
 // mixed Krylov methods and a coarse level in another precision are all this one class. A handle: copies are the same object.
 
-#include <stratum/core/linear_operator.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/shared.hpp>
 
 namespace stratum {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/solvers/krylov.hpp>
 
 namespace stratum {

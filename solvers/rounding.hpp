@@ -16,8 +16,8 @@
 #include <cmath>
 #include <limits>
 
-#include <stratum/core/blas.hpp>
-#include <stratum/core/linear_operator.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
 
 namespace stratum {
 

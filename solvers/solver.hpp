@@ -21,9 +21,9 @@
 #include <string_view>
 #include <vector>
 
-#include <stratum/core/linear_operator.hpp>
+#include <stratum/core/io/solve_report.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/shared.hpp>
-#include <stratum/core/solve_report.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 namespace stratum {

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include <stratum/core/solve_report.hpp>
+#include <stratum/core/io/solve_report.hpp>
 
 namespace stratum {
 

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 

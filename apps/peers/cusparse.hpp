@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include <stratum/solvers/tridiagonal.hpp>
+#include <stratum/solvers/lines/tridiagonal.hpp>
 
 namespace stratum::apps {
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 
 #ifdef STRATUM_HAVE_HYPRE
 #include <HYPRE.h>

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include <stratum/core/grid_operator.hpp>
-#include <stratum/core/solve_report.hpp>
+#include <stratum/core/io/solve_report.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 
 #include "../support/timing.hpp"
 

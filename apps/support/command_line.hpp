@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <stratum/core/errors.hpp>
-#include <stratum/core/text_file.hpp>
+#include <stratum/core/io/text_file.hpp>
 
 namespace stratum::apps {
 

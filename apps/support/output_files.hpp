@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include <stratum/core/errors.hpp>
-#include <stratum/core/output_file.hpp>
+#include <stratum/core/io/output_file.hpp>
 
 #include "command_line.hpp"
 

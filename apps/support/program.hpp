@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <stratum/core/context.hpp>
+#include <stratum/core/device/context.hpp>
 
 #include "command_line.hpp"
 #include "output_files.hpp"

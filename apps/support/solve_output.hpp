@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <stratum/core/context.hpp>
+#include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/stopping.hpp>

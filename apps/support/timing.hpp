@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 
 namespace stratum::apps {
 

@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
-#include <stratum/core/grid_operator.hpp>
 #include <stratum/core/in_use.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include <stratum/core/errors.hpp>
-#include <stratum/core/matrix_market.hpp>
+#include <stratum/core/io/matrix_market.hpp>
 
 #include "target.hpp"
 

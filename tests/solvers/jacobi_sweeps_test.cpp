@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include <stratum/core/band_matrix.hpp>
+#include <stratum/core/operators/band_matrix.hpp>
 #include <stratum/solvers/gcr.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <stratum/assembly/operators.hpp>
-#include <stratum/core/blas.hpp>
-#include <stratum/core/grid_operator.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 
 #include "reference/reference.hpp"
 #include "support/random.hpp"

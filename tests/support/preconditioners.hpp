@@ -2,7 +2,7 @@
 
 // Preconditioners and operators with known behaviour.
 
-#include <stratum/core/blas.hpp>
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/direct.hpp>
 

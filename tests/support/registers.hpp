@@ -2,7 +2,7 @@
 
 // Code that simd::run_widest runs is compiled for registers of several widths, of which a machine uses the widest.
 
-#include <stratum/core/simd.hpp>
+#include <stratum/core/device/simd.hpp>
 
 namespace test {
 

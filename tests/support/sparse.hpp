@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include <stratum/core/csr_matrix.hpp>
+#include <stratum/core/operators/csr_matrix.hpp>
 
 #include "support/backends.hpp"
 

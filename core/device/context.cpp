@@ -1,0 +1,198 @@
+#include <stratum/core/device/context.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <future>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <omp.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <stratum/core/device/memory_limits.hpp>
+#include <stratum/core/errors.hpp>
+
+#if defined(__CUDACC__)
+#include <stratum/core/device/cuda_check.hpp>
+#endif
+
+namespace stratum {
+
+namespace {
+
+constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+
+std::shared_ptr<void> allocate_bytes(const Context& ctx, std::size_t bytes) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    void* p = nullptr;
+    if (cudaMalloc(&p, bytes) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return nullptr;
+    }
+    STRATUM_CUDA_CHECK(cudaMemsetAsync(p, 0, bytes, static_cast<cudaStream_t>(ctx.stream())));
+    return {p, [](void* q) { (void)cudaFree(q); }};
+  }
+#endif
+  // What is beyond the limits is handed out all the same, and ends the process when it is touched.
+  constexpr std::size_t worth_asking = std::size_t{1} << 24;
+  if (bytes >= worth_asking && static_cast<std::int64_t>(bytes) > available_memory(ctx)) return nullptr;
+  // Sweeps along y touch a new page with every row: large vectors ask for huge pages.
+  constexpr std::size_t huge_page = std::size_t{1} << 21;
+  const std::size_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
+  void* p = nullptr;
+  if (posix_memalign(&p, alignment, bytes) != 0) return nullptr;
+  // Only whole ones: a vector takes the memory that it says, not up to 2 MiB more.
+  if (alignment == huge_page) (void)madvise(p, bytes / huge_page * huge_page, MADV_HUGEPAGE);
+  // Pages belong to the thread that touches them first: zero them as the sweeps will walk them.
+  constexpr std::size_t page = std::size_t{1} << 16;
+  const auto pages = static_cast<std::int64_t>((bytes + page - 1) / page);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (pages > 16)
+  for (std::int64_t k = 0; k < pages; ++k) {
+    const std::size_t begin = static_cast<std::size_t>(k) * page;
+    std::memset(static_cast<char*>(p) + begin, 0, std::min(page, bytes - begin));
+  }
+  return {p, [](void* q) { std::free(q); }};
+}
+
+/// Throws ResourceError where so many threads cannot be made: OpenMP ends the process then.
+void expect_threads(int count) {
+  std::vector<std::thread> threads;
+  std::promise<void> all_there;
+  const auto wait = all_there.get_future().share();
+  std::string reason;
+  try {
+    for (int k = 1; k < count; ++k) threads.emplace_back([wait] { wait.get(); });
+  } catch (const std::system_error& error) {
+    reason = error.what();
+  }
+  all_there.set_value();
+  const std::size_t made = threads.size() + 1;
+  for (auto& thread : threads) thread.join();
+  if (!reason.empty())
+    throw ResourceError(message(count, " threads cannot be made, only ", made, ": ", reason, "; ask for fewer"));
+  // With a limit on its memory the team is made now, so that what it takes counts as taken.
+  rlimit limit{};
+  if (count > 1 && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    int team = 0;
+#pragma omp parallel num_threads(count) reduction(+ : team)
+    team += 1;
+    expects(team >= 1, "OpenMP has made no thread");
+  }
+}
+
+}  // namespace
+
+Context::Context(Backend backend, int threads, std::shared_ptr<void> stream)
+    : backend_(backend), threads_(threads), stream_(std::move(stream)), memory_(std::make_shared<MemoryStatistics>()),
+      scratch_(std::make_shared<Scratch>()) {
+  expects(threads >= 0, "threads must be 0 (all) or more, not ", threads);
+  if (threads_ == 0) threads_ = omp_get_max_threads();
+  expect_threads(threads_);
+  if (backend_ == Backend::cpu) return;
+#if defined(__CUDACC__)
+  if (!cuda_available()) throw ResourceError("no CUDA device answers; use the cpu backend");
+  double* number = nullptr;
+  STRATUM_CUDA_CHECK(cudaMallocHost(&number, sizeof(double)));
+  host_number_ = {number, [](double* p) { (void)cudaFreeHost(p); }};
+#else
+  throw ResourceError("this build has no CUDA backend (configure with -DSTRATUM_CUDA=ON); use the cpu backend");
+#endif
+}
+
+Context::Context(Backend backend, int threads) : Context(backend, threads, nullptr) {
+#if defined(__CUDACC__)
+  if (backend_ == Backend::cpu) return;
+  cudaStream_t stream = nullptr;
+  STRATUM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  stream_ = {stream, [](void* s) { (void)cudaStreamDestroy(static_cast<cudaStream_t>(s)); }};
+#endif
+}
+
+Context Context::on_stream(void* stream) {
+  return {Backend::cuda, 0, std::shared_ptr<void>(stream, [](void*) {})};
+}
+
+void Context::synchronise() const {
+#if defined(__CUDACC__)
+  if (on_gpu()) STRATUM_CUDA_CHECK(cudaStreamSynchronize(static_cast<cudaStream_t>(stream())));
+#endif
+}
+
+double* Context::reduction_scratch(std::size_t count) {
+  count = std::max<std::size_t>(count, 1);  // of nothing there is a sum too
+  if (count > scratch_->size) {
+    scratch_->numbers = std::static_pointer_cast<double>(allocate(*this, count * sizeof(double)));
+    scratch_->size = count;
+  }
+  return scratch_->numbers.get();
+}
+
+std::string Context::description() const {
+#if defined(__CUDACC__)
+  if (on_gpu()) {
+    int device = 0;
+    cudaDeviceProp properties{};
+    STRATUM_CUDA_CHECK(cudaGetDevice(&device));
+    STRATUM_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    return message("cuda, ", properties.name);
+  }
+#endif
+  return message("cpu, ", threads_, threads_ == 1 ? " thread" : " threads");
+}
+
+bool cuda_available() {
+#if defined(__CUDACC__)
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0) return true;
+  (void)cudaGetLastError();
+#endif
+  return false;
+}
+
+std::int64_t available_memory([[maybe_unused]] const Context& ctx) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    std::size_t free = 0, total = 0;
+    STRATUM_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+    return static_cast<std::int64_t>(free);
+  }
+#endif
+  return available_host_memory();
+}
+
+bool reaches([[maybe_unused]] const Context& ctx, [[maybe_unused]] const void* address) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    cudaPointerAttributes attributes{};
+    if (cudaPointerGetAttributes(&attributes, address) == cudaSuccess) return attributes.devicePointer != nullptr;
+    (void)cudaGetLastError();
+    return false;
+  }
+#endif
+  return true;
+}
+
+std::shared_ptr<void> allocate(Context& ctx, std::size_t bytes) {
+  auto memory = allocate_bytes(ctx, bytes);
+  if (memory == nullptr)
+    throw ResourceError(message("out of memory: ", static_cast<double>(bytes) / gibibyte, " GiB asked for, ",
+                                static_cast<double>(available_memory(ctx)) / gibibyte, " GiB available"));
+  auto& statistics = *ctx.memory();
+  statistics.allocations += 1;
+  const std::int64_t now = statistics.bytes += static_cast<std::int64_t>(bytes);
+  if (now > statistics.peak_bytes) statistics.peak_bytes = now;
+  // The returned pointer keeps the memory alive and gives its bytes back to the count when it goes.
+  void* p = memory.get();
+  return {p, [owner = std::move(memory), counter = ctx.memory(), bytes](void*) mutable {
+            owner.reset();
+            counter->bytes -= static_cast<std::int64_t>(bytes);
+          }};
+}
+
+}  // namespace stratum

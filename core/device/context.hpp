@@ -1,0 +1,95 @@
+#pragma once
+
+// Context: where a computation runs. First argument of everything that computes or allocates; there is no global
+// state, no hidden device and no hidden synchronisation.
+//
+// On the CPU a Context is a number of OpenMP threads. `stream()` is the CUDA stream (null on the CPU): one of its own, or one
+// of the caller's, in whose order everything then runs.
+// Allocations are counted, so that a test can show that nothing is allocated after set-up.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/config.hpp>
+#include <stratum/core/in_use.hpp>
+
+namespace stratum {
+
+/// Counters shared by a Context and the vectors it allocated.
+struct MemoryStatistics {
+  std::atomic<std::int64_t> allocations{0};
+  std::atomic<std::int64_t> bytes{0};
+  std::atomic<std::int64_t> peak_bytes{0};
+};
+
+/// Copies are the same Context. It serves one thread at a time: give each its own.
+class Context {
+ public:
+  /// threads = 0 takes what OpenMP offers. Throws UsageError for a negative number, ResourceError when so many threads
+  /// cannot be made, or the backend is not in this build or has no device.
+  explicit Context(Backend backend = Backend::cpu, int threads = 0);
+
+  /// On a CUDA stream of the caller's (a cudaStream_t; null is CUDA's default stream), which must outlive the Context and
+  /// everything made with it. Throws ResourceError like the constructor.
+  [[nodiscard]] static Context on_stream(void* stream);
+
+  [[nodiscard]] Backend backend() const { return backend_; }
+  [[nodiscard]] bool on_gpu() const { return backend_ == Backend::cuda; }
+  [[nodiscard]] int threads() const { return threads_; }
+  [[nodiscard]] void* stream() const { return stream_.get(); }
+  [[nodiscard]] const std::shared_ptr<MemoryStatistics>& memory() const { return memory_; }
+
+  /// With the other pieces of a grid that is cut into strips; null where there are none.
+  void set_communicator(std::shared_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
+  [[nodiscard]] Communicator* communicator() const { return communicator_.get(); }
+
+  /// Waits until everything submitted through this Context has run.
+  void synchronise() const;
+
+  /// At least `count` doubles of scratch for reductions, kept for the life of the Context; grows, never shrinks.
+  [[nodiscard]] double* reduction_scratch(std::size_t count);
+  /// Whoever uses that scratch holds this meanwhile. Throws UsageError where somebody does already.
+  [[nodiscard]] InUse::Hold hold_scratch() { return scratch_->in_use.hold("Context"); }
+
+  /// On a GPU: a double in host memory that kernels write, for the result of a reduction; null on the CPU.
+  [[nodiscard]] double* host_number() const { return host_number_.get(); }
+
+  /// What the Context runs on, for reports: "cpu, 2 threads" or the name of the device.
+  [[nodiscard]] std::string description() const;
+
+ private:
+  Context(Backend backend, int threads, std::shared_ptr<void> stream);
+
+  struct Scratch {
+    std::shared_ptr<double> numbers;
+    std::size_t size = 0;
+    InUse in_use;
+  };
+
+  Backend backend_;
+  int threads_;
+  std::shared_ptr<void> stream_;
+  std::shared_ptr<MemoryStatistics> memory_;
+  std::shared_ptr<Scratch> scratch_;
+  std::shared_ptr<double> host_number_;
+  std::shared_ptr<Communicator> communicator_;
+};
+
+/// True when this build has the CUDA backend and a device answers.
+[[nodiscard]] bool cuda_available();
+
+/// Bytes that allocations on the backend may still take: on the CPU as core/device/memory_limits.hpp says, device memory on a GPU.
+[[nodiscard]] std::int64_t available_memory(const Context& ctx);
+
+/// False for an address that the Context's device cannot use. On the CPU every address is taken on trust.
+[[nodiscard]] bool reaches(const Context& ctx, const void* address);
+
+/// Raw memory of a Context's space, 64-byte aligned (256 on a GPU), zeroed by the threads that will use it.
+/// Throws ResourceError with what was asked and what is there.
+[[nodiscard]] std::shared_ptr<void> allocate(Context& ctx, std::size_t bytes);
+
+}  // namespace stratum

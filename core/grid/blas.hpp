@@ -1,0 +1,85 @@
+#pragma once
+
+// Vector updates and reductions on grid functions; halos are neither read nor written. Shapes must agree.
+// Updates do not synchronise. Reductions accumulate in double and are deterministic: partial sums belong to rows (to parts of
+// a row that is alone), not to threads, and are added in order, so that the same input gives the same bits on any number of
+// threads. They return a number to the host and therefore wait for the stream.
+// Words per node: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2; dots and axpys as many as there are different
+// vectors, as long as these are at most eight pairs or terms (beyond, a pass for every eight).
+
+#include <type_traits>
+#include <vector>
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/grid/vector.hpp>
+
+namespace stratum {
+
+/// x = value
+template <class T>
+void set(Context& ctx, T value, GridView<T> x);
+/// y = x, converting between precisions
+template <class From, class To>
+void copy(Context& ctx, GridView<const From> x, GridView<To> y);
+/// y = alpha x, converting between precisions; the product is formed in double
+template <class From, class To>
+void copy_scaled(Context& ctx, double alpha, GridView<const From> x, GridView<To> y);
+/// y = y + alpha x, converting between precisions
+template <class From, class To>
+void axpy(Context& ctx, double alpha, GridView<const From> x, GridView<To> y);
+/// y = x + beta y
+template <class T>
+void xpay(Context& ctx, GridView<const T> x, double beta, GridView<T> y);
+
+/// y = y + sum over k of alpha[k] xs[k], the sum formed in double
+template <class T>
+void axpys(Context& ctx, const std::vector<double>& alpha, const std::vector<GridView<const T>>& xs, GridView<T> y);
+
+/// sum of x_ij y_ij
+template <class T>
+[[nodiscard]] double dot(Context& ctx, GridView<const T> x, GridView<const T> y);
+/// The same of vectors in two precisions.
+template <class X, class Y>
+requires(!std::is_same_v<X, Y>) [[nodiscard]] double dot(Context& ctx, GridView<const X> x, GridView<const Y> y);
+
+/// Bytes of scratch that `dots` makes a Context keep on a GPU, for up to 64 pairs.
+inline constexpr std::int64_t dots_scratch_bytes = (8 * 1024 + 64) * sizeof(double);
+
+template <class T>
+struct DotPair {
+  GridView<const T> x, y;
+};
+/// The dot product of every pair, each with the bits that `dot` gives, for one wait.
+template <class T>
+[[nodiscard]] std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs);
+/// square root of the sum of x_ij^2
+template <class T>
+[[nodiscard]] double norm2(Context& ctx, GridView<const T> x);
+/// max of |x_ij|; NaN when there is one
+template <class T>
+[[nodiscard]] double norm_max(Context& ctx, GridView<const T> x);
+
+/// The same, left where kernels of this Context can read it: valid until its next reduction. Does not wait for the stream.
+template <class T>
+[[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
+
+/// x_ij <- x_ij - (sum of all) / their number, of one piece. Nothing waits for the stream; the scratch, of a shape as large as x's or
+/// larger, is kept by whoever records this.
+template <class T>
+void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch);
+[[nodiscard]] Vector<double> mean_scratch(Context& ctx, const GridShape& shape);
+
+/// The sum of the first `count` numbers of the Context's scratch for reductions, where kernels have left partial sums.
+[[nodiscard]] double sum_of_scratch(Context& ctx, int count);
+
+/// The halo holds zeros: true of every Vector, a duty of memory that one borrows. Waits for the stream.
+template <class T>
+[[nodiscard]] bool halo_is_zero(Context& ctx, GridView<const T> x);
+
+/// Copies to and from the host, waiting for the stream; on the CPU a plain copy. `host` has nx numbers a row.
+template <class T>
+void copy_to_host(Context& ctx, GridView<const T> x, T* host);
+template <class T>
+void copy_from_host(Context& ctx, const T* host, GridView<T> x);
+
+}  // namespace stratum

@@ -1,0 +1,383 @@
+#pragma once
+
+// Marches: stencil work on a GPU, one warp walking down a strip of columns, a row at a time. For CUDA sources only.
+//
+//     lane       0        1        2    ...    31          a lane holds 16 bytes of a row, loaded and stored at once;
+//             | o o o o | o o o o | o ...                  neighbours in the row come from the lanes beside it, those in
+//     row j   | o o o o | o o o o | o ...                  the rows above and below are kept in registers:
+//             | o o o o | o o o o | o ...                  every number is loaded once.
+//
+// A march is a pipeline put together at compile time. Each stage gives the rows of a grid function one after the other; a
+// stencil pulls three rows of the stage before it and right-hand sides, so that several sweeps cost one pass over memory.
+// What a stage finds beyond a strip is recomputed or useless: `margin` lanes at both ends of a strip belong to the strips
+// beside it, and a strip starts as many rows early as its stages look back. Columns and rows beyond the grid are zero.
+//
+// Vectors must be aligned as `Vector` makes them: column -1 of each row at a multiple of 16 bytes, and physical at all sides
+// (`can_march`): rows and columns outside are taken to be zero.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/device/launch.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/core/operators/stencil_formulas.hpp>
+
+namespace stratum::cuda {
+
+constexpr int lanes = 32;
+constexpr unsigned whole_warp = 0xffffffffU;
+constexpr int march_warps = 4;  // strips side by side in a block
+/// Rows that are asked for ahead, as many as a window has: unrolled so often, a loop moves nothing from register to
+/// register. Longer pipelines, whose registers limit the warps in flight, are faster with two.
+constexpr int rows_ahead = 3;
+
+template <class T>
+constexpr int chunk_width = static_cast<int>(16 / sizeof(T));
+
+/// Consecutive numbers of a row that one lane holds.
+template <class T, int n = chunk_width<T>>
+struct alignas(n * sizeof(T)) Chunk {
+  T v[n];
+  __device__ STRATUM_INLINE const T& operator()(int i, int /*j*/) const { return v[i]; }
+};
+
+template <class... T>
+bool can_march(const GridView<T>&... x) {
+  return ((!x.has_halo() && reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
+}
+
+/// Where a lane stands. Its chunk covers columns column .. column + n - 1; chunk 0 starts with the halo column -1.
+template <class T>
+struct Lane {
+  static constexpr int n = chunk_width<T>;
+  int index, chunk, column, nx, ny;
+  int strip;
+  bool idle;    // the whole warp has nothing to do
+  bool inside;  // the chunk has a column of the grid
+  bool whole;   // all of its columns are of the grid
+  bool owner;   // it stores its columns
+
+  __device__ Lane(int grid_nx, int grid_ny, int margin) : nx(grid_nx), ny(grid_ny) {
+    strip = static_cast<int>(blockIdx.x) * march_warps + static_cast<int>(threadIdx.x) / lanes;
+    const int first = strip * (lanes - 2 * margin), chunks = nx / n + 1;
+    index = static_cast<int>(threadIdx.x) % lanes;
+    chunk = first - margin + index;
+    column = n * chunk - 1;
+    idle = first >= chunks;
+    inside = chunk >= 0 && chunk < chunks;
+    whole = column >= 0 && column + n <= nx;
+    owner = inside && index >= margin && index < lanes - margin;
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE bool has(int e) const { return column + e >= 0 && column + e < nx; }
+
+  [[nodiscard]] __device__ STRATUM_INLINE Chunk<T> load(const GridView<const T>& x, int j) const {
+    if (inside && j >= 0 && j < ny) return *reinterpret_cast<const Chunk<T>*>(&x(column, j));
+    return {};
+  }
+  /// Rounds to the precision of x. The halo is left alone.
+  template <class To>
+  __device__ STRATUM_INLINE void store(const GridView<To>& x, int j, const Chunk<T>& numbers) const {
+    if (!owner) return;
+    Chunk<To, n> c;
+#pragma unroll
+    for (int e = 0; e < n; ++e) c.v[e] = static_cast<To>(numbers.v[e]);
+    if (whole) {
+      *reinterpret_cast<Chunk<To, n>*>(&x(column, j)) = c;
+    } else {
+#pragma unroll
+      for (int e = 0; e < n; ++e)
+        if (has(e)) x(column + e, j) = c.v[e];
+    }
+  }
+  /// Numbers that belong to no unknown become zero.
+  __device__ STRATUM_INLINE void clear_outside(Chunk<T>& c) const {
+    if (whole) return;
+#pragma unroll
+    for (int e = 0; e < n; ++e)
+      if (!has(e)) c.v[e] = 0;
+  }
+};
+
+/// Three rows around the current one, a number more at both ends; (e, r) is column e of the lane's chunk, r rows further.
+template <class T>
+struct Window {
+  static constexpr int n = chunk_width<T>;
+  static constexpr int pitch = n + 2;
+  T v[3 * pitch];
+
+  __device__ STRATUM_INLINE const T& operator()(int e, int r) const { return v[(r + 1) * pitch + e + 1]; }
+  __device__ STRATUM_INLINE void set(int r, const Chunk<T>& c) {
+    T* row = v + (r + 1) * pitch;
+#pragma unroll
+    for (int e = 0; e < n; ++e) row[e + 1] = c.v[e];
+    row[0] = __shfl_up_sync(whole_warp, c.v[n - 1], 1);
+    row[n + 1] = __shfl_down_sync(whole_warp, c.v[0], 1);
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE Chunk<T> chunk(int r) const {
+    Chunk<T> c;
+#pragma unroll
+    for (int e = 0; e < n; ++e) c.v[e] = v[(r + 1) * pitch + e + 1];
+    return c;
+  }
+  /// The next row becomes the current one.
+  __device__ STRATUM_INLINE void advance(const Chunk<T>& north) {
+#pragma unroll
+    for (int k = 0; k < 2 * pitch; ++k) v[k] = v[k + pitch];
+    set(1, north);
+  }
+};
+
+// --- operators, as seen from a lane: node (e, 0) is column e of its chunk in the current row ----------------------------
+
+template <class View>
+struct LaneOperator;
+
+template <class T, bool reaction>
+struct LaneOperator<TensorView<T, reaction>> {
+  static constexpr int n = chunk_width<T>;
+  const T *all_ky, *all_my, *all_e;
+  T kx[n + 1], mx[n + 1], ky[2], my[2], e;
+
+  __device__ LaneOperator(const TensorView<T, reaction>& a, const Lane<T>& lane)
+      : all_ky(a.ky), all_my(a.my), all_e(a.e) {
+#pragma unroll
+    for (int c = 0; c <= n; ++c) {
+      const int i = lane.column + c;
+      const bool there = lane.inside && i >= 0 && i <= lane.nx;
+      kx[c] = there ? a.kx[i] : T(0);
+      mx[c] = there ? a.mx[i] : T(0);
+    }
+  }
+  /// Moves to row j of the grid.
+  __device__ STRATUM_INLINE void row(const Lane<T>&, int j) {
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      ky[k] = __ldg(all_ky + j + k);
+      my[k] = __ldg(all_my + j + k);
+    }
+    if constexpr (reaction) e = __ldg(all_e + j);
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE TensorView<T, reaction> view() const {
+    if constexpr (reaction) return {{}, kx, mx, ky, my, &e};
+    return {{}, kx, mx, ky, my};
+  }
+};
+
+template <class T>
+struct LaneOperator<NineBandView<T>> {
+  const NineBandView<T>& a;
+  Chunk<T> band[9];
+
+  __device__ LaneOperator(const NineBandView<T>& view, const Lane<T>&) : a(view) {}
+  __device__ STRATUM_INLINE void row(const Lane<T>& lane, int j) {
+#pragma unroll
+    for (int k = 0; k < 9; ++k) band[k] = lane.load({const_cast<T*>(a.band[k]), lane.nx, lane.ny, a.pitch}, j);
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE NineBandView<T> view() const {
+    NineBandView<T> local;
+#pragma unroll
+    for (int k = 0; k < 9; ++k) local.band[k] = band[k].v;
+    return local;
+  }
+};
+
+// --- stages: Rows(stage, lane, j) starts at row j, next() gives the rows from there on ----------------------------------
+
+/// The rows of x, asked for `depth` rows ahead.
+template <class T, int depth = rows_ahead>
+struct Given {
+  using Number = T;
+  GridView<const T> x;
+
+  struct Rows {
+    const Given& stage;
+    const Lane<T>& lane;
+    int j;
+    Chunk<T> ahead[depth];
+    __device__ STRATUM_INLINE Rows(const Given& s, const Lane<T>& l, int first) : stage(s), lane(l), j(first) {
+#pragma unroll
+      for (int k = 0; k < depth; ++k) ahead[k] = lane.load(stage.x, j + k);
+    }
+    __device__ STRATUM_INLINE Chunk<T> next() {
+      const Chunk<T> c = ahead[0];
+#pragma unroll
+      for (int k = 1; k < depth; ++k) ahead[k - 1] = ahead[k];
+      ahead[depth - 1] = lane.load(stage.x, j + depth);
+      ++j;
+      return c;
+    }
+  };
+};
+
+/// Rows of zeros.
+template <class T>
+struct Zero {
+  using Number = T;
+  struct Rows {
+    __device__ STRATUM_INLINE Rows(const Zero&, const Lane<T>&, int) {}
+    __device__ STRATUM_INLINE Chunk<T> next() { return {}; }
+  };
+};
+
+/// formula(a, b, i, j): no neighbours.
+template <class View, class Formula, int depth = rows_ahead>
+struct Pointwise {
+  using Number = typename View::Number;
+  View a;
+  Given<Number, depth> b;
+  Formula formula;
+
+  struct Rows {
+    using T = Number;
+    const Pointwise& stage;
+    const Lane<T>& lane;
+    int j;
+    LaneOperator<View> a;
+    typename Given<T, depth>::Rows b;
+    __device__ STRATUM_INLINE Rows(const Pointwise& s, const Lane<T>& l, int first)
+        : stage(s), lane(l), j(first), a(s.a, l), b(s.b, l, first) {}
+    __device__ STRATUM_INLINE Chunk<T> next() {
+      const Chunk<T> right = b.next();
+      Chunk<T> result{};
+      if (j >= 0 && j < lane.ny) {
+        a.row(lane, j);
+        const View local = a.view();
+#pragma unroll
+        for (int e = 0; e < lane.n; ++e) result.v[e] = stage.formula(local, right, e, 0);
+        lane.clear_outside(result);
+      }
+      ++j;
+      return result;
+    }
+  };
+};
+
+/// formula(a, b, x, i, j) with x the rows of another stage.
+template <class View, class Source, class Formula, int depth = rows_ahead>
+struct Stencil {
+  using Number = typename View::Number;
+  View a;
+  Given<Number, depth> b;
+  Source x;
+  Formula formula;
+
+  struct Rows {
+    using T = Number;
+    const Stencil& stage;
+    const Lane<T>& lane;
+    int j;
+    LaneOperator<View> a;
+    typename Given<T, depth>::Rows b;
+    typename Source::Rows x;
+    Window<T> window;
+    __device__ STRATUM_INLINE Rows(const Stencil& s, const Lane<T>& l, int first)
+        : stage(s), lane(l), j(first), a(s.a, l), b(s.b, l, first), x(s.x, l, first - 1) {
+      window.set(0, x.next());
+      window.set(1, x.next());
+    }
+    __device__ STRATUM_INLINE Chunk<T> next() {
+      window.advance(x.next());
+      const Chunk<T> right = b.next();
+      Chunk<T> result{};
+      if (j >= 0 && j < lane.ny) {
+        a.row(lane, j);
+        const View local = a.view();
+#pragma unroll
+        for (int e = 0; e < lane.n; ++e) result.v[e] = stage.formula(local, right, window, e, 0);
+        lane.clear_outside(result);
+      }
+      ++j;
+      return result;
+    }
+    /// Row of the source that the latest row was computed from.
+    [[nodiscard]] __device__ STRATUM_INLINE Chunk<T> centre() const { return window.chunk(0); }
+  };
+};
+
+/// Runs a pipeline's rows into y.
+template <class Source, class To = typename Source::Number, int depth = rows_ahead>
+struct StoreRows {
+  using Number = typename Source::Number;
+  Source source;
+  GridView<To> y;
+
+  [[nodiscard]] int rows() const { return y.ny; }
+  __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
+    typename Source::Rows rows(source, lane, begin);
+#pragma unroll depth
+    for (int j = begin; j < end; ++j) lane.store(y, j, rows.next());
+  }
+};
+
+/// StoreRows that also adds up the squares of the rows, before they are rounded: one number a strip and block row.
+template <class Source, class To>
+struct StoreRowsAndSquares {
+  using Number = typename Source::Number;
+  Source source;
+  GridView<To> y;
+  double* partial;
+  int strips;  // side by side, of MarchGrid
+
+  [[nodiscard]] int rows() const { return y.ny; }
+  __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
+    typename Source::Rows rows(source, lane, begin);
+    double sum = 0;
+#pragma unroll rows_ahead
+    for (int j = begin; j < end; ++j) {
+      const Chunk<Number> row = rows.next();
+      lane.store(y, j, row);
+#pragma unroll
+      for (int e = 0; e < lane.n; ++e) sum += static_cast<double>(row.v[e]) * static_cast<double>(row.v[e]);
+    }
+    if (!lane.owner) sum = 0;
+    for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(whole_warp, sum, distance);
+    if (lane.index == 0) partial[static_cast<int>(blockIdx.y) * strips + lane.strip] = sum;
+  }
+};
+
+template <class March>
+__global__ void __launch_bounds__(march_warps* lanes)
+    march_kernel(const March march, const int nx, const int ny, const int margin, const int rows,
+                 const int rows_a_strip) {
+  after_previous();
+  const Lane<typename March::Number> lane(nx, ny, margin);
+  if (lane.idle) return;
+  const int begin = static_cast<int>(blockIdx.y) * rows_a_strip;
+  march.run(lane, begin, begin + rows_a_strip < rows ? begin + rows_a_strip : rows);
+}
+
+constexpr int warps_wanted = 1024;  // of a march, for the whole device
+
+/// Strips long enough that their first rows, which the strips above load too, do not count, and short enough that there are
+/// warps for the whole device.
+inline int strip_rows(int rows, int strips) {
+  int length = 32;
+  while (length > 2 && static_cast<std::int64_t>(rows) * strips < std::int64_t{warps_wanted} * length) length /= 2;
+  return length;
+}
+
+/// How a march over `rows` rows of a grid nx numbers wide is cut: strips side by side, `length` rows of each.
+template <class T>
+struct MarchGrid {
+  int strips, length, parts;  // parts above each other
+  MarchGrid(int nx, int rows, int margin)
+      : strips(divide_up(nx / chunk_width<T> + 1, lanes - 2 * margin)), length(strip_rows(rows, strips)),
+        parts(divide_up(rows, length)) {}
+  [[nodiscard]] dim3 blocks() const {
+    return {static_cast<unsigned>(divide_up(strips, march_warps)), static_cast<unsigned>(parts)};
+  }
+};
+
+/// Runs a march over the fine grid nx x ny; `margin` lanes of each strip are recomputed by the next.
+template <class March>
+void run_march(const Context& ctx, const March& march, int nx, int ny, int margin = 1) {
+  const int rows = march.rows();
+  const MarchGrid<typename March::Number> cut(nx, rows, margin);
+  const bool few = cut.strips * cut.parts <= warps_wanted;
+  const Launch launch{cut.blocks(), march_warps * lanes, 0, 1, few};
+  launch(ctx, march_kernel<March>, march, nx, ny, margin, rows, cut.length);
+}
+
+}  // namespace stratum::cuda

@@ -1,0 +1,219 @@
+#pragma once
+
+// Reductions: sums and largest values of a functor over the nodes of a grid, in double,
+//
+//     reduce(ctx, nx, ny, term)       sum of term(i, j), or the largest where Term::takes_maximum
+//     norm_of(ctx, nx, ny, value)     square root of the sum of value(i, j)^2, in the whole range of double
+//     largest_of(ctx, nx, ny, value)  max |value(i, j)|; NaN where there is one
+//
+// Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, as for for_each_node. Partial sums belong to rows (to
+// parts of a row that is alone), not to threads, and are added in order: the same input gives the same bits on any number of
+// threads. Results come back to the host and therefore wait for the stream. For sources that compile as CUDA where there is CUDA.
+
+#include <algorithm>
+#include <cmath>
+
+#include <stratum/core/grid/for_each_node.hpp>
+
+namespace stratum {
+
+namespace detail {
+
+template <class Term>
+STRATUM_HOST_DEVICE STRATUM_INLINE double combine(double a, double b) {
+  if constexpr (Term::takes_maximum)
+    return (b > a || b != b) ? b : a;  // a NaN stays
+  else
+    return a + b;
+}
+
+template <class Term>
+STRATUM_SIMD_CLONES double reduce_row(const Term term, int begin, int end, int j) {
+  // Eight partial sums in a fixed order, whatever the vector length: the compiler may not reorder them.
+  double part[8] = {};
+  int i = begin;
+  for (; i + 8 <= end; i += 8)
+    for (int k = 0; k < 8; ++k) part[k] = combine<Term>(part[k], term(i + k, j));
+  for (int k = 0; i < end; ++i, ++k) part[k] = combine<Term>(part[k], term(i, j));
+  for (int width = 4; width > 0; width /= 2)
+    for (int k = 0; k < width; ++k) part[k] = combine<Term>(part[k], part[k + width]);
+  return part[0];
+}
+
+/// What the CPU reduces separately and adds up in order: rows, or parts of a row that is alone.
+struct RowParts {
+  int nx, ny;
+  [[nodiscard]] int count() const { return ny == 1 ? (nx - 1) / row_part + 1 : ny; }
+  template <class Term>
+  [[nodiscard]] double reduce(const Term& term, int k) const {
+    if (ny != 1) return reduce_row(term, 0, nx, k);
+    return reduce_row(term, k * row_part, k + 1 < count() ? (k + 1) * row_part : nx, 0);
+  }
+};
+
+#if defined(__CUDACC__)
+
+constexpr int reduction_threads = 256;
+constexpr int reduction_blocks = 1024;
+constexpr int reduction_unroll = 8;  // loads of a thread that are in flight together
+
+/// Blocks, and so partial sums, of a grid of ny rows.
+inline int reduction_grid(int ny) { return ny == 1 ? reduction_blocks : std::clamp(ny, 1, reduction_blocks); }
+
+/// Adds `value` over the block in a fixed tree; thread 0 has the result.
+template <class Term>
+__device__ double reduce_block(double value) {
+  __shared__ double part[reduction_threads];
+  part[threadIdx.x] = value;
+  __syncthreads();
+  for (int width = reduction_threads / 2; width > 0; width /= 2) {
+    if (static_cast<int>(threadIdx.x) < width)
+      part[threadIdx.x] = combine<Term>(part[threadIdx.x], part[threadIdx.x + width]);
+    __syncthreads();
+  }
+  return part[0];
+}
+
+/// Block k takes rows k, k + blocks, ...; long single rows are split by columns instead.
+template <class Term>
+__global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
+  cuda::after_previous();
+  double value = 0;
+  if (ny == 1) {
+    for (std::int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < nx; i += std::int64_t{gridDim.x} * blockDim.x)
+      value = combine<Term>(value, term(static_cast<int>(i), 0));
+  } else {
+    for (int j = static_cast<int>(blockIdx.x); j < ny; j += static_cast<int>(gridDim.x))
+      for (int begin = static_cast<int>(threadIdx.x); begin < nx; begin += reduction_unroll * reduction_threads) {
+        double terms[reduction_unroll];
+#pragma unroll
+        for (int k = 0; k < reduction_unroll; ++k) {
+          const int i = begin + k * reduction_threads;
+          terms[k] = i < nx ? term(i, j) : 0.0;
+        }
+#pragma unroll
+        for (int k = 0; k < reduction_unroll; ++k) value = combine<Term>(value, terms[k]);
+      }
+  }
+  value = reduce_block<Term>(value);
+  if (threadIdx.x == 0) partial[blockIdx.x] = value;
+}
+
+template <class Term>
+__global__ void reduce_partials(double* partial, int count, double* host) {
+  cuda::after_previous();
+  double value = 0;
+  for (int k = static_cast<int>(threadIdx.x); k < count; k += reduction_threads)
+    value = combine<Term>(value, partial[k]);
+  value = reduce_block<Term>(value);
+  if (threadIdx.x == 0) *host = partial[0] = value;
+}
+
+#endif
+
+}  // namespace detail
+
+/// Numbers of scratch that a reduction over so many nodes takes.
+inline int reduction_numbers([[maybe_unused]] const Context& ctx, int nx, int ny) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) return detail::reduction_blocks;
+#endif
+  return detail::RowParts{nx, ny}.count() + 1;
+}
+
+/// Reduces to the first of reduction_numbers numbers of the caller's; on a GPU to `*host` as well.
+template <class Term>
+void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    const int blocks = detail::reduction_grid(ny);
+    cuda::Launch{blocks, detail::reduction_threads}(ctx, detail::reduce_rows<Term>, term, nx, ny, partial);
+    cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
+    return;
+  }
+#endif
+  const detail::RowParts parts{nx, ny};
+  const int count = parts.count();
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
+  for (int k = 0; k < count; ++k) partial[k + 1] = parts.reduce(term, k);
+  partial[0] = 0;
+  for (int k = 0; k < count; ++k) partial[0] = detail::combine<Term>(partial[0], partial[k + 1]);
+}
+
+/// Reduces to the first number of the Context's scratch.
+template <class Term>
+double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
+  reduce_to(ctx, nx, ny, term, partial, ctx.host_number());
+  return partial;
+}
+
+/// The result of all pieces of a grid, in the order of their ranks: every reduction that comes back to the host leaves here.
+template <class Term>
+double finish(const Context& ctx, double own) {
+  if (ctx.communicator() == nullptr) return own;
+  const auto all = ctx.communicator()->gather(&own);
+  double result = *static_cast<const double*>(all[0]);
+  for (std::size_t k = 1; k < all.size(); ++k)
+    result = detail::combine<Term>(result, *static_cast<const double*>(all[k]));
+  ctx.communicator()->barrier();  // `own` has been read
+  return result;
+}
+
+template <class Term>
+double reduce(Context& ctx, int nx, int ny, const Term& term) {
+  const auto hold = ctx.hold_scratch();
+  const double* partial = reduce_in_place(ctx, nx, ny, term);
+  ctx.synchronise();
+  return finish<Term>(ctx, ctx.on_gpu() ? *ctx.host_number() : partial[0]);
+}
+
+/// The square of a value, of one times `scale`, or its magnitude.
+template <class Value>
+struct Square {
+  Value of;
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double v = of(i, j);
+    return v * v;
+  }
+};
+
+template <class Value>
+struct ScaledSquare {
+  Value of;
+  double scale;
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double v = scale * of(i, j);
+    return v * v;
+  }
+};
+
+template <class Value>
+struct Magnitude {
+  Value of;
+  static constexpr bool takes_maximum = true;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double v = of(i, j);
+    return v < 0 ? -v : v;
+  }
+};
+
+template <class Value>
+double largest_of(Context& ctx, int nx, int ny, const Value& value) {
+  return reduce(ctx, nx, ny, Magnitude<Value>{value});
+}
+
+template <class Value>
+double norm_of(Context& ctx, int nx, int ny, const Value& value) {
+  const double square = reduce(ctx, nx, ny, Square<Value>{value});
+  if (std::isnormal(square)) return std::sqrt(square);
+  // Zero, or squares that leave the range of double although the norm does not.
+  const double largest = largest_of(ctx, nx, ny, value);
+  if (largest == 0 || !std::isfinite(largest)) return largest;
+  const int exponent = std::clamp(std::ilogb(largest), -1000, 1000);
+  return std::ldexp(std::sqrt(reduce(ctx, nx, ny, ScaledSquare<Value>{value, std::ldexp(1.0, -exponent)})), exponent);
+}
+
+}  // namespace stratum

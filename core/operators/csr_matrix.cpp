@@ -1,0 +1,207 @@
+#include <stratum/core/operators/csr_matrix.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/operators/row_sums.hpp>
+
+namespace stratum {
+
+namespace {
+
+template <int dx, int dy, class View>
+void append(SparseRows& rows, const View& a, const GridShape& shape, int i, int j) {
+  if (i + dx < 0 || i + dx >= shape.nx || j + dy < 0 || j + dy >= shape.ny) return;
+  const double value = a.template coefficient<dx, dy>(i, j);
+  if (value == 0) return;
+  rows.column.push_back((j + dy) * shape.nx + i + dx);
+  rows.value.push_back(value);
+}
+
+}  // namespace
+
+SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
+  expects(!ctx.on_gpu(), "the rows of a grid operator are taken where the host can read it: use the cpu backend");
+  const auto shape = a.shape();
+  expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
+  SparseRows rows;
+  rows.rows = rows.columns = static_cast<int>(shape.nodes());
+  rows.start.reserve(static_cast<std::size_t>(rows.rows) + 1);
+  a.visit([&](const auto& view) {
+    for (int j = 0; j < shape.ny; ++j)
+      for (int i = 0; i < shape.nx; ++i) {
+        append<-1, -1>(rows, view, shape, i, j);
+        append<0, -1>(rows, view, shape, i, j);
+        append<1, -1>(rows, view, shape, i, j);
+        append<-1, 0>(rows, view, shape, i, j);
+        append<0, 0>(rows, view, shape, i, j);
+        append<1, 0>(rows, view, shape, i, j);
+        append<-1, 1>(rows, view, shape, i, j);
+        append<0, 1>(rows, view, shape, i, j);
+        append<1, 1>(rows, view, shape, i, j);
+        rows.start.push_back(static_cast<int>(rows.value.size()));
+      }
+  });
+  return rows;
+}
+
+GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridShape& shape) {
+  a.validate();
+  expects(a.rows == a.columns && shape.nodes() == a.rows, "a grid of ", shape.nx, " x ", shape.ny,
+          " unknowns does not fit a matrix of ", a.rows, " x ", a.columns);
+  const bool symmetric = a.is_symmetric(0);  // bit for bit: five bands must hold the same matrix
+  const auto nodes = static_cast<std::size_t>(shape.nodes());
+  // Of a symmetric matrix the centre and what follows it, the second half of the nine.
+  const std::size_t count = symmetric ? 5 : 9;
+  std::vector<std::vector<double>> bands(count, std::vector<double>(nodes));
+  for (std::size_t row = 0; row < nodes; ++row)
+    for (auto k = static_cast<std::size_t>(a.start[row]); k < static_cast<std::size_t>(a.start[row + 1]); ++k) {
+      const int i = static_cast<int>(row) % shape.nx, j = static_cast<int>(row) / shape.nx;
+      const int dx = a.column[k] % shape.nx - i, dy = a.column[k] / shape.nx - j;
+      expects(std::abs(dx) <= 1 && std::abs(dy) <= 1, "entry (", row + static_cast<std::size_t>(a.first_row), ", ",
+              a.column[k] + a.first_row, ") couples nodes that are no ", "neighbours on a grid of ", shape.nx, " x ",
+              shape.ny);
+      const int band = band_index(dx, dy) - (symmetric ? 4 : 0);
+      if (band >= 0) bands[static_cast<std::size_t>(band)][row] = a.value[k];
+    }
+  if (symmetric) {
+    SymmetricNineBand<double> grid(ctx, shape);
+    for (std::size_t b = 0; b < count; ++b) copy_from_host(ctx, bands[b].data(), grid.band[b].view());
+    return {std::move(grid)};
+  }
+  NineBandMatrix<double> grid(ctx, shape);
+  for (std::size_t b = 0; b < count; ++b) copy_from_host(ctx, bands[b].data(), grid.band[b].view());
+  return {std::move(grid)};
+}
+
+namespace {
+
+template <RowSums what, class T>
+STRATUM_SIMD_CLONES void csr_rows(const CsrView<T> a, const T* b, const T* x, T* r, int begin, int end) {
+  for (int i = begin; i < end; ++i) {
+    // Four sums, so that additions need not wait for each other.
+    T sum[4] = {};
+    int k = a.start[i];
+    const int row_end = a.start[i + 1];
+    for (; k + 4 <= row_end; k += 4)
+      for (int s = 0; s < 4; ++s) sum[s] += a.value[k + s] * x[a.column[k + s]];
+    for (int s = 0; k < row_end; ++k, ++s) sum[s] += a.value[k] * x[a.column[k]];
+    const T total = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+    r[i] = row_result<what>(b, i, total);
+  }
+}
+
+#if defined(__CUDACC__)
+/// `width` neighbouring threads take a row together and add up in a tree.
+template <int width, RowSums what, class T>
+__global__ void csr_kernel(const CsrView<T> a, const T* b, const T* x, T* r, int n) {
+  cuda::after_previous();
+  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const auto i = static_cast<int>(thread / width);
+  const auto lane = static_cast<int>(thread % width);
+  T sum = 0;
+  if (i < n)
+    for (int k = a.start[i] + lane; k < a.start[i + 1]; k += width) sum += a.value[k] * x[a.column[k]];
+  for (int distance = width / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(~0U, sum, distance, width);
+  if (i < n && lane == 0) r[i] = row_result<what>(b, i, sum);
+}
+
+template <int width, RowSums what, class T>
+void launch_csr(Context& ctx, const CsrView<T>& a, const T* b, const T* x, T* r, int n) {
+  constexpr int threads = 128;
+  const auto blocks = static_cast<unsigned>((std::int64_t{n} * width + threads - 1) / threads);
+  cuda::Launch{blocks, threads}(ctx, csr_kernel<width, what, T>, a, b, x, r, n);
+}
+#endif
+
+/// (|A| |x| + |b|)_i
+template <class T>
+struct CsrRowMagnitude {
+  CsrView<T> a;
+  const T *b, *x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int /*j*/) const {
+    T sum = magnitude_of(b[i]);
+    for (int k = a.start[i]; k < a.start[i + 1]; ++k) sum += magnitude_of(a.value[k] * x[a.column[k]]);
+    return static_cast<double>(sum);
+  }
+};
+
+template <RowSums what, class T>
+void run_rows(Context& ctx, const CsrMatrix<T>& a, const T* b, const T* x, T* r) {
+  const int n = a.shape().nx;
+  const auto view = a.view();
+  if (n == 0) return;
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    const std::int64_t mean = a.entries() / n;
+    if (mean <= 2) return launch_csr<1, what>(ctx, view, b, x, r, n);
+    if (mean <= 4) return launch_csr<2, what>(ctx, view, b, x, r, n);
+    if (mean <= 8) return launch_csr<4, what>(ctx, view, b, x, r, n);
+    if (mean <= 16) return launch_csr<8, what>(ctx, view, b, x, r, n);
+    if (mean <= 32) return launch_csr<16, what>(ctx, view, b, x, r, n);
+    return launch_csr<32, what>(ctx, view, b, x, r, n);
+  }
+#endif
+  // Parts of equal numbers of rows, taken as threads come free: rows may differ in length.
+  constexpr int part = 1024;
+  const int parts = (n - 1) / part + 1;
+#pragma omp parallel for schedule(dynamic, 4) num_threads(ctx.threads()) if (a.entries() > serial_limit)
+  for (int k = 0; k < parts; ++k) csr_rows<what, T>(view, b, x, r, k * part, std::min(n, (k + 1) * part));
+}
+
+SharedVector<int> to_device(Context& ctx, const std::vector<int>& host) {
+  SharedVector<int> v(ctx, static_cast<int>(host.size()));
+  copy_from_host(ctx, host.data(), v.view());
+  return v;
+}
+
+}  // namespace
+
+template <class T>
+CsrMatrix<T>::CsrMatrix(Context& ctx, const SparseRows& a) : n_(a.rows), entries_(a.entries()) {
+  a.validate();
+  expects(a.rows == a.columns, "an operator is square, not ", a.rows, " x ", a.columns);
+  expects(a.rows < std::numeric_limits<int>::max(), "too many rows: ", a.rows);
+  std::vector<T> values(a.value.size());
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    expects(!(std::abs(a.value[k]) > static_cast<double>(std::numeric_limits<T>::max())), "an entry of ", a.value[k],
+            " does not fit the precision of the operator; use double");
+    values[k] = static_cast<T>(a.value[k]);
+  }
+  start_ = to_device(ctx, a.start);
+  column_ = to_device(ctx, a.column);
+  value_ = SharedVector<T>(ctx, static_cast<int>(values.size()));
+  copy_from_host(ctx, values.data(), value_.view());
+}
+
+template <class T>
+void CsrMatrix<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
+  expects_fit(ctx, "x", x, shape());
+  expects_fit(ctx, "A x", y, shape());
+  run_rows<RowSums::product, T>(ctx, *this, nullptr, x.data, y.data);
+}
+
+template <class T>
+void CsrMatrix<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
+  expects_fit(ctx, "b", b, shape());
+  expects_fit(ctx, "x", x, shape());
+  expects_fit(ctx, "b - A x", r, shape());
+  run_rows<RowSums::residual, T>(ctx, *this, b.data, x.data, r.data);
+}
+
+template <class T>
+double CsrMatrix<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+  expects_fit(ctx, "b", b, shape());
+  expects_fit(ctx, "x", x, shape());
+  return norm_of(ctx, n_, 1, CsrRowMagnitude<T>{view(), b.data, x.data});
+}
+
+template class CsrMatrix<float>;
+template class CsrMatrix<double>;
+
+}  // namespace stratum

@@ -1,0 +1,59 @@
+#pragma once
+
+// Sparse matrices by rows, square, of any pattern:
+//
+//     (A x)_i = sum over k in start_i .. start_(i+1) - 1 of value_k x_(column_k) .
+//
+// CsrMatrix<T> is the operator in the memory of a Context, made from SparseRows, the matrix on the host. Vectors are flat,
+// n x 1. Indices are 32-bit: up to 2^31 - 1 rows and as many entries. Words moved per row by a residual, m entries a row: m values, m indices of four bytes, one row
+// start of four bytes, x, b and the result; x again for every entry whose column has left the cache. `apply` does without b.
+// CPU: rows in parallel. CUDA: own kernel, 1 to 32 threads a row by the mean length of the rows; sums in a fixed order.
+// Neither waits for the stream. Throws UsageError for a pattern that is not one, naming the row.
+
+#include <cstdint>
+#include <vector>
+
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/core/operators/sparse_rows.hpp>
+
+namespace stratum {
+
+/// The rows of a grid operator in the memory of the host, unknowns numbered along x first. Coefficients that reach across a
+/// side, and zeros, are left out.
+[[nodiscard]] SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a);
+
+/// And back: the nine-point operator whose unknowns are the rows of a, five bands where a is symmetric bit for bit and nine
+/// where it is not. Throws UsageError for an entry that couples nodes which are not neighbours, naming its row and column.
+[[nodiscard]] GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridShape& shape);
+
+/// What kernels see.
+template <class T>
+struct CsrView {
+  const int* start = nullptr;
+  const int* column = nullptr;
+  const T* value = nullptr;
+};
+
+template <class T>
+class CsrMatrix final : public LinearOperator<T>, public Handle {
+ public:
+  CsrMatrix() = default;
+  /// Throws UsageError unless a is square and valid, and its entries lie in the range of T.
+  CsrMatrix(Context& ctx, const SparseRows& a);
+
+  [[nodiscard]] GridShape shape() const override { return GridShape::flat(n_); }
+  [[nodiscard]] std::int64_t entries() const { return entries_; }
+  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
+  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
+  [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
+  [[nodiscard]] CsrView<T> view() const { return {start_.view().data, column_.view().data, value_.view().data}; }
+
+ private:
+  int n_ = 0;
+  std::int64_t entries_ = 0;
+  SharedVector<int> start_, column_;
+  SharedVector<T> value_;
+};
+
+}  // namespace stratum

@@ -1,0 +1,308 @@
+#include <stratum/core/operators/grid_operator.hpp>
+
+#include <cmath>
+#include <limits>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/operators/residual_row.hpp>
+#include <stratum/core/operators/stencil_formulas.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/grid/march.hpp>
+#endif
+
+namespace stratum {
+
+std::string_view to_string(OperatorForm form) {
+  switch (form) {
+    case OperatorForm::tensor: return "tensor";
+    case OperatorForm::symmetric: return "symmetric";
+    case OperatorForm::nine_band: return "nine-band";
+  }
+  return "unknown";
+}
+
+OperatorForm operator_form(std::string_view name) {
+  for (const auto form : {OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band})
+    if (name == to_string(form)) return form;
+  throw UsageError(message("unknown operator '", name, "'; known: tensor, symmetric, nine-band"));
+}
+
+namespace {
+
+template <class View, class T>
+struct Apply {
+  View a;
+  GridView<const T> x;
+  GridView<T> y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return a.sum(x, i, j); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
+};
+
+/// r = formula(b, x), formula b - A x times a number.
+template <class View, class T, class Formula, class R>
+struct Residual {
+  View a;
+  GridView<const T> b, x;
+  GridView<R> r;
+  Formula formula;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return static_cast<T>(formula(a, b, x, i, j)); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { r(i, j) = static_cast<R>(value); }
+};
+
+template <class View, class T, class R>
+struct WriteResidualRow {
+  View a;
+  GridView<const T> b, x;
+  T scale;
+  GridView<R> r;
+  int j;
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    R* const to = &r(0, j);
+    const T factor = scale;
+    residual_row<bytes>(
+        a, b, x, j,
+        [ to, factor ](int i, T value) __attribute__((always_inline)) { to[i] = static_cast<R>(factor * value); });
+  }
+};
+
+/// |A| |x| + |b|
+template <class View, class T>
+struct Magnitudes {
+  View a;
+  GridView<const T> b, x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE static T size(T value) { return value < 0 ? -value : value; }
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T term(int i, int j) const {
+    return size(a.template coefficient<dx, dy>(i, j) * x(i + dx, j + dy));
+  }
+  template <int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row(int i, int j) const {
+    return term<-1, dy>(i, j) + term<0, dy>(i, j) + term<1, dy>(i, j);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    return static_cast<double>(row<-1>(i, j) + row<0>(i, j) + row<1>(i, j) + size(b(i, j)));
+  }
+};
+
+template <class View, class T>
+struct Diagonal {
+  View a;
+  GridView<T> d;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    d(i, j) = a.template coefficient<0, 0>(i, j);
+  }
+};
+
+template <class To, class From>
+void copy_checked(Context& ctx, GridView<const From> from, GridView<To> to) {
+  const double largest = norm_max(ctx, from);
+  expects(largest <= static_cast<double>(std::numeric_limits<To>::max()), "a coefficient of size ", largest,
+          " does not fit the precision of the operator, which ends at ",
+          static_cast<double>(std::numeric_limits<To>::max()), "; use double");
+  copy(ctx, from, to);
+}
+
+template <class To, class From>
+void copy_checked(Context& ctx, const TensorOperator<From>& from, TensorOperator<To>& to) {
+  const auto copy_factor = [&](const Vector<From>& factor, Vector<To>& narrowed) {
+    copy_checked(ctx, with_ends(factor.cview()), with_ends(narrowed.view()));
+  };
+  copy_factor(from.kx, to.kx);
+  copy_factor(from.mx, to.mx);
+  copy_factor(from.ky, to.ky);
+  copy_factor(from.my, to.my);
+  if (!from.has_reaction()) return;
+  copy_factor(from.e, to.e);
+  copy_factor(from.column_e, to.column_e);
+  copy_factor(from.column_kx, to.column_kx);
+  copy_factor(from.column_ky, to.column_ky);
+}
+
+template <class To, class From>
+void copy_checked(Context& ctx, const SymmetricNineBand<From>& from, SymmetricNineBand<To>& to) {
+  for (std::size_t k = 0; k < from.band.size(); ++k) {
+    copy_checked(ctx, from.band[k].cview(), to.band[k].view());
+    exchange(ctx, to.band[k].view());
+  }
+}
+
+template <class To, class From>
+void copy_checked(Context& ctx, const NineBandMatrix<From>& from, NineBandMatrix<To>& to) {
+  for (std::size_t k = 0; k < from.band.size(); ++k) {
+    copy_checked(ctx, from.band[k].cview(), to.band[k].view());
+    exchange(ctx, to.band[k].view());
+  }
+}
+
+/// Views of bands have one pitch for all.
+template <class Bands>
+void expects_one_layout(const Bands& a) {
+  const auto first = a.band[0].view();
+  for (const auto& band : a.band) {
+    const auto view = band.view();
+    expects(view.nx == first.nx && view.ny == first.ny && view.pitch == first.pitch && view.space == first.space,
+            "the bands of a matrix differ: ", first.nx, " x ", first.ny, " nodes at pitch ", first.pitch, ", and ",
+            view.nx, " x ", view.ny, " at pitch ", view.pitch, view.space == first.space ? "" : " in other memory");
+  }
+}
+
+}  // namespace
+
+template <class T>
+GridOperator<T>::GridOperator(NineBandMatrix<T> a) : storage_(std::make_shared<Storage>(std::move(a))) {
+  expects_one_layout(std::get<NineBandMatrix<T>>(*storage_));
+}
+
+template <class T>
+GridOperator<T>::GridOperator(SymmetricNineBand<T> a) : storage_(std::make_shared<Storage>(std::move(a))) {
+  expects_one_layout(std::get<SymmetricNineBand<T>>(*storage_));
+}
+
+template <class T>
+void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
+  expects_fit(ctx, "x", x, shape());
+  expects_fit(ctx, "A x", y, shape());
+  exchange(ctx, x);
+  visit([&](const auto& a) { for_each_node(ctx, all_nodes(y), Apply<std::decay_t<decltype(a)>, T>{a, x, y}); });
+}
+
+namespace {
+
+template <class T, class Formula, class R>
+void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formula, T scale, GridView<const T> b,
+                   GridView<const T> x, GridView<R> r) {
+  expects_fit(ctx, "b", b, op.shape());
+  expects_fit(ctx, "x", x, op.shape());
+  expects_fit(ctx, "b - A x", r, op.shape());
+  exchange(ctx, x);
+  op.visit([&](const auto& a) {
+    using View = std::decay_t<decltype(a)>;
+#if defined(__CUDACC__)
+    if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>)
+      if (ctx.on_gpu() && cuda::can_march(b, x, r)) {
+        using Rows = cuda::Stencil<View, cuda::Given<T>, Formula>;
+        return cuda::run_march(ctx, cuda::StoreRows<Rows, R>{{a, {b}, {x}, formula}, r}, r.nx, r.ny);
+      }
+#endif
+    if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(r), Residual<View, T, Formula, R>{a, b, x, r, formula});
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (r.nodes() > serial_limit)
+    for (int j = 0; j < r.ny; ++j) simd::run_widest(WriteResidualRow<View, T, R>{a, b, x, scale, r, j});
+  });
+}
+
+}  // namespace
+
+template <class T>
+void GridOperator<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
+  residual_impl(ctx, *this, DefectFormula{}, T(1), b, x, r);
+}
+
+template <class T>
+template <class R>
+void GridOperator<T>::scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
+                                      GridView<R> r) const {
+  residual_impl(ctx, *this, ScaledDefectFormula{scale}, static_cast<T>(scale), b, x, r);
+}
+
+template <class T>
+template <class R>
+double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
+                                             GridView<R> r) const {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && form() != OperatorForm::symmetric && cuda::can_march(b, x, r)) {
+    expects_fit(ctx, "b", b, shape());
+    expects_fit(ctx, "x", x, shape());
+    expects_fit(ctx, "b - A x", r, shape());
+    exchange(ctx, x);
+    const cuda::MarchGrid<T> cut(r.nx, r.ny, 1);
+    const int count = cut.strips * cut.parts;
+    double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count));
+    visit([&](const auto& a) {
+      using View = std::decay_t<decltype(a)>;
+      if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>) {
+        using Rows = cuda::Stencil<View, cuda::Given<T>, ScaledDefectFormula>;
+        cuda::run_march(ctx, cuda::StoreRowsAndSquares<Rows, R>{{a, {b}, {x}, {scale}}, r, partial, cut.strips}, r.nx,
+                        r.ny);
+      }
+    });
+    const double square = sum_of_scratch(ctx, count);
+    return std::isnormal(square) ? std::sqrt(square) : norm2<R>(ctx, r);
+  }
+#endif
+  scaled_residual(ctx, scale, b, x, r);
+  return norm2<R>(ctx, r);
+}
+
+template <class T>
+double GridOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+  expects_fit(ctx, "b", b, shape());
+  expects_fit(ctx, "x", x, shape());
+  exchange(ctx, x);
+  return visit([&](const auto& a) {
+    return norm_of(ctx, x.nx, x.ny, Magnitudes<std::decay_t<decltype(a)>, T>{a, b, x});
+  });
+}
+
+template <class To, class From>
+void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to) {
+  const GridShape f = from.shape(), t = to.shape();
+  expects(from.form() == to.form() && f.nx == t.nx && f.ny == t.ny, "a ", to_string(to.form()), " operator on ", t.nx,
+          " x ", t.ny, " nodes cannot take the coefficients of a ", to_string(from.form()), " one on ", f.nx, " x ",
+          f.ny);
+  switch (from.form()) {
+    case OperatorForm::tensor:
+      copy_checked(ctx, std::get<TensorOperator<From>>(from.storage()), std::get<TensorOperator<To>>(to.storage()));
+      break;
+    case OperatorForm::symmetric:
+      copy_checked(ctx, std::get<SymmetricNineBand<From>>(from.storage()),
+                   std::get<SymmetricNineBand<To>>(to.storage()));
+      break;
+    case OperatorForm::nine_band:
+      copy_checked(ctx, std::get<NineBandMatrix<From>>(from.storage()), std::get<NineBandMatrix<To>>(to.storage()));
+      break;
+  }
+  ctx.synchronise();  // kernels may read coefficients before those that came before have ended
+}
+
+template <class To, class From>
+GridOperator<To> convert(Context& ctx, const GridOperator<From>& a) {
+  GridOperator<To> c;
+  switch (a.form()) {
+    case OperatorForm::tensor:
+      c = TensorOperator<To>(ctx, a.shape(), std::get<TensorOperator<From>>(a.storage()).has_reaction());
+      break;
+    case OperatorForm::symmetric: c = SymmetricNineBand<To>(ctx, a.shape()); break;
+    case OperatorForm::nine_band: c = NineBandMatrix<To>(ctx, a.shape()); break;
+  }
+  assign(ctx, a, c);
+  return c;
+}
+
+template <class T>
+void diagonal(Context& ctx, const GridOperator<T>& a, GridView<T> d) {
+  expects_fit(ctx, "the diagonal", d, a.shape());
+  a.visit([&](const auto& v) { for_each_node(ctx, all_nodes(d), Diagonal<std::decay_t<decltype(v)>, T>{v, d}); });
+}
+
+template class GridOperator<float>;
+template class GridOperator<double>;
+template void GridOperator<double>::scaled_residual(Context&, double, GridView<const double>, GridView<const double>,
+                                                    GridView<float>) const;
+template void GridOperator<double>::scaled_residual(Context&, double, GridView<const double>, GridView<const double>,
+                                                    GridView<double>) const;
+template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
+                                                           GridView<const double>, GridView<float>) const;
+template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
+                                                           GridView<const double>, GridView<double>) const;
+template GridOperator<float> convert(Context&, const GridOperator<double>&);
+template GridOperator<double> convert(Context&, const GridOperator<double>&);
+template GridOperator<double> convert(Context&, const GridOperator<float>&);
+template void assign(Context&, const GridOperator<double>&, GridOperator<float>&);
+template void assign(Context&, const GridOperator<double>&, GridOperator<double>&);
+template void assign(Context&, const GridOperator<float>&, GridOperator<double>&);
+template void diagonal(Context&, const GridOperator<float>&, GridView<float>);
+template void diagonal(Context&, const GridOperator<double>&, GridView<double>);
+
+}  // namespace stratum

@@ -1,0 +1,43 @@
+#pragma once
+
+// LinearOperator and Preconditioner: the two interfaces that solvers are written against. Calls are virtual at sweep
+// granularity only. Neither allocates nor synchronises in `apply`; vectors must not alias unless a class says so.
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/grid/vector.hpp>
+
+namespace stratum {
+
+template <class T>
+class LinearOperator {
+ public:
+  virtual ~LinearOperator() = default;
+
+  /// Shape of the vectors that the operator maps between.
+  [[nodiscard]] virtual GridShape shape() const = 0;
+  /// y = A x
+  virtual void apply(Context& ctx, GridView<const T> x, GridView<T> y) const = 0;
+  /// r = b - A x in one pass; r may be b.
+  virtual void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const = 0;
+  /// || |A| |x| + |b| ||_2, the size of what b - A x is the difference of (solvers/rounding.hpp); zero: not known.
+  [[nodiscard]] virtual double magnitude(Context& /*ctx*/, GridView<const T> /*b*/, GridView<const T> /*x*/) const {
+    return 0;
+  }
+};
+
+template <class T>
+class Preconditioner {
+ public:
+  virtual ~Preconditioner() = default;
+
+  /// z = M^-1 r for a zero initial guess; what z holds on entry does not matter.
+  virtual void apply(Context& ctx, GridView<const T> r, GridView<T> z) = 0;
+  /// The same linear map at every call: plain CG and restarted methods rely on it.
+  [[nodiscard]] virtual bool is_constant() const = 0;
+  /// (M^-1 r, s) = (r, M^-1 s) to rounding: CG relies on it.
+  [[nodiscard]] virtual bool is_symmetric() const = 0;
+  /// Iterations that the latest apply took, for preconditioners that iterate; one otherwise.
+  [[nodiscard]] virtual int iterations() const { return 1; }
+};
+
+}  // namespace stratum

@@ -1,0 +1,200 @@
+#pragma once
+
+// A row of r = b - A x on the CPU, in packs as wide as the machine's registers, for code that simd::run_widest runs:
+//
+//     ResidualRow<bytes, View> row(a, b, x, j);
+//     for (int i = row.begin; i < row.end; i += row.width) row.next(i);  // r at nodes i - width .. i - 1
+//
+// Packs start at column -1, where rows are aligned; lanes outside the grid hold numbers of no meaning. In place, nodes
+// before i - width may be overwritten once next(i) has returned.
+
+#include <algorithm>
+#include <type_traits>
+
+#include <stratum/core/device/simd.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+
+namespace stratum {
+
+/// What both forms of ResidualRow have.
+template <int bytes, class T>
+struct PackedRow {
+  using Pack = simd::Pack<T, bytes>;
+  static constexpr int width = bytes / static_cast<int>(sizeof(T));
+  static constexpr int begin = width - 1;
+  int end;  // i < end: some node before i is inside
+  explicit PackedRow(int nx) : end(nx + width) {}
+  /// The lanes of the pack at `first` that are inside.
+  [[nodiscard]] STRATUM_INLINE int lanes_begin(int first) const { return std::max(0, -first); }
+  [[nodiscard]] STRATUM_INLINE int lanes_end(int first) const { return std::min(width, end - width - first); }
+  [[nodiscard]] STRATUM_INLINE bool inside(int first) const { return first >= 0 && first + 2 * width <= end; }
+  /// The pack, zero outside.
+  [[nodiscard]] STRATUM_INLINE Pack clipped(Pack pack, int first) const {
+    if (inside(first)) return pack;
+    alignas(bytes) T numbers[width];
+    simd::pack<bytes>(numbers) = pack;
+    std::fill(numbers, numbers + lanes_begin(first), T(0));
+    std::fill(numbers + lanes_end(first), numbers + width, T(0));
+    return simd::pack<bytes>(numbers);
+  }
+  /// to[n] = the pack's number at node n, inside.
+  STRATUM_INLINE void store(Pack pack, int first, T* to) const {
+    if (inside(first)) {
+      simd::pack<bytes>(to + first) = pack;
+    } else {
+      alignas(bytes) T numbers[width];
+      simd::pack<bytes>(numbers) = pack;
+      for (int k = lanes_begin(first); k < lanes_end(first); ++k) to[first + k] = numbers[k];
+    }
+  }
+};
+
+/// Stored bands.
+template <int bytes, class View>
+class ResidualRow : public PackedRow<bytes, typename View::Number> {
+ public:
+  using T = typename View::Number;
+  using Base = PackedRow<bytes, T>;
+  using Base::width;
+  using typename Base::Pack;
+
+  STRATUM_INLINE ResidualRow(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
+                             int /*ahead*/ = 1)
+      : Base(x.nx), a_(a), b_(b), x_(x), j_(j) {}
+
+  STRATUM_INLINE Pack next(int i) {
+    first_ = i - width;
+    return each([this](int n) __attribute__((always_inline)) { return b_(n, j_) - a_.sum(x_, n, j_); });
+  }
+  /// The same where the three rows of x are zero, whatever they hold.
+  STRATUM_INLINE Pack next_of_zero(int i) {
+    first_ = i - width;
+    return each([this](int n) __attribute__((always_inline)) { return b_(n, j_); });
+  }
+  /// Coefficients of the nodes whose residual came last.
+  STRATUM_INLINE Pack centre() const { return coefficient<0>(); }
+  STRATUM_INLINE Pack west() const { return coefficient<-1>(); }
+  STRATUM_INLINE Pack east() const { return coefficient<1>(); }
+
+ private:
+  template <int dx>
+  STRATUM_INLINE Pack coefficient() const {
+    return each([this](int n) __attribute__((always_inline)) { return a_.template coefficient<dx, 0>(n, j_); });
+  }
+  template <class F>
+  STRATUM_INLINE Pack each(const F& f) const {
+    alignas(bytes) T numbers[width] = {};
+    if (this->inside(first_)) {
+#pragma omp simd
+      for (int k = 0; k < width; ++k) numbers[k] = f(first_ + k);
+    } else {
+      for (int k = this->lanes_begin(first_); k < this->lanes_end(first_); ++k) numbers[k] = f(first_ + k);
+    }
+    return simd::pack<bytes>(numbers);
+  }
+
+  View a_;
+  GridView<const T> b_, x_;
+  int j_, first_ = 0;
+};
+
+/// A tensor operator: columns are summed along y once, and what interval i adds to the nodes beside it is formed once,
+///
+///     M_i = (My x)_i,  K_i = (Ky x)_i ,   f_i = k_i (M_i - M_(i-1)) ,
+///     to node i - 1:  m_i (2 K_(i-1) + K_i) - f_i ,   to node i:  m_i (K_(i-1) + 2 K_i) + f_i .
+///
+/// Neighbours come out of registers: loads across cache lines would cost more than the arithmetic. The rows that are needed
+/// `ahead` rows later are asked for, as hardware prefetchers do not hide the memory's latency here.
+template <int bytes, class Number, bool reaction>
+class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes, Number> {
+ public:
+  using T = Number;
+  using Base = PackedRow<bytes, T>;
+  using Base::width;
+  using typename Base::Pack;
+
+  STRATUM_INLINE ResidualRow(const TensorView<T, reaction>& a, const GridView<const T>& b, const GridView<const T>& x,
+                             int j, int ahead = 1)
+      : Base(x.nx), last_(x.nx - (x.periodic_x ? 0 : 1)), right_(&b(0, j)), south_(&x(0, j - 1)), centre_(&x(0, j)),
+        north_(&x(0, j + 1)), kx_(a.kx), mx_(a.mx), right_ahead_(right_ + ahead * b.pitch),
+        x_ahead_(north_ + ahead * x.pitch), ks_(a.ky[j]), kn_(a.ky[j + 1]), ms_(a.my[j]), mn_(a.my[j + 1]),
+        own_(a.with_e(a.ky[j] + a.ky[j + 1], j)) {
+    if constexpr (reaction) e_ = a.e[j];
+    k_ = pack(kx_ - 1);
+    m_ = pack(mx_ - 1);
+    take(-1);
+  }
+
+  STRATUM_INLINE Pack next(int i) {
+    __builtin_prefetch(right_ahead_ + i, 0, 2);
+    __builtin_prefetch(x_ahead_ + i, 0, 2);
+    const Pack to_left = to_left_, to_right = to_right_, right_side = next_of_zero(i);
+    take(i);
+    return right_side - (to_right + simd::one_ahead<T, bytes>(to_left, to_left_));
+  }
+  STRATUM_INLINE Pack next_of_zero(int i) {
+    k_before_ = k_;
+    m_before_ = m_;
+    k_ = pack(kx_ + i);
+    m_ = pack(mx_ + i);
+    return pack(right_ + i - width);
+  }
+  STRATUM_INLINE Pack centre() const {
+    const T stiffness = 2 * own_, mass = 2 * (ms_ + mn_);
+    const Pack before = k_before_ * mass + m_before_ * stiffness;
+    return before + simd::one_ahead<T, bytes>(before, k_ * mass + m_ * stiffness);
+  }
+  STRATUM_INLINE Pack west() const { return along_x(k_before_, m_before_); }
+  STRATUM_INLINE Pack east() const { return simd::one_ahead<T, bytes>(west(), along_x(k_, m_)); }
+
+ private:
+  STRATUM_INLINE static Pack pack(const T* from) { return simd::pack<bytes>(from); }
+  STRATUM_INLINE Pack along_x(Pack k, Pack m) const { return m * own_ - k * (2 * (ms_ + mn_)); }
+  /// Columns i .. i + width - 1; behind column `last_` x is zero, and behind the last row not in memory.
+  STRATUM_INLINE void take(int i) {
+    Pack mass{}, stiffness{};
+    if (i <= last_) {
+      const Pack south = pack(south_ + i), centre = pack(centre_ + i), north = pack(north_ + i);
+      mass = ms_ * (south + 2 * centre) + mn_ * (2 * centre + north);
+      stiffness = ks_ * (centre - south) + kn_ * (centre - north);
+      if constexpr (reaction) stiffness += e_ * centre;
+    }
+    const Pack before = simd::one_back<T, bytes>(stiffness_, stiffness), both = before + stiffness;
+    const Pack flux = k_ * (mass - simd::one_back<T, bytes>(mass_, mass));
+    to_left_ = m_ * (both + before) - flux;
+    to_right_ = m_ * (both + stiffness) + flux;
+    mass_ = mass;
+    stiffness_ = stiffness;
+  }
+
+  int last_;
+  const T *right_, *south_, *centre_, *north_, *kx_, *mx_, *right_ahead_, *x_ahead_;
+  T ks_, kn_, ms_, mn_, own_, e_ = 0;
+  Pack mass_{}, stiffness_{}, to_left_, to_right_, k_, m_, k_before_, m_before_;
+};
+
+/// take(i, r_ij) for all i.
+template <int bytes, class View, class T, class Take>
+STRATUM_INLINE void residual_row(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
+                                 const Take take) {
+  if constexpr (!is_tensor<View>) {
+#pragma omp simd
+    for (int i = 0; i < x.nx; ++i) take(i, b(i, j) - a.sum(x, i, j));
+  } else {
+    ResidualRow<bytes, View> row(a, b, x, j);
+    constexpr int width = row.width;
+    for (int i = row.begin; i < row.end; i += width) {
+      alignas(bytes) T residual[width];
+      simd::pack<bytes>(residual) = row.next(i);
+      const int first = i - width;
+      if (row.inside(first)) {
+#pragma omp simd
+        for (int k = 0; k < width; ++k) take(first + k, residual[k]);
+      } else {
+        for (int k = row.lanes_begin(first); k < row.lanes_end(first); ++k) take(first + k, residual[k]);
+      }
+    }
+  }
+}
+
+}  // namespace stratum

@@ -1,0 +1,13 @@
+#pragma once
+
+// In which order the lines of a grid are taken: zebra takes every second line and then the others, simultaneous all from the old
+// values. Backward runs the same parts in the opposite order.
+
+#include <cstdint>
+
+namespace stratum {
+
+enum class SweepOrder : std::uint8_t { forward, backward };
+enum class LineOrder : std::uint8_t { zebra, simultaneous };
+
+}  // namespace stratum

@@ -1,0 +1,202 @@
+#include <stratum/core/operators/grid_operator.hpp>
+
+#include <cmath>
+
+#include <stratum/assembly/operators.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+
+template <class S>
+class GridOperatorTest : public test::OnEverySetting<S> {};
+TYPED_TEST_SUITE(GridOperatorTest, test::EverySetting);
+
+TYPED_TEST(GridOperatorTest, ApplyAndResidualAgreeWithTheOracle) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  test::Random random(21);
+  for (const auto& [nx, ny] : test::small_shapes)
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+      const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, form);
+      ASSERT_EQ(a.form(), form);
+      ASSERT_EQ(a.shape(), test::unknowns(nx, ny));
+      const auto x = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
+      const auto b = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
+      const Values host_x = test::to_host(ctx, x), host_b = test::to_host(ctx, b);
+      Vector<T> y(ctx, a.shape());
+
+      a.apply(ctx, x.cview(), y.view());
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), reference::apply(oracle, host_x)),
+                test::tolerance<T>);
+      EXPECT_TRUE(test::halo_is_zero(ctx, y));
+      a.residual(ctx, b.cview(), x.cview(), y.view());
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), reference::residual(oracle, host_b, host_x)),
+                test::tolerance<T>);
+      EXPECT_TRUE(test::halo_is_zero(ctx, y));
+
+      // The residual may overwrite b.
+      copy(ctx, b.cview(), y.view());
+      a.residual(ctx, y.cview(), x.cview(), y.view());
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), reference::residual(oracle, host_b, host_x)),
+                test::tolerance<T>);
+
+      diagonal(ctx, a, y.view());
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), oracle.band[4]), test::tolerance<T>);
+    }
+}
+
+TYPED_TEST(GridOperatorTest, AssembledFormsAreOneOperator) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  test::Random random(22);
+  for (const auto& [nx, ny] : test::small_shapes) {
+    const Values hx = random.widths(nx + 1, 4), hy = random.widths(ny + 1, 4);
+    const TensorMesh mesh{Intervals(hx), Intervals(hy)};
+    const auto oracle = reference::laplace(hx, hy);
+    const auto x = test::to_device<T>(ctx, mesh.unknowns(), random.values(oracle.size()));
+    const Values expected = reference::apply(oracle, test::to_host(ctx, x));
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+      const auto a = assemble_laplace<T>(ctx, mesh, form);
+      EXPECT_EQ(a.form(), form);
+      Vector<T> y(ctx, mesh.unknowns());
+      a.apply(ctx, x.cview(), y.view());
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), expected), test::tolerance<T>);
+    }
+  }
+}
+
+TYPED_TEST(GridOperatorTest, NothingIsAllocatedByApply) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  test::Random random(23);
+  for (const auto form : test::every_form) {
+    const auto [oracle, a] = test::random_operator<T>(ctx, random, 90, 80, form);
+    Vector<T> x(ctx, a.shape()), y(ctx, a.shape());
+    const auto before = ctx.memory()->allocations.load();
+    a.apply(ctx, x.cview(), y.view());
+    a.residual(ctx, y.cview(), x.cview(), y.view());
+    EXPECT_EQ(ctx.memory()->allocations, before);
+  }
+}
+
+class ConvertTest : public test::OnEveryBackend {};
+INSTANTIATE_ON_EVERY_BACKEND(ConvertTest);
+
+// Small shapes, and one of many strips.
+TEST_P(ConvertTest, AScaledResidualComesWithItsNorm) {
+  test::Random random(23);
+  for (const auto& [nx, ny] : {std::pair{5, 3}, {64, 64}, {1, 40}, {700, 300}})
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+      const auto [oracle, a] = test::random_operator<double>(ctx(), random, nx, ny, form);
+      const auto x = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
+      const auto b = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
+      Values expected = reference::residual(oracle, test::to_host(ctx(), b), test::to_host(ctx(), x));
+      double squares = 0;
+      for (double& r : expected) {
+        r *= 0.25;
+        squares += r * r;
+      }
+      const auto expect = [&, &a = a](auto number) {
+        using R = decltype(number);
+        Vector<R> r(ctx(), a.shape());
+        const double norm = a.scaled_residual_norm(ctx(), 0.25, b.cview(), x.cview(), r.view());
+        EXPECT_NEAR(norm / std::sqrt(squares), 1, 10 * test::tolerance<R>);
+        EXPECT_LT(reference::relative_difference(test::to_host(ctx(), r), expected), 10 * test::tolerance<R>);
+      };
+      expect(1.0F);
+      expect(1.0);
+    }
+}
+
+// Squares that leave the range of double although the norm does not.
+TEST_P(ConvertTest, TheNormOfAScaledResidualSurvivesItsSquares) {
+  test::Random random(24);
+  const auto [oracle, a] = test::random_operator<double>(ctx(), random, 40, 30, OperatorForm::tensor);
+  const auto b = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
+  Vector<double> x(ctx(), a.shape()), r(ctx(), a.shape());
+  const double norm = norm2(ctx(), b.cview());
+  const auto scaled_norm = [&, &a = a](double scale) {
+    return a.scaled_residual_norm(ctx(), scale, b.cview(), x.cview(), r.view());
+  };
+  for (const double scale : {1e-200, 1e200}) EXPECT_NEAR(scaled_norm(scale) / (scale * norm), 1, 1e-12);
+  EXPECT_EQ(scaled_norm(0), 0);
+}
+
+TEST_P(ConvertTest, KeepsFormAndValues) {
+  test::Random random(24);
+  for (const auto form : test::every_form) {
+    const auto [oracle, a] = test::random_operator<double>(ctx(), random, 17, 6, form);
+    const auto narrowed = convert<float>(ctx(), a);
+    EXPECT_EQ(narrowed.form(), form);
+    EXPECT_EQ(narrowed.shape(), a.shape());
+    const auto widened = convert<double>(ctx(), narrowed);
+    const auto x = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
+    Vector<double> y(ctx(), a.shape());
+    widened.apply(ctx(), x.cview(), y.view());
+    EXPECT_LT(
+        reference::relative_difference(test::to_host(ctx(), y), reference::apply(oracle, test::to_host(ctx(), x))),
+        1e-6);
+  }
+}
+
+TEST_P(ConvertTest, CoefficientsThatLeaveTheRangeOfFloatAreRefused) {
+  // A width of 1e-40 has no reciprocal in float, and one of 1e-39 no normal sixth.
+  const TensorMesh mesh{Intervals({0.5, 0.5, 1e-40}), Intervals({0.5, 0.25, 0.25})};
+  for (const auto form : test::every_form) {
+    SCOPED_TRACE(to_string(form));
+    const auto a = assemble_laplace<double>(ctx(), mesh, form);
+    EXPECT_THROW((void)assemble_laplace<float>(ctx(), mesh, form), UsageError);
+    try {
+      (void)convert<float>(ctx(), a);
+      FAIL() << "a coefficient of 1e40 became infinite";
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("e+"), std::string::npos) << "no offending value in: " << error.what();
+    }
+  }
+}
+
+TEST(OperatorFormTest, NamesGoBothWays) {
+  for (const auto form : test::every_form) EXPECT_EQ(operator_form(to_string(form)), form);
+  try {
+    (void)operator_form("dense");
+    FAIL();
+  } catch (const UsageError& error) {
+    for (const char* name : {"dense", "tensor", "symmetric", "nine-band"})
+      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+  }
+}
+
+TEST(GridOperatorThreads, TheNumberOfThreadsDoesNotChangeABit) {
+  Values expected;
+  for (const int threads : {1, 2, 3, 5}) {
+    test::Random random(25);
+    Context ctx(Backend::cpu, threads);
+    const auto [oracle, a] = test::random_operator<double>(ctx, random, 131, 97, OperatorForm::tensor);
+    const auto x = test::to_device<double>(ctx, a.shape(), random.values(oracle.size()));
+    Vector<double> y(ctx, a.shape());
+    a.apply(ctx, x.cview(), y.view());
+    if (expected.empty()) expected = test::to_host(ctx, y);
+    EXPECT_EQ(test::to_host(ctx, y), expected) << threads << " threads";
+  }
+}
+
+TEST(GridOperatorErrors, BandsOfDifferentLayoutAreRefused) {
+  Context ctx(Backend::cpu, 1);
+  NineBandMatrix<double> a(ctx, test::unknowns(5, 4));
+  a.band[3] = Vector<double>(ctx, test::unknowns(5, 5));
+  EXPECT_THROW(GridOperator<double>(std::move(a)), UsageError);
+  SymmetricNineBand<double> s(ctx, test::unknowns(5, 4));
+  Vector<double> wide(ctx, test::unknowns(40, 4));
+  s.band[1] = Vector<double>::borrow(ctx, wide.view().data, test::unknowns(5, 4), wide.view().pitch);
+  EXPECT_THROW(GridOperator<double>(std::move(s)), UsageError);
+}
+
+}  // namespace

@@ -32,9 +32,8 @@ enum class FullMultigridNorms : std::uint8_t { initial, all };
 template <class T>
 class FullMultigrid {
  public:
-  /// Shares `multigrid`, whose meshes these are.
-  FullMultigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, Multigrid<T> multigrid,
-                const OperatorTerms& terms = {});
+  /// Shares both: the levels in double, and the cycle on the same levels.
+  FullMultigrid(Context& ctx, Hierarchy<double> hierarchy, Multigrid<T> multigrid);
 
   /// x is overwritten. Norms that are not asked for are zero.
   FullMultigridPass solve(Context& ctx, GridView<const double> b, GridView<double> x,
@@ -42,11 +41,10 @@ class FullMultigrid {
 
  private:
   struct Level {
-    GridOperator<double> a;
-    Transfer<double> transfer;
     Vector<double> b, x;  // on all but the finest
     Vector<T> r, z;
   };
+  Hierarchy<double> hierarchy_;
   Multigrid<T> multigrid_;
   std::vector<Level> levels_;
 };

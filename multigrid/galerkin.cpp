@@ -254,23 +254,13 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
   if (unsymmetric) refuse_unsymmetric(ctx, bands, *unsymmetric);
 }
 
-GalerkinHierarchy::GalerkinHierarchy(Context& ctx, const GridOperator<double>& fine,
-                                     const std::vector<TensorMesh>& meshes)
-    : levels_(meshes.size() - 1) {
-  for (std::size_t l = 0; l < levels_.size(); ++l) {
-    const GridShape shape = meshes[l].unknowns();
-    if (fine.form() == OperatorForm::nine_band)
-      levels_[l].a = NineBandMatrix<double>(ctx, shape);
-    else
-      levels_[l].a = SymmetricNineBand<double>(ctx, shape);
-    levels_[l].transfer = Transfer<double>(ctx, meshes[l + 1], meshes[l]);
-  }
-  update(ctx, fine);
+GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine, const GridShape& coarse) {
+  if (fine.form() == OperatorForm::nine_band) return NineBandMatrix<double>(ctx, coarse);
+  return SymmetricNineBand<double>(ctx, coarse);
 }
 
-void GalerkinHierarchy::update(Context& ctx, const GridOperator<double>& fine) {
-  for (std::size_t l = levels_.size(); l-- > 0;)
-    galerkin_product(ctx, l + 1 == levels_.size() ? fine : levels_[l + 1].a, levels_[l].transfer, levels_[l].a);
+void galerkin_products(Context& ctx, const std::vector<Transfer<double>>& p, std::vector<GridOperator<double>>& a) {
+  for (std::size_t l = a.size(); l-- > 1;) galerkin_product(ctx, a[l], p[l], a[l - 1]);
 }
 
 }  // namespace stratum

@@ -31,24 +31,11 @@ void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Tran
 /// the stream.
 void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmetric = false);
 
-/// The Galerkin products of a hierarchy, below a finest operator that belongs to the caller.
-class GalerkinHierarchy {
- public:
-  /// Meshes coarsest first; the last is that of `fine`, which check_coefficients must accept.
-  GalerkinHierarchy(Context& ctx, const GridOperator<double>& fine, const std::vector<TensorMesh>& meshes);
+/// Bands for the products of `fine`, on a coarser grid.
+[[nodiscard]] GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine,
+                                                     const GridShape& coarse);
 
-  /// The same products of other coefficients, of the same form and shape. Allocates nothing.
-  void update(Context& ctx, const GridOperator<double>& fine);
-
-  /// Of a level below the finest.
-  [[nodiscard]] const GridOperator<double>& coarse(std::size_t level) const { return levels_[level].a; }
-
- private:
-  struct Level {
-    GridOperator<double> a;
-    Transfer<double> transfer;  // from the next finer level
-  };
-  std::vector<Level> levels_;
-};
+/// a[l - 1] = P_l^T a[l] P_l, from the last on.
+void galerkin_products(Context& ctx, const std::vector<Transfer<double>>& p, std::vector<GridOperator<double>>& a);
 
 }  // namespace stratum

@@ -1,58 +1,36 @@
 #pragma once
 
-// Multigrid: one cycle on a hierarchy of tensor-product meshes, level 0 the coarsest.
+// Multigrid: one cycle on a hierarchy (multigrid/hierarchy.hpp), level 0 the coarsest.
 //
 //     cycle(l, b, x):  smooth x;  d = P^T (b - A x);  e = 0;  gamma times cycle(l - 1, d, e);  x += P e;  smooth x
 //
 // V: gamma = 1. W: gamma = 2. F: an F-cycle below, then a V-cycle. As a Preconditioner it is one cycle from zero. With
 // `symmetric` the post-smoothing mirrors the pre-smoothing, as CG needs; a standalone solver converges faster without.
-// Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless a coarsest level of more
-// than DenseInverse::max_unknowns unknowns is asked for, by a list of meshes that ends early.
+// Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless the coarsest level is solved
+// by CG (multigrid/bottom.hpp).
 //
 // Where the operator is singular (constants), the coarsest level is solved without a mean, and the mean of a cycle's result is
 // subtracted.
 //
 // Copies are the same cycle, which serves one thread at a time and says so when two try (UsageError).
 //
-// A hierarchy is made from meshes, whose operators are assembled, or from a matrix alone: then the coarse operators are its
-// Galerkin products (multigrid/galerkin.hpp), and `update` gives it other coefficients.
+// Where meshes or a matrix are given the hierarchy is made here, assembled or of Galerkin products.
 
-#include <array>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
-#include <stratum/assembly/operators.hpp>
-#include <stratum/core/device/recording.hpp>
 #include <stratum/core/io/solve_report.hpp>
-#include <stratum/core/operators/grid_operator.hpp>
-#include <stratum/mesh/tensor_mesh.hpp>
-#include <stratum/multigrid/galerkin.hpp>
+#include <stratum/multigrid/bottom.hpp>
+#include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>
-#include <stratum/multigrid/transfer.hpp>
-#include <stratum/smoothers/smoother.hpp>
-#include <stratum/solvers/cg.hpp>
-#include <stratum/solvers/direct.hpp>
+#include <stratum/solvers/cg.hpp>  // what a cycle is most often the preconditioner of
 #include <stratum/solvers/fast_diagonalisation.hpp>
 
 namespace stratum {
 
 enum class Cycle : std::uint8_t { v, w, f };
-
-/// The coarsest level's solver: CG preconditioned by Jacobi or by one symmetric ADI application (the paper's), or a
-/// factorisation in double: the inverse of up to DenseInverse::max_unknowns unknowns, Cholesky beyond them, where a list of meshes ends
-/// early.
-/// `automatic` is the factorisation wherever it is affordable, else CG with ADI. One unknown is divided by its diagonal entry
-/// whatever was asked for.
-enum class CoarseSolver : std::uint8_t { automatic, cg_jacobi, cg_adi, direct };
-
-[[nodiscard]] std::string_view to_string(CoarseSolver solver);
-
-/// What `asked` comes to on a coarsest level of this shape; never `automatic`.
-[[nodiscard]] CoarseSolver coarse_solver_for(const GridShape& shape, CoarseSolver asked);
 
 struct MultigridParams {
   std::string smoother = "adi";  // or "auto": level by level, see multigrid/smoother_choice.hpp
@@ -63,7 +41,7 @@ struct MultigridParams {
   bool symmetric = false;        // A is, and the cycle is to be: post-smoothing mirrors pre-smoothing
   bool mirrored = false;  // the latter without the former: the cycle's transpose is that of the transposed matrix
   CoarseSolver coarse = CoarseSolver::automatic;
-  bool singular = false;        // of a matrix: A is symmetric, A 1 = 0 and b has no mean
+  bool singular = false;        // of a matrix: MatrixTraits
   bool measure_levels = false;  // fill LevelReport::seconds; synchronises
   /// On a GPU, cycles of tensor operators end at the finest coarse level of at most this many unknowns in each direction, solved
   /// by fast diagonalisation: one kernel in place of all below. 0: they go on to level 0.
@@ -73,12 +51,14 @@ struct MultigridParams {
 template <class T>
 class Multigrid final : public Preconditioner<T>, public Handle {
  public:
-  /// Assembles the operator of every level in double and converts it to T. Throws UsageError for an unknown smoother or
-  /// an odd number of steps with ADI.
+  /// Throws UsageError for an unknown smoother or an odd number of steps with ADI.
+  Multigrid(Context& ctx, const Hierarchy<T>& hierarchy, const MultigridParams& params,
+            const SmootherRegistry& registry = builtin_smoothers());
+
+  /// On Hierarchy<T>::assembled.
   Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
-  /// The same of an operator with more than the Laplacian (assembly/operators.hpp). Where it is singular, the coarsest level is solved
-  /// without a mean and the mean of each cycle's result is subtracted.
+  /// The same of an operator with more than the Laplacian (assembly/operators.hpp).
   Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, const OperatorTerms& terms,
             const MultigridParams& params, const SmootherRegistry& registry = builtin_smoothers());
 
@@ -95,10 +75,7 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   Multigrid(Context& ctx, const GridOperator<double>& a, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
 
-  /// Other coefficients for a hierarchy made from a matrix: of the same form and shape, in the same memory or in
-  /// other, which is then the one shared. Allocates nothing; waits for the stream. Recorded cycles stay valid
-  /// where the memory is the same, and are recorded anew where it is not. Errors as for the constructor; the hierarchy is
-  /// then good for nothing but another update.
+  /// Hierarchy::update. Recorded cycles stay valid where the memory is the same, and are recorded anew where it is not.
   void update(Context& ctx, const GridOperator<double>& a);
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
@@ -108,9 +85,10 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   /// One cycle for A x = b on level `level`.
   void cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess);
 
-  [[nodiscard]] int levels() const;
-  [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
-  [[nodiscard]] const Transfer<T>& transfer(int level) const;  // between level and level - 1
+  [[nodiscard]] const Hierarchy<T>& hierarchy() const;
+  [[nodiscard]] int levels() const { return hierarchy().levels(); }
+  [[nodiscard]] const GridOperator<T>& level_operator(int level) const { return hierarchy().level_operator(level); }
+  [[nodiscard]] const Transfer<T>& transfer(int level) const { return hierarchy().transfer(level); }
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
   /// The level where the cycle ends: level 0 or one that is solved by fast diagonalisation.
   [[nodiscard]] int lowest_level() const;
@@ -121,20 +99,5 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   class State;
   std::shared_ptr<State> state_;
 };
-
-/// The meshes of a hierarchy, coarsest first, `fine` last.
-[[nodiscard]] std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine);
-
-/// What smooths on each of these levels: what was asked for, or chosen where that is "auto".
-[[nodiscard]] std::vector<SmootherChoice> level_smoothers(const std::vector<TensorMesh>& meshes,
-                                                          const MultigridParams& params);
-
-/// The level that fast diagonalisation is to solve, if its operator is of tensor form: on a GPU the first below the finest of at
-/// most `diagonalise_below` unknowns in each direction.
-[[nodiscard]] std::optional<std::size_t> diagonalised_level(const Context& ctx, const std::vector<TensorMesh>& meshes,
-                                                            const MultigridParams& params);
-
-/// The mesh of a grid of unknowns whose widths are not known: all are one.
-[[nodiscard]] TensorMesh uniform_mesh(const GridShape& unknowns);
 
 }  // namespace stratum

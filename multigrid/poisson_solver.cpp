@@ -9,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include <stratum/assembly/operators.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/full_multigrid.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
@@ -23,69 +22,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-template <class T>
-std::int64_t operator_bytes(Backend backend, const GridShape& shape, OperatorForm form) {
-  if (form == OperatorForm::tensor)
-    return 2 * (vector_bytes<T>(backend, shape.nx + 1) + vector_bytes<T>(backend, shape.ny + 1));
-  return (form == OperatorForm::symmetric ? 5 : 9) * vector_bytes<T>(backend, shape);
-}
-
-/// From level l of the meshes to the one below.
-template <class T>
-std::int64_t transfer_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, std::size_t l) {
-  if (l == 0) return 0;
-  const TensorMesh &fine = meshes[l], &coarse = meshes[l - 1];
-  std::int64_t bytes = 0;
-  if (fine.x().size() != coarse.x().size()) bytes += 2 * vector_bytes<T>(ctx.backend(), coarse.x().size() + 2);
-  if (fine.y().size() != coarse.y().size()) bytes += 2 * vector_bytes<T>(ctx.backend(), coarse.y().size() + 2);
-  if (!ctx.on_gpu()) bytes += vector_bytes<T>(ctx.backend(), {fine.unknowns().nx + 3, 2 * ctx.threads()});
-  return bytes;
-}
-
-/// Where the cycle ends when all goes well: make() of FastDiagonalisation may still refuse.
-std::optional<std::size_t> lowest_of(const Context& ctx, const std::vector<TensorMesh>& meshes,
-                                     const PoissonSolverParams& params) {
-  if (params.form != OperatorForm::tensor) return std::nullopt;
-  return diagonalised_level(ctx, meshes, params.multigrid);
-}
-
-/// The vector between the passes of smoothing that is fused with transfer, as Transfer::fuses has it.
-template <class T>
-std::int64_t fused_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, std::size_t l,
-                         const SmootherChoice& choice, const SmootherRegistry& registry) {
-  if (!ctx.on_gpu() || l == 0 || choice.params.form != OperatorForm::tensor || choice.steps < 1 ||
-      choice.steps > Transfer<T>::max_fused_steps || meshes[l].x().size() == meshes[l - 1].x().size() ||
-      meshes[l].y().size() == meshes[l - 1].y().size())
-    return 0;
-  Context host(Backend::cpu, 1);
-  const bool jacobi = registry.make<T>(host, choice.smoother, {1, 1}, choice.params)->jacobi_damping().has_value();
-  return jacobi ? vector_bytes<T>(ctx.backend(), meshes[l].unknowns()) : 0;
-}
-
-template <class T>
-std::int64_t cycle_bytes(const Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
-                         const SmootherRegistry& registry) {
-  const Backend backend = ctx.backend();
-  const auto diagonalised = lowest_of(ctx, meshes, params);
-  std::int64_t bytes = diagonalised ? FastDiagonalisation<T>::required_bytes(ctx, meshes[*diagonalised].unknowns()) : 0;
-  auto smoothers = level_smoothers(meshes, params.multigrid);
-  for (std::size_t l = 0; l < meshes.size(); ++l) {
-    const GridShape shape = meshes[l].unknowns();
-    smoothers[l].params.form = params.form;
-    bytes += operator_bytes<T>(backend, shape, params.form) + transfer_bytes<T>(ctx, meshes, l);
-    if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<T>(backend, shape);
-    bytes += registry.required_bytes<T>(ctx, smoothers[l].smoother, shape, smoothers[l].params);
-    bytes += fused_bytes<T>(ctx, meshes, l, smoothers[l], registry);
-  }
-  const GridShape coarsest = meshes.front().unknowns();
-  const CoarseSolver coarse = coarse_solver_for(coarsest, params.multigrid.coarse);
-  if (coarsest.nodes() <= 1) return bytes;
-  if (coarse == CoarseSolver::direct)
-    return bytes + BandCholesky<double>::required_bytes(coarsest) + 2 * vector_bytes<double>(backend, coarsest);
-  return bytes + 4 * vector_bytes<T>(backend, coarsest) +
-         registry.required_bytes<T>(ctx, coarse == CoarseSolver::cg_adi ? "adi" : "jacobi", coarsest, {});
-}
 
 // Where V(2,2), F(2,2) and CG cross in time to 1e-8. F-cycles visit the small levels often, which on a GPU costs launches.
 constexpr double jump_for_f = 16, jump_for_cg = 200;
@@ -163,47 +99,6 @@ std::string_view to_string(Method method) {
   return "unknown";
 }
 
-std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& asked,
-                             const SmootherRegistry& registry, std::size_t systems) {
-  PoissonSolverParams params = asked;
-  (void)fill_in(ctx, mesh, params);
-  const Backend backend = ctx.backend();
-  const auto meshes = mesh_hierarchy(mesh);
-  const GridShape shape = mesh.unknowns();
-  const std::int64_t fine_double = vector_bytes<double>(backend, shape),
-                     fine_float = vector_bytes<float>(backend, shape);
-  const bool in_double = params.precision == Precision::full;
-  std::int64_t bytes = 2 * static_cast<std::int64_t>(systems) * fine_double;  // b and x
-  if (const auto threads = side_by_side(ctx, shape, systems); threads > 1) {
-    const std::int64_t with_vectors = required_memory(Context(Backend::cpu, 1), mesh, params, registry);
-    bytes += static_cast<std::int64_t>(threads) * (with_vectors - 2 * fine_double);
-  }
-  bytes += operator_bytes<double>(backend, shape, params.form);
-  bytes += in_double ? cycle_bytes<double>(ctx, meshes, params, registry)
-                     : cycle_bytes<float>(ctx, meshes, params, registry);
-  const bool refined = params.method == Method::multigrid && params.precision == Precision::mixed;
-  const SolverEntry& solver = entry_of(params);
-  std::int64_t solver_vectors = solver.vectors + std::int64_t{params.krylov.restart} * solver.vectors_per_restart;
-  // Made anew in every solve: b and x, and the update of the residual.
-  if (params.precision == Precision::single) solver_vectors += params.method == Method::multigrid ? 3 : 2;
-  if (ctx.on_gpu() && params.method != Method::multigrid) bytes += dots_scratch_bytes;
-  if (!refined) bytes += solver_vectors * (params.precision == Precision::single ? fine_float : fine_double);
-  if (!in_double) {
-    bytes += 2 * fine_float;  // PrecisionCast, or the defect and correction of MixedRefinement
-    if (params.inner.digits > 0 || params.inner.cycles > 1) bytes += 2 * fine_float;
-  }
-  if (params.full_multigrid && params.full_multigrid_from_x) bytes += 2 * fine_double;
-  if (params.full_multigrid)
-    for (std::size_t lowest = lowest_of(ctx, meshes, params).value_or(0), l = lowest; l < meshes.size(); ++l) {
-      const GridShape level = meshes[l].unknowns();
-      if (l + 1 < meshes.size()) bytes += 2 * vector_bytes<double>(backend, level);
-      bytes += operator_bytes<double>(backend, level, params.form);
-      if (l > lowest) bytes += transfer_bytes<double>(ctx, meshes, l);
-      bytes += 2 * (in_double ? vector_bytes<double>(backend, level) : vector_bytes<float>(backend, level));
-    }
-  return bytes;
-}
-
 /// A cycle in T, seen as a preconditioner in double.
 template <class T>
 struct DoubleCycle {
@@ -211,9 +106,9 @@ struct DoubleCycle {
   std::shared_ptr<Preconditioner<T>> in_own_precision;  // the cycle, or an inner iteration with it
   std::shared_ptr<Preconditioner<double>> in_double;    // for Krylov methods
 
-  DoubleCycle(Context& ctx, const std::vector<TensorMesh>& meshes, const PoissonSolverParams& params,
+  DoubleCycle(Context& ctx, const Hierarchy<T>& hierarchy, const PoissonSolverParams& params,
               const SmootherRegistry& registry)
-      : multigrid(ctx, meshes, params.form, params.terms, cycle_params(params), registry),
+      : multigrid(ctx, hierarchy, cycle_params(params), registry),
         in_own_precision(std::make_shared<Multigrid<T>>(multigrid)) {
     if constexpr (std::is_same_v<T, double>) {
       in_double = in_own_precision;
@@ -221,12 +116,10 @@ struct DoubleCycle {
       if (params.inner.digits > 0 || params.inner.cycles != 1)
         in_own_precision = std::make_shared<InnerIteration<T>>(ctx, fine_operator(), multigrid, params.inner);
       if (params.method != Method::multigrid || params.precision == Precision::single)
-        in_double = std::make_shared<PrecisionCast<double, T>>(ctx, meshes.back().unknowns(), in_own_precision);
+        in_double = std::make_shared<PrecisionCast<double, T>>(ctx, fine_operator().shape(), in_own_precision);
     }
   }
-  [[nodiscard]] const GridOperator<T>& fine_operator() const {
-    return multigrid.level_operator(multigrid.levels() - 1);
-  }
+  [[nodiscard]] const GridOperator<T>& fine_operator() const { return multigrid.hierarchy().finest(); }
 
  private:
   static MultigridParams cycle_params(const PoissonSolverParams& params) {
@@ -241,8 +134,14 @@ struct PoissonSolver::Implementation {
   struct Worker {
     Context ctx{Backend::cpu, 1};
     PoissonSolver solver;
-    Worker(const TensorMesh& mesh, const PoissonSolverParams& params, const SmootherRegistry& registry)
-        : solver(ctx, mesh, params, registry) {}
+    explicit Worker(const Implementation& of)
+        : solver(of.matrix ? PoissonSolver(ctx, *of.matrix, of.meshes.back(), of.params, of.registry)
+                           : PoissonSolver(ctx, of.meshes.back(), of.params, of.registry)) {}
+  };
+  /// Everything in float.
+  struct Single {
+    Vector<float> b, x;
+    std::unique_ptr<Solver<float>> solver;
   };
   std::vector<std::unique_ptr<Worker>> workers;
   InUse in_use;
@@ -250,7 +149,9 @@ struct PoissonSolver::Implementation {
   std::string choice;
   SmootherRegistry registry;
   std::vector<TensorMesh> meshes;
+  std::optional<GridOperator<double>> matrix;  // none: operators are assembled on the meshes
   double setup_seconds = 0;
+  std::optional<Hierarchy<double>> in_double;  // where more than the finest operator is needed
   GridOperator<double> a;
   std::unique_ptr<DoubleCycle<float>> float_cycle;
   std::unique_ptr<DoubleCycle<double>> double_cycle;
@@ -258,9 +159,13 @@ struct PoissonSolver::Implementation {
   std::unique_ptr<FullMultigrid<double>> full_double;
   std::unique_ptr<MixedRefinement> mixed_refinement;  // the method multigrid in mixed precision
   std::unique_ptr<Solver<double>> solver;             // none in single precision
+  Single single;
+  Vector<double> defect, correction;  // of full multigrid from a given x
 
-  Implementation(Context& ctx, const TensorMesh& mesh, PoissonSolverParams p, SmootherRegistry r)
-      : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)) {
+  /// With `given` as the finest operator, or an assembled one.
+  Implementation(Context& ctx, std::optional<GridOperator<double>> given, const TensorMesh& mesh, PoissonSolverParams p,
+                 SmootherRegistry r)
+      : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)), matrix(std::move(given)) {
     const auto begin = Clock::now();
     choice = fill_in(ctx, mesh, params);
     params.stop.validate();
@@ -270,34 +175,64 @@ struct PoissonSolver::Implementation {
             "full multigrid keeps its iterate in double; precision single does not apply to it");
     expects(!entry_of(params).constant_symmetric || params.inner.digits == 0, entry_of(params).name,
             " needs a constant preconditioner: a number of inner cycles, not of digits; fcg, gcr and gmres take both");
-    expect_room(ctx, mesh, required_memory(ctx, mesh, params, registry));
-    a = assemble_operator<double>(ctx, mesh, params.form, params.terms);
+    if (!ctx.plans()) {
+      Context plan = ctx.plan();
+      const Vector<double> b(plan, mesh.unknowns()), x(plan, mesh.unknowns());
+      const Implementation planned(plan, matrix, mesh, params, registry);
+      expect_room(ctx, mesh, plan.memory()->peak_bytes);
+    }
+    if (matrix)
+      in_double =
+          Hierarchy<double>::galerkin(ctx, *matrix, mesh, {params.multigrid.symmetric, params.multigrid.singular});
+    else if (params.precision == Precision::full || params.full_multigrid)
+      in_double = levels_in_double(ctx);
+    a = in_double ? in_double->finest() : assemble_operator<double>(ctx, mesh, params.form, params.terms);
     if (params.precision == Precision::full)
       make_double_cycle(ctx);
     else
-      float_cycle = std::make_unique<DoubleCycle<float>>(ctx, meshes, params, registry);
+      make_float_cycle(ctx);
     if (params.full_multigrid) {
       if (double_cycle)
-        full_double =
-            std::make_unique<FullMultigrid<double>>(ctx, meshes, params.form, double_cycle->multigrid, params.terms);
+        full_double = std::make_unique<FullMultigrid<double>>(ctx, *in_double, double_cycle->multigrid);
       else
-        full_float =
-            std::make_unique<FullMultigrid<float>>(ctx, meshes, params.form, float_cycle->multigrid, params.terms);
+        full_float = std::make_unique<FullMultigrid<float>>(ctx, *in_double, float_cycle->multigrid);
+      if (params.full_multigrid_from_x) {
+        defect = Vector<double>(ctx, a.shape());
+        correction = Vector<double>(ctx, a.shape());
+      }
     }
-    if (params.method == Method::multigrid && params.precision == Precision::mixed)
-      mixed_refinement = std::make_unique<MixedRefinement>(ctx, mesh.unknowns());
-    else if (params.precision != Precision::single && !solver)
+    if (params.precision == Precision::single)
+      make_single(ctx);
+    else if (params.method == Method::multigrid && params.precision == Precision::mixed)
+      mixed_refinement = std::make_unique<MixedRefinement>(ctx, a.shape());
+    else if (!solver)
       make_solver_in_double(ctx);
+    reserve_reductions(ctx, a.shape());
     ctx.synchronise();
     setup_seconds = seconds_since(begin);
   }
 
+  [[nodiscard]] Hierarchy<double> levels_in_double(Context& ctx) const {
+    return in_double ? *in_double : Hierarchy<double>::assembled(ctx, meshes, params.form, params.terms);
+  }
+  void make_float_cycle(Context& ctx) {
+    const auto levels = in_double ? Hierarchy<float>(ctx, *in_double)
+                                  : Hierarchy<float>::assembled(ctx, meshes, params.form, params.terms);
+    float_cycle = std::make_unique<DoubleCycle<float>>(ctx, levels, params, registry);
+  }
   void make_double_cycle(Context& ctx) {
-    double_cycle = std::make_unique<DoubleCycle<double>>(ctx, meshes, params, registry);
+    double_cycle = std::make_unique<DoubleCycle<double>>(ctx, levels_in_double(ctx), params, registry);
     if (!solver) make_solver_in_double(ctx);
   }
+  void make_single(Context& ctx) {
+    single = {Vector<float>(ctx, a.shape()), Vector<float>(ctx, a.shape()), nullptr};
+    if (params.method == Method::multigrid)
+      single.solver = std::make_unique<Refinement<float>>(ctx, a.shape(), ResidualUpdate::updated);
+    else
+      single.solver = make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov);
+  }
   void make_solver_in_double(Context& ctx) {
-    solver = make_solver<double>(ctx, entry_of(params).name, meshes.back().unknowns(), params.krylov);
+    solver = make_solver<double>(ctx, entry_of(params).name, a.shape(), params.krylov);
   }
 
   /// With the double cycle where there is one, else with the float cycle.
@@ -372,29 +307,20 @@ struct PoissonSolver::Implementation {
   }
 
   /// Everything in float, the residual updated recursively as the solver sees it; then the truth.
-  SolveReport solve_in_single(Context& ctx, GridView<const double> b, GridView<double> x,
-                              const Monitor& monitor) const {
-    const GridOperator<float>& af = float_cycle->fine_operator();
-    Vector<float> bf(ctx, af.shape()), xf(ctx, af.shape());
+  SolveReport solve_in_single(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     // Scaled by a power of two: the loads of the thinnest cells would vanish in float.
     const double scale = power_of_two_below_reciprocal(norm_max(ctx, b));
-    copy_scaled(ctx, scale, b, bf.view());
-    copy_scaled<double, float>(ctx, scale, x, xf.view());
+    const auto bf = single.b.view(), xf = single.x.view();
+    copy_scaled(ctx, scale, b, bf);
+    copy_scaled<double, float>(ctx, scale, x, xf);
     StoppingParams stop = params.stop;
     stop.atol *= scale;
     const Monitor scaled = monitor ? Monitor([&](int it, double r) { monitor(it, r / scale); }) : Monitor();
-    std::unique_ptr<Solver<float>> own_solver;
-    if (params.method == Method::multigrid)
-      own_solver = std::make_unique<Refinement<float>>(ctx, af.shape(), ResidualUpdate::updated);
-    else
-      own_solver = make_solver<float>(ctx, entry_of(params).name, af.shape(), params.krylov);
-    SolveReport report =
-        own_solver->solve(ctx, af, *float_cycle->in_own_precision, bf.cview(), xf.view(), stop, scaled);
-    copy_scaled(ctx, 1 / scale, xf.cview(), x);
-    own_solver.reset();  // makes room for r
-    Vector<double> r(ctx, a.shape());
-    a.residual(ctx, b, x, r.view());
-    judge_single_precision(report, params.stop, scale, norm2(ctx, r.cview()), "use mixed precision");
+    SolveReport report = single.solver->solve(ctx, float_cycle->fine_operator(), *float_cycle->in_own_precision,
+                                              single.b.cview(), xf, stop, scaled);
+    copy_scaled(ctx, 1 / scale, single.x.cview(), x);
+    const double residual = a.scaled_residual_norm<float>(ctx, scale, b, x, bf) / scale;
+    judge_single_precision(report, params.stop, scale, residual, "use mixed precision");
     return report;
   }
 
@@ -424,8 +350,7 @@ struct PoissonSolver::Implementation {
   }
 
   /// Where cycles go on from it, the residual is left for them to find out.
-  SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x,
-                                  const Monitor& monitor) const {
+  SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     SolveReport report;
     const bool goes_on = params.continue_after_full_multigrid;
     const auto norms = goes_on ? FullMultigridNorms::initial : FullMultigridNorms::all;
@@ -434,10 +359,9 @@ struct PoissonSolver::Implementation {
     };
     FullMultigridPass norms_found;
     if (params.full_multigrid_from_x) {
-      Vector<double> r(ctx, a.shape()), v(ctx, a.shape());
-      a.residual(ctx, b, x, r.view());
-      norms_found = pass(r.cview(), v.view());
-      axpy<double, double>(ctx, 1, v.cview(), x);
+      a.residual(ctx, b, x, defect.view());
+      norms_found = pass(defect.cview(), correction.view());
+      axpy<double, double>(ctx, 1, correction.cview(), x);
     } else {
       norms_found = pass(b, x);
     }
@@ -467,9 +391,27 @@ struct PoissonSolver::Implementation {
   }
 };
 
+std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params,
+                             const SmootherRegistry& registry, std::size_t systems) {
+  Context plan = ctx.plan();
+  std::vector<Vector<double>> b_and_x;
+  for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(plan, mesh.unknowns());
+  const PoissonSolver solver(plan, mesh, params, registry);
+  std::int64_t bytes = plan.memory()->peak_bytes;
+  if (const auto threads = side_by_side(ctx, mesh.unknowns(), systems); threads > 1) {
+    Context one = Context(Backend::cpu, 1).plan();
+    const PoissonSolver worker(one, mesh, params, registry);
+    bytes += static_cast<std::int64_t>(threads) * one.memory()->peak_bytes;
+  }
+  return bytes;
+}
+
 PoissonSolver::PoissonSolver(Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry)
-    : implementation_(std::make_unique<Implementation>(ctx, mesh, params, registry)) {}
+    : implementation_(std::make_unique<Implementation>(ctx, std::nullopt, mesh, params, registry)) {}
+PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+                             const PoissonSolverParams& params, const SmootherRegistry& registry)
+    : implementation_(std::make_unique<Implementation>(ctx, a, mesh, params, registry)) {}
 PoissonSolver::~PoissonSolver() = default;
 PoissonSolver::PoissonSolver(PoissonSolver&&) noexcept = default;
 PoissonSolver& PoissonSolver::operator=(PoissonSolver&&) noexcept = default;
@@ -514,14 +456,16 @@ std::vector<SolveReport> PoissonSolver::solve(Context& ctx, std::span<const Grid
   if (self.workers.size() < threads) {
     const TensorMesh& mesh = self.meshes.back();
     const auto more = static_cast<std::int64_t>(threads - self.workers.size());
-    expect_room(ctx, mesh, more * required_memory(Context(Backend::cpu, 1), mesh, self.params, self.registry));
+    Context plan = Context(Backend::cpu, 1).plan();
+    const Implementation planned(plan, self.matrix, mesh, self.params, self.registry);
+    expect_room(ctx, mesh, more * plan.memory()->peak_bytes);
     self.workers.resize(threads);
   }
   std::atomic<std::size_t> next{0};
   std::vector<std::future<void>> done;
   for (std::size_t t = 0; t < threads; ++t)
     done.push_back(std::async(std::launch::async, [&, &worker = self.workers[t]] {
-      if (!worker) worker = std::make_unique<Implementation::Worker>(self.meshes.back(), self.params, self.registry);
+      if (!worker) worker = std::make_unique<Implementation::Worker>(self);
       for (std::size_t k = next++; k < b.size(); k = next++) reports[k] = worker->solver.solve(worker->ctx, b[k], x[k]);
     }));
   for (auto& worker : done) worker.wait();

@@ -1,7 +1,7 @@
 #pragma once
 
-// PoissonSolver: a tensor-product mesh in, a solver for A x = b out. It builds the hierarchy once and solves any number of
-// right-hand sides:
+// PoissonSolver: a tensor-product mesh in, or a matrix and its mesh, a solver for A x = b out. It builds the hierarchy once and solves
+// any number of right-hand sides:
 //
 //   precision mixed    double defect and update around a float cycle, the default
 //             full     everything in double
@@ -52,10 +52,11 @@ struct PoissonSolverParams {
   bool retry_in_double = true;
 };
 
-/// Bytes that a PoissonSolver takes on this mesh with b and x while it solves, within a few per cent of the Context's peak. (Beyond
-/// them: one vector while a solve that stagnated is looked at, and a cycle in double where a mixed one is taken up again.) A
-/// batch of several systems has as many b and x and, where they are solved one a thread, the threads' hierarchies.
-[[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& asked,
+/// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one on a plan of the Context. (Beyond them: one vector
+/// while a solve that stagnated is looked at, and a cycle in double where a mixed one is taken up again.) A batch of several
+/// systems has as many b and x and, where they are solved one a thread, the threads' hierarchies.
+[[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh,
+                                           const PoissonSolverParams& params,
                                            const SmootherRegistry& registry = builtin_smoothers(),
                                            std::size_t systems = 1);
 
@@ -65,6 +66,10 @@ class PoissonSolver {
   /// needed and what there is before it allocates.
   PoissonSolver(Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params = {},
                 const SmootherRegistry& registry = builtin_smoothers());
+  /// Of a matrix, which is shared, whose unknowns are those of the mesh: on Hierarchy::galerkin. What `params.multigrid` says of it
+  /// (symmetric, singular) is taken on trust but for what check_coefficients sees; `form` and `terms` do not matter.
+  PoissonSolver(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+                const PoissonSolverParams& params = {}, const SmootherRegistry& registry = builtin_smoothers());
   ~PoissonSolver();
   PoissonSolver(PoissonSolver&&) noexcept;
   PoissonSolver& operator=(PoissonSolver&&) noexcept;

@@ -64,6 +64,8 @@ DenseInverse<T>::DenseInverse(Context& ctx, const LinearOperator<double>& a, boo
   const std::int64_t n = shape_.nodes();
   expects(n <= max_unknowns, "a dense inverse is for up to ", max_unknowns, " unknowns, not ", n);
   inverse_ = Vector<T>(ctx, static_cast<int>(n * n));
+  unit_ = Vector<double>(ctx, shape_);
+  image_ = Vector<double>(ctx, shape_);
   factor(ctx, a);
 }
 
@@ -71,14 +73,14 @@ template <class T>
 void DenseInverse<T>::factor(Context& ctx, const LinearOperator<double>& a) {
   expects(a.shape() == shape_, "the operator has ", a.shape().nx, " x ", a.shape().ny, " unknowns, not ", shape_.nx,
           " x ", shape_.ny);
+  if (ctx.plans()) return;
   const auto n = static_cast<std::size_t>(shape_.nodes());
   std::vector<double> matrix(n * n), unit(n, 0.0), column(n);
-  Vector<double> x(ctx, shape_), y(ctx, shape_);
   for (std::size_t k = 0; k < n; ++k) {
     unit[k] = 1;
-    copy_from_host(ctx, unit.data(), x.view());
-    a.apply(ctx, x.cview(), y.view());
-    copy_to_host(ctx, y.cview(), column.data());
+    copy_from_host(ctx, unit.data(), unit_.view());
+    a.apply(ctx, unit_.cview(), image_.view());
+    copy_to_host(ctx, image_.cview(), column.data());
     for (std::size_t i = 0; i < n; ++i) matrix[i * n + k] = column[i];
     unit[k] = 0;
   }

@@ -20,7 +20,7 @@ class DenseInverse final : public Preconditioner<T> {
 
   DenseInverse(Context& ctx, const LinearOperator<double>& a, bool singular = false);
 
-  /// The same of another operator of this shape. Waits for the stream.
+  /// The same of another operator of this shape. Allocates nothing on the device; waits for the stream.
   void factor(Context& ctx, const LinearOperator<double>& a);
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
@@ -31,6 +31,7 @@ class DenseInverse final : public Preconditioner<T> {
   GridShape shape_;
   bool singular_;
   Vector<T> inverse_;  // row after row
+  Vector<double> unit_, image_;
 };
 
 }  // namespace stratum

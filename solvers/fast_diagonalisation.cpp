@@ -241,11 +241,9 @@ int numbers(int size) { return unaligned + 4 * size * size + 2 * size; }
 }  // namespace
 
 template <class T>
-std::int64_t FastDiagonalisation<T>::required_bytes(const Context& ctx, const GridShape& shape) {
-  if (!fits(shape, max_nodes)) return 0;
-  const int size = padded(shape);
-  return vector_bytes<T>(ctx.backend(), numbers(size)) +
-         (ctx.on_gpu() ? 0 : vector_bytes<T>(ctx.backend(), 2 * size * size));
+FastDiagonalisation<T>::FastDiagonalisation(Context& ctx, const GridShape& shape)
+    : shape_(shape), size_(padded(shape)), matrices_(ctx, numbers(size_)) {
+  if (!ctx.on_gpu()) scratch_ = Vector<T>(ctx, 2 * size_ * size_);
 }
 
 template <class T>
@@ -253,6 +251,9 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
                                                                      bool singular) {
   const GridShape shape = a.shape();
   if (a.form() != OperatorForm::tensor || shape.has_halo() || !fits(shape, max_nodes)) return nullptr;
+  std::unique_ptr<FastDiagonalisation> solver(
+      new FastDiagonalisation(ctx, shape));  // NOLINT: the constructor is private
+  if (ctx.plans()) return solver;
   const auto& factors = std::get<TensorOperator<T>>(a.storage());
   const auto kx = factors_to_host(ctx, factors.kx), mx = factors_to_host(ctx, factors.mx);
   const auto ky = factors_to_host(ctx, factors.ky), my = factors_to_host(ctx, factors.my);
@@ -304,15 +305,10 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
     }
   if (!(residual <= 1e-4 * norm)) return nullptr;
 
-  std::unique_ptr<FastDiagonalisation> solver(new FastDiagonalisation);  // NOLINT: the constructor is private
-  solver->shape_ = shape;
-  solver->size_ = size;
-  solver->matrices_ = Vector<T>(ctx, numbers(size));
   GridView<T> aligned = solver->matrices_.view();
   aligned.data += unaligned;
   aligned.nx -= unaligned;
   copy_from_host(ctx, packed.data(), aligned);
-  if (!ctx.on_gpu()) solver->scratch_ = Vector<T>(ctx, 2 * size * size);
   return solver;
 }
 

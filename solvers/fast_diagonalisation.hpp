@@ -26,11 +26,9 @@ class FastDiagonalisation final : public Preconditioner<T> {
 
   /// Decomposes both directions on the host, in double. Null unless `a` is a tensor operator of at most max_nodes x max_nodes
   /// unknowns between ends that are not periodic and a residual for smooth data falls a hundredfold.
-  /// `singular`: A 1 = 0; the part of b along that mode is left out.
+  /// `singular`: A 1 = 0; the part of b along that mode is left out. A plan takes for granted that all goes well.
   [[nodiscard]] static std::unique_ptr<FastDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
                                                                  bool singular = false);
-  /// Bytes that `make` allocates for a tensor operator of this shape, where it makes one.
-  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape);
 
   /// x = A^-1 b
   void apply(Context& ctx, GridView<const T> b, GridView<T> x) override;
@@ -38,7 +36,7 @@ class FastDiagonalisation final : public Preconditioner<T> {
   [[nodiscard]] bool is_symmetric() const override { return true; }
 
  private:
-  FastDiagonalisation() = default;
+  FastDiagonalisation(Context& ctx, const GridShape& shape);
 
   GridShape shape_;
   int size_ = 0;        // of the square matrices, padded with zeros

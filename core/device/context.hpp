@@ -6,6 +6,9 @@
 // On the CPU a Context is a number of OpenMP threads. `stream()` is the CUDA stream (null on the CPU): one of its own, or one
 // of the caller's, in whose order everything then runs.
 // Allocations are counted, so that a test can show that nothing is allocated after set-up.
+//
+// A plan of a Context counts what is asked for and allocates none of it, and nothing computes on it: constructors that run on a plan
+// say what they are going to take (`memory()->peak_bytes`), without an estimate written by hand beside them.
 
 #include <atomic>
 #include <cstddef>
@@ -43,6 +46,10 @@ class Context {
   [[nodiscard]] void* stream() const { return stream_.get(); }
   [[nodiscard]] const std::shared_ptr<MemoryStatistics>& memory() const { return memory_; }
 
+  /// A Context of the same kind that plans. Vectors made with it have shapes and no numbers.
+  [[nodiscard]] Context plan() const;
+  [[nodiscard]] bool plans() const { return plans_; }
+
   /// With the other pieces of a grid that is cut into strips; null where there are none.
   void set_communicator(std::shared_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
   [[nodiscard]] Communicator* communicator() const { return communicator_.get(); }
@@ -72,6 +79,7 @@ class Context {
 
   Backend backend_;
   int threads_;
+  bool plans_ = false;
   std::shared_ptr<void> stream_;
   std::shared_ptr<MemoryStatistics> memory_;
   std::shared_ptr<Scratch> scratch_;

@@ -233,6 +233,27 @@ requires(!std::is_same_v<X, Y>) double dot(Context& ctx, GridView<const X> x, Gr
   return reduce(ctx, x.nx, x.ny, Product<X, Y>{x, y});
 }
 
+namespace {
+
+/// Numbers of scratch that `dots` takes.
+std::size_t dots_numbers([[maybe_unused]] const Context& ctx, int nx, int ny, [[maybe_unused]] std::size_t pairs) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    // Room for a basis that grows by one vector an iteration: the scratch is not to be allocated anew every time.
+    constexpr std::size_t granularity = 64;
+    return most_per_pass * reduction_blocks + (pairs + granularity - 1) / granularity * granularity;
+  }
+#endif
+  return static_cast<std::size_t>(RowParts{nx, ny}.count()) * most_per_pass;
+}
+
+}  // namespace
+
+void reserve_reductions(Context& ctx, const GridShape& shape) {
+  const auto hold = ctx.hold_scratch();
+  (void)ctx.reduction_scratch(dots_numbers(ctx, shape.nx, shape.ny, 1));
+}
+
 template <class T>
 std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
   std::vector<double> results(pairs.size());
@@ -247,12 +268,8 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
   if (ctx.on_gpu()) {
     auto* stream = static_cast<cudaStream_t>(ctx.stream());
     const int blocks = reduction_grid(ny);
-    // Room for a basis that grows by one vector an iteration: the scratch is not to be allocated anew every time.
-    constexpr std::size_t granularity = 64;
-    const std::size_t room = (pairs.size() + granularity - 1) / granularity * granularity;
-    double* partial = ctx.reduction_scratch(most_per_pass * reduction_blocks + room);
+    double* partial = ctx.reduction_scratch(dots_numbers(ctx, nx, ny, pairs.size()));
     double* result = partial + most_per_pass * reduction_blocks;
-    static_assert(dots_scratch_bytes == (most_per_pass * reduction_blocks + granularity) * sizeof(double));
     for (std::size_t first = 0; first < pairs.size(); first += most_per_pass) {
       Products<T> products{static_cast<int>(std::min(most_per_pass, pairs.size() - first)), {}};
       for (int k = 0; k < products.count; ++k) {
@@ -273,7 +290,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
   // Row by row, so that a vector in several pairs is read from memory once.
   const RowParts parts{nx, ny};
   const int rows = parts.count();
-  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(rows) * most_per_pass);
+  double* partial = ctx.reduction_scratch(dots_numbers(ctx, nx, ny, pairs.size()));
   for (std::size_t first = 0; first < pairs.size(); first += most_per_pass) {
     const std::size_t count = std::min(most_per_pass, pairs.size() - first);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
@@ -362,6 +379,7 @@ bool halo_is_zero(Context& ctx, GridView<const T> x) {
 template <class T>
 void copy_to_host(Context& ctx, GridView<const T> x, T* host) {
   expects_on(ctx, x);
+  if (ctx.plans()) return;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     const auto row = static_cast<std::size_t>(x.nx) * sizeof(T);
@@ -379,6 +397,7 @@ void copy_to_host(Context& ctx, GridView<const T> x, T* host) {
 template <class T>
 void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   expects_on(ctx, x);
+  if (ctx.plans()) return;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     const auto row = static_cast<std::size_t>(x.nx) * sizeof(T);

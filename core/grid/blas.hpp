@@ -42,8 +42,8 @@ template <class T>
 template <class X, class Y>
 requires(!std::is_same_v<X, Y>) [[nodiscard]] double dot(Context& ctx, GridView<const X> x, GridView<const Y> y);
 
-/// Bytes of scratch that `dots` makes a Context keep on a GPU, for up to 64 pairs.
-inline constexpr std::int64_t dots_scratch_bytes = (8 * 1024 + 64) * sizeof(double);
+/// Makes the Context's scratch as large as reductions of this shape take, `dots` of up to 64 pairs among them.
+void reserve_reductions(Context& ctx, const GridShape& shape);
 
 template <class T>
 struct DotPair {

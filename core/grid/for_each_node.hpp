@@ -9,7 +9,7 @@
 // The first form lets a GPU thread load for several nodes before it stores. Named, not a lambda, because the host path of
 // an extended lambda is several times slower under nvcc. Nodes must be independent: no value may depend on a store.
 // CPU: OpenMP over rows (over parts of a row that is alone, as in flat vectors), SIMD along a row. CUDA: on the Context's
-// stream, no synchronisation.
+// stream, no synchronisation. On a plan: nothing.
 
 #include <concepts>
 #include <cstdint>
@@ -114,7 +114,7 @@ __global__ void for_each_node_of_row_kernel(const Functor f, const NodeRange ran
 
 template <class Functor>
 void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
-  if (range.count() == 0) return;
+  if (range.count() == 0 || ctx.plans()) return;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     if (range.count_y() == 1) {

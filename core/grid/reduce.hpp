@@ -163,6 +163,10 @@ double finish(const Context& ctx, double own) {
 template <class Term>
 double reduce(Context& ctx, int nx, int ny, const Term& term) {
   const auto hold = ctx.hold_scratch();
+  if (ctx.plans()) {
+    (void)ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
+    return 0;
+  }
   const double* partial = reduce_in_place(ctx, nx, ny, term);
   ctx.synchronise();
   return finish<Term>(ctx, ctx.on_gpu() ? *ctx.host_number() : partial[0]);

@@ -1,0 +1,144 @@
+#include <stratum/multigrid/hierarchy.hpp>
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include <stratum/multigrid/galerkin.hpp>
+
+namespace stratum {
+
+std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine) {
+  std::vector<TensorMesh> meshes{fine};
+  while (meshes.back().can_coarsen()) meshes.push_back(meshes.back().coarser());
+  std::reverse(meshes.begin(), meshes.end());
+  return meshes;
+}
+
+TensorMesh uniform_mesh(const GridShape& unknowns) {
+  expects(unknowns.nx >= 1 && unknowns.ny >= 1, "a matrix needs unknowns, not ", unknowns.nx, " x ", unknowns.ny);
+  const auto ones = [](int nodes) { return Line(std::vector<double>(static_cast<std::size_t>(nodes) + 1, 1.0)); };
+  return {ones(unknowns.nx), ones(unknowns.ny), "widths not known"};
+}
+
+namespace {
+
+/// A level's place in its arrays.
+template <class Levels>
+const auto& at_level(const Levels& levels, int level, int lowest, const char* what) {
+  const int count = static_cast<int>(levels.size());
+  expects(level >= lowest && level < count, what, " to ", count - 1, ", not ", level);
+  return levels[static_cast<std::size_t>(level)];
+}
+
+/// Where an operator keeps its coefficients.
+std::array<const void*, 9> addresses(const GridOperator<double>& a) {
+  std::array<const void*, 9> found{};
+  std::visit(
+      [&found](const auto& storage) {
+        if constexpr (requires { storage.band; })
+          for (std::size_t k = 0; k < storage.band.size(); ++k) found[k] = storage.band[k].view().data;
+        else
+          found = {storage.kx.view().data, storage.mx.view().data, storage.ky.view().data,
+                   storage.my.view().data, storage.e.view().data,  storage.column_e.view().data};
+      },
+      a.storage());
+  return found;
+}
+
+}  // namespace
+
+template <class T>
+Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all)
+    : meshes(std::move(all)), transfer(meshes.size()) {
+  expects(!meshes.empty(), "a hierarchy needs at least one mesh");
+  for (std::size_t l = 1; l < meshes.size(); ++l) transfer[l] = Transfer<T>(ctx, meshes[l], meshes[l - 1]);
+}
+
+template <class T>
+Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
+                                     const OperatorTerms& terms) {
+  auto state = std::make_shared<State>(ctx, meshes);
+  state->traits = {true, stratum::is_singular(meshes.back(), terms)};
+  state->assembly = {form, terms};
+  for (const auto& mesh : meshes) state->a.push_back(assemble_operator<T>(ctx, mesh, form, terms));
+  state->coarsest = assemble_operator<double>(ctx, meshes.front(), terms.varies() ? form : OperatorForm::tensor, terms);
+  return Hierarchy(std::move(state));
+}
+
+template <class T>
+Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+                                    const MatrixTraits& traits) requires std::is_same_v<T, double> {
+  const GridShape shape = a.shape(), unknowns = mesh.unknowns();
+  expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
+          " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns; the matrix is for ", shape.nx, " x ", shape.ny);
+  check_coefficients(ctx, a, traits.symmetric);
+  auto state = std::make_shared<State>(ctx, mesh_hierarchy(mesh));
+  state->traits = traits;
+  for (std::size_t l = 0; l + 1 < state->meshes.size(); ++l)
+    state->a.push_back(galerkin_operator(ctx, a, state->meshes[l].unknowns()));
+  state->a.push_back(a);
+  galerkin_products(ctx, state->transfer, state->a);
+  return Hierarchy(std::move(state));
+}
+
+template <class T>
+Hierarchy<T>::Hierarchy(Context& ctx, const Hierarchy<double>& other) {
+  if constexpr (std::is_same_v<T, double>) {
+    state_ = other.state_;
+  } else if (other.state_->assembly) {
+    const auto& [form, terms] = *other.state_->assembly;
+    *this = assembled(ctx, other.meshes(), form, terms);
+  } else {
+    state_ = std::make_shared<State>(ctx, other.meshes());
+    state_->traits = other.state_->traits;
+    state_->in_double = std::make_shared<Hierarchy<double>>(other);
+    for (const auto& a : other.state_->a) state_->a.push_back(convert<T>(ctx, a));
+  }
+}
+
+template <class T>
+const GridOperator<T>& Hierarchy<T>::level_operator(int level) const {
+  return at_level(state_->a, level, 0, "level must be between 0");
+}
+
+template <class T>
+const Transfer<T>& Hierarchy<T>::transfer(int level) const {
+  return at_level(state_->transfer, level, 1, "transfers belong to levels 1");
+}
+
+template <class T>
+const GridOperator<double>& Hierarchy<T>::coarsest_in_double() const {
+  if (state_->assembly) return state_->coarsest;
+  if constexpr (std::is_same_v<T, double>)
+    return state_->a.front();
+  else
+    return state_->in_double->coarsest_in_double();
+}
+
+template <class T>
+bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a) {
+  expects(!state_->assembly, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
+  const GridShape shape = finest().shape(), given = a.shape();
+  expects(given.nx == shape.nx && given.ny == shape.ny && a.form() == finest().form(), "the hierarchy is for a ",
+          to_string(finest().form()), " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ",
+          to_string(a.form()), " one on ", given.nx, " x ", given.ny);
+  if constexpr (std::is_same_v<T, double>) {
+    check_coefficients(ctx, a, state_->traits.symmetric);
+    const bool in_place = addresses(finest()) == addresses(a);
+    state_->a.back() = a;
+    galerkin_products(ctx, state_->transfer, state_->a);
+    ctx.synchronise();  // kernels may read coefficients before those that came before have ended
+    return in_place;
+  } else {
+    (void)state_->in_double->update(ctx, a);
+    for (int l = 0; l < levels(); ++l)
+      assign(ctx, state_->in_double->level_operator(l), state_->a[static_cast<std::size_t>(l)]);
+    return true;
+  }
+}
+
+template class Hierarchy<double>;
+template class Hierarchy<float>;
+
+}  // namespace stratum

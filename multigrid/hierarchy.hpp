@@ -1,0 +1,85 @@
+#pragma once
+
+// Hierarchy: the levels of a multigrid method, level 0 the coarsest: operators A_l, and the transfer P_l between level l and l - 1. The
+// cycle, full multigrid and solvers take one and do not know where its operators came from:
+//
+//     assembled   every level's operator is assembled on its mesh
+//     galerkin    the finest is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp), formed in double;
+//                 `update` gives them all other coefficients
+//
+// Products in float are made from those in double. A handle: copies are the same levels.
+
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <stratum/assembly/operators.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/core/shared.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/transfer.hpp>
+
+namespace stratum {
+
+/// The meshes of a hierarchy, coarsest first, `fine` last.
+[[nodiscard]] std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine);
+
+/// The mesh of a grid of unknowns whose widths are not known: all are one.
+[[nodiscard]] TensorMesh uniform_mesh(const GridShape& unknowns);
+
+/// What is known of a matrix beside its entries.
+struct MatrixTraits {
+  bool symmetric = false;
+  bool singular = false;  // symmetric, A 1 = 0, and right-hand sides have no mean
+};
+
+template <class T>
+class Hierarchy final : public Handle {
+ public:
+  /// Meshes coarsest first. Throws UsageError as assemble_operator does.
+  [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
+                                           const OperatorTerms& terms = {});
+  /// From a matrix, which is shared, whose unknowns are those of the mesh; the interpolation is the mesh's. Throws UsageError for
+  /// coefficients that check_coefficients refuses, and for a mesh of other unknowns.
+  [[nodiscard]] static Hierarchy galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+                                          const MatrixTraits& traits = {}) requires std::is_same_v<T, double>;
+  /// The levels of another in this precision; in double the same.
+  Hierarchy(Context& ctx, const Hierarchy<double>& other);
+
+  [[nodiscard]] int levels() const { return static_cast<int>(state_->meshes.size()); }
+  [[nodiscard]] const std::vector<TensorMesh>& meshes() const { return state_->meshes; }
+  /// Throw UsageError for a level that there is not; transfers belong to levels 1 and up.
+  [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
+  [[nodiscard]] const Transfer<T>& transfer(int level) const;
+  [[nodiscard]] const GridOperator<T>& finest() const { return state_->a.back(); }
+  /// Of the coarsest level, for its solver: in float, the matrix of a stretched mesh need not be regular.
+  [[nodiscard]] const GridOperator<double>& coarsest_in_double() const;
+  [[nodiscard]] bool is_singular() const { return state_->traits.singular; }
+
+  /// Other coefficients for a hierarchy made from a matrix: of the same form and shape, in the same memory or in other, which is then
+  /// the one shared. Allocates nothing; waits for the stream. Errors as for `galerkin`; the hierarchy is then good for nothing but
+  /// another update. True where the finest coefficients lie where they lay before.
+  bool update(Context& ctx, const GridOperator<double>& a);
+
+ private:
+  template <class>
+  friend class Hierarchy;
+  struct State {
+    std::vector<TensorMesh> meshes;
+    MatrixTraits traits;
+    std::optional<std::pair<OperatorForm, OperatorTerms>> assembly;  // none: from a matrix
+    std::vector<GridOperator<T>> a;
+    std::vector<Transfer<T>> transfer;             // the first is empty
+    std::shared_ptr<Hierarchy<double>> in_double;  // of products in float
+    GridOperator<double> coarsest;                 // of assembled levels
+    /// With the transfers of these meshes.
+    State(Context& ctx, std::vector<TensorMesh> meshes);
+  };
+  explicit Hierarchy(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace stratum

@@ -309,7 +309,9 @@ TEST_P(PoissonSolverTest, SolvesForAMatrixAsForItsMesh) {
           const auto report = solver.solve(ctx(), p.b.cview(), p.x.view());
           EXPECT_EQ(report.status, assembled.status) << report.reason;
           EXPECT_NEAR(report.iterations, assembled.iterations, 1);
-          EXPECT_NEAR(*relative_l2_error(ctx(), p.mesh, {}, p.x.cview()), error, 1e-3 * error);
+          // Of a pass: a GPU solves coarse levels exactly where they are of tensor form.
+          EXPECT_NEAR(*relative_l2_error(ctx(), p.mesh, {}, p.x.cview()), error,
+                      (full_multigrid ? 3e-2 : 1e-3) * error);
         }
 }
 

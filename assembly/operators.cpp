@@ -114,12 +114,10 @@ void add_line(Context& ctx, GridView<T> band, Direction along, int line, const s
   exchange(ctx, band);
 }
 
-/// Bands of `a` by their place in nine; null where they are not stored.
-Vector<double>* band_of(NineBandMatrix<double>& a, int dx, int dy) {
-  return &a.band[static_cast<std::size_t>(band_index(dx, dy))];
-}
-Vector<double>* band_of(SymmetricNineBand<double>& a, int dx, int dy) {
-  const int k = band_index(dx, dy) - 4;
+/// Null where it is not stored.
+template <class Bands>
+Vector<double>* band_of(Bands& a, int dx, int dy) {
+  const int k = band_index(dx, dy) - Bands::first;
   return k < 0 ? nullptr : &a.band[static_cast<std::size_t>(k)];
 }
 
@@ -158,39 +156,26 @@ struct FillBand {
   }
 };
 
-template <int dx, int dy, class T>
-void fill_band(Context& ctx, const TensorOperator<double>& a, Vector<T>& band) {
-  a.visit([&](const auto& view) {
+template <class Bands, int... k>
+void fill_bands(Context& ctx, const TensorOperator<double>& a, Bands& bands, std::integer_sequence<int, k...> /*all*/) {
+  const auto fill = [&](const auto& view, auto dx, auto dy, auto& band) {
     using View = std::decay_t<decltype(view)>;
-    for_each_node(ctx, all_nodes(band.view()), FillBand<dx, dy, View, T>{view, band.view()});
+    using Fill = FillBand<decltype(dx)::value, decltype(dy)::value, View, std::decay_t<decltype(*band.view().data)>>;
+    for_each_node(ctx, all_nodes(band.view()), Fill{view, band.view()});
+    exchange(ctx, band.view());
+  };
+  a.visit([&](const auto& view) {
+    (fill(view, std::integral_constant<int, Bands::dx(k)>{}, std::integral_constant<int, Bands::dy(k)>{},
+          bands.band[static_cast<std::size_t>(k)]),
+     ...);
   });
-  exchange(ctx, band.view());
 }
 
-template <class T>
-NineBandMatrix<T> nine_band(Context& ctx, const TensorOperator<double>& a) {
-  NineBandMatrix<T> c(ctx, a.shape());
-  fill_band<-1, -1>(ctx, a, c.band[0]);
-  fill_band<0, -1>(ctx, a, c.band[1]);
-  fill_band<1, -1>(ctx, a, c.band[2]);
-  fill_band<-1, 0>(ctx, a, c.band[3]);
-  fill_band<0, 0>(ctx, a, c.band[4]);
-  fill_band<1, 0>(ctx, a, c.band[5]);
-  fill_band<-1, 1>(ctx, a, c.band[6]);
-  fill_band<0, 1>(ctx, a, c.band[7]);
-  fill_band<1, 1>(ctx, a, c.band[8]);
-  return c;
-}
-
-template <class T>
-SymmetricNineBand<T> symmetric_nine_band(Context& ctx, const TensorOperator<double>& a) {
-  SymmetricNineBand<T> c(ctx, a.shape());
-  fill_band<0, 0>(ctx, a, c.band[0]);
-  fill_band<1, 0>(ctx, a, c.band[1]);
-  fill_band<-1, 1>(ctx, a, c.band[2]);
-  fill_band<0, 1>(ctx, a, c.band[3]);
-  fill_band<1, 1>(ctx, a, c.band[4]);
-  return c;
+template <class Bands>
+Bands bands_of(Context& ctx, const TensorOperator<double>& a) {
+  Bands bands(ctx, a.shape());
+  fill_bands(ctx, a, bands, std::make_integer_sequence<int, Bands::coefficient_words>{});
+  return bands;
 }
 
 /// 1 / h, h / 6 and their products, the entries, must all be numbers of T.
@@ -205,6 +190,14 @@ void check_range(const TensorMesh& mesh) {
                     smallest / 6 > low && 1 / largest > low;
   expects(fits, "interval widths from ", smallest, " to ", largest, " on mesh ", mesh.name(), " leave the range of ",
           sizeof(T) == 4 ? "float; use double precision" : "double; use a coarser level");
+}
+
+template <class T>
+GridOperator<T> in_precision(Context& ctx, GridOperator<double> a) {
+  if constexpr (std::is_same_v<T, double>)
+    return a;
+  else
+    return convert<T>(ctx, a);
 }
 
 void check_alpha(LineEnd end, const RobinCoefficient& alpha, const char* side) {
@@ -241,23 +234,19 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, Operator
   check_alpha(mesh.x().last_end(), terms.right, "right");
   check_alpha(mesh.y().first_end(), terms.bottom, "bottom");
   check_alpha(mesh.y().last_end(), terms.top, "top");
-  expects(!terms.varies() || form != OperatorForm::tensor,
-          "a tensor operator cannot hold an alpha that varies along its side; store bands");
+  expects(!terms.varies() || traits(form).has_bands, "a ", to_string(form),
+          " operator cannot hold an alpha that varies along its side; store bands");
   TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
-  if (terms.varies()) {
-    if (form == OperatorForm::nine_band)
-      return convert<T>(ctx, GridOperator<double>(with_sides(ctx, mesh, terms, nine_band<double>(ctx, a))));
-    return convert<T>(ctx, GridOperator<double>(with_sides(ctx, mesh, terms, symmetric_nine_band<double>(ctx, a))));
-  }
-  switch (form) {
-    case OperatorForm::nine_band: return nine_band<T>(ctx, a);
-    case OperatorForm::symmetric: return symmetric_nine_band<T>(ctx, a);
-    case OperatorForm::tensor: break;
-  }
-  if constexpr (std::is_same_v<T, double>)
-    return GridOperator<double>(std::move(a));
-  else
-    return convert<T>(ctx, GridOperator<double>(std::move(a)));
+  return visit_form<double>(form, [&](auto type) -> GridOperator<T> {
+    using Form = typename decltype(type)::type;
+    if constexpr (Form::View::is_separable) {
+      return in_precision<T>(ctx, GridOperator<double>(std::move(a)));
+    } else {
+      static_assert(Form::View::has_bands, "nothing assembles this form");
+      if (!terms.varies()) return bands_of<typename Form::template In<T>>(ctx, a);
+      return in_precision<T>(ctx, GridOperator<double>(with_sides(ctx, mesh, terms, bands_of<Form>(ctx, a))));
+    }
+  });
 }
 
 template <class T>

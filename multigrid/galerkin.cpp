@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -106,51 +107,57 @@ struct GalerkinNode {
   }
 };
 
-template <int first, class View, class Bands>
-void product(Context& ctx, const View& a, const Transfer<double>& p, Bands& coarse) {
-  GalerkinNode<first, View> node{a, p.x_view(), p.y_view(), p.fine_shape().nx, p.fine_shape().ny, p.fine_shape().below,
-                                 {}};
+/// What the product of an operator with this view is stored in.
+template <class View>
+using ProductOf = std::conditional_t<View::is_symmetric, SymmetricNineBand<double>, NineBandMatrix<double>>;
+
+template <class View>
+void product(Context& ctx, const View& a, const Transfer<double>& p, ProductOf<View>& coarse) {
+  GalerkinNode<ProductOf<View>::first, View> node{
+      a, p.x_view(), p.y_view(), p.fine_shape().nx, p.fine_shape().ny, p.fine_shape().below, {}};
   for (std::size_t k = 0; k < coarse.band.size(); ++k) node.band[k] = coarse.band[k].view();
   for_each_node(ctx, all_nodes(node.band[0]), node);
   for (const auto& band : coarse.band) exchange(ctx, band.cview());
 }
 
-void check_band(Context& ctx, const Vector<double>& band, int dx, int dy) {
-  const auto view = band.cview();
-  const auto largest = [&](int i, int j, int nx, int ny) {
-    GridView<const double> part = view;
-    part.data = &view(i, j);
-    part.nx = nx;
-    part.ny = ny;
-    return norm_max(ctx, part);
-  };
-  const double size = norm_max(ctx, view);
-  expects(std::isfinite(size), "band (", dx, ", ", dy, ") has a coefficient of size ", size, "; all must be finite");
-  const double across_x = dx == 0 || view.periodic_x ? 0 : largest(dx < 0 ? 0 : view.nx - 1, 0, 1, view.ny);
-  const double across_y = dy == 0 || view.periodic_y ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, view.nx, 1);
-  expects(across_x == 0 && across_y == 0, "band (", dx, ", ", dy, ") reaches across a side of the grid with ",
-          std::max(across_x, across_y), "; such coefficients must be zero, their terms belong to the right-hand side");
+template <class Form>
+void check_finite(Context& ctx, const Form& a) {
+  const auto parts = a.parts();
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    if (parts[k].data == nullptr) continue;
+    const double size = norm_max(ctx, parts[k]);
+    expects(std::isfinite(size), "the ", Form::name, " operator's ", Form::part_name(static_cast<int>(k)),
+            " has a coefficient of size ", size, "; all must be finite");
+  }
 }
 
 template <class Bands>
-void check_bands(Context& ctx, const Bands& a, int first) {
-  for (int k = first; k < 9; ++k) check_band(ctx, a.band[static_cast<std::size_t>(k - first)], k % 3 - 1, k / 3 - 1);
+void check_sides(Context& ctx, const Bands& a) {
+  for (int k = 0; k < Bands::coefficient_words; ++k) {
+    const auto view = a.band[static_cast<std::size_t>(k)].cview();
+    const auto largest = [&](int i, int j, int nx, int ny) {
+      GridView<const double> part = view;
+      part.data = &view(i, j);
+      part.nx = nx;
+      part.ny = ny;
+      return norm_max(ctx, part);
+    };
+    const int dx = Bands::dx(k), dy = Bands::dy(k);
+    const double across_x = dx == 0 || view.periodic_x ? 0 : largest(dx < 0 ? 0 : view.nx - 1, 0, 1, view.ny);
+    const double across_y = dy == 0 || view.periodic_y ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, view.nx, 1);
+    expects(across_x == 0 && across_y == 0, Bands::part_name(k), " reaches across a side of the grid with ",
+            std::max(across_x, across_y),
+            "; such coefficients must be zero, their terms belong to the right-hand side");
+  }
 }
 
 }  // namespace
 
 void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Transfer<double>& p,
                       GridOperator<double>& coarse) {
-  if (fine.form() == OperatorForm::nine_band) {
-    product<0>(ctx, std::get<NineBandMatrix<double>>(fine.storage()).view(), p,
-               std::get<NineBandMatrix<double>>(coarse.storage()));
-    return;
-  }
-  auto& five = std::get<SymmetricNineBand<double>>(coarse.storage());
-  if (fine.form() == OperatorForm::symmetric)
-    product<4>(ctx, std::get<SymmetricNineBand<double>>(fine.storage()).view(), p, five);
-  else
-    std::get<TensorOperator<double>>(fine.storage()).visit([&](const auto& view) { product<4>(ctx, view, p, five); });
+  fine.visit([&](const auto& view) {
+    product(ctx, view, p, std::get<ProductOf<std::decay_t<decltype(view)>>>(coarse.storage()));
+  });
 }
 
 namespace {
@@ -227,36 +234,36 @@ double number_at(Context& ctx, GridView<const double> x, int i, int j) {
   throw UsageError(message("the matrix is said to be symmetric and is not, at node (", n.i, ", ", n.j, ")"));
 }
 
-void check_finite(Context& ctx, const TensorOperator<double>& factors) {
-  for (const auto* line : {&factors.kx, &factors.mx, &factors.ky, &factors.my, &factors.e}) {
-    if (line->empty()) continue;
-    const double size = norm_max(ctx, line->cview());
-    expects(std::isfinite(size), "a factor of the tensor operator has size ", size, "; all must be finite");
-  }
+void check_symmetric(Context& ctx, const NineBandMatrix<double>& a) {
+  const auto unsymmetric = first_row(ctx, a.shape(), Unsymmetric{a.view(), a.shape().nx, a.shape().ny});
+  if (unsymmetric) refuse_unsymmetric(ctx, a, *unsymmetric);
 }
 
 }  // namespace
 
 void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmetric) {
-  switch (a.form()) {
-    case OperatorForm::nine_band: check_bands(ctx, std::get<NineBandMatrix<double>>(a.storage()), 0); break;
-    case OperatorForm::symmetric: check_bands(ctx, std::get<SymmetricNineBand<double>>(a.storage()), 4); break;
-    case OperatorForm::tensor: check_finite(ctx, std::get<TensorOperator<double>>(a.storage())); break;
-  }
+  std::visit(
+      [&](const auto& form) {
+        check_finite(ctx, form);
+        if constexpr (std::decay_t<decltype(form)>::View::has_bands) check_sides(ctx, form);
+      },
+      a.storage());
   const auto zero = a.visit(
       [&](const auto& view) { return first_row(ctx, a.shape(), ZeroDiagonal<std::decay_t<decltype(view)>>{view}); });
   if (zero)
     throw UsageError(
         message("the diagonal entry at node (", zero->i, ", ", zero->j, ") is zero; no row may lack its own"));
-  if (!symmetric || a.form() != OperatorForm::nine_band) return;
-  const auto& bands = std::get<NineBandMatrix<double>>(a.storage());
-  const auto unsymmetric = first_row(ctx, a.shape(), Unsymmetric{bands.view(), a.shape().nx, a.shape().ny});
-  if (unsymmetric) refuse_unsymmetric(ctx, bands, *unsymmetric);
+  if (!symmetric) return;
+  std::visit(
+      [&](const auto& form) {
+        if constexpr (!std::decay_t<decltype(form)>::View::is_symmetric) check_symmetric(ctx, form);
+      },
+      a.storage());
 }
 
 GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine, const GridShape& coarse) {
-  if (fine.form() == OperatorForm::nine_band) return NineBandMatrix<double>(ctx, coarse);
-  return SymmetricNineBand<double>(ctx, coarse);
+  return fine.visit(
+      [&](const auto& view) { return GridOperator<double>(ProductOf<std::decay_t<decltype(view)>>(ctx, coarse)); });
 }
 
 void galerkin_products(Context& ctx, const std::vector<Transfer<double>>& p, std::vector<GridOperator<double>>& a) {

@@ -35,12 +35,10 @@ const auto& at_level(const Levels& levels, int level, int lowest, const char* wh
 std::array<const void*, 9> addresses(const GridOperator<double>& a) {
   std::array<const void*, 9> found{};
   std::visit(
-      [&found](const auto& storage) {
-        if constexpr (requires { storage.band; })
-          for (std::size_t k = 0; k < storage.band.size(); ++k) found[k] = storage.band[k].view().data;
-        else
-          found = {storage.kx.view().data, storage.mx.view().data, storage.ky.view().data,
-                   storage.my.view().data, storage.e.view().data,  storage.column_e.view().data};
+      [&found](const auto& form) {
+        const auto parts = form.parts();
+        static_assert(parts.size() <= found.size());
+        for (std::size_t k = 0; k < parts.size(); ++k) found[k] = parts[k].data;
       },
       a.storage());
   return found;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 #include <stratum/core/device/simd.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/core/operators/residual_row.hpp>
+#include <stratum/core/operators/stencil_formulas.hpp>
 #include <stratum/multigrid/transfer_functors.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/grid/march.hpp>
@@ -51,19 +51,15 @@ struct Prolonged {
         : stage(s), lane(l), j(first), x(s.x, l, first) {
 #pragma unroll
       for (int h = 0; h < half; ++h) {
-        const int interval = half * lane.chunk + h;
-        const bool there = interval >= 0 && interval <= stage.coarse.nx;
-        left[h] = there ? stage.wx.left[interval] : T(0);
-        right[h] = there ? stage.wx.right[interval] : T(0);
+        left[h] = cuda::number_or_zero(stage.wx.left, half * lane.chunk + h, 0, stage.coarse.nx);
+        right[h] = cuda::number_or_zero(stage.wx.right, half * lane.chunk + h, 0, stage.coarse.nx);
       }
       low = interpolated(load((j >> 1) - 1));
       high = interpolated(load(j >> 1));
       pending = load((j >> 1) + 1);
     }
     [[nodiscard]] __device__ STRATUM_INLINE Chunk<T, half> load(int row) const {
-      if (lane.inside && row >= 0 && row < stage.coarse.ny)
-        return *reinterpret_cast<const Chunk<T, half>*>(&stage.coarse(half * lane.chunk - 1, row));
-      return {};
+      return lane.template load<half>(stage.coarse, row);
     }
     [[nodiscard]] __device__ STRATUM_INLINE Chunk<T> interpolated(const Chunk<T, half>& c) const {
       const T after = __shfl_down_sync(cuda::whole_warp, c.v[0], 1);
@@ -105,7 +101,7 @@ struct Nothing {
 template <class T>
 struct InPlace {
   __device__ STRATUM_INLINE Chunk<T> operator()(const T* at, int /*column*/, int /*j*/) const {
-    return *reinterpret_cast<const Chunk<T>*>(at);
+    return cuda::load_chunk<cuda::chunk_width<T>>(at);
   }
 };
 template <class T, class Z>
@@ -114,7 +110,7 @@ struct Scaled {
   GridView<const Z> z;
   __device__ STRATUM_INLINE Chunk<T> operator()(const T* /*at*/, int column, int j) const {
     constexpr int n = cuda::chunk_width<T>;
-    const auto some = *reinterpret_cast<const Chunk<Z, n>*>(&z(column, j));
+    const auto some = cuda::load_chunk<n>(&z(column, j));
     Chunk<T> result;
 #pragma unroll
     for (int e = 0; e < n; ++e) result.v[e] = alpha * static_cast<T>(some.v[e]);
@@ -148,7 +144,7 @@ struct ProlongateChunk {
       Chunk<T, half> some{};
       T next = 0;
       if (2 * r - 1 < there) {
-        some = *reinterpret_cast<const Chunk<T, half>*>(from + r * coarse.pitch);
+        some = cuda::load_chunk<half>(from + r * coarse.pitch);
         next = from[r * coarse.pitch + half];
       }
 #pragma unroll
@@ -174,13 +170,7 @@ struct ProlongateChunk {
 #pragma unroll
     for (int k = 0; k < fine_rows; ++k) {
       if (k >= there) break;
-      if (column >= 0 && column + n <= fine.nx) {
-        *reinterpret_cast<Chunk<T>*>(at + k * fine.pitch) = values[k];
-      } else {
-#pragma unroll
-        for (int e = 0; e < n; ++e)
-          if (column + e >= 0 && column + e < fine.nx) at[k * fine.pitch + e] = values[k].v[e];
-      }
+      cuda::store_chunk(fine, column, 2 * first + k, values[k], fine.nx, column >= 0 && column + n <= fine.nx);
     }
   }
 };
@@ -201,9 +191,8 @@ struct RestrictRows {
 #pragma unroll
     for (int h = 0; h < half; ++h) {
       const int node = half * lane.chunk + h;
-      const bool there = node >= 1 && node <= coarse.nx;
-      left[h] = there ? wx.left[node] : T(0);
-      right[h] = there ? wx.right[node - 1] : T(0);
+      left[h] = cuda::number_or_zero(wx.left, node, 1, coarse.nx);
+      right[h] = cuda::number_or_zero(wx.right - 1, node, 1, coarse.nx);
     }
     typename Defect::Rows d(defect, lane, 2 * begin);
     Chunk<T> lower = d.next();
@@ -224,17 +213,7 @@ struct RestrictRows {
 #pragma unroll
       for (int h = 0; h < half; ++h)
         out.v[h] = right[h] * (h == 0 ? before : sum[2 * h - 1]) + sum[2 * h] + left[h] * sum[2 * h + 1];
-      if (!lane.owner) continue;
-      T* to = &coarse(half * lane.chunk - 1, j);
-      if (lane.chunk > 0 && half * (lane.chunk + 1) - 1 <= coarse.nx) {
-        *reinterpret_cast<Chunk<T, half>*>(to) = out;
-      } else {
-#pragma unroll
-        for (int h = 0; h < half; ++h) {
-          const int node = half * lane.chunk + h;
-          if (node >= 1 && node <= coarse.nx) to[h] = out.v[h];
-        }
-      }
+      lane.store(coarse, j, out);
     }
   }
 };
@@ -451,7 +430,7 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
     using View = std::decay_t<decltype(view)>;
     const ComputedDefect<View, T> defect{view, b, x};
 #if defined(__CUDACC__)
-    if constexpr (is_tensor<View> || std::is_same_v<View, NineBandView<T>>)
+    if constexpr (View::marches)
       if (ctx.on_gpu() && can_march() && cuda::can_march(b, x, coarse)) {
         using Defect = cuda::Stencil<View, cuda::Given<T, march::depth>, DefectFormula, march::depth>;
         const march::RestrictRows<false, Defect> rows{x_.view(), y_.view(), {view, {b}, {x}, {}}, coarse, {}};
@@ -492,6 +471,14 @@ constexpr int margin_of(int columns) {
   return (columns + cuda::chunk_width<T> - 1) / cuda::chunk_width<T>;
 }
 
+/// Calls f with the view of an operator that is known to be separable.
+template <class T, class F>
+void visit_separable(const GridOperator<T>& a, const F& f) {
+  a.visit([&](const auto& view) {
+    if constexpr (std::decay_t<decltype(view)>::is_separable) f(view);
+  });
+}
+
 /// Calls f with 1 .. max_fused_steps at compile time.
 template <class F>
 void with_steps(int steps, const F& f) {
@@ -507,7 +494,7 @@ template <class T>
 bool Transfer<T>::fuses_interpolation([[maybe_unused]] const Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
                                       [[maybe_unused]] GridView<const T> b) const {
 #if defined(__CUDACC__)
-  return ctx.on_gpu() && can_march() && a.form() == OperatorForm::tensor && cuda::can_march(b);
+  return ctx.on_gpu() && can_march() && a.traits().is_separable && cuda::can_march(b);
 #else
   return false;
 #endif
@@ -521,7 +508,7 @@ void Transfer<T>::interpolated_residual([[maybe_unused]] Context& ctx, [[maybe_u
                                         [[maybe_unused]] GridView<R> r) const {
   expects(fuses_interpolation(ctx, a, b), "interpolated_residual: not for this operator, backend or memory");
 #if defined(__CUDACC__)
-  std::get<TensorOperator<T>>(a.storage()).visit([&](const auto& view) {
+  visit_separable(a, [&](const auto& view) {
     using Interpolant = march::Prolonged<T, cuda::Zero<T>>;
     using Rows = cuda::Stencil<std::decay_t<decltype(view)>, Interpolant, ScaledDefectFormula, march::depth>;
     cuda::run_march(ctx,
@@ -547,7 +534,7 @@ void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alph
 
 template <class T>
 bool Transfer<T>::fuses(const Context& ctx, const GridOperator<T>& a, int steps) const {
-  return ctx.on_gpu() && can_march() && a.form() == OperatorForm::tensor && steps >= 1 && steps <= max_fused_steps;
+  return ctx.on_gpu() && can_march() && a.traits().is_separable && steps >= 1 && steps <= max_fused_steps;
 }
 
 template <class T>
@@ -556,7 +543,7 @@ void Transfer<T>::smooth_restrict([[maybe_unused]] Context& ctx, [[maybe_unused]
                                   [[maybe_unused]] GridView<T> x, [[maybe_unused]] GridView<T> coarse) const {
   expects(fuses(ctx, a, steps), "smooth_restrict: not for this operator, backend or number of steps");
 #if defined(__CUDACC__)
-  std::get<TensorOperator<T>>(a.storage()).visit([&](const auto& view) {
+  visit_separable(a, [&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
     with_steps(steps, [&](auto count) {
       constexpr int later = decltype(count)::value - 1;
@@ -577,7 +564,7 @@ void Transfer<T>::prolongate_smooth([[maybe_unused]] Context& ctx, [[maybe_unuse
                                     [[maybe_unused]] GridView<T> y) const {
   expects(fuses(ctx, a, steps), "prolongate_smooth: not for this operator, backend or number of steps");
 #if defined(__CUDACC__)
-  std::get<TensorOperator<T>>(a.storage()).visit([&](const auto& view) {
+  visit_separable(a, [&](const auto& view) {
     with_steps(steps, [&](auto count) {
       const march::Prolonged<T> corrected{x_.view(), y_.view(), coarse, {x}};
       const auto smoothed = relaxed<decltype(count)::value, T>(view, b, omega, corrected);

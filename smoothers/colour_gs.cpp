@@ -108,7 +108,7 @@ struct ColourRows {
   using Number = typename View::Number;
   using T = Number;
   View a;
-  GridView<const T> b;
+  cuda::Given<T, 2> b;  // a step takes two rows
   Source x;
   T omega;
   int first_row;
@@ -118,26 +118,22 @@ struct ColourRows {
     const cuda::Lane<T>& lane;
     int j;
     cuda::LaneOperator<View> a;
+    typename cuda::Given<T, 2>::Rows b;
     typename Source::Rows x;
     cuda::Chunk<T> relaxed, behind;  // the latest row of the first colours; the given row after it
-    cuda::Chunk<T> b_next, b_after;  // right-hand sides of the rows after those
 
     __device__ STRATUM_INLINE Rows(const ColourRows& s, const cuda::Lane<T>& l, int first)
-        : stage(s), lane(l), j(first), a(s.a, l), x(s.x, l, start(s, first)) {
-      const int row = start(s, first) + 1;
-      const auto b = lane.load(stage.b, row);
-      b_next = lane.load(stage.b, row + 1);
-      b_after = lane.load(stage.b, row + 2);
-      const auto south = x.next(), centre = x.next();
+        : stage(s), lane(l), j(first), a(s.a, l), b(s.b, l, start(s, first) + 1), x(s.x, l, start(s, first)) {
+      const auto right = b.next(), south = x.next(), centre = x.next();
       behind = x.next();
-      relaxed = relax(south, centre, behind, b, row);
+      relaxed = relax(south, centre, behind, right, start(s, first) + 1);
     }
     /// The last row of the second colours before row `first`: the row after it is the first to be relaxed.
     static __device__ STRATUM_INLINE int start(const ColourRows& s, int first) {
       return first - 1 - ((first - 1 - s.first_row - 1) & 1);
     }
     __device__ STRATUM_INLINE cuda::Chunk<T> relax(const cuda::Chunk<T>& south, const cuda::Chunk<T>& centre,
-                                                   const cuda::Chunk<T>& north, const cuda::Chunk<T>& b, int row) {
+                                                   const cuda::Chunk<T>& north, const cuda::Chunk<T>& right, int row) {
       if (row < 0 || row >= lane.ny) return {};
       cuda::Window<T> w;
       w.set(-1, south);
@@ -150,7 +146,7 @@ struct ColourRows {
         w.set(0, c);
 #pragma unroll
         for (int e = (first_column + colour) % 2; e < lane.n; e += 2)
-          c.v[e] = RelaxFormula<T>{stage.omega}(local, b, w, e, 0);
+          c.v[e] = RelaxFormula<T>{stage.omega}(local, right, w, e, 0);
         lane.clear_outside(c);
       }
       return c;
@@ -159,13 +155,11 @@ struct ColourRows {
       const bool of_first_colours = ((j ^ stage.first_row) & 1) == 0;
       ++j;
       if (of_first_colours) return relaxed;
-      const auto b_own = b_next, b_row = b_after;
-      b_next = lane.load(stage.b, j + 1);
-      b_after = lane.load(stage.b, j + 2);
+      const auto right_own = b.next(), right_above = b.next();
       const auto own = behind, centre = x.next();
       behind = x.next();
-      const auto above = relax(own, centre, behind, b_row, j);
-      const auto result = relax(relaxed, own, above, b_own, j - 1);
+      const auto above = relax(own, centre, behind, right_above, j);
+      const auto result = relax(relaxed, own, above, right_own, j - 1);
       relaxed = above;
       return result;
     }
@@ -196,7 +190,7 @@ class ColourGaussSeidel final : public Smoother<T> {
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;
 #if defined(__CUDACC__)
-      if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>)
+      if constexpr (View::marches)
         if (ctx.on_gpu() && cuda::can_march(b, x)) {
           // A chunk starts one column before the grid.
           const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
@@ -246,9 +240,11 @@ class ColourGaussSeidel final : public Smoother<T> {
     // What a row takes from its neighbours reaches four columns.
     constexpr int margin = 4 / cuda::chunk_width<T>;
     if (column == 0)
-      cuda::run_march(ctx, cuda::StoreRows<ColourRows<0, View, Source>>{{a, b, x, omega_, row}, y}, b.nx, b.ny, margin);
+      cuda::run_march(ctx, cuda::StoreRows<ColourRows<0, View, Source>>{{a, {b}, x, omega_, row}, y}, b.nx, b.ny,
+                      margin);
     else
-      cuda::run_march(ctx, cuda::StoreRows<ColourRows<1, View, Source>>{{a, b, x, omega_, row}, y}, b.nx, b.ny, margin);
+      cuda::run_march(ctx, cuda::StoreRows<ColourRows<1, View, Source>>{{a, {b}, x, omega_, row}, y}, b.nx, b.ny,
+                      margin);
   }
 #endif
   /// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the first, both

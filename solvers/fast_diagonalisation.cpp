@@ -250,11 +250,12 @@ template <class T>
 std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ctx, const GridOperator<T>& a,
                                                                      bool singular) {
   const GridShape shape = a.shape();
-  if (a.form() != OperatorForm::tensor || shape.has_halo() || !fits(shape, max_nodes)) return nullptr;
+  const auto* const separable = std::get_if<TensorOperator<T>>(&a.storage());
+  if (separable == nullptr || shape.has_halo() || !fits(shape, max_nodes)) return nullptr;
   std::unique_ptr<FastDiagonalisation> solver(
       new FastDiagonalisation(ctx, shape));  // NOLINT: the constructor is private
   if (ctx.plans()) return solver;
-  const auto& factors = std::get<TensorOperator<T>>(a.storage());
+  const auto& factors = *separable;
   const auto kx = factors_to_host(ctx, factors.kx), mx = factors_to_host(ctx, factors.mx);
   const auto ky = factors_to_host(ctx, factors.ky), my = factors_to_host(ctx, factors.my);
   const auto e = factors.has_reaction() ? factors_to_host(ctx, factors.e) : std::vector<double>(ky.size() - 1, 0.0);

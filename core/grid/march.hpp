@@ -17,88 +17,20 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
-
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/device/launch.hpp>
-#include <stratum/core/operators/grid_operator.hpp>
-#include <stratum/core/operators/stencil_formulas.hpp>
+#include <stratum/core/grid/lanes.hpp>
 
 namespace stratum::cuda {
 
-constexpr int lanes = 32;
-constexpr unsigned whole_warp = 0xffffffffU;
-constexpr int march_warps = 4;  // strips side by side in a block
 /// Rows that are asked for ahead, as many as a window has: unrolled so often, a loop moves nothing from register to
 /// register. Longer pipelines, whose registers limit the warps in flight, are faster with two.
 constexpr int rows_ahead = 3;
-
-template <class T>
-constexpr int chunk_width = static_cast<int>(16 / sizeof(T));
-
-/// Consecutive numbers of a row that one lane holds.
-template <class T, int n = chunk_width<T>>
-struct alignas(n * sizeof(T)) Chunk {
-  T v[n];
-  __device__ STRATUM_INLINE const T& operator()(int i, int /*j*/) const { return v[i]; }
-};
 
 template <class... T>
 bool can_march(const GridView<T>&... x) {
   return ((!x.has_halo() && reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
 }
-
-/// Where a lane stands. Its chunk covers columns column .. column + n - 1; chunk 0 starts with the halo column -1.
-template <class T>
-struct Lane {
-  static constexpr int n = chunk_width<T>;
-  int index, chunk, column, nx, ny;
-  int strip;
-  bool idle;    // the whole warp has nothing to do
-  bool inside;  // the chunk has a column of the grid
-  bool whole;   // all of its columns are of the grid
-  bool owner;   // it stores its columns
-
-  __device__ Lane(int grid_nx, int grid_ny, int margin) : nx(grid_nx), ny(grid_ny) {
-    strip = static_cast<int>(blockIdx.x) * march_warps + static_cast<int>(threadIdx.x) / lanes;
-    const int first = strip * (lanes - 2 * margin), chunks = nx / n + 1;
-    index = static_cast<int>(threadIdx.x) % lanes;
-    chunk = first - margin + index;
-    column = n * chunk - 1;
-    idle = first >= chunks;
-    inside = chunk >= 0 && chunk < chunks;
-    whole = column >= 0 && column + n <= nx;
-    owner = inside && index >= margin && index < lanes - margin;
-  }
-  [[nodiscard]] __device__ STRATUM_INLINE bool has(int e) const { return column + e >= 0 && column + e < nx; }
-
-  [[nodiscard]] __device__ STRATUM_INLINE Chunk<T> load(const GridView<const T>& x, int j) const {
-    if (inside && j >= 0 && j < ny) return *reinterpret_cast<const Chunk<T>*>(&x(column, j));
-    return {};
-  }
-  /// Rounds to the precision of x. The halo is left alone.
-  template <class To>
-  __device__ STRATUM_INLINE void store(const GridView<To>& x, int j, const Chunk<T>& numbers) const {
-    if (!owner) return;
-    Chunk<To, n> c;
-#pragma unroll
-    for (int e = 0; e < n; ++e) c.v[e] = static_cast<To>(numbers.v[e]);
-    if (whole) {
-      *reinterpret_cast<Chunk<To, n>*>(&x(column, j)) = c;
-    } else {
-#pragma unroll
-      for (int e = 0; e < n; ++e)
-        if (has(e)) x(column + e, j) = c.v[e];
-    }
-  }
-  /// Numbers that belong to no unknown become zero.
-  __device__ STRATUM_INLINE void clear_outside(Chunk<T>& c) const {
-    if (whole) return;
-#pragma unroll
-    for (int e = 0; e < n; ++e)
-      if (!has(e)) c.v[e] = 0;
-  }
-};
 
 /// Three rows around the current one, a number more at both ends; (e, r) is column e of the lane's chunk, r rows further.
 template <class T>
@@ -126,60 +58,6 @@ struct Window {
 #pragma unroll
     for (int k = 0; k < 2 * pitch; ++k) v[k] = v[k + pitch];
     set(1, north);
-  }
-};
-
-// --- operators, as seen from a lane: node (e, 0) is column e of its chunk in the current row ----------------------------
-
-template <class View>
-struct LaneOperator;
-
-template <class T, bool reaction>
-struct LaneOperator<TensorView<T, reaction>> {
-  static constexpr int n = chunk_width<T>;
-  const T *all_ky, *all_my, *all_e;
-  T kx[n + 1], mx[n + 1], ky[2], my[2], e;
-
-  __device__ LaneOperator(const TensorView<T, reaction>& a, const Lane<T>& lane)
-      : all_ky(a.ky), all_my(a.my), all_e(a.e) {
-#pragma unroll
-    for (int c = 0; c <= n; ++c) {
-      const int i = lane.column + c;
-      const bool there = lane.inside && i >= 0 && i <= lane.nx;
-      kx[c] = there ? a.kx[i] : T(0);
-      mx[c] = there ? a.mx[i] : T(0);
-    }
-  }
-  /// Moves to row j of the grid.
-  __device__ STRATUM_INLINE void row(const Lane<T>&, int j) {
-#pragma unroll
-    for (int k = 0; k < 2; ++k) {
-      ky[k] = __ldg(all_ky + j + k);
-      my[k] = __ldg(all_my + j + k);
-    }
-    if constexpr (reaction) e = __ldg(all_e + j);
-  }
-  [[nodiscard]] __device__ STRATUM_INLINE TensorView<T, reaction> view() const {
-    if constexpr (reaction) return {{}, kx, mx, ky, my, &e};
-    return {{}, kx, mx, ky, my};
-  }
-};
-
-template <class T>
-struct LaneOperator<NineBandView<T>> {
-  const NineBandView<T>& a;
-  Chunk<T> band[9];
-
-  __device__ LaneOperator(const NineBandView<T>& view, const Lane<T>&) : a(view) {}
-  __device__ STRATUM_INLINE void row(const Lane<T>& lane, int j) {
-#pragma unroll
-    for (int k = 0; k < 9; ++k) band[k] = lane.load({const_cast<T*>(a.band[k]), lane.nx, lane.ny, a.pitch}, j);
-  }
-  [[nodiscard]] __device__ STRATUM_INLINE NineBandView<T> view() const {
-    NineBandView<T> local;
-#pragma unroll
-    for (int k = 0; k < 9; ++k) local.band[k] = band[k].v;
-    return local;
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/reduce.hpp>
@@ -13,19 +14,13 @@
 
 namespace stratum {
 
-std::string_view to_string(OperatorForm form) {
-  switch (form) {
-    case OperatorForm::tensor: return "tensor";
-    case OperatorForm::symmetric: return "symmetric";
-    case OperatorForm::nine_band: return "nine-band";
-  }
-  return "unknown";
-}
-
 OperatorForm operator_form(std::string_view name) {
-  for (const auto form : {OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band})
+  std::string known;
+  for (const auto form : operator_forms) {
     if (name == to_string(form)) return form;
-  throw UsageError(message("unknown operator '", name, "'; known: tensor, symmetric, nine-band"));
+    known.append(known.empty() ? "" : ", ").append(to_string(form));
+  }
+  throw UsageError(message("unknown operator '", name, "'; known: ", known));
 }
 
 namespace {
@@ -97,68 +92,17 @@ struct Diagonal {
 
 template <class To, class From>
 void copy_checked(Context& ctx, GridView<const From> from, GridView<To> to) {
+  expects((from.data == nullptr) == (to.data == nullptr), "an operator has a term that the other one lacks");
+  if (from.data == nullptr) return;
   const double largest = norm_max(ctx, from);
   expects(largest <= static_cast<double>(std::numeric_limits<To>::max()), "a coefficient of size ", largest,
           " does not fit the precision of the operator, which ends at ",
           static_cast<double>(std::numeric_limits<To>::max()), "; use double");
   copy(ctx, from, to);
-}
-
-template <class To, class From>
-void copy_checked(Context& ctx, const TensorOperator<From>& from, TensorOperator<To>& to) {
-  const auto copy_factor = [&](const Vector<From>& factor, Vector<To>& narrowed) {
-    copy_checked(ctx, with_ends(factor.cview()), with_ends(narrowed.view()));
-  };
-  copy_factor(from.kx, to.kx);
-  copy_factor(from.mx, to.mx);
-  copy_factor(from.ky, to.ky);
-  copy_factor(from.my, to.my);
-  if (!from.has_reaction()) return;
-  copy_factor(from.e, to.e);
-  copy_factor(from.column_e, to.column_e);
-  copy_factor(from.column_kx, to.column_kx);
-  copy_factor(from.column_ky, to.column_ky);
-}
-
-template <class To, class From>
-void copy_checked(Context& ctx, const SymmetricNineBand<From>& from, SymmetricNineBand<To>& to) {
-  for (std::size_t k = 0; k < from.band.size(); ++k) {
-    copy_checked(ctx, from.band[k].cview(), to.band[k].view());
-    exchange(ctx, to.band[k].view());
-  }
-}
-
-template <class To, class From>
-void copy_checked(Context& ctx, const NineBandMatrix<From>& from, NineBandMatrix<To>& to) {
-  for (std::size_t k = 0; k < from.band.size(); ++k) {
-    copy_checked(ctx, from.band[k].cview(), to.band[k].view());
-    exchange(ctx, to.band[k].view());
-  }
-}
-
-/// Views of bands have one pitch for all.
-template <class Bands>
-void expects_one_layout(const Bands& a) {
-  const auto first = a.band[0].view();
-  for (const auto& band : a.band) {
-    const auto view = band.view();
-    expects(view.nx == first.nx && view.ny == first.ny && view.pitch == first.pitch && view.space == first.space,
-            "the bands of a matrix differ: ", first.nx, " x ", first.ny, " nodes at pitch ", first.pitch, ", and ",
-            view.nx, " x ", view.ny, " at pitch ", view.pitch, view.space == first.space ? "" : " in other memory");
-  }
+  exchange(ctx, to);
 }
 
 }  // namespace
-
-template <class T>
-GridOperator<T>::GridOperator(NineBandMatrix<T> a) : storage_(std::make_shared<Storage>(std::move(a))) {
-  expects_one_layout(std::get<NineBandMatrix<T>>(*storage_));
-}
-
-template <class T>
-GridOperator<T>::GridOperator(SymmetricNineBand<T> a) : storage_(std::make_shared<Storage>(std::move(a))) {
-  expects_one_layout(std::get<SymmetricNineBand<T>>(*storage_));
-}
 
 template <class T>
 void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
@@ -180,7 +124,7 @@ void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formu
   op.visit([&](const auto& a) {
     using View = std::decay_t<decltype(a)>;
 #if defined(__CUDACC__)
-    if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>)
+    if constexpr (View::marches)
       if (ctx.on_gpu() && cuda::can_march(b, x, r)) {
         using Rows = cuda::Stencil<View, cuda::Given<T>, Formula>;
         return cuda::run_march(ctx, cuda::StoreRows<Rows, R>{{a, {b}, {x}, formula}, r}, r.nx, r.ny);
@@ -211,7 +155,7 @@ template <class R>
 double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
                                              GridView<R> r) const {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && form() != OperatorForm::symmetric && cuda::can_march(b, x, r)) {
+  if (ctx.on_gpu() && traits().marches && cuda::can_march(b, x, r)) {
     expects_fit(ctx, "b", b, shape());
     expects_fit(ctx, "x", x, shape());
     expects_fit(ctx, "b - A x", r, shape());
@@ -221,7 +165,7 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
     double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count));
     visit([&](const auto& a) {
       using View = std::decay_t<decltype(a)>;
-      if constexpr (!std::is_same_v<View, SymmetricNineBandView<T>>) {
+      if constexpr (View::marches) {
         using Rows = cuda::Stencil<View, cuda::Given<T>, ScaledDefectFormula>;
         cuda::run_march(ctx, cuda::StoreRowsAndSquares<Rows, R>{{a, {b}, {x}, {scale}}, r, partial, cut.strips}, r.nx,
                         r.ny);
@@ -251,31 +195,21 @@ void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to) 
   expects(from.form() == to.form() && f.nx == t.nx && f.ny == t.ny, "a ", to_string(to.form()), " operator on ", t.nx,
           " x ", t.ny, " nodes cannot take the coefficients of a ", to_string(from.form()), " one on ", f.nx, " x ",
           f.ny);
-  switch (from.form()) {
-    case OperatorForm::tensor:
-      copy_checked(ctx, std::get<TensorOperator<From>>(from.storage()), std::get<TensorOperator<To>>(to.storage()));
-      break;
-    case OperatorForm::symmetric:
-      copy_checked(ctx, std::get<SymmetricNineBand<From>>(from.storage()),
-                   std::get<SymmetricNineBand<To>>(to.storage()));
-      break;
-    case OperatorForm::nine_band:
-      copy_checked(ctx, std::get<NineBandMatrix<From>>(from.storage()), std::get<NineBandMatrix<To>>(to.storage()));
-      break;
-  }
+  std::visit(
+      [&](const auto& source) {
+        using Form = typename std::decay_t<decltype(source)>::template In<To>;
+        const auto given = source.parts();
+        auto taken = std::get<Form>(to.storage()).parts();
+        for (std::size_t k = 0; k < given.size(); ++k) copy_checked<To, From>(ctx, given[k], taken[k]);
+      },
+      from.storage());
   ctx.synchronise();  // kernels may read coefficients before those that came before have ended
 }
 
 template <class To, class From>
 GridOperator<To> convert(Context& ctx, const GridOperator<From>& a) {
-  GridOperator<To> c;
-  switch (a.form()) {
-    case OperatorForm::tensor:
-      c = TensorOperator<To>(ctx, a.shape(), std::get<TensorOperator<From>>(a.storage()).has_reaction());
-      break;
-    case OperatorForm::symmetric: c = SymmetricNineBand<To>(ctx, a.shape()); break;
-    case OperatorForm::nine_band: c = NineBandMatrix<To>(ctx, a.shape()); break;
-  }
+  GridOperator<To> c =
+      std::visit([&](const auto& source) { return GridOperator<To>(source.template make_like<To>(ctx)); }, a.storage());
   assign(ctx, a, c);
   return c;
 }

@@ -9,14 +9,13 @@
 // before i - width may be overwritten once next(i) has returned.
 
 #include <algorithm>
-#include <type_traits>
 
 #include <stratum/core/device/simd.hpp>
-#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/core/operators/tensor.hpp>
 
 namespace stratum {
 
-/// What both forms of ResidualRow have.
+/// What every ResidualRow has.
 template <int bytes, class T>
 struct PackedRow {
   using Pack = simd::Pack<T, bytes>;
@@ -49,10 +48,11 @@ struct PackedRow {
   }
 };
 
-/// Stored bands.
+/// Of any form, node by node. A form that has a better one specialises it.
 template <int bytes, class View>
 class ResidualRow : public PackedRow<bytes, typename View::Number> {
  public:
+  static constexpr bool in_packs = false;  // but node by node: a plain loop does as well
   using T = typename View::Number;
   using Base = PackedRow<bytes, T>;
   using Base::width;
@@ -98,16 +98,14 @@ class ResidualRow : public PackedRow<bytes, typename View::Number> {
   int j_, first_ = 0;
 };
 
-/// A tensor operator: columns are summed along y once, and what interval i adds to the nodes beside it is formed once,
-///
-///     M_i = (My x)_i,  K_i = (Ky x)_i ,   f_i = k_i (M_i - M_(i-1)) ,
-///     to node i - 1:  m_i (2 K_(i-1) + K_i) - f_i ,   to node i:  m_i (K_(i-1) + 2 K_i) + f_i .
+/// A tensor operator: columns are summed along y once, and what interval i adds to the nodes beside it is formed once.
 ///
 /// Neighbours come out of registers: loads across cache lines would cost more than the arithmetic. The rows that are needed
 /// `ahead` rows later are asked for, as hardware prefetchers do not hide the memory's latency here.
 template <int bytes, class Number, bool reaction>
 class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes, Number> {
  public:
+  static constexpr bool in_packs = true;
   using T = Number;
   using Base = PackedRow<bytes, T>;
   using Base::width;
@@ -140,29 +138,28 @@ class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes,
     return pack(right_ + i - width);
   }
   STRATUM_INLINE Pack centre() const {
-    const T stiffness = 2 * own_, mass = 2 * (ms_ + mn_);
-    const Pack before = k_before_ * mass + m_before_ * stiffness;
-    return before + simd::one_ahead<T, bytes>(before, k_ * mass + m_ * stiffness);
+    return weight(k_before_, m_before_) + simd::one_ahead<T, bytes>(weight(k_before_, m_before_), weight(k_, m_));
   }
-  STRATUM_INLINE Pack west() const { return along_x(k_before_, m_before_); }
-  STRATUM_INLINE Pack east() const { return simd::one_ahead<T, bytes>(west(), along_x(k_, m_)); }
+  STRATUM_INLINE Pack west() const { return coupling(k_before_, m_before_); }
+  STRATUM_INLINE Pack east() const { return simd::one_ahead<T, bytes>(west(), coupling(k_, m_)); }
 
  private:
   STRATUM_INLINE static Pack pack(const T* from) { return simd::pack<bytes>(from); }
-  STRATUM_INLINE Pack along_x(Pack k, Pack m) const { return m * own_ - k * (2 * (ms_ + mn_)); }
+  STRATUM_INLINE Pack coupling(Pack k, Pack m) const { return interval_coupling(k, m, mass_entry<0>(ms_, mn_), own_); }
+  STRATUM_INLINE Pack weight(Pack k, Pack m) const { return interval_weight(k, m, mass_entry<0>(ms_, mn_), own_); }
   /// Columns i .. i + width - 1; behind column `last_` x is zero, and behind the last row not in memory.
   STRATUM_INLINE void take(int i) {
     Pack mass{}, stiffness{};
     if (i <= last_) {
       const Pack south = pack(south_ + i), centre = pack(centre_ + i), north = pack(north_ + i);
-      mass = ms_ * (south + 2 * centre) + mn_ * (2 * centre + north);
-      stiffness = ks_ * (centre - south) + kn_ * (centre - north);
+      mass = mass_at(ms_, centre, south) + mass_at(mn_, centre, north);
+      stiffness = stiffness_at(ks_, centre, south) + stiffness_at(kn_, centre, north);
       if constexpr (reaction) stiffness += e_ * centre;
     }
-    const Pack before = simd::one_back<T, bytes>(stiffness_, stiffness), both = before + stiffness;
-    const Pack flux = k_ * (mass - simd::one_back<T, bytes>(mass_, mass));
-    to_left_ = m_ * (both + before) - flux;
-    to_right_ = m_ * (both + stiffness) + flux;
+    const auto ends = interval_product(k_, m_, simd::one_back<T, bytes>(mass_, mass), mass,
+                                       simd::one_back<T, bytes>(stiffness_, stiffness), stiffness);
+    to_left_ = ends.left;
+    to_right_ = ends.right;
     mass_ = mass;
     stiffness_ = stiffness;
   }
@@ -177,7 +174,7 @@ class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes,
 template <int bytes, class View, class T, class Take>
 STRATUM_INLINE void residual_row(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
                                  const Take take) {
-  if constexpr (!is_tensor<View>) {
+  if constexpr (!ResidualRow<bytes, View>::in_packs) {
 #pragma omp simd
     for (int i = 0; i < x.nx; ++i) take(i, b(i, j) - a.sum(x, i, j));
   } else {

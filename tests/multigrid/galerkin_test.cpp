@@ -108,6 +108,33 @@ TEST_P(Galerkin, ASymmetricMatrixHasSymmetricProducts) {
   EXPECT_LT(difference(ctx(), five, expected), 1e-14);
 }
 
+TEST_P(Galerkin, WhatIsNotFiniteIsRefusedByTheNamesOfFormAndPart) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto form : test::every_form) {
+    auto a = test::random_operator<double>(ctx(), random_, 7, 5, form).a;
+    EXPECT_NO_THROW(check_coefficients(ctx(), a));
+    std::visit(
+        [&](auto& storage) {
+          const auto parts = storage.parts();
+          for (std::size_t k = 0; k < parts.size(); ++k) {
+            auto node = parts[k];
+            node.data = &node(2, 0);
+            node.nx = node.ny = 1;
+            double before = 0;
+            copy_to_host(ctx(), GridView<const double>(node), &before);
+            copy_from_host(ctx(), &nan, node);
+            EXPECT_THAT(
+                [&] { check_coefficients(ctx(), a); },
+                testing::ThrowsMessage<UsageError>(testing::AllOf(
+                    testing::HasSubstr(std::string(to_string(form))),
+                    testing::HasSubstr(storage.part_name(static_cast<int>(k)) + " has a coefficient of size nan"))));
+            copy_from_host(ctx(), &before, node);
+          }
+        },
+        a.storage());
+  }
+}
+
 TEST_P(Galerkin, BadCoefficientsAreRefused) {
   const auto refusal = [&](int dx, int dy, int i, int j, double value, bool symmetric) {
     reference::Stencil a = random_.stencil(7, 5, symmetric);

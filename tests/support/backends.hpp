@@ -172,7 +172,7 @@ template <class T>
   return a;
 }
 
-inline constexpr OperatorForm every_form[] = {OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band};
+inline constexpr auto every_form = stratum::operator_forms;
 
 /// A random operator of each form and its oracle: random coefficients for the bands, random 1-D factors for the tensor.
 template <class T>

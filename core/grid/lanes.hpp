@@ -1,0 +1,112 @@
+#pragma once
+
+// What a lane of a warp holds when warps walk along rows, 16 bytes of each (core/grid/march.hpp), and how it reads, writes and sees
+// operators. For CUDA sources only.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <stratum/core/grid/vector.hpp>
+
+namespace stratum::cuda {
+
+constexpr int lanes = 32;
+constexpr unsigned whole_warp = 0xffffffffU;
+constexpr int march_warps = 4;  // strips side by side in a block
+
+template <class T>
+constexpr int chunk_width = static_cast<int>(16 / sizeof(T));
+
+/// Consecutive numbers of a row that one lane holds.
+template <class T, int n = chunk_width<T>>
+struct alignas(n * sizeof(T)) Chunk {
+  T v[n];
+  __device__ STRATUM_INLINE const T& operator()(int i, int /*j*/) const { return v[i]; }
+};
+
+template <int n, class T>
+__device__ STRATUM_INLINE Chunk<std::remove_const_t<T>, n> load_chunk(T* aligned) {
+  return *reinterpret_cast<const Chunk<std::remove_const_t<T>, n>*>(aligned);
+}
+/// To columns column .. column + n - 1 of row j, rounded to the precision of x; those outside 0 .. nx - 1 are left alone. `whole`: none
+/// is outside. Each branch forms its own addresses, which takes fewer registers than one for both.
+template <class To, class T, int n>
+__device__ STRATUM_INLINE void store_chunk(const GridView<To>& x, int column, int j, const Chunk<T, n>& numbers, int nx,
+                                           bool whole) {
+  Chunk<To, n> c;
+#pragma unroll
+  for (int e = 0; e < n; ++e) c.v[e] = static_cast<To>(numbers.v[e]);
+  if (whole) {
+    *reinterpret_cast<Chunk<To, n>*>(&x(column, j)) = c;
+  } else {
+#pragma unroll
+    for (int e = 0; e < n; ++e)
+      if (column + e >= 0 && column + e < nx) x(column + e, j) = c.v[e];
+  }
+}
+/// Number i of first .. last; zero beyond.
+template <class T>
+__device__ STRATUM_INLINE T number_or_zero(const T* numbers, int i, int first, int last) {
+  return i >= first && i <= last ? numbers[i] : T(0);
+}
+
+/// Where a lane stands. Its chunk covers columns column .. column + n - 1; chunk 0 starts with the halo column -1.
+template <class T>
+struct Lane {
+  static constexpr int n = chunk_width<T>;
+  int index, chunk, column, nx, ny;
+  int strip;
+  bool idle;    // the whole warp has nothing to do
+  bool inside;  // the chunk has a column of the grid
+  bool whole;   // all of its columns are of the grid
+  bool owner;   // it stores its columns
+
+  __device__ Lane(int grid_nx, int grid_ny, int margin) : nx(grid_nx), ny(grid_ny) {
+    strip = static_cast<int>(blockIdx.x) * march_warps + static_cast<int>(threadIdx.x) / lanes;
+    const int first = strip * (lanes - 2 * margin), chunks = nx / n + 1;
+    index = static_cast<int>(threadIdx.x) % lanes;
+    chunk = first - margin + index;
+    column = n * chunk - 1;
+    idle = first >= chunks;
+    inside = chunk >= 0 && chunk < chunks;
+    whole = column >= 0 && column + n <= nx;
+    owner = inside && index >= margin && index < lanes - margin;
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE bool has(int e) const { return column + e >= 0 && column + e < nx; }
+
+  /// Row j of a grid with `count` numbers a lane, n or, on the grid below, half as many; zero where there is none.
+  template <int count = n>
+  [[nodiscard]] __device__ STRATUM_INLINE Chunk<T, count> load(const GridView<const T>& x, int j) const {
+    if (inside && j >= 0 && j < (count == n ? ny : x.ny)) return load_chunk<count>(&x(first_of<count>(), j));
+    return {};
+  }
+  /// Rounds to the precision of x. The halo is left alone.
+  template <class To, int count>
+  __device__ STRATUM_INLINE void store(const GridView<To>& x, int j, const Chunk<T, count>& numbers) const {
+    if (!owner) return;
+    const int first = first_of<count>();
+    if constexpr (count == n)
+      store_chunk(x, first, j, numbers, nx, whole);
+    else
+      store_chunk(x, first, j, numbers, x.nx, first >= 0 && first + count <= x.nx);
+  }
+  template <int count>
+  [[nodiscard]] __device__ STRATUM_INLINE int first_of() const {
+    return count == n ? column : count * chunk - 1;
+  }
+  /// Numbers that belong to no unknown become zero.
+  __device__ STRATUM_INLINE void clear_outside(Chunk<T>& c) const {
+    if (whole) return;
+#pragma unroll
+    for (int e = 0; e < n; ++e)
+      if (!has(e)) c.v[e] = 0;
+  }
+};
+
+/// An operator as seen from a lane: node (e, 0) is column e of its chunk in the current row, row(lane, j) moves to row j, view() is the
+/// operator's view of there. Of the forms that march; each stands in its form's file.
+template <class View>
+struct LaneOperator;
+
+}  // namespace stratum::cuda

@@ -1,0 +1,100 @@
+#pragma once
+
+// Nine-point operators on the unknowns of a logically tensor-product grid,
+//
+//     (A x)_ij = sum over dx, dy in {-1, 0, 1} of a_(dx,dy)(i, j) x_(i+dx, j+dy) ,
+//
+// and what their forms are made of. A coefficient that reaches across a physical side is zero, or meets the zero halo of x.
+//
+// A form is a file in this folder and an entry of the list in core/operators/forms.hpp. It has a storage, a template on the number
+//
+//     name, coefficient_words              what it is called, and what it stores a node
+//     View                                 the view that has its traits
+//     shape()
+//     visit(f)                             calls f with the view of what is stored
+//     parts()                              an array of all that is stored, as views without what exchange fills; none where
+//                                          something is left out
+//     part_name(k)                         of parts()[k], for messages
+//     check()                              throws UsageError for parts that do not fit together
+//     In<To>, make_like<To>(ctx)           the form in another precision; one of the same shape and kind, without numbers
+//
+// and a view, which kernels see, with
+//
+//     Number, coefficient<dx, dy>(i, j)    and the sums of StencilSums, its own where it has better ones
+//     has_bands                            coefficients lie in memory, some for every node
+//     is_symmetric                         a_(dx,dy)(i, j) = a_(-dx,-dy)(i + dx, j + dy), by the way they are stored
+//     is_separable                         made of 1-D factors: passes that fuse several stages take it
+//     marches                              there is a LaneOperator of it (core/grid/lanes.hpp), so that a GPU's marches take it
+//
+// as constants. Nothing else asks which form it has.
+
+#include <cstdint>
+
+#include <stratum/core/grid/vector.hpp>
+
+namespace stratum {
+
+/// Position of the band (dx, dy) in an array of nine: row by row, south-west first.
+[[nodiscard]] STRATUM_HOST_DEVICE constexpr int band_index(int dx, int dy) { return 3 * (dy + 1) + dx + 1; }
+
+/// (i, j) is a node of the grid, or of what its halo stands for: a coefficient towards it is not zero by its place.
+template <class T>
+STRATUM_HOST_DEVICE STRATUM_INLINE bool couples(const GridView<T>& x, int i, int j) {
+  return (x.periodic_x || (i >= 0 && i < x.nx)) && (x.periodic_y || x.below || j >= 0) &&
+         (x.periodic_y || x.above || j < x.ny);
+}
+
+/// x around node (i, j): three row addresses, formed once.
+template <class T>
+struct Neighbourhood {
+  const T *south, *centre, *north;
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE Neighbourhood(const X& x, int i, int j)
+      : south(&x(i, j) - x.pitch), centre(south + x.pitch), north(centre + x.pitch) {}
+  template <int dx, int dy>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T at() const {
+    return dy < 0 ? south[dx] : dy > 0 ? north[dx] : centre[dx];
+  }
+};
+
+/// The sums over a stencil, from the coefficients alone.
+template <class View, class T>
+struct StencilSums {
+  using Number = T;
+
+  /// (A x)_ij
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T sum(const X& x, int i, int j) const {
+    const Neighbourhood<T> n(x, i, j);
+    return term<0, 0>(n, i, j) + term<-1, 0>(n, i, j) + term<1, 0>(n, i, j) + row_sum<-1>(n, i, j) +
+           row_sum<1>(n, i, j);
+  }
+  /// The part of (A x)_ij that lies off row j: what an x-line solve takes to its right-hand side.
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T off_row_sum(const X& x, int i, int j) const {
+    const Neighbourhood<T> n(x, i, j);
+    return row_sum<-1>(n, i, j) + row_sum<1>(n, i, j);
+  }
+  /// The part of (A x)_ij that lies off column i: what a y-line solve takes to its right-hand side.
+  template <class X>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T off_column_sum(const X& x, int i, int j) const {
+    const Neighbourhood<T> n(x, i, j);
+    return column_sum<-1>(n, i, j) + column_sum<1>(n, i, j);
+  }
+
+ private:
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T term(const Neighbourhood<T>& n, int i, int j) const {
+    return static_cast<const View&>(*this).template coefficient<dx, dy>(i, j) * n.template at<dx, dy>();
+  }
+  template <int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T row_sum(const Neighbourhood<T>& n, int i, int j) const {
+    return term<-1, dy>(n, i, j) + term<0, dy>(n, i, j) + term<1, dy>(n, i, j);
+  }
+  template <int dx>
+  STRATUM_HOST_DEVICE STRATUM_INLINE T column_sum(const Neighbourhood<T>& n, int i, int j) const {
+    return term<dx, -1>(n, i, j) + term<dx, 0>(n, i, j) + term<dx, 1>(n, i, j);
+  }
+};
+
+}  // namespace stratum

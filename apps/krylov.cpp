@@ -133,8 +133,7 @@ constexpr const char* examples =
     "  krylov --problem laplacian --unknowns 64,64 --save-matrix laplacian.mtx --quiet\n\n";
 
 void list_methods() {
-  for (const auto& entry : solver_entries())
-    std::printf("%-11s %s\n", std::string(entry.name).c_str(), std::string(entry.description).c_str());
+  for (const auto& [name, entry] : solver_entries()) std::printf("%-11s %s\n", name.c_str(), entry.description.c_str());
 }
 
 Settings parse_settings(const CommandLine& options) {

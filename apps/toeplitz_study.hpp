@@ -19,9 +19,9 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/operators/band_matrix.hpp>
-#include <stratum/solvers/gcr.hpp>
 #include <stratum/solvers/jacobi_sweeps.hpp>
 #include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/solver.hpp>
 
 #include "support/table.hpp"
 
@@ -110,7 +110,7 @@ class ToeplitzStudy {
       in_double.emplace(ctx, rows, tolerance, test_);
     }
     Preconditioner<double>& m = hybrid ? static_cast<Preconditioner<double>&>(*cast) : in_double->sweeps;
-    Gcr<double> gcr(ctx, a.shape(), directions);
+    const auto gcr = make_solver<double>(ctx, "gcr", a.shape(), {directions});
     Vector<double> one(ctx, n), b(ctx, n), x(ctx, n);
     set(ctx, 1.0, one.view());
     a.apply(ctx, one.cview(), b.view());
@@ -122,7 +122,7 @@ class ToeplitzStudy {
       set(ctx, 0.0, x.view());
       ctx.synchronise();
       const auto begin = std::chrono::steady_clock::now();
-      auto report = gcr.solve(ctx, a, m, b.cview(), x.view(), stop);
+      auto report = gcr->solve(ctx, a, m, b.cview(), x.view(), stop);
       ctx.synchronise();
       report.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       if (k == 0 || report.solve_seconds < result.report.solve_seconds) result.report = std::move(report);

@@ -11,7 +11,7 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/in_use.hpp>
 #include <stratum/multigrid/matrix_cycle.hpp>
-#include <stratum/solvers/refinement.hpp>
+#include <stratum/solvers/iterative/refinement.hpp>
 #include <stratum/stratum.h>
 
 namespace {

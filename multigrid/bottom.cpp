@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/solvers/cg.hpp>
+#include <stratum/solvers/iterative/cg.hpp>
 #include <stratum/solvers/dense_inverse.hpp>
 
 namespace stratum {

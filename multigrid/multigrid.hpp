@@ -25,7 +25,7 @@
 #include <stratum/multigrid/bottom.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>
-#include <stratum/solvers/cg.hpp>  // what a cycle is most often the preconditioner of
+#include <stratum/solvers/iterative/cg.hpp>  // what a cycle is most often the preconditioner of
 #include <stratum/solvers/fast_diagonalisation.hpp>
 
 namespace stratum {

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include <stratum/multigrid/multigrid.hpp>
-#include <stratum/solvers/refinement.hpp>
+#include <stratum/solvers/iterative/refinement.hpp>
 
 namespace stratum {
 

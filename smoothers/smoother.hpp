@@ -19,15 +19,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/core/registry.hpp>
 #include <stratum/solvers/lines/orders.hpp>
 
 namespace stratum {
@@ -87,56 +85,17 @@ class Smoother {
   InUse in_use_;
 };
 
-struct SmootherEntry {
-  std::string description;
-  std::function<std::unique_ptr<Smoother<float>>(Context&, const GridShape&, const SmootherParams&)> make_float;
-  std::function<std::unique_ptr<Smoother<double>>(Context&, const GridShape&, const SmootherParams&)> make_double;
-  /// Bytes that the one or the other allocates.
-  std::function<std::int64_t(const Context&, const GridShape&, const SmootherParams&)> float_bytes, double_bytes;
+template <>
+struct Registered<Smoother> {
+  static constexpr std::string_view what = "smoother";
+  using Params = SmootherParams;
+  struct Traits {
+    /// Bytes that a smoother in the one or the other precision allocates: its class's static required_bytes.
+    std::function<std::int64_t(const Context&, const GridShape&, const SmootherParams&)> float_bytes, double_bytes;
+  };
 };
 
-class SmootherRegistry {
- public:
-  /// Throws UsageError when the name is taken.
-  void add(std::string name, SmootherEntry entry);
-  /// Registers class template S, constructed from (Context&, const GridShape&, const SmootherParams&), whose static
-  /// S<T>::required_bytes(const Context&, const GridShape&, const SmootherParams&) says what that allocates.
-  template <template <class> class S>
-  void add(std::string name, std::string description) {
-    add(std::move(name), {std::move(description),
-                          [](Context& ctx, const GridShape& shape, const SmootherParams& params) {
-                            return std::make_unique<S<float>>(ctx, shape, params);
-                          },
-                          [](Context& ctx, const GridShape& shape, const SmootherParams& params) {
-                            return std::make_unique<S<double>>(ctx, shape, params);
-                          },
-                          S<float>::required_bytes, S<double>::required_bytes});
-  }
-
-  /// Throws UsageError for an unknown name, listing the known ones.
-  [[nodiscard]] const SmootherEntry& find(std::string_view name) const;
-  [[nodiscard]] const std::map<std::string, SmootherEntry, std::less<>>& entries() const { return entries_; }
-
-  template <class T>
-  [[nodiscard]] std::unique_ptr<Smoother<T>> make(Context& ctx, std::string_view name, const GridShape& shape,
-                                                  const SmootherParams& params) const {
-    if constexpr (std::is_same_v<T, float>)
-      return find(name).make_float(ctx, shape, params);
-    else
-      return find(name).make_double(ctx, shape, params);
-  }
-
-  /// Bytes that `make` allocates.
-  template <class T>
-  [[nodiscard]] std::int64_t required_bytes(const Context& ctx, std::string_view name, const GridShape& shape,
-                                            const SmootherParams& params) const {
-    const SmootherEntry& entry = find(name);
-    return (std::is_same_v<T, float> ? entry.float_bytes : entry.double_bytes)(ctx, shape, params);
-  }
-
- private:
-  std::map<std::string, SmootherEntry, std::less<>> entries_;
-};
+using SmootherRegistry = Registry<Smoother>;
 
 /// The smoothers of this library; a fresh registry that the caller may add to.
 [[nodiscard]] SmootherRegistry builtin_smoothers();

@@ -4,7 +4,8 @@
 // own. It differs from call to call, so that the outer method must take that: fcg, gcr, gmres, bicgstab. These are the
 // variable-preconditioned methods VPCG, VPGCR and VPGMRES:
 //
-//     Gcr<double>(ctx, shape, 100).solve(ctx, a, inner, b, x, stop)   with   InnerSolve<double> inner(a, cr, nullptr, {...})
+//     InnerSolve<double> inner(a, cr, nullptr, {...});
+//     make_solver<double>(ctx, "gcr", shape)->solve(ctx, a, inner, b, x, stop)
 //
 // Behind PrecisionCast<double, float> the inner iteration runs in float on a float copy of A: the residual equation needs no
 // more than ||r - A z|| < ||r||, which the range of float suffices for. What an inner solve has when it stops, for whatever

@@ -15,14 +15,17 @@
 // rounding has parted the two, the iteration starts again from the true one. A breakdown starts again likewise and is
 // reported when that does not help. Vectors belong to the solver and are allocated by its constructor; `solve` allocates
 // nothing on the device, and waits for the stream once for every group of reductions. How a solve may end: solvers/stopping.hpp.
+//
+// Adding a method is adding one file solvers/iterative/NAME.cpp that defines `void register_NAME(SolverRegistry&)`; the build
+// collects the calls. Users may register their own at run time.
 
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/core/registry.hpp>
 #include <stratum/core/shared.hpp>
 #include <stratum/solvers/stopping.hpp>
 
@@ -65,17 +68,26 @@ struct SolverParams {
   int restart = 30;  // directions that gcr and gmres keep before they start again
 };
 
-struct SolverEntry {
-  std::string_view name;
-  std::string_view description;
-  bool symmetric;           // A must be symmetric
-  bool constant_symmetric;  // M must be constant and symmetric
-  int vectors;              // kept beside b and x,
-  int vectors_per_restart;  // and as many for every direction
+template <>
+struct Registered<Solver> {
+  static constexpr std::string_view what = "solver";
+  using Params = SolverParams;
+  struct Traits {
+    bool symmetric = false;           // A must be symmetric
+    bool constant_symmetric = false;  // M must be constant and symmetric
+    int vectors = 0;                  // kept beside b and x,
+    int vectors_per_restart = 0;      // and as many for every direction
+  };
 };
 
-/// Every method by name.
-[[nodiscard]] const std::vector<SolverEntry>& solver_entries();
+using SolverEntry = RegistryEntry<Solver>;
+using SolverRegistry = Registry<Solver>;
+
+/// The methods of this library; a fresh registry that the caller may add to.
+[[nodiscard]] SolverRegistry builtin_solvers();
+
+/// The same by name, none added.
+[[nodiscard]] const std::map<std::string, SolverEntry, std::less<>>& solver_entries();
 /// Throws UsageError for an unknown name, listing the known ones.
 [[nodiscard]] const SolverEntry& solver_entry(std::string_view name);
 
@@ -83,5 +95,7 @@ struct SolverEntry {
 template <class T>
 [[nodiscard]] std::unique_ptr<Solver<T>> make_solver(Context& ctx, std::string_view name, const GridShape& shape,
                                                      const SolverParams& params = {});
+/// Throws UsageError for a restart below 1.
+void expects_restart(int restart);
 
 }  // namespace stratum

@@ -12,7 +12,7 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/solvers/precision_cast.hpp>
-#include <stratum/solvers/refinement.hpp>
+#include <stratum/solvers/iterative/refinement.hpp>
 
 #include "support/backends.hpp"
 #include "support/cell_coefficients.hpp"

@@ -41,13 +41,9 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
                  test::backend_name(info.param.backend), info.param.number == Number::in_float ? "_float" : "_double");
 }
 
-class SmootherContract : public testing::TestWithParam<Case> {
+class SmootherContract : public test::WithContext<testing::TestWithParam<Case>> {
  protected:
-  void SetUp() override {
-    if (!test::available(GetParam().backend)) GTEST_SKIP() << test::not_available();
-    context_.emplace(GetParam().backend, GetParam().backend == Backend::cpu ? test::cpu_threads : 0);
-  }
-  [[nodiscard]] Context& ctx() { return *context_; }
+  void SetUp() override { begin(GetParam().backend); }
 
   template <class T>
   [[nodiscard]] std::unique_ptr<Smoother<T>> make(const GridShape& shape) {
@@ -67,7 +63,7 @@ class SmootherContract : public testing::TestWithParam<Case> {
 
   template <class T>
   [[nodiscard]] Vector<T> random_vector(const GridShape& shape) {
-    return test::to_device<T>(ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
+    return test::random_vector<T>(ctx(), random_, shape);
   }
 
  private:
@@ -82,7 +78,6 @@ class SmootherContract : public testing::TestWithParam<Case> {
       }
   }
 
-  std::optional<Context> context_;
   test::Random random_{61};
 };
 
@@ -295,8 +290,8 @@ TEST(SmootherThreads, TheNumberOfThreadsDoesNotChangeABit) {
           test::Random random(62);
           Context ctx(Backend::cpu, threads);
           const auto [oracle, a] = test::random_operator<double>(ctx, random, 203, 171, form);
-          const auto b = test::to_device<double>(ctx, a.shape(), random.values(oracle.size()));
-          auto x = test::to_device<double>(ctx, a.shape(), random.values(oracle.size()));
+          const auto b = test::random_vector<double>(ctx, random, a.shape());
+          auto x = test::random_vector<double>(ctx, random, a.shape());
           SmootherParams params;
           params.line_order = line_order;
           const auto smoother = builtin_smoothers().make<double>(ctx, name, a.shape(), params);

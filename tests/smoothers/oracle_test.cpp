@@ -33,8 +33,8 @@ class SmootherOracle : public test::OnEverySetting<S> {
     for (const bool backward : {false, true})
       for (const int applications : {1, 2}) {
         const int steps = applications * smoother->elementary_steps();
-        const auto b = test::to_device<Number>(ctx, a.shape(), random_.values(oracle.size()));
-        auto x = test::to_device<Number>(ctx, a.shape(), random_.values(oracle.size()));
+        const auto b = test::random_vector<Number>(ctx, random_, a.shape());
+        auto x = test::random_vector<Number>(ctx, random_, a.shape());
         Values expected = test::to_host(ctx, x);
         reference::smooth({name, lines, omega}, oracle, test::to_host(ctx, b), expected, steps, backward);
         smoother->smooth(ctx, a, b.cview(), x.view(), steps, Guess::given,
@@ -147,8 +147,8 @@ TYPED_TEST(SmootherOracle, ColoursAndLinesGoByTheGlobalIndex) {
       for (const bool backward : {false, true}) {
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << name << (backward ? " backward" : " forward"));
         const auto smoother = builtin_smoothers().make<T>(ctx, name, shape, {});
-        const auto b = test::to_device<T>(ctx, shape, this->random_.values(part.size()));
-        auto x = test::to_device<T>(ctx, shape, this->random_.values(part.size()));
+        const auto b = test::random_vector<T>(ctx, this->random_, shape);
+        auto x = test::random_vector<T>(ctx, this->random_, shape);
         Values expected = embed(test::to_host(ctx, x));
         const double omega = std::string(name) == "jacobi" ? 0.7 : 1;
         reference::smooth({name, reference::Lines::zebra, omega}, whole, embed(test::to_host(ctx, b)), expected,

@@ -56,7 +56,7 @@ TEST(SmootherRegistryTest, TakesASmootherOfTheUsers) {
   const auto smoother = registry.make<double>(ctx, "richardson", shape, {});
   test::Random random(81);
   const auto [oracle, a] = test::random_operator<double>(ctx, random, 3, 3, OperatorForm::symmetric);
-  const auto b = test::to_device<double>(ctx, shape, random.values(9));
+  const auto b = test::random_vector<double>(ctx, random, shape);
   Vector<double> x(ctx, shape);
   smoother->smooth(ctx, a, b.cview(), x.view(), 1, Guess::zero, SweepOrder::forward);
   const auto values = test::to_host(ctx, x), rhs = test::to_host(ctx, b);

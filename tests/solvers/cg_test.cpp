@@ -1,4 +1,4 @@
-#include <stratum/solvers/cg.hpp>
+#include <stratum/solvers/iterative/cg.hpp>
 
 #include <cmath>
 
@@ -18,9 +18,7 @@ class CgTest : public test::OnEveryBackend {
                     Vector<double>& x, const StoppingParams& stop = {}) {
     return ConjugateGradients<double>(ctx(), a.shape()).solve(ctx(), a, m, b.cview(), x.view(), stop);
   }
-  Vector<double> random_vector(const GridShape& shape) {
-    return test::to_device<double>(ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
-  }
+  Vector<double> random_vector(const GridShape& shape) { return test::random_vector<double>(ctx(), random_, shape); }
   test::Random random_{131};
 };
 INSTANTIATE_ON_EVERY_BACKEND(CgTest);
@@ -137,7 +135,7 @@ TEST_P(CgTest, StatusesOfSpecialInput) {
 
 TEST_P(CgTest, WorksInFloat) {
   const auto [oracle, a] = test::random_operator<float>(ctx(), random_, 17, 13, OperatorForm::symmetric);
-  const auto b = test::to_device<float>(ctx(), a.shape(), random_.values(221));
+  const auto b = test::random_vector<float>(ctx(), random_, a.shape());
   Vector<float> x(ctx(), a.shape());
   StoppingParams stop;
   stop.rtol = 1e-5;

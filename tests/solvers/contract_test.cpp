@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include <stratum/solvers/solver.hpp>
+#include <stratum/solvers/iterative/krylov.hpp>
 
 #include "support/backends.hpp"
 #include "support/preconditioners.hpp"
@@ -26,7 +26,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.method.name; }
 
 std::vector<Case> every_case() {
   std::vector<Case> cases;
-  for (const auto& method : solver_entries())
+  for (const auto& [name, method] : solver_entries())
     for (const auto backend : {Backend::cpu, Backend::cuda})
       for (const bool in_float : {false, true}) cases.push_back({method, backend, in_float});
   return cases;
@@ -37,19 +37,12 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
                  info.param.in_float ? "_float" : "_double");
 }
 
-class SolverContract : public testing::TestWithParam<Case> {
+class SolverContract : public test::WithContext<testing::TestWithParam<Case>> {
  protected:
-  void SetUp() override {
-    if (!test::available(GetParam().backend)) GTEST_SKIP() << test::not_available();
-    context_.emplace(GetParam().backend, GetParam().backend == Backend::cpu ? test::cpu_threads : 0);
-  }
-  [[nodiscard]] Context& ctx() { return *context_; }
+  void SetUp() override { begin(GetParam().backend); }
   [[nodiscard]] const SolverEntry& method() const { return GetParam().method; }
   [[nodiscard]] bool is(std::string_view name) const { return method().name == name; }
   test::Random random_{501};
-
- private:
-  std::optional<Context> context_;
 };
 
 /// The body of a test, for the precision of the case.
@@ -68,9 +61,7 @@ struct Body {
     return test::random_operator<T>(ctx, random, nx, ny,
                                     method.symmetric ? OperatorForm::symmetric : OperatorForm::nine_band);
   }
-  [[nodiscard]] Vector<T> random_vector(const GridShape& shape) {
-    return test::to_device<T>(ctx, shape, random.values(static_cast<std::size_t>(shape.nodes())));
-  }
+  [[nodiscard]] Vector<T> random_vector(const GridShape& shape) { return test::random_vector<T>(ctx, random, shape); }
   [[nodiscard]] static StoppingParams stop(double tolerance = rtol, int max_iterations = 2000) {
     StoppingParams params;
     params.rtol = tolerance;
@@ -340,13 +331,54 @@ TEST(SolverTable, NamesWhatThereIs) {
     (void)make_solver<double>(ctx, "sor", {4, 4});
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), "unknown solver 'sor'; there are richardson, cg, fcg, cr, gcr, gmres, bicgstab");
+    EXPECT_STREQ(error.what(), "unknown solver 'sor'; known: bicgstab, cg, cr, fcg, gcr, gmres, richardson");
   }
-  for (const auto& entry : solver_entries()) EXPECT_EQ(solver_entry(entry.name).name, entry.name);
+  for (const auto& [name, entry] : solver_entries()) EXPECT_EQ(&solver_entry(name), &entry);
+}
+
+/// Steepest descent: what a user might write.
+template <class T>
+class SteepestDescent final : public Solver<T> {
+ public:
+  SteepestDescent(Context& ctx, const GridShape& shape, const SolverParams& /*params*/)
+      : Solver<T>(shape), r_(ctx, shape), ar_(ctx, shape) {}
+
+ private:
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+                  const StoppingParams& stop, const Monitor& monitor) override {
+    KrylovIteration<T> iteration(ctx, a, m, b, x, r_.view(), stop, monitor);
+    while (!iteration.done()) {
+      a.apply(ctx, r_.cview(), ar_.view());
+      axpy<T, T>(ctx, dot<T>(ctx, r_.cview(), r_.cview()) / dot<T>(ctx, r_.cview(), ar_.cview()), r_.cview(), x);
+      iteration.advance_truly();
+    }
+    return iteration.finish();
+  }
+
+  Vector<T> r_, ar_;
+};
+
+TEST(SolverTable, TakesASolverOfTheUsers) {
+  Context ctx(Backend::cpu, 1);
+  SolverRegistry registry = builtin_solvers();
+  registry.add<SteepestDescent>("steepest_descent", "for this test", {.symmetric = true, .vectors = 2});
+  EXPECT_THROW(registry.add<SteepestDescent>("cg", "a name that is taken"), UsageError);
+  test::Random random(502);
+  const auto [oracle, a] = test::random_operator<float>(ctx, random, 6, 5, OperatorForm::symmetric);
+  const auto b = test::random_vector<float>(ctx, random, a.shape());
+  Vector<float> x(ctx, a.shape());
+  StoppingParams stop;
+  stop.rtol = 1e-4;
+  const auto report =
+      registry.make<float>(ctx, "steepest_descent", a.shape())->solve(ctx, a, nullptr, b.cview(), x.view(), stop);
+  EXPECT_EQ(report.status, Status::converged);
+  EXPECT_TRUE(registry.find("steepest_descent").symmetric);
+  // A registry is a value: another is not changed.
+  EXPECT_FALSE(solver_entries().contains("steepest_descent"));
 }
 
 TEST(SolverTable, VectorsAreAsDeclared) {
-  for (const auto& entry : solver_entries())
+  for (const auto& [name, entry] : solver_entries())
     for (const int restart : {1, 7}) {
       Context ctx;
       const auto solver = make_solver<double>(ctx, entry.name, {16, 16}, {restart});

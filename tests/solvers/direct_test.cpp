@@ -21,7 +21,7 @@ TYPED_TEST(BandCholeskyTest, AgreesWithElimination) {
     for (const auto form : {OperatorForm::tensor, OperatorForm::symmetric}) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
       const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, form);
-      const auto b = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
+      const auto b = test::random_vector<T>(ctx, random, a.shape());
       Vector<T> x(ctx, a.shape());
       const BandCholesky<T> factor(ctx, a);
       factor.solve(ctx, b.cview(), x.view());
@@ -68,7 +68,7 @@ TYPED_TEST(BandLUTest, AgreesWithElimination) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
       const auto first = test::random_operator<T>(ctx, random, nx, ny, form);
       const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, form);
-      const auto b = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
+      const auto b = test::random_vector<T>(ctx, random, a.shape());
       Vector<T> x(ctx, a.shape());
       BandLU<T> factors(ctx, first.a);
       const auto before = ctx.memory()->allocations.load();

@@ -22,7 +22,7 @@ TYPED_TEST(FastDiagonalisationTest, AgreesWithElimination) {
   for (const auto& [nx, ny] : {std::pair{1, 1}, {1, 7}, {9, 2}, {15, 15}, {31, 32}, {33, 5}, {3, 64}, {40, 33}}) {
     SCOPED_TRACE(testing::Message() << nx << " x " << ny);
     const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, OperatorForm::tensor);
-    const auto b = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
+    const auto b = test::random_vector<T>(ctx, random, a.shape());
     Vector<T> x(ctx, a.shape());
     const auto taken = ctx.memory()->bytes.load();
     const auto solver = FastDiagonalisation<T>::make(ctx, a);
@@ -48,7 +48,7 @@ TYPED_TEST(FastDiagonalisationTest, BoundaryLayersDoNotSpoilIt) {
   for (const char* name : {"U3", "A3", "A5"}) {
     SCOPED_TRACE(name);
     const auto a = assemble_laplace<T>(ctx, make_mesh(mesh_family(name), 6), OperatorForm::tensor);
-    const auto exact = test::to_device<T>(ctx, a.shape(), random.values(static_cast<std::size_t>(a.shape().nodes())));
+    const auto exact = test::random_vector<T>(ctx, random, a.shape());
     Vector<T> b(ctx, a.shape()), x(ctx, a.shape()), r(ctx, a.shape());
     a.apply(ctx, exact.cview(), b.view());
     FastDiagonalisation<T>::make(ctx, a)->apply(ctx, b.cview(), x.view());

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include <stratum/solvers/cg.hpp>
+#include <stratum/solvers/iterative/cg.hpp>
 #include <stratum/solvers/jacobi.hpp>
 
 #include "support/sparse.hpp"
@@ -76,7 +76,7 @@ TYPED_TEST(IncompleteCholeskyTest, SolvesWithTheProductOfItsFactors) {
       EXPECT_TRUE(m.is_symmetric());
       EXPECT_EQ(m.blocks(), block_size == 0 ? 1 : (n + block_size - 1) / block_size);
       const auto r = random.values(static_cast<std::size_t>(n));
-      auto z = test::to_device<T>(this->ctx(), test::flat(n), random.values(static_cast<std::size_t>(n)));
+      auto z = test::random_vector<T>(this->ctx(), random, test::flat(n));
       const auto dr = test::to_device<T>(this->ctx(), test::flat(n), r);
       // Twice and once more: a graph is recorded and replayed on a GPU.
       for (int k = 0; k < 3; ++k) m.apply(this->ctx(), dr.cview(), z.view());
@@ -126,7 +126,7 @@ TYPED_TEST(IncompleteCholeskyTest, FewerBlocksNeedFewerIterations) {
   const auto rows = five_points(n, n);
   const CsrMatrix<T> a(this->ctx(), rows);
   test::Random random(34);
-  const auto b = test::to_device<T>(this->ctx(), test::flat(n * n), random.values(n * n));
+  const auto b = test::random_vector<T>(this->ctx(), random, test::flat(n * n));
   StoppingParams stop;
   stop.rtol = std::is_same_v<T, float> ? 1e-4 : 1e-8;
   stop.max_iterations = 1000;

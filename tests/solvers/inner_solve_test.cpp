@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include <stratum/mesh/named_meshes.hpp>
+#include <stratum/solvers/iterative/refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
-#include <stratum/solvers/refinement.hpp>
 
 #include "support/backends.hpp"
 #include "support/preconditioners.hpp"
@@ -24,7 +24,7 @@ class InnerSolveTest : public test::OnEveryBackend {
     a_ = assemble_laplace<double>(ctx(), mesh, OperatorForm::tensor);
     af_ = assemble_laplace<float>(ctx(), mesh, OperatorForm::tensor);
     test::Random random(701);
-    b_ = test::to_device<double>(ctx(), a_.shape(), random.values(31 * 31));
+    b_ = test::random_vector<double>(ctx(), random, a_.shape());
   }
   static StoppingParams inner_stop(double rtol, int limit) {
     StoppingParams stop;
@@ -107,7 +107,7 @@ TEST_P(InnerSolveTest, FailureInsideHandsBack) {
 }
 
 TEST_P(InnerSolveTest, NothingIsAllocatedByApply) {
-  for (const auto& entry : solver_entries()) {
+  for (const auto& [name, entry] : solver_entries()) {
     const std::shared_ptr<Solver<double>> solver = make_solver<double>(ctx(), entry.name, a_.shape(), {5});
     const auto jacobi = std::make_shared<test::Smoothing<double>>(ctx(), a_, "jacobi", 0.7);
     InnerSolve<double> m(a_, solver, jacobi, inner_stop(0.5, 20));

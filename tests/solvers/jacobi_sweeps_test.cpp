@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 
 #include <stratum/core/operators/band_matrix.hpp>
-#include <stratum/solvers/gcr.hpp>
 #include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/solver.hpp>
 
 #include "support/sparse.hpp"
 
@@ -43,7 +43,8 @@ class ToeplitzStudyTest : public test::OnEveryBackend {
     StoppingParams stop;
     stop.rtol = 1e-12;
     stop.baseline = Baseline::initial;
-    const auto report = Gcr<double>(ctx(), a.shape(), 50).solve(ctx(), a, m, b.cview(), x.view(), stop);
+    const auto report =
+        make_solver<double>(ctx(), "gcr", a.shape(), {50})->solve(ctx(), a, m, b.cview(), x.view(), stop);
     EXPECT_EQ(report.status, Status::converged) << report.reason;
     for (const double value : test::to_host(ctx(), x)) EXPECT_NEAR(value, 1, 1e-10);
     return report;

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include <stratum/solvers/krylov.hpp>
+#include <stratum/solvers/iterative/krylov.hpp>
 
 #include "support/backends.hpp"
 #include "support/preconditioners.hpp"

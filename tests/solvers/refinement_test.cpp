@@ -1,5 +1,5 @@
+#include <stratum/solvers/iterative/refinement.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
-#include <stratum/solvers/refinement.hpp>
 
 #include <cmath>
 
@@ -21,7 +21,7 @@ class RefinementTest : public test::OnEveryBackend {
     if (IsSkipped()) return;
     a_ = assemble_laplace<double>(ctx(), make_mesh(mesh_family("A1"), 4), OperatorForm::tensor);
     test::Random random(121);
-    b_ = test::to_device<double>(ctx(), a_.shape(), random.values(225));
+    b_ = test::random_vector<double>(ctx(), random, a_.shape());
     x_ = Vector<double>(ctx(), a_.shape());
   }
   /// Refinement whose error falls by 1 - theta in every iteration.

@@ -48,7 +48,7 @@ TYPED_TEST(RoundingTest, IsReachedAtRoundingAndNotAboveIt) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();
   const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, 15, 15, OperatorForm::symmetric);
-  const auto b = test::to_device<T>(ctx, a.shape(), this->random_.values(225));
+  const auto b = test::random_vector<T>(ctx, this->random_, a.shape());
   auto x = test::to_device<T>(ctx, a.shape(), reference::solve(oracle, test::to_host(ctx, b)));
   Vector<T> r(ctx, a.shape());
   a.residual(ctx, b.cview(), x.cview(), r.view());
@@ -62,7 +62,7 @@ TYPED_TEST(RoundingTest, IsNoExcuseForAnIterateThatBlewUp) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();
   const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, 15, 15, OperatorForm::symmetric);
-  const auto b = test::to_device<T>(ctx, a.shape(), this->random_.values(225));
+  const auto b = test::random_vector<T>(ctx, this->random_, a.shape());
   Values huge = this->random_.values(225);
   for (double& v : huge) v *= 1e10;
   const auto x = test::to_device<T>(ctx, a.shape(), huge);

@@ -51,13 +51,13 @@ struct CudaFloat : Setting<Backend::cuda, float> {};
 
 using EverySetting = testing::Types<CpuDouble, CpuFloat, CudaDouble, CudaFloat>;
 
-/// Fixture with a Context on the setting's backend.
-template <class S>
-class OnEverySetting : public testing::Test {
+/// A fixture with a Context, once `begin` has said on which backend.
+template <class Fixture>
+class WithContext : public Fixture {
  protected:
-  void SetUp() override {
-    if (!available(S::backend)) GTEST_SKIP() << not_available();
-    context_.emplace(S::backend, S::backend == Backend::cpu ? cpu_threads : 0);
+  void begin(Backend backend) {
+    if (!available(backend)) GTEST_SKIP() << not_available();
+    context_.emplace(backend, backend == Backend::cpu ? cpu_threads : 0);
   }
   [[nodiscard]] Context& ctx() { return *context_; }
 
@@ -65,17 +65,16 @@ class OnEverySetting : public testing::Test {
   std::optional<Context> context_;
 };
 
-/// Fixture with a Context on the backend of the parameter, for tests in double only.
-class OnEveryBackend : public testing::TestWithParam<Backend> {
+template <class S>
+class OnEverySetting : public WithContext<testing::Test> {
  protected:
-  void SetUp() override {
-    if (!available(GetParam())) GTEST_SKIP() << not_available();
-    context_.emplace(GetParam(), GetParam() == Backend::cpu ? cpu_threads : 0);
-  }
-  [[nodiscard]] Context& ctx() { return *context_; }
+  void SetUp() override { begin(S::backend); }
+};
 
- private:
-  std::optional<Context> context_;
+/// On the backend of the parameter, for tests in double only.
+class OnEveryBackend : public WithContext<testing::TestWithParam<Backend>> {
+ protected:
+  void SetUp() override { begin(GetParam()); }
 };
 
 #define INSTANTIATE_ON_EVERY_BACKEND(Suite)                                                         \
@@ -92,6 +91,11 @@ template <class T>
   const std::vector<T> narrowed(host.begin(), host.end());
   stratum::copy_from_host(ctx, narrowed.data(), v.view());
   return v;
+}
+
+template <class T>
+[[nodiscard]] Vector<T> random_vector(Context& ctx, Random& random, const GridShape& shape) {
+  return to_device<T>(ctx, shape, random.values(static_cast<std::size_t>(shape.nodes())));
 }
 
 template <class T>
@@ -173,6 +177,40 @@ template <class T>
 }
 
 inline constexpr auto every_form = stratum::operator_forms;
+
+/// Entry by entry, ghosts left out: applies A to ones at every third node, so that no two entries of a row meet.
+[[nodiscard]] inline reference::Stencil entries(Context& ctx, const GridOperator<double>& a) {
+  const GridShape shape = a.shape();
+  reference::Stencil found(shape.nx, shape.ny);
+  for (int sy = 0; sy < 3; ++sy)
+    for (int sx = 0; sx < 3; ++sx) {
+      Values probe(found.size(), 0.0);
+      for (int j = sy; j < shape.ny; j += 3)
+        for (int i = sx; i < shape.nx; i += 3) probe[found.index(i, j)] = 1;
+      const auto x = to_device<double>(ctx, shape, probe);
+      Vector<double> y(ctx, shape);
+      a.apply(ctx, x.cview(), y.view());
+      const Values image = to_host(ctx, y);
+      for (int j = 0; j < shape.ny; ++j)
+        for (int i = 0; i < shape.nx; ++i)
+          for (int dy = -1; dy <= 1; ++dy)
+            for (int dx = -1; dx <= 1; ++dx)
+              if (found.inside(i + dx, j + dy) && (i + dx) % 3 == sx && (j + dy) % 3 == sy)
+                found.at(dx, dy, i, j) = image[found.index(i, j)];
+    }
+  return found;
+}
+
+/// The largest difference of two matrices' entries, each beside the diagonal entry of its row.
+[[nodiscard]] inline double largest_difference(const reference::Stencil& found, const reference::Stencil& expected) {
+  double largest = 0;
+  for (std::size_t k = 0; k < found.size(); ++k)
+    for (std::size_t band = 0; band < 9; ++band) {
+      const double difference = std::abs(found.band[band][k] - expected.band[band][k]) / expected.band[4][k];
+      if (!(difference <= largest)) largest = difference;  // NaN too
+    }
+  return largest;
+}
 
 /// A random operator of each form and its oracle: random coefficients for the bands, random 1-D factors for the tensor.
 template <class T>

@@ -45,7 +45,7 @@ class RegistersTest : public testing::Test {
   Context ctx_{Backend::cpu, 1};
   test::Random random_{7};
   GridOperator<T> a_ = test::random_operator<T>(ctx_, random_, nx, ny, OperatorForm::tensor).a;
-  Vector<T> b_ = test::to_device<T>(ctx_, {nx, ny}, random_.values(std::size_t{nx} * ny));
+  Vector<T> b_ = test::random_vector<T>(ctx_, random_, {nx, ny});
   TensorView<T> view_ = std::get<TensorOperator<T>>(a_.storage()).view();
 };
 

@@ -1,13 +1,24 @@
-#include <stratum/solvers/refinement.hpp>
+#include <stratum/solvers/iterative/refinement.hpp>
 
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/solvers/krylov.hpp>
+#include <stratum/solvers/iterative/krylov.hpp>
 
 namespace stratum {
+
+void register_refinement(SolverRegistry& registry);
+
+namespace {
+
+template <class T>
+std::unique_ptr<Solver<T>> make_refinement(Context& ctx, const GridShape& shape, const SolverParams& /*params*/) {
+  return std::make_unique<Refinement<T>>(ctx, shape);
+}
+
+}  // namespace
 
 template <class T>
 Refinement<T>::Refinement(Context& ctx, const GridShape& shape, ResidualUpdate update)
@@ -79,5 +90,13 @@ template class Refinement<float>;
 template class Refinement<double>;
 template class InnerIteration<float>;
 template class InnerIteration<double>;
+
+void register_refinement(SolverRegistry& registry) {
+  registry.add({{.vectors = 2},
+                "richardson",
+                "x <- x + M^-1 (b - A x); with a cycle as M the multigrid solver",
+                make_refinement<float>,
+                make_refinement<double>});
+}
 
 }  // namespace stratum

@@ -1,8 +1,19 @@
-#include <stratum/solvers/cg.hpp>
+#include <stratum/solvers/iterative/cg.hpp>
 
-#include <stratum/solvers/krylov.hpp>
+#include <stratum/solvers/iterative/krylov.hpp>
 
 namespace stratum {
+
+void register_cg(SolverRegistry& registry);
+
+namespace {
+
+template <class T, Beta beta>
+std::unique_ptr<Solver<T>> make_cg(Context& ctx, const GridShape& shape, const SolverParams& /*params*/) {
+  return std::make_unique<ConjugateGradients<T>>(ctx, shape, beta);
+}
+
+}  // namespace
 
 template <class T>
 ConjugateGradients<T>::ConjugateGradients(Context& ctx, const GridShape& shape, Beta beta)
@@ -42,5 +53,18 @@ SolveReport ConjugateGradients<T>::run(Context& ctx, const LinearOperator<T>& a,
 
 template class ConjugateGradients<float>;
 template class ConjugateGradients<double>;
+
+void register_cg(SolverRegistry& registry) {
+  registry.add({{.symmetric = true, .constant_symmetric = true, .vectors = 4},
+                "cg",
+                "conjugate gradients: A and M symmetric positive definite, M constant",
+                make_cg<float, Beta::plain>,
+                make_cg<double, Beta::plain>});
+  registry.add({{.symmetric = true, .vectors = 4},
+                "fcg",
+                "conjugate gradients with the flexible beta: M may vary",
+                make_cg<float, Beta::flexible>,
+                make_cg<double, Beta::flexible>});
+}
 
 }  // namespace stratum

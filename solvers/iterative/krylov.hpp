@@ -155,8 +155,9 @@ class KrylovIteration {
 template <class T>
 class Basis {
  public:
-  Basis() = default;
+  /// Throws UsageError for fewer than one.
   Basis(Context& ctx, const GridShape& shape, int count) {
+    expects_restart(count);
     vectors_.reserve(static_cast<std::size_t>(count));
     for (int k = 0; k < count; ++k) vectors_.emplace_back(ctx, shape);
   }
@@ -204,7 +205,7 @@ class Basis {
   }
 
  private:
-  std::vector<SharedVector<T>> vectors_;
+  std::vector<Vector<T>> vectors_;
 };
 
 }  // namespace stratum

@@ -1,0 +1,81 @@
+// Preconditioned conjugate residuals for symmetric A, definite or not, and constant symmetric positive definite M:
+//
+//     p <- z + beta p,   A p <- A z + beta A p,   u = M^-1 A p,      beta = -(A z, u) / (A p, u)  with the old u and p,
+//     x <- x + alpha p,  r <- r - alpha A p,      z <- z - alpha u,  alpha = (r, u) / (A p, u) .
+//
+// z = M^-1 r at the start. Minimises (r, M^-1 r) over the Krylov space, where CG minimises the energy of the error. One
+// application of A and of M an iteration, three groups of reductions. z follows r by recursion, and a preconditioner that is
+// constant to the rounding of float only (PrecisionCast) parts the two: the products tell, since (A p, z) = (u, r) as long as
+// z = M^-1 r, and z is computed anew when they disagree. The coefficients are those of the minimisation itself and hold
+// whatever z has become. Refuses a preconditioner that is not constant and symmetric (UsageError). An indefinite A may
+// break down; that is reported.
+// Sources: Stiefel 1955; Saad, Iterative Methods for Sparse Linear Systems, 2003, Section 6.8.
+
+#include <stratum/solvers/iterative/krylov.hpp>
+
+namespace stratum {
+
+void register_cr(SolverRegistry& registry);
+
+namespace {
+
+/// (A p, z) and (M^-1 A p, r) agree when z = M^-1 r; where they differ by more, z is computed anew.
+constexpr double tolerated_drift = 1e-2;
+
+template <class T>
+class ConjugateResiduals final : public Solver<T> {
+ public:
+  ConjugateResiduals(Context& ctx, const GridShape& shape, const SolverParams& /*params*/)
+      : Solver<T>(shape), r_(ctx, shape), z_(ctx, shape), az_(ctx, shape), p_(ctx, shape), ap_(ctx, shape),
+        map_(ctx, shape) {}
+
+ private:
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+                  const StoppingParams& stop, const Monitor& monitor) override {
+    expects_constant_symmetric("conjugate residuals", m);
+    const auto r = r_.view(), az = az_.view(), p = p_.view(), ap = ap_.view();
+    KrylovIteration<T> iteration(ctx, a, m, b, x, r, stop, monitor);
+    double square = 0;
+    bool drifted = false;
+    GridView<const T> z, map;
+    for (bool restart = true; !iteration.done();) {
+      if (restart || drifted) z = iteration.precondition(r, z_.view());
+      a.apply(ctx, z, az);
+      const double beta = restart ? 0 : -dot<T>(ctx, az, map) / square;
+      xpay<T>(ctx, z, beta, p);
+      xpay<T>(ctx, az, beta, ap);
+      map = iteration.precondition(ap, map_.view());
+      const auto products = dots<T>(ctx, {{ap, map}, {r, map}, {ap, z}});
+      square = products[0];
+      if (!(square > 0)) {
+        iteration.break_down(message("(A p, M^-1 A p) = ", square,
+                                     square < 0 ? ": the preconditioner is not positive definite"
+                                                : ": the operator or the preconditioner is singular"));
+        break;
+      }
+      const double alpha = products[1] / square;
+      if (!(alpha != 0 && std::isfinite(alpha))) {
+        restart = iteration.recover(
+            message("(A p, M^-1 r) = ", products[1], ": the operator is not definite; gmres does without"));
+        continue;
+      }
+      drifted = std::abs(products[2] - products[1]) > tolerated_drift * std::abs(products[1]);
+      axpy<T, T>(ctx, alpha, p, x);
+      axpy<T, T>(ctx, -alpha, ap, r);
+      if (m != nullptr) axpy<T, T>(ctx, -alpha, map, z_.view());
+      restart = iteration.advance(norm2<T>(ctx, r));
+    }
+    return iteration.finish();
+  }
+
+  Vector<T> r_, z_, az_, p_, ap_, map_;
+};
+
+}  // namespace
+
+void register_cr(SolverRegistry& registry) {
+  registry.add<ConjugateResiduals>("cr", "conjugate residuals: A symmetric, M symmetric positive definite and constant",
+                                   {.symmetric = true, .constant_symmetric = true, .vectors = 6});
+}
+
+}  // namespace stratum

@@ -7,6 +7,7 @@
 #include <deal.II/fe/fe_values.h>
 #include <deal.II/grid/grid_generator.h>
 #include <deal.II/grid/tria.h>
+#include <deal.II/lac/full_matrix.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,6 @@
 namespace {
 
 using namespace stratum;
-using test::Values;
 
 /// Index of the node at coordinate s, which is one of `nodes` to rounding.
 int nearest(const std::vector<double>& nodes, double s) {
@@ -30,8 +30,14 @@ int nearest(const std::vector<double>& nodes, double s) {
   return static_cast<int>(above - nodes.begin()) - (lower ? 1 : 0);
 }
 
-/// The matrix of deal.II on the interior nodes of the mesh, as a stencil.
-reference::Stencil dealii_laplace(const TensorMesh& mesh) {
+/// Their places among the four corners of a cell.
+int step(unsigned int p, unsigned int q, bool in_y) {
+  const auto place = [in_y](unsigned int corner) { return static_cast<int>(in_y ? corner / 2 : corner % 2); };
+  return place(q) - place(p);
+}
+
+/// -Laplace u + c u, with n.grad u + alpha u on natural sides, on the nodes of the mesh that are unknowns.
+reference::Stencil dealii_matrix(const TensorMesh& mesh, const OperatorTerms& terms) {
   dealii::Triangulation<2> triangulation;
   const std::vector<std::vector<double>> widths{mesh.x().widths(), mesh.y().widths()};
   dealii::GridGenerator::subdivided_hyper_rectangle(triangulation, widths, dealii::Point<2>(0, 0),
@@ -40,50 +46,46 @@ reference::Stencil dealii_laplace(const TensorMesh& mesh) {
   dealii::DoFHandler<2> dofs(triangulation);
   dofs.distribute_dofs(element);
   const dealii::QGauss<2> quadrature(3);  // two points a direction are exact; a third must change nothing
-  dealii::FEValues<2> values(element, quadrature, dealii::update_gradients | dealii::update_JxW_values);
+  dealii::FEValues<2> values(element, quadrature,
+                             dealii::update_values | dealii::update_gradients | dealii::update_JxW_values);
+  const dealii::QGauss<1> on_sides(4);  // the rule for an alpha that varies
+  dealii::FEFaceValues<2> face_values(
+      element, on_sides, dealii::update_values | dealii::update_quadrature_points | dealii::update_JxW_values);
+  const RobinCoefficient* const alphas[] = {&terms.left, &terms.right, &terms.bottom,
+                                            &terms.top};  // by deal.II's faces
 
   reference::Stencil a(mesh.unknowns().nx, mesh.unknowns().ny);
   for (const auto& cell : dofs.active_cell_iterators()) {
     values.reinit(cell);
-    for (const unsigned int p : values.dof_indices()) {
-      const int i = nearest(mesh.x().from_begin(), cell->vertex(p)[0]) - 1;
-      const int j = nearest(mesh.y().from_begin(), cell->vertex(p)[1]) - 1;
-      if (!a.inside(i, j)) continue;
-      for (const unsigned int q : values.dof_indices()) {
-        const int dx = static_cast<int>(q % 2) - static_cast<int>(p % 2),
-                  dy = static_cast<int>(q / 2) - static_cast<int>(p / 2);
-        if (!a.inside(i + dx, j + dy)) continue;
-        double entry = 0;
+    dealii::FullMatrix<double> local(4, 4);
+    for (const unsigned int p : values.dof_indices())
+      for (const unsigned int q : values.dof_indices())
         for (const unsigned int point : values.quadrature_point_indices())
-          entry += values.shape_grad(p, point) * values.shape_grad(q, point) * values.JxW(point);
-        a.at(dx, dy, i, j) += entry;
+          local(p, q) += (values.shape_grad(p, point) * values.shape_grad(q, point) +
+                          terms.reaction * values.shape_value(p, point) * values.shape_value(q, point)) *
+                         values.JxW(point);
+    for (const unsigned int f : cell->face_indices()) {
+      const RobinCoefficient& alpha = *alphas[f];
+      if (!cell->face(f)->at_boundary() || alpha.is_zero()) continue;
+      face_values.reinit(cell, f);
+      for (const unsigned int point : face_values.quadrature_point_indices()) {
+        const double along = face_values.quadrature_point(point)[f < 2 ? 1 : 0];
+        const double weight = (alpha.varying ? alpha.varying(along) : alpha.constant) * face_values.JxW(point);
+        for (const unsigned int p : face_values.dof_indices())
+          for (const unsigned int q : face_values.dof_indices())
+            local(p, q) += weight * face_values.shape_value(p, point) * face_values.shape_value(q, point);
+      }
+    }
+    for (const unsigned int p : values.dof_indices()) {
+      const int i = nearest(mesh.x().from_begin(), cell->vertex(p)[0]) - mesh.x().first_unknown();
+      const int j = nearest(mesh.y().from_begin(), cell->vertex(p)[1]) - mesh.y().first_unknown();
+      for (const unsigned int q : values.dof_indices()) {
+        const int dx = step(p, q, false), dy = step(p, q, true);
+        if (a.inside(i, j) && a.inside(i + dx, j + dy)) a.at(dx, dy, i, j) += local(p, q);
       }
     }
   }
   return a;
-}
-
-/// Entry by entry: applies A to ones at every third node, so that no two entries of a row meet.
-reference::Stencil entries(Context& ctx, const GridOperator<double>& a) {
-  const auto shape = a.shape();
-  reference::Stencil found(shape.nx, shape.ny);
-  for (int sy = 0; sy < 3; ++sy)
-    for (int sx = 0; sx < 3; ++sx) {
-      Values probe(found.size(), 0.0);
-      for (int j = sy; j < shape.ny; j += 3)
-        for (int i = sx; i < shape.nx; i += 3) probe[found.index(i, j)] = 1;
-      const auto x = test::to_device<double>(ctx, shape, probe);
-      Vector<double> y(ctx, shape);
-      a.apply(ctx, x.cview(), y.view());
-      const Values image = test::to_host(ctx, y);
-      for (int j = 0; j < shape.ny; ++j)
-        for (int i = 0; i < shape.nx; ++i)
-          for (int dy = -1; dy <= 1; ++dy)
-            for (int dx = -1; dx <= 1; ++dx)
-              if (found.inside(i + dx, j + dy) && (i + dx) % 3 == sx && (j + dy) % 3 == sy)
-                found.at(dx, dy, i, j) = image[found.index(i, j)];
-    }
-  return found;
 }
 
 class DealII : public test::OnEveryBackend {};
@@ -93,16 +95,46 @@ TEST_P(DealII, AssemblesTheSameMatrices) {
   for (const char* name : {"U1", "U2", "U3", "A1", "A2"})
     for (int level = 1; level <= 6; ++level) {
       const auto mesh = make_mesh(mesh_family(name), level);
-      const auto expected = dealii_laplace(mesh);
+      const auto expected = dealii_matrix(mesh, {});
       for (const auto form : test::every_form) {
-        const auto found = entries(ctx(), assemble_laplace<double>(ctx(), mesh, form));
-        double largest = 0;
-        for (std::size_t k = 0; k < found.size(); ++k) {
-          ASSERT_GT(expected.band[4][k], 0);
-          for (std::size_t band = 0; band < 9; ++band)
-            largest = std::max(largest, std::abs(found.band[band][k] - expected.band[band][k]) / expected.band[4][k]);
-        }
-        EXPECT_LT(largest, 1e-13) << name << " level " << level << ", " << to_string(form);
+        const auto found = test::entries(ctx(), assemble_laplace<double>(ctx(), mesh, form));
+        EXPECT_LT(test::largest_difference(found, expected), 1e-13)
+            << name << " level " << level << ", " << to_string(form);
+      }
+    }
+}
+
+/// What a side may be: Dirichlet, Neumann, Robin with one alpha, Robin with an alpha that varies along it.
+constexpr int kinds_of_side = 4;
+
+LineEnd end_of(int kind) { return kind == 0 ? LineEnd::dirichlet : LineEnd::natural; }
+
+RobinCoefficient alpha_of(int kind, double size) {
+  if (kind == 2) return {size, {}};
+  if (kind == 3) return {0, [size](double s) { return size * (1 + s * s + std::sin(5 * s)); }};
+  return {};
+}
+
+/// Every combination of four sides, on meshes whose widths differ by a factor of 1000.
+TEST_P(DealII, AssemblesTheSameMatricesWithSidesOfEveryKind) {
+  test::Random random(1101);
+  const TensorMesh meshes[] = {{Line(random.widths(9, 3)), Line(random.widths(6, 3)), "random"},
+                               {Line(random.widths(2, 3)), Line(random.widths(5, 3)), "small"},
+                               make_mesh(mesh_family("A1"), 3)};
+  for (const auto& mesh : meshes)
+    for (int code = 0; code < kinds_of_side * kinds_of_side * kinds_of_side * kinds_of_side; ++code) {
+      const int left = code % 4, right = code / 4 % 4, bottom = code / 16 % 4, top = code / 64;
+      const TensorMesh sides(mesh.x().with_ends(end_of(left), end_of(right)),
+                             mesh.y().with_ends(end_of(bottom), end_of(top)), mesh.name());
+      OperatorTerms terms{code % 3 == 0 ? 0 : random.uniform(0, 100), alpha_of(left, 0.3), alpha_of(right, 20),
+                          alpha_of(bottom, 1000), alpha_of(top, 2)};
+      const auto expected = dealii_matrix(sides, terms);
+      for (const auto form : test::every_form) {
+        if (form == OperatorForm::tensor && terms.varies()) continue;
+        const auto found = test::entries(ctx(), assemble_operator<double>(ctx(), sides, form, terms));
+        ASSERT_LT(test::largest_difference(found, expected), 1e-12)
+            << mesh.name() << ", sides " << left << right << bottom << top << ", c " << terms.reaction << ", "
+            << to_string(form);
       }
     }
 }

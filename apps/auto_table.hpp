@@ -198,9 +198,7 @@ class AutoTable {
         .add("auto_iterations", chosen.iterations);
     json.add("best_fixed", best().name).add("best_fixed_seconds", best().seconds);
     json.add("best_fixed_iterations", best().iterations).add("ratio", ratio);
-    std::string row = json.text();
-    std::erase(row, '\n');
-    rows_.push_back(row);
+    rows_.push_back(json.line());
   }
 
   Context& ctx_;

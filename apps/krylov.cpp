@@ -2,7 +2,6 @@
 // library. --help explains; the file is parse, make the system, solve, print, write, in that order.
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -26,12 +25,12 @@
 
 #include "support/program.hpp"
 #include "support/solve_output.hpp"
+#include "support/timing.hpp"
 
 namespace {
 
 using namespace stratum;
 using namespace stratum::apps;
-using Clock = std::chrono::steady_clock;
 
 enum class Kind : std::uint8_t { none, jacobi, ic, block_ic, multigrid };
 enum class Storage : std::uint8_t { automatic, band, csr };
@@ -41,11 +40,11 @@ struct Settings {
   std::string problem;
   Storage storage = Storage::automatic;
   std::string method;  // empty: by the matrix
-  int restart = 30;
+  int restart = SolverParams{}.restart;
   Kind preconditioner = Kind::none;
   IncompleteCholeskyParams incomplete_cholesky;
   MultigridParams multigrid;
-  int steps = 0;      // of multigrid
+  int steps = 2;      // of multigrid: as a preconditioner few do
   std::string inner;  // empty: none; "jacobi": sweeps
   StoppingParams inner_stop;
   SweepTest sweep_test = SweepTest::residual;
@@ -59,6 +58,7 @@ struct Settings {
 // --- options ------------------------------------------------------------------------------------------------------------
 
 CommandLine make_command_line() {
+  const Settings defaults;
   return CommandLine(
       {{"System A x = b",
         {input_file("matrix", "FILE.mtx",
@@ -79,8 +79,8 @@ CommandLine make_command_line() {
        {"Method",
         {{"method", "NAME", "",
           "see --list-methods (cg for a symmetric matrix, fcg where an inner solve varies, gmres for others)"},
-         {"restart", "N", "30", "directions that gcr and gmres keep, 1 .. 10000"},
-         {"rtol", "X", "1e-8", "stop when the residual has fallen below X ||b||, X above 0"},
+         {"restart", "N", plain(defaults.restart), "directions that gcr and gmres keep, 1 .. 10000"},
+         {"rtol", "X", plain(defaults.stop.rtol), "stop when the residual has fallen below X ||b||, X above 0"},
          {"max-iterations", "N", "10000", "1 .. 1000000000"},
          {"precision", "NAME", "double", "double, or single: all of it in float"}}},
        {"Preconditioner",
@@ -88,15 +88,17 @@ CommandLine make_command_line() {
           "none, jacobi (the diagonal), ic (incomplete Cholesky without fill), block-ic (the same in independent "
           "blocks, which run in parallel) or multigrid (where the unknowns lie on a grid)"},
          {"block-size", "N", "1024", "block-ic: rows of a block, 1 .. 1000000000"},
-         {"ic-shift", "X", "0", "ic, block-ic: factorise A + X diag(A), X from 0 on, where a pivot is not positive"},
-         {"smoother", "NAME", "adi", "multigrid: see poisson2d --list-smoothers"},
-         {"steps", "N", "2", "multigrid: elementary smoothing steps before and after, 1 .. 1000"},
+         {"ic-shift", "X", plain(defaults.incomplete_cholesky.shift),
+          "ic, block-ic: factorise A + X diag(A), X from 0 on, where a pivot is not positive"},
+         {"smoother", "NAME", defaults.multigrid.smoother, "multigrid: see poisson2d --list-smoothers"},
+         {"steps", "N", plain(defaults.steps), "multigrid: elementary smoothing steps before and after, 1 .. 1000"},
          {"inner", "METHOD", "",
           "solve with A roughly instead, by a method of --list-methods or by jacobi sweeps: a preconditioner that "
           "varies. --preconditioner is then that of the inner solve"},
-         {"inner-tolerance", "X", "0.1", "of the inner solve, in (0, 1)"},
+         {"inner-tolerance", "X", plain(JacobiSweepsParams{}.tolerance), "of the inner solve, in (0, 1)"},
          {"inner-max", "N", "1000", "iterations of the inner solve, 1 .. 1000000000"},
-         {"inner-test", "NAME", "residual", "jacobi sweeps stop by the residual, or by the increment of the solution"},
+         {"inner-test", "NAME", std::string(to_string(defaults.sweep_test)),
+          "jacobi sweeps stop by the residual, or by the increment of the solution"},
          {"inner-precision", "NAME", "", "of preconditioner and inner solve: double or single (that of --precision)"}}},
        machine_options(),
        {"Output",
@@ -459,7 +461,7 @@ double true_residual(Context& ctx, const System& system, const std::vector<doubl
 /// Outer iteration in T, the rest in Low.
 template <class T, class Low>
 Outcome solve_in(Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
-  const auto begin = Clock::now();
+  const double begin = wall_seconds();
   const auto a = make_operator<T>(ctx, plan, system, system.a);
   const auto inside = make_preconditioner<Low>(ctx, system, settings, plan);
   std::shared_ptr<Preconditioner<T>> m;
@@ -479,7 +481,7 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
   StoppingParams stop = settings.stop;
   stop.atol *= scale;
   if (plan.method == "richardson") stop.patience = 1000;  // alone it is slow
-  const auto ready = Clock::now();
+  const double ready = wall_seconds();
   if (!settings.quiet) print_heading(ctx, system, settings, plan);
   Outcome outcome;
   Monitor table;
@@ -487,8 +489,8 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
   outcome.report = solver->solve(ctx, *a, m.get(), b.cview(), x.view(), stop,
                                  table ? Monitor([&](int it, double r) { table(it, r / scale); }) : Monitor{});
   ctx.synchronise();
-  outcome.report.setup_seconds = std::chrono::duration<double>(ready - begin).count();
-  outcome.report.solve_seconds = std::chrono::duration<double>(Clock::now() - ready).count();
+  outcome.report.setup_seconds = ready - begin;
+  outcome.report.solve_seconds = wall_seconds() - ready;
   copy_to_host(ctx, x.cview(), host.data());
   for (const T value : host) outcome.x.push_back(static_cast<double>(value) / scale);
   if (std::is_same_v<T, float>)
@@ -505,12 +507,7 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
 
 void print_outcome(const Outcome& outcome) {
   const auto& report = outcome.report;
-  std::printf("\nstatus      %s: %s\n", std::string(to_string(report.status)).c_str(), report.reason.c_str());
-  std::printf("iterations  %d", report.iterations);
-  if (report.inner_iterations != report.iterations && report.inner_iterations > 0)
-    std::printf(" (%d inner)", report.inner_iterations);
-  std::printf("\nresidual    %.3e, %.3e of the %s\n", report.residual, report.relative_residual(),
-              report.baseline == Baseline::rhs ? "right-hand side" : "initial residual");
+  print_end(report, report.inner_iterations > 0);
   if (outcome.error) std::printf("error       %.3e (largest; the solution is one everywhere)\n", *outcome.error);
   std::printf("time        %.3g s set-up, %.3g s solve\n", report.setup_seconds, report.solve_seconds);
 }
@@ -520,13 +517,7 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
   const auto& report = outcome.report;
   JsonObject json;
   json.add("program", "krylov").add("version", STRATUM_VERSION);
-  json.add("status", to_string(report.status))
-      .add("reason", report.reason)
-      .add("exit_code", exit_code(report.status, settings.tolerance_asked_for));
-  json.add("iterations", report.iterations).add("inner_iterations", report.inner_iterations);
-  json.add("initial_residual", report.initial_residual).add("residual", report.residual);
-  json.add("relative_residual", report.relative_residual());
-  json.add("baseline", to_string(report.baseline)).add("baseline_norm", report.baseline_norm);
+  add_end(json, report, exit_code(report.status, settings.tolerance_asked_for));
   json.add("rtol", settings.stop.rtol).add("largest_error", outcome.error.value_or(std::nan("")));
   json.add("matrix", system.name).add("rows", system.a.rows).add("entries", static_cast<double>(system.a.entries()));
   json.add_raw("symmetric", system.symmetric ? "true" : "false");
@@ -539,8 +530,7 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
   json.add("inner_tolerance", settings.inner_stop.rtol).add("inner_max", settings.inner_stop.max_iterations);
   json.add("inner_test", options.text("inner-test"))
       .add("inner_precision", settings.inner_single ? "single" : "double");
-  json.add("backend", settings.machine.backend == Backend::cpu ? "cpu" : "cuda");
-  json.add("device", ctx.description()).add("threads", ctx.threads());
+  add_machine(json, ctx);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
   return json.text();
@@ -559,8 +549,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   if (!settings.quiet)
     print_outcome(outcome);
   else if (code != 0)
-    (void)std::fprintf(stderr, "krylov: %s: %s\n", std::string(to_string(report.status)).c_str(),
-                       report.reason.c_str());
+    print_failure("krylov", report);
   // First what is small: a full disk shall not lose it.
   outputs.write_text("report", json_report(options, ctx, system, settings, plan, outcome));
   outputs.write_text("history", csv_history({&report, 1}));

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include <unistd.h>
-
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/core/grid/blas.hpp>
@@ -112,7 +110,7 @@ struct Result {
 
 /// V-cycles with 4 + 4 steps of zebra ADI to eight digits, unless `params` says otherwise; the fastest of `repeats`.
 Result solve(Context& ctx, const std::string& mesh_name, int level, PoissonSolverParams params, int repeats = 1) {
-  if (isatty(STDERR_FILENO) != 0) (void)std::fprintf(stderr, "\r\033[K%s level %d ...\r", mesh_name.c_str(), level);
+  progress(message(mesh_name, " level ", level, " ...\r"));
   params.stop.rtol = 1e-8;
   params.retry_in_double = false;
   params.multigrid.steps = 4;
@@ -128,7 +126,7 @@ Result solve(Context& ctx, const std::string& mesh_name, int level, PoissonSolve
     if (k == 0 || report.solve_seconds < result.report.solve_seconds) result.report = std::move(report);
     if (k == 0) result.error = relative_l2_error(ctx, mesh, {}, x.cview()).value_or(std::nan(""));
   }
-  if (isatty(STDERR_FILENO) != 0) (void)std::fprintf(stderr, "\r\033[K");
+  progress("");
   return result;
 }
 
@@ -166,7 +164,7 @@ void print_table1(Context& ctx, const Settings& settings) {
     for (std::size_t k = 0; k < 3; ++k) {
       const double error = solve(ctx, "U1", row.level, cases[k]).error;
       cells.push_back(scientific(error));
-      cells.push_back(coarser[k] == 0 ? "" : message(std::round(100 * coarser[k] / error) / 100));
+      cells.push_back(coarser[k] == 0 ? "" : ratio(coarser[k], error));
       coarser[k] = error;
       if (k == 0) cells.push_back(scientific(row.single_error));
       if (k == 2) cells.push_back(scientific(row.double_error));
@@ -272,7 +270,6 @@ void print_table56(const Settings& settings, bool per_digit) {
         const auto report = solve(ctx, family.name, level, with(precision, two_digits), 5).report;
         return report.solve_seconds / (per_digit ? report.digits() : 1.0);
       };
-      const auto ratio = [](double a, double b) { return message(std::round(100 * a / b) / 100); };
       const double cd = time(cpu, Precision::full), cm = time(cpu, Precision::mixed);
       std::vector<std::string> row{family.name, message(level), ratio(cd, cm)};
       std::vector<std::string> measured(4);

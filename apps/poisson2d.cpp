@@ -6,7 +6,6 @@
 #include <optional>
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <stratum/assembly/expression.hpp>
 #include <stratum/core/grid/blas.hpp>
@@ -70,6 +69,8 @@ struct Settings {
 // --- options ------------------------------------------------------------------------------------------------------------
 
 CommandLine make_command_line() {
+  const PoissonSolverParams params;
+  const std::string smoother = params.multigrid.smoother;
   const std::vector<OptionGroup> settings{
       {"Mesh",
        {{"mesh", "NAME", "U1", "one of the published meshes, see --list-meshes"},
@@ -109,33 +110,36 @@ CommandLine make_command_line() {
          "multigrid; or a Krylov method with the cycle as its preconditioner: cg, fcg, cr (a symmetric cycle), gcr, "
          "gmres, bicgstab (any). cg is the one to take where neighbouring widths jump a thousandfold in both "
          "directions, or for a point smoother where cells are stretched"},
-        {"restart", "N", "10", "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
+        {"restart", "N", plain(params.krylov.restart),
+         "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
         {"cycle", "NAME", "v",
          "v, w, f, or fmg: one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, when "
          "--rtol, --atol or a Krylov method is given"},
-        {"smoother", "NAME", "adi",
+        {"smoother", "NAME", smoother,
          "see --list-smoothers; jacobi and colour_gs suit square cells, adi all; auto chooses level by level, and "
          "solver and cycle where they are not given"},
-        {"line-order", "NAME", "zebra", "zebra, or simultaneous (which wants a damping of about 0.8)"},
+        {"line-order", "NAME", std::string(to_string(params.multigrid.smoother_params.line_order)),
+         "zebra, or simultaneous (which wants a damping of about 0.8)"},
         {"damping", "W", "", "damping of the smoother in (0, 2) (the smoother's own)"},
         {"steps", "N", "",
-         "elementary smoothing steps before and after, 0 .. 1000; one adi application is two (4; auto and on a GPU: "
-         "2)"},
+         message("elementary smoothing steps before and after, 0 .. 1000; one adi application is two (",
+                 steps_by_default(smoother), "; auto and on a GPU: ", steps_by_default("auto"), ")")},
         {"precision", "NAME", "mixed",
          "mixed (float cycles, double defect and update), double, or single (to see it fail)"},
-        {"inner", "KIND:N", "cycles:1",
+        {"inner", "KIND:N", message("cycles:", params.inner.cycles),
          "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
         {"operator", "NAME", "",
          "storage: tensor (none), symmetric (5 words a node) or nine-band (9) (tensor; with single nine-band, whose "
          "rounded entries are what fails)"}}},
       {"Stopping",
-       {{"rtol", "X", "1e-8", "stop when the residual has fallen below X times the baseline, X above 0"},
-        {"atol", "X", "0", "or below X itself, X from 0 on"},
-        {"baseline", "NAME", "rhs",
+       {{"rtol", "X", plain(params.stop.rtol),
+         "stop when the residual has fallen below X times the baseline, X above 0"},
+        {"atol", "X", plain(params.stop.atol), "or below X itself, X from 0 on"},
+        {"baseline", "NAME", std::string(to_string(params.stop.baseline)),
          "rhs (norm of the right-hand side) or initial (norm of the first residual); with values on Dirichlet sides, "
          "which "
          "make the right-hand side of thin cells large, initial"},
-        {"max-iterations", "N", "100", "1 .. 1000000"}}},
+        {"max-iterations", "N", plain(params.stop.max_iterations), "1 .. 1000000"}}},
       machine_options(),
       {"Output",
        {output_file("vtk", "FILE.vtr",
@@ -581,17 +585,10 @@ std::string system_json(const Settings& settings, const System& system) {
   const auto& report = system.report;
   JsonObject json;
   json.add("rhs", system.rhs);
-  json.add("status", to_string(report.status))
-      .add("reason", report.reason)
-      .add("exit_code", settings.exit_code(report));
-  json.add("iterations", report.iterations).add("initial_residual", report.initial_residual);
-  json.add("residual", report.residual).add("relative_residual", report.relative_residual());
-  json.add("baseline_norm", report.baseline_norm).add("relative_l2_error", system.error.value_or(std::nan("")));
-  json.add("solve_seconds", report.solve_seconds);
+  add_end(json, report, settings.exit_code(report));
+  json.add("relative_l2_error", system.error.value_or(std::nan(""))).add("solve_seconds", report.solve_seconds);
   json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
-  std::string text = json.text();
-  std::erase(text, '\n');
-  return "\n    " + text;
+  return "\n    " + json.line();
 }
 
 std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
@@ -601,13 +598,8 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   const double unknown = std::nan("");
   JsonObject json;
   json.add("program", "poisson2d").add("version", STRATUM_VERSION);
-  json.add("status", to_string(report.status))
-      .add("reason", report.reason)
-      .add("exit_code", settings.exit_code(report));
-  json.add("iterations", report.iterations).add("inner_iterations", report.inner_iterations);
-  json.add("initial_residual", report.initial_residual).add("residual", report.residual);
-  json.add("residual_reduction", outcome.reduction()).add("relative_residual", report.relative_residual());
-  json.add("baseline", to_string(report.baseline)).add("baseline_norm", report.baseline_norm);
+  add_end(json, report, settings.exit_code(report));
+  json.add("residual_reduction", outcome.reduction());
   json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
   json.add("relative_l2_error", outcome.error.value_or(unknown));
   const auto& family = settings.mesh.family;
@@ -631,9 +623,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   for (const char* name : {"precision", "inner"}) json.add(name, options.text(name));
   json.add("operator", to_string(settings.solver.form));
-  json.add("backend", settings.machine.backend == Backend::cpu ? "cpu" : "cuda")
-      .add("device", ctx.description())
-      .add("threads", ctx.threads());
+  add_machine(json, ctx);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("unknowns_per_second", outcome.unknowns_per_second());
   json.add("seconds_per_unknown_per_digit", outcome.seconds_per_unknown_per_digit());
@@ -656,10 +646,8 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
 
 // --- solving and printing -----------------------------------------------------------------------------------------------
 
-/// A word about what takes time, on a terminal only, and gone when the next thing is printed.
 void progress(const Settings& settings, const char* what) {
-  if (settings.quiet || isatty(STDERR_FILENO) == 0) return;
-  (void)std::fprintf(stderr, "\r\033[K%s", what);
+  if (!settings.quiet) apps::progress(what);
 }
 
 /// What smoother "auto" chose and why, levels with the same choice together, the finest first.
@@ -715,12 +703,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
 
 void print_outcome(const Settings& settings, const Outcome& outcome) {
   const auto& report = outcome.report;
-  std::printf("\nstatus      %s: %s\n", std::string(to_string(report.status)).c_str(), report.reason.c_str());
-  std::printf("iterations  %d", report.iterations);
-  if (report.inner_iterations != report.iterations && settings.solver.precision == Precision::mixed)
-    std::printf(" (%d inner)", report.inner_iterations);
-  std::printf("\nresidual    %.3e, %.3e of the %s\n", report.residual, report.relative_residual(),
-              report.baseline == Baseline::rhs ? "right-hand side" : "initial residual");
+  print_end(report, settings.solver.precision == Precision::mixed);
   if (outcome.error)
     std::printf("error       %.7e (L2, relative to the exact solution)\n", *outcome.error);
   else
@@ -889,9 +872,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
     outcomes.push_back(last->outcome);
     const auto& report = outcomes.back().report;
     code = std::max(code, settings.exit_code(report));
-    if (settings.quiet && settings.exit_code(report) != 0)
-      (void)std::fprintf(stderr, "%s: %s: %s\n", program_name, std::string(to_string(report.status)).c_str(),
-                         report.reason.c_str());
+    if (settings.quiet && settings.exit_code(report) != 0) print_failure(program_name, report);
     if (settings.table && !settings.quiet)
       print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
   }

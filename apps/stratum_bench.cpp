@@ -34,6 +34,7 @@
 #include "peers/cusparse.hpp"
 #include "peers/hypre.hpp"
 #include "support/program.hpp"
+#include "support/solve_output.hpp"
 #include "support/timing.hpp"
 
 namespace {
@@ -59,7 +60,6 @@ struct SmootherVariant {
   [[nodiscard]] SmootherParams params() const {
     SmootherParams params;
     params.line_order = order;
-    if (order == LineOrder::simultaneous) params.damping = 0.8;
     return params;
   }
 };
@@ -73,6 +73,9 @@ std::vector<SmootherVariant> all_smoothers() {
   }
   return choices;
 }
+
+template <class T>
+constexpr const char* precision_of = std::is_same_v<T, float> ? "float" : "double";
 
 /// What this process has spent on processors. With one thread that is the wall's time on an idle machine; on one shared
 /// with others it is free of the waiting, though not of the bandwidth that they take.
@@ -133,8 +136,7 @@ struct System {
   /// The load vector is assembled on the host, and takes longer than many a solve.
   System(Context& ctx, TensorMesh m) : mesh(std::move(m)) {
     const GridShape shape = mesh.unknowns();
-    const std::int64_t needed = 3 * vector_bytes<double>(ctx.backend(), shape), there = available_memory(ctx);
-    if (needed > there) throw ResourceError(message(needed >> 20, " MiB needed, ", there >> 20, " available"));
+    expect_available(ctx, 3 * vector_bytes<double>(ctx.backend(), shape));
     for (auto* vector : {&b, &x, &converged}) *vector = Vector<double>(ctx, shape);
     assemble_load(ctx, mesh, {}, b.view());
   }
@@ -212,8 +214,8 @@ class Benchmark {
     };
     JsonObject json;
     json.add("program", "stratum_bench").add("version", STRATUM_VERSION);
-    json.add("backend", ctx_.on_gpu() ? "cuda" : "cpu").add("device", ctx_.description());
-    json.add("processor", processor()).add("threads", ctx_.threads());
+    add_machine(json, ctx_);
+    json.add("processor", processor());
     json.add("clock", settings_.now == cpu_seconds ? "cpu" : "wall");
     json.add("load_average_before", load_before_).add("load_average_after", load_average());
     json.add_raw("quick", settings_.quick ? "true" : "false").add("rounds", settings_.rounds);
@@ -238,12 +240,6 @@ class Benchmark {
     (void)std::fflush(stdout);
   }
 
-  static std::string one_line(const JsonObject& object) {
-    std::string text = object.text();
-    std::erase(text, '\n');
-    return text;
-  }
-
   void measure_copy() {
     // One piece of memory on a GPU, where the device's own copy is what kernels are measured against.
     const GridShape shape = settings_.quick ? GridShape{4096, 2048}
@@ -266,7 +262,7 @@ class Benchmark {
     std::printf("%-28s %8.4g %10.4f %9.1f %7.1f\n", name.c_str(), words, seconds * 1e3, rate * 1e-9,
                 100 * rate / copy_rate_);
     json.add("words_per_unknown", words).add("milliseconds", seconds * 1e3).add("gb_per_s", rate * 1e-9);
-    return one_line(json.add("percent_of_copy", 100 * rate / copy_rate_));
+    return json.add("percent_of_copy", 100 * rate / copy_rate_).line();
   }
   static void print_rate_heading(const char* what) {
     std::printf("%-28s %8s %10s %9s %7s\n", what, "words", "ms", "GB/s", "% copy");
@@ -281,11 +277,9 @@ class Benchmark {
   void measure_lines(int level) {
     const int n = 1 << level;
     const GridShape shape{n, n};
-    const char* precision = sizeof(T) == sizeof(float) ? "float" : "double";
     const int vectors = settings_.no_cusparse.empty() ? 10 : 6;  // cuSPARSE has layouts of its own
-    const std::int64_t needed = vectors * vector_bytes<T>(ctx_.backend(), shape), there = available_memory(ctx_);
-    if (needed > there) throw ResourceError(message(needed >> 20, " MiB needed, ", there >> 20, " available"));
-    std::printf("\n%d lines of %d, %s\n", n, n, precision);
+    expect_available(ctx_, vectors * vector_bytes<T>(ctx_.backend(), shape));
+    std::printf("\n%d lines of %d, %s\n", n, n, precision_of<T>);
     print_rate_heading("method");
 
     Operands<T> operands(ctx_, shape);  // r: the first solution
@@ -306,7 +300,7 @@ class Benchmark {
       const auto entry = [&](const std::string& method) {
         JsonObject json;
         json.add("level", level).add("lines", n).add("length", n).add("direction", along_x ? "x" : "y");
-        json.add("precision", precision).add("method", method);
+        json.add("precision", precision_of<T>).add("method", method);
         return json;
       };
       const auto report = [&](const std::string& method, double seconds) {
@@ -327,7 +321,7 @@ class Benchmark {
           solver.emplace(ctx_, shape, direction, method);
         } catch (const UsageError& error) {
           std::printf("%s %s: left out, %s\n", name.c_str(), along_x ? "x" : "y", error.what());
-          lines_.push_back(one_line(entry(name).add("left_out", error.what())));
+          lines_.push_back(entry(name).add("left_out", error.what()).line());
           continue;
         }
         report(name, seconds_per_call(ctx_, settings_.now, operands,
@@ -352,13 +346,11 @@ class Benchmark {
   void measure_kernels(int level, OperatorForm form) {
     const auto mesh = make_mesh(mesh_family("A3"), level);
     const auto shape = mesh.unknowns();
-    const char* precision = sizeof(T) == sizeof(float) ? "float" : "double";
     PoissonSolverParams params;
     params.form = form;
     params.precision = sizeof(T) == sizeof(float) ? Precision::mixed : Precision::full;
-    const auto needed = required_memory(ctx_, mesh, params), there = available_memory(ctx_);
-    if (needed > there) throw ResourceError(message(needed >> 20, " MiB needed, ", there >> 20, " available"));
-    std::printf("\nlevel %d, %s operator, %s\n", level, std::string(to_string(form)).c_str(), precision);
+    expect_available(ctx_, required_memory(ctx_, mesh, params));
+    std::printf("\nlevel %d, %s operator, %s\n", level, std::string(to_string(form)).c_str(), precision_of<T>);
     print_rate_heading("kernel");
 
     Operands<T> operands(ctx_, shape);
@@ -367,7 +359,7 @@ class Benchmark {
       const double seconds = seconds_per_call(ctx_, settings_.now, operands, kernel);
       JsonObject json;
       json.add("level", level).add("unknowns", static_cast<double>(shape.nodes())).add("operator", to_string(form));
-      json.add("precision", precision).add("kernel", name);
+      json.add("precision", precision_of<T>).add("kernel", name);
       kernels_.push_back(report_rate<T>(std::move(json), name, words, shape, seconds));
     };
 
@@ -489,10 +481,8 @@ class Benchmark {
 
   [[nodiscard]] Contestant peer_contestant(const std::string& name) const {
     const auto run = [this, name](System& system) {
-      const auto needed = static_cast<std::int64_t>(peer_bytes * static_cast<double>(system.mesh.unknowns().nodes()));
-      const auto there = available_memory(ctx_);
-      if (needed > there)
-        throw ResourceError(message("about ", needed >> 20, " MiB needed, ", there >> 20, " available"));
+      const double unknowns = static_cast<double>(system.mesh.unknowns().nodes());
+      expect_available(ctx_, static_cast<std::int64_t>(peer_bytes * unknowns), "about ");
       if (system.nine_band.shape() != system.mesh.unknowns())
         system.nine_band = assemble_laplace<double>(ctx_, system.mesh, OperatorForm::nine_band);
       const auto solver = hypre_->set_up(name, system.nine_band, rtol, max_iterations);
@@ -537,7 +527,7 @@ class Benchmark {
     json.add("relative_residual", best.relative_residual()).add("seconds_per_unknown_per_digit", per_digit);
     if (contestant.one_pass())
       json.add("error_to_converged_error", ratio).add("algebraic_to_converged_error", algebraic);
-    solves_.push_back(one_line(json));
+    solves_.push_back(json.line());
   }
 
   Context& ctx_;

@@ -11,7 +11,6 @@
 // met to within two sweeps.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -24,6 +23,7 @@
 #include <stratum/solvers/solver.hpp>
 
 #include "support/table.hpp"
+#include "support/timing.hpp"
 
 namespace stratum::apps {
 
@@ -121,10 +121,10 @@ class ToeplitzStudy {
     for (int k = 0; k < times; ++k) {
       set(ctx, 0.0, x.view());
       ctx.synchronise();
-      const auto begin = std::chrono::steady_clock::now();
+      const double begin = wall_seconds();
       auto report = gcr->solve(ctx, a, m, b.cview(), x.view(), stop);
       ctx.synchronise();
-      report.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      report.solve_seconds = wall_seconds() - begin;
       if (k == 0 || report.solve_seconds < result.report.solve_seconds) result.report = std::move(report);
     }
     result.x.resize(n);
@@ -137,7 +137,6 @@ class ToeplitzStudy {
   static std::string seconds(const SolveReport& report) {
     return scientific(report.solve_seconds, 2) + (report.status == Status::converged ? "" : "!");
   }
-  static std::string ratio(double a, double b) { return message(std::round(100 * a / b) / 100); }
 
   void print_times() {
     const Table table(csv_, "Figure 2: seconds at gamma = 1, fastest of three",

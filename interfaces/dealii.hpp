@@ -182,9 +182,9 @@ class DealiiPreconditioner {
  public:
   struct AdditionalData {
     Backend backend = Backend::cpu;
-    int threads = 0;                // on the CPU; 0: what OpenMP offers
-    std::string smoother = "adi";   // or "auto": by the widths of the mesh
-    int steps = 4;                  // elementary smoothing steps before and after the coarse correction; 0: 4
+    int threads = 0;                                    // on the CPU; 0: what OpenMP offers
+    std::string smoother = MultigridParams{}.smoother;  // adi; or "auto": by the widths of the mesh
+    int steps = 0;                  // elementary steps before and after the coarse correction; 0: 4, of "auto" 2
     bool single_precision = false;  // of the cycle; vectors stay in double. Safe where the solver tests b - A x itself
   };
 

@@ -39,7 +39,7 @@ typedef struct stratum_options {
   int threads; /* on the CPU; 0: what OpenMP offers */
   const char*
       smoother;  /* "adi" (the default), "line_x", "line_y", "colour_gs", "jacobi", or "auto", which needs widths */
-  int steps;     /* elementary smoothing steps before and after the coarse correction; 0: 4 */
+  int steps;     /* elementary smoothing steps before and after the coarse correction; 0: 4, of "auto" 2 */
   int symmetric; /* not 0: A is symmetric positive definite and stratum_solve is CG; 0: A is any matrix, iterated */
   int single_precision; /* not 0: the cycle is in float, stratum_solve stays in double; see stratum_apply */
   double rtol;        /* of stratum_solve: residual relative to the right-hand side; 0: 1e-8, or the rounding of A x */

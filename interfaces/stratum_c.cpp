@@ -22,7 +22,7 @@ using namespace stratum;
 stratum_options filled_in(stratum_options options) {
   const stratum_options defaults = stratum_default_options();
   if (options.smoother == nullptr || *options.smoother == 0) options.smoother = defaults.smoother;
-  if (options.steps == 0) options.steps = defaults.steps;
+  if (options.steps == 0) options.steps = steps_by_default(options.smoother);
   if (options.rtol == 0) options.rtol = defaults.rtol;
   if (options.max_iterations == 0) options.max_iterations = defaults.max_iterations;
   return options;
@@ -161,8 +161,10 @@ MatrixSolver& usable(stratum_solver* solver, bool arrays_given) {
 extern "C" {
 
 stratum_options stratum_default_options(void) {
+  static const MultigridParams cycle;
   const StoppingParams stop;
-  return {STRATUM_CPU, 0, "adi", 4, 1, 0, stop.rtol, stop.max_iterations};
+  return {STRATUM_CPU, 0,         cycle.smoother.c_str(), steps_by_default(cycle.smoother), 1,
+          0,           stop.rtol, stop.max_iterations};
 }
 
 stratum_solver* stratum_create(int nx, int ny, const double* widths_x, const double* widths_y,

@@ -20,6 +20,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <stratum/mesh/tensor_mesh.hpp>
@@ -34,6 +35,12 @@ struct SmootherChoice {
   int steps = 0;
   std::string reason;
 };
+
+/// Elementary steps before and after the coarse correction where none are asked for. On a GPU, of PoissonSolver, few steps and more
+/// cycles are the faster choice with every smoother.
+[[nodiscard]] constexpr int steps_by_default(std::string_view smoother, bool on_gpu = false) {
+  return smoother == "auto" || on_gpu ? 2 : 4;
+}
 
 /// One choice a mesh, coarsest first; the coarsest level is solved, not smoothed. What `given` and `steps` hold wins, but for
 /// an odd number of steps, which is one more where adi is chosen.

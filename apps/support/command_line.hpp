@@ -46,6 +46,13 @@ struct Option {
   return {std::move(name), std::move(value_name), "", std::move(help), false, Names::output};
 }
 
+/// A number as people write it, 1e-8 and not 1e-08: a parameter's default in the help.
+[[nodiscard]] inline std::string plain(double value) {
+  std::string text = message(value);
+  const auto exponent = text.find("e-0");
+  return exponent == std::string::npos ? text : text.erase(exponent + 2, 1);
+}
+
 struct OptionGroup {
   std::string title;
   std::vector<Option> options;

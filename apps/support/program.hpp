@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include <stratum/core/device/context.hpp>
 
 #include "command_line.hpp"
@@ -61,6 +63,11 @@ inline constexpr const char* about_exit_codes =
 
 inline void warn(const char* program, const std::string& what) {
   (void)std::fprintf(stderr, "%s: warning: %s\n", program, what.c_str());
+}
+
+/// A word about what takes time, on a terminal only, and gone when the next thing is printed.
+inline void progress(const std::string& what) {
+  if (isatty(STDERR_FILENO) != 0) (void)std::fprintf(stderr, "\r\033[K%s", what.c_str());
 }
 
 [[nodiscard]] inline int run_program(Program& program, int argc, char** argv) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // What the programs that solve say alike: that memory does not suffice, before they take any; the table of residuals as the
-// iteration goes on, and its history as CSV.
+// iteration goes on, its history as CSV, and how it ended, on the screen and in reports.
 
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +14,7 @@
 
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/core/io/json.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/stopping.hpp>
 
@@ -29,6 +30,12 @@ inline void check_smoother(const std::string& option, const std::string& name,
   for (const auto& [registered, entry] : registry.entries()) known.emplace_back(registered, 0);
   for (const auto& other : others) known.emplace_back(other, 0);
   (void)choice(option, name, known);
+}
+
+/// Throws ResourceError when the Context's machine has not as many bytes.
+inline void expect_available(const Context& ctx, std::int64_t needed, const char* about = "") {
+  const auto there = available_memory(ctx);
+  if (needed > there) throw ResourceError(message(about, needed >> 20, " MiB needed, ", there >> 20, " available"));
 }
 
 /// Throws ResourceError when `what` needs more bytes than there are: `host` of the machine's memory, and `device` of the GPU's
@@ -81,6 +88,31 @@ inline void expect_room(const Context& ctx, const std::string& what, std::int64_
     }
   }
   return out.str();
+}
+
+/// How it ended: status, iterations and residual, a line each.
+inline void print_end(const SolveReport& report, bool with_inner) {
+  std::printf("\nstatus      %s: %s\n", std::string(to_string(report.status)).c_str(), report.reason.c_str());
+  std::printf("iterations  %d", report.iterations);
+  if (with_inner && report.inner_iterations != report.iterations) std::printf(" (%d inner)", report.inner_iterations);
+  std::printf("\nresidual    %.3e, %.3e of the %s\n", report.residual, report.relative_residual(),
+              report.baseline == Baseline::rhs ? "right-hand side" : "initial residual");
+}
+/// The same where nothing else is printed, when it did not end well.
+inline void print_failure(const char* program, const SolveReport& report) {
+  (void)std::fprintf(stderr, "%s: %s: %s\n", program, std::string(to_string(report.status)).c_str(),
+                     report.reason.c_str());
+}
+
+inline void add_end(JsonObject& json, const SolveReport& report, int exit_code) {
+  json.add("status", to_string(report.status)).add("reason", report.reason).add("exit_code", exit_code);
+  json.add("iterations", report.iterations).add("inner_iterations", report.inner_iterations);
+  json.add("initial_residual", report.initial_residual).add("residual", report.residual);
+  json.add("relative_residual", report.relative_residual());
+  json.add("baseline", to_string(report.baseline)).add("baseline_norm", report.baseline_norm);
+}
+inline void add_machine(JsonObject& json, const Context& ctx) {
+  json.add("backend", ctx.on_gpu() ? "cuda" : "cpu").add("device", ctx.description()).add("threads", ctx.threads());
 }
 
 }  // namespace stratum::apps

@@ -3,9 +3,12 @@
 // Tables of measured beside published values, for reading or for plotting.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
+
+#include <stratum/core/errors.hpp>
 
 namespace stratum::apps {
 
@@ -34,6 +37,9 @@ class Table {
   bool csv_;
   std::vector<int> widths_;
 };
+
+/// a / b to two digits behind the point.
+inline std::string ratio(double a, double b) { return message(std::round(100 * a / b) / 100); }
 
 /// Empty for zero, which stands for not published.
 inline std::string scientific(double value, int digits = 7) {

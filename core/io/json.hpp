@@ -54,6 +54,12 @@ class JsonObject {
   JsonObject& add(const std::string& key, double value) { return add_raw(key, number(value)); }
   JsonObject& add(const std::string& key, std::string_view value) { return add_raw(key, string(value)); }
   [[nodiscard]] std::string text() const { return "{" + text_ + "\n}\n"; }
+  /// The same in one line, without its end: a row of an array.
+  [[nodiscard]] std::string line() const {
+    std::string line = text();
+    std::erase(line, '\n');
+    return line;
+  }
 
  private:
   /// Bytes of the character that a text begins with; 0 where that is not UTF-8 (RFC 3629).

@@ -25,6 +25,7 @@ using namespace stratum::apps;
 
 constexpr const char* program_name = "poisson2d";
 constexpr int max_level = 20;
+constexpr int default_level = 8;  // of named meshes
 // Without being asked for, files of several hundred megabytes are not written.
 constexpr std::int64_t default_vtk_nodes = 5'000'000;
 
@@ -75,8 +76,8 @@ CommandLine make_command_line() {
       {"Mesh",
        {{"mesh", "NAME", "U1", "one of the published meshes, see --list-meshes"},
         {"level", "N", "",
-         "2^N x 2^N cells, N in 0 .. 20 as far as memory goes (8); with --cells or a file, every interval is halved N "
-         "times (0)"},
+         message("2^N x 2^N cells, N in 0 .. ", max_level, " as far as memory goes (", default_level,
+                 "); with --cells or a file, every interval is halved N times (0)")},
         {"domain", "A,B", "", "a mesh of your own on [0, A] x [0, B], A and B above 0 (1,1)"},
         {"nu", "X", "",
          "a mesh of your own: the thin ends' intervals are split nu/2 to 1 - nu/2 at every refinement, nu in "
@@ -398,9 +399,9 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
 Settings parse_settings(const CommandLine& options) {
   Settings settings;
   settings.mesh = parse_mesh(options);
-  const int default_level = settings.mesh.base ? 0 : 8;
-  settings.first_level = settings.last_level =
-      options.has("level") ? options.integer("level", 0, max_level) : default_level;
+  settings.first_level = settings.last_level = options.has("level") ? options.integer("level", 0, max_level)
+                                               : settings.mesh.base ? 0
+                                                                    : default_level;
   settings.solver = parse_solver(options);
   settings.tolerance_asked_for =
       options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Registry<Interface>: the implementations of an interface by name. Interface is a class template over float and double, such as
-// Smoother or Solver; what its registry has to know stands beside it:
+// Registry<Interface>: the implementations of an interface by name. Interface is a class template over float and double, such
+// as Smoother or Solver; what its registry has to know stands beside it:
 //
 //     template <>
 //     struct Registered<Smoother> {

@@ -25,8 +25,8 @@
 #include <stratum/multigrid/bottom.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>
-#include <stratum/solvers/iterative/cg.hpp>  // what a cycle is most often the preconditioner of
 #include <stratum/solvers/fast_diagonalisation.hpp>
+#include <stratum/solvers/iterative/cg.hpp>  // what a cycle is most often the preconditioner of
 
 namespace stratum {
 

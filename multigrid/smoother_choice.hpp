@@ -36,8 +36,8 @@ struct SmootherChoice {
   std::string reason;
 };
 
-/// Elementary steps before and after the coarse correction where none are asked for. On a GPU, of PoissonSolver, few steps and more
-/// cycles are the faster choice with every smoother.
+/// Elementary steps before and after the coarse correction where none are asked for. On a GPU, of PoissonSolver, few steps and
+/// more cycles are the faster choice with every smoother.
 [[nodiscard]] constexpr int steps_by_default(std::string_view smoother, bool on_gpu = false) {
   return smoother == "auto" || on_gpu ? 2 : 4;
 }

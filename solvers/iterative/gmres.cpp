@@ -3,9 +3,9 @@
 //
 //     z_j = M_j^-1 v_j,   A Z = V H ,   V orthonormal, H upper Hessenberg, made triangular by Givens rotations,
 //
-// and x <- x + Z y with y minimising || ||r|| e_0 - H y ||, which is the norm of the new residual, so that the residual is known
-// before x is. x is formed when that estimate reaches the target, at the restart and at the limit of iterations. Classical
-// Gram-Schmidt, measured and repeated when needed: one group of reductions an iteration, two or three when repeated.
+// and x <- x + Z y with y minimising || ||r|| e_0 - H y ||, which is the norm of the new residual, so that the residual is
+// known before x is. x is formed when that estimate reaches the target, at the restart and at the limit of iterations.
+// Classical Gram-Schmidt, measured and repeated when needed: one group of reductions an iteration, two or three when repeated.
 // Source: Saad, A flexible inner-outer preconditioned GMRES algorithm, 1993.
 
 #include <stratum/solvers/iterative/krylov.hpp>

@@ -14,29 +14,6 @@ using test::Values;
 class AssembleLaplace : public test::OnEveryBackend {};
 INSTANTIATE_ON_EVERY_BACKEND(AssembleLaplace);
 
-/// Coefficient (dx, dy) at every node, by applying A to ones at every third node.
-Values coefficients(Context& ctx, const GridOperator<double>& a, int dx, int dy) {
-  const auto shape = a.shape();
-  Values found(static_cast<std::size_t>(shape.nodes()), 0.0);
-  for (int sy = 0; sy < 3; ++sy)
-    for (int sx = 0; sx < 3; ++sx) {
-      Values probe(found.size(), 0.0);
-      const auto at = [&](int i, int j) { return static_cast<std::size_t>(j * shape.nx + i); };
-      for (int j = sy; j < shape.ny; j += 3)
-        for (int i = sx; i < shape.nx; i += 3) probe[at(i, j)] = 1;
-      const auto x = test::to_device<double>(ctx, shape, probe);
-      Vector<double> y(ctx, shape);
-      a.apply(ctx, x.cview(), y.view());
-      const Values image = test::to_host(ctx, y);
-      for (int j = 0; j < shape.ny; ++j)
-        for (int i = 0; i < shape.nx; ++i)
-          if ((i + dx + 3) % 3 == sx && (j + dy + 3) % 3 == sy && i + dx >= 0 && i + dx < shape.nx && j + dy >= 0 &&
-              j + dy < shape.ny)
-            found[at(i, j)] = image[at(i, j)];
-    }
-  return found;
-}
-
 TEST_P(AssembleLaplace, EveryEntryOnThePublishedMeshes) {
   for (const auto& family : named_meshes())
     for (const auto form : test::every_form) {
@@ -44,14 +21,8 @@ TEST_P(AssembleLaplace, EveryEntryOnThePublishedMeshes) {
       const auto mesh = make_mesh(family, 5);
       const auto a = assemble_laplace<double>(ctx(), mesh, form);
       const auto oracle = reference::laplace(mesh.x().widths(), mesh.y().widths());
-      for (int dy = -1; dy <= 1; ++dy)
-        for (int dx = -1; dx <= 1; ++dx) {
-          const Values found = coefficients(ctx(), a, dx, dy);
-          const Values& expected = oracle.band[static_cast<std::size_t>(3 * (dy + 1) + dx + 1)];
-          // Of two products of opposite sign, rounding is relative to the larger.
-          for (std::size_t k = 0; k < found.size(); ++k)
-            ASSERT_NEAR(found[k], expected[k], 1e-14 * oracle.band[4][k]) << "(" << dx << ", " << dy << ") at " << k;
-        }
+      // Of two products of opposite sign, rounding is relative to the larger.
+      EXPECT_LE(test::largest_difference(test::entries(ctx(), a), oracle), 1e-14);
     }
 }
 

@@ -21,7 +21,7 @@ class CycleTest : public test::OnEverySetting<S> {
     return {Intervals(random_.widths(cells_x)), Intervals(random_.widths(cells_y))};
   }
   Vector<Number> random_vector(const GridShape& shape) {
-    return test::to_device<Number>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
+    return test::random_vector<Number>(this->ctx(), random_, shape);
   }
   /// One cycle of the library and of the oracle, from a given and from a zero guess.
   void compare(const TensorMesh& mesh, MultigridParams params, const reference::CycleChoice& choice,

@@ -11,8 +11,8 @@
 
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
-#include <stratum/solvers/precision_cast.hpp>
 #include <stratum/solvers/iterative/refinement.hpp>
+#include <stratum/solvers/precision_cast.hpp>
 
 #include "support/backends.hpp"
 #include "support/cell_coefficients.hpp"
@@ -27,7 +27,7 @@ class MatrixHierarchy : public test::OnEverySetting<S> {
  protected:
   using Number = typename S::Number;
   Vector<Number> random_vector(const GridShape& shape) {
-    return test::to_device<Number>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
+    return test::random_vector<Number>(this->ctx(), random_, shape);
   }
   /// One cycle from zero.
   Values cycle(Multigrid<Number>& multigrid, const Vector<Number>& b) {

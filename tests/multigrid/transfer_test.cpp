@@ -28,7 +28,7 @@ class TransferTest : public test::OnEverySetting<S> {
     }
   }
   Vector<Number> random_vector(const GridShape& shape) {
-    return test::to_device<Number>(this->ctx(), shape, random_.values(static_cast<std::size_t>(shape.nodes())));
+    return test::random_vector<Number>(this->ctx(), random_, shape);
   }
   test::Random random_{91};
 };

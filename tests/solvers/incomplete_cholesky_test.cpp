@@ -19,29 +19,29 @@ using testing::HasSubstr;
 /// IC(0) as in the textbooks (Saad, Iterative Methods for Sparse Linear Systems, 10.3): elimination that drops everything off
 /// the pattern. M = (I + L) D (I + L)^T, dense.
 Dense incomplete_factor_product(const SparseRows& rows, std::size_t block_size) {
-  Dense u(rows);
+  Dense u = test::dense(rows);
   const auto n = u.n;
   Values pattern(n * n);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) {
-      if (block_size > 0 && i / block_size != j / block_size) u.at(i, j) = 0;
-      pattern[i * n + j] = u.at(i, j) != 0 ? 1 : 0;
+      if (block_size > 0 && i / block_size != j / block_size) u(i, j) = 0;
+      pattern[i * n + j] = u(i, j) != 0 ? 1 : 0;
     }
   Dense l(n);
   for (std::size_t k = 0; k < n; ++k) {
-    l.at(k, k) = 1;
+    l(k, k) = 1;
     for (std::size_t i = k + 1; i < n; ++i) {
       if (pattern[i * n + k] == 0) continue;
-      l.at(i, k) = u.at(i, k) / u.at(k, k);
+      l(i, k) = u(i, k) / u(k, k);
       for (std::size_t j = k; j < n; ++j)
-        if (pattern[i * n + j] != 0) u.at(i, j) -= l.at(i, k) * u.at(k, j);
-      u.at(i, k) = 0;
+        if (pattern[i * n + j] != 0) u(i, j) -= l(i, k) * u(k, j);
+      u(i, k) = 0;
     }
   }
   Dense m(n);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j)
-      for (std::size_t k = 0; k < n; ++k) m.at(i, j) += l.at(i, k) * u.at(k, j);
+      for (std::size_t k = 0; k < n; ++k) m(i, j) += l(i, k) * u(k, j);
   return m;
 }
 
@@ -80,7 +80,7 @@ TYPED_TEST(IncompleteCholeskyTest, SolvesWithTheProductOfItsFactors) {
       const auto dr = test::to_device<T>(this->ctx(), test::flat(n), r);
       // Twice and once more: a graph is recorded and replayed on a GPU.
       for (int k = 0; k < 3; ++k) m.apply(this->ctx(), dr.cview(), z.view());
-      const auto expected = incomplete_factor_product(rows, static_cast<std::size_t>(block_size)).solve(r);
+      const auto expected = solve(incomplete_factor_product(rows, static_cast<std::size_t>(block_size)), r);
       constexpr double bound = std::is_same_v<T, float> ? 2e-4 : 1e-11;
       EXPECT_LT(reference::relative_difference(test::to_host(this->ctx(), z), expected), bound);
       EXPECT_TRUE(test::halo_is_zero(this->ctx(), z));
@@ -103,7 +103,8 @@ TYPED_TEST(IncompleteCholeskyTest, IsExactWithoutFill) {
   const auto r = random.values(50);
   Vector<T> z(this->ctx(), 50);
   m.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(50), r).cview(), z.view());
-  EXPECT_LT(reference::relative_difference(test::to_host(this->ctx(), z), Dense(rows).solve(r)), test::tolerance<T>);
+  EXPECT_LT(reference::relative_difference(test::to_host(this->ctx(), z), solve(test::dense(rows), r)),
+            test::tolerance<T>);
 }
 
 TYPED_TEST(IncompleteCholeskyTest, TakesVectorsOfAGrid) {

@@ -77,7 +77,7 @@ TYPED_TEST(JacobiSweepsTest, AreThoseOfTheFormula) {
   test::Random random(41);
   constexpr int n = 30;
   const auto rows = test::random_m_matrix(random, n, 2);
-  const test::Dense a(rows);
+  const auto a = test::dense(rows);
   const auto r = random.values(n);
   const CsrMatrix<T> off_diagonal(this->ctx(), without_diagonal(rows));
   JacobiPreconditioner<T> diagonal(this->ctx(), rows);
@@ -85,20 +85,20 @@ TYPED_TEST(JacobiSweepsTest, AreThoseOfTheFormula) {
     for (const double tolerance : {0.3, 0.03}) {
       SCOPED_TRACE(testing::Message() << to_string(sweep_test) << " " << tolerance);
       Values z(n), next(n);
-      for (std::size_t i = 0; i < n; ++i) z[i] = r[i] / a.at(i, i);
+      for (std::size_t i = 0; i < n; ++i) z[i] = r[i] / a(i, i);
       int sweeps = 0;
       for (bool done = false; !done;) {
         double increment = 0, size = 0;
         for (std::size_t i = 0; i < n; ++i) {
           double sum = r[i];
-          for (std::size_t j = 0; j < n; ++j) sum -= j == i ? 0 : a.at(i, j) * z[j];
-          next[i] = sum / a.at(i, i);
+          for (std::size_t j = 0; j < n; ++j) sum -= j == i ? 0 : a(i, j) * z[j];
+          next[i] = sum / a(i, i);
           increment = std::max(increment, std::abs(next[i] - z[i]));
           size = std::max(size, std::abs(next[i]));
         }
         z = next;
         ++sweeps;
-        auto residual = a.times(z);
+        auto residual = multiply(a, z);
         for (std::size_t i = 0; i < n; ++i) residual[i] = r[i] - residual[i];
         done = sweep_test == SweepTest::increment ? increment < tolerance * size
                                                   : reference::norm(residual) < tolerance * reference::norm(r);

@@ -1,12 +1,13 @@
 #pragma once
 
-// Random sparse matrices and dense oracles for what is done with them.
+// Random sparse matrices, and the same as dense ones for oracles.
 
 #include <algorithm>
 #include <set>
 
 #include <stratum/core/operators/csr_matrix.hpp>
 
+#include "reference/krylov.hpp"
 #include "support/backends.hpp"
 
 namespace test {
@@ -14,41 +15,15 @@ namespace test {
 using stratum::SparseEntry;
 using stratum::SparseRows;
 
-/// a(i, j) at i * n + j.
-struct Dense {
-  std::size_t n = 0;
-  Values a;
+using reference::Dense;
 
-  explicit Dense(std::size_t rows) : n(rows), a(rows * rows) {}
-  explicit Dense(const SparseRows& rows) : Dense(static_cast<std::size_t>(rows.rows)) {
-    for (std::size_t i = 0; i < n; ++i)
-      for (auto k = static_cast<std::size_t>(rows.start[i]); k < static_cast<std::size_t>(rows.start[i + 1]); ++k)
-        at(i, static_cast<std::size_t>(rows.column[k])) += rows.value[k];
-  }
-  [[nodiscard]] double& at(std::size_t i, std::size_t j) { return a[i * n + j]; }
-  [[nodiscard]] double at(std::size_t i, std::size_t j) const { return a[i * n + j]; }
-  [[nodiscard]] Values times(const Values& x) const {
-    Values y(n);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j) y[i] += at(i, j) * x[j];
-    return y;
-  }
-  /// By elimination without pivoting.
-  [[nodiscard]] Values solve(Values b) const {
-    Dense m = *this;
-    for (std::size_t k = 0; k < n; ++k)
-      for (std::size_t i = k + 1; i < n; ++i) {
-        const double factor = m.at(i, k) / m.at(k, k);
-        for (std::size_t j = k; j < n; ++j) m.at(i, j) -= factor * m.at(k, j);
-        b[i] -= factor * b[k];
-      }
-    for (std::size_t i = n; i-- > 0;) {
-      for (std::size_t j = i + 1; j < n; ++j) b[i] -= m.at(i, j) * b[j];
-      b[i] /= m.at(i, i);
-    }
-    return b;
-  }
-};
+[[nodiscard]] inline Dense dense(const SparseRows& rows) {
+  Dense a(static_cast<std::size_t>(rows.rows));
+  for (std::size_t i = 0; i < a.n; ++i)
+    for (auto k = static_cast<std::size_t>(rows.start[i]); k < static_cast<std::size_t>(rows.start[i + 1]); ++k)
+      a(i, static_cast<std::size_t>(rows.column[k])) += rows.value[k];
+  return a;
+}
 
 /// About `per_row` entries a row, some rows empty, some long.
 [[nodiscard]] inline SparseRows random_rows(Random& random, int n, double per_row) {

@@ -75,16 +75,16 @@ TYPED_TEST(BandMatrixTest, GoesToRowsAndBack) {
   const auto x = random.values(40);
   Vector<T> y(this->ctx(), 40);
   band.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(40), x).cview(), y.view());
-  EXPECT_LT(reference::relative_difference(test::to_host(this->ctx(), y), test::Dense(rows).times(x)),
+  EXPECT_LT(reference::relative_difference(test::to_host(this->ctx(), y), multiply(test::dense(rows), x)),
             test::tolerance<T>);
 }
 
 TYPED_TEST(BandMatrixTest, ToeplitzRowsAreThePublishedMatrix) {
   using T = typename TypeParam::Number;
   const auto rows = toeplitz_rows(5, 0.25);
-  const test::Dense dense(rows);
+  const auto dense = test::dense(rows);
   const Values expected{2, 1, 0, 0, 0, 0, 2, 1, 0, 0, 0.25, 0, 2, 1, 0, 0, 0.25, 0, 2, 1, 0, 0, 0.25, 0, 2};
-  EXPECT_EQ(dense.a, expected);
+  EXPECT_EQ(dense.entries, expected);
   const BandMatrix<T> constants(this->ctx(), 5, {-2, 0, 1}, {T(0.25), T(2), T(1)});
   const auto back = sparse_rows(this->ctx(), constants);
   EXPECT_EQ(back.value, rows.value);

@@ -28,14 +28,14 @@ TYPED_TEST(CsrMatrixTest, AgreesWithADenseProduct) {
       const auto rows = test::random_rows(random, n, per_row);
       const CsrMatrix<T> a(this->ctx(), rows);
       EXPECT_EQ(a.entries(), rows.entries());
-      const test::Dense dense(rows);
+      const auto dense = test::dense(rows);
       const auto count = static_cast<std::size_t>(n);
       const auto x = random.values(count), b = random.values(count);
       const auto dx = test::to_device<T>(this->ctx(), test::flat(n), x);
       auto db = test::to_device<T>(this->ctx(), test::flat(n), b);
       Vector<T> y(this->ctx(), n);
       a.apply(this->ctx(), dx.cview(), y.view());
-      const auto expected = dense.times(x);
+      const auto expected = multiply(dense, x);
       const auto product = test::to_host(this->ctx(), y);
       for (std::size_t i = 0; i < count; ++i) EXPECT_NEAR(product[i], expected[i], test::tolerance<T>);
       a.residual(this->ctx(), db.cview(), dx.cview(), db.view());  // in place

@@ -59,10 +59,6 @@ class Registry {
   /// Class template S, constructed from (Context&, const GridShape&, const Params&).
   template <template <class> class S>
   void add(std::string name, std::string description, Traits traits = {}) {
-    if constexpr (requires { traits.float_bytes = S<float>::required_bytes; }) {
-      traits.float_bytes = S<float>::required_bytes;
-      traits.double_bytes = S<double>::required_bytes;
-    }
     add({std::move(traits), std::move(name), std::move(description), made<S<float>>, made<S<double>>});
   }
 
@@ -86,14 +82,6 @@ class Registry {
       return entry.make_float(ctx, shape, params);
     else
       return entry.make_double(ctx, shape, params);
-  }
-
-  /// Bytes that `make` allocates.
-  template <class T>
-  [[nodiscard]] std::int64_t required_bytes(const Context& ctx, std::string_view name, const GridShape& shape,
-                                            const Params& params) const {
-    const Entry& entry = find(name);
-    return (std::is_same_v<T, float> ? entry.float_bytes : entry.double_bytes)(ctx, shape, params);
   }
 
  private:

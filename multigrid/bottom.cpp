@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/solvers/iterative/cg.hpp>
 #include <stratum/solvers/dense_inverse.hpp>
+#include <stratum/solvers/iterative/cg.hpp>
 
 namespace stratum {
 

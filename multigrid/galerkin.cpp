@@ -245,7 +245,7 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
   std::visit(
       [&](const auto& form) {
         check_finite(ctx, form);
-        if constexpr (std::decay_t<decltype(form)>::View::has_bands) check_sides(ctx, form);
+        if constexpr (requires { form.band; }) check_sides(ctx, form);
       },
       a.storage());
   const auto zero = a.visit(

@@ -15,7 +15,8 @@ namespace {
 std::vector<SmootherChoice> level_smoothers(const std::vector<TensorMesh>& meshes, const MultigridParams& params) {
   expects(!params.steps || *params.steps >= 0, "steps must be 0 or more, not ", *params.steps);
   if (params.smoother == "auto") return choose_smoothers(meshes, params.smoother_params, params.steps);
-  return {meshes.size(), {params.smoother, params.smoother_params, params.steps.value_or(4), ""}};
+  return {meshes.size(),
+          {params.smoother, params.smoother_params, params.steps.value_or(steps_by_default(params.smoother)), ""}};
 }
 
 /// The level that fast diagonalisation is to solve, if its operator is of tensor form: on a GPU the first below the finest of at

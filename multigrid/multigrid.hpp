@@ -35,7 +35,7 @@ enum class Cycle : std::uint8_t { v, w, f };
 struct MultigridParams {
   std::string smoother = "adi";  // or "auto": level by level, see multigrid/smoother_choice.hpp
   SmootherParams smoother_params{};
-  /// Elementary steps before and after the coarse correction; 4 (of a PoissonSolver on a GPU 2), or what "auto" chooses.
+  /// Elementary steps before and after the coarse correction: steps_by_default, or what "auto" chooses.
   std::optional<int> steps{};
   std::optional<Cycle> cycle{};  // v
   bool symmetric = false;        // A is, and the cycle is to be: post-smoothing mirrors pre-smoothing

@@ -36,8 +36,8 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
                       (method_open || params.method == Method::multigrid);
   params.method = params.method.value_or(Method::multigrid);
   cycle = cycle.value_or(Cycle::v);
-  // On a GPU few steps and more cycles are the faster choice with every smoother.
-  if (ctx.on_gpu() && params.multigrid.smoother != "auto" && !params.multigrid.steps) params.multigrid.steps = 2;
+  if (params.multigrid.smoother != "auto")
+    params.multigrid.steps = params.multigrid.steps.value_or(steps_by_default(params.multigrid.smoother, ctx.on_gpu()));
   if (!choose) return {};
   const double jump_x = largest_jump(mesh.x()), jump_y = largest_jump(mesh.y()), jump = std::min(jump_x, jump_y);
   std::ostringstream seen;

@@ -12,7 +12,6 @@ namespace {
 
 constexpr double point_limit = 1.4;
 constexpr double line_limit = 2.2;
-constexpr int default_steps = 2;
 constexpr std::size_t held = 2;  // nodes beside a side, on lines with more than eight cells
 
 struct Widths {
@@ -59,7 +58,7 @@ std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& mesh
     const std::string narrow_x = message("cells up to ", times(along_x), " times as high as wide");
     const std::string narrow_y = message("cells up to ", times(along_y), " times as wide as high");
 
-    SmootherChoice choice{"", given, steps.value_or(default_steps), ""};
+    SmootherChoice choice{"", given, steps.value_or(steps_by_default("auto")), ""};
     if (std::max(along_x, along_y) <= point_limit) {
       choice.smoother = "colour_gs";
       choice.reason = x_coarsens && y_coarsens

@@ -19,11 +19,6 @@ class Adi final : public Smoother<T> {
       : Smoother<T>(shape), sweep_(ctx, shape, params) {
     if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
   }
-  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
-                                                   const SmootherParams& params) {
-    return LineSweep<T>::required_bytes(ctx, shape, params) +
-           (params.line_order == LineOrder::simultaneous ? vector_bytes<T>(ctx.backend(), shape) : 0);
-  }
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder order) override {

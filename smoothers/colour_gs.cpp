@@ -175,10 +175,6 @@ class ColourGaussSeidel final : public Smoother<T> {
       : Smoother<T>(shape), omega_(static_cast<T>(damping_or(params, 1.0))) {
     if (ctx.on_gpu()) scratch_ = Vector<T>(ctx, shape);
   }
-  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
-                                                   const SmootherParams& /*params*/) {
-    return ctx.on_gpu() ? vector_bytes<T>(ctx.backend(), shape) : 0;
-  }
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder order) override {

@@ -87,10 +87,6 @@ class Jacobi final : public Smoother<T> {
  public:
   Jacobi(Context& ctx, const GridShape& shape, const SmootherParams& params)
       : Smoother<T>(shape), scratch_(ctx, shape), omega_(static_cast<T>(damping_or(params, default_damping))) {}
-  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
-                                                   const SmootherParams& /*params*/) {
-    return vector_bytes<T>(ctx.backend(), shape);
-  }
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder /*order*/) override {

@@ -36,14 +36,6 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
 }
 
 template <class T>
-std::int64_t LineSweep<T>::required_bytes(const Context& ctx, const GridShape& shape, const SmootherParams& params) {
-  if (shape.has_halo()) return 3 * vector_bytes<T>(ctx.backend(), shape);
-  if (ctx.on_gpu()) return 0;
-  const auto size = line::LineScratch<T>::size(shape, ctx.threads(), params.form);
-  return vector_bytes<T>(ctx.backend(), GridShape{static_cast<int>(size), ctx.threads()});
-}
-
-template <class T>
 Guess LineSweep<T>::start(Context& ctx, GridView<T> x, Guess guess) const {
   if (guess == Guess::given || !x.has_halo()) return guess;
   set(ctx, T(0), x);
@@ -169,11 +161,6 @@ class Line : public Smoother<T> {
   Line(Context& ctx, const GridShape& shape, const SmootherParams& params)
       : Smoother<T>(shape), sweep_(ctx, shape, params) {
     if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
-  }
-  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
-                                                   const SmootherParams& params) {
-    return LineSweep<T>::required_bytes(ctx, shape, params) +
-           (params.line_order == LineOrder::simultaneous ? vector_bytes<T>(ctx.backend(), shape) : 0);
   }
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,

@@ -23,10 +23,6 @@ class LineSweep {
  public:
   LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params);
 
-  /// Bytes that a LineSweep for this shape takes.
-  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
-                                                   const SmootherParams& params);
-
   [[nodiscard]] LineOrder line_order() const { return line_order_; }
   /// The guess that the first sweep is to be given: on periodic grids x itself, made zero where it is to be.
   [[nodiscard]] Guess start(Context& ctx, GridView<T> x, Guess guess) const;

@@ -11,14 +11,13 @@
 // SweepOrder::backward runs the sub-sweeps in the opposite order: forward and backward are each other's adjoint in
 // the energy product, which makes a cycle symmetric when pre-smoothing is forward and post-smoothing backward.
 //
-// What a smoother will allocate is asked before it is made, so its class has a static required_bytes(ctx, shape, params): the
-// bytes of its vectors, by vector_bytes (core/grid/vector.hpp). PoissonSolver refuses what would not fit in memory by it.
+// A constructor allocates all that `smooth` uses. It is also called on a plan (Context::plan), by which PoissonSolver finds out what
+// would not fit in memory.
 //
 // Adding a smoother is adding one file smoothers/NAME.cpp that defines `void register_NAME(SmootherRegistry&)`; the build
 // collects the calls. Users may register their own at run time.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -89,10 +88,7 @@ template <>
 struct Registered<Smoother> {
   static constexpr std::string_view what = "smoother";
   using Params = SmootherParams;
-  struct Traits {
-    /// Bytes that a smoother in the one or the other precision allocates: its class's static required_bytes.
-    std::function<std::int64_t(const Context&, const GridShape&, const SmootherParams&)> float_bytes, double_bytes;
-  };
+  struct Traits {};
 };
 
 using SmootherRegistry = Registry<Smoother>;

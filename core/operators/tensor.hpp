@@ -212,8 +212,10 @@ struct LaneOperator<TensorView<T, reaction>> {
       : all_ky(a.ky), all_my(a.my), all_e(a.e) {
 #pragma unroll
     for (int c = 0; c <= n; ++c) {
-      kx[c] = lane.inside ? number_or_zero(a.kx, lane.column + c, 0, lane.nx) : T(0);
-      mx[c] = lane.inside ? number_or_zero(a.mx, lane.column + c, 0, lane.nx) : T(0);
+      const int i = lane.column + c;
+      const bool there = lane.inside && i >= 0 && i <= lane.nx;
+      kx[c] = there ? a.kx[i] : T(0);
+      mx[c] = there ? a.mx[i] : T(0);
     }
   }
   /// Moves to row j of the grid.

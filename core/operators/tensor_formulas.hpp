@@ -64,7 +64,7 @@ STRATUM_INLINE constexpr Number add_coupling(Number sum, Factor k, Factor m, Num
 /// What it adds to the diagonal entry at either end: the coupling's negative and a row sum, 3 m S.
 template <class Factor, class Number>
 STRATUM_INLINE constexpr auto interval_weight(Factor k, Factor m, Number mass, Number stiffness) {
-  return 2 * m * stiffness + k * mass;
+  return m * (2 * stiffness) + k * mass;
 }
 
 }  // namespace stratum

@@ -114,7 +114,7 @@ struct LineScratch {
 
   static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {
     const std::int64_t batches = 3 * lane_numbers(std::max(shape.nx, shape.ny));
-    if (form == OperatorForm::tensor) return batches;
+    if (traits(form).is_separable) return batches;
     const int share = (shape.nx + 2 * threads - 1) / (2 * threads);  // of one colour
     return std::max(batches, 2 * std::int64_t{std::min(widest_batch, share)} * shape.ny);
   }
@@ -266,7 +266,7 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs
     const int j = batch.first + k * batch.stride, next = j + batch.stride;
     for (int part = 0; part < length; part += cache_line<T>) {
       const int i = begin + part, end = std::min(length, part + cache_line<T>);
-      if constexpr (has_bands<View>) {
+      if constexpr (requires { rhs.a.band; }) {
         prefetch_bands<false>(rhs.a, i, j);
         if (k + 1 < batch.count) {
           prefetch_bands<coupled>(rhs.a, i, next);

@@ -347,10 +347,6 @@ template <class T>
 class Hoarder final : public Smoother<T> {
  public:
   Hoarder(Context& ctx, const GridShape& shape, const SmootherParams& /*params*/) : kept_(ctx, tripled(shape)) {}
-  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
-                                                   const SmootherParams& /*params*/) {
-    return vector_bytes<T>(ctx.backend(), tripled(shape));
-  }
   void smooth(Context& ctx, const GridOperator<T>& /*a*/, GridView<const T> /*b*/, GridView<T> x, int /*steps*/,
               Guess guess, SweepOrder /*order*/) override {
     if (guess == Guess::zero) set(ctx, T(0), x);

@@ -18,10 +18,6 @@ class Richardson final : public Smoother<T> {
  public:
   Richardson(Context& ctx, const GridShape& shape, const SmootherParams& params)
       : defect_(ctx, shape), omega_(damping_or(params, 0.125)) {}
-  [[nodiscard]] static std::int64_t required_bytes(const Context& ctx, const GridShape& shape,
-                                                   const SmootherParams& /*params*/) {
-    return vector_bytes<T>(ctx.backend(), shape);
-  }
 
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder /*order*/) override {

@@ -1,13 +1,16 @@
 #include <stratum/assembly/operators.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/points.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 
@@ -20,10 +23,17 @@ struct Factors {
   std::vector<double> k, m;
 };
 
-/// k = 1 / h and m = h / 6 of the intervals beside `count` nodes, and one more at both ends. Beyond a natural end lies one without
-/// length: k = alpha, m = 0.
-Factors one_dimensional_factors(const Line& line, int first, int count, double alpha_first, double alpha_last) {
+/// Weights of a coefficient, a number an interval: ones where there are none.
+using Weights = std::vector<double>;
+
+/// k = 1 / h and m = h / 6 of the intervals beside `count` nodes, weighted, and one more at both ends. Beyond a natural end lies one
+/// without length: k = alpha, m = 0.
+Factors one_dimensional_factors(const Line& line, int first, int count, double alpha_first, double alpha_last,
+                                const Weights& of_k = {}, const Weights& of_m = {}) {
   Factors factors;
+  const auto weight = [](const Weights& weights, int interval) {
+    return weights.empty() ? 1.0 : weights[static_cast<std::size_t>(interval)];
+  };
   for (int e = -1; e <= count + 1; ++e) {
     int before = first - 1 + e;
     if (line.is_periodic()) before = (before + line.size()) % line.size();
@@ -35,8 +45,8 @@ Factors one_dimensional_factors(const Line& line, int first, int count, double a
       factors.m.push_back(0);
     } else {
       const double h = line.widths()[static_cast<std::size_t>(before)];
-      factors.k.push_back(1 / h);
-      factors.m.push_back(h / 6);
+      factors.k.push_back(weight(of_k, before) / h);
+      factors.m.push_back(weight(of_m, before) * h / 6);
     }
   }
   return factors;
@@ -56,12 +66,15 @@ void fold_reaction(Context& ctx, double c, Factors factors, Vector<double>& to_k
   put(ctx, e, to_e);
 }
 
+/// Kx (x) My has the weights of kxx, Mx (x) Ky those of kyy, and the reaction term those of both masses.
 TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms,
-                                       const GridShape& shape) {
+                                       const GridShape& shape, const SeparableCoefficients& weights = {}) {
   const bool reaction = terms.reaction > 0;
   TensorOperator<double> a(ctx, shape, reaction);
-  const auto x = one_dimensional_factors(mesh.x(), shape.origin_x, shape.nx, terms.left.constant, terms.right.constant);
-  const auto y = one_dimensional_factors(mesh.y(), shape.origin_y, shape.ny, terms.bottom.constant, terms.top.constant);
+  const auto x = one_dimensional_factors(mesh.x(), shape.origin_x, shape.nx, terms.left.constant, terms.right.constant,
+                                         weights.x.xx, weights.x.yy);
+  const auto y = one_dimensional_factors(mesh.y(), shape.origin_y, shape.ny, terms.bottom.constant, terms.top.constant,
+                                         weights.y.yy, weights.y.xx);
   put(ctx, x.k, a.kx);
   put(ctx, x.m, a.mx);
   put(ctx, y.k, a.ky);
@@ -156,8 +169,8 @@ struct FillBand {
   }
 };
 
-template <class Bands, int... k>
-void fill_bands(Context& ctx, const TensorOperator<double>& a, Bands& bands, std::integer_sequence<int, k...> /*all*/) {
+template <class Bands, class Form, int... k>
+void fill_bands(Context& ctx, const Form& a, Bands& bands, std::integer_sequence<int, k...> /*all*/) {
   const auto fill = [&](const auto& view, auto dx, auto dy, auto& band) {
     using View = std::decay_t<decltype(view)>;
     using Fill = FillBand<decltype(dx)::value, decltype(dy)::value, View, std::decay_t<decltype(*band.view().data)>>;
@@ -171,8 +184,9 @@ void fill_bands(Context& ctx, const TensorOperator<double>& a, Bands& bands, std
   });
 }
 
-template <class Bands>
-Bands bands_of(Context& ctx, const TensorOperator<double>& a) {
+/// Of a form that stores none.
+template <class Bands, class Form>
+Bands bands_of(Context& ctx, const Form& a) {
   Bands bands(ctx, a.shape());
   fill_bands(ctx, a, bands, std::make_integer_sequence<int, Bands::coefficient_words>{});
   return bands;
@@ -200,6 +214,108 @@ GridOperator<T> in_precision(Context& ctx, GridOperator<double> a) {
     return convert<T>(ctx, a);
 }
 
+/// first = factor second, to rounding: the factor.
+std::optional<double> ratio(const Weights& first, const Weights& second) {
+  const double factor = first.front() / second.front();
+  for (std::size_t k = 0; k < first.size(); ++k)
+    if (!(std::abs(first[k] - factor * second[k]) <= 1e-13 * std::abs(first[k]))) return std::nullopt;
+  return factor;
+}
+
+std::optional<double> constant_of(const Weights& weights) { return ratio(weights, Weights(weights.size(), 1.0)); }
+
+/// The terms that a tensor operator with these weights is to be given; nothing where it cannot hold them: a reaction term folds into
+/// both others, an alpha counts for the whole side alike.
+std::optional<OperatorTerms> tensor_terms(const SeparableCoefficients& k, OperatorTerms terms) {
+  if (terms.varies()) return std::nullopt;
+  if (!k.x.c.empty()) {
+    const auto in_x = ratio(k.x.c, k.x.yy), in_y = ratio(k.y.c, k.y.xx);
+    if (!in_x || !in_y) return std::nullopt;
+    terms.reaction = *in_x * *in_y;
+  }
+  const auto divide = [](RobinCoefficient& alpha, const Weights& along) {
+    if (alpha.is_zero()) return true;
+    const auto weight = constant_of(along);
+    if (weight) alpha.constant /= *weight;
+    return weight.has_value();
+  };
+  if (!divide(terms.left, k.y.xx) || !divide(terms.right, k.y.xx) || !divide(terms.bottom, k.x.yy) ||
+      !divide(terms.top, k.x.yy))
+    return std::nullopt;
+  return terms;
+}
+
+CellOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, const CellCoefficients& cells,
+                                   const OperatorTerms& terms) {
+  const Line &x = mesh.x(), &y = mesh.y();
+  const GridShape shape = mesh.unknowns();
+  const bool reaction = !cells.c.empty() || terms.reaction > 0 || !terms.left.is_zero() || !terms.right.is_zero() ||
+                        !terms.bottom.is_zero() || !terms.top.is_zero();
+  // What scalar K is stored as must not vanish in float: thin cells keep p and q.
+  const auto [least, most] = std::minmax_element(cells.xx.begin(), cells.xx.end());
+  const double smallest = *std::min_element(x.widths().begin(), x.widths().end()) *
+                          *std::min_element(y.widths().begin(), y.widths().end()) * *least / 6;
+  const auto tensor = !cells.xy.empty()                                       ? CellTensor::full
+                      : cells.is_scalar() && smallest > 1e-30 && *most < 1e30 ? CellTensor::scalar
+                                                                              : CellTensor::diagonal;
+  CellOperator<double> a(ctx, shape, tensor, reaction);
+  const int columns = shape.nx + 1, rows = shape.ny + 1;
+  const auto size = static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows);
+  std::array<std::vector<double>, 3> k;
+  for (std::size_t n = 0; n < static_cast<std::size_t>(tensor); ++n) k[n].assign(size, 0.0);
+  std::vector<double> m(reaction ? size : 0, 0.0), rx2(static_cast<std::size_t>(columns), 0.0),
+      ry2(static_cast<std::size_t>(rows), 0.0);
+  // The interval south or west of an unknown; one beyond a side: -1 or their number.
+  const auto interval = [](const Line& line, int unknown) {
+    const int before = unknown + line.first_unknown() - 1;
+    return line.is_periodic() ? (before + line.size()) % line.size() : before;
+  };
+  const auto inside = [](const Line& line, int number) { return number >= 0 && number < line.size(); };
+  const auto width = [](const Line& line, int number) { return line.widths()[static_cast<std::size_t>(number)]; };
+  for (int i = 0; i < columns; ++i)
+    if (const int c = interval(x, i); inside(x, c)) rx2[static_cast<std::size_t>(i)] = 1 / (width(x, c) * width(x, c));
+  for (int j = 0; j < rows; ++j)
+    if (const int r = interval(y, j); inside(y, r)) ry2[static_cast<std::size_t>(j)] = 1 / (width(y, r) * width(y, r));
+  for_each_row(ctx, rows, [&](int j) {
+    const int row = interval(y, j);
+    for (int i = 0; i < columns; ++i) {
+      const int column = interval(x, i);
+      const auto n = static_cast<std::size_t>(j) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(i);
+      if (inside(x, column) && inside(y, row)) {
+        const double hx = width(x, column), hy = width(y, row), xx = cells.kxx(column, row),
+                     yy = cells.kyy(column, row);
+        if (tensor == CellTensor::scalar) {
+          k[0][n] = xx * hx * hy / 6;
+        } else {
+          k[0][n] = xx * hy / (6 * hx);
+          k[1][n] = yy * hx / (6 * hy);
+        }
+        if (tensor == CellTensor::full) k[2][n] = cells.kxy(column, row) / 2;
+        if (reaction) m[n] = (cells.reaction(column, row) + terms.reaction) * hx * hy / 36;
+      } else if (reaction && inside(y, row)) {
+        m[n] = (column < 0 ? terms.left : terms.right).constant * width(y, row) / 12;
+      } else if (reaction && inside(x, column)) {
+        m[n] = (row < 0 ? terms.bottom : terms.top).constant * width(x, column) / 12;
+      }
+    }
+  });
+  for (std::size_t n = 0; n < static_cast<std::size_t>(tensor); ++n) copy_from_host(ctx, k[n].data(), a.k[n].view());
+  if (reaction) copy_from_host(ctx, m.data(), a.m.view());
+  if (tensor != CellTensor::scalar) return a;
+  copy_from_host(ctx, rx2.data(), a.rx2.view());
+  copy_from_host(ctx, ry2.data(), a.ry2.view());
+  return a;
+}
+
+/// K = 1
+CellCoefficients unit_coefficients(const TensorMesh& mesh) {
+  CellCoefficients cells;
+  cells.nx = mesh.x().size();
+  cells.ny = mesh.y().size();
+  cells.xx.assign(static_cast<std::size_t>(mesh.cells()), 1.0);
+  return cells;
+}
+
 void check_alpha(LineEnd end, const RobinCoefficient& alpha, const char* side) {
   if (alpha.is_zero()) return;
   expects(end == LineEnd::natural, "alpha belongs to natural sides; the ", side, " side is ", to_string(end));
@@ -208,6 +324,33 @@ void check_alpha(LineEnd end, const RobinCoefficient& alpha, const char* side) {
 }
 
 }  // namespace
+
+namespace {
+
+void check_terms(const TensorMesh& mesh, const OperatorTerms& terms) {
+  expects(std::isfinite(terms.reaction) && terms.reaction >= 0,
+          "the reaction coefficient c must be finite and not negative, not ", terms.reaction);
+  check_alpha(mesh.x().first_end(), terms.left, "left");
+  check_alpha(mesh.x().last_end(), terms.right, "right");
+  check_alpha(mesh.y().first_end(), terms.bottom, "bottom");
+  check_alpha(mesh.y().last_end(), terms.top, "top");
+}
+
+}  // namespace
+
+GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+                                        const OperatorTerms& terms) {
+  check_range<double>(mesh);
+  check_terms(mesh, terms);
+  expects(k.nx == mesh.x().size() && k.ny == mesh.y().size(), "the coefficients are of ", k.nx, " x ", k.ny,
+          " cells, the mesh has ", mesh.x().size(), " x ", mesh.y().size());
+  if (const auto factors = separated(k))
+    if (const auto held = tensor_terms(*factors, terms))
+      return tensor_operator(ctx, mesh, *held, mesh.unknowns(), *factors);
+  CellOperator<double> cells = cell_operator(ctx, mesh, k, terms);
+  if (!terms.varies()) return cells;
+  return with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
+}
 
 bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms) {
   const auto ends_are_free = [](const Line& line) {
@@ -228,12 +371,7 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, Operator
   expects(!terms.varies() || (!strip.below && !strip.above),
           "an alpha that varies along its side is not for strips yet");
   check_range<T>(mesh);
-  expects(std::isfinite(terms.reaction) && terms.reaction >= 0,
-          "the reaction coefficient c must be finite and not negative, not ", terms.reaction);
-  check_alpha(mesh.x().first_end(), terms.left, "left");
-  check_alpha(mesh.x().last_end(), terms.right, "right");
-  check_alpha(mesh.y().first_end(), terms.bottom, "bottom");
-  check_alpha(mesh.y().last_end(), terms.top, "top");
+  check_terms(mesh, terms);
   expects(!terms.varies() || traits(form).has_bands, "a ", to_string(form),
           " operator cannot hold an alpha that varies along its side; store bands");
   TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
@@ -241,6 +379,9 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, Operator
     using Form = typename decltype(type)::type;
     if constexpr (Form::View::is_separable) {
       return in_precision<T>(ctx, GridOperator<double>(std::move(a)));
+    } else if constexpr (std::is_same_v<Form, CellOperator<double>>) {
+      expects(!strip.below && !strip.above, "a cell operator is not for strips yet");
+      return in_precision<T>(ctx, GridOperator<double>(cell_operator(ctx, mesh, unit_coefficients(mesh), terms)));
     } else {
       static_assert(Form::View::has_bands, "nothing assembles this form");
       if (!terms.varies()) return bands_of<typename Form::template In<T>>(ctx, a);

@@ -12,6 +12,7 @@
 
 #include <functional>
 
+#include <stratum/assembly/coefficients.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
@@ -43,6 +44,12 @@ template <class T>
 template <class T>
 [[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form,
                                                 const OperatorTerms& terms, const GridShape& strip);
+
+/// -div(K grad u) + c u with K and c by cells, c beside `terms.reaction`: a tensor operator where they are separable and it holds them,
+/// else a cell operator. (A separable c whose weights are those of K's masses folds into a tensor operator, an alpha where K is
+/// constant along its side.)
+[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+                                                      const OperatorTerms& terms = {});
 
 /// Without other terms.
 template <class T>

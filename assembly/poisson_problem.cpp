@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <exception>
 #include <numeric>
 #include <utility>
 
 #include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/points.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
 
@@ -15,55 +15,9 @@ namespace stratum {
 
 namespace {
 
-/// The point at fraction t of interval i, by its distances to both ends.
-struct LinePoint {
-  double from_begin;
-  double from_end;
-};
-
-LinePoint at(const Intervals& line, int i, double t) {
-  const auto k = static_cast<std::size_t>(i);
-  const double h = line.widths()[k], length = line.length();
-  // Rounding must not carry a point of the thinnest cell beyond the side that it touches.
-  return {std::min(line.from_begin()[k] + t * h, length), std::min(line.from_end()[k + 1] + (1 - t) * h, length)};
-}
-
-Point make_point(const LinePoint& x, const LinePoint& y) {
-  return {x.from_begin, y.from_begin, x.from_end, y.from_end};
-}
-
 Point node(const TensorMesh& mesh, int i, int j) {
   const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
   return {mesh.x().from_begin()[p], mesh.y().from_begin()[q], mesh.x().from_end()[p], mesh.y().from_end()[q]};
-}
-
-/// Runs body(j, functions...) for rows j = 0 .. rows-1 on the Context's threads, each with its own copies of the functions,
-/// and hands the first exception to the caller.
-template <class Body, class... Functions>
-void for_each_row(Context& ctx, int rows, const Body& body, const Functions&... functions) {
-  std::exception_ptr failure;
-#pragma omp parallel num_threads(ctx.threads())
-  {
-    const auto run = [&](const Functions... own) {
-#pragma omp for schedule(static)
-      for (int j = 0; j < rows; ++j) {
-        try {
-          body(j, own...);
-        } catch (...) {
-#pragma omp critical(stratum_for_each_row)
-          failure = std::current_exception();
-        }
-      }
-    };
-    run(functions...);
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
-double evaluate(const ScalarFunction& function, const Point& p, const char* what) {
-  const double value = function(p);
-  expects(std::isfinite(value), "the ", what, " is ", value, " at (", p.x, ", ", p.y, "); it must be finite");
-  return value;
 }
 
 /// Integrals of f phi_i over the line for all nodes, f of a LinePoint, by the 4-point rule.
@@ -73,7 +27,7 @@ std::vector<double> line_loads(const Line& line, const F& f) {
   for (int i = 0; i < line.size(); ++i)
     for (const auto& [t, weight] : gauss4) {
       const auto k = static_cast<std::size_t>(i);
-      const double value = weight * line.widths()[k] * f(at(line, i, t));
+      const double value = weight * line.widths()[k] * f(point_of(line, i, t));
       loads[k] += value * (1 - t);
       loads[k + 1] += value * t;
     }
@@ -146,11 +100,11 @@ void add_load(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, Hos
             const double hx = mesh.x().widths()[static_cast<std::size_t>(cell_x)];
             double left = 0, right = 0;
             for (const auto& [s, weight_y] : gauss4) {
-              const auto y = at(mesh.y(), cell_y, s);
+              const auto y = point_of(mesh.y(), cell_y, s);
               const double phi_y = weight_y * hy * (upper == 1 ? 1 - s : s);
               for (const auto& [t, weight_x] : gauss4) {
-                const double value =
-                    phi_y * weight_x * hx * evaluate(own, make_point(at(mesh.x(), cell_x, t), y), "right-hand side");
+                const double value = phi_y * weight_x * hx *
+                                     evaluate(own, make_point(point_of(mesh.x(), cell_x, t), y), "right-hand side");
                 left += value * (1 - t);
                 right += value * t;
               }
@@ -293,7 +247,7 @@ void subtract_boundary(const TensorMesh& mesh, const PoissonProblem& problem, Ho
       double coupling = 0;
       for (const auto& [t, weight] : gauss4)
         coupling += weight * along.widths()[static_cast<std::size_t>(interval)] * t * (1 - t) *
-                    alpha_at(mesh, side, at(along, interval, t));
+                    alpha_at(mesh, side, point_of(along, interval, t));
       const int corner = end ? along.size() : 0, other = side.last ? line_across(mesh, side).size() : 0;
       const bool row = side.along == Direction::x;
       const int i = row ? corner : other, j = row ? other : corner;
@@ -381,10 +335,10 @@ OperatorTerms operator_terms(const TensorMesh& mesh, const PoissonProblem& probl
     const SideOf& side = sides[k];
     if (side.condition.kind != SideKind::robin) continue;
     const Line& along = line_along(mesh, side);
-    const double first = alpha_at(mesh, side, at(along, 0, gauss4[0].t));
+    const double first = alpha_at(mesh, side, point_of(along, 0, gauss4[0].t));
     bool varies = false;
     for (int i = 0; i < along.size(); ++i)
-      for (const auto& [t, weight] : gauss4) varies = varies || alpha_at(mesh, side, at(along, i, t)) != first;
+      for (const auto& [t, weight] : gauss4) varies = varies || alpha_at(mesh, side, point_of(along, i, t)) != first;
     if (!varies) {
       alphas[k]->constant = first;
       continue;
@@ -555,10 +509,10 @@ std::optional<double> relative_l2_error(Context& ctx, const TensorMesh& mesh, co
           const double* north = south + nodes_x;
           const double area = mesh.x().widths()[static_cast<std::size_t>(i)] * mesh.y().widths()[q];
           for (const auto& [s, weight_y] : gauss3) {
-            const auto y = at(mesh.y(), j, s);
+            const auto y = point_of(mesh.y(), j, s);
             for (const auto& [t, weight_x] : gauss3) {
               const double uh = (1 - s) * ((1 - t) * south[0] + t * south[1]) + s * ((1 - t) * north[0] + t * north[1]);
-              const double ue = evaluate(exact, make_point(at(mesh.x(), i, t), y), "exact solution");
+              const double ue = evaluate(exact, make_point(point_of(mesh.x(), i, t), y), "exact solution");
               const double weight = weight_x * weight_y * area;
               row_error += weight * (uh - ue) * (uh - ue);
               row_norm += weight * ue * ue;

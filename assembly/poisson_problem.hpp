@@ -30,17 +30,6 @@
 
 namespace stratum {
 
-/// A point of the mesh with its distances to the right and the upper side: a - x and b - y.
-struct Point {
-  double x = 0;
-  double y = 0;
-  double to_right = 0;
-  double to_top = 0;
-};
-
-/// Called from several threads at once, each on a copy of its own.
-using ScalarFunction = std::function<double(const Point&)>;
-
 enum class SideKind : std::uint8_t { dirichlet, neumann, robin, periodic };
 
 [[nodiscard]] std::string_view to_string(SideKind kind);

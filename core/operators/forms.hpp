@@ -4,6 +4,7 @@
 //
 //   form                 numbers stored per node      words moved by a residual or a sweep (x, b, result)
 //   TensorOperator       none (1-D factors)            3
+//   CellOperator         1 to 4 (K and c of a cell)    4 to 7
 //   SymmetricNineBand    5                             8
 //   NineBandMatrix       9                            12
 
@@ -14,6 +15,7 @@
 #include <utility>
 #include <variant>
 
+#include <stratum/core/operators/cell.hpp>
 #include <stratum/core/operators/nine_band.hpp>
 #include <stratum/core/operators/symmetric_nine_band.hpp>
 #include <stratum/core/operators/tensor.hpp>
@@ -22,8 +24,8 @@ namespace stratum {
 
 /// The list, and the names of its entries in the same order.
 template <class T>
-using AnyForm = std::variant<TensorOperator<T>, SymmetricNineBand<T>, NineBandMatrix<T>>;
-enum class OperatorForm : std::uint8_t { tensor, symmetric, nine_band };
+using AnyForm = std::variant<TensorOperator<T>, CellOperator<T>, SymmetricNineBand<T>, NineBandMatrix<T>>;
+enum class OperatorForm : std::uint8_t { tensor, cell, symmetric, nine_band };
 
 /// What is known of a form by its name alone.
 struct FormTraits {

@@ -21,7 +21,7 @@
 // and a view, which kernels see, with
 //
 //     Number, coefficient<dx, dy>(i, j)    and the sums of StencilSums, its own where it has better ones
-//     has_bands                            coefficients lie in memory, some for every node
+//     has_bands                            entries lie in memory: any can be stored
 //     is_symmetric                         a_(dx,dy)(i, j) = a_(-dx,-dy)(i + dx, j + dy), by the way they are stored
 //     is_separable                         made of 1-D factors: passes that fuse several stages take it
 //     marches                              there is a LaneOperator of it (core/grid/lanes.hpp), so that a GPU's marches take it

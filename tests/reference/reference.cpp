@@ -130,6 +130,33 @@ Stencil laplace(const Values& hx, const Values& hy) {
   return kronecker(kx, mx, ky, my);
 }
 
+Stencil diffusion(const Values& hx, const Values& hy, const std::function<CellTerms(int, int)>& terms) {
+  Stencil a(static_cast<int>(hx.size()) - 1, static_cast<int>(hy.size()) - 1);
+  const double offset = 0.5 / std::sqrt(3.0);
+  for (int cy = 0; cy <= a.ny; ++cy)
+    for (int cx = 0; cx <= a.nx; ++cx) {
+      const CellTerms k = terms(cx, cy);
+      const double wx = hx[at(cx)], wy = hy[at(cy)];
+      for (int p = 0; p < 4; ++p)
+        for (int q = 0; q < 4; ++q) {
+          const int i = cx - 1 + p % 2, j = cy - 1 + p / 2, dx = q % 2 - p % 2, dy = q / 2 - p / 2;
+          if (!a.inside(i, j) || !a.inside(i + dx, j + dy)) continue;
+          double value = 0;
+          for (const double s : {0.5 - offset, 0.5 + offset})
+            for (const double t : {0.5 - offset, 0.5 + offset}) {
+              const auto phi = [](int side, double z) { return side == 0 ? 1 - z : z; };
+              const auto slope = [](int side, double h) { return (side == 0 ? -1 : 1) / h; };
+              const double px = slope(p % 2, wx) * phi(p / 2, s), py = phi(p % 2, t) * slope(p / 2, wy);
+              const double qx = slope(q % 2, wx) * phi(q / 2, s), qy = phi(q % 2, t) * slope(q / 2, wy);
+              const double mass = phi(p % 2, t) * phi(p / 2, s) * phi(q % 2, t) * phi(q / 2, s);
+              value += wx * wy / 4 * (k.xx * px * qx + k.xy * (px * qy + py * qx) + k.yy * py * qy + k.c * mass);
+            }
+          a.at(dx, dy, i, j) += value;
+        }
+    }
+  return a;
+}
+
 Values apply(const Stencil& a, const Values& x) {
   Values y(a.size(), 0.0);
   for (int j = 0; j < a.ny; ++j)

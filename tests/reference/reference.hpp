@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,12 @@ double dot(const Values& x, const Values& y);
 double norm(const Values& x);
 /// max |x_i - y_i| / max |y_i|
 double relative_difference(const Values& x, const Values& y);
+
+/// Bilinear elements for -div(K grad u) + c u between Dirichlet sides, K and c given by (cell in x, cell in y); 2 x 2 Gauss points.
+struct CellTerms {
+  double xx = 1, xy = 0, yy = 1, c = 0;
+};
+Stencil diffusion(const Values& hx, const Values& hy, const std::function<CellTerms(int, int)>& terms);
 
 /// A^-1 b by elimination within the band, without pivoting: for positive definite or diagonally dominant A.
 Values solve(const Stencil& a, const Values& b);

@@ -238,6 +238,26 @@ template <class T>
     }
     return {reference::kronecker(kx, mx, ky, my, c), tensor_operator<T>(ctx, kx, mx, ky, my, c)};
   }
+  if (form == OperatorForm::cell) {
+    const Values hx = random.widths(nx + 1), hy = random.widths(ny + 1);
+    const stratum::TensorMesh mesh{stratum::Line(hx), stratum::Line(hy)};
+    stratum::CellCoefficients k;
+    k.nx = nx + 1;
+    k.ny = ny + 1;
+    const auto cells = static_cast<std::size_t>(k.nx) * static_cast<std::size_t>(k.ny);
+    k.xx = random.values(cells, 1, 3);
+    k.xy = random.values(cells, -0.9, 0.9);
+    k.yy = random.values(cells, 1, 3);
+    k.c = random.values(cells, 0, 9);
+    const auto terms = [&k](int i, int j) {
+      return reference::CellTerms{k.kxx(i, j), k.kxy(i, j), k.kyy(i, j), k.reaction(i, j)};
+    };
+    GridOperator<double> a = stratum::assemble_diffusion(ctx, mesh, k);
+    if constexpr (std::is_same_v<T, double>)
+      return {reference::diffusion(hx, hy, terms), std::move(a)};
+    else
+      return {reference::diffusion(hx, hy, terms), stratum::convert<T>(ctx, a)};
+  }
   const bool symmetric = form == OperatorForm::symmetric;
   reference::Stencil oracle = random.stencil(nx, ny, symmetric);
   GridOperator<T> a = symmetric ? symmetric_operator<T>(ctx, oracle) : nine_band_operator<T>(ctx, oracle);

@@ -1,0 +1,135 @@
+#include <stratum/assembly/coefficients.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <stratum/assembly/points.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// How often the cells of `given` are cut in half to be those of a mesh with `cells`; each direction on its own.
+int inherited_by(int cells, int given, std::string_view direction, std::string_view name) {
+  int parts = 1;
+  while (given > 0 && given * parts < cells && parts < (1 << 30)) parts *= 2;
+  expects(given > 0 && given * parts == cells, name, " has values on ", given, " cells in ", direction,
+          ", and the mesh has ", cells, ": cells of the mesh or of one that it refines are needed");
+  return parts;
+}
+
+std::vector<double> values_of(const Context& ctx, const TensorMesh& mesh, const Coefficient& coefficient,
+                              std::string_view name) {
+  const int nx = mesh.x().size(), ny = mesh.y().size();
+  const auto row = [nx](int j) { return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx); };
+  std::vector<double> values(row(ny));
+  const auto check = [&](int i, int j, double value) {
+    const auto x = point_of(mesh.x(), i, 0.5), y = point_of(mesh.y(), j, 0.5);
+    expects(std::isfinite(value), name, " is ", value, " in cell (", i, ", ", j, "), around (", x.from_begin, ", ",
+            y.from_begin, "); it must be finite");
+  };
+  if (coefficient.constant) {
+    check(0, 0, *coefficient.constant);
+    std::fill(values.begin(), values.end(), *coefficient.constant);
+  } else if (coefficient.function) {
+    for_each_row(
+        ctx, ny,
+        [&](int j, const ScalarFunction& own) {
+          const auto y = point_of(mesh.y(), j, 0.5);
+          for (int i = 0; i < nx; ++i) {
+            const double value = own(make_point(point_of(mesh.x(), i, 0.5), y));
+            check(i, j, value);
+            values[row(j) + static_cast<std::size_t>(i)] = value;
+          }
+        },
+        coefficient.function);
+  } else {
+    const CellValues& given = coefficient.cells;
+    const int in_x = inherited_by(nx, given.nx, "x", name), in_y = inherited_by(ny, given.ny, "y", name);
+    expects(given.values.size() == static_cast<std::size_t>(given.nx) * static_cast<std::size_t>(given.ny), name,
+            " has ", given.values.size(), " values for ", given.nx, " x ", given.ny, " cells");
+    for (int j = 0; j < ny; ++j)
+      for (int i = 0; i < nx; ++i) {
+        const double value = given.values[static_cast<std::size_t>(j / in_y) * static_cast<std::size_t>(given.nx) +
+                                          static_cast<std::size_t>(i / in_x)];
+        check(i, j, value);
+        values[row(j) + static_cast<std::size_t>(i)] = value;
+      }
+  }
+  return values;
+}
+
+bool is_zero(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
+}
+
+/// values_ij = first_i second_j, to rounding; nothing where they are no such products.
+std::optional<std::pair<std::vector<double>, std::vector<double>>> factors(const std::vector<double>& values, int nx,
+                                                                           int ny) {
+  const auto at = [&](int i, int j) {
+    return values[static_cast<std::size_t>(j) * static_cast<std::size_t>(nx) + static_cast<std::size_t>(i)];
+  };
+  constexpr double rounding = 1e-13;
+  std::vector<double> first, second;
+  const double reference = at(0, 0);
+  for (int i = 0; i < nx; ++i) first.push_back(at(i, 0));
+  for (int j = 0; j < ny; ++j) second.push_back(reference != 0 ? at(0, j) / reference : at(0, j));
+  for (int j = 0; j < ny; ++j)
+    for (int i = 0; i < nx; ++i) {
+      const double product = first[static_cast<std::size_t>(i)] * second[static_cast<std::size_t>(j)];
+      if (!(std::abs(at(i, j) - product) <= rounding * std::abs(at(i, j)))) return std::nullopt;
+    }
+  return std::pair(std::move(first), std::move(second));
+}
+
+}  // namespace
+
+CellCoefficients on_cells(Context& ctx, const TensorMesh& mesh, const Diffusion& k, const Coefficient& c) {
+  CellCoefficients cells;
+  cells.nx = mesh.x().size();
+  cells.ny = mesh.y().size();
+  cells.xx = values_of(ctx, mesh, k.xx.is_given() ? k.xx : Coefficient(1.0), "kxx");
+  if (k.xy.is_given()) cells.xy = values_of(ctx, mesh, k.xy, "kxy");
+  if (k.yy.is_given()) cells.yy = values_of(ctx, mesh, k.yy, "kyy");
+  if (c.is_given()) cells.c = values_of(ctx, mesh, c, "the reaction coefficient c");
+  if (is_zero(cells.xy)) cells.xy.clear();
+  if (is_zero(cells.c)) cells.c.clear();
+  if (cells.yy == cells.xx) cells.yy.clear();
+  for (int j = 0; j < cells.ny; ++j)
+    for (int i = 0; i < cells.nx; ++i) {
+      const double xx = cells.kxx(i, j), xy = cells.kxy(i, j), yy = cells.kyy(i, j), reaction = cells.reaction(i, j);
+      const auto x = point_of(mesh.x(), i, 0.5), y = point_of(mesh.y(), j, 0.5);
+      // |kxy| < sqrt(kxx) sqrt(kyy), whose factors do not overflow.
+      expects(xx > 0 && yy > 0 && std::abs(xy) < std::sqrt(xx) * std::sqrt(yy),
+              "K must be positive definite; in cell (", i, ", ", j, "), around (", x.from_begin, ", ", y.from_begin,
+              "), it is [", xx, " ", xy, "; ", xy, " ", yy, "]");
+      expects(reaction >= 0, "the reaction coefficient c must not be negative; in cell (", i, ", ", j, "), around (",
+              x.from_begin, ", ", y.from_begin, "), it is ", reaction);
+    }
+  return cells;
+}
+
+std::optional<SeparableCoefficients> separated(const CellCoefficients& k) {
+  if (!k.xy.empty()) return std::nullopt;
+  const auto xx = factors(k.xx, k.nx, k.ny), yy = k.yy.empty() ? xx : factors(k.yy, k.nx, k.ny);
+  if (!xx || !yy) return std::nullopt;
+  SeparableCoefficients parts{{xx->first, yy->first, {}}, {xx->second, yy->second, {}}};
+  if (k.c.empty()) return parts;
+  const auto c = factors(k.c, k.nx, k.ny);
+  if (!c) return std::nullopt;
+  parts.x.c = c->first;
+  parts.y.c = c->second;
+  return parts;
+}
+
+double element_entry(double hx, double hy, double kxx, double kxy, double kyy, double c, int ax, int ay, int bx,
+                     int by) {
+  const auto s = [](int a, int b) { return a == b ? 1.0 : -1.0; };
+  const auto m = [](int a, int b) { return a == b ? 1.0 / 3 : 1.0 / 6; };
+  const auto d = [](int a) { return a == 0 ? -0.5 : 0.5; };
+  return kxx * (hy / hx) * s(ax, bx) * m(ay, by) + kyy * (hx / hy) * m(ax, bx) * s(ay, by) +
+         kxy * (d(ax) * d(by) + d(bx) * d(ay)) + c * hx * hy * m(ax, bx) * m(ay, by);
+}
+
+}  // namespace stratum

@@ -69,7 +69,11 @@ void fold_reaction(Context& ctx, double c, Factors factors, Vector<double>& to_k
 /// Kx (x) My has the weights of kxx, Mx (x) Ky those of kyy, and the reaction term those of both masses.
 TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms,
                                        const GridShape& shape, const SeparableCoefficients& weights = {}) {
-  const bool reaction = terms.reaction > 0;
+  // Natural sides want the terms of a reaction, too, where these are zero: line solves take more care with that kind of operator.
+  const auto natural = [](const Line& line) {
+    return line.first_end() == LineEnd::natural || line.last_end() == LineEnd::natural;
+  };
+  const bool reaction = terms.reaction > 0 || natural(mesh.x()) || natural(mesh.y());
   TensorOperator<double> a(ctx, shape, reaction);
   const auto x = one_dimensional_factors(mesh.x(), shape.origin_x, shape.nx, terms.left.constant, terms.right.constant,
                                          weights.x.xx, weights.x.yy);

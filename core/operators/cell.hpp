@@ -204,7 +204,8 @@ struct CellOperator {
   Vector<T> m, rx2, ry2;
 
   CellOperator() = default;
-  CellOperator(Context& ctx, const GridShape& shape, CellTensor kind, bool reaction) : grid(shape), tensor(kind) {
+  CellOperator(Context& ctx, const GridShape& shape, CellTensor kind = CellTensor::scalar, bool reaction = false)
+      : grid(shape), tensor(kind) {
     const GridShape cells{shape.nx + 1, shape.ny + 1, shape.origin_x, shape.origin_y};
     for (int n = 0; n < static_cast<int>(kind); ++n) k[static_cast<std::size_t>(n)] = Vector<T>(ctx, cells);
     if (reaction) m = Vector<T>(ctx, cells);

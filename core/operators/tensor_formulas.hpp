@@ -51,6 +51,66 @@ STRATUM_INLINE constexpr AtEnds<Number> interval_product(Factor k, Factor m, Num
   return {m * (sum + stiffness_left) - flux, m * (sum + stiffness_right) + flux};
 }
 
+/// Which of two lines beside a line, behind intervals of stiffness ka and kb, is the nearer one: -1 or 1.
+template <class Number>
+STRATUM_INLINE constexpr int nearer(Number ka, Number kb) {
+  return ka >= kb ? -1 : 1;
+}
+
+/// What two lines a and b beside a line add to M and S on it, from behind intervals (ka, ma) and (kb, mb):
+///
+///     M = ma xa + mb xb ,   S = -(ka xa + kb xb) .
+///
+/// `by_difference`: for a line solve that solves for what its solution has more than the nearer of the two, x_near. The line itself
+/// holds x_near then,
+///
+///     M = ma xa + mb xb + 2 (ma + mb) x_near ,   S = ka (x_near - xa) + kb (x_near - xb) + e x_near .
+///
+/// Where a thin cell lies between, both are equal but for the last digits of a number, if at all; solved for anew, they would differ by
+/// some rounding, which the thin cell's k multiplies.
+template <class Number, bool by_difference>
+struct LinesBeside {
+  Number ka, ma, kb, mb;
+  template <class X>
+  STRATUM_INLINE constexpr X mass(X xa, X xb) const {
+    return ma * xa + mb * xb;
+  }
+  template <class X>
+  STRATUM_INLINE constexpr X stiffness(X xa, X xb) const {
+    return -(ka * xa + kb * xb);
+  }
+};
+template <class Number>
+struct LinesBeside<Number, true> {
+  Number ma, mb, k, ea, eb, near_a, near_b;  // the last two are 1 and 0, or 0 and 1
+
+  LinesBeside() = default;
+  /// `a` and `b`: are there; x is zero on a line that is not, whatever it is given as.
+  STRATUM_INLINE constexpr LinesBeside(Number ka, Number m_a, Number kb, Number m_b, Number e, bool a = true,
+                                       bool b = true) {
+    const Number own = 2 * (m_a + m_b);
+    near_a = a && (!b || nearer(ka, kb) < 0) ? 1 : 0;
+    near_b = b && near_a == 0 ? 1 : 0;
+    ma = (a ? m_a : 0) + near_a * own;
+    mb = (b ? m_b : 0) + near_b * own;
+    k = !a || !b ? 0 : near_b == 1 ? ka : -kb;
+    ea = near_a * (b ? e : e + kb);
+    eb = near_b * (a ? e : e + ka);
+  }
+  template <class X>
+  STRATUM_INLINE constexpr X mass(X xa, X xb) const {
+    return ma * xa + mb * xb;
+  }
+  template <class X>
+  STRATUM_INLINE constexpr X stiffness(X xa, X xb) const {
+    return k * (xb - xa) + (ea * xa + eb * xb);
+  }
+  template <class X>
+  STRATUM_INLINE constexpr X near(X xa, X xb) const {
+    return near_a * xa + near_b * xb;
+  }
+};
+
 /// The coefficient between the two ends, where the line itself has mass M and stiffness S; the same added to a sum.
 template <class Factor, class Number>
 STRATUM_INLINE constexpr auto interval_coupling(Factor k, Factor m, Number mass, Number stiffness) {
@@ -61,10 +121,17 @@ STRATUM_INLINE constexpr Number add_coupling(Number sum, Factor k, Factor m, Num
   return sum + m * stiffness - k * mass;
 }
 
-/// What it adds to the diagonal entry at either end: the coupling's negative and a row sum, 3 m S.
+/// What it adds to the diagonal entry at either end: the coupling's negative and `interval_excess`.
 template <class Factor, class Number>
 STRATUM_INLINE constexpr auto interval_weight(Factor k, Factor m, Number mass, Number stiffness) {
   return m * (2 * stiffness) + k * mass;
+}
+
+/// What it adds to the sum over the row of either end. Where cells are stretched the entries, of the size of k M, cancel in that sum:
+/// formed from them it is rounding. Of two intervals: with m the sum of theirs.
+template <class Factor, class Number>
+STRATUM_INLINE constexpr Number interval_excess(Factor m, Number stiffness) {
+  return 3 * m * stiffness;
 }
 
 }  // namespace stratum

@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include <stratum/core/device/launch.hpp>
+#include <stratum/solvers/lines/equations.hpp>
 #include <stratum/solvers/lines/partition.hpp>
 
 namespace stratum::cuda {
@@ -37,6 +38,10 @@ template <class View>
 constexpr bool is_symmetric = true;
 template <class T>
 constexpr bool is_symmetric<NineBandView<T>> = false;
+
+/// Operators whose lines are solved by row sums, and for differences (solvers/lines/equations.hpp).
+template <class View>
+constexpr bool by_sums = line::solves_for_difference<View>;
 
 // --- memory in units of 16 bytes -----------------------------------------------------------------------------------------
 
@@ -107,6 +112,7 @@ __device__ STRATUM_INLINE void wait_for_copies() { asm volatile("cp.async.wait_a
 template <class T>
 struct Equations {
   T lower[pack_size<T>], centre[pack_size<T>], upper[pack_size<T>], right[pack_size<T>];
+  T sum[pack_size<T>];  // over the row, where lines are solved by sums
 };
 
 template <bool coupled, class T>
@@ -165,31 +171,54 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const SymmetricNineBandVie
   return q;
 }
 
-/// By linearity the two rows are combined first.
 template <bool coupled, class T, bool reaction>
 __device__ STRATUM_INLINE Equations<T> load_equations(const TensorView<T, reaction>& a, const GridView<const T>& b,
                                                       const GridView<const T>& x, int i, int j) {
-  const T ks = a.ky[j], kn = a.ky[j + 1], ms = a.my[j], mn = a.my[j + 1];
-  const T stiffness = a.with_e(ks + kn, j), mass = 2 * (ms + mn);
+  const T stiffness = a.with_e(a.ky[j] + a.ky[j + 1], j), mass = 2 * (a.my[j] + a.my[j + 1]);
   const Span<T> k(a.kx + i), m(a.mx + i);
   const Pack<T> right = load_once(&b(i, j));
   Equations<T> q;
 #pragma unroll
   for (int e = 0; e < pack_size<T>; ++e) {
-    q.lower[e] = m[e] * stiffness - k[e] * mass;
-    q.centre[e] = (k[e] + k[e + 1]) * mass + 2 * (m[e] + m[e + 1]) * stiffness;
-    q.upper[e] = m[e + 1] * stiffness - k[e + 1] * mass;
+    q.lower[e] = interval_coupling(k[e], m[e], mass, stiffness);
+    q.upper[e] = interval_coupling(k[e + 1], m[e + 1], mass, stiffness);
+    if constexpr (reaction) {
+      q.sum[e] = interval_excess(m[e] + m[e + 1], stiffness);
+      q.centre[e] = q.sum[e] - q.lower[e] - q.upper[e];
+    } else {
+      q.centre[e] = interval_weight(k[e] + k[e + 1], m[e] + m[e + 1], mass, stiffness);
+    }
     q.right[e] = right.v[e];
   }
   if constexpr (coupled) {
+    const auto beside = line::lines_beside<Direction::x, by_sums<TensorView<T, reaction>>>(a, j);
     const Span<T> south(&x(i, j - 1)), north(&x(i, j + 1));
+    T u = beside.mass(south[-1], north[-1]), v = beside.stiffness(south[-1], north[-1]);
 #pragma unroll
-    for (int e = 0; e < pack_size<T>; ++e) {
-      const T mw = ms * south[e - 1] + mn * north[e - 1], kw = ks * south[e - 1] + kn * north[e - 1];
-      const T mc = ms * south[e] + mn * north[e], kc = ks * south[e] + kn * north[e];
-      const T me = ms * south[e + 1] + mn * north[e + 1], ke = ks * south[e + 1] + kn * north[e + 1];
-      q.right[e] -= k[e] * (mc - mw) + k[e + 1] * (mc - me) - m[e] * (kw + 2 * kc) - m[e + 1] * (2 * kc + ke);
+    for (int e = 0; e <= pack_size<T>; ++e) {
+      const T next_u = beside.mass(south[e], north[e]), next_v = beside.stiffness(south[e], north[e]);
+      const AtEnds<T> add = interval_product(k[e], m[e], u, next_u, v, next_v);
+      if (e > 0) q.right[e > 0 ? e - 1 : 0] -= add.left;
+      if (e < pack_size<T>) q.right[e < pack_size<T> ? e : 0] -= add.right;
+      u = next_u;
+      v = next_v;
     }
+  }
+  return q;
+}
+
+/// Of operators that form their entries on the fly, node by node.
+template <bool coupled, class View, class T>
+__device__ STRATUM_INLINE Equations<T> load_equations(const View& a, const GridView<const T>& b,
+                                                      const GridView<const T>& x, int i, int j) {
+  Equations<T> q{};
+#pragma unroll
+  for (int e = 0; e < pack_size<T>; ++e) {
+    if (i + e < 0 || i + e >= b.nx) continue;
+    q.lower[e] = a.template coefficient<-1, 0>(i + e, j);
+    q.centre[e] = a.template coefficient<0, 0>(i + e, j);
+    q.upper[e] = a.template coefficient<1, 0>(i + e, j);
+    q.right[e] = line::LineRhs<Direction::x, coupled, View, T>{a, b, x}(i + e, j);
   }
   return q;
 }
@@ -197,9 +226,51 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const TensorView<T, reacti
 /// Threads of a block, so that a thread has 128 registers.
 constexpr int x_line_threads = 512;
 
-template <int S, class T>
+template <int S, bool sums, class T>
 std::size_t x_line_bytes(int threads) {
-  return sizeof(T) * static_cast<std::size_t>(3 * S * threads) + sizeof(Piece<T>) * (threads / warp + 16);
+  return sizeof(T) * static_cast<std::size_t>((sums ? 4 : 3) * S * threads) +
+         sizeof(Piece<T, sums>) * (threads / warp + 16);
+}
+
+/// What a thread still lacks of its segment's last unknown and of the one before the segment, once its warp's ends are known; then all.
+template <class T, class Segment, bool with_sum>
+__device__ STRATUM_INLINE void substitute(Segment& segment, const Row<T, with_sum>& row, const Ends<T>& ends,
+                                          int lane) {
+  const T last = lane == warp - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
+  T left = __shfl_up_sync(all_lanes, last, 1);
+  if (lane == 0) left = ends.left;
+  segment.substitute(left, last);
+}
+
+/// Puts the unknowns of segment t to shared memory. `near`: what is added to them, laid out in the same way, if anything is.
+template <int S, class T, class Segment>
+__device__ STRATUM_INLINE void put_packs(T* to, const Segment& segment, int t, const T* near) {
+  constexpr int size = pack_size<T>;
+#pragma unroll
+  for (int c = 0; c < S / size; ++c) {
+    const int place = pack_place<T, S>(t, c);
+    Pack<T> solution;
+#pragma unroll
+    for (int e = 0; e < size; ++e) solution.v[e] = segment[c * size + e];
+    if (near != nullptr) {
+      const Pack<T> more = load(near + place);
+#pragma unroll
+      for (int e = 0; e < size; ++e) solution.v[e] += more.v[e];
+    }
+    store(to + place, solution);
+  }
+}
+
+/// Stores the nodes i, i + 1, ... of a row, those of them that there are.
+template <class T>
+__device__ STRATUM_INLINE void store_nodes(const GridView<T>& y, int i, int j, const Pack<T>& numbers) {
+  if (i >= 0 && i + pack_size<T> <= y.nx) {
+    store(&y(i, j), numbers);
+  } else {
+#pragma unroll
+    for (int e = 0; e < pack_size<T>; ++e)
+      if (i + e >= 0 && i + e < y.nx) y(i + e, j) = numbers.v[e];
+  }
 }
 
 /// A block, or the blocks of a cluster together, solve one line. A warp reads its own 32 segments along the row, divides the
@@ -210,12 +281,14 @@ __global__ void __launch_bounds__(x_line_threads)
                   const GridView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
+  constexpr bool sums = by_sums<View>;
   const cg::cluster_group cluster = cg::this_cluster();
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x);
   const int lane = t % warp, my_warp = t / warp, warps = threads / warp;
   T *const lower = reinterpret_cast<T*>(memory), *const upper = lower + threads * S, *const right = upper + threads * S;
-  auto* const warp_pieces = reinterpret_cast<Piece<T>*>(right + threads * S);
+  T* const row_sums = right + threads * S;  // where there are any
+  auto* const warp_pieces = reinterpret_cast<Piece<T, sums>*>(row_sums + (sums ? threads * S : 0));
   auto* const block_pieces = warp_pieces + warps;
   const int j = lines.first + static_cast<int>(blockIdx.x) / blocks * lines.stride, n = y.nx;
   const int begin = rank * threads * S - 1;  // the node at position 0 of this block
@@ -226,7 +299,9 @@ __global__ void __launch_bounds__(x_line_threads)
 #pragma unroll
   for (int k = 0; k < packs; ++k) {
     const int pack = my_packs + k * warp, i = begin + pack * size;
-    Pack<T> l{}, u{}, f{};
+    Pack<T> l{}, u{}, f{}, sum;
+#pragma unroll
+    for (int e = 0; e < size; ++e) sum.v[e] = 1;
     if (i < n) {
       const Equations<T> q = load_equations<coupled>(a, b, x, i, j);
 #pragma unroll
@@ -236,34 +311,40 @@ __global__ void __launch_bounds__(x_line_threads)
         l.v[e] = q.lower[e] * pivot;
         u.v[e] = q.upper[e] * pivot;
         f.v[e] = q.right[e] * pivot;
+        if constexpr (sums) sum.v[e] = q.sum[e] * pivot;
       }
     }
     const int place = pack_place<T, S>(pack / packs, pack % packs);
     store(lower + place, l);
     store(upper + place, u);
     store(right + place, f);
+    if constexpr (sums) store(row_sums + place, sum);
   }
   __syncwarp();
 
-  Segment<T, S, false> segment;
+  Segment<T, S, false, sums> segment;
 #pragma unroll
   for (int c = 0; c < packs; ++c) {
     const int place = pack_place<T, S>(t, c);
     const Pack<T> l = load(lower + place), u = load(upper + place), f = load(right + place);
 #pragma unroll
-    for (int e = 0; e < size; ++e) segment.push(c * size + e, l.v[e], T(1), u.v[e], f.v[e]);
+    for (int e = 0; e < size; ++e) {
+      T diagonal = 1;
+      if constexpr (sums) diagonal = row_sums[place + e];
+      segment.push(c * size + e, l.v[e], diagonal, u.v[e], f.v[e]);
+    }
   }
-  Row<T> row;
-  const Piece<T> joined = join(segment.piece(), lane, warp, row);
+  Row<T, sums> row;
+  const Piece<T, sums> joined = join(segment.piece(), lane, warp, row);
   if (lane == 0) warp_pieces[my_warp] = joined;
   __syncthreads();
-  const Piece<T> piece = warp_pieces[lane < warps ? lane : 0];
+  const Piece<T, sums> piece = warp_pieces[lane < warps ? lane : 0];
   Ends<T> ends;
   if (blocks == 1) {
     ends = solve_pieces(piece, lane, warps, my_warp);
   } else {
-    Row<T> warp_row;
-    const Piece<T> whole = join(piece, lane, warps, warp_row);
+    Row<T, sums> warp_row;
+    const Piece<T, sums> whole = join(piece, lane, warps, warp_row);
     if (t < blocks) cluster.map_shared_rank(block_pieces, t)[rank] = whole;
     cluster.sync();
     ends = solve_pieces(block_pieces[lane < blocks ? lane : 0], lane, blocks, rank);
@@ -271,35 +352,25 @@ __global__ void __launch_bounds__(x_line_threads)
     const T left = __shfl_sync(all_lanes, own, my_warp > 0 ? my_warp - 1 : 0);
     ends = {my_warp > 0 ? left : ends.left, __shfl_sync(all_lanes, own, my_warp), T(0)};
   }
-  const T last = lane == warp - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
-  T left = __shfl_up_sync(all_lanes, last, 1);
-  if (lane == 0) left = ends.left;
-  segment.substitute(left, last);
-#pragma unroll
-  for (int c = 0; c < packs; ++c) {
-    Pack<T> solution;
-#pragma unroll
-    for (int e = 0; e < size; ++e) solution.v[e] = segment[c * size + e];
-    store(right + pack_place<T, S>(t, c), solution);
-  }
+  substitute(segment, row, ends, lane);
+  put_packs<S>(right, segment, t, static_cast<const T*>(nullptr));
   __syncwarp();
 #pragma unroll
   for (int k = 0; k < packs; ++k) {
     const int pack = my_packs + k * warp, i = begin + pack * size;
     Pack<T> solution = load(right + pack_place<T, S>(pack / packs, pack % packs));
     if (i >= n) continue;
+    if constexpr (sums && coupled) {
+      const Pack<T> near = load(&x(i, j + nearer(a.ky[j], a.ky[j + 1])));
+#pragma unroll
+      for (int e = 0; e < size; ++e) solution.v[e] += near.v[e];
+    }
 #pragma unroll
     for (int e = 0; e < size; ++e) {
       solution.v[e] *= lines.omega;
       if (lines.keep != T(0) && i + e >= 0 && i + e < n) solution.v[e] += lines.keep * x(i + e, j);
     }
-    if (i >= 0 && i + size <= n) {
-      store(&y(i, j), solution);
-    } else {
-#pragma unroll
-      for (int e = 0; e < size; ++e)
-        if (i + e >= 0 && i + e < n) y(i + e, j) = solution.v[e];
-    }
+    store_nodes(y, i, j, solution);
   }
 }
 
@@ -307,29 +378,48 @@ __global__ void __launch_bounds__(x_line_threads)
 
 /// Exchanges what threads know of `across` lines: thread (c, s) = c + s * across holds segment s of line c before, lane s of a
 /// warp after. A warp takes 32 segments of one line; lines of more segments take several warps.
-template <class T>
+template <class T, bool sums>
 struct Turn {
   T* memory;
   int across, segments;
   [[nodiscard]] __device__ STRATUM_INLINE T& at(int number, int c, int s) const {
     return memory[(number * segments + s) * (across + 1) + c];
   }
-  static constexpr int numbers(int across, int segments) { return 9 * segments * (across + 1); }
-  __device__ STRATUM_INLINE void put(int c, int s, const Piece<T>& p) const {
-    at(0, c, s) = p.last.a;
-    at(1, c, s) = p.last.c;
-    at(2, c, s) = p.last.f;
-    at(3, c, s) = p.first.a;
-    at(4, c, s) = p.first.c;
-    at(5, c, s) = p.first.f;
+  static constexpr int numbers(int across, int segments) { return (sums ? 11 : 9) * segments * (across + 1); }
+  __device__ STRATUM_INLINE void put(int c, int s, const Piece<T, sums>& p) const {
+    put_row(0, c, s, p.last);
+    put_row(3, c, s, p.first);
+    if constexpr (sums) {
+      at(9, c, s) = p.last.s;
+      at(10, c, s) = p.first.s;
+    }
   }
-  [[nodiscard]] __device__ STRATUM_INLINE Piece<T> piece(int c, int s) const {
-    return {{at(0, c, s), at(1, c, s), at(2, c, s)}, {at(3, c, s), at(4, c, s), at(5, c, s)}};
+  [[nodiscard]] __device__ STRATUM_INLINE Piece<T, sums> piece(int c, int s) const {
+    Piece<T, sums> p{row(0, c, s), row(3, c, s)};
+    if constexpr (sums) {
+      p.last.s = at(9, c, s);
+      p.first.s = at(10, c, s);
+    }
+    return p;
   }
   /// Once the line is solved: the unknown before the segment, its last one, and the one behind it.
   [[nodiscard]] __device__ STRATUM_INLINE T& left(int c, int s) const { return at(6, c, s); }
   [[nodiscard]] __device__ STRATUM_INLINE T& own(int c, int s) const { return at(7, c, s); }
   [[nodiscard]] __device__ STRATUM_INLINE T& right(int c, int s) const { return at(8, c, s); }
+
+ private:
+  __device__ STRATUM_INLINE void put_row(int number, int c, int s, const Row<T, sums>& row) const {
+    at(number, c, s) = row.a;
+    at(number + 1, c, s) = row.c;
+    at(number + 2, c, s) = row.f;
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE Row<T, sums> row(int number, int c, int s) const {
+    Row<T, sums> r;
+    r.a = at(number, c, s);
+    r.c = at(number + 1, c, s);
+    r.f = at(number + 2, c, s);
+    return r;
+  }
 };
 
 constexpr int most_records = 32;  // pieces of a line that the last stage takes: blocks of a cluster times warps a line
@@ -337,9 +427,9 @@ constexpr int most_blocks = 16;   // of a cluster
 
 /// Where the blocks of a cluster leave the pieces of one line for each other. The barrier counts the bytes that arrive, so
 /// that nobody waits for anything else in flight, as a barrier of the cluster would.
-template <class T, int records>
+template <class T, int records, bool sums>
 struct Mailbox {
-  Piece<T> pieces[records];
+  Piece<T, sums> pieces[records];
   std::uint64_t barrier, unused;
 
   /// By one thread, before the blocks of the cluster meet.
@@ -350,17 +440,23 @@ struct Mailbox {
   /// Announces `count` pieces; by one thread.
   __device__ STRATUM_INLINE void expect(int count) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&barrier)),
-                 "r"(count * static_cast<int>(sizeof(Piece<T>)))
+                 "r"(count * static_cast<int>(sizeof(Piece<T, sums>)))
                  : "memory");
   }
   /// Leaves a piece in this mailbox of block `rank`.
-  __device__ STRATUM_INLINE void send(int rank, int number, const Piece<T>& p) {
+  __device__ STRATUM_INLINE void send(int rank, int number, const Piece<T, sums>& p) {
     unsigned to = 0, bell = 0;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(address(pieces + number)), "r"(rank));
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(bell) : "r"(address(&barrier)), "r"(rank));
     send_two(to, p.last.a, p.last.c, bell);
-    send_two(to + 2 * sizeof(T), p.last.f, p.first.a, bell);
-    send_two(to + 4 * sizeof(T), p.first.c, p.first.f, bell);
+    if constexpr (sums) {
+      send_two(to + 2 * sizeof(T), p.last.f, p.last.s, bell);
+      send_two(to + 4 * sizeof(T), p.first.a, p.first.c, bell);
+      send_two(to + 6 * sizeof(T), p.first.f, p.first.s, bell);
+    } else {
+      send_two(to + 2 * sizeof(T), p.last.f, p.first.a, bell);
+      send_two(to + 4 * sizeof(T), p.first.c, p.first.f, bell);
+    }
   }
   /// Waits for all pieces of use number 0, 1, ...
   __device__ STRATUM_INLINE void wait(int use) {
@@ -388,8 +484,8 @@ struct Mailbox {
 };
 
 /// By all threads of all blocks of a cluster; a block alone needs no mail.
-template <class T, int records>
-__device__ STRATUM_INLINE void open_mailboxes(const cg::cluster_group& cluster, Mailbox<T, records>* mailboxes,
+template <class T, int records, bool sums>
+__device__ STRATUM_INLINE void open_mailboxes(const cg::cluster_group& cluster, Mailbox<T, records, sums>* mailboxes,
                                               int count) {
   if (cluster.num_blocks() == 1) return;
   if (static_cast<int>(threadIdx.x) < count) mailboxes[threadIdx.x].open();
@@ -399,17 +495,17 @@ __device__ STRATUM_INLINE void open_mailboxes(const cg::cluster_group& cluster, 
 /// Solves the lines whose pieces lie in `turn`: joins 32 segments in a warp, tells all blocks of the cluster, solves. Called
 /// by all threads between two barriers of the block, for the use-th time with these mailboxes, one a line. Another exchange of
 /// the same lines must lie between two uses of a mailbox.
-template <class T, int records>
-__device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, const Turn<T>& turn,
-                                            Mailbox<T, records>* mailboxes, int use) {
+template <class T, int records, bool sums>
+__device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, const Turn<T, sums>& turn,
+                                            Mailbox<T, records, sums>* mailboxes, int use) {
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int lane = static_cast<int>(threadIdx.x) % warp, my_warp = static_cast<int>(threadIdx.x) / warp;
   const int line = my_warp % turn.across, part = my_warp / turn.across, parts = turn.segments / warp;
   const int segment = part * warp + lane, count = blocks * parts, me = rank * parts + part;
-  const Piece<T> mine = turn.piece(line, segment);
-  Row<T> row;
-  const Piece<T> joined = join(mine, lane, warp, row);
-  Mailbox<T, records>& mailbox = mailboxes[line];
+  const Piece<T, sums> mine = turn.piece(line, segment);
+  Row<T, sums> row;
+  const Piece<T, sums> joined = join(mine, lane, warp, row);
+  Mailbox<T, records, sums>& mailbox = mailboxes[line];
   if (blocks > 1) {
     if (part == 0 && lane == 0) mailbox.expect(count);
     if (lane < blocks) mailbox.send(lane, me, joined);
@@ -429,10 +525,10 @@ __device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, co
   turn.right(line, segment) = right;
 }
 
-template <class T>
+template <class T, bool sums>
 std::size_t y_line_bytes(int threads, int across) {
-  return sizeof(T) * static_cast<std::size_t>(Turn<T>::numbers(across, threads / across)) +
-         sizeof(Mailbox<T, most_records>) * static_cast<std::size_t>(across);
+  return sizeof(T) * static_cast<std::size_t>(Turn<T, sums>::numbers(across, threads / across)) +
+         sizeof(Mailbox<T, most_records, sums>) * static_cast<std::size_t>(across);
 }
 
 /// A block, or the blocks of a cluster together, solve `across` lines; thread (c, s) has segment s of line c.
@@ -443,23 +539,25 @@ __global__ void __launch_bounds__(threads)
   const cg::cluster_group cluster = cg::this_cluster();
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int t = static_cast<int>(threadIdx.x), segments = threads / across;
-  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_records>*>(memory);
-  const Turn<T> turn{reinterpret_cast<T*>(mailboxes + across), across, segments};
+  constexpr bool sums = by_sums<View>;
+  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_records, sums>*>(memory);
+  const Turn<T, sums> turn{reinterpret_cast<T*>(mailboxes + across), across, segments};
   open_mailboxes(cluster, mailboxes, across);
   after_previous();
 
   const int c = t % across, s = t / across, n = y.ny;
   const int line = static_cast<int>(blockIdx.x) / blocks * across + c, i = lines.first + line * lines.stride;
   const int begin = (rank * segments + s) * S;
-  Segment<T, S, is_symmetric<View>> segment;
+  Segment<T, S, is_symmetric<View>, sums> segment;
 #pragma unroll
   for (int k = 0; k < S; ++k) {
     const int j = begin + k;
     T l = 0, d = 1, u = 0, f = 0;
     if (line < lines.count && j < n) {
-      l = rhs.a.template coefficient<0, -1>(i, j);
-      d = rhs.a.template coefficient<0, 0>(i, j);
-      u = rhs.a.template coefficient<0, 1>(i, j);
+      const auto row = line::line_row<Direction::y, sums>(rhs.a, i, j);
+      l = row.lower;
+      d = row.diagonal;
+      u = row.upper;
       f = rhs(i, j);
     }
     segment.push(k, l, d, u, f);
@@ -473,69 +571,73 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
   for (int k = 0; k < S; ++k) {
     const int j = begin + k;
-    if (j < n)
-      y(i, j) = lines.keep == T(0) ? lines.omega * segment[k] : lines.keep * rhs.x(i, j) + lines.omega * segment[k];
+    if (j >= n) continue;
+    T solution = segment[k];
+    if constexpr (sums) solution += rhs.near(i, j);
+    y(i, j) = lines.keep == T(0) ? lines.omega * solution : lines.keep * rhs.x(i, j) + lines.omega * solution;
   }
 }
 
 // --- tensor operators: lines walked over ---------------------------------------------------------------------------------
 
-/// Forms the equations of a line of a tensor operator from interval to interval and pushes them to a segment. Beside the line
-/// lie two neighbour lines a and b behind intervals (k, m) each; with u = m_a x_a + m_b x_b and v = -(k_a x_a + k_b x_b) an
-/// interval (k, m) of the line takes from the right-hand sides of its two ends
-///
-///     m (2 v_left + v_right) - k (u_right - u_left)   and   m (v_left + 2 v_right) + k (u_right - u_left) .
-///
-/// Differences first: they are small where x is smooth. The line's own stiffness is k_a + k_b and what a reaction term adds. At position 0, the boundary, 1 x = 0 is solved. Behind the last
-/// interval of a line stands one that is `wall` times as stiff: the unknown there, and all behind it, are zero to rounding.
-template <int S, bool coupled, class T>
+/// Forms the equations of a line of a tensor operator from interval to interval and pushes them to a segment
+/// (core/operators/tensor_formulas.hpp). Beside the line lie two others behind intervals (k, m) each; the line's own stiffness is the sum
+/// of theirs and what a reaction term adds. At position 0, the boundary, 1 x = 0 is solved. Behind the last interval of a line
+/// stands one that is `wall` times as stiff: the unknown there, and all behind it, are zero to rounding. `sums`: by row sums, and for
+/// differences to the nearer line where lines are coupled.
+template <int S, bool coupled, bool sums, class T>
 class TensorWalk {
  public:
-  __device__ STRATUM_INLINE TensorWalk(T ka, T ma, T kb, T mb, T stiffness, bool begins_line)
-      : ka_(ka), ma_(ma), kb_(kb), mb_(mb), stiffness_(stiffness), stiffness2_(2 * stiffness), mass_(2 * (ma + mb)),
-        begins_line_(begins_line) {}
-
-  /// A line that is no unknown, or that has none beside it on one side, where it reads zeros.
-  __device__ STRATUM_INLINE void used(bool itself, bool a, bool b) {
-    if (!itself) {  // a mass matrix: behind the wall a stiffness alone would be singular to rounding
+  /// Lines that are there: a line that is no unknown itself, or one beside it, which reads zeros then.
+  struct Used {
+    bool itself = true, a = true, b = true;
+  };
+  __device__ STRATUM_INLINE TensorWalk(T ka, T ma, T kb, T mb, T e, bool begins_line, Used used = {})
+      : mass_(2 * (ma + mb)), stiffness_(ka + kb), begins_line_(begins_line) {
+    if constexpr (sums) {
+      stiffness_ += e;
+      beside_ = {ka, ma, kb, mb, e, used.a, used.b};
+    } else {
+      beside_ = {used.a ? ka : T(0), used.a ? ma : T(0), used.b ? kb : T(0), used.b ? mb : T(0)};
+    }
+    if (!used.itself) {  // a mass matrix: behind the wall a stiffness alone would be singular to rounding
       stiffness_ = 1;
-      stiffness2_ = 2;
       mass_ = 0;
     }
-    if (!a) ka_ = ma_ = 0;
-    if (!b) kb_ = mb_ = 0;
   }
   /// Neighbours at the position before the segment.
   __device__ STRATUM_INLINE void start(T xa, T xb) {
-    u_ = ma_ * xa + mb_ * xb;
-    v_ = -(ka_ * xa + kb_ * xb);
+    u_ = beside_.mass(xa, xb);
+    v_ = beside_.stiffness(xa, xb);
   }
   /// Interval (k, m) before position number c of the segment, c = 0 .. S; the neighbours and b there.
-  __device__ STRATUM_INLINE void step(Segment<T, S, true>& segment, int c, T k, T m, T xa, T xb, T b) {
-    T to_left = 0, to_right = 0;
+  __device__ STRATUM_INLINE void step(Segment<T, S, true, sums>& segment, int c, T k, T m, T xa, T xb, T b) {
+    AtEnds<T> add{};
     if constexpr (coupled) {
-      const T u = ma_ * xa + mb_ * xb, v = -(ka_ * xa + kb_ * xb), g = k * (u - u_);
-      to_left = m * (2 * v_ + v) - g;
-      to_right = m * (2 * v + v_) + g;
+      const T u = beside_.mass(xa, xb), v = beside_.stiffness(xa, xb);
+      add = interval_product(k, m, u_, u, v_, v);
       u_ = u;
       v_ = v;
     }
-    const T km = k * mass_, weight = m * stiffness2_ + km;
-    T coupling = m * stiffness_ - km, centre = weight_ + weight, f = right_ - to_left;
+    const T own = sums ? interval_excess(m, stiffness_) : interval_weight(k, m, mass_, stiffness_);
+    T coupling = interval_coupling(k, m, mass_, stiffness_), diagonal = diagonal_ + own, f = right_ - add.left;
+    diagonal_ = own;
     if (c == 1 && begins_line_) {
+      if constexpr (sums) diagonal_ -= coupling;
       coupling = f = 0;
-      centre = 1;
+      diagonal = 1;
     }
-    if (c > 0) segment.push(c - 1, coupling_, centre, coupling, f);
+    if (c > 0) segment.push(c - 1, coupling_, diagonal, coupling, f);
     coupling_ = coupling;
-    weight_ = weight;
-    right_ = b - to_right;
+    right_ = b - add.right;
   }
+  [[nodiscard]] __device__ STRATUM_INLINE const LinesBeside<T, sums>& beside() const { return beside_; }
 
  private:
-  T ka_, ma_, kb_, mb_, stiffness_, stiffness2_, mass_;
+  LinesBeside<T, sums> beside_;
+  T mass_, stiffness_;
   bool begins_line_;
-  T u_ = 0, v_ = 0, weight_ = 0, coupling_ = 0, right_ = 0;
+  T u_ = 0, v_ = 0, diagonal_ = 0, coupling_ = 0, right_ = 0;
 };
 
 template <class T>
@@ -552,10 +654,10 @@ __device__ STRATUM_INLINE T interval(const T* factors, int p, int n) {
 constexpr int walk_x_threads = 256;
 
 /// Shared memory of walk_x_lines, in numbers: k and m, a ring of three rows of x, one of two rows of b, and small things.
-template <int S, class T>
+template <int S, bool sums, class T>
 std::size_t walk_x_bytes(int threads) {
   const int warps = threads / warp;
-  return sizeof(T) * static_cast<std::size_t>(7 * S * threads + 6 * warps) + sizeof(Piece<T>) * 2 * warps;
+  return sizeof(T) * static_cast<std::size_t>(7 * S * threads + 6 * warps) + sizeof(Piece<T, sums>) * 2 * warps;
 }
 
 /// A block solves every second row of `rows` rows in turn. The next row of b and of x are on their way to shared memory
@@ -570,7 +672,8 @@ __global__ void __launch_bounds__(walk_x_threads)
   const int lane = t % warp, my_warp = t / warp, warps = threads / warp, n = y.nx;
   T *const ks = reinterpret_cast<T*>(memory), *const ms = ks + length, *const x_ring = ms + length;
   T *const b_ring = x_ring + 3 * length, *const edges = b_ring + 2 * length;  // edges: what lies beside a warp's part
-  auto* const boards = reinterpret_cast<Piece<T>*>(edges + 6 * warps);
+  constexpr bool sums = by_sums<View>;
+  auto* const boards = reinterpret_cast<Piece<T, sums>*>(edges + 6 * warps);
   const int my_packs = my_warp * warp * packs + lane;
   const int line_begin = static_cast<int>(blockIdx.x) * rows, line_end = min(line_begin + rows, lines.count);
 
@@ -613,8 +716,8 @@ __global__ void __launch_bounds__(walk_x_threads)
 #pragma unroll 1
   for (int line = line_begin; line < line_end; ++line) {
     const int j = lines.first + line * lines.stride;
-    TensorWalk<S, coupled, T> walk(ks_next, ms_next, kn_next, mn_next,
-                                   View::has_reaction ? ks_next + kn_next + e_next : ks_next + kn_next, t == 0);
+    TensorWalk<S, coupled, sums, T> walk(ks_next, ms_next, kn_next, mn_next, e_next, t == 0);
+    const bool near_south = nearer(ks_next, kn_next) < 0;
     wait_for_copies();
     __syncwarp();
     if (line + 1 < line_end) {
@@ -629,7 +732,7 @@ __global__ void __launch_bounds__(walk_x_threads)
     const T *const south = x_ring + line % 3 * length, *const north = x_ring + (line + 1) % 3 * length;
     T* const own_row = b_ring + line % 2 * length;
 
-    Segment<T, S, true> segment;
+    Segment<T, S, true, sums> segment;
     {
       const int first = pack_place<T, S>(t, 0);
       T k_next = __shfl_down_sync(all_lanes, ks[first], 1), m_next = __shfl_down_sync(all_lanes, ms[first], 1);
@@ -670,35 +773,18 @@ __global__ void __launch_bounds__(walk_x_threads)
       }
       walk.step(segment, S, k_next, m_next, south_next, north_next, T(0));
     }
-    Row<T> row;
-    const Piece<T> joined = join(segment.piece(), lane, warp, row);
-    Piece<T>* const board = boards + line % 2 * warps;
+    Row<T, sums> row;
+    const Piece<T, sums> joined = join(segment.piece(), lane, warp, row);
+    Piece<T, sums>* const board = boards + line % 2 * warps;
     if (lane == 0) board[my_warp] = joined;
     __syncthreads();
-    const Ends<T> ends = solve_pieces(board[lane < warps ? lane : 0], lane, warps, my_warp);
-    const T last = lane == warp - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
-    T left = __shfl_up_sync(all_lanes, last, 1);
-    if (lane == 0) left = ends.left;
-    segment.substitute(left, last);
-#pragma unroll
-    for (int c = 0; c < packs; ++c) {
-      Pack<T> solution;
-#pragma unroll
-      for (int e = 0; e < size; ++e) solution.v[e] = segment[c * size + e];
-      store(own_row + pack_place<T, S>(t, c), solution);
-    }
+    substitute(segment, row, solve_pieces(board[lane < warps ? lane : 0], lane, warps, my_warp), lane);
+    put_packs<S>(own_row, segment, t, sums && coupled ? (near_south ? south : north) : nullptr);
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < packs; ++k) {
-      const int pack = my_packs + k * warp, p = pack * size;
-      const Pack<T> solution = load(own_row + pack_place<T, S>(pack / packs, pack % packs));
-      if (p > 0 && p + size <= n + 1) {
-        store(&y(p - 1, j), solution);
-      } else {
-#pragma unroll
-        for (int e = 0; e < size; ++e)
-          if (p + e > 0 && p + e <= n) y(p + e - 1, j) = solution.v[e];
-      }
+      const int pack = my_packs + k * warp;
+      store_nodes(y, pack * size - 1, j, load(own_row + pack_place<T, S>(pack / packs, pack % packs)));
     }
     __syncwarp();
   }
@@ -712,15 +798,15 @@ struct alignas(2 * sizeof(T)) Pair {
 
 /// How walk_y_lines cuts the grid. A tile is 128 bytes wide, narrower ones do not reach the memory's speed, and `rows` high
 /// in every block; a column is as high as the cluster, which walks over `tiles_each` tiles.
-template <class T>
+template <class T, bool sums>
 struct YWalk {
   static constexpr int segment = 16, segments = warp, rows = segments * segment;
   static constexpr int width = static_cast<int>(128 / sizeof(T)), pairs = width / 2, threads = pairs * segments;
   static constexpr int x_pitch = width + pack_size<T>;  // room for the column behind the tile
   static constexpr int column = rows + segments + 4;    // a column, with a number between segments
   static constexpr int numbers = pack_size<T> + (rows + 2) * x_pitch + rows * width + 4 * column + 2 * (width + 2) +
-                                 Turn<T>::numbers(pairs, segments);
-  static constexpr std::size_t bytes = sizeof(T) * numbers + sizeof(Mailbox<T, most_blocks>) * 2 * pairs;
+                                 Turn<T, sums>::numbers(pairs, segments);
+  static constexpr std::size_t bytes = sizeof(T) * numbers + sizeof(Mailbox<T, most_blocks, sums>) * 2 * pairs;
   int tiles, tiles_each;
 
   static __device__ STRATUM_INLINE int in_column(int r) { return r + 1 + (r + segment) / segment; }
@@ -733,21 +819,22 @@ struct YWalk {
 /// to shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of
 /// columns in the order of the walk, segment s. 3 words a node.
 template <bool coupled, bool mirrored, class View, class T>
-__global__ void __launch_bounds__(YWalk<T>::threads)
-    walk_y_lines(const View a, const GridView<const T> b, const YWalk<T> walk, const GridView<T> y) {
-  using W = YWalk<T>;
+__global__ void __launch_bounds__(YWalk<T, by_sums<View>>::threads)
+    walk_y_lines(const View a, const GridView<const T> b, const YWalk<T, by_sums<View>> walk, const GridView<T> y) {
+  constexpr bool sums = by_sums<View>;
+  using W = YWalk<T, sums>;
   constexpr int S = W::segment, R = W::rows, chunk = pack_size<T>, chunks = W::width / chunk;
   extern __shared__ __align__(16) unsigned char memory[];
   const cg::cluster_group cluster = cg::this_cluster();
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int t = static_cast<int>(threadIdx.x), c = t % W::pairs, s = t / W::pairs, nx = y.nx, ny = y.ny;
-  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks>*>(memory);
+  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, sums>*>(memory);
   T* const x_tile = reinterpret_cast<T*>(mailboxes + 2 * W::pairs) + chunk + W::x_pitch;
   T* const b_tile = x_tile + (R + 1) * W::x_pitch;
   T* const kept = b_tile + R * W::width;         // the last first-colour column of this tile and of the one before
   T* const intervals = kept + 2 * W::column;     // k and m
   T* const between = intervals + 2 * W::column;  // k, then m, between the columns of the tile
-  const Turn<T> turn{between + 2 * (W::width + 2), W::pairs, W::segments};
+  const Turn<T, sums> turn{between + 2 * (W::width + 2), W::pairs, W::segments};
 
   const int base = rank * R;  // position of row 0 of the block's part of a tile
   const auto fetch = [&](int tile) {
@@ -807,19 +894,17 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
       e_even = even_used ? __ldg(a.e + even - 1) : T(0);
       e_odd = odd_used ? __ldg(a.e + even) : T(0);
     }
-    const auto with = [](T stiffness, T e) { return View::has_reaction ? stiffness + e : stiffness; };
     wait_for_copies();
     __syncthreads();
     const T *const k = between + 2 * pair, *const m = k + W::width + 2;
     const T k0 = k[0], m0 = m[0], k1 = k[1], m1 = m[1], k2 = k[2], m2 = m[2];
 
     T b_second[S], x_first[S];
-    Segment<T, S, true> segment;
+    Segment<T, S, true, sums> segment;
     {
       // Neighbours: the second-colour lines of the pair itself and of the next pair.
-      TensorWalk<S, coupled, T> line(k1, m1, mirrored ? k0 : k2, mirrored ? m0 : m2,
-                                     with(mirrored ? k1 + k0 : k1 + k2, mirrored ? e_even : e_odd), position == 0);
-      line.used(first_used, true, true);
+      TensorWalk<S, coupled, sums, T> line(k1, m1, mirrored ? k0 : k2, mirrored ? m0 : m2, mirrored ? e_even : e_odd,
+                                           position == 0, {first_used, true, true});
       const T* const x = x_tile + s * S * W::x_pitch + 2 * pair + (mirrored ? 1 : 0);
       const auto second_of = [&](int k, T& own, T& next) {
         own = coupled ? x[k * W::x_pitch] : T(0);
@@ -831,6 +916,8 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
 #pragma unroll
       for (int k = 0; k <= S; ++k) {
         second_of(k, own, next);
+        if constexpr (sums)
+          if (k < S) x_first[k < S ? k : 0] = line.beside().near(own, next);
         T right = 0;
         if (k < S) {
           const auto both = *reinterpret_cast<const Pair<T>*>(b_tile + (s * S + k) * W::width + 2 * pair);
@@ -849,7 +936,7 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
     const T before = turn.left(c, s), behind = turn.right(c, s);
     segment.substitute(before, turn.own(c, s));
 #pragma unroll
-    for (int k = 0; k < S; ++k) x_first[k] = segment[k];
+    for (int k = 0; k < S; ++k) x_first[k] = sums ? x_first[k] + segment[k] : segment[k];
     T* const kept_now = kept + tile % 2 * W::column + W::in_column(s * S);
     const T* const kept_before = kept + (tile + 1) % 2 * W::column + W::in_column(s * S);
     if (c == W::pairs - 1) {
@@ -859,15 +946,16 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
       if (s == W::segments - 1) kept_now[S + 1] = behind;
     }
 
+    const auto previous = [&](T own, int k) {
+      const T x = __shfl_up_sync(all_lanes, own, 1, W::pairs);
+      return c == 0 ? kept_before[k < 0 ? -2 : k < S ? k : S + 1] : x;  // a number lies between segments
+    };
+    LinesBeside<T, sums> beside_second;
     {
       // Neighbours: the first-colour lines of the pair before and of the pair itself.
-      TensorWalk<S, true, T> line(mirrored ? k2 : k0, mirrored ? m2 : m0, k1, m1,
-                                  with(mirrored ? k2 + k1 : k0 + k1, mirrored ? e_odd : e_even), position == 0);
-      line.used(second_used, previous_used, first_used);
-      const auto previous = [&](T own, int k) {
-        const T x = __shfl_up_sync(all_lanes, own, 1, W::pairs);
-        return c == 0 ? kept_before[k < 0 ? -2 : k < S ? k : S + 1] : x;  // a number lies between segments
-      };
+      TensorWalk<S, true, sums, T> line(mirrored ? k2 : k0, mirrored ? m2 : m0, k1, m1, mirrored ? e_odd : e_even,
+                                        position == 0, {second_used, previous_used, first_used});
+      beside_second = line.beside();
       line.start(previous(before, -1), before);
 #pragma unroll
       for (int k = 0; k <= S; ++k) {
@@ -881,6 +969,10 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
     solve_turned(cluster, turn, mailboxes + W::pairs, tile - first_tile);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
+    if constexpr (sums) {
+#pragma unroll
+      for (int k = 0; k < S; ++k) segment[k] += beside_second.near(previous(x_first[k], k), x_first[k]);
+    }
     const bool second_done = c > 0 || tile > first_tile || tile == 0;
     const bool even_done = even_used && (mirrored || second_done);
     const bool odd_done = odd_used && (!mirrored || second_done);
@@ -908,7 +1000,7 @@ void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, Grid
   const auto launch = [&]<int S>() {
     const int segments = divide_up(y.nx + 1, S), cluster = divide_up(segments, x_line_threads);
     const int threads = divide_up(divide_up(segments, cluster), warp) * warp;
-    Launch{lines.count * cluster, threads, x_line_bytes<S, T>(threads),
+    Launch{lines.count * cluster, threads, x_line_bytes<S, by_sums<View>, T>(threads),
            cluster}(ctx, solve_x_lines<S, coupled, View, T>, a, b, x, lines, y);
   };
   if (y.nx < 512) return launch.template operator()<4>();
@@ -921,7 +1013,7 @@ template <int S, int threads, class View, class T, class Rhs>
 void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, int across,
                     bool early = true) {
   const int cluster = divide_up(y.ny, threads / across * S);
-  Launch{divide_up(lines.count, across) * cluster, threads, y_line_bytes<T>(threads, across), cluster,
+  Launch{divide_up(lines.count, across) * cluster, threads, y_line_bytes<T, by_sums<View>>(threads, across), cluster,
          early}(ctx, solve_y_lines<S, threads, Rhs, View, T>, rhs, lines, y, across);
 }
 
@@ -951,7 +1043,7 @@ bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const
   const auto launch = [&]<int S>() {
     const int threads = divide_up(divide_up(y.nx + 1, S), warp) * warp;
     const auto kernel = walk_x_lines<S, coupled, View, T>;
-    Launch launch{1, threads, walk_x_bytes<S, T>(threads)};
+    Launch launch{1, threads, walk_x_bytes<S, by_sums<View>, T>(threads)};
     if (threads > walk_x_threads || !launch.fits()) return false;
     const int rows = divide_up(lines.count, launch.resident(ctx, kernel));
     launch.grid = divide_up(lines.count, rows);
@@ -967,7 +1059,7 @@ bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const
 /// or too long. Lines that are left are given back, all of the second colour.
 template <bool coupled, bool mirrored, class View, class T>
 bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
-  using W = YWalk<T>;
+  using W = YWalk<T, by_sums<View>>;
   const int cluster = divide_up(y.ny + 1, W::rows);
   if (y.ny < 768 || cluster > most_blocks) return false;
   const auto kernel = walk_y_lines<coupled, mirrored, View, T>;

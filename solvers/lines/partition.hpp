@@ -1,119 +1,101 @@
 #pragma once
 
-// CUDA building blocks of the line solves: a tridiagonal system is cut into pieces, and pieces are joined to longer ones.
-// For CUDA sources only.
+// CUDA building blocks of the line solves: a tridiagonal system is cut into pieces (solvers/lines/pieces.hpp), and the pieces that lie
+// in the lanes of a warp are joined to longer ones. For CUDA sources only.
 //
-// A piece is a run of consecutive equations  l_k x_(k-1) + d_k x_k + u_k x_(k+1) = f_k  whose inner unknowns are eliminated.
-// What its neighbours need to know of it are six numbers: its last unknown by what stands left and right of the piece, and
-// its first unknown by what stands left of it and by its last one,
-//
-//     x_last  = f - a x_left - c x_right            x_first = f' - a' x_left - c' x_last .
-//
-// Pieces of one size join to one of the same form (`join`): the right neighbour's x_first goes into the equation of x_last,
-// and parallel cyclic reduction (Hockney, Jesshope, Parallel Computers, 1981) eliminates all x_last but one. A thread's
-// segment is a piece, so is a warp's and a block's; the last join has zeros on both sides and is solved.
-//
-// Inside a segment (`Segment`) one forward elimination keeps m_k = l_k / pivot_(k-1) and r_k = 1 / pivot_k:
-//
-//     y_k = f_k - m_k y_(k-1) ,   p_k = -m_k p_(k-1) ,   w_k = -u_(k-1) w_(k-1) r_k ,    y_0 = f_0, p_0 = 1, w_0 = r_0 ,
-//     x_first = sum w_k y_k - l_0 x_left sum w_k p_k - u w x_last ,
-//
-// where w_k = p_k r_k if the matrix is symmetric. Once x_left and x_last are known, y is formed anew with f_0 - l_0 x_left
-// and x_k = r_k y_k - u_k r_k x_(k+1) goes back.
+// The right neighbour's x_first goes into the equation of x_last, and parallel cyclic reduction (Hockney, Jesshope, Parallel
+// Computers, 1981) eliminates all x_last but one. A thread's segment is a piece, so is a warp's and a block's; the last join has
+// zeros on both sides and is solved.
 
 #include <cuda_runtime.h>
 
-#include <stratum/core/config.hpp>
+#include <stratum/solvers/lines/pieces.hpp>
 
 namespace stratum::cuda {
+
+using line::Piece;
+using line::reciprocal;
+using line::Row;
+using line::Segment;
 
 constexpr unsigned all_lanes = 0xffffffffU;
 constexpr int warp = 32;
 
-/// 1 / x, to one unit in the last place. Pivots are of order one or more: entries of A are ratios of widths.
-__device__ STRATUM_INLINE float reciprocal(float x) {
-  float r;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-  return r;
+template <class T, bool with_sum>
+__device__ STRATUM_INLINE Row<T, with_sum> from_lane(const Row<T, with_sum>& row, int lane) {
+  Row<T, with_sum> other;
+  other.a = __shfl_sync(all_lanes, row.a, lane);
+  other.c = __shfl_sync(all_lanes, row.c, lane);
+  other.f = __shfl_sync(all_lanes, row.f, lane);
+  if constexpr (with_sum) other.s = __shfl_sync(all_lanes, row.s, lane);
+  return other;
 }
-__device__ STRATUM_INLINE double reciprocal(double x) {
-  double r;
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
-  r = fma(fma(-x, r, 1.0), r, r);
-  return fma(fma(-x, r, 1.0), r, r);
+/// Of the lane `h` below and of the lane `h` above.
+template <class T, bool with_sum>
+__device__ STRATUM_INLINE Row<T, with_sum> from_below(const Row<T, with_sum>& row, int h) {
+  Row<T, with_sum> other;
+  other.a = __shfl_up_sync(all_lanes, row.a, h);
+  other.c = __shfl_up_sync(all_lanes, row.c, h);
+  other.f = __shfl_up_sync(all_lanes, row.f, h);
+  if constexpr (with_sum) other.s = __shfl_up_sync(all_lanes, row.s, h);
+  return other;
 }
-
-/// A row  x + a x_left + c x_right = f  of a tridiagonal system.
-template <class T>
-struct Row {
-  T a, c, f;
-};
-
-template <class T>
-__device__ STRATUM_INLINE Row<T> from_lane(const Row<T>& row, int lane) {
-  return {__shfl_sync(all_lanes, row.a, lane), __shfl_sync(all_lanes, row.c, lane),
-          __shfl_sync(all_lanes, row.f, lane)};
+template <class T, bool with_sum>
+__device__ STRATUM_INLINE Row<T, with_sum> from_above(const Row<T, with_sum>& row, int h) {
+  Row<T, with_sum> other;
+  other.a = __shfl_down_sync(all_lanes, row.a, h);
+  other.c = __shfl_down_sync(all_lanes, row.c, h);
+  other.f = __shfl_down_sync(all_lanes, row.f, h);
+  if constexpr (with_sum) other.s = __shfl_down_sync(all_lanes, row.s, h);
+  return other;
 }
 
 /// Parallel cyclic reduction over the first `count` lanes of a warp. On return x = f - a P - c N, with P what stands left of
 /// lane 0 and N what stands right of lane count - 1.
-template <class T>
-__device__ STRATUM_INLINE Row<T> reduce_lanes(Row<T> row, int lane, int count) {
+template <class T, bool with_sum>
+__device__ STRATUM_INLINE Row<T, with_sum> reduce_lanes(Row<T, with_sum> row, int lane, int count) {
 #pragma unroll
   for (int h = 1; h < warp; h *= 2) {
     if (h >= count) break;
-    const T la = __shfl_up_sync(all_lanes, row.a, h), lc = __shfl_up_sync(all_lanes, row.c, h);
-    const T lf = __shfl_up_sync(all_lanes, row.f, h);
-    const T ra = __shfl_down_sync(all_lanes, row.a, h), rc = __shfl_down_sync(all_lanes, row.c, h);
-    const T rf = __shfl_down_sync(all_lanes, row.f, h);
+    const Row<T, with_sum> below = from_below(row, h), above = from_above(row, h);
     const bool left = lane >= h, right = lane + h < count;
-    T d = 1, f = row.f;
-    if (left) {
-      d -= row.a * lc;
-      f -= row.a * lf;
+    if constexpr (with_sum) {
+      row =
+          with_both(row, left ? below : line::same_as_left<T, true>(), right ? above : line::same_as_right<T, true>());
+    } else {
+      T d = 1, f = row.f;
+      if (left) {
+        d -= row.a * below.c;
+        f -= row.a * below.f;
+      }
+      if (right) {
+        d -= row.c * above.a;
+        f -= row.c * above.f;
+      }
+      const T pivot = reciprocal(d);
+      row.a = (left ? -row.a * below.a : row.a) * pivot;
+      row.c = (right ? -row.c * above.c : row.c) * pivot;
+      row.f = f * pivot;
     }
-    if (right) {
-      d -= row.c * ra;
-      f -= row.c * rf;
-    }
-    const T pivot = reciprocal(d);
-    row.a = (left ? -row.a * la : row.a) * pivot;
-    row.c = (right ? -row.c * rc : row.c) * pivot;
-    row.f = f * pivot;
   }
   return row;
 }
 
-template <class T>
-struct Piece {
-  Row<T> last;   // x_last  + a x_left + c x_right = f
-  Row<T> first;  // x_first + a x_left + c x_last  = f
-};
-
-/// The equation of x_last with the right neighbour's x_first put in: its right unknown is then the neighbour's x_last.
-template <class T>
-__device__ STRATUM_INLINE Row<T> substitute_next(const Row<T>& last, const Row<T>& next_first) {
-  const T pivot = reciprocal(1 - last.c * next_first.a);
-  return {last.a * pivot, -last.c * next_first.c * pivot, (last.f - last.c * next_first.f) * pivot};
-}
-
 /// Joins the pieces of the first `count` lanes to one, returned to all lanes. Lane k < count - 1 gets its x_last by what is
 /// unknown still: x_last = row.f - row.a x_left - row.c x_own, with x_own the last unknown of the joined piece.
-template <class T>
-__device__ STRATUM_INLINE Piece<T> join(const Piece<T>& mine, int lane, int count, Row<T>& row) {
-  const Row<T> next{__shfl_down_sync(all_lanes, mine.first.a, 1), __shfl_down_sync(all_lanes, mine.first.c, 1),
-                    __shfl_down_sync(all_lanes, mine.first.f, 1)};
-  row = lane < count - 1 ? substitute_next(mine.last, next) : Row<T>{};
+template <class T, bool with_sum>
+__device__ STRATUM_INLINE Piece<T, with_sum> join(const Piece<T, with_sum>& mine, int lane, int count,
+                                                  Row<T, with_sum>& row) {
+  const Row<T, with_sum> next = from_above(mine.first, 1);
+  row = lane < count - 1 ? with_right(mine.last, next) : line::zero_row<T, with_sum>();
   row = reduce_lanes(row, lane, count - 1);
-  const Row<T> last = from_lane(mine.last, count - 1), first = from_lane(mine.first, 0);
-  Row<T> before = from_lane(row, count > 1 ? count - 2 : 0), begin = from_lane(row, 0);
+  const Row<T, with_sum> last = from_lane(mine.last, count - 1), first = from_lane(mine.first, 0);
+  Row<T, with_sum> before = from_lane(row, count > 1 ? count - 2 : 0), begin = from_lane(row, 0);
   if (count == 1) {
-    before = {-1, 0, 0};  // x_left itself
-    begin = {0, -1, 0};   // x_own itself
+    before = line::same_as_left<T, with_sum>();
+    begin = line::same_as_right<T, with_sum>();  // x_own itself
   }
-  const T pivot = reciprocal(1 - last.a * before.c);
-  return {{-last.a * before.a * pivot, last.c * pivot, (last.f - last.a * before.f) * pivot},
-          {first.a - first.c * begin.a, -first.c * begin.c, first.f - first.c * begin.f}};
+  return {with_left(last, before), beyond_right(first, begin)};
 }
 
 /// Last unknowns of neighbouring pieces, and the first one of the right neighbour.
@@ -123,73 +105,18 @@ struct Ends {
 };
 
 /// Solves the system of `count` <= 32 pieces, one a lane, with zeros on both sides; all lanes get what concerns piece `me`.
-template <class T>
-__device__ STRATUM_INLINE Ends<T> solve_pieces(const Piece<T>& mine, int lane, int count, int me) {
-  Row<T> next{__shfl_down_sync(all_lanes, mine.first.a, 1), __shfl_down_sync(all_lanes, mine.first.c, 1),
-              __shfl_down_sync(all_lanes, mine.first.f, 1)};
-  if (lane >= count - 1) next = {};
-  const Row<T> row = reduce_lanes(lane < count ? substitute_next(mine.last, next) : Row<T>{}, lane, count);
+template <class T, bool with_sum>
+__device__ STRATUM_INLINE Ends<T> solve_pieces(const Piece<T, with_sum>& mine, int lane, int count, int me) {
+  Row<T, with_sum> next = from_above(mine.first, 1);
+  if (lane >= count - 1) next = line::zero_row<T, with_sum>();
+  const Row<T, with_sum> row =
+      reduce_lanes(lane < count ? with_right(mine.last, next) : line::zero_row<T, with_sum>(), lane, count);
   const T own = __shfl_sync(all_lanes, row.f, me);
   T left = __shfl_sync(all_lanes, row.f, me > 0 ? me - 1 : 0), right = __shfl_sync(all_lanes, row.f, (me + 1) % warp);
   if (me == 0) left = 0;
   if (me + 1 >= count) right = 0;
-  const Row<T> first = from_lane(next, me);
+  const Row<T, with_sum> first = from_lane(next, me);
   return {left, own, first.f - first.a * own - first.c * right};
 }
-
-/// S consecutive equations of a line, held by one thread, of which the last unknown is the piece's. Everything is unrolled
-/// and stays in registers: 3 numbers an unknown, 4 if the matrix is not symmetric.
-template <class T, int S, bool symmetric>
-class Segment {
- public:
-  /// Takes equation k, in the order k = 0 .. S - 1.
-  __device__ STRATUM_INLINE void push(int k, T lower, T centre, T upper, T right) {
-    x_[k] = right;
-    if (k == 0) {
-      lower_ = lower;
-      r_[0] = w_ = reciprocal(centre);
-      y_ = right;
-      p_ = 1;
-      first_a_ = w_;
-      first_f_ = w_ * y_;
-    } else {
-      m_[k] = lower * r_[k - 1];
-      y_ = right - m_[k] * y_;
-      p_ = -m_[k] * p_;
-      r_[k] = reciprocal(centre - m_[k] * upper_);
-      if (k == S - 1) {
-        piece_ = {{p_ * lower_ * r_[k], upper * r_[k], y_ * r_[k]}, {lower_ * first_a_, upper_ * w_, first_f_}};
-      } else {
-        w_ = symmetric ? p_ * r_[k] : -upper_ * w_ * r_[k];
-        first_a_ += w_ * p_;
-        first_f_ += w_ * y_;
-      }
-    }
-    if (!symmetric) u_[symmetric ? 0 : k] = upper * r_[k];
-    upper_ = upper;
-  }
-  [[nodiscard]] __device__ STRATUM_INLINE const Piece<T>& piece() const { return piece_; }
-
-  /// Once the unknown left of the segment and its own last one are known: all the others.
-  __device__ STRATUM_INLINE void substitute(T left, T last) {
-    T y = x_[0] - lower_ * left;
-    x_[0] = r_[0] * y;
-#pragma unroll
-    for (int k = 1; k < S - 1; ++k) {
-      y = x_[k] - m_[k] * y;
-      x_[k] = r_[k] * y;
-    }
-    x_[S - 1] = last;
-#pragma unroll
-    for (int k = S - 2; k >= 0; --k) x_[k] -= (symmetric ? m_[k + 1] : u_[symmetric ? 0 : k]) * x_[k + 1];
-  }
-  [[nodiscard]] __device__ STRATUM_INLINE T operator[](int k) const { return x_[k]; }
-
- private:
-  T x_[S];  // right-hand sides, then unknowns
-  T m_[S], r_[S], u_[symmetric ? 1 : S];
-  T lower_, upper_, y_, p_, w_, first_a_, first_f_;
-  Piece<T> piece_;
-};
 
 }  // namespace stratum::cuda

@@ -1,24 +1,25 @@
 #pragma once
 
 // Line relaxation on grids that are periodic in a direction, for smoothers/line.cpp. Along a periodic direction a line's equations are
-// cyclic: the last unknown s is taken out, the rest T is solved for the right-hand side and for what couples it to s,
+// cyclic: the last unknown s is taken out, and the rest T is solved for the right-hand side and for the sums e over the rows of the
+// whole matrix,
 //
-//     T p = f,  T q = -(a_(0,n-1) e_0 + a_(n-2,n-1) e_(n-2)) ,   s = (f_(n-1) - a_(n-1,n-2) p_(n-2) - a_(n-1,0) p_0) /
-//                                                                     (a_(n-1,n-1) + a_(n-1,n-2) q_(n-2) + a_(n-1,0) q_0) ,
+//     T p = f ,  T g = e ,   s = (f_(n-1) - l p_(n-2) - u p_0) / (e_(n-1) - l g_(n-2) - u g_0)   with row n - 1's entries l and u,
 //
-// and the line is p + s q. Across a periodic direction with an odd number of lines the last one lies beside the first, both even: it
+// and the line is p + s (1 - g). Pivots are formed from sums, too, as in solvers/lines/thomas.hpp: along thin cells e is small and the
+// entries are large. Across a periodic direction with an odd number of lines the last one lies beside the first, both even: it
 // is a third colour. Every colour follows an exchange. Thomas' algorithm, a GPU thread a line; words a node: 3, the coefficients, and 8
 // of scratch.
 
 #include <algorithm>
 
 #include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/solvers/lines/equations.hpp>
 #include <stratum/solvers/lines/orders.hpp>
-#include <stratum/solvers/lines/thomas.hpp>
 
 namespace stratum::line {
 
-/// Three numbers a node: multipliers, right-hand sides, and q of cyclic lines.
+/// Three numbers a node: q (solvers/lines/thomas.hpp), right-hand sides, and g of cyclic lines.
 template <class T>
 struct PeriodicScratch {
   GridView<T> multipliers, right, border;
@@ -26,60 +27,59 @@ struct PeriodicScratch {
 
 template <Direction direction, class View, class T>
 struct PeriodicLine {
-  View a;
-  GridView<const T> b, x;
+  static constexpr bool along_x = direction == Direction::x;
+  LineRhs<direction, true, View, T, is_tensor<View>> rhs;
   GridView<T> y;
   T omega;
   PeriodicScratch<T> scratch;
   int unknowns;  // of the tridiagonal part
   bool cyclic;
 
-  STRATUM_HOST_DEVICE STRATUM_INLINE static T& at(const GridView<T>& v, int p, int line) {
-    return direction == Direction::x ? v(p, line) : v(line, p);
+  template <class Numbers>
+  STRATUM_HOST_DEVICE STRATUM_INLINE static decltype(auto) at(const Numbers& v, int p, int line) {
+    return along_x ? v(p, line) : v(line, p);
   }
-  template <int offset>
-  STRATUM_HOST_DEVICE STRATUM_INLINE T coefficient(int p, int line) const {
-    const LineCoefficient<direction, offset, View> of{a};
-    return direction == Direction::x ? of(p, line) : of(line, p);
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE T rhs(int p, int line) const {
-    const LineRhs<direction, true, View, T> of{a, b, x};
-    return direction == Direction::x ? of(p, line) : of(line, p);
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE LineRow<T> row(int p, int line) const {
+    return line_row<direction, true>(rhs.a, along_x ? p : line, along_x ? line : p);
   }
   /// Elimination at position p, from 0 on.
   STRATUM_HOST_DEVICE STRATUM_INLINE void forward(int p, int line) const {
-    const T lower = p > 0 ? coefficient<-1>(p, line) : T(0);
-    const T c = p > 0 ? at(scratch.multipliers, p - 1, line) : T(0), z = p > 0 ? at(scratch.right, p - 1, line) : T(0);
-    const T pivot = T(1) / (coefficient<0>(p, line) - lower * c);
-    at(scratch.multipliers, p, line) = p + 1 < unknowns ? coefficient<1>(p, line) * pivot : T(0);
-    at(scratch.right, p, line) = (rhs(p, line) - lower * z) * pivot;
-    if (!cyclic) return;
-    T coupling = p > 0 ? -lower * at(scratch.border, p - 1, line) : T(0);
-    if (p == 0) coupling -= coefficient<-1>(p, line);
-    if (p + 1 == unknowns) coupling -= coefficient<1>(p, line);
-    at(scratch.border, p, line) = coupling * pivot;
+    const LineRow<T> r = row(p, line);
+    T sum = r.diagonal - r.lower, right = at(rhs, p, line), border = r.diagonal;
+    if (p > 0) {
+      sum = r.diagonal - r.lower * at(scratch.multipliers, p - 1, line);
+      right -= r.lower * at(scratch.right, p - 1, line);
+      if (cyclic) border -= r.lower * at(scratch.border, p - 1, line);
+    }
+    const T pivot = T(1) / (sum - r.upper);
+    at(scratch.multipliers, p, line) = sum * pivot;
+    at(scratch.right, p, line) = right * pivot;
+    if (cyclic) at(scratch.border, p, line) = border * pivot;
   }
   /// Substitution at position p, from the last one back.
   STRATUM_HOST_DEVICE STRATUM_INLINE void backward(int p, int line) const {
     if (p + 1 >= unknowns) return;
-    const T c = at(scratch.multipliers, p, line);
-    at(scratch.right, p, line) -= c * at(scratch.right, p + 1, line);
-    if (cyclic) at(scratch.border, p, line) -= c * at(scratch.border, p + 1, line);
+    const T q = at(scratch.multipliers, p, line), next = at(scratch.right, p + 1, line);
+    at(scratch.right, p, line) = next + (at(scratch.right, p, line) - q * next);
+    if (cyclic) at(scratch.border, p, line) += (T(1) - q) * at(scratch.border, p + 1, line);
   }
   /// The last unknown, where it was taken out.
   STRATUM_HOST_DEVICE STRATUM_INLINE void close(int line) const {
     if (!cyclic) return;
     const int last = unknowns;
-    const T lower = coefficient<-1>(last, line), upper = coefficient<1>(last, line);
+    const LineRow<T> r = row(last, line);
     at(scratch.right, last, line) =
-        (rhs(last, line) - lower * at(scratch.right, last - 1, line) - upper * at(scratch.right, 0, line)) /
-        (coefficient<0>(last, line) + lower * at(scratch.border, last - 1, line) + upper * at(scratch.border, 0, line));
+        (at(rhs, last, line) - r.lower * at(scratch.right, last - 1, line) - r.upper * at(scratch.right, 0, line)) /
+        (r.diagonal - r.lower * at(scratch.border, last - 1, line) - r.upper * at(scratch.border, 0, line));
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int p, int line) const {
     T value = at(scratch.right, p, line);
-    if (cyclic && p < unknowns) value += at(scratch.right, unknowns, line) * at(scratch.border, p, line);
-    const T old = direction == Direction::x ? x(p, line) : x(line, p);
-    at(y, p, line) = omega == T(1) ? value : (T(1) - omega) * old + omega * value;
+    if (cyclic && p < unknowns) {
+      const T last = at(scratch.right, unknowns, line);
+      value = last + (value - last * at(scratch.border, p, line));
+    }
+    value += rhs.near(along_x ? p : line, along_x ? line : p);
+    at(y, p, line) = omega == T(1) ? value : (T(1) - omega) * at(rhs.x, p, line) + omega * value;
   }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int length() const { return cyclic ? unknowns + 1 : unknowns; }
 
@@ -127,7 +127,7 @@ void sweep_periodic(Context& ctx, const View& a, GridView<const T> b, GridView<c
   const bool wraps = direction == Direction::x ? y.periodic_y : y.periodic_x;
   const int length = direction == Direction::x ? y.nx : y.ny, lines = direction == Direction::x ? y.ny : y.nx;
   const int odd = 1 - ((direction == Direction::x ? y.origin_y : y.origin_x) & 1);
-  const PeriodicLine<direction, View, T> line{a, b, x, y, omega, scratch, cyclic ? length - 1 : length, cyclic};
+  const PeriodicLine<direction, View, T> line{{a, b, x}, y, omega, scratch, cyclic ? length - 1 : length, cyclic};
   if (line_order == LineOrder::simultaneous) {
     exchange(ctx, x);
     return solve_periodic_lines(ctx, line, 0, lines, 1);

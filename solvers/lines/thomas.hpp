@@ -18,49 +18,15 @@
 // For smoothers/line.cpp and solvers/lines/tridiagonal.cpp.
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include <stratum/core/device/simd.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
-#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/solvers/lines/equations.hpp>
 
 namespace stratum::line {
-
-// --- per-node formulas, of the GPU's kernels too -------------------------------------------------------------------------
-
-/// Coefficients that lie in memory, and not in 1-D arrays that the cache holds.
-template <class View>
-constexpr bool has_bands = !is_tensor<View>;
-
-/// What a line solve has on its right: b less the coupling to the lines beside it; b alone where those are zero.
-template <Direction direction, bool coupled, class View, class T>
-struct LineRhs {
-  static constexpr Direction along = direction;
-  static constexpr bool is_coupled = coupled;
-  View a;
-  GridView<const T> b, x;
-  STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const {
-    if constexpr (!coupled)
-      return b(i, j);
-    else if constexpr (direction == Direction::x)
-      return b(i, j) - a.off_row_sum(x, i, j);
-    else
-      return b(i, j) - a.off_column_sum(x, i, j);
-  }
-};
-
-/// Coefficient towards the previous (-1), the same (0) or the next (1) node of the line.
-template <Direction direction, int offset, class View>
-struct LineCoefficient {
-  View a;
-  STRATUM_HOST_DEVICE STRATUM_INLINE auto operator()(int i, int j) const {
-    if constexpr (direction == Direction::x)
-      return a.template coefficient<offset, 0>(i, j);
-    else
-      return a.template coefficient<0, offset>(i, j);
-  }
-};
 
 // --- batches -------------------------------------------------------------------------------------------------------------
 
@@ -145,7 +111,8 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
   simd::transpose<w, chunk_length>(rows, chunk_length, to, w);
 }
 
-/// The state of the elimination: what the next position takes from the last.
+/// The state of the elimination: what the next position takes from the last. `c` is the multiplier, of a tensor operator's lines
+/// the ratio q of excess and pivot.
 template <class T>
 struct Elimination {
   alignas(64) T c[batch_width<T>] = {};
@@ -177,55 +144,86 @@ struct Eliminator {
   }
 };
 
+/// One position of a tensor operator's line, M its own mass and S its own stiffness (core/operators/tensor_formulas.hpp). The
+/// excess a of a row, what the matrix that is left has as the row's sum, goes along beside the pivot:
+///
+///     a_p = 3 (m_p + m_(p+1)) S - u_(p-1) q_(p-1) ,   d_p = a_p - u_p ,   q_p = a_p / d_p ;   q_(-1) = 1, u_(-1) that of interval 0.
+///
+/// Where cells are stretched (u < 0) that adds positive numbers only, and a small row sum is not lost in large entries (Grassmann,
+/// Taksar, Heyman, Operations Research 33, 1985). q = 1 + c: the solution is x_p = x_(p+1) + (z_p - q_p x_(p+1)).
+template <class Pack, class T>
+struct TensorElimination {
+  Pack mass, stiffness, upper, q, z;
+
+  /// Before position 0, behind interval 0 (k, m): what it adds goes to position 0 alone.
+  STRATUM_INLINE void start(T k, T m) {
+    upper = interval_coupling(k, m, mass, stiffness);
+    q = Pack{} + T(1);
+    z = Pack{};
+  }
+  /// A position with `m` on both its sides together, before interval (k, m_next).
+  STRATUM_INLINE void step(T m, T k, T m_next, Pack right) {
+    const Pack lower = upper, excess = interval_excess(m, stiffness) - lower * q;
+    upper = interval_coupling(k, m_next, mass, stiffness);
+    const Pack pivot = T(1) / (excess - upper);
+    q = excess * pivot;
+    z = (right - lower * z) * pivot;
+  }
+};
+
 /// The same for a tensor operator, whose coefficients on a line are a number of the line times a number of the position,
 /// twice: nothing is read but 1-D arrays. The line matrix is symmetric.
 template <class R, class T, bool reaction>
 struct Eliminator<R, TensorView<T, reaction>, T> {
   using Pack = typename R::Pack;
   const T *kx, *mx;
-  alignas(64) T stiffness[batch_width<T>], mass[batch_width<T>], lower[batch_width<T>];
+  alignas(64) T stiffness[batch_width<T>], mass[batch_width<T>], upper[batch_width<T>];
 
   STRATUM_INLINE Eliminator(const TensorView<T, reaction>& a, const Batch& batch) : kx(a.kx), mx(a.mx) {
     for (int k = 0; k < batch_width<T>; ++k) {
       const int line = batch.first + k * batch.stride;
-      stiffness[k] = batch.used(k) ? a.with_e(a.ky[line] + a.ky[line + 1], line) : T(0);
-      mass[k] = batch.used(k) ? 2 * (a.my[line] + a.my[line + 1]) : T(1);
-      lower[k] = T(0);
+      stiffness[k] = batch.used(k) ? a.with_e(a.ky[line] + a.ky[line + 1], line) : T(1);
+      mass[k] = batch.used(k) ? 2 * (a.my[line] + a.my[line + 1]) : T(0);
+      upper[k] = T(0);
     }
   }
 
   STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* eliminated,
                                  Elimination<T>& last) {
     constexpr int w = batch_width<T>;
-    Pack s[R::packs], m[R::packs], lo[R::packs], cl[R::packs], zl[R::packs];
+    TensorElimination<Pack, T> lines[R::packs];
     for (int v = 0; v < R::packs; ++v) {
       const int k = v * R::width;
-      s[v] = R::pack(stiffness + k), m[v] = R::pack(mass + k), lo[v] = R::pack(lower + k);
-      cl[v] = R::pack(last.c + k), zl[v] = R::pack(last.z + k);
+      lines[v] = {R::pack(mass + k), R::pack(stiffness + k), R::pack(upper + k), R::pack(last.c + k),
+                  R::pack(last.z + k)};
+      if (begin == 0) lines[v].start(kx[0], mx[0]);
     }
     for (int p = begin, n = 0; p < begin + length; ++p, n += w) {
-      const T ku = kx[p + 1], mu = mx[p + 1], kd = kx[p] + ku, md = 2 * (mx[p] + mu);
+      const T k = kx[p + 1], m_next = mx[p + 1], m = mx[p] + m_next;
 #pragma GCC unroll 8
       for (int v = 0; v < R::packs; ++v) {
         const int at = n + v * R::width;
-        const Pack up = mu * s[v] - ku * m[v];
-        const Pack pivot = T(1) / (kd * m[v] + md * s[v] - lo[v] * cl[v]);
-        cl[v] = up * pivot;
-        zl[v] = (R::pack(right + at) - lo[v] * zl[v]) * pivot;
-        R::pack(multipliers + at) = cl[v];
-        R::pack(eliminated + at) = zl[v];
-        lo[v] = up;
+        lines[v].step(m, k, m_next, R::pack(right + at));
+        R::pack(multipliers + at) = lines[v].q;
+        R::pack(eliminated + at) = lines[v].z;
       }
     }
     for (int v = 0; v < R::packs; ++v) {
       const int k = v * R::width;
-      R::pack(lower + k) = lo[v], R::pack(last.c + k) = cl[v], R::pack(last.z + k) = zl[v];
+      R::pack(upper + k) = lines[v].upper, R::pack(last.c + k) = lines[v].q, R::pack(last.z + k) = lines[v].z;
     }
   }
 };
 
+/// The solution at a position from that behind it; of a tensor operator's lines `multiplier` is q.
+template <class View, class Pack>
+STRATUM_INLINE Pack substituted(Pack multiplier, Pack eliminated, Pack next) {
+  const Pack x = eliminated - multiplier * next;
+  return is_tensor<View> ? x + next : x;
+}
+
 /// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first.
-template <class R, class T>
+template <class R, class View, class T>
 STRATUM_INLINE void substitute_back(int length, const T* multipliers, const T* eliminated, T* next, T* solution) {
   constexpr int w = batch_width<T>;
   typename R::Pack x[R::packs];
@@ -234,7 +232,7 @@ STRATUM_INLINE void substitute_back(int length, const T* multipliers, const T* e
 #pragma GCC unroll 8
     for (int v = 0; v < R::packs; ++v) {
       const int at = n + v * R::width;
-      x[v] = R::pack(eliminated + at) - R::pack(multipliers + at) * x[v];
+      x[v] = substituted<View, typename R::Pack>(R::pack(multipliers + at), R::pack(eliminated + at), x[v]);
       R::pack(solution + at) = x[v];
     }
   }
@@ -279,9 +277,9 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs
   }
 }
 
-/// Rows j, j + 2, ... of a tensor operator: Kx and Mx applied along the row between two are formed once for both. Packs start where
-/// rows are aligned, one column before `begin`, and neighbours come out of registers. What the next block reads is asked for.
-/// Behind `last_row`, the batch's, it stands for what is missing: those rows may be another thread's.
+/// Right-hand sides of lines j, j + 2, ... of a tensor operator. Packs start where rows are aligned, one column before `begin`, and
+/// neighbours come out of registers. What the next block reads is asked for. Behind `last_row`, the batch's, it stands for what is
+/// missing: those rows may be another thread's.
 template <class R, int count, class View, class T>
 STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>& rhs, int j, int last_row, int begin,
                                      int length, T* rows, std::int64_t pitch) {
@@ -291,30 +289,30 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>&
   const int nx = rhs.b.nx;
   const T *x[count + 1], *b[count];
   for (int r = 0; r <= count; ++r) x[r] = &rhs.x(0, std::min(j - 1 + 2 * r, last_row + 1));
-  for (int r = 0; r < count; ++r) b[r] = &rhs.b(0, std::min(j + 2 * r, last_row));
-  Pack last[count + 1] = {}, flux[count + 1] = {}, mean[count + 1] = {}, m{};
+  LinesBeside<T, solves_for_difference<View>> beside[count];
+  for (int r = 0; r < count; ++r) {
+    const int row = std::min(j + 2 * r, last_row);
+    b[r] = &rhs.b(0, row);
+    beside[r] = lines_beside<Direction::x, solves_for_difference<View>>(a, row);
+  }
+  Pack mass[count] = {}, stiffness[count] = {}, to_left[count] = {}, to_right[count] = {};
   for (int i = begin - 1; i - width < begin + length; i += width) {
-    const Pack k = R::pack(a.kx + i), next_m = R::pack(a.mx + i), both = m + simd::one_ahead<T, bytes>(m, next_m);
-    m = next_m;
-    Pack stiffness[count + 1], mass[count + 1];
-#pragma GCC unroll 8
-    for (int r = 0; r <= count; ++r) {
-      __builtin_prefetch(x[r] + i + block_length, 0, 2);
-      const Pack here = i < nx ? R::pack(x[r] + i) : Pack{}, back = simd::one_back<T, bytes>(last[r], here);
-      const Pack next_flux = k * (here - back), next_mean = m * (here + back);
-      stiffness[r] = flux[r] - simd::one_ahead<T, bytes>(flux[r], next_flux);
-      mass[r] = mean[r] + simd::one_ahead<T, bytes>(mean[r], next_mean) + both * last[r];
-      last[r] = here, flux[r] = next_flux, mean[r] = next_mean;
-    }
+    const Pack k = R::pack(a.kx + i), m = R::pack(a.mx + i);
     const int first = i - width;
-    if (first < begin - 1) continue;
-#pragma GCC unroll 4
+    Pack south = i < nx ? R::pack(x[0] + i) : Pack{};
+    __builtin_prefetch(x[0] + i + block_length, 0, 2);
+#pragma GCC unroll 8
     for (int r = 0; r < count; ++r) {
-      const int row = std::min(j + 2 * r, last_row);
+      const Pack north = i < nx ? R::pack(x[r + 1] + i) : Pack{};
+      __builtin_prefetch(x[r + 1] + i + block_length, 0, 2);
       __builtin_prefetch(b[r] + i + block_length, 0, 2);
-      R::pack(rows + r * pitch + (first - begin)) =
-          R::pack(b[r] + first) - (a.my[row] * stiffness[r] - a.ky[row] * mass[r] + a.my[row + 1] * stiffness[r + 1] -
-                                   a.ky[row + 1] * mass[r + 1]);
+      const Pack next_mass = beside[r].mass(south, north), next_stiffness = beside[r].stiffness(south, north);
+      const auto add = interval_product(k, m, simd::one_back<T, bytes>(mass[r], next_mass), next_mass,
+                                        simd::one_back<T, bytes>(stiffness[r], next_stiffness), next_stiffness);
+      const Pack sum = to_right[r] + simd::one_ahead<T, bytes>(to_left[r], add.left);
+      mass[r] = next_mass, stiffness[r] = next_stiffness, to_left[r] = add.left, to_right[r] = add.right;
+      south = north;
+      if (first >= begin - 1) R::pack(rows + r * pitch + (first - begin)) = R::pack(b[r] + first) - sum;
     }
   }
 }
@@ -359,7 +357,8 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
   }
   alignas(64) T next[w] = {};
   alignas(64) Chunk<T> solution;
-  const bool direct = keep == T(0) && omega == T(1) && batch.count == w;
+  constexpr bool differences = coupled && solves_for_difference<View>;
+  const bool direct = !differences && keep == T(0) && omega == T(1) && batch.count == w;
   for (int begin = last_chunk(n); begin >= 0; begin -= chunk_length) {
     const int length = std::min(chunk_length, n - begin);
     // Asks for what is written later, in pieces that hardware prefetchers continue: a few rows with every chunk.
@@ -370,15 +369,19 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
         for (int i = later; i < later + chunks * chunk_length; i += cache_line<T>)
           __builtin_prefetch(&y(i, batch.first + k * batch.stride), 0, 2);
     const std::int64_t at = std::int64_t{begin} * w;
-    substitute_back<R>(length, scratch.multipliers + at, scratch.eliminated + at, next, solution);
+    substitute_back<R, View>(length, scratch.multipliers + at, scratch.eliminated + at, next, solution);
     if (direct && length == chunk_length) {
       simd::transpose<chunk_length, w>(solution, w, &y(begin, batch.first), batch.stride * y.pitch);
       continue;
     }
     simd::transpose<chunk_length, w>(solution, w, rows, pitch);
     for (int k = 0; k < batch.count; ++k) {
-      const T* row = rows + k * pitch;
+      T* row = rows + k * pitch;
       const int j = batch.first + k * batch.stride;
+      if constexpr (differences) {
+        const T* const near = &rhs.x(begin, j + nearer(rhs.a.ky[j], rhs.a.ky[j + 1]));
+        for (int c = 0; c < length; ++c) row[c] += near[c];
+      }
       for (int c = 0; c < length; ++c)
         y(begin + c, j) = keep == T(0) ? omega * row[c] : keep * rhs.x(begin + c, j) + omega * row[c];
     }
@@ -432,61 +435,61 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rh
     solve_wide_batch<2>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
 }
 
-/// Elimination along one colour of the y lines in a strip, tensor operator by columns, position after position. What couples a line to
-/// its neighbours, combined first, is then one more line, and what an interval adds to both its positions is formed once:
-///
-///     p = m_l x_left + m_r x_right,  q = k_l x_left + k_r x_right ;   f = k (p_- - p),  g = m (q_- + q) ,
-///     right + f + g  behind,   right - f + g  before,   and (m + m_next) q at the position itself.
+/// Elimination along one colour of the y lines in a strip, tensor operator by columns, position after position.
 template <class R, bool coupled, class View>
 struct StripLines {
   using T = typename View::Number;
   using Pack = typename R::Pack;
-  Pack s[R::packs], m[R::packs], kl[R::packs], ml[R::packs], kr[R::packs], mr[R::packs];
-  Pack lower[R::packs] = {}, c[R::packs] = {}, z[R::packs] = {}, p[R::packs], q[R::packs], from_before[R::packs];
+  static constexpr bool differences = solves_for_difference<View>;
+  TensorElimination<Pack, T> lines[R::packs];
+  LinesBeside<Pack, differences> beside[R::packs];
+  Pack mass[R::packs], stiffness[R::packs], from_before[R::packs];
 
   STRATUM_INLINE StripLines(const View& a, const Batch& batch) {
-    constexpr int w = batch_width<T>;
-    alignas(64) T numbers[6][w];
+    constexpr int w = batch_width<T>, numbers = sizeof(LinesBeside<T, differences>) / sizeof(T);
+    alignas(64) T own[2][w], others[numbers][w];
     for (int k = 0; k < w; ++k) {
       const int i = batch.first + k * batch.stride;
-      const bool used = batch.used(k);
-      numbers[0][k] = used ? a.kx[i] : T(0);
-      numbers[1][k] = used ? a.mx[i] : T(0);
-      numbers[2][k] = used ? a.kx[i + 1] : T(0);
-      numbers[3][k] = used ? a.mx[i + 1] : T(0);
-      numbers[4][k] = used ? a.with_e(numbers[0][k] + numbers[2][k], i) : T(0);
-      numbers[5][k] = used ? 2 * (numbers[1][k] + numbers[3][k]) : T(1);
+      LinesBeside<T, differences> lane{};
+      own[0][k] = 0, own[1][k] = 1;
+      if (batch.used(k)) {
+        own[0][k] = 2 * (a.mx[i] + a.mx[i + 1]);
+        own[1][k] = a.with_e(a.kx[i] + a.kx[i + 1], i);
+        lane = lines_beside<Direction::y, differences>(a, i);
+      }
+      T one[numbers];
+      std::memcpy(one, &lane, sizeof(lane));
+      for (int n = 0; n < numbers; ++n) others[n][k] = one[n];
     }
     for (int v = 0; v < R::packs; ++v) {
       const int k = v * R::width;
-      kl[v] = R::pack(numbers[0] + k), ml[v] = R::pack(numbers[1] + k), kr[v] = R::pack(numbers[2] + k);
-      mr[v] = R::pack(numbers[3] + k), s[v] = R::pack(numbers[4] + k), m[v] = R::pack(numbers[5] + k);
+      lines[v].mass = R::pack(own[0] + k), lines[v].stiffness = R::pack(own[1] + k);
+      lines[v].start(a.ky[0], a.my[0]);
+      Pack some[numbers];
+      for (int n = 0; n < numbers; ++n) some[n] = R::pack(others[n] + k);
+      std::memcpy(&beside[v], some, sizeof(some));
     }
   }
 
   /// Pack v of the neighbours at position 0.
   STRATUM_INLINE void start(const View& a, int v, Pack left, Pack right) {
-    p[v] = ml[v] * left + mr[v] * right;
-    q[v] = kl[v] * left + kr[v] * right;
-    from_before[v] = a.my[0] * q[v] - a.ky[0] * p[v];
+    mass[v] = beside[v].mass(left, right);
+    stiffness[v] = beside[v].stiffness(left, right);
+    from_before[v] = interval_product(a.ky[0], a.my[0], Pack{}, mass[v], Pack{}, stiffness[v]).right;
   }
 
   /// Pack v at position j, with the neighbours at the next one.
   STRATUM_INLINE void eliminate(const View& a, int j, int v, Pack right_side, Pack left, Pack right) {
-    const T ku = a.ky[j + 1], mu = a.my[j + 1], kd = a.ky[j] + ku, md = a.my[j] + mu;
+    const T k = a.ky[j + 1], m = a.my[j + 1];
     if constexpr (coupled) {
-      const Pack next_p = ml[v] * left + mr[v] * right, next_q = kl[v] * left + kr[v] * right;
-      const Pack f = ku * (p[v] - next_p), g = mu * (q[v] + next_q);
-      right_side += from_before[v] + (g - f) + md * q[v];
-      from_before[v] = g + f;
-      p[v] = next_p;
-      q[v] = next_q;
+      const Pack next_mass = beside[v].mass(left, right), next_stiffness = beside[v].stiffness(left, right);
+      const auto add = interval_product(k, m, mass[v], next_mass, stiffness[v], next_stiffness);
+      right_side -= from_before[v] + add.left;
+      from_before[v] = add.right;
+      mass[v] = next_mass;
+      stiffness[v] = next_stiffness;
     }
-    const Pack upper = mu * s[v] - ku * m[v];
-    const Pack pivot = T(1) / (kd * m[v] + 2 * md * s[v] - lower[v] * c[v]);
-    c[v] = upper * pivot;
-    z[v] = (right_side - lower[v] * z[v]) * pivot;
-    lower[v] = upper;
+    lines[v].step(a.my[j] + m, k, m, right_side);
   }
 };
 
@@ -547,11 +550,12 @@ struct StripSweep {
 template <class R, bool from_zero, bool damped, class View, class T>
 STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool only_last, const int start,
                                 const int begin, const int end, const LineScratch<T> scratch) {
-  const View a = sweep.a.columns();
+  const View a = along<Direction::y>(sweep.a);
   const GridView<const T> b = sweep.b, x = sweep.x;
   const GridView<T> y = sweep.y;
   const T omega = sweep.omega, keep = T(1) - omega;
   const bool simultaneous = damped && sweep.simultaneous;
+  constexpr bool differences = solves_for_difference<View>;
   using Pack = typename R::Pack;
   constexpr int w = batch_width<T>, width = R::width, packs = R::packs;
   constexpr int bytes = width * static_cast<int>(sizeof(T));
@@ -589,18 +593,22 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) {
         lines.eliminate(a, j, v, right_side[v], left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
-        R::pack(multipliers + std::int64_t{j} * w + v * width) = lines.c[v];
-        R::pack(first + std::int64_t{j} * w + v * width) = lines.z[v];
+        R::pack(multipliers + std::int64_t{j} * w + v * width) = lines.lines[v].q;
+        R::pack(first + std::int64_t{j} * w + v * width) = lines.lines[v].z;
       }
     }
     Pack next[packs] = {};
     for (int j = n - 1; j >= 0; --j) {
       ahead.prefetch(b, j, 3, 4);
+      if constexpr (differences && !from_zero) take_second(j);
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) {
         const std::int64_t at = std::int64_t{j} * w + v * width;
-        next[v] = R::pack(first + at) - R::pack(multipliers + at) * next[v];
-        R::pack(first + at) = damped ? omega * next[v] : next[v];
+        next[v] = substituted<View, Pack>(R::pack(multipliers + at), R::pack(first + at), next[v]);
+        Pack odd = next[v];
+        if constexpr (differences && !from_zero)
+          odd += lines.beside[v].near(left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
+        R::pack(first + at) = damped ? omega * odd : odd;
       }
       if constexpr (damped && !from_zero) {
         const T* old = strip_row<T>(x, j, start, whole, begin - 1, end, row);
@@ -638,21 +646,25 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
     for (int v = 0; v < packs; ++v) {
       const std::int64_t at = std::int64_t{j} * w + v * width;
       lines.eliminate(a, j, v, R::pack(second + at), simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
-      R::pack(multipliers + at) = lines.c[v];
-      R::pack(second + at) = lines.z[v];
+      R::pack(multipliers + at) = lines.lines[v].q;
+      R::pack(second + at) = lines.lines[v].z;
     }
   }
   Pack next[packs] = {};
   for (int j = n - 1; j >= 0; --j) {
     ahead.prefetch(x, j, 3, 4);
+    if constexpr (differences) take_first(j);
     T* to = whole ? &y(start, j) : row;
     const T* old = damped && !from_zero ? strip_row<T>(x, j, start, whole, begin - 1, end, row) : to;
 #pragma GCC unroll 8
     for (int v = 0; v < packs; ++v) {
       const std::int64_t at = std::int64_t{j} * w + v * width;
-      next[v] = R::pack(second + at) - R::pack(multipliers + at) * next[v];
+      next[v] = substituted<View, Pack>(R::pack(multipliers + at), R::pack(second + at), next[v]);
       const Pack odd = R::pack(first + at);
-      Pack even = damped ? omega * next[v] : next[v];
+      Pack even = next[v];
+      if constexpr (differences)
+        even += lines.beside[v].near(simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
+      if constexpr (damped) even = omega * even;
       if constexpr (damped && !from_zero) even += keep * R::evens(old, v);
       R::pack(to + 2 * v * width) = simd::woven_low<T, bytes>(even, odd);
       R::pack(to + (2 * v + 1) * width) = simd::woven_high<T, bytes>(even, odd);

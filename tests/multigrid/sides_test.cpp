@@ -86,8 +86,8 @@ TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
         problem.rhs = [](const Point& p) { return std::exp(p.x) * std::sin(3 * p.y + 1) - p.y * p.y; };
         problem.sides = mixtures[k];
         const auto mesh = make_mesh(mesh_family(name), 8);
-        // A float cycle may take one more on A3, with natural ends at both thin sides two.
-        const int more = mesh.name() == "A3" && precision == Precision::mixed ? (k == 3 ? 2 : 1) : 0;
+        // A float cycle may take one more on A3 where the tolerance is as small as the rounding of double.
+        const int more = mesh.name() == "A3" && precision == Precision::mixed && (k == 3 || k == 5) ? 1 : 0;
         expect_ended(solve(mesh, problem, v_cycles(precision)).report, 8 + more);
         expect_ended(solve(mesh, problem, conjugate_gradients(precision, 2)).report, 9 + more);
       }
@@ -102,8 +102,8 @@ TEST_P(CyclesOfSides, WhatIsKnownUpToAConstantIsSolved) {
     const auto uniform = solve(make_mesh(mesh_family("U1"), 7), problem, v_cycles(precision));
     expect_ended(uniform.report, 7);
     EXPECT_NEAR(uniform.error, 5.94e-5, 1e-6);
-    expect_ended(solve(make_mesh(mesh_family("A3"), 7), problem, v_cycles(precision)).report, 9);
-    expect_ended(solve(make_mesh(mesh_family("A3"), 7), problem, conjugate_gradients(precision, 2)).report, 10);
+    expect_ended(solve(make_mesh(mesh_family("A3"), 7), problem, v_cycles(precision)).report, 8);
+    expect_ended(solve(make_mesh(mesh_family("A3"), 7), problem, conjugate_gradients(precision, 2)).report, 9);
     auto pass = v_cycles(precision);
     pass.full_multigrid = true;
     EXPECT_LT(solve(make_mesh(mesh_family("U1"), 7), problem, pass).error, 1.05 * uniform.error);
@@ -130,11 +130,23 @@ TEST_P(CyclesOfSides, PeriodicGridsOfEvenAndOddSizes) {
           expect_ended(solve({uniform(1, nx), uniform(1, ny)}, problem, params).report, 12);
       }
     }
-  problem.sides = {side(periodic), side(periodic), {}, {}};
   const auto a3 = make_mesh(mesh_family("A3"), 8);
-  expect_ended(solve(a3, problem, conjugate_gradients(Precision::full, 4)).report, 11);
-  problem.sides = both;
-  expect_ended(solve(a3, problem, conjugate_gradients(Precision::full, 4)).report, 15);
+  for (const auto precision : {Precision::full, Precision::mixed}) {
+    problem.sides = {side(periodic), side(periodic), {}, {}};
+    expect_ended(solve(a3, problem, conjugate_gradients(precision, 4)).report, 11);
+    problem.sides = both;
+    expect_ended(solve(a3, problem, conjugate_gradients(precision, 4)).report, 15);
+  }
+}
+
+// Thin cells beside a natural side, in float: solved for anew, two lines there would differ by rounding that is larger than the
+// right-hand side.
+TEST_P(CyclesOfSides, FloatCyclesBesideThinNaturalSides) {
+  PoissonProblem problem;
+  for (const double alpha : {0.0, 1e-3, 1.0}) {
+    problem.sides = {{}, side(alpha > 0 ? robin : neumann, alpha), side(alpha > 0 ? robin : neumann, alpha), {}};
+    expect_ended(solve(make_mesh(mesh_family("A3"), 10), problem, v_cycles(Precision::mixed)).report, 9);
+  }
 }
 
 // Every kind of side with data of its own: refinement divides the error by four.

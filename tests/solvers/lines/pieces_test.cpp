@@ -1,0 +1,139 @@
+// Pieces of tridiagonal systems and their joins, on the host: what the threads of a GPU do.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <stratum/solvers/lines/pieces.hpp>
+
+#include <gtest/gtest.h>
+
+#include "support/random.hpp"
+
+namespace {
+
+using namespace stratum::line;
+
+/// lower x_(i-1) + (sum - lower - upper) x_i + upper x_(i+1) = right
+struct System {
+  std::vector<double> lower, sum, upper, right;
+  [[nodiscard]] std::size_t size() const { return sum.size(); }
+  [[nodiscard]] std::vector<double> solution() const {
+    const std::size_t n = size();
+    std::vector<long double> q(n), z(n);
+    std::vector<double> x(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const long double excess = sum[i] - lower[i] * (i > 0 ? q[i - 1] : 1.0L), pivot = excess - upper[i];
+      q[i] = excess / pivot;
+      z[i] = (right[i] - (i > 0 ? lower[i] * z[i - 1] : 0)) / pivot;
+    }
+    for (std::size_t i = n; i-- > 0;) x[i] = static_cast<double>(z[i] - (i + 1 < n ? (q[i] - 1) * x[i + 1] : 0));
+    return x;
+  }
+};
+
+/// Thin cells amid others, natural ends, and a small term that makes it regular: row sums of 1e-3 to 1e-13 beside entries of 1e10.
+System thin_line(std::size_t n, bool symmetric) {
+  test::Random random(5);
+  System s;
+  std::vector<double> k(n + 1);
+  k.front() = 0;
+  for (std::size_t i = 1; i < n; ++i) k[i] = std::pow(10.0, 10 * std::sin(0.4 * static_cast<double>(i)));
+  k.back() = 0;
+  s.right = random.values(n);
+  for (double& f : s.right) f = std::abs(f);  // a sum that cancels would ask for more digits than a float has
+  for (std::size_t i = 0; i < n; ++i) {
+    const double weight = symmetric ? 1 : 1 + 0.5 * std::sin(static_cast<double>(i));  // of the row
+    s.lower.push_back(-weight * k[i]);
+    s.upper.push_back(-weight * k[i + 1]);
+    s.sum.push_back(weight * 1e-3 * (i > 0 ? std::min(1.0, 1 / k[i]) : 1));
+  }
+  return s;
+}
+
+template <class T, bool symmetric, bool by_sums>
+std::vector<double> solved_in_pieces(const System& s) {
+  constexpr int size = 8;
+  const std::size_t count = s.size() / size;
+  std::vector<Segment<T, size, symmetric, by_sums>> segments(count);
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const T lower = static_cast<T>(s.lower[i]), upper = static_cast<T>(s.upper[i]), sum = static_cast<T>(s.sum[i]);
+    segments[i / size].push(static_cast<int>(i % size), lower, by_sums ? sum : sum - lower - upper, upper,
+                            static_cast<T>(s.right[i]));
+  }
+  // Last unknowns, from piece to piece and back.
+  std::vector<Row<T, by_sums>> rows(count);
+  for (std::size_t p = 0; p < count; ++p) {
+    const auto next = p + 1 < count ? segments[p + 1].piece().first : zero_row<T, by_sums>();
+    rows[p] = with_left(with_right(segments[p].piece().last, next), p > 0 ? rows[p - 1] : zero_row<T, by_sums>());
+  }
+  std::vector<T> last(count);
+  for (std::size_t p = count; p-- > 0;) last[p] = rows[p].f - (p + 1 < count ? rows[p].c * last[p + 1] : 0);
+  std::vector<double> x;
+  for (std::size_t p = 0; p < count; ++p) {
+    segments[p].substitute(p > 0 ? last[p - 1] : T(0), last[p]);
+    for (int k = 0; k < size; ++k) x.push_back(static_cast<double>(segments[p][k]));
+  }
+  return x;
+}
+
+double relative_error(const std::vector<double>& x, const std::vector<double>& expected) {
+  double error = 0, largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    error = std::max(error, std::isfinite(x[i]) ? std::abs(x[i] - expected[i]) : 1e300);
+    largest = std::max(largest, std::abs(expected[i]));
+  }
+  return error / largest;
+}
+
+TEST(Pieces, RowSumsKeepWhatEntriesLose) {
+  for (const std::size_t n : {8, 64, 1024}) {
+    const System symmetric = thin_line(n, true), other = thin_line(n, false);
+    // Some rounding an unknown: where q is below it, 1 - q is 1.
+    const double some = 10 * static_cast<double>(n), in_float = some * 6e-8, in_double = some * 1.1e-16;
+    EXPECT_LT(relative_error(solved_in_pieces<float, true, true>(symmetric), symmetric.solution()), in_float) << n;
+    EXPECT_LT(relative_error(solved_in_pieces<float, false, true>(other), other.solution()), in_float) << n;
+    EXPECT_LT(relative_error(solved_in_pieces<double, true, true>(symmetric), symmetric.solution()), in_double) << n;
+    EXPECT_GT(relative_error(solved_in_pieces<float, true, false>(symmetric), symmetric.solution()), 1e-2) << n;
+    EXPECT_GT(relative_error(solved_in_pieces<float, false, false>(other), other.solution()), 1e-2) << n;
+  }
+}
+
+// Where nothing cancels both forms are the same.
+TEST(Pieces, BothFormsAgreeOnWellConditionedLines) {
+  test::Random random(7);
+  System s;
+  for (int i = 0; i < 128; ++i) {
+    s.lower.push_back(i > 0 ? random.values(1)[0] : 0);
+    s.upper.push_back(i < 127 ? random.values(1)[0] : 0);
+    s.sum.push_back(2.5 + s.lower.back() + s.upper.back());
+    s.right.push_back(random.values(1)[0]);
+  }
+  const auto x = s.solution();
+  EXPECT_LT(relative_error(solved_in_pieces<double, false, true>(s), x), 1e-13);
+  EXPECT_LT(relative_error(solved_in_pieces<double, false, false>(s), x), 1e-13);
+}
+
+template <bool with_sum>
+void expect_row(const Row<double, with_sum>& row, double a, double c, double f) {
+  EXPECT_NEAR(row.a, a, 1e-14);
+  EXPECT_NEAR(row.c, c, 1e-14);
+  EXPECT_NEAR(row.f, f, 1e-14);
+  if constexpr (with_sum) {
+    EXPECT_NEAR(row.s, 1 + a + c, 1e-14);
+  }
+}
+
+TEST(Pieces, RowsPutIntoRows) {
+  const Row<double, true> row{-0.3, -0.5, 2, 0.2}, left{-0.4, -0.1, 1, 0.5}, right{-0.25, -0.6, 3, 0.15};
+  const double d = 1 - 0.5 * 0.25, e = 1 - 0.3 * 0.1;
+  expect_row(with_right(row, right), -0.3 / d, -0.5 * 0.6 / d, (2 + 0.5 * 3) / d);
+  expect_row(with_left(row, left), -0.3 * 0.4 / e, -0.5 / e, (2 + 0.3) / e);
+  expect_row(with_both(row, left, right), -0.12 / (e + d - 1), -0.3 / (e + d - 1), (2 + 0.3 + 1.5) / (e + d - 1));
+  expect_row(beyond_right(row, right), -0.3 - 0.5 * 0.25, -0.3, 2 + 1.5);
+  // Neighbours that are the unknowns left and right themselves change nothing.
+  expect_row(with_both(row, same_as_left<double, true>(), same_as_right<double, true>()), row.a, row.c, row.f);
+}
+
+}  // namespace

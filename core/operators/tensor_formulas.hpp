@@ -61,13 +61,13 @@ STRATUM_INLINE constexpr int nearer(Number ka, Number kb) {
 ///
 ///     M = ma xa + mb xb ,   S = -(ka xa + kb xb) .
 ///
-/// `by_difference`: for a line solve that solves for what its solution has more than the nearer of the two, x_near. The line itself
-/// holds x_near then,
+/// `by_difference`: for a line solve that solves for what its solution has more than the nearer of the two, x_near. The line
+/// itself holds x_near then,
 ///
 ///     M = ma xa + mb xb + 2 (ma + mb) x_near ,   S = ka (x_near - xa) + kb (x_near - xb) + e x_near .
 ///
-/// Where a thin cell lies between, both are equal but for the last digits of a number, if at all; solved for anew, they would differ by
-/// some rounding, which the thin cell's k multiplies.
+/// Where a thin cell lies between, both are equal but for the last digits of a number, if at all; solved for anew, they would
+/// differ by some rounding, which the thin cell's k multiplies.
 template <class Number, bool by_difference>
 struct LinesBeside {
   Number ka, ma, kb, mb;
@@ -127,8 +127,8 @@ STRATUM_INLINE constexpr auto interval_weight(Factor k, Factor m, Number mass, N
   return m * (2 * stiffness) + k * mass;
 }
 
-/// What it adds to the sum over the row of either end. Where cells are stretched the entries, of the size of k M, cancel in that sum:
-/// formed from them it is rounding. Of two intervals: with m the sum of theirs.
+/// What it adds to the sum over the row of either end. Where cells are stretched the entries, of the size of k M, cancel in
+/// that sum: formed from them it is rounding. Of two intervals: with m the sum of theirs.
 template <class Factor, class Number>
 STRATUM_INLINE constexpr Number interval_excess(Factor m, Number stiffness) {
   return 3 * m * stiffness;

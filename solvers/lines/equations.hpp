@@ -11,8 +11,8 @@ namespace stratum::line {
 template <class View>
 constexpr bool has_bands = !is_tensor<View>;
 
-/// Line solves of these operators solve for what a line has more than one beside it (core/operators/tensor_formulas.hpp). That costs
-/// another look at that line, and without natural sides solutions are small where cells are thin.
+/// Line solves of these operators solve for what a line has more than one beside it (core/operators/tensor_formulas.hpp). That
+/// costs another look at that line, and without natural sides solutions are small where cells are thin.
 template <class View>
 constexpr bool solves_for_difference = false;
 template <class T>

@@ -232,7 +232,8 @@ std::size_t x_line_bytes(int threads) {
          sizeof(Piece<T, sums>) * (threads / warp + 16);
 }
 
-/// What a thread still lacks of its segment's last unknown and of the one before the segment, once its warp's ends are known; then all.
+/// What a thread still lacks of its segment's last unknown and of the one before the segment, once its warp's ends are known;
+/// then all.
 template <class T, class Segment, bool with_sum>
 __device__ STRATUM_INLINE void substitute(Segment& segment, const Row<T, with_sum>& row, const Ends<T>& ends,
                                           int lane) {
@@ -581,10 +582,10 @@ __global__ void __launch_bounds__(threads)
 // --- tensor operators: lines walked over ---------------------------------------------------------------------------------
 
 /// Forms the equations of a line of a tensor operator from interval to interval and pushes them to a segment
-/// (core/operators/tensor_formulas.hpp). Beside the line lie two others behind intervals (k, m) each; the line's own stiffness is the sum
-/// of theirs and what a reaction term adds. At position 0, the boundary, 1 x = 0 is solved. Behind the last interval of a line
-/// stands one that is `wall` times as stiff: the unknown there, and all behind it, are zero to rounding. `sums`: by row sums, and for
-/// differences to the nearer line where lines are coupled.
+/// (core/operators/tensor_formulas.hpp). Beside the line lie two others behind intervals (k, m) each; the line's own stiffness
+/// is the sum of theirs and what a reaction term adds. At position 0, the boundary, 1 x = 0 is solved. Behind the last interval
+/// of a line stands one that is `wall` times as stiff: the unknown there, and all behind it, are zero to rounding. `sums`: by
+/// row sums, and for differences to the nearer line where lines are coupled.
 template <int S, bool coupled, bool sums, class T>
 class TensorWalk {
  public:

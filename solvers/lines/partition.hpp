@@ -1,11 +1,11 @@
 #pragma once
 
-// CUDA building blocks of the line solves: a tridiagonal system is cut into pieces (solvers/lines/pieces.hpp), and the pieces that lie
-// in the lanes of a warp are joined to longer ones. For CUDA sources only.
+// CUDA building blocks of the line solves: a tridiagonal system is cut into pieces (solvers/lines/pieces.hpp), and the pieces
+// that lie in the lanes of a warp are joined to longer ones. For CUDA sources only.
 //
 // The right neighbour's x_first goes into the equation of x_last, and parallel cyclic reduction (Hockney, Jesshope, Parallel
-// Computers, 1981) eliminates all x_last but one. A thread's segment is a piece, so is a warp's and a block's; the last join has
-// zeros on both sides and is solved.
+// Computers, 1981) eliminates all x_last but one. A thread's segment is a piece, so is a warp's and a block's; the last join
+// has zeros on both sides and is solved.
 
 #include <cuda_runtime.h>
 

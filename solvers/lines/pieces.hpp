@@ -1,7 +1,7 @@
 #pragma once
 
-// Pieces of tridiagonal systems: what they come to, and how two of them join. Host and device; the warps that join 32 of them are in
-// solvers/lines/partition.hpp.
+// Pieces of tridiagonal systems: what they come to, and how two of them join. Host and device; the warps that join 32 of them
+// are in solvers/lines/partition.hpp.
 //
 // A piece is a run of consecutive equations  l_k x_(k-1) + d_k x_k + u_k x_(k+1) = f_k  whose inner unknowns are eliminated.
 // What its neighbours need to know of it are six numbers: its last unknown by what stands left and right of the piece, and
@@ -9,7 +9,8 @@
 //
 //     x_last  = f - a x_left - c x_right            x_first = f' - a' x_left - c' x_last .
 //
-// Pieces join to one of the same form: the right neighbour's x_first goes into the equation of x_last, and that is put into others.
+// Pieces join to one of the same form: the right neighbour's x_first goes into the equation of x_last, and that is put into
+// others.
 //
 // Inside a segment (`Segment`) one forward elimination keeps m_k = l_k / pivot_(k-1) and r_k = 1 / pivot_k:
 //
@@ -19,8 +20,9 @@
 // where w_k = p_k r_k if the matrix is symmetric. Once x_left and x_last are known, y is formed anew with f_0 - l_0 x_left
 // and x_k = r_k y_k - u_k r_k x_(k+1) goes back.
 //
-// `by_sums`: the diagonal is given by the sum e_k over the row. Where that is small in large entries, as in a line of thin cells,
-// pivots are formed without subtraction (Grassmann, Taksar, Heyman, Operations Research 33, 1985): with b_k the row sum of what is left
+// `by_sums`: the diagonal is given by the sum e_k over the row. Where that is small in large entries, as in a line of thin
+// cells, pivots are formed without subtraction (Grassmann, Taksar, Heyman, Operations Research 33, 1985): with b_k the row sum
+// of what is left
 //
 //     b_k = e_k - m_k b_(k-1) , b_0 = e_0 ,   pivot_k = b_k - p_k l_0 - u_k ,   q_k = (b_k - p_k l_0) / pivot_k = 1 + u_k r_k ,
 //     x_k = x_(k+1) + (r_k y_k - q_k x_(k+1)) ,
@@ -52,8 +54,8 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double reciprocal(double x) {
 #endif
 }
 
-/// A row  x + a x_left + c x_right = f  of a tridiagonal system; `with_sum`: and its sum s = 1 + a + c, where that is known better than
-/// from the three, which may cancel.
+/// A row  x + a x_left + c x_right = f  of a tridiagonal system; `with_sum`: and its sum s = 1 + a + c, where that is known
+/// better than from the three, which may cancel.
 template <class T, bool with_sum = false>
 struct Row {
   T a, c, f;
@@ -84,8 +86,8 @@ STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> same_as_right() {
   return row;
 }
 
-// What is left of a row when the rows of the unknowns beside it are put in. With sums the pivots are formed without subtraction where
-// a, c <= 0 <= s:  1 = s - a - c  and  1 + c' = s' - a' .
+// What is left of a row when the rows of the unknowns beside it are put in. With sums the pivots are formed without subtraction
+// where a, c <= 0 <= s:  1 = s - a - c  and  1 + c' = s' - a' .
 
 /// x_right by `right`, of which that unknown is the left one of this row's x.
 template <class T, bool with_sum>

@@ -81,7 +81,9 @@ struct LineScratch {
   static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {
     const std::int64_t batches = 3 * lane_numbers(std::max(shape.nx, shape.ny));
     if (traits(form).is_separable) return batches;
-    const int share = (shape.nx + 2 * threads - 1) / (2 * threads);  // of one colour
+    // Of one colour, rounded up: where batches begin and end, and with it every bit, is the same for any number of threads.
+    constexpr int rounded = 16;
+    const int share = ((shape.nx + 2 * threads - 1) / (2 * threads) + rounded - 1) / rounded * rounded;
     return std::max(batches, 2 * std::int64_t{std::min(widest_batch, share)} * shape.ny);
   }
   LineScratch(T* memory, int n, std::int64_t size)
@@ -111,8 +113,7 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
   simd::transpose<w, chunk_length>(rows, chunk_length, to, w);
 }
 
-/// The state of the elimination: what the next position takes from the last. `c` is the multiplier, of a tensor operator's lines
-/// the ratio q of excess and pivot.
+/// The state of the elimination: what the next position takes from the last. `c` is the multiplier.
 template <class T>
 struct Elimination {
   alignas(64) T c[batch_width<T>] = {};
@@ -144,29 +145,38 @@ struct Eliminator {
   }
 };
 
-/// One position of a tensor operator's line, M its own mass and S its own stiffness (core/operators/tensor_formulas.hpp). The
-/// excess a of a row, what the matrix that is left has as the row's sum, goes along beside the pivot:
+/// One position of a tensor operator's line, M its own mass and S its own stiffness (core/operators/tensor_formulas.hpp);
+/// `multiplier` is c. `by_sums`: the excess a of a row, what the matrix that is left has as the row's sum, goes along beside
+/// the pivot,
 ///
-///     a_p = 3 (m_p + m_(p+1)) S - u_(p-1) q_(p-1) ,   d_p = a_p - u_p ,   q_p = a_p / d_p ;   q_(-1) = 1, u_(-1) that of interval 0.
+///     a_p = 3 (m_p + m_(p+1)) S - u_(p-1) q_(p-1) ,   d_p = a_p - u_p ,   q_p = a_p / d_p = 1 + c_p ,
+///     x_p = x_(p+1) + (z_p - q_p x_(p+1)) ,
 ///
-/// Where cells are stretched (u < 0) that adds positive numbers only, and a small row sum is not lost in large entries (Grassmann,
-/// Taksar, Heyman, Operations Research 33, 1985). q = 1 + c: the solution is x_p = x_(p+1) + (z_p - q_p x_(p+1)).
-template <class Pack, class T>
+/// q_(-1) = 1 and u_(-1) that of interval 0, and `multiplier` is q. Where cells are stretched (u < 0) that adds positive
+/// numbers only, and a small row sum is not lost in large entries (Grassmann, Taksar, Heyman, Operations Research 33, 1985).
+template <class Pack, class T, bool by_sums>
 struct TensorElimination {
-  Pack mass, stiffness, upper, q, z;
+  Pack mass, stiffness, upper, multiplier, z;
 
   /// Before position 0, behind interval 0 (k, m): what it adds goes to position 0 alone.
   STRATUM_INLINE void start(T k, T m) {
     upper = interval_coupling(k, m, mass, stiffness);
-    q = Pack{} + T(1);
+    multiplier = by_sums ? Pack{} + T(1) : Pack{};
     z = Pack{};
   }
-  /// A position with `m` on both its sides together, before interval (k, m_next).
-  STRATUM_INLINE void step(T m, T k, T m_next, Pack right) {
-    const Pack lower = upper, excess = interval_excess(m, stiffness) - lower * q;
-    upper = interval_coupling(k, m_next, mass, stiffness);
-    const Pack pivot = T(1) / (excess - upper);
-    q = excess * pivot;
+  /// A position with (k, m) on both its sides together, before interval (k_next, m_next).
+  STRATUM_INLINE void step(T k, T m, T k_next, T m_next, Pack right) {
+    const Pack lower = upper;
+    upper = interval_coupling(k_next, m_next, mass, stiffness);
+    Pack pivot;
+    if constexpr (by_sums) {
+      const Pack own = interval_excess(m, stiffness), excess = own - lower * multiplier;
+      pivot = T(1) / (own - upper - lower * multiplier);  // excess - upper, which would be there later
+      multiplier = excess * pivot;
+    } else {
+      pivot = T(1) / (interval_weight(k, m, mass, stiffness) - lower * multiplier);
+      multiplier = upper * pivot;
+    }
     z = (right - lower * z) * pivot;
   }
 };
@@ -191,7 +201,7 @@ struct Eliminator<R, TensorView<T, reaction>, T> {
   STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* eliminated,
                                  Elimination<T>& last) {
     constexpr int w = batch_width<T>;
-    TensorElimination<Pack, T> lines[R::packs];
+    TensorElimination<Pack, T, reaction> lines[R::packs];
     for (int v = 0; v < R::packs; ++v) {
       const int k = v * R::width;
       lines[v] = {R::pack(mass + k), R::pack(stiffness + k), R::pack(upper + k), R::pack(last.c + k),
@@ -199,27 +209,27 @@ struct Eliminator<R, TensorView<T, reaction>, T> {
       if (begin == 0) lines[v].start(kx[0], mx[0]);
     }
     for (int p = begin, n = 0; p < begin + length; ++p, n += w) {
-      const T k = kx[p + 1], m_next = mx[p + 1], m = mx[p] + m_next;
+      const T k_next = kx[p + 1], m_next = mx[p + 1], k = kx[p] + k_next, m = mx[p] + m_next;
 #pragma GCC unroll 8
       for (int v = 0; v < R::packs; ++v) {
         const int at = n + v * R::width;
-        lines[v].step(m, k, m_next, R::pack(right + at));
-        R::pack(multipliers + at) = lines[v].q;
+        lines[v].step(k, m, k_next, m_next, R::pack(right + at));
+        R::pack(multipliers + at) = lines[v].multiplier;
         R::pack(eliminated + at) = lines[v].z;
       }
     }
     for (int v = 0; v < R::packs; ++v) {
       const int k = v * R::width;
-      R::pack(upper + k) = lines[v].upper, R::pack(last.c + k) = lines[v].q, R::pack(last.z + k) = lines[v].z;
+      R::pack(upper + k) = lines[v].upper, R::pack(last.c + k) = lines[v].multiplier, R::pack(last.z + k) = lines[v].z;
     }
   }
 };
 
-/// The solution at a position from that behind it; of a tensor operator's lines `multiplier` is q.
+/// The solution at a position from that behind it.
 template <class View, class Pack>
 STRATUM_INLINE Pack substituted(Pack multiplier, Pack eliminated, Pack next) {
   const Pack x = eliminated - multiplier * next;
-  return is_tensor<View> ? x + next : x;
+  return solves_for_difference<View> ? x + next : x;
 }
 
 /// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first.
@@ -277,9 +287,9 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs
   }
 }
 
-/// Right-hand sides of lines j, j + 2, ... of a tensor operator. Packs start where rows are aligned, one column before `begin`, and
-/// neighbours come out of registers. What the next block reads is asked for. Behind `last_row`, the batch's, it stands for what is
-/// missing: those rows may be another thread's.
+/// Right-hand sides of lines j, j + 2, ... of a tensor operator. Packs start where rows are aligned, one column before `begin`,
+/// and neighbours come out of registers. What the next block reads is asked for. Behind `last_row`, the batch's, it stands for
+/// what is missing: those rows may be another thread's.
 template <class R, int count, class View, class T>
 STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>& rhs, int j, int last_row, int begin,
                                      int length, T* rows, std::int64_t pitch) {
@@ -441,7 +451,7 @@ struct StripLines {
   using T = typename View::Number;
   using Pack = typename R::Pack;
   static constexpr bool differences = solves_for_difference<View>;
-  TensorElimination<Pack, T> lines[R::packs];
+  TensorElimination<Pack, T, differences> lines[R::packs];
   LinesBeside<Pack, differences> beside[R::packs];
   Pack mass[R::packs], stiffness[R::packs], from_before[R::packs];
 
@@ -489,7 +499,7 @@ struct StripLines {
       mass[v] = next_mass;
       stiffness[v] = next_stiffness;
     }
-    lines[v].step(a.my[j] + m, k, m, right_side);
+    lines[v].step(a.ky[j] + k, a.my[j] + m, k, m, right_side);
   }
 };
 
@@ -593,7 +603,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) {
         lines.eliminate(a, j, v, right_side[v], left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
-        R::pack(multipliers + std::int64_t{j} * w + v * width) = lines.lines[v].q;
+        R::pack(multipliers + std::int64_t{j} * w + v * width) = lines.lines[v].multiplier;
         R::pack(first + std::int64_t{j} * w + v * width) = lines.lines[v].z;
       }
     }
@@ -646,7 +656,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
     for (int v = 0; v < packs; ++v) {
       const std::int64_t at = std::int64_t{j} * w + v * width;
       lines.eliminate(a, j, v, R::pack(second + at), simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
-      R::pack(multipliers + at) = lines.lines[v].q;
+      R::pack(multipliers + at) = lines.lines[v].multiplier;
       R::pack(second + at) = lines.lines[v].z;
     }
   }

@@ -77,18 +77,19 @@ template <class T>
 struct LineScratch {
   T *multipliers, *eliminated, *second;
   int wide;
+  /// Batches are multiples of this long, so that a node has its place in a pack, and with it its bits, for any number of threads.
+  static constexpr int rounded = 16;
 
   static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {
     const std::int64_t batches = 3 * lane_numbers(std::max(shape.nx, shape.ny));
     if (traits(form).is_separable) return batches;
-    // Of one colour, rounded up: where batches begin and end, and with it every bit, is the same for any number of threads.
-    constexpr int rounded = 16;
+    // Of one colour.
     const int share = ((shape.nx + 2 * threads - 1) / (2 * threads) + rounded - 1) / rounded * rounded;
     return std::max(batches, 2 * std::int64_t{std::min(widest_batch, share)} * shape.ny);
   }
   LineScratch(T* memory, int n, std::int64_t size)
       : multipliers(memory), eliminated(multipliers + lane_numbers(n)), second(eliminated + lane_numbers(n)),
-        wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / (2 * n)))) {}
+        wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / (2 * n))) / rounded * rounded) {}
 
  private:
   static std::int64_t lane_numbers(int n) { return batch_width<T> * (std::int64_t{n} + 1); }

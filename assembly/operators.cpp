@@ -352,7 +352,7 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, co
     if (const auto held = tensor_terms(*factors, terms))
       return tensor_operator(ctx, mesh, *held, mesh.unknowns(), *factors);
   CellOperator<double> cells = cell_operator(ctx, mesh, k, terms);
-  if (!terms.varies()) return cells;
+  if (!terms.varies()) return GridOperator<double>(std::move(cells));
   return with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The problem -Laplace u + c u = f in [0, a] x [0, b]: load vector and error norm. On each side, n outward,
+// The problem -div(K grad u) + c u = f in [0, a] x [0, b], K = 1 unless given: load vector and error norm. On each side, n outward,
 //
-//     dirichlet  u = g      neumann  n.grad u = g      robin  n.grad u + alpha u = g      periodic  u as on the side across
+//     dirichlet  u = g      neumann  n.K grad u = g    robin  n.K grad u + alpha u = g    periodic  u as on the side across
 //
 //     b_i = integral of f phi_i  +  integral of g phi_i over the natural sides  -  sum over Dirichlet nodes k of A_ik g(x_k)
 //     relative L2 error = || u_h - u || / || u ||
@@ -49,9 +49,13 @@ struct PoissonProblem {
   ScalarFunction exact{};     // u; empty: the polynomial problem's where all else is empty, else unknown
   ScalarFunction boundary{};  // g of Dirichlet sides without their own; empty: exact where given, else zero
   Sides sides{};
-  double reaction = 0;  // c, not negative
+  double reaction = 0;              // c, not negative
+  Diffusion diffusion{};            // K; one where it is not given
+  Coefficient reaction_of_cells{};  // added to c
 
   [[nodiscard]] bool is_polynomial() const { return !rhs; }
+  /// K or c are given by cells.
+  [[nodiscard]] bool has_coefficients() const { return diffusion.is_given() || reaction_of_cells.is_given(); }
   [[nodiscard]] bool has_exact() const;
 };
 
@@ -62,6 +66,12 @@ struct PoissonProblem {
 /// What the operator has beside the Laplacian. An alpha that is the same at all points of its side that integrals see is a number.
 /// Throws UsageError for alpha that is negative or not finite.
 [[nodiscard]] OperatorTerms operator_terms(const TensorMesh& mesh, const PoissonProblem& problem);
+
+/// K and c on the cells of the mesh, c beside `reaction`; nothing where K = 1 and c is a number.
+[[nodiscard]] std::optional<CellCoefficients> cell_coefficients(Context& ctx, const TensorMesh& mesh,
+                                                                const PoissonProblem& problem);
+/// A u = 0 for constants: no Dirichlet side, no alpha and no c.
+[[nodiscard]] bool is_singular(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem);
 
 /// How far a load vector is from having a solution where the operator is singular.
 struct Compatibility {

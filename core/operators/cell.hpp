@@ -30,16 +30,17 @@ enum class CellTensor : std::uint8_t { scalar = 1, diagonal = 2, full = 3 };
 
 /// Cell (i, j) of the view lies south-west of node (i, j). What is not stored is null: branches on it cost less than views of their own
 /// would, each of which every sweep is compiled for.
-template <class T, bool scalar>
-struct CellView : StencilSums<CellView<T, scalar>, T> {
+template <class T>
+struct CellView : StencilSums<CellView<T>, T> {
   static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = false;
   const T* k[3] = {};  // scalar: k; else p, q and, of full K, s
   const T* m = nullptr;
-  const T* rx2 = nullptr;  // 1 / hx^2 of the interval before node i
+  const T* rx2 = nullptr;  // of scalar K: 1 / hx^2 of the interval before node i
   const T* ry2 = nullptr;
   std::int64_t pitch = 0;
 
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_full() const { return !scalar && k[2] != nullptr; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_scalar() const { return rx2 != nullptr; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_full() const { return k[2] != nullptr; }
 
   /// The four cells around a node, by their places.
   struct Around {
@@ -48,17 +49,11 @@ struct CellView : StencilSums<CellView<T, scalar>, T> {
         : sw(at), se(at + 1), nw(at + pitch), ne(at + pitch + 1) {}
   };
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Around around(int i, int j) const { return {j * pitch + i, pitch}; }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T p(std::int64_t cell, [[maybe_unused]] int i) const {
-    if constexpr (scalar)
-      return k[0][cell] * rx2[i];
-    else
-      return k[0][cell];
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T p(std::int64_t cell, int i) const {
+    return is_scalar() ? k[0][cell] * rx2[i] : k[0][cell];
   }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T q(std::int64_t cell, [[maybe_unused]] int j) const {
-    if constexpr (scalar)
-      return k[0][cell] * ry2[j];
-    else
-      return k[1][cell];
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T q(std::int64_t cell, int j) const {
+    return is_scalar() ? k[0][cell] * ry2[j] : k[1][cell];
   }
 
   template <int dx, int dy>
@@ -112,7 +107,7 @@ struct CellView : StencilSums<CellView<T, scalar>, T> {
     const T north_east = up[1] - u[1], north_west = up[-1] - u[-1], south_east = u[1] - lo[1],
             south_west = u[-1] - lo[-1];
     T sum;
-    if constexpr (scalar) {
+    if (is_scalar()) {
       const T sw = k[0][c.sw], se = k[0][c.se], nw = k[0][c.nw], ne = k[0][c.ne];
       const T flux_east = ne * (2 * east + up_east) + se * (2 * east + low_east);
       const T flux_west = nw * (2 * west + up_west) + sw * (2 * west + low_west);
@@ -194,7 +189,7 @@ template <class T>
 struct CellOperator {
   static constexpr std::string_view name = "cell";
   static constexpr int coefficient_words = 1;  // of scalar K
-  using View = CellView<T, true>;
+  using View = CellView<T>;
   template <class To>
   using In = CellOperator<To>;
 
@@ -216,9 +211,8 @@ struct CellOperator {
   [[nodiscard]] GridShape shape() const { return grid; }
   [[nodiscard]] bool has_reaction() const { return !m.empty(); }
 
-  template <bool scalar>
-  [[nodiscard]] CellView<T, scalar> view() const {
-    CellView<T, scalar> v;
+  [[nodiscard]] CellView<T> view() const {
+    CellView<T> v;
     for (std::size_t n = 0; n < k.size(); ++n) v.k[n] = k[n].view().data;
     v.m = m.view().data;
     v.rx2 = rx2.view().data;
@@ -228,8 +222,7 @@ struct CellOperator {
   }
   template <class F>
   decltype(auto) visit(F&& f) const {
-    if (tensor == CellTensor::scalar) return std::forward<F>(f)(view<true>());
-    return std::forward<F>(f)(view<false>());
+    return std::forward<F>(f)(view());
   }
 
   [[nodiscard]] auto parts() { return parts_of<GridView<T>>(*this); }

@@ -560,6 +560,11 @@ __global__ void __launch_bounds__(threads)
       d = row.diagonal;
       u = row.upper;
       f = rhs(i, j);
+      // A symmetric segment takes row n's multiplier from this one: nothing may couple what lies behind the line to it.
+      if (sums && j == n - 1) {
+        d -= u;
+        u = 0;
+      }
     }
     segment.push(k, l, d, u, f);
   }

@@ -9,7 +9,7 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/reduce.hpp>
-#include <stratum/multigrid/transfer_functors.hpp>
+#include <stratum/multigrid/weighted_functors.hpp>
 
 namespace stratum {
 
@@ -107,16 +107,99 @@ struct GalerkinNode {
   }
 };
 
+/// The same with weights by coarse cells: the rows of P^T A at the fine nodes up to two lines away, then the columns of P.
+template <int first, class View>
+struct WeightedGalerkinNode {
+  View a;
+  WeightsView<const double> w;
+  int fine_nx, fine_ny;
+  GridView<double> band[9 - first];
+
+  /// Weight of coarse node (I, J) at the fine node p columns and q rows from it.
+  STRATUM_HOST_DEVICE STRATUM_INLINE double own(int column, int row, int p, int q) const {
+    if (p == 0 && q == 0) return 1;
+    const std::int64_t at = w.at(column - (p < 0 ? 1 : 0), row - (q < 0 ? 1 : 0));
+    if (q == 0) return p < 0 ? 1 - w.west[at] : w.west[at];
+    if (p == 0) return q < 0 ? 1 - w.south[at] : w.south[at];
+    if (q < 0) return p < 0 ? w.ne[at] : w.nw[at];
+    return p < 0 ? w.se[at] : w.sw[at];
+  }
+  /// Adds t times the row of P at the fine node p columns and q rows from coarse node (I, J).
+  STRATUM_HOST_DEVICE STRATUM_INLINE void spread(double t, int column, int row, int p, int q,
+                                                 double (&to)[5][5]) const {
+    const bool odd_x = w.west != nullptr && p % 2 != 0, odd_y = w.south != nullptr && q % 2 != 0;
+    const int dx = w.west == nullptr ? p : odd_x ? (p < 0 ? -1 : 0) : p / 2;
+    const int dy = w.south == nullptr ? q : odd_y ? (q < 0 ? -1 : 0) : q / 2;
+    const std::int64_t at = w.at(column + dx, row + dy);
+    double* const lower = &to[dy + 2][dx + 2];
+    double* const upper = &to[dy + 3][dx + 2];
+    if (odd_x && odd_y) {
+      lower[0] += t * w.sw[at];
+      lower[1] += t * w.se[at];
+      upper[0] += t * w.nw[at];
+      upper[1] += t * w.ne[at];
+    } else if (odd_x) {
+      lower[0] += t * w.west[at];
+      lower[1] += t * (1 - w.west[at]);
+    } else if (odd_y) {
+      lower[0] += t * w.south[at];
+      upper[0] += t * (1 - w.south[at]);
+    } else {
+      lower[0] += t;
+    }
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const int column = i + w.origin_x, row = j + w.origin_y;
+    const int reach_x = w.west != nullptr ? 1 : 0, reach_y = w.south != nullptr ? 1 : 0;
+    const int centre_x = reach_x == 0 ? i : 2 * column - w.origin_x;
+    const int centre_y = reach_y == 0 ? j : 2 * row - w.origin_y;
+    double t[5][5] = {};
+    for (int q = -reach_y; q <= reach_y; ++q) {
+      const int y = fine_node(w.periodic_y, centre_y + q, fine_ny);
+      if (y < 0) continue;
+      for (int p = -reach_x; p <= reach_x; ++p) {
+        const int x = fine_node(w.periodic_x, centre_x + p, fine_nx);
+        if (x < 0) continue;
+        const double weight = own(column, row, p, q);
+        double c[3][3];
+        read_row<-1>(a, x, y, c[0]);
+        read_row<0>(a, x, y, c[1]);
+        read_row<1>(a, x, y, c[2]);
+        for (int dy = 0; dy < 3; ++dy)
+          for (int dx = 0; dx < 3; ++dx) t[q + 1 + dy][p + 1 + dx] += weight * c[dy][dx];
+      }
+    }
+    double to[5][5] = {};  // by coarse nodes around (I, J); the rim stays zero
+    for (int q = -1 - reach_y; q <= 1 + reach_y; ++q) {
+      if (fine_node(w.periodic_y, centre_y + q, fine_ny) < 0) continue;
+      for (int p = -1 - reach_x; p <= 1 + reach_x; ++p)
+        if (fine_node(w.periodic_x, centre_x + p, fine_nx) >= 0) spread(t[q + 2][p + 2], column, row, p, q, to);
+    }
+    for (int dy = -1; dy <= 1; ++dy)
+      for (int dx = -1; dx <= 1; ++dx) {
+        const int k = band_index(dx, dy) - first;
+        if (k < 0) continue;
+        band[k](i, j) = couples(band[0], i + dx, j + dy) ? to[dy + 2][dx + 2] : 0.0;
+      }
+  }
+};
+
 /// What the product of an operator with this view is stored in.
 template <class View>
 using ProductOf = std::conditional_t<View::is_symmetric, SymmetricNineBand<double>, NineBandMatrix<double>>;
 
 template <class View>
 void product(Context& ctx, const View& a, const Transfer<double>& p, ProductOf<View>& coarse) {
-  GalerkinNode<ProductOf<View>::first, View> node{
-      a, p.x_view(), p.y_view(), p.fine_shape().nx, p.fine_shape().ny, p.fine_shape().below, {}};
-  for (std::size_t k = 0; k < coarse.band.size(); ++k) node.band[k] = coarse.band[k].view();
-  for_each_node(ctx, all_nodes(node.band[0]), node);
+  constexpr int first = ProductOf<View>::first;
+  const GridShape& shape = p.fine_shape();
+  const auto run = [&](auto node) {
+    for (std::size_t k = 0; k < coarse.band.size(); ++k) node.band[k] = coarse.band[k].view();
+    for_each_node(ctx, all_nodes(node.band[0]), node);
+  };
+  if (p.is_weighted())
+    run(WeightedGalerkinNode<first, View>{a, p.weights(), shape.nx, shape.ny, {}});
+  else
+    run(GalerkinNode<first, View>{a, p.x_view(), p.y_view(), shape.nx, shape.ny, shape.below, {}});
   for (const auto& band : coarse.band) exchange(ctx, band.cview());
 }
 
@@ -264,10 +347,6 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
 GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine, const GridShape& coarse) {
   return fine.visit(
       [&](const auto& view) { return GridOperator<double>(ProductOf<std::decay_t<decltype(view)>>(ctx, coarse)); });
-}
-
-void galerkin_products(Context& ctx, const std::vector<Transfer<double>>& p, std::vector<GridOperator<double>>& a) {
-  for (std::size_t l = a.size(); l-- > 1;) galerkin_product(ctx, a[l], p[l], a[l - 1]);
 }
 
 }  // namespace stratum

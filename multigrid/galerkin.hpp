@@ -13,8 +13,6 @@
 // of a coarse operator lose the small sums that smooth functions see. Coarse coefficients that reach across a side are zero.
 // Words per coarse node: 36 read from nine bands (20 from five), 9 (5) written. Nothing here waits for the stream but the checks.
 
-#include <vector>
-
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/transfer.hpp>
@@ -34,8 +32,5 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
 /// Bands for the products of `fine`, on a coarser grid.
 [[nodiscard]] GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine,
                                                      const GridShape& coarse);
-
-/// a[l - 1] = P_l^T a[l] P_l, from the last on.
-void galerkin_products(Context& ctx, const std::vector<Transfer<double>>& p, std::vector<GridOperator<double>>& a);
 
 }  // namespace stratum

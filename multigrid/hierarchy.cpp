@@ -31,6 +31,12 @@ const auto& at_level(const Levels& levels, int level, int lowest, const char* wh
   return levels[static_cast<std::size_t>(level)];
 }
 
+void expect_cells(const Conductances& k, const TensorMesh& mesh) {
+  const GridShape cells = k.x.shape();
+  expects(cells.nx == mesh.x().size() && cells.ny == mesh.y().size(), "conductances of ", cells.nx, " x ", cells.ny,
+          " cells do not belong to a mesh of ", mesh.x().size(), " x ", mesh.y().size());
+}
+
 /// Where an operator keeps its coefficients.
 std::array<const void*, 9> addresses(const GridOperator<double>& a) {
   std::array<const void*, 9> found{};
@@ -47,10 +53,12 @@ std::array<const void*, 9> addresses(const GridOperator<double>& a) {
 }  // namespace
 
 template <class T>
-Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all)
+Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, bool weighted)
     : meshes(std::move(all)), transfer(meshes.size()) {
   expects(!meshes.empty(), "a hierarchy needs at least one mesh");
-  for (std::size_t l = 1; l < meshes.size(); ++l) transfer[l] = Transfer<T>(ctx, meshes[l], meshes[l - 1]);
+  for (std::size_t l = 1; l < meshes.size(); ++l)
+    transfer[l] =
+        weighted ? Transfer<T>::weighted(ctx, meshes[l], meshes[l - 1]) : Transfer<T>(ctx, meshes[l], meshes[l - 1]);
 }
 
 template <class T>
@@ -64,19 +72,37 @@ Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>
   return Hierarchy(std::move(state));
 }
 
+/// The levels below the finest one, from it.
+template <class T>
+void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, State& state) requires std::is_same_v<T, double> {
+  for (std::size_t l = state.a.size(); l-- > 1;) {
+    if (k != nullptr) {
+      const Conductances& here = l + 1 == state.a.size() ? *k : state.k[l];
+      set_network_weights(ctx, state.a[l], here, state.transfer[l]);
+      coarsen(ctx, here, state.k[l - 1]);
+    }
+    galerkin_product(ctx, state.a[l], state.transfer[l], state.a[l - 1]);
+  }
+}
+
 template <class T>
 Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
-                                    const MatrixTraits& traits) requires std::is_same_v<T, double> {
+                                    const MatrixTraits& traits,
+                                    const Conductances* k) requires std::is_same_v<T, double> {
   const GridShape shape = a.shape(), unknowns = mesh.unknowns();
   expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
           " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns; the matrix is for ", shape.nx, " x ", shape.ny);
+  if (k != nullptr) expect_cells(*k, mesh);
   check_coefficients(ctx, a, traits.symmetric);
-  auto state = std::make_shared<State>(ctx, mesh_hierarchy(mesh));
+  auto state = std::make_shared<State>(ctx, mesh_hierarchy(mesh), k != nullptr);
   state->traits = traits;
   for (std::size_t l = 0; l + 1 < state->meshes.size(); ++l)
     state->a.push_back(galerkin_operator(ctx, a, state->meshes[l].unknowns()));
   state->a.push_back(a);
-  galerkin_products(ctx, state->transfer, state->a);
+  if (k != nullptr)
+    for (std::size_t l = 0; l + 1 < state->meshes.size(); ++l)
+      state->k.emplace_back(ctx, state->meshes[l], !k->reaction.empty());
+  form_products(ctx, k, *state);
   return Hierarchy(std::move(state));
 }
 
@@ -88,10 +114,11 @@ Hierarchy<T>::Hierarchy(Context& ctx, const Hierarchy<double>& other) {
     const auto& [form, terms] = *other.state_->assembly;
     *this = assembled(ctx, other.meshes(), form, terms);
   } else {
-    state_ = std::make_shared<State>(ctx, other.meshes());
+    state_ = std::make_shared<State>(ctx, other.meshes(), other.is_weighted());
     state_->traits = other.state_->traits;
     state_->in_double = std::make_shared<Hierarchy<double>>(other);
     for (const auto& a : other.state_->a) state_->a.push_back(convert<T>(ctx, a));
+    round_weights(ctx);
   }
 }
 
@@ -115,23 +142,42 @@ const GridOperator<double>& Hierarchy<T>::coarsest_in_double() const {
 }
 
 template <class T>
-bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a) {
+bool Hierarchy<T>::is_weighted() const {
+  return levels() > 1 && state_->transfer.back().is_weighted();
+}
+
+template <class T>
+void Hierarchy<T>::round_weights(Context& ctx) {
+  for (std::size_t l = 1; l < state_->transfer.size(); ++l)
+    state_->transfer[l].assign_weights(ctx, state_->in_double->transfer(static_cast<int>(l)));
+}
+
+template <class T>
+bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances* k) {
   expects(!state_->assembly, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
   const GridShape shape = finest().shape(), given = a.shape();
   expects(given.nx == shape.nx && given.ny == shape.ny && a.form() == finest().form(), "the hierarchy is for a ",
           to_string(finest().form()), " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ",
           to_string(a.form()), " one on ", given.nx, " x ", given.ny);
   if constexpr (std::is_same_v<T, double>) {
+    if (k != nullptr) {
+      expects(levels() == 1 || is_weighted(),
+              "the hierarchy's interpolation goes by widths; it follows no conductances");
+      expect_cells(*k, meshes().back());
+      expects(state_->k.empty() || k->reaction.empty() == state_->k.front().reaction.empty(), "the hierarchy was made ",
+              k->reaction.empty() ? "with" : "without", " a reaction term");
+    }
     check_coefficients(ctx, a, state_->traits.symmetric);
     const bool in_place = addresses(finest()) == addresses(a);
     state_->a.back() = a;
-    galerkin_products(ctx, state_->transfer, state_->a);
+    form_products(ctx, k, *state_);
     ctx.synchronise();  // kernels may read coefficients before those that came before have ended
     return in_place;
   } else {
-    (void)state_->in_double->update(ctx, a);
+    (void)state_->in_double->update(ctx, a, k);
     for (int l = 0; l < levels(); ++l)
       assign(ctx, state_->in_double->level_operator(l), state_->a[static_cast<std::size_t>(l)]);
+    round_weights(ctx);
     return true;
   }
 }

@@ -5,7 +5,8 @@
 //
 //     assembled   every level's operator is assembled on its mesh
 //     galerkin    the finest is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp), formed in double;
-//                 `update` gives them all other coefficients
+//                 `update` gives them all other coefficients. The interpolation goes by the widths, or follows K by the cells'
+//                 conductances (multigrid/network.hpp)
 //
 // Products in float are made from those in double. A handle: copies are the same levels.
 
@@ -19,6 +20,7 @@
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/shared.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/network.hpp>
 #include <stratum/multigrid/transfer.hpp>
 
 namespace stratum {
@@ -41,10 +43,12 @@ class Hierarchy final : public Handle {
   /// Meshes coarsest first. Throws UsageError as assemble_operator does.
   [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
                                            const OperatorTerms& terms = {});
-  /// From a matrix, which is shared, whose unknowns are those of the mesh; the interpolation is the mesh's. Throws UsageError for
-  /// coefficients that check_coefficients refuses, and for a mesh of other unknowns.
+  /// From a matrix, which is shared, whose unknowns are those of the mesh; the interpolation is the mesh's, or follows the conductances
+  /// of its cells, which are not kept. Throws UsageError for coefficients that check_coefficients refuses, and for a mesh of other
+  /// unknowns or cells.
   [[nodiscard]] static Hierarchy galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
-                                          const MatrixTraits& traits = {}) requires std::is_same_v<T, double>;
+                                          const MatrixTraits& traits = {},
+                                          const Conductances* k = nullptr) requires std::is_same_v<T, double>;
   /// The levels of another in this precision; in double the same.
   Hierarchy(Context& ctx, const Hierarchy<double>& other);
 
@@ -61,7 +65,8 @@ class Hierarchy final : public Handle {
   /// Other coefficients for a hierarchy made from a matrix: of the same form and shape, in the same memory or in other, which is then
   /// the one shared. Allocates nothing; waits for the stream. Errors as for `galerkin`; the hierarchy is then good for nothing but
   /// another update. True where the finest coefficients lie where they lay before.
-  bool update(Context& ctx, const GridOperator<double>& a);
+  /// Interpolation stays as it was, or follows other conductances: only where it followed some.
+  bool update(Context& ctx, const GridOperator<double>& a, const Conductances* k = nullptr);
 
  private:
   template <class>
@@ -74,9 +79,13 @@ class Hierarchy final : public Handle {
     std::vector<Transfer<T>> transfer;             // the first is empty
     std::shared_ptr<Hierarchy<double>> in_double;  // of products in float
     GridOperator<double> coarsest;                 // of assembled levels
-    /// With the transfers of these meshes.
-    State(Context& ctx, std::vector<TensorMesh> meshes);
+    std::vector<Conductances> k;  // of products in double that follow them, below the finest level
+    /// With the transfers of these meshes, by widths or by weights of their cells.
+    State(Context& ctx, std::vector<TensorMesh> meshes, bool weighted = false);
   };
+  [[nodiscard]] bool is_weighted() const;
+  void round_weights(Context& ctx);
+  static void form_products(Context& ctx, const Conductances* k, State& state) requires std::is_same_v<T, double>;
   explicit Hierarchy(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   std::shared_ptr<State> state_;

@@ -9,7 +9,7 @@
 #include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/core/operators/residual_row.hpp>
 #include <stratum/core/operators/stencil_formulas.hpp>
-#include <stratum/multigrid/transfer_functors.hpp>
+#include <stratum/multigrid/weighted_functors.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/grid/march.hpp>
 #endif
@@ -237,7 +237,8 @@ STRATUM_SIMD_CLONES void prolongate_row(const ProlongateCoarsened<add, T> p, con
   const auto rows = coarse_rows(p.y, j);
   T edge[block + 1],
       middle[block];  // the coarse rows combined, from the left end of the first interval on; the new nodes
-  const int origin = p.x.origin, pairs = p.end() - 1;
+  // An interval that stays alone beside a natural side has one fine node of its own, not two.
+  const int origin = p.x.origin, pairs = std::min(p.end(), (p.fine.nx + p.x.origin - 1) / 2);
   if (p.begin() < 0) p(-1, j);
   for (int begin = 0; begin < pairs; begin += block) {
     const int length = std::min(block, pairs - begin);
@@ -249,7 +250,7 @@ STRATUM_SIMD_CLONES void prolongate_row(const ProlongateCoarsened<add, T> p, con
     for (int n = 0; n < length; ++n) middle[n] = left[n] * edge[n] + right[n] * edge[n + 1];
     simd::interleave<add>(middle, edge + 1, length, &p.fine(2 * begin + 1 - origin, j));
   }
-  p(pairs, j);
+  for (int interval = pairs; interval < p.end(); ++interval) p(interval, j);
 }
 
 /// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it. Rows are kept from their
@@ -300,6 +301,87 @@ struct RestrictRows {
       }
       std::swap(lower, middle);
     }
+  }
+};
+
+/// CPU: the fine rows of a row of coarse cells, both directions coarsened, in blocks that stay in the nearest cache.
+template <bool add, class T>
+STRATUM_SIMD_CLONES void prolongate_cells(const ProlongateCell<add, T> p, const int row) {
+  constexpr int block = 256;
+  T edge[block], middle[block];
+  const auto& w = p.w;
+  const NodeRange range = p.range();
+  const int pairs = std::min(range.end_x, (p.fine.nx + w.origin_x - 1) / 2), j = 2 * row + 1 - w.origin_y;
+  if (range.begin_x < 0) p(-1, row);
+  for (int begin = 0; begin < pairs; begin += block) {
+    const int length = std::min(block, pairs - begin), i = 2 * begin + 1 - w.origin_x;
+    const T *lower = &p.coarse(begin - w.origin_x, row - w.origin_y), *upper = lower + p.coarse.pitch;
+    const std::int64_t at = w.at(begin, row);
+    if (j >= 0 && j < p.fine.ny) {
+      const T *south = w.south + at + 1, *sw = w.sw + at, *se = w.se + at, *nw = w.nw + at, *ne = w.ne + at;
+#pragma omp simd
+      for (int n = 0; n < length; ++n) {
+        edge[n] = p.between(south[n], lower[n + 1], upper[n + 1]);
+        middle[n] = sw[n] * lower[n] + se[n] * lower[n + 1] + nw[n] * upper[n] + ne[n] * upper[n + 1];
+      }
+      simd::interleave<add>(middle, edge, length, &p.fine(i, j));
+    }
+    if (j + 1 >= 0 && j + 1 < p.fine.ny) {
+      const T* west = w.west + at + w.pitch;
+#pragma omp simd
+      for (int n = 0; n < length; ++n) middle[n] = p.between(west[n], upper[n], upper[n + 1]);
+      simd::interleave<add>(middle, upper + 1, length, &p.fine(i, j + 1));
+    }
+  }
+  for (int column = pairs; column < range.end_x; ++column) p(column, row);
+}
+
+/// CPU: coarse rows begin .. end - 1 by weights, both directions coarsened; three fine rows are kept, from their column -1 on.
+template <class View, class T>
+struct RestrictCells {
+  ComputedDefect<View, T> defect;
+  WeightsView<const T> w;
+  GridView<T> coarse;
+  int begin, end;
+  T* kept[3];
+
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    T *lower = kept[0], *middle = kept[1], *upper = kept[2];
+    for (int j = begin; j < end; ++j) {
+      const int row = j + w.origin_y, first = 2 * row - w.origin_y - 1;
+      if (j == begin)
+        fill<bytes>(first, lower);
+      else
+        std::swap(lower, upper);
+      fill<bytes>(first + 1, middle);
+      fill<bytes>(first + 2, upper);
+      const std::int64_t at = w.at(w.origin_x, row), below = at - w.pitch;
+      const T *west = w.west + at, *south = w.south + at, *under = w.south + below;
+      const T *sw = w.sw + at, *se = w.se + at - 1, *nw = w.nw + below, *ne = w.ne + below - 1;
+      const T *low = lower + w.origin_x, *mid = middle + w.origin_x, *up = upper + w.origin_x;
+      T* to = &coarse(0, j);
+#pragma omp simd
+      for (int i = 0; i < coarse.nx; ++i)
+        to[i] = ((ne[i] * low[2 * i - 1] + (T(1) - under[i]) * low[2 * i]) + nw[i] * low[2 * i + 1]) +
+                (((T(1) - west[i - 1]) * mid[2 * i - 1] + mid[2 * i]) + west[i] * mid[2 * i + 1]) +
+                ((se[i] * up[2 * i - 1] + south[i] * up[2 * i]) + sw[i] * up[2 * i + 1]);
+    }
+  }
+
+ private:
+  template <int bytes>
+  STRATUM_INLINE void fill(int fine_row, T* to) const {
+    const int nx = defect.b.nx, row = fine_node(w.periodic_y, fine_row, defect.b.ny);
+    if (row < 0) {
+      std::fill_n(to - 1, nx + 3, T(0));
+      return;
+    }
+    residual_row<bytes>(
+        defect.a, defect.b, defect.x, row, [to](int i, T d) __attribute__((always_inline)) { to[i] = d; });
+    to[-1] = w.periodic_x ? to[nx - 1] : T(0);
+    to[nx] = w.periodic_x ? to[0] : T(0);
+    to[nx + 1] = 0;
   }
 };
 
@@ -356,6 +438,23 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& co
 }
 
 template <class T>
+Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse) {
+  Transfer p(ctx, fine, coarse);
+  const bool x = !p.x_.left.empty(), y = !p.y_.left.empty(), both = x && y;
+  const GridShape cells{coarse.x().size() + 3, coarse.y().size() + 3};
+  for (const bool there : {x, y, both, both, both, both})
+    p.weights_.push_back(there ? Vector<T>(ctx, cells) : Vector<T>());
+  if (!ctx.on_gpu() && both) p.rows_ = Vector<T>(ctx, GridShape{p.fine_.nx + 3, 3 * ctx.threads()});
+  return p;
+}
+
+template <class T>
+void Transfer<T>::assign_weights(Context& ctx, const Transfer<double>& other) {
+  for (std::size_t k = 0; k < weights_.size(); ++k)
+    if (!weights_[k].empty()) copy<double, T>(ctx, other.weights_[k].cview(), weights_[k].view());
+}
+
+template <class T>
 void Transfer<T>::check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const {
   expects_fit(ctx, "the fine vector", fine, fine_);
   expects_fit(ctx, "the coarse vector", coarse, coarse_);
@@ -384,15 +483,28 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
 
 }  // namespace
 
+template <bool add, class T>
+void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, GridView<const T> coarse, GridView<T> fine) {
+  exchange(ctx, coarse);
+  const ProlongateCell<add, T> cell{w, coarse, fine};
+  const NodeRange range = cell.range();
+  if (ctx.on_gpu() || w.sw == nullptr) return for_each_node(ctx, range, cell);
+  if (ctx.plans()) return;
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (fine.nodes() > serial_limit)
+  for (int row = range.begin_y; row < range.end_y; ++row) prolongate_cells(cell, row);
+}
+
 template <class T>
 void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
   check(ctx, fine, coarse);
+  if (is_weighted()) return prolongate_weighted<true>(ctx, weights(), coarse, fine);
   prolongate_impl<true>(ctx, x_.view(), y_.view(), can_march(), coarse, fine);
 }
 
 template <class T>
 void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
   check(ctx, fine, coarse);
+  if (is_weighted()) return prolongate_weighted<false>(ctx, weights(), coarse, fine);
   prolongate_impl<false>(ctx, x_.view(), y_.view(), can_march(), coarse, fine);
 }
 
@@ -413,10 +525,18 @@ void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T
   if (y.left != nullptr) detail::add_from_below(ctx, coarse);
 }
 
+template <class Defect, class T>
+void restrict_weighted(Context& ctx, const WeightsView<const T>& w, const Defect& defect, const GridShape& fine,
+                       GridView<T> coarse) {
+  for_each_node(ctx, all_nodes(coarse), RestrictWeighted<Defect, T>{w, defect, fine.nx, fine.ny, coarse});
+}
+
 template <class T>
 void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
   check(ctx, fine, coarse);
-  restrict_nodes(ctx, x_.view(), y_.view(), GivenDefect<T>{fine}, fine_, coarse);
+  const GivenDefect<T> defect{fine};
+  if (is_weighted()) return restrict_weighted(ctx, weights(), defect, fine_, coarse);
+  restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_, coarse);
 }
 
 template <class T>
@@ -437,16 +557,25 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
         return cuda::run_march(ctx, rows, b.nx, b.ny);
       }
 #endif
-    if (ctx.on_gpu()) return restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_, coarse);
-    const int team = std::min(ctx.threads(), rows_.shape().ny / 2);
+    const bool keeps_rows = !ctx.on_gpu() && (!is_weighted() || coarsens_both());
+    if (is_weighted() && !keeps_rows) return restrict_weighted(ctx, weights(), defect, fine_, coarse);
+    if (!keeps_rows) return restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_, coarse);
+    const int kept = is_weighted() ? 3 : 2;
+    const int team = std::min(ctx.threads(), rows_.shape().ny / kept);
     const int coarse_rows = coarse.ny + (y_.view().left != nullptr && coarse.above ? 1 : 0);
     const GridView<T> rows = rows_.view();
 #pragma omp parallel for schedule(static, 1) num_threads(team) if (b.nodes() > serial_limit)
     for (int part = 0; part < team; ++part) {
       const auto share = [&](int p) { return static_cast<int>(std::int64_t{coarse_rows} * p / team); };
       if (share(part) == share(part + 1)) continue;
-      simd::run_widest(RestrictRows<View, T>{defect, x_.view(), y_.view(), coarse, share(part), share(part + 1),
-                                             &rows(1, 2 * part), &rows(1, 2 * part + 1)});
+      T* const own = &rows(1, kept * part);
+      if (is_weighted()) {
+        simd::run_widest(RestrictCells<View, T>{
+            defect, weights(), coarse, share(part), share(part + 1), {own, own + rows.pitch, own + 2 * rows.pitch}});
+        continue;
+      }
+      simd::run_widest(RestrictRows<View, T>{defect, x_.view(), y_.view(), coarse, share(part), share(part + 1), own,
+                                             own + rows.pitch});
     }
     if (y_.view().left != nullptr) detail::add_from_below(ctx, coarse);
   });

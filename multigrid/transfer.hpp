@@ -10,8 +10,14 @@
 // as if its weights were (0, 1), and fine node 2 I + 2 does not exist. Restriction is the transpose. A direction that is not
 // coarsened is the identity. Indices are global: line 0 is the first side.
 //
+// `Transfer::weighted` has weights of its own in every coarse cell instead (multigrid/network.hpp makes them): one for each of its edges,
+// four for its centre.
+//
 // Throws UsageError for vectors of other shapes, and for memory that the Context does not compute on.
-// Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients.
+// Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients; weights by cells are
+// 1.5 more.
+
+#include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
@@ -29,6 +35,26 @@ struct TransferView {
   bool periodic = false;  // with the other end in this piece
 };
 
+/// Weights by coarse cells, T const or not. Coarse nodes are numbered with the sides: I = 0 .. intervals, as if Dirichlet nodes were
+/// unknowns. Numbers go from -1 (where periodic the last interval's, seen from its right end) to intervals + 1.
+///
+///     edge from coarse node (I, J) to (I + 1, J)    x = west x_(I,J) + (1 - west) x_(I+1,J)          null where x is not coarsened
+///     edge to (I, J + 1)                            x = south x_(I,J) + (1 - south) x_(I,J+1)        null where y is not
+///     centre of the cell between the four           x = sw x_(I,J) + se x_(I+1,J) + nw x_(I,J+1) + ne x_(I+1,J+1)    both
+///
+/// An interval that stays alone has edge weight 0, its centres those of its right edge.
+template <class T>
+struct WeightsView {
+  T *west = nullptr, *south = nullptr;
+  T *sw = nullptr, *se = nullptr, *nw = nullptr, *ne = nullptr;
+  std::int64_t pitch = 0;
+  int intervals_x = 0, intervals_y = 0;  // coarse
+  int origin_x = 1, origin_y = 1;        // of both grids
+  bool periodic_x = false, periodic_y = false;
+
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE std::int64_t at(int i, int j) const { return j * pitch + i; }
+};
+
 template <class T>
 class Transfer {
  public:
@@ -37,6 +63,8 @@ class Transfer {
   /// Between a strip of the fine mesh and the one below it. Pieces restrict their own rows and add what belongs to the row above.
   Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
            const GridShape& coarse_strip);
+  /// By weights of every coarse cell, which are zero until they are set.
+  [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse);
 
   /// x_fine += P x_coarse
   void prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
@@ -74,8 +102,35 @@ class Transfer {
   /// The weights, as kernels see them.
   [[nodiscard]] TransferView<T> x_view() const { return x_.view(); }
   [[nodiscard]] TransferView<T> y_view() const { return y_.view(); }
+  [[nodiscard]] const GridShape& coarse_shape() const { return coarse_; }
+  [[nodiscard]] bool is_weighted() const { return !weights_.empty(); }
+  [[nodiscard]] WeightsView<const T> weights() const { return weights_of<const T>(*this); }
+  [[nodiscard]] WeightsView<T> weights() { return weights_of<T>(*this); }
+  /// Those of another between the same grids, rounded.
+  void assign_weights(Context& ctx, const Transfer<double>& other);
 
  private:
+  template <class>
+  friend class Transfer;
+  template <class W, class Self>
+  [[nodiscard]] static WeightsView<W> weights_of(Self& self) {
+    const GridShape& fine = self.fine_;
+    WeightsView<W> view;
+    view.origin_x = fine.origin_x;
+    view.origin_y = fine.origin_y;
+    view.periodic_x = fine.periodic_x;
+    view.periodic_y = fine.periodic_y;
+    W** const to[] = {&view.west, &view.south, &view.sw, &view.se, &view.nw, &view.ne};
+    for (std::size_t k = 0; k < self.weights_.size(); ++k) {
+      if (self.weights_[k].empty()) continue;
+      const auto numbers = self.weights_[k].view();
+      *to[k] = &numbers(1, 1);
+      view.pitch = numbers.pitch;
+      view.intervals_x = numbers.nx - 3;
+      view.intervals_y = numbers.ny - 3;
+    }
+    return view;
+  }
   struct Direction {
     Vector<T> left, right;
     int origin = 1, coarse_origin = 1;
@@ -86,11 +141,13 @@ class Transfer {
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   /// Chunks of columns and pairs of rows are those of a grid whose first sides are no unknowns.
   [[nodiscard]] bool can_march() const {
-    return coarsens_both() && x_.origin == 1 && y_.origin == 1 && !fine_.has_halo();
+    return coarsens_both() && !is_weighted() && x_.origin == 1 && y_.origin == 1 && !fine_.has_halo();
   }
   Direction x_, y_;
   GridShape fine_, coarse_;
-  mutable Vector<T> rows_;  // two fine rows per thread for restrict_residual on the CPU
+  std::vector<Vector<T>>
+      weights_;             // six where they are by cells, as in WeightsView; empty where a direction is not coarsened
+  mutable Vector<T> rows_;  // two fine rows per thread for restrict_residual on the CPU, three where weighted
 };
 
 }  // namespace stratum

@@ -1,0 +1,45 @@
+#pragma once
+
+// Interpolation that follows K in -div(K grad u) + c u: that of a network of resistors between the nodes.
+//
+// A cell conducts gx = kxx hy / hx along x and gy = kyy hx / hy along y. A coarse cell conducts as its cells do, in series along the
+// direction and parallel across it:
+//
+//     gx_C = sum over its rows of 1 / (sum over the row of 1 / gx)          gy_C alike
+//
+// The node between coarse nodes L and R, with wL = gx of the two cells at its left and wR of those at its right (0 outside the grid), is
+//
+//     x = (wL x_L + wR x_R) / (wL + wR)          of widths, where K = 1
+//
+// The node at the centre of a coarse cell satisfies its equation A x = 0, its neighbours on the cell's edges being interpolated, where
+// s = - (sum of the eight other coefficients) >= a_(0,0) / 2; beside a Dirichlet side, whose coefficients a matrix need not hold, s is
+// a_(0,0) less what a reaction term adds to the row. Where the reaction dominates it is the mean of the four neighbours, weighted by
+// conductances. No weight suffers cancellation; with K = 1 all are those of the widths.
+//
+// Sources: J. E. Dendy, Black Box Multigrid, J. Comput. Phys. 48, 1982 (centres); edges as in AMReX's nodal solvers. Nothing here waits for
+// the stream but the making of Conductances.
+
+#include <stratum/assembly/coefficients.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/multigrid/transfer.hpp>
+
+namespace stratum {
+
+/// Of the cells of a mesh.
+struct Conductances {
+  Vector<double> x, y;      // gx, gy
+  Vector<double> reaction;  // c hx hy; empty where there is none
+
+  /// Of a mesh with this many cells, zero.
+  Conductances(Context& ctx, const TensorMesh& mesh, bool reaction = false);
+  /// K and c of these cells; c beside a constant one. Throws UsageError for those of another mesh.
+  Conductances(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);
+};
+
+/// Those of the next coarser mesh.
+void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse);
+
+/// The weights of p (Transfer::weighted) for A on its fine grid.
+void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p);
+
+}  // namespace stratum

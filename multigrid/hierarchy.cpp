@@ -72,14 +72,17 @@ Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>
   return Hierarchy(std::move(state));
 }
 
-/// The levels below the finest one, from it.
+/// The levels below the finest one, from it. `k`: other conductances.
 template <class T>
 void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, State& state) requires std::is_same_v<T, double> {
+  const bool of_matrix = state.k.size() == state.a.size();
   for (std::size_t l = state.a.size(); l-- > 1;) {
-    if (k != nullptr) {
-      const Conductances& here = l + 1 == state.a.size() ? *k : state.k[l];
-      set_network_weights(ctx, state.a[l], here, state.transfer[l]);
-      coarsen(ctx, here, state.k[l - 1]);
+    if (of_matrix) {
+      set_network_weights(ctx, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l]);
+    } else if (k != nullptr) {
+      set_network_weights(ctx, state.a[l], *k, EdgeWeights::conductances, state.transfer[l]);
+      coarsen(ctx, *k, state.k[l - 1]);
+      k = &state.k[l - 1];
     }
     galerkin_product(ctx, state.a[l], state.transfer[l], state.a[l - 1]);
   }
@@ -88,20 +91,21 @@ void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, State& sta
 template <class T>
 Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                                     const MatrixTraits& traits,
-                                    const Conductances* k) requires std::is_same_v<T, double> {
+                                    const Interpolation& interpolation) requires std::is_same_v<T, double> {
   const GridShape shape = a.shape(), unknowns = mesh.unknowns();
   expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
           " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns; the matrix is for ", shape.nx, " x ", shape.ny);
+  const Conductances* k = interpolation.conductances();
   if (k != nullptr) expect_cells(*k, mesh);
   check_coefficients(ctx, a, traits.symmetric);
-  auto state = std::make_shared<State>(ctx, mesh_hierarchy(mesh), k != nullptr);
+  auto state = std::make_shared<State>(ctx, mesh_hierarchy(mesh), !interpolation.by_widths());
   state->traits = traits;
-  for (std::size_t l = 0; l + 1 < state->meshes.size(); ++l)
-    state->a.push_back(galerkin_operator(ctx, a, state->meshes[l].unknowns()));
-  state->a.push_back(a);
-  if (k != nullptr)
-    for (std::size_t l = 0; l + 1 < state->meshes.size(); ++l)
-      state->k.emplace_back(ctx, state->meshes[l], !k->reaction.empty());
+  for (const auto& level : state->meshes) {
+    const bool finest = &level == &state->meshes.back();
+    state->a.push_back(finest ? a : galerkin_operator(ctx, a, level.unknowns()));
+    if (k != nullptr && !finest) state->k.emplace_back(ctx, level, !k->reaction.empty());
+    if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
+  }
   form_products(ctx, k, *state);
   return Hierarchy(std::move(state));
 }
@@ -153,6 +157,16 @@ void Hierarchy<T>::round_weights(Context& ctx) {
 }
 
 template <class T>
+bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a) {
+  return update(ctx, a, nullptr);
+}
+
+template <class T>
+bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances& k) {
+  return update(ctx, a, &k);
+}
+
+template <class T>
 bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances* k) {
   expects(!state_->assembly, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
   const GridShape shape = finest().shape(), given = a.shape();
@@ -161,8 +175,8 @@ bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Con
           to_string(a.form()), " one on ", given.nx, " x ", given.ny);
   if constexpr (std::is_same_v<T, double>) {
     if (k != nullptr) {
-      expects(levels() == 1 || is_weighted(),
-              "the hierarchy's interpolation goes by widths; it follows no conductances");
+      expects(levels() == 1 || (is_weighted() && state_->k.size() < state_->a.size()),
+              "the hierarchy's interpolation goes by widths or the matrix; it follows no conductances");
       expect_cells(*k, meshes().back());
       expects(state_->k.empty() || k->reaction.empty() == state_->k.front().reaction.empty(), "the hierarchy was made ",
               k->reaction.empty() ? "with" : "without", " a reaction term");

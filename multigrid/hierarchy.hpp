@@ -37,18 +37,36 @@ struct MatrixTraits {
   bool singular = false;  // symmetric, A 1 = 0, and right-hand sides have no mean
 };
 
+/// What the interpolation of products follows.
+class Interpolation {
+ public:
+  /// The widths: bilinear, no word a node.
+  Interpolation() = default;
+  /// K by the conductances of the finest mesh's cells, which need not outlive the call. 1.5 words a fine node.
+  [[nodiscard]] static Interpolation network(const Conductances& k) { return {&k, false}; }
+  /// The matrix, where no K is known. 1.5 words a fine node.
+  [[nodiscard]] static Interpolation of_matrix() { return {nullptr, true}; }
+
+  [[nodiscard]] bool by_widths() const { return k_ == nullptr && !of_matrix_; }
+  [[nodiscard]] const Conductances* conductances() const { return k_; }
+
+ private:
+  Interpolation(const Conductances* k, bool matrix) : k_(k), of_matrix_(matrix) {}
+  const Conductances* k_ = nullptr;
+  bool of_matrix_ = false;
+};
+
 template <class T>
 class Hierarchy final : public Handle {
  public:
   /// Meshes coarsest first. Throws UsageError as assemble_operator does.
   [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
                                            const OperatorTerms& terms = {});
-  /// From a matrix, which is shared, whose unknowns are those of the mesh; the interpolation is the mesh's, or follows the conductances
-  /// of its cells, which are not kept. Throws UsageError for coefficients that check_coefficients refuses, and for a mesh of other
-  /// unknowns or cells.
+  /// From a matrix, which is shared, whose unknowns are those of the mesh. Throws UsageError for coefficients that check_coefficients
+  /// refuses, and for a mesh of other unknowns or cells.
   [[nodiscard]] static Hierarchy galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                                           const MatrixTraits& traits = {},
-                                          const Conductances* k = nullptr) requires std::is_same_v<T, double>;
+                                          const Interpolation& interpolation = {}) requires std::is_same_v<T, double>;
   /// The levels of another in this precision; in double the same.
   Hierarchy(Context& ctx, const Hierarchy<double>& other);
 
@@ -65,8 +83,9 @@ class Hierarchy final : public Handle {
   /// Other coefficients for a hierarchy made from a matrix: of the same form and shape, in the same memory or in other, which is then
   /// the one shared. Allocates nothing; waits for the stream. Errors as for `galerkin`; the hierarchy is then good for nothing but
   /// another update. True where the finest coefficients lie where they lay before.
-  /// Interpolation stays as it was, or follows other conductances: only where it followed some.
-  bool update(Context& ctx, const GridOperator<double>& a, const Conductances* k = nullptr);
+  bool update(Context& ctx, const GridOperator<double>& a);
+  /// The same with other conductances, where the interpolation follows some; without, it stays as it was.
+  bool update(Context& ctx, const GridOperator<double>& a, const Conductances& k);
 
  private:
   template <class>
@@ -79,12 +98,14 @@ class Hierarchy final : public Handle {
     std::vector<Transfer<T>> transfer;             // the first is empty
     std::shared_ptr<Hierarchy<double>> in_double;  // of products in float
     GridOperator<double> coarsest;                 // of assembled levels
-    std::vector<Conductances> k;  // of products in double that follow them, below the finest level
+    std::vector<Conductances>
+        k;  // of products in double by weights of cells: below the finest level where K is known, else of all
     /// With the transfers of these meshes, by widths or by weights of their cells.
     State(Context& ctx, std::vector<TensorMesh> meshes, bool weighted = false);
   };
   [[nodiscard]] bool is_weighted() const;
   void round_weights(Context& ctx);
+  bool update(Context& ctx, const GridOperator<double>& a, const Conductances* k);
   static void form_products(Context& ctx, const Conductances* k, State& state) requires std::is_same_v<T, double>;
   explicit Hierarchy(std::shared_ptr<State> state) : state_(std::move(state)) {}
 

@@ -60,7 +60,9 @@ template <class T>
 class Multigrid<T>::State {
  public:
   State(Context& ctx, const Hierarchy<T>& levels, const MultigridParams& params, const SmootherRegistry& registry);
-  void update(Context& ctx, const GridOperator<double>& a);
+  /// `k`: nothing, or other conductances.
+  template <class... K>
+  void update(Context& ctx, const GridOperator<double>& a, const K&... k);
   void cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess);
 
   struct Level {
@@ -124,8 +126,9 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
 }
 
 template <class T>
-void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a) {
-  const bool in_place = hierarchy.update(ctx, a);
+template <class... K>
+void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, const K&... k) {
+  const bool in_place = hierarchy.update(ctx, a, k...);
   if (bottom_) bottom_->update(ctx, hierarchy);
   if (in_place) return;
   // Recorded cycles read the coefficients where they were.
@@ -238,6 +241,11 @@ Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const Multi
 template <class T>
 void Multigrid<T>::update(Context& ctx, const GridOperator<double>& a) {
   state_->update(ctx, a);
+}
+
+template <class T>
+void Multigrid<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances& k) {
+  state_->update(ctx, a, k);
 }
 
 template <class T>

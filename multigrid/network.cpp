@@ -1,5 +1,6 @@
 #include <stratum/multigrid/network.hpp>
 
+#include <cmath>
 #include <type_traits>
 #include <vector>
 
@@ -66,35 +67,100 @@ struct CoarsenCells {
   }
 };
 
-/// The weights of coarse cell (I, J), its lower and its left edge.
-template <class View>
-struct NetworkCell {
-  View a;
+/// What the weights of coarse cell (I, J), its lower and its left edge are made from.
+struct Cells {
   CellLine x, y;
   CellNumbers gx, gy, reaction;
   int fine_nx, fine_ny;
   WeightsView<double> w;
 
+  // Conductances from node (i, j), numbered with the sides.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double to_west(int i, int j) const {
+    return gx(i - 1, j - 1) + gx(i - 1, j);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double to_east(int i, int j) const {
+    return gx(i, j - 1) + gx(i, j);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double to_south(int i, int j) const {
+    return gy(i - 1, j - 1) + gy(i, j - 1);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double to_north(int i, int j) const {
+    return gy(i - 1, j) + gy(i, j);
+  }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static double share(double first, double second) {
     return first + second > 0 ? first / (first + second) : 0.0;
   }
-  /// An interval that stays alone, seen from the end that is no fine node 2 I of its own.
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static double alone(int interval) {
-    return interval < 0 ? 1.0 : 0.0;
+  /// The unknown with this number, or a negative one.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int column_of(int i) const {
+    return fine_node(w.periodic_x, i - w.origin_x, fine_nx);
   }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int row_of(int j) const {
+    return fine_node(w.periodic_y, j - w.origin_y, fine_ny);
+  }
+};
 
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double west(int column, int row) const {
-    if (x.is_alone(column)) return alone(column);
-    const int i = x.node(column) + 1, j = y.node(row);
-    return share(gx(i - 1, j - 1) + gx(i - 1, j), gx(i, j - 1) + gx(i, j));
+/// Edges by conductances. One that stays alone belongs to its far end, where numbers begin before 0 to its near one.
+struct ConductanceEdges : Cells {
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int column, int row) const {
+    const std::int64_t at = w.at(column, row);
+    const int i = x.node(column), j = y.node(row);
+    if (w.west != nullptr)
+      w.west[at] = x.is_alone(column) ? (column < 0 ? 1.0 : 0.0) : share(to_west(i + 1, j), to_east(i + 1, j));
+    if (w.south != nullptr)
+      w.south[at] = y.is_alone(row) ? (row < 0 ? 1.0 : 0.0) : share(to_south(i, j + 1), to_north(i, j + 1));
   }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double south(int column, int row) const {
-    if (y.is_alone(row)) return alone(row);
-    const int i = x.node(column), j = y.node(row) + 1;
-    return share(gy(i - 1, j - 1) + gy(i, j - 1), gy(i - 1, j) + gy(i, j));
+};
+
+/// The same by sums of matrix rows, where they serve.
+template <class View>
+struct MatrixEdges : Cells {
+  View a;
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int column, int row) const {
+    const std::int64_t at = w.at(column, row);
+    if (w.west != nullptr && !x.is_alone(column)) set<true>(x.node(column) + 1, y.node(row), w.west[at]);
+    if (w.south != nullptr && !y.is_alone(row)) set<false>(x.node(column), y.node(row) + 1, w.south[at]);
   }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void set_centre(std::int64_t at, double sw, double se, double nw,
-                                                     double ne) const {
+  /// The sum of three coefficients, and of their sizes.
+  struct Sum {
+    double value, size;
+  };
+  /// Towards the line `along` steps on, without what lies outside.
+  template <bool along_x, int along>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Sum sum(int p, int q, bool before, bool after) const {
+    constexpr int dx = along_x ? along : 0, dy = along_x ? 0 : along, ex = along_x ? 0 : 1, ey = along_x ? 1 : 0;
+    const double first = before ? a.template coefficient<dx - ex, dy - ey>(p, q) : 0.0;
+    const double second = a.template coefficient<dx, dy>(p, q);
+    const double third = after ? a.template coefficient<dx + ex, dy + ey>(p, q) : 0.0;
+    return {first + second + third, fabs(first) + fabs(second) + fabs(third)};
+  }
+  template <bool along_x>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void set(int i, int j, double& weight) const {
+    const int p = column_of(i), q = row_of(j);
+    if (p < 0 || q < 0) return;
+    const int along = along_x ? p : q, nodes = along_x ? fine_nx : fine_ny;
+    const int across = along_x ? q : p, nodes_across = along_x ? fine_ny : fine_nx;
+    const bool joined = along_x ? w.periodic_x : w.periodic_y, joined_across = along_x ? w.periodic_y : w.periodic_x;
+    const bool before = joined_across || across > 0, after = joined_across || across + 1 < nodes_across;
+    // An end that is no unknown is Dirichlet's.
+    const int origin = along_x ? w.origin_y : w.origin_x, cells = along_x ? y.fine : x.fine;
+    if ((!before && origin == 1) || (!after && nodes_across + origin == cells)) return;
+    const Sum own = sum<along_x, 0>(p, q, before, after);
+    Sum first = sum<along_x, -1>(p, q, before, after), second = sum<along_x, 1>(p, q, before, after);
+    if (!joined && along == 0) first = {-own.value - second.value, own.size};
+    if (!joined && along + 1 == nodes) second = {-own.value - first.value, own.size};
+    constexpr double least = 1e-6;
+    if (-first.value > least * first.size && -second.value > least * second.size)
+      weight = share(-first.value, -second.value);
+  }
+};
+
+/// Centres, from the edges.
+template <class View>
+struct Centres : Cells {
+  View a;
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE void set(std::int64_t at, double sw, double se, double nw, double ne) const {
     w.sw[at] = sw;
     w.se[at] = se;
     w.nw[at] = nw;
@@ -102,46 +168,52 @@ struct NetworkCell {
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int column, int row) const {
     const std::int64_t at = w.at(column, row);
-    if (w.west != nullptr) w.west[at] = west(column, row);
-    if (w.south != nullptr) w.south[at] = south(column, row);
-    if (w.sw == nullptr) return;
+    const double lower = w.west[at], upper = w.west[at + w.pitch], left = w.south[at], right = w.south[at + 1];
     if (x.is_alone(column) || y.is_alone(row)) {
       // On the edge at the far end of the interval.
-      const bool last_x = x.is_alone(column) && column >= 0, last_y = y.is_alone(row) && row >= 0;
-      const double wx = west(column, last_y ? row + 1 : row), wy = south(last_x ? column + 1 : column, row);
-      return set_centre(at, wx * wy, (1 - wx) * wy, wx * (1 - wy), (1 - wx) * (1 - wy));
+      const double wx = y.is_alone(row) && row >= 0 ? upper : lower;
+      const double wy = x.is_alone(column) && column >= 0 ? right : left;
+      return set(at, wx * wy, (1 - wx) * wy, wx * (1 - wy), (1 - wx) * (1 - wy));
     }
-    const int i = x.node(column) + 1, j = y.node(row) + 1;
-    const int p = fine_node(w.periodic_x, i - w.origin_x, fine_nx),
-              q = fine_node(w.periodic_y, j - w.origin_y, fine_ny);
-    if (p < 0 || q < 0) return set_centre(at, 0, 0, 0, 0);
-    const double lower = west(column, row), upper = west(column, row + 1);
-    const double left = south(column, row), right = south(column + 1, row);
+    const int i = x.node(column) + 1, j = y.node(row) + 1, p = column_of(i), q = row_of(j);
+    if (p < 0 || q < 0) return;
     const double centre = a.template coefficient<0, 0>(p, q);
     const double c_sw = a.template coefficient<-1, -1>(p, q), c_s = a.template coefficient<0, -1>(p, q),
                  c_se = a.template coefficient<1, -1>(p, q), c_w = a.template coefficient<-1, 0>(p, q),
                  c_e = a.template coefficient<1, 0>(p, q), c_nw = a.template coefficient<-1, 1>(p, q),
                  c_n = a.template coefficient<0, 1>(p, q), c_ne = a.template coefficient<1, 1>(p, q);
-    const bool all_there = (w.periodic_x || (p > 0 && p + 1 < fine_nx)) && (w.periodic_y || (q > 0 && q + 1 < fine_ny));
+    const bool inside = (w.periodic_x || (p > 0 && p + 1 < fine_nx)) && (w.periodic_y || (q > 0 && q + 1 < fine_ny));
     double s = -(((c_sw + c_s) + (c_se + c_w)) + ((c_e + c_nw) + (c_n + c_ne)));
-    if (!all_there) {
+    if (!inside) {
       s = centre;
       if (reaction.g.data != nullptr)
         s -= ((reaction(i - 1, j - 1) + reaction(i, j - 1)) + (reaction(i - 1, j) + reaction(i, j))) / 4;
     }
-    if (s >= centre / 2 && centre > 0)
-      return set_centre(at, -(c_sw + c_s * lower + c_w * left) / s, -(c_se + c_s * (1 - lower) + c_e * right) / s,
-                        -(c_nw + c_n * upper + c_w * (1 - left)) / s,
-                        -(c_ne + c_n * (1 - upper) + c_e * (1 - right)) / s);
-    const double to_w = gx(i - 1, j - 1) + gx(i - 1, j), to_e = gx(i, j - 1) + gx(i, j);
-    const double to_s = gy(i - 1, j - 1) + gy(i, j - 1), to_n = gy(i - 1, j) + gy(i, j);
-    const double sum = (to_w + to_e) + (to_s + to_n);
-    set_centre(at, (to_s * lower + to_w * left) / sum, (to_s * (1 - lower) + to_e * right) / sum,
-               (to_n * upper + to_w * (1 - left)) / sum, (to_n * (1 - upper) + to_e * (1 - right)) / sum);
+    if (centre > 0 && s >= centre / 2)
+      return set(at, -(c_sw + c_s * lower + c_w * left) / s, -(c_se + c_s * (1 - lower) + c_e * right) / s,
+                 -(c_nw + c_n * upper + c_w * (1 - left)) / s, -(c_ne + c_n * (1 - upper) + c_e * (1 - right)) / s);
+    const double west = to_west(i, j), east = to_east(i, j), south = to_south(i, j), north = to_north(i, j);
+    const double sum = (west + east) + (south + north);
+    set(at, (south * lower + west * left) / sum, (south * (1 - lower) + east * right) / sum,
+        (north * upper + west * (1 - left)) / sum, (north * (1 - upper) + east * (1 - right)) / sum);
   }
 };
 
 GridShape cells_of(const TensorMesh& mesh) { return {mesh.x().size(), mesh.y().size(), 0, 0}; }
+
+/// to = number(i, j, hx, hy) of every cell
+template <class Number>
+void fill(Context& ctx, Vector<double>& to, const TensorMesh& mesh, const Number& number) {
+  std::vector<double> numbers;
+  numbers.reserve(static_cast<std::size_t>(mesh.cells()));
+  int j = 0;
+  for (const double hy : mesh.y().widths()) {
+    int i = 0;
+    for (const double hx : mesh.x().widths()) numbers.push_back(number(i++, j, hx, hy));
+    ++j;
+  }
+  copy_from_host(ctx, numbers.data(), to.view());
+}
 
 }  // namespace
 
@@ -155,20 +227,16 @@ Conductances::Conductances(Context& ctx, const TensorMesh& mesh, const CellCoeff
   const int nx = mesh.x().size(), ny = mesh.y().size();
   expects(k.nx == nx && k.ny == ny, "coefficients on ", k.nx, " x ", k.ny, " cells do not belong to a mesh of ", nx,
           " x ", ny);
-  std::vector<double> numbers(static_cast<std::size_t>(mesh.cells()));
-  const auto fill = [&](Vector<double>& to, const auto& number) {
-    if (to.empty()) return;
-    auto next = numbers.begin();
-    for (int j = 0; j < ny; ++j)
-      for (int i = 0; i < nx; ++i)
-        *next++ = number(i, j, mesh.x().widths()[static_cast<std::size_t>(i)],
-                         mesh.y().widths()[static_cast<std::size_t>(j)]);
-    copy_from_host(ctx, numbers.data(), to.view());
-  };
-  fill(x, [&k](int i, int j, double hx, double hy) { return k.kxx(i, j) * (hy / hx); });
-  fill(y, [&k](int i, int j, double hx, double hy) { return k.kyy(i, j) * (hx / hy); });
-  fill(reaction,
+  fill(ctx, x, mesh, [&k](int i, int j, double hx, double hy) { return k.kxx(i, j) * (hy / hx); });
+  fill(ctx, y, mesh, [&k](int i, int j, double hx, double hy) { return k.kyy(i, j) * (hx / hy); });
+  if (reaction.empty()) return;
+  fill(ctx, reaction, mesh,
        [&](int i, int j, double hx, double hy) { return (k.reaction(i, j) + constant_reaction) * (hx * hy); });
+}
+
+Conductances::Conductances(Context& ctx, const TensorMesh& mesh) : Conductances(ctx, mesh, false) {
+  fill(ctx, x, mesh, [](int /*i*/, int /*j*/, double hx, double hy) { return hy / hx; });
+  fill(ctx, y, mesh, [](int /*i*/, int /*j*/, double hx, double hy) { return hx / hy; });
 }
 
 void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse) {
@@ -185,7 +253,8 @@ void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse) {
                              coarse.reaction.view()});
 }
 
-void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p) {
+void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
+                         Transfer<double>& p) {
   expects(p.is_weighted(), "network weights are for a transfer that has weights by cells");
   const GridShape& fine = p.fine_shape();
   const GridShape shape = k.x.shape();
@@ -194,10 +263,13 @@ void set_network_weights(Context& ctx, const GridOperator<double>& a, const Cond
   const auto numbers = [&fine](const Vector<double>& g) {
     return CellNumbers{g.cview(), fine.periodic_x, fine.periodic_y};
   };
+  const Cells cells{x, y, numbers(k.x), numbers(k.y), numbers(k.reaction), fine.nx, fine.ny, w};
+  const NodeRange with_ends{-1, x.coarse + 1, 1, -1, y.coarse + 1, 1};
+  for_each_node(ctx, with_ends, ConductanceEdges{cells});
   a.visit([&](const auto& view) {
-    const NetworkCell<std::decay_t<decltype(view)>> cell{
-        view, x, y, numbers(k.x), numbers(k.y), numbers(k.reaction), fine.nx, fine.ny, w};
-    for_each_node(ctx, {-1, x.coarse + 1, 1, -1, y.coarse + 1, 1}, cell);
+    using View = std::decay_t<decltype(view)>;
+    if (edges == EdgeWeights::matrix) for_each_node(ctx, with_ends, MatrixEdges<View>{cells, view});
+    if (w.sw != nullptr) for_each_node(ctx, {-1, x.coarse, 1, -1, y.coarse, 1}, Centres<View>{cells, view});
   });
 }
 

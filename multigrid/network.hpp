@@ -16,8 +16,14 @@
 // a_(0,0) less what a reaction term adds to the row. Where the reaction dominates it is the mean of the four neighbours, weighted by
 // conductances. No weight suffers cancellation; with K = 1 all are those of the widths.
 //
-// Sources: J. E. Dendy, Black Box Multigrid, J. Comput. Phys. 48, 1982 (centres); edges as in AMReX's nodal solvers. Nothing here waits for
-// the stream but the making of Conductances.
+// Where no K is known, wL and wR are sums of a matrix row, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) and so on (beside a Dirichlet side what
+// the others leave of the diagonal entry), as long as both are above 1e-6 of their entries: below it rounding would be amplified from
+// level to level. There, and in the row beside a Dirichlet side, the widths serve.
+//
+// Sources: J. E. Dendy, Black Box Multigrid, J. Comput. Phys. 48, 1982 (sums, centres); conductances as in AMReX's nodal solvers. Nothing
+// here waits for the stream but the making of Conductances.
+
+#include <cstdint>
 
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
@@ -31,15 +37,21 @@ struct Conductances {
   Vector<double> reaction;  // c hx hy; empty where there is none
 
   /// Of a mesh with this many cells, zero.
-  Conductances(Context& ctx, const TensorMesh& mesh, bool reaction = false);
+  Conductances(Context& ctx, const TensorMesh& mesh, bool with_reaction);
   /// K and c of these cells; c beside a constant one. Throws UsageError for those of another mesh.
   Conductances(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);
+  /// K = 1.
+  Conductances(Context& ctx, const TensorMesh& mesh);
 };
 
 /// Those of the next coarser mesh.
 void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse);
 
-/// The weights of p (Transfer::weighted) for A on its fine grid.
-void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p);
+/// Where the weights of edges come from.
+enum class EdgeWeights : std::uint8_t { conductances, matrix };
+
+/// The weights of p (Transfer::weighted) for A on its fine grid. From the matrix, k serves where its sums do not: that of the widths.
+void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
+                         Transfer<double>& p);
 
 }  // namespace stratum

@@ -103,7 +103,11 @@ CommandLine make_command_line() {
         {"right", "SIDE", "", "the same of the right side (dirichlet)"},
         {"bottom", "SIDE", "", "the bottom (dirichlet)"},
         {"top", "SIDE", "", "and the top (dirichlet)"},
-        {"reaction", "C", "0", "c, 0 or more"},
+        {"kappa", "K", "1",
+         "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; its value at the "
+         "centre of a "
+         "cell is the cell's"},
+        {"reaction", "C", "0", "c, 0 or more: a number or an expression, taken cell by cell as well"},
         {"project", "", "",
          "where u is known up to a constant only, subtract from f what keeps the problem from having a solution"}}},
       {"Solver",
@@ -285,6 +289,44 @@ MeshChoice parse_mesh(const CommandLine& options) {
 
 constexpr const char* side_names[] = {"left", "right", "bottom", "top"};
 
+/// What commas outside parentheses separate, as expressions have commas too.
+std::vector<std::string> expressions_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth <= 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+/// K and c, where they are not 1 and a number.
+void parse_coefficients(const CommandLine& options, const MeshFamily& family, PoissonProblem& problem) {
+  const auto coefficient = [&](const char* option, const std::string& text) -> Coefficient {
+    return parsed(option, [&] { return parse_expression(text, family.a, family.b); });
+  };
+  if (options.has("kappa")) {
+    const auto parts = expressions_of(options.text("kappa"));
+    expects(parts.size() == 1 || parts.size() == 3, "--kappa: '", options.text("kappa"),
+            "' is not one expression, and not three, KXX,KXY,KYY");
+    problem.diffusion.xx = coefficient("--kappa", parts[0]);
+    if (parts.size() == 3) {
+      problem.diffusion.xy = coefficient("--kappa", parts[1]);
+      problem.diffusion.yy = coefficient("--kappa", parts[2]);
+    }
+  }
+  const std::string reaction = options.text("reaction");
+  char* end = nullptr;
+  (void)std::strtod(reaction.c_str(), &end);
+  if (end != nullptr && *end == '\0')
+    problem.reaction = options.number("reaction", not_negative);
+  else
+    problem.reaction_of_cells = coefficient("--reaction", reaction);
+}
+
 /// A side that --NAME describes; dirichlet without.
 SideCondition parse_side(const CommandLine& options, const std::string& name, const MeshFamily& family) {
   SideCondition side;
@@ -303,13 +345,10 @@ SideCondition parse_side(const CommandLine& options, const std::string& name, co
   expects(side.kind != SideKind::periodic || colon == std::string::npos, option,
           ": a periodic side has no value, not '", data, "'");
   if (side.kind == SideKind::robin) {
-    // At the first comma outside parentheses, as expressions have commas too.
-    std::size_t comma = 0;
-    for (int depth = 0; comma < data.size() && (data[comma] != ',' || depth > 0); ++comma)
-      depth += data[comma] == '(' ? 1 : data[comma] == ')' ? -1 : 0;
-    expects(comma < data.size(), option, ": '", text, "' is not robin:ALPHA,G");
-    side.alpha = function(data.substr(0, comma));
-    side.value = function(data.substr(comma + 1));
+    const auto parts = expressions_of(data);
+    expects(parts.size() == 2, option, ": '", text, "' is not robin:ALPHA,G");
+    side.alpha = function(parts[0]);
+    side.value = function(parts[1]);
   } else if (colon != std::string::npos) {
     side.value = function(data);
   }
@@ -324,10 +363,9 @@ Sides parse_sides(const CommandLine& options, const MeshFamily& family) {
 std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily& family) {
   const auto rhs = options.texts("rhs"), exact = options.texts("exact");
   const Sides sides = parse_sides(options, family);
-  const double reaction = options.number("reaction", not_negative);
   PoissonProblem plain;
   plain.sides = sides;
-  plain.reaction = reaction;
+  parse_coefficients(options, family, plain);
   expects(exact.empty() || options.has("rhs") || options.has("boundary") || !plain.has_exact(),
           "--exact: give --rhs as well; the default right-hand side has the solution x (a - x) y (b - y)");
   const std::size_t count = std::max<std::size_t>(1, rhs.size());
@@ -476,15 +514,23 @@ std::int64_t peak_memory() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
+/// With the coefficients of one mesh.
+PoissonSolverParams params_on(Context& ctx, const Settings& settings, const TensorMesh& mesh) {
+  PoissonSolverParams params = settings.solver;
+  params.terms = operator_terms(mesh, settings.problems[0]);
+  if (auto k = cell_coefficients(ctx, mesh, settings.problems[0]))
+    params.coefficients = std::make_shared<const CellCoefficients>(std::move(*k));
+  return params;
+}
+
 /// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone, while
 /// nodal values are compared or written to a file. Throws when there is less of it or of the GPU's, before anything is allocated.
-std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh, bool with_file) {
+std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh, bool with_file,
+                             const PoissonSolverParams& params) {
   const std::int64_t field = std::int64_t{mesh.x().size() + 1} * (mesh.y().size() + 1) * std::int64_t{sizeof(double)};
   const bool on_host = !ctx.on_gpu();
   const auto systems = settings.problems.size();
   const auto shape = mesh.unknowns();
-  PoissonSolverParams params = settings.solver;
-  params.terms = operator_terms(mesh, settings.problems[0]);
   const std::int64_t solver = required_memory(ctx, mesh, params, builtin_smoothers(), systems);
   const std::int64_t solving = field + (on_host ? solver : 0);
   // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
@@ -613,7 +659,11 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("largest_aspect_ratio", outcome.mesh().largest_aspect_ratio());
   json.add("smallest_width", outcome.mesh().smallest_width());
   for (const char* side : side_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
-  json.add("reaction", settings.problems[0].reaction);
+  if (options.has("kappa")) json.add("kappa", options.text("kappa"));
+  if (settings.problems[0].reaction_of_cells.is_given())
+    json.add("reaction", options.text("reaction"));
+  else
+    json.add("reaction", settings.problems[0].reaction);
   json.add_raw("cells", cells(outcome.mesh())).add("unknowns", static_cast<double>(outcome.unknowns()));
   json.add_raw("hierarchy", JsonObject::array(hierarchy, cells));
   json.add("coarsening", coarsening(hierarchy)).add("coarse_solver", outcome.coarse_solver_name());
@@ -682,8 +732,8 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::string sides;
   for (const char* side : side_names)
     if (options.has(side)) sides += message(sides.empty() ? "" : ", ", side, " ", options.text(side));
-  if (settings.problems[0].reaction != 0)
-    sides += message(sides.empty() ? "" : ", ", "reaction ", settings.problems[0].reaction);
+  for (const char* name : {"kappa", "reaction"})
+    if (options.has(name)) sides += message(sides.empty() ? "" : ", ", name, " ", options.text(name));
   if (!sides.empty()) std::printf("problem   %s\n", sides.c_str());
   const auto levels = outcome.hierarchy.size();
   std::printf("levels    %zu, %s; ", levels, coarsening(outcome.hierarchy).c_str());
@@ -785,10 +835,9 @@ bool starts_at_solution(Context& ctx, const GridOperator<double>& a, const std::
 Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, bool with_file) {
   const bool talk = !settings.quiet && !settings.table;
   const auto mesh = settings.mesh_at(level);
-  PoissonSolverParams params = settings.solver;
-  params.terms = operator_terms(mesh, settings.problems[0]);
-  const bool singular = is_singular(mesh, params.terms);
-  const auto expected = expected_memory(ctx, settings, mesh, with_file);
+  PoissonSolverParams params = params_on(ctx, settings, mesh);
+  const bool singular = is_singular(ctx, mesh, settings.problems[0]);
+  const auto expected = expected_memory(ctx, settings, mesh, with_file, params);
   if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
     warn(program_name, message("two sides differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
                                "); it has the value of the left or right one"));
@@ -861,7 +910,8 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   Context ctx = settings.machine.context();
   check_outputs(settings, outputs);
   // Of a table the largest mesh first: the others would be solved for nothing.
-  (void)expected_memory(ctx, settings, settings.mesh_at(settings.last_level), outputs.has("vtk"));
+  const TensorMesh finest = settings.mesh_at(settings.last_level);
+  (void)expected_memory(ctx, settings, finest, outputs.has("vtk"), params_on(ctx, settings, finest));
 
   std::vector<Outcome> outcomes;
   std::optional<Solved> last;

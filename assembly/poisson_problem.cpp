@@ -242,7 +242,7 @@ void for_each_dirichlet_node(const TensorMesh& mesh, const PoissonProblem& probl
 
 /// A_ik for the Dirichlet node k = (i, j) goes to the right-hand sides of its neighbours.
 void subtract_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, HostGrid& b) {
-  const auto k = cell_coefficients(ctx, mesh, problem);
+  const auto cells = cell_coefficients(ctx, mesh, problem);
   const Line &x = mesh.x(), &y = mesh.y();
   const auto wrapped = [](const Line& line, int k) { return line.is_periodic() ? (k + line.size()) % line.size() : k; };
   for_each_dirichlet_node(mesh, problem, [&](int i, int j, double value) {
@@ -252,7 +252,7 @@ void subtract_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProble
         const int p = wrapped(x, i + dx), q = wrapped(y, j + dy);
         if (p < 0 || p > x.size() || q < 0 || q > y.size()) continue;
         const int column = unknown_at(x, p), row = unknown_at(y, q);
-        if (column >= 0 && row >= 0) b(column, row) -= entry_of(mesh, k, problem.reaction, p, q, -dx, -dy) * value;
+        if (column >= 0 && row >= 0) b(column, row) -= entry_of(mesh, cells, problem.reaction, p, q, -dx, -dy) * value;
       }
   });
   // Along a Robin side, alpha couples the first and the last unknown to the Dirichlet nodes at its corners.

@@ -11,6 +11,7 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/full_multigrid.hpp>
+#include <stratum/multigrid/network.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 #include <stratum/solvers/rounding.hpp>
@@ -34,10 +35,13 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
   const bool method_open = !params.method && params.inner.digits == 0, cycle_open = !cycle;
   const bool choose = params.multigrid.smoother == "auto" && cycle_open && !params.full_multigrid &&
                       (method_open || params.method == Method::multigrid);
-  params.method = params.method.value_or(Method::multigrid);
+  const bool varies = params.coefficients != nullptr;
+  params.method =
+      params.method.value_or(varies && method_open && !params.full_multigrid ? Method::cg : Method::multigrid);
   cycle = cycle.value_or(Cycle::v);
   if (params.multigrid.smoother != "auto")
     params.multigrid.steps = params.multigrid.steps.value_or(steps_by_default(params.multigrid.smoother, ctx.on_gpu()));
+  if (varies && method_open && !params.full_multigrid) return "conjugate gradients: K varies";
   if (!choose) return {};
   const double jump_x = largest_jump(mesh.x()), jump_y = largest_jump(mesh.y()), jump = std::min(jump_x, jump_y);
   std::ostringstream seen;
@@ -181,11 +185,17 @@ struct PoissonSolver::Implementation {
       const Implementation planned(plan, matrix, mesh, params, registry);
       expect_room(ctx, mesh, plan.memory()->peak_bytes);
     }
-    if (matrix)
+    if (matrix) {
       in_double =
           Hierarchy<double>::galerkin(ctx, *matrix, mesh, {params.multigrid.symmetric, params.multigrid.singular});
-    else if (params.precision == Precision::full || params.full_multigrid)
-      in_double = levels_in_double(ctx);
+    } else if (params.coefficients) {
+      const CellCoefficients& k = *params.coefficients;
+      in_double =
+          Hierarchy<double>::galerkin(ctx, assemble_diffusion(ctx, mesh, k, params.terms), mesh,
+                                      {true, is_singular(mesh, params.terms) && k.c.empty()},
+                                      Interpolation::network(Conductances(ctx, mesh, k, params.terms.reaction)));
+    }
+    if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
     a = in_double ? in_double->finest() : assemble_operator<double>(ctx, mesh, params.form, params.terms);
     if (params.precision == Precision::full)
       make_double_cycle(ctx);

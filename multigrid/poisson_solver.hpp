@@ -41,6 +41,9 @@ struct PoissonSolverParams {
   MultigridParams multigrid;
   OperatorForm form = OperatorForm::tensor;  // symmetric where it is tensor and an alpha varies along its side
   OperatorTerms terms{};                     // beside the Laplacian; the mesh says what its ends are
+  /// K, and c beside that of `terms`, of the mesh's cells; null: K = 1. The finest operator is then a cell or tensor operator, coarse
+  /// ones are Galerkin products whose interpolation follows K, and the method is cg where none is asked for.
+  std::shared_ptr<const CellCoefficients> coefficients{};
   Precision precision = Precision::mixed;
   InnerStop inner;
   std::optional<Method> method{};  // multigrid

@@ -347,19 +347,31 @@ struct RestrictCells {
 
   template <int bytes>
   STRATUM_INLINE void run() const {
-    T *lower = kept[0], *middle = kept[1], *upper = kept[2];
+    const View a = defect.a;
+    const GridView<const T> b = defect.b, x = defect.x;
+    const int fine_nx = b.nx, fine_ny = b.ny;
+    T* lines[3] = {kept[0], kept[1], kept[2]};
     for (int j = begin; j < end; ++j) {
-      const int row = j + w.origin_y, first = 2 * row - w.origin_y - 1;
-      if (j == begin)
-        fill<bytes>(first, lower);
-      else
-        std::swap(lower, upper);
-      fill<bytes>(first + 1, middle);
-      fill<bytes>(first + 2, upper);
+      const int row = j + w.origin_y, centre = 2 * row - w.origin_y;
+      if (j > begin) std::swap(lines[0], lines[2]);
+      // One call for all rows, as the code is long.
+      for (int k = j > begin ? 1 : 0; k < 3; ++k) {
+        T* const line = lines[k];
+        const int fine_row = fine_node(w.periodic_y, centre + k - 1, fine_ny);
+        if (fine_row < 0) {
+          std::fill_n(line - 1, fine_nx + 3, T(0));
+          continue;
+        }
+        residual_row<bytes>(
+            a, b, x, fine_row, [line](int i, T d) __attribute__((always_inline)) { line[i] = d; });
+        line[-1] = w.periodic_x ? line[fine_nx - 1] : T(0);
+        line[fine_nx] = w.periodic_x ? line[0] : T(0);
+        line[fine_nx + 1] = 0;
+      }
+      const T *low = lines[0] + w.origin_x, *mid = lines[1] + w.origin_x, *up = lines[2] + w.origin_x;
       const std::int64_t at = w.at(w.origin_x, row), below = at - w.pitch;
       const T *west = w.west + at, *south = w.south + at, *under = w.south + below;
       const T *sw = w.sw + at, *se = w.se + at - 1, *nw = w.nw + below, *ne = w.ne + below - 1;
-      const T *low = lower + w.origin_x, *mid = middle + w.origin_x, *up = upper + w.origin_x;
       T* to = &coarse(0, j);
 #pragma omp simd
       for (int i = 0; i < coarse.nx; ++i)
@@ -367,21 +379,6 @@ struct RestrictCells {
                 (((T(1) - west[i - 1]) * mid[2 * i - 1] + mid[2 * i]) + west[i] * mid[2 * i + 1]) +
                 ((se[i] * up[2 * i - 1] + south[i] * up[2 * i]) + sw[i] * up[2 * i + 1]);
     }
-  }
-
- private:
-  template <int bytes>
-  STRATUM_INLINE void fill(int fine_row, T* to) const {
-    const int nx = defect.b.nx, row = fine_node(w.periodic_y, fine_row, defect.b.ny);
-    if (row < 0) {
-      std::fill_n(to - 1, nx + 3, T(0));
-      return;
-    }
-    residual_row<bytes>(
-        defect.a, defect.b, defect.x, row, [to](int i, T d) __attribute__((always_inline)) { to[i] = d; });
-    to[-1] = w.periodic_x ? to[nx - 1] : T(0);
-    to[nx] = w.periodic_x ? to[0] : T(0);
-    to[nx + 1] = 0;
   }
 };
 

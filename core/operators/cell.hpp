@@ -28,8 +28,9 @@ namespace stratum {
 /// What K is, by the numbers stored for it.
 enum class CellTensor : std::uint8_t { scalar = 1, diagonal = 2, full = 3 };
 
-/// Cell (i, j) of the view lies south-west of node (i, j). What is not stored is null: branches on it cost less than views of their own
-/// would, each of which every sweep is compiled for.
+/// Cell (i, j) of the view lies south-west of node (i, j). What is not stored is k[0] again: branches on it cost less than views of their
+/// own would, each of which every sweep is compiled for. Null, masked loads that compilers turn such branches into would each be a
+/// fault that is suppressed, 25 ns of a CPU.
 template <class T>
 struct CellView : StencilSums<CellView<T>, T> {
   static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = false;
@@ -39,8 +40,9 @@ struct CellView : StencilSums<CellView<T>, T> {
   const T* ry2 = nullptr;
   std::int64_t pitch = 0;
 
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_scalar() const { return rx2 != nullptr; }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_full() const { return k[2] != nullptr; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_scalar() const { return rx2 != k[0]; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_full() const { return k[2] != k[0]; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has_m() const { return m != k[0]; }
 
   /// The four cells around a node, by their places.
   struct Around {
@@ -63,25 +65,25 @@ struct CellView : StencilSums<CellView<T>, T> {
       T d = 2 * ((p(c.sw, i) + p(c.nw, i)) + (p(c.se, i + 1) + p(c.ne, i + 1)) + (q(c.sw, j) + q(c.se, j)) +
                  (q(c.nw, j + 1) + q(c.ne, j + 1)));
       if (is_full()) d += (k[2][c.sw] - k[2][c.se]) + (k[2][c.ne] - k[2][c.nw]);
-      if (m != nullptr) d += 4 * ((m[c.sw] + m[c.se]) + (m[c.nw] + m[c.ne]));
+      if (has_m()) d += 4 * ((m[c.sw] + m[c.se]) + (m[c.nw] + m[c.ne]));
       return d;
     } else if constexpr (dy == 0) {
       const std::int64_t south = dx < 0 ? c.sw : c.se, north = dx < 0 ? c.nw : c.ne;
       const int column = dx < 0 ? i : i + 1;
       T a = (q(south, j) + q(north, j + 1)) - 2 * (p(south, column) + p(north, column));
-      if (m != nullptr) a += 2 * (m[south] + m[north]);
+      if (has_m()) a += 2 * (m[south] + m[north]);
       return a;
     } else if constexpr (dx == 0) {
       const std::int64_t west = dy < 0 ? c.sw : c.nw, east = dy < 0 ? c.se : c.ne;
       const int row = dy < 0 ? j : j + 1;
       T a = (p(west, i) + p(east, i + 1)) - 2 * (q(west, row) + q(east, row));
-      if (m != nullptr) a += 2 * (m[west] + m[east]);
+      if (has_m()) a += 2 * (m[west] + m[east]);
       return a;
     } else {
       const std::int64_t cell = dy < 0 ? (dx < 0 ? c.sw : c.se) : (dx < 0 ? c.nw : c.ne);
       T a = -(p(cell, dx < 0 ? i : i + 1) + q(cell, dy < 0 ? j : j + 1));
       if (is_full()) a += dx == dy ? -k[2][cell] : k[2][cell];
-      if (m != nullptr) a += m[cell];
+      if (has_m()) a += m[cell];
       return a;
     }
   }
@@ -125,7 +127,7 @@ struct CellView : StencilSums<CellView<T>, T> {
         sum += k[2][c.sw] * (u[0] - lo[-1]) + k[2][c.ne] * (u[0] - up[1]) + k[2][c.nw] * (up[-1] - u[0]) +
                k[2][c.se] * (lo[1] - u[0]);
     }
-    if (m != nullptr) {
+    if (has_m()) {
       const T left = 2 * u[0] + u[-1], right = 2 * u[0] + u[1];
       sum += m[c.ne] * (2 * right + (2 * up[0] + up[1])) + m[c.nw] * (2 * left + (2 * up[0] + up[-1])) +
              m[c.se] * (2 * right + (2 * lo[0] + lo[1])) + m[c.sw] * (2 * left + (2 * lo[0] + lo[-1]));
@@ -161,7 +163,7 @@ struct CellView : StencilSums<CellView<T>, T> {
   STRATUM_HOST_DEVICE STRATUM_INLINE T line_terms([[maybe_unused]] const Around& c) const {
     T sum = 0;
     if (is_full()) sum += (k[2][c.sw] - k[2][c.se]) + (k[2][c.ne] - k[2][c.nw]);
-    if (m != nullptr) sum += 6 * ((m[c.sw] + m[c.se]) + (m[c.nw] + m[c.ne]));
+    if (has_m()) sum += 6 * ((m[c.sw] + m[c.se]) + (m[c.nw] + m[c.ne]));
     return sum;
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE T corner_terms([[maybe_unused]] const Around& c,
@@ -171,13 +173,13 @@ struct CellView : StencilSums<CellView<T>, T> {
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE T off_row_mass([[maybe_unused]] const Around& c,
                                                     [[maybe_unused]] const Neighbourhood<T>& n) const {
-    if (m == nullptr) return 0;
+    if (!has_m()) return 0;
     return m[c.ne] * (2 * n.north[0] + n.north[1]) + m[c.nw] * (2 * n.north[0] + n.north[-1]) +
            m[c.se] * (2 * n.south[0] + n.south[1]) + m[c.sw] * (2 * n.south[0] + n.south[-1]);
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE T off_column_mass([[maybe_unused]] const Around& c,
                                                        [[maybe_unused]] const Neighbourhood<T>& n) const {
-    if (m == nullptr) return 0;
+    if (!has_m()) return 0;
     return m[c.ne] * (2 * n.centre[1] + n.north[1]) + m[c.se] * (2 * n.centre[1] + n.south[1]) +
            m[c.nw] * (2 * n.centre[-1] + n.north[-1]) + m[c.sw] * (2 * n.centre[-1] + n.south[-1]);
   }
@@ -213,10 +215,11 @@ struct CellOperator {
 
   [[nodiscard]] CellView<T> view() const {
     CellView<T> v;
-    for (std::size_t n = 0; n < k.size(); ++n) v.k[n] = k[n].view().data;
-    v.m = m.view().data;
-    v.rx2 = rx2.view().data;
-    v.ry2 = ry2.view().data;
+    const auto stored = [this](const Vector<T>& numbers) { return (numbers.empty() ? k[0] : numbers).view().data; };
+    for (std::size_t n = 0; n < k.size(); ++n) v.k[n] = stored(k[n]);
+    v.m = stored(m);
+    v.rx2 = stored(rx2);
+    v.ry2 = stored(ry2);
     v.pitch = k[0].view().pitch;
     return v;
   }

@@ -118,6 +118,7 @@ TEST_P(Galerkin, WhatIsNotFiniteIsRefusedByTheNamesOfFormAndPart) {
           const auto parts = storage.parts();
           for (std::size_t k = 0; k < parts.size(); ++k) {
             auto node = parts[k];
+            if (node.data == nullptr) continue;  // left out
             node.data = &node(2, 0);
             node.nx = node.ny = 1;
             double before = 0;

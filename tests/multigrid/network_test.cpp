@@ -356,6 +356,25 @@ TEST_P(NetworkCycles, JumpsTakeFewIterations) {
   expect_cg("log-normal 2", mesh, log_normal(mesh, 2), 2, 13);
 }
 
+TEST_P(NetworkCycles, WhereNoKIsKnownTheMatrixServes) {
+  for (const auto& [name, most] : {std::pair{"U1", 6}, {"U2", 5}, {"A3", 6}}) {
+    const auto mesh = make_mesh(mesh_family(name), 7);
+    EXPECT_LE(iterations<float>(mesh, ones(mesh), 4, false, {}, true), most) << name;
+  }
+  const auto mesh = make_mesh(mesh_family("U1"), 7);
+  const auto expect_cg22 = [&](const char* name, const CellCoefficients& k, int most) {
+    const int found = iterations<double>(mesh, k, 2, true, {}, true);
+    EXPECT_TRUE(found >= 0 && found <= most) << name << ": " << found;
+  };
+  expect_cg22("board 7", board(mesh, 7, 1e4), 11);
+  expect_cg22("board 13", board(mesh, 13, 1e4), 12);
+  expect_cg22("high discs", discs(mesh, 1e4), 13);
+  expect_cg22("low discs", discs(mesh, 1e-4), 9);
+  expect_cg22("crossing channels", strips(mesh, true, true, 1e4), 9);
+  expect_cg22("crossing barriers", strips(mesh, true, true, 1e-4), 10);
+  expect_cg22("log-normal 2", log_normal(mesh, 2), 11);
+}
+
 TEST_P(NetworkCycles, RotatedTensorsTakeMatrixRowsAtCentres) {
   const auto mesh = make_mesh(mesh_family("U1"), 7);
   for (const double angle : {15.0, 30.0, 45.0}) {

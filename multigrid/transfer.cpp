@@ -143,7 +143,7 @@ struct ProlongateChunk {
     for (int r = 0; r <= coarse_rows; ++r) {
       Chunk<T, half> some{};
       T next = 0;
-      if (2 * r - 1 < there) {
+      if (2 * r - 2 < there) {  // where the last interval stays alone, its right end counts for the row before
         some = cuda::load_chunk<half>(from + r * coarse.pitch);
         next = from[r * coarse.pitch + half];
       }

@@ -109,7 +109,7 @@ struct Sweep {
         if (lines.stride == 2 && omega == T(1) && cuda::launch_x_walk<coupled, View, T>(ctx, a, b, lines, y)) return;
       cuda::launch_x_lines<coupled, View, T>(ctx, a, b, x, lines, y);
     } else {
-      cuda::launch_y_lines<View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y);
+      cuda::launch_y_lines<View, T>(ctx, cuda::YLineRhs<coupled, View, T>{a, b, x}, lines, y);
     }
   }
   /// Both colours of a y sweep; false where the lines are too short or too long.
@@ -119,7 +119,7 @@ struct Sweep {
     if (!(zero ? cuda::launch_y_walk<false, mirrored, View, T>(ctx, a, b, y, left)
                : cuda::launch_y_walk<true, mirrored, View, T>(ctx, a, b, y, left)))
       return false;
-    cuda::launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
+    cuda::launch_few_y_lines<View, T>(ctx, cuda::YLineRhs<true, View, T>{a, b, x}, left, y);
     return true;
   }
 };

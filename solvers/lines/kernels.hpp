@@ -39,9 +39,13 @@ constexpr bool is_symmetric = true;
 template <class T>
 constexpr bool is_symmetric<NineBandView<T>> = false;
 
-/// Operators whose lines are solved by row sums, and for differences (solvers/lines/equations.hpp).
+/// Operators whose lines are solved by row sums, and for differences (solvers/lines/equations.hpp): none yet. Walks over y lines give
+/// wrong numbers so; all others are right.
 template <class View>
-constexpr bool by_sums = line::solves_for_difference<View>;
+constexpr bool by_sums = false;
+/// What a y line solve has on its right.
+template <bool coupled, class View, class T>
+using YLineRhs = line::LineRhs<Direction::y, coupled, View, T, by_sums<View>>;
 
 // --- memory in units of 16 bytes -----------------------------------------------------------------------------------------
 
@@ -218,7 +222,7 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const View& a, const GridV
     q.lower[e] = a.template coefficient<-1, 0>(i + e, j);
     q.centre[e] = a.template coefficient<0, 0>(i + e, j);
     q.upper[e] = a.template coefficient<1, 0>(i + e, j);
-    q.right[e] = line::LineRhs<Direction::x, coupled, View, T>{a, b, x}(i + e, j);
+    q.right[e] = line::LineRhs<Direction::x, coupled, View, T, false>{a, b, x}(i + e, j);
   }
   return q;
 }
@@ -600,8 +604,8 @@ class TensorWalk {
   };
   __device__ STRATUM_INLINE TensorWalk(T ka, T ma, T kb, T mb, T e, bool begins_line, Used used = {})
       : mass_(2 * (ma + mb)), stiffness_(ka + kb), begins_line_(begins_line) {
+    stiffness_ += e;
     if constexpr (sums) {
-      stiffness_ += e;
       beside_ = {ka, ma, kb, mb, e, used.a, used.b};
     } else {
       beside_ = {used.a ? ka : T(0), used.a ? ma : T(0), used.b ? kb : T(0), used.b ? mb : T(0)};

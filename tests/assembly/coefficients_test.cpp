@@ -95,8 +95,8 @@ TEST_P(Coefficients, BadOnesAreRefusedWithTheirCell) {
   refused({1.0, 1.0, {}}, {}, "K must be positive definite; in cell (0, 0)");
   refused({{}, {}, falls}, {}, "in cell (2, 0)");
   refused({}, falls, "c must not be negative; in cell (2, 0)");
-  refused({ScalarFunction([](const Point& p) { return p.y > 0.5 ? std::nan("") : 1.0; }), {}, {}}, {},
-          "kxx is nan in cell (0, 2)");
+  refused({ScalarFunction([](const Point& p) { return p.y > 0.75 ? std::nan("") : 1.0; }), {}, {}}, {},
+          "kxx is nan in cell (0, 3)");
   refused({CellValues{3, 2, Values(6, 1.0)}, {}, {}}, {}, "kxx has values on 3 cells in x, and the mesh has 4");
   refused({CellValues{2, 2, Values(3, 1.0)}, {}, {}}, {}, "kxx has 3 values for 2 x 2 cells");
   const auto cells = on_cells(ctx(), mesh, {}, {});

@@ -113,6 +113,23 @@ case_full_multigrid_with_boundary_values() {
   check "r['relative_l2_error'] < 3e-6"
 }
 
+case_coefficients() {
+  run 0 --level 5 --rhs 1 --kappa 'x>1/2 ? 1000 : 1' --vtk none
+  prints '^status +converged'
+  prints '^problem +kappa x>1/2'
+  # Second order, a scalar K and a tensor.
+  run 0 --convergence-table 5..6 --kappa '2+x*y' --exact 'sin(x+y)' --rhs '2*(2+x*y)*sin(x+y)-(x+y)*cos(x+y)' --vtk none
+  prints ' 4\.000 '
+  run 0 --convergence-table 5..6 --kappa '2,0.5,1' --exact 'sin(x+y)' --rhs '4*sin(x+y)' --vtk none
+  prints ' 4\.000 '
+  run 0 --level 5 --kappa 2 --reaction 'x*y' --rhs 1 --mesh A3 --vtk none
+  refused --level 4 --vtk none --kappa -1 -- "positive definite" "cell (0, 0)"
+  refused --level 4 --vtk none --kappa 1,2,1 -- "positive definite"
+  refused --level 4 --vtk none --kappa 1,2 -- KXX,KXY,KYY
+  refused --level 4 --vtk none --rhs 1 --reaction '-x' -- "must not be negative" "cell (0, 0)"
+  refused --level 4 --vtk none --kappa 'x+' -- --kappa
+}
+
 case_sides_of_every_kind() {
   run 0 --level 5 --rhs 1 --left neumann --right robin:10,0 --reaction 4 --vtk none
   prints '^status +converged'
@@ -218,7 +235,7 @@ case_expressions() {
 case_help_teaches() {
   run 0 --help
   for option in mesh list-meshes level domain nu smoother list-smoothers line-order damping steps cycle precision inner solver restart \
-    operator rtol atol baseline max-iterations rhs exact boundary left right bottom top reaction project backend threads vtk report history config print-config quiet \
+    operator rtol atol baseline max-iterations rhs exact boundary left right bottom top kappa reaction project backend threads vtk report history config print-config quiet \
     convergence-table; do
     prints "--$option\\b"
   done

@@ -444,6 +444,9 @@ Settings parse_settings(const CommandLine& options) {
   settings.tolerance_asked_for =
       options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
   settings.problems = parse_problems(options, settings.mesh.family);
+  expects(!options.has("operator") || !settings.problems[0].has_coefficients(),
+          "--operator: coefficients that vary choose the operator's form; leave it out with --kappa and expressions "
+          "for --reaction");
   settings.project = options.is_set("project");
   settings.baseline_follows_values = !options.has("baseline") && has_boundary_values(settings.problems[0]);
   if (settings.baseline_follows_values) settings.solver.stop.baseline = Baseline::initial;
@@ -673,7 +676,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("steps", outcome.smoothers.back().steps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   for (const char* name : {"precision", "inner"}) json.add(name, options.text(name));
-  json.add("operator", to_string(settings.solver.form));
+  json.add("operator", to_string(outcome.params.form));
   add_machine(json, ctx);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("unknowns_per_second", outcome.unknowns_per_second());
@@ -747,7 +750,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   const std::string smoother = chosen ? "auto" : message(options.text("smoother"), ", ", steps, " + ", steps, " steps");
   std::printf("solver    %s, %s-cycle, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(),
               outcome.cycle_name(options).c_str(), smoother.c_str(), options.text("precision").c_str(),
-              std::string(to_string(settings.solver.form)).c_str(), ctx.description().c_str());
+              std::string(to_string(outcome.params.form)).c_str(), ctx.description().c_str());
   if (chosen) print_choices(outcome);
   std::printf("\n");
 }

@@ -197,6 +197,7 @@ struct PoissonSolver::Implementation {
     }
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
     a = in_double ? in_double->finest() : assemble_operator<double>(ctx, mesh, params.form, params.terms);
+    params.form = a.form();
     if (params.precision == Precision::full)
       make_double_cycle(ctx);
     else

@@ -128,6 +128,9 @@ case_coefficients() {
   refused --level 4 --vtk none --kappa 1,2 -- KXX,KXY,KYY
   refused --level 4 --vtk none --rhs 1 --reaction '-x' -- "must not be negative" "cell (0, 0)"
   refused --level 4 --vtk none --kappa 'x+' -- --kappa
+  refused --level 4 --vtk none --kappa 1+x --operator nine-band -- --operator
+  run 0 --level 4 --vtk none --rhs 1 --kappa '1+x*y' --report report.json
+  check "r['operator'] == 'cell' and r['solver'] == 'cg' and r['kappa'] == '1+x*y'"
 }
 
 case_sides_of_every_kind() {

@@ -913,8 +913,10 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   Context ctx = settings.machine.context();
   check_outputs(settings, outputs);
   // Of a table the largest mesh first: the others would be solved for nothing.
-  const TensorMesh finest = settings.mesh_at(settings.last_level);
-  (void)expected_memory(ctx, settings, finest, outputs.has("vtk"), params_on(ctx, settings, finest));
+  if (settings.first_level < settings.last_level) {
+    const TensorMesh finest = settings.mesh_at(settings.last_level);
+    (void)expected_memory(ctx, settings, finest, outputs.has("vtk"), params_on(ctx, settings, finest));
+  }
 
   std::vector<Outcome> outcomes;
   std::optional<Solved> last;

@@ -255,14 +255,17 @@ CellOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, const C
   const GridShape shape = mesh.unknowns();
   const bool reaction = !cells.c.empty() || terms.reaction > 0 || !terms.left.is_zero() || !terms.right.is_zero() ||
                         !terms.bottom.is_zero() || !terms.top.is_zero();
-  // What scalar K is stored as must not vanish in float: thin cells keep p and q.
+  // What scalar K is stored as must neither vanish nor overflow in float: thin cells keep p and q.
   const auto [least, most] = std::minmax_element(cells.xx.begin(), cells.xx.end());
-  const double smallest = *std::min_element(x.widths().begin(), x.widths().end()) *
-                          *std::min_element(y.widths().begin(), y.widths().end()) * *least / 6;
-  const auto tensor = !cells.xy.empty()                                       ? CellTensor::full
-                      : cells.is_scalar() && smallest > 1e-30 && *most < 1e30 ? CellTensor::scalar
-                                                                              : CellTensor::diagonal;
+  const double hx_least = *std::min_element(x.widths().begin(), x.widths().end()),
+               hy_least = *std::min_element(y.widths().begin(), y.widths().end()),
+               smallest = hx_least * hy_least * *least / 6;
+  const bool squares_fit = std::min(hx_least, hy_least) > 1e-18;
+  const auto tensor = !cells.xy.empty()                                                      ? CellTensor::full
+                      : cells.is_scalar() && squares_fit && smallest > 1e-30 && *most < 1e30 ? CellTensor::scalar
+                                                                                             : CellTensor::diagonal;
   CellOperator<double> a(ctx, shape, tensor, reaction);
+  if (ctx.plans()) return a;
   const int columns = shape.nx + 1, rows = shape.ny + 1;
   const auto size = static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows);
   std::array<std::vector<double>, 3> k;
@@ -348,6 +351,15 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, co
   check_terms(mesh, terms);
   expects(k.nx == mesh.x().size() && k.ny == mesh.y().size(), "the coefficients are of ", k.nx, " x ", k.ny,
           " cells, the mesh has ", mesh.x().size(), " x ", mesh.y().size());
+  if (terms.reaction > 0) {
+    // One c: what a tensor operator makes of it depends on the weights of K as well.
+    CellCoefficients all = k;
+    all.c.resize(all.xx.size(), 0.0);
+    for (double& c : all.c) c += terms.reaction;
+    OperatorTerms others = terms;
+    others.reaction = 0;
+    return assemble_diffusion(ctx, mesh, all, others);
+  }
   if (const auto factors = separated(k))
     if (const auto held = tensor_terms(*factors, terms))
       return tensor_operator(ctx, mesh, *held, mesh.unknowns(), *factors);

@@ -117,7 +117,8 @@ template <class T>
 ///
 /// A reaction term c Mx (x) My is folded into Ky, as c m [2 1; 1 2] = -c m [1 -1; -1 1] + 3 c m [1 0; 0 1]. For code that walks along
 /// columns the same is folded into Kx, so that E is one number a line either way: column_kx, column_ky and column_e (nx numbers)
-/// stand for kx, ky and e there. These and e are kept only where there is such a term.
+/// stand for kx, ky and e there. These and e are kept where there is such a term, and beside natural sides,
+/// where they are zero.
 template <class T>
 struct TensorOperator {
   static constexpr std::string_view name = "tensor";

@@ -122,6 +122,8 @@ case_coefficients() {
   prints ' 4\.000 '
   run 0 --convergence-table 5..6 --kappa '2,0.5,1' --exact 'sin(x+y)' --rhs '4*sin(x+y)' --vtk none
   prints ' 4\.000 '
+  run 0 --convergence-table 5..6 --kappa 1+x --reaction 3 --exact 'sin(x+y)' --rhs '(5+2*x)*sin(x+y)-cos(x+y)' --vtk none
+  prints ' 4\.000 '
   run 0 --level 5 --kappa 2 --reaction 'x*y' --rhs 1 --mesh A3 --vtk none
   refused --level 4 --vtk none --kappa -1 -- "positive definite" "cell (0, 0)"
   refused --level 4 --vtk none --kappa 1,2,1 -- "positive definite"

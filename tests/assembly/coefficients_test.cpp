@@ -75,6 +75,22 @@ TEST_P(Coefficients, SeparableOnesStayInTensorForm) {
   }
 }
 
+// A number beside weighted masses is no number times them.
+TEST_P(Coefficients, AConstantReactionStaysConstantWhereKVaries) {
+  const auto mesh = random_mesh(8, 11);
+  const ScalarFunction of_x = [](const Point& p) { return 1 + p.x; };
+  for (const Diffusion& k : {Diffusion{of_x, {}, {}}, Diffusion{2.0, {}, {}}, Diffusion{of_x, {}, 1.0}})
+    for (const Coefficient& c : {Coefficient(), Coefficient(of_x), Coefficient(0.5)}) {
+      const auto cells = on_cells(ctx(), mesh, k, c);
+      OperatorTerms terms;
+      terms.reaction = 3;
+      const auto expected = reference::diffusion(mesh.x().widths(), mesh.y().widths(), [&](int i, int j) {
+        return reference::CellTerms{cells.kxx(i, j), cells.kxy(i, j), cells.kyy(i, j), cells.reaction(i, j) + 3};
+      });
+      EXPECT_LT(difference(assemble_diffusion(ctx(), mesh, cells, terms), expected), 1e-12);
+    }
+}
+
 TEST_P(Coefficients, CellsInheritFromTheMeshThatTheyRefine) {
   const TensorMesh base{Line({1, 2, 1}), Line({1, 1})};
   const TensorMesh fine{Line(Values(12, 1.0 / 3)), Line(Values(4, 0.5))};

@@ -7,6 +7,7 @@
 
 #include <sys/resource.h>
 
+#include <stratum/assembly/cell_files.hpp>
 #include <stratum/assembly/expression.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/io/json.hpp>
@@ -105,9 +106,8 @@ CommandLine make_command_line() {
         {"top", "SIDE", "", "and the top (dirichlet)"},
         {"kappa", "K", "1",
          "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; its value at the "
-         "centre of a "
-         "cell is the cell's"},
-        {"reaction", "C", "0", "c, 0 or more: a number or an expression, taken cell by cell as well"},
+         "centre of a cell is the cell's. Each may be file:PATH instead, numbers on cells, see below"},
+        {"reaction", "C", "0", "c, 0 or more: a number, an expression or file:PATH, taken cell by cell as well"},
         {"project", "", "",
          "where u is known up to a constant only, subtract from f what keeps the problem from having a solution"}}},
       {"Solver",
@@ -182,6 +182,11 @@ constexpr const char* gradings_and_examples =
     "  file:PATH            coordinates, increasing from 0; blanks, commas or line ends between, # comments\n"
     "  widths:PATH          widths of the cells. Extreme grading needs these: beside x = 1 coordinates are\n"
     "                       1e-16 apart, and a width of 1e-15 is lost in their differences\n\n"
+    "Coefficients from files, on the cells of the mesh or of one that it refines by halving; bottom row first\n"
+    "  file:PATH.vtr[:ARRAY]  cell data of VTK's rectilinear grids, .vti of uniform ones; one number a cell, or\n"
+    "                         three for KXX, KXY and KYY. ARRAY may be left out where there is one only\n"
+    "  file:PATH.npy          NumPy's array of shape (ny, nx), floating-point or whole numbers\n"
+    "  file:PATH.csv          a line for every row of cells, commas or blanks between numbers, # comments\n\n"
     "Examples:\n"
     "  poisson2d                                       square cells, 65025 unknowns; writes poisson2d_U1_L8.vtr\n"
     "  poisson2d --mesh A3 --smoother adi              cells up to 1e5 times as long as wide\n"
@@ -194,6 +199,8 @@ constexpr const char* gradings_and_examples =
     "  poisson2d --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)' --report run.json\n"
     "  poisson2d --rhs 0 --boundary 'x == 0 || y == b ? 1 : 0' --quiet --report - --vtk none\n"
     "  poisson2d --rhs 1 --left neumann --right robin:10,0 --reaction 4\n"
+    "  poisson2d --rhs 1 --kappa file:k.npy --level 8\n"
+    "  poisson2d --rhs 1 --kappa file:a.csv,0,1+x --reaction file:c.vtr:density\n"
     "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
     "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
     "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n";
@@ -236,14 +243,34 @@ std::pair<Intervals, double> parse_line(const std::string& option, const std::st
   });
 }
 
-/// Files that the mesh is read from.
-std::vector<std::string> mesh_files(const CommandLine& options) {
+/// What commas outside parentheses separate, as expressions have commas too.
+std::vector<std::string> expressions_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth <= 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+constexpr std::string_view file_prefix = "file:";
+
+/// Files that the mesh and coefficients are read from.
+std::vector<std::string> input_files(const CommandLine& options) {
   std::vector<std::string> files;
   for (const char* option : {"grade-x", "grade-y"}) {
     if (!options.has(option)) continue;
     const auto grading = parsed(message("--", option), [&] { return parse_grading(options.text(option)); });
     if (grading.from_file()) files.push_back(grading.path);
   }
+  for (const char* option : {"kappa", "reaction"})
+    if (options.has(option))
+      for (const auto& part : expressions_of(options.text(option)))
+        if (part.starts_with(file_prefix)) files.push_back(parse_cell_file(part.substr(file_prefix.size())).path);
   return files;
 }
 
@@ -289,33 +316,37 @@ MeshChoice parse_mesh(const CommandLine& options) {
 
 constexpr const char* side_names[] = {"left", "right", "bottom", "top"};
 
-/// What commas outside parentheses separate, as expressions have commas too.
-std::vector<std::string> expressions_of(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && depth <= 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
+/// A coefficient by an expression or from a file, which may have three: KXX, KXY and KYY.
+std::vector<Coefficient> parse_coefficient(const std::string& text, const MeshFamily& family) {
+  if (!text.starts_with(file_prefix)) return {parse_expression(text, family.a, family.b)};
+  const CellFile file = parse_cell_file(std::string_view(text).substr(file_prefix.size()));
+  std::vector<Coefficient> read;
+  for (auto& cells : read_cell_values(file.path, file.array)) read.emplace_back(std::move(cells));
+  return read;
 }
 
 /// K and c, where they are not 1 and a number.
 void parse_coefficients(const CommandLine& options, const MeshFamily& family, PoissonProblem& problem) {
   const auto coefficient = [&](const char* option, const std::string& text) -> Coefficient {
-    return parsed(option, [&] { return parse_expression(text, family.a, family.b); });
+    return parsed(option, [&] {
+      auto parts = parse_coefficient(text, family);
+      expects(parts.size() == 1, "'", text, "' has ", parts.size(), " numbers a cell, one is needed here");
+      return std::move(parts[0]);
+    });
   };
   if (options.has("kappa")) {
     const auto parts = expressions_of(options.text("kappa"));
     expects(parts.size() == 1 || parts.size() == 3, "--kappa: '", options.text("kappa"),
-            "' is not one expression, and not three, KXX,KXY,KYY");
-    problem.diffusion.xx = coefficient("--kappa", parts[0]);
-    if (parts.size() == 3) {
-      problem.diffusion.xy = coefficient("--kappa", parts[1]);
-      problem.diffusion.yy = coefficient("--kappa", parts[2]);
+            "' is not one expression or file, and not three, KXX,KXY,KYY");
+    std::vector<Coefficient> k;
+    if (parts.size() == 1)
+      k = parsed("--kappa", [&] { return parse_coefficient(parts[0], family); });
+    else
+      for (const auto& part : parts) k.push_back(coefficient("--kappa", part));
+    problem.diffusion.xx = std::move(k[0]);
+    if (k.size() == 3) {
+      problem.diffusion.xy = std::move(k[1]);
+      problem.diffusion.yy = std::move(k[2]);
     }
   }
   const std::string reaction = options.text("reaction");
@@ -471,7 +502,7 @@ Settings parse_settings(const CommandLine& options) {
 }
 
 OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
-  OutputFiles outputs(options, mesh_files(options));
+  OutputFiles outputs(options, input_files(options));
   settings.vtk_asked_for = outputs.has("vtk");
   const std::string name = outputs.path("vtk");
   expects(name.empty() || name == "-" || name.ends_with(".vtr"), "--vtk: '", name,

@@ -10,13 +10,28 @@ namespace stratum {
 
 namespace {
 
-/// How often the cells of `given` are cut in half to be those of a mesh with `cells`; each direction on its own.
-int inherited_by(int cells, int given, std::string_view direction, std::string_view name) {
+/// Parts, a power of two, that each of `given` cells is cut into to make `cells`; 0: none.
+int parts_of(int cells, int given) {
   int parts = 1;
-  while (given > 0 && given * parts < cells && parts < (1 << 30)) parts *= 2;
-  expects(given > 0 && given * parts == cells, name, " has values on ", given, " cells in ", direction,
-          ", and the mesh has ", cells, ": cells of the mesh or of one that it refines are needed");
-  return parts;
+  while (given > 0 && given < cells / parts && parts < (1 << 30)) parts *= 2;
+  return given > 0 && cells % parts == 0 && given == cells / parts ? parts : 0;
+}
+
+/// The numbers of cells that `cells` refine.
+std::string coarser_counts(int cells) {
+  std::string counts = message(cells);
+  for (; cells % 2 == 0; cells /= 2) counts += message(cells % 4 == 0 ? ", " : " or ", cells / 2);
+  return counts;
+}
+
+void check_cells(const TensorMesh& mesh, const CellValues& given, const std::string& name) {
+  const int nx = mesh.x().size(), ny = mesh.y().size();
+  expects(parts_of(nx, given.nx) > 0 && parts_of(ny, given.ny) > 0, name, " has values on ", given.nx, " x ", given.ny,
+          " cells, and the mesh has ", nx, " x ", ny,
+          ": cells of the mesh or of one that it refines by halving are needed, ", coarser_counts(nx), " in x and ",
+          coarser_counts(ny), " in y");
+  expects(given.values.size() == static_cast<std::size_t>(given.nx) * static_cast<std::size_t>(given.ny), name, " has ",
+          given.values.size(), " values for ", given.nx, " x ", given.ny, " cells");
 }
 
 std::vector<double> values_of(const Context& ctx, const TensorMesh& mesh, const Coefficient& coefficient,
@@ -46,9 +61,8 @@ std::vector<double> values_of(const Context& ctx, const TensorMesh& mesh, const 
         coefficient.function);
   } else {
     const CellValues& given = coefficient.cells;
-    const int in_x = inherited_by(nx, given.nx, "x", name), in_y = inherited_by(ny, given.ny, "y", name);
-    expects(given.values.size() == static_cast<std::size_t>(given.nx) * static_cast<std::size_t>(given.ny), name,
-            " has ", given.values.size(), " values for ", given.nx, " x ", given.ny, " cells");
+    check_cells(mesh, given, given.from.empty() ? std::string(name) : message(name, " of '", given.from, "'"));
+    const int in_x = parts_of(nx, given.nx), in_y = parts_of(ny, given.ny);
     for (int j = 0; j < ny; ++j)
       for (int i = 0; i < nx; ++i) {
         const double value = given.values[static_cast<std::size_t>(j / in_y) * static_cast<std::size_t>(given.nx) +

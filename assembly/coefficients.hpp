@@ -36,10 +36,11 @@ struct Point {
 /// Called from several threads at once, each on a copy of its own.
 using ScalarFunction = std::function<double(const Point&)>;
 
-/// Numbers on nx x ny cells.
+/// Numbers on nx x ny cells, and the file they come from, if from one.
 struct CellValues {
   int nx = 0, ny = 0;
   std::vector<double> values;
+  std::string from{};
 };
 
 struct Coefficient {

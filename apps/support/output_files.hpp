@@ -67,7 +67,7 @@ class OutputFiles {
   /// read, too: by an option, or named in `more_inputs`.
   explicit OutputFiles(const CommandLine& options, const std::vector<std::string>& more_inputs = {}) {
     for (const auto& [option, path] : options.files(Names::input)) inputs_.emplace_back("--" + option, path);
-    for (const auto& path : more_inputs) inputs_.emplace_back("the mesh", path);
+    for (const auto& path : more_inputs) inputs_.emplace_back("the problem", path);
     for (const auto& [option, path] : options.files(Names::output)) add(option, path);
   }
 

@@ -113,8 +113,12 @@ TEST_P(Coefficients, BadOnesAreRefusedWithTheirCell) {
   refused({}, falls, "c must not be negative; in cell (2, 0)");
   refused({ScalarFunction([](const Point& p) { return p.y > 0.75 ? std::nan("") : 1.0; }), {}, {}}, {},
           "kxx is nan in cell (0, 3)");
-  refused({CellValues{3, 2, Values(6, 1.0)}, {}, {}}, {}, "kxx has values on 3 cells in x, and the mesh has 4");
+  refused({CellValues{3, 2, Values(6, 1.0)}, {}, {}}, {},
+          "kxx has values on 3 x 2 cells, and the mesh has 4 x 4: cells of the mesh or of one that it refines by "
+          "halving are needed, 4, 2 or 1 in x and 4, 2 or 1 in y");
+  refused({CellValues{8, 4, Values(32, 1.0)}, {}, {}}, {}, "kxx has values on 8 x 4 cells");
   refused({CellValues{2, 2, Values(3, 1.0)}, {}, {}}, {}, "kxx has 3 values for 2 x 2 cells");
+  refused({CellValues{2, 2, {1, 1, 1, -2}, "k.csv"}, {}, {}}, {}, "in cell (2, 2), around (0.625, 0.625), it is [-2");
   const auto cells = on_cells(ctx(), mesh, {}, {});
   EXPECT_THROW((void)assemble_diffusion(ctx(), random_mesh(3, 4), cells), UsageError);
 }

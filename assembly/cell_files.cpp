@@ -1,0 +1,361 @@
+#include <stratum/assembly/cell_files.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <stratum/core/errors.hpp>
+#include <stratum/core/io/text_file.hpp>
+#include <stratum/mesh/graded.hpp>
+
+#if defined(STRATUM_HAVE_VTK)
+#include <vtkCallbackCommand.h>
+#include <vtkCellData.h>
+#include <vtkDataArray.h>
+#include <vtkExecutive.h>
+#include <vtkImageData.h>
+#include <vtkNew.h>
+#include <vtkRectilinearGrid.h>
+#include <vtkXMLImageDataReader.h>
+#include <vtkXMLRectilinearGridReader.h>
+#endif
+
+namespace stratum {
+
+namespace {
+
+constexpr const char* known_endings = "known are .vtr, .vti, .npy and .csv";
+
+[[noreturn]] void unreadable(const std::string& path, const std::string& reason) {
+  throw FileError(message("cannot read '", path, "': ", reason));
+}
+
+CellValues checked(CellValues cells) {
+  const auto nx = static_cast<std::size_t>(cells.nx);
+  for (std::size_t k = 0; k < cells.values.size(); ++k)
+    expects(std::isfinite(cells.values[k]), "'", cells.from, "': the number of cell (", k % nx, ", ", k / nx, ") is ",
+            cells.values[k], "; all must be finite");
+  return cells;
+}
+
+/// As int, where a direction can have so many cells.
+int cell_count(const std::string& path, std::uint64_t cells) {
+  expects(cells >= 1 && cells <= std::uint64_t{max_cells}, "'", path, "': a direction has 1 .. ", max_cells,
+          " cells, not ", cells);
+  return static_cast<int>(cells);
+}
+
+// --- .csv ----------------------------------------------------------------------------------------------------------------
+
+CellValues read_csv(const std::string& path) {
+  TextFile file(path);
+  CellValues cells{0, 0, {}, path};
+  while (file.next()) {
+    const std::string_view line = std::string_view(file.line()).substr(0, file.line().find('#'));
+    const auto where = [&] { return message("'", path, "', line ", file.number()); };
+    constexpr std::string_view blanks = " \t";
+    std::uint64_t count = 0;
+    bool wanted = false;  // a number, behind a comma
+    for (std::size_t at = line.find_first_not_of(blanks); at < line.size(); at = line.find_first_not_of(blanks, at)) {
+      if (line[at] == ',') {
+        expects(!wanted && count > 0, where(), ": no number before the comma at character ", at + 1);
+        wanted = true;
+        ++at;
+        continue;
+      }
+      const std::size_t end = std::min(line.find_first_of(" \t,", at), line.size());
+      const std::string_view word = line.substr(at, end - at);
+      double value = 0;
+      const bool plus = word.starts_with('+') && !word.starts_with("+-");
+      const auto [stop, error] = std::from_chars(word.data() + (plus ? 1 : 0), word.data() + word.size(), value);
+      expects(error == std::errc() && stop == word.data() + word.size() && std::isfinite(value), where(), ": '",
+              shown(word, 24), "' is not a finite number");
+      cells.values.push_back(value);
+      wanted = false;
+      ++count;
+      at = end;
+    }
+    expects(!wanted, where(), ": no number behind the last comma");
+    if (count == 0) continue;
+    if (cells.ny == 0) cells.nx = cell_count(path, count);
+    expects(count == static_cast<std::uint64_t>(cells.nx), where(), " has ", count, " numbers, the first row has ",
+            cells.nx);
+    cells.ny = cell_count(path, static_cast<std::uint64_t>(cells.ny) + 1);
+  }
+  expects(cells.ny > 0, "'", path, "' holds no numbers");
+  return cells;
+}
+
+// --- .npy ----------------------------------------------------------------------------------------------------------------
+
+/// The header's dictionary: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
+class NpyHeader {
+ public:
+  NpyHeader(const std::string& path, std::string_view text) : path_(path), rest_(text) {
+    take('{');
+    while (!next_is('}')) {
+      const std::string key = quoted();
+      take(':');
+      if (key == "descr")
+        descr = quoted();
+      else if (key == "fortran_order")
+        fortran_order = truth();
+      else if (key == "shape")
+        shape = tuple();
+      else
+        refuse(message("has the key '", shown(key, 24), "'"));
+      if (!next_is('}')) take(',');
+    }
+    if (!descr || !fortran_order || !shape) refuse("lacks descr, fortran_order or shape");
+  }
+  std::optional<std::string> descr;
+  std::optional<bool> fortran_order;
+  std::optional<std::vector<std::uint64_t>> shape;
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw UsageError(message("'", path_, "': its header ", why, "; expected is what numpy.save writes of numbers"));
+  }
+  void skip() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size())); }
+  bool next_is(char c) {
+    skip();
+    return rest_.starts_with(c);
+  }
+  void take(char c) {
+    if (!next_is(c)) refuse(message("has '", shown(rest_, 12), "' where '", c, "' should be"));
+    rest_.remove_prefix(1);
+  }
+  std::string quoted() {
+    if (!next_is('\'') && !next_is('"')) refuse(message("has '", shown(rest_, 24), "' where a word should be"));
+    const auto end = rest_.find(rest_.front(), 1);
+    if (end == std::string_view::npos) refuse("ends within a word");
+    std::string word(rest_.substr(1, end - 1));
+    rest_.remove_prefix(end + 1);
+    return word;
+  }
+  bool truth() {
+    skip();
+    for (const auto& [word, value] : {std::pair<std::string_view, bool>{"True", true}, {"False", false}})
+      if (rest_.starts_with(word)) {
+        rest_.remove_prefix(word.size());
+        return value;
+      }
+    refuse("says neither True nor False to fortran_order");
+  }
+  std::vector<std::uint64_t> tuple() {
+    std::vector<std::uint64_t> numbers;
+    take('(');
+    while (!next_is(')')) {
+      std::uint64_t value = 0;
+      const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+      if (error != std::errc()) refuse("has a shape of other things than numbers");
+      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      numbers.push_back(value);
+      if (!next_is(')')) take(',');
+    }
+    take(')');
+    return numbers;
+  }
+
+  const std::string& path_;
+  std::string_view rest_;
+};
+
+template <class Number>
+double number_from(const unsigned char* bytes, bool swapped) {
+  unsigned char own[sizeof(Number)];
+  std::copy(bytes, bytes + sizeof(Number), own);
+  if (swapped) std::reverse(own, own + sizeof(Number));
+  Number value;
+  std::memcpy(&value, own, sizeof(Number));
+  return static_cast<double>(value);
+}
+
+struct NpyType {
+  std::string_view name;
+  std::size_t size;
+  double (*read)(const unsigned char* bytes, bool swapped);
+};
+constexpr NpyType npy_types[] = {
+    {"f4", 4, number_from<float>},         {"f8", 8, number_from<double>},        {"i1", 1, number_from<std::int8_t>},
+    {"i2", 2, number_from<std::int16_t>},  {"i4", 4, number_from<std::int32_t>},  {"i8", 8, number_from<std::int64_t>},
+    {"u1", 1, number_from<std::uint8_t>},  {"u2", 2, number_from<std::uint16_t>}, {"u4", 4, number_from<std::uint32_t>},
+    {"u8", 8, number_from<std::uint64_t>},
+};
+
+/// Reads exactly so many bytes.
+class ByteFile {
+ public:
+  explicit ByteFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rb"), &std::fclose) {
+    if (!file_) unreadable(path_, std::strerror(errno));
+  }
+  void read(void* to, std::size_t bytes, const char* what) {
+    errno = 0;
+    if (std::fread(to, 1, bytes, file_.get()) == bytes) return;
+    unreadable(path_, std::ferror(file_.get()) != 0 ? std::strerror(errno) : message("it ends within its ", what));
+  }
+  [[nodiscard]] bool at_end() { return std::fgetc(file_.get()) == EOF; }
+
+ private:
+  std::string path_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+};
+
+CellValues read_npy(const std::string& path) {
+  ByteFile file(path);
+  unsigned char start[8], length[4] = {};
+  file.read(start, sizeof start, "first bytes");
+  expects(std::memcmp(start, "\x93NUMPY", 6) == 0, "'", path, "' is no .npy file: it does not begin as those do");
+  const int major = start[6];
+  expects(major >= 1 && major <= 3 && start[7] == 0, "'", path, "' is of version ", major, ".", int{start[7]},
+          " of .npy; known are 1.0, 2.0 and 3.0");
+  file.read(length, major == 1 ? 2 : 4, "header");
+  const std::size_t header_bytes =
+      length[0] | std::size_t{length[1]} << 8U | std::size_t{length[2]} << 16U | std::size_t{length[3]} << 24U;
+  expects(header_bytes <= TextFile::longest_line, "'", path, "': a header of ", header_bytes, " bytes");
+  std::string text(header_bytes, ' ');
+  file.read(text.data(), text.size(), "header");
+  const NpyHeader header(path, text);
+
+  const std::string& descr = *header.descr;
+  const auto* const type = std::find_if(std::begin(npy_types), std::end(npy_types), [&](const NpyType& known) {
+    return descr.size() == 3 && descr.substr(1) == known.name;
+  });
+  const char order = descr.empty() ? ' ' : descr.front();
+  expects(type != std::end(npy_types) && (order == '<' || order == '>' || order == '=' || order == '|'), "'", path,
+          "' holds numbers of type '", shown(descr, 24),
+          "'; known are f4, f8, i1 to i8 and u1 to u8, little or big endian");
+  const auto& shape = *header.shape;
+  std::string shape_text;
+  for (const auto n : shape) shape_text += message(shape_text.empty() ? "" : ", ", n);
+  expects(shape.size() == 2, "'", path, "' has shape (", shape_text,
+          "); rows and columns of cells are needed, (ny, nx)");
+
+  CellValues cells{cell_count(path, shape[1]), cell_count(path, shape[0]), {}, path};
+  const auto nx = static_cast<std::size_t>(cells.nx), ny = static_cast<std::size_t>(cells.ny);
+  // What a file says of its size is believed by what there is of it.
+  std::error_code error;
+  const auto there = std::filesystem::file_size(path, error);
+  if (!error && there / type->size < nx * ny)
+    unreadable(path, message("it ends before its ", ny, " x ", nx, " numbers"));
+  std::vector<unsigned char> bytes(nx * ny * type->size);
+  file.read(bytes.data(), bytes.size(), "numbers");
+  expects(file.at_end(), "'", path, "' goes on behind its ", ny, " x ", nx, " numbers");
+  const bool swapped = order != '|' && (order == '>') == (std::endian::native == std::endian::little) && order != '=';
+  cells.values.resize(nx * ny);
+  for (std::size_t j = 0; j < ny; ++j)
+    for (std::size_t i = 0; i < nx; ++i)
+      cells.values[j * nx + i] =
+          type->read(&bytes[(*header.fortran_order ? i * ny + j : j * nx + i) * type->size], swapped);
+  return cells;
+}
+
+// --- .vtr, .vti ----------------------------------------------------------------------------------------------------------
+
+#if defined(STRATUM_HAVE_VTK)
+
+template <class Reader>
+std::vector<CellValues> read_vtk(const std::string& path, const std::string& name) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) unreadable(path, std::strerror(ENOENT));
+  vtkNew<Reader> reader;
+  // With an observer of its own VTK prints no error.
+  vtkNew<vtkCallbackCommand> failure;
+  bool failed = false;
+  failure->SetClientData(&failed);
+  failure->SetCallback([](vtkObject*, unsigned long, void* told, void*) { *static_cast<bool*>(told) = true; });
+  reader->AddObserver(vtkCommand::ErrorEvent, failure);
+  reader->GetExecutive()->AddObserver(vtkCommand::ErrorEvent, failure);
+  reader->SetReaderErrorObserver(failure);
+  reader->SetParserErrorObserver(failure);
+  reader->SetFileName(path.c_str());
+  reader->Update();
+  auto* grid = reader->GetOutput();
+  if (failed || reader->GetErrorCode() != 0 || grid == nullptr)
+    unreadable(path, message("VTK's reader of ", path.ends_with(".vtr") ? "rectilinear" : "uniform",
+                             " grids fails; is the file whole?"));
+  int points[3] = {};
+  grid->GetDimensions(points);
+  expects(points[0] >= 2 && points[1] >= 2 && points[2] <= 2, "'", path, "' has ", points[0], " x ", points[1], " x ",
+          points[2], " points; one layer of cells in x and y is needed");
+  vtkCellData* const data = grid->GetCellData();
+  std::string names;
+  for (int k = 0; k < data->GetNumberOfArrays(); ++k) {
+    const char* const known = data->GetArrayName(k);
+    names += message(k > 0 ? ", " : "", known != nullptr ? known : "(without a name)");
+  }
+  expects(data->GetNumberOfArrays() > 0, "'", path, "' has no cell data");
+  expects(!name.empty() || data->GetNumberOfArrays() == 1, "'", path, "' has several arrays on its cells, ", names,
+          "; say which, as in PATH:ARRAY");
+  vtkDataArray* const array = name.empty() ? data->GetArray(0) : data->GetArray(name.c_str());
+  expects(array != nullptr, "'", path, "' has no array '", name, "' of numbers on its cells; it has ", names);
+  const int components = array->GetNumberOfComponents();
+  expects(components == 1 || components == 3, "'", path, "': array '", name.empty() ? names : name, "' has ",
+          components, " components; one is needed, or the three KXX, KXY and KYY");
+  const auto nx = static_cast<std::uint64_t>(points[0]) - 1, ny = static_cast<std::uint64_t>(points[1]) - 1;
+  if (static_cast<std::uint64_t>(array->GetNumberOfTuples()) != nx * ny)
+    unreadable(path, message("it has ", array->GetNumberOfTuples(), " numbers for ", nx, " x ", ny, " cells"));
+  std::vector<CellValues> all;
+  for (int c = 0; c < components; ++c) {
+    CellValues& cells = all.emplace_back(CellValues{cell_count(path, nx), cell_count(path, ny), {}, path});
+    cells.values.reserve(nx * ny);
+    for (vtkIdType k = 0; k < array->GetNumberOfTuples(); ++k) cells.values.push_back(array->GetComponent(k, c));
+  }
+  return all;
+}
+
+std::vector<CellValues> read_vtr(const std::string& path, const std::string& array) {
+  return read_vtk<vtkXMLRectilinearGridReader>(path, array);
+}
+std::vector<CellValues> read_vti(const std::string& path, const std::string& array) {
+  return read_vtk<vtkXMLImageDataReader>(path, array);
+}
+
+#else
+
+std::vector<CellValues> read_vtr(const std::string& path, const std::string& /*array*/) {
+  throw UsageError(message("cannot read '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
+}
+std::vector<CellValues> read_vti(const std::string& path, const std::string& array) { return read_vtr(path, array); }
+
+#endif
+
+bool is_vtk(std::string_view path) { return path.ends_with(".vtr") || path.ends_with(".vti"); }
+
+}  // namespace
+
+std::vector<CellValues> read_cell_values(const std::string& path, const std::string& array) {
+  const bool csv = path.ends_with(".csv"), npy = path.ends_with(".npy");
+  expects(csv || npy || is_vtk(path), "'", path, "' is no file of numbers on cells by its ending; ", known_endings);
+  expects(array.empty() || is_vtk(path), "'", path, "' has no arrays with names, as '", array, "'");
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) unreadable(path, std::strerror(EISDIR));
+  auto all = csv   ? std::vector{read_csv(path)}
+             : npy ? std::vector{read_npy(path)}
+                   : (path.ends_with(".vtr") ? read_vtr : read_vti)(path, array);
+  for (auto& cells : all) cells = checked(std::move(cells));
+  return all;
+}
+
+CellFile parse_cell_file(std::string_view text) {
+  CellFile file{std::string(text), {}};
+  const auto colon = text.rfind(':');
+  if (colon != std::string_view::npos && is_vtk(text.substr(0, colon))) {
+    file.path = text.substr(0, colon);
+    file.array = text.substr(colon + 1);
+    expects(!file.array.empty(), "'", shown(text), "': the name of the array is missing");
+  }
+  expects(!file.path.empty(), "the name of the file is missing; ", known_endings);
+  return file;
+}
+
+}  // namespace stratum

@@ -35,10 +35,12 @@ struct MeshChoice {
   MeshFamily family;
   std::optional<TensorMesh> base;
   std::string grade_x = "uniform", grade_y = "uniform";  // of the base
+  double x0 = 0, y0 = 0;                                 // its lower left corner
 
   [[nodiscard]] TensorMesh at(int level) const {
-    if (!base) return make_mesh(family, level);
-    return {halved(base->x(), level), halved(base->y(), level), family.name};
+    const TensorMesh mesh =
+        base ? TensorMesh(halved(base->x(), level), halved(base->y(), level)) : make_mesh(family, level);
+    return {mesh.x().starting_at(x0), mesh.y().starting_at(y0), family.name};
   }
   [[nodiscard]] std::int64_t nodes(int level) const {
     const std::int64_t refinement = std::int64_t{1} << level;
@@ -80,6 +82,8 @@ CommandLine make_command_line() {
          message("2^N x 2^N cells, N in 0 .. ", max_level, " as far as memory goes (", default_level,
                  "); with --cells or a file, every interval is halved N times (0)")},
         {"domain", "A,B", "", "a mesh of your own on [0, A] x [0, B], A and B above 0 (1,1)"},
+        {"origin", "X0,Y0", "",
+         "the lower left corner of any mesh, [X0, X0 + A] x [Y0, Y0 + B]; a file of coordinates has its own (0,0)"},
         {"nu", "X", "",
          "a mesh of your own: the thin ends' intervals are split nu/2 to 1 - nu/2 at every refinement, nu in "
          "(0, 2) (1: uniform)"},
@@ -90,12 +94,12 @@ CommandLine make_command_line() {
         {"grade-y", "SPEC", "", "the grading of y (uniform)"}}},
       {"Problem: -Laplace u + c u = f; on every side u, its outward derivative or both are given, or it is periodic",
        {{"rhs", "EXPR", "",
-         "f in x, y, the sides a and b, xr = a - x, yr = b - y (2 (y (b - y) + x (a - x))); given several times, all "
-         "are solved for, each with its own report",
+         "f in x, y, the lengths a and b of the sides, and the distances xl, xr, yl, yr to the left, right, lower and "
+         "upper side, xr = a - x (2 (yl yr + xl xr)); given several times, all are solved for, each with its own "
+         "report",
          true},
         {"exact", "EXPR", "",
-         "the exact solution, to measure the error by (of the default f: x (a - x) y (b - y)); once for each --rhs",
-         true},
+         "the exact solution, to measure the error by (of the default f: xl xr yl yr); once for each --rhs", true},
         {"boundary", "EXPR", "",
          "u on the sides that have no value of their own (the exact solution where it is given, else 0)"},
         {"left", "SIDE", "",
@@ -179,7 +183,7 @@ constexpr const char* gradings_and_examples =
     "  tanh:D,SIDE          x = tanh(D s) / tanh(D), D in (0, 300]; widths differ by up to cosh(D)^2\n"
     "  cosine[,SIDE]        x = sin(pi s / 2), both sides by default: Chebyshev-like\n"
     "  shishkin:T,SIDE      half of the cells evenly within T of the thin side, the others evenly beyond\n"
-    "  file:PATH            coordinates, increasing from 0; blanks, commas or line ends between, # comments\n"
+    "  file:PATH            coordinates, increasing; blanks, commas or line ends between, # comments\n"
     "  widths:PATH          widths of the cells. Extreme grading needs these: beside x = 1 coordinates are\n"
     "                       1e-16 apart, and a width of 1e-15 is lost in their differences\n\n"
     "Coefficients from files, on the cells of the mesh or of one that it refines by halving; bottom row first\n"
@@ -274,7 +278,7 @@ std::vector<std::string> input_files(const CommandLine& options) {
   return files;
 }
 
-MeshChoice parse_mesh(const CommandLine& options) {
+MeshChoice parse_shape(const CommandLine& options) {
   MeshChoice mesh;
   const bool by_cells = options.has("cells") || options.has("grade-x") || options.has("grade-y");
   const bool by_family = options.has("nu") || options.has("thin");
@@ -297,6 +301,8 @@ MeshChoice parse_mesh(const CommandLine& options) {
     auto [y, b] = parse_line("--grade-y", mesh.grade_y, cells.second, domain.second);
     family.a = a;
     family.b = b;
+    mesh.x0 = x.origin();
+    mesh.y0 = y.origin();
     mesh.base = TensorMesh(std::move(x), std::move(y), family.name);
     return mesh;
   }
@@ -310,6 +316,20 @@ MeshChoice parse_mesh(const CommandLine& options) {
         parse_pair("--thin", options.text("thin"), ",", "two of first, last and none, as in last,first");
     family.thin_x = thin_side(x);
     family.thin_y = thin_side(y);
+  }
+  return mesh;
+}
+
+MeshChoice parse_mesh(const CommandLine& options) {
+  MeshChoice mesh = parse_shape(options);
+  if (!options.has("origin")) return mesh;
+  const auto [x, y] = parse_pair("--origin", options.text("origin"), ",", "two numbers X0,Y0");
+  for (const auto& [text, start] : {std::pair{&x, &mesh.x0}, {&y, &mesh.y0}}) {
+    if (text->empty()) continue;
+    const double given = parse_number("--origin", *text, any_number);
+    expects(*start == 0 || *start == given, "--origin: the file begins at ", *start, ", not at ", given,
+            "; leave its number out, as in ,1 or 1,");
+    *start = given;
   }
   return mesh;
 }
@@ -398,7 +418,7 @@ std::vector<PoissonProblem> parse_problems(const CommandLine& options, const Mes
   plain.sides = sides;
   parse_coefficients(options, family, plain);
   expects(exact.empty() || options.has("rhs") || options.has("boundary") || !plain.has_exact(),
-          "--exact: give --rhs as well; the default right-hand side has the solution x (a - x) y (b - y)");
+          "--exact: give --rhs as well; the default right-hand side has the solution xl xr yl yr");
   const std::size_t count = std::max<std::size_t>(1, rhs.size());
   expects(exact.empty() || exact.size() == count, "--exact: ", exact.size(), " given for ", count,
           " right-hand sides; give one for each --rhs, in the same order, or none");
@@ -688,6 +708,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   const auto cells = [](const TensorMesh& mesh) { return message("[", mesh.x().size(), ", ", mesh.y().size(), "]"); };
   json.add("mesh", family.name).add("level", outcome.level).add("levels", static_cast<double>(hierarchy.size()));
   json.add_raw("domain", JsonObject::array(std::vector{family.a, family.b}, JsonObject::number));
+  json.add_raw("origin", JsonObject::array(std::vector{settings.mesh.x0, settings.mesh.y0}, JsonObject::number));
   json.add("nu", settings.mesh.base ? unknown : family.nu);
   if (settings.mesh.base) json.add("grade_x", settings.mesh.grade_x).add("grade_y", settings.mesh.grade_y);
   json.add("largest_aspect_ratio", outcome.mesh().largest_aspect_ratio());
@@ -760,9 +781,10 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   const auto shape = mesh.unknowns();
   const std::string how = settings.mesh.base ? message("x ", settings.mesh.grade_x, ", y ", settings.mesh.grade_y)
                                              : message("nu ", family.nu);
-  std::printf("mesh      %s on [0, %g] x [0, %g], %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n",
-              family.name.c_str(), family.a, family.b, how.c_str(), mesh.x().size(), mesh.y().size(), shape.nx,
-              shape.ny, mesh.largest_aspect_ratio());
+  const double x0 = settings.mesh.x0, y0 = settings.mesh.y0;
+  std::printf("mesh      %s on [%g, %g] x [%g, %g], %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n",
+              family.name.c_str(), x0, x0 + family.a, y0, y0 + family.b, how.c_str(), mesh.x().size(), mesh.y().size(),
+              shape.nx, shape.ny, mesh.largest_aspect_ratio());
   std::string sides;
   for (const char* side : side_names)
     if (options.has(side)) sides += message(sides.empty() ? "" : ", ", side, " ", options.text(side));
@@ -870,7 +892,8 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   const bool talk = !settings.quiet && !settings.table;
   const auto mesh = settings.mesh_at(level);
   PoissonSolverParams params = params_on(ctx, settings, mesh);
-  const bool singular = is_singular(ctx, mesh, settings.problems[0]);
+  const auto cells = params.coefficients;
+  const bool singular = is_singular(ctx, mesh, settings.problems[0], cells.get());
   const auto expected = expected_memory(ctx, settings, mesh, with_file, params);
   if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
     warn(program_name, message("two sides differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
@@ -882,7 +905,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   for (const auto& problem : settings.problems) {
     bs.emplace_back(ctx, mesh.unknowns());
     xs.emplace_back(ctx, mesh.unknowns());
-    assemble_load(ctx, mesh, problem, bs.back().view());
+    assemble_load(ctx, mesh, problem, bs.back().view(), cells.get());
     if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back().view());
     if (!singular) continue;
     const auto found = make_compatible(ctx, mesh, bs.back().view());
@@ -907,7 +930,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   bs.clear();
   for (std::size_t k = 0; k < reports.size(); ++k)
     outcome.systems.push_back({reports.size() > 1 ? options.texts("rhs")[k] : "", std::move(reports[k]),
-                               relative_l2_error(ctx, mesh, settings.problems[k], xs[k].cview())});
+                               relative_l2_error(ctx, mesh, settings.problems[k], xs[k].cview(), cells.get())});
   const auto worst = std::max_element(outcome.systems.begin(), outcome.systems.end(), [](const auto& l, const auto& r) {
     return exit_code(l.report.status) < exit_code(r.report.status);
   });

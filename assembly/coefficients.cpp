@@ -34,15 +34,20 @@ void check_cells(const TensorMesh& mesh, const CellValues& given, const std::str
           given.values.size(), " values for ", given.nx, " x ", given.ny, " cells");
 }
 
+/// Of a cell, for messages.
+std::string place(const TensorMesh& mesh, int i, int j) {
+  return message("cell (", i, ", ", j, "), around (", point_of(mesh.x(), i, 0.5).at, ", ",
+                 point_of(mesh.y(), j, 0.5).at, ")");
+}
+
 std::vector<double> values_of(const Context& ctx, const TensorMesh& mesh, const Coefficient& coefficient,
                               std::string_view name) {
   const int nx = mesh.x().size(), ny = mesh.y().size();
   const auto row = [nx](int j) { return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx); };
   std::vector<double> values(row(ny));
   const auto check = [&](int i, int j, double value) {
-    const auto x = point_of(mesh.x(), i, 0.5), y = point_of(mesh.y(), j, 0.5);
-    expects(std::isfinite(value), name, " is ", value, " in cell (", i, ", ", j, "), around (", x.from_begin, ", ",
-            y.from_begin, "); it must be finite");
+    if (!std::isfinite(value))
+      throw UsageError(message(name, " is ", value, " in ", place(mesh, i, j), "; it must be finite"));
   };
   if (coefficient.constant) {
     check(0, 0, *coefficient.constant);
@@ -63,13 +68,10 @@ std::vector<double> values_of(const Context& ctx, const TensorMesh& mesh, const 
     const CellValues& given = coefficient.cells;
     check_cells(mesh, given, given.from.empty() ? std::string(name) : message(name, " of '", given.from, "'"));
     const int in_x = parts_of(nx, given.nx), in_y = parts_of(ny, given.ny);
-    for (int j = 0; j < ny; ++j)
-      for (int i = 0; i < nx; ++i) {
-        const double value = given.values[static_cast<std::size_t>(j / in_y) * static_cast<std::size_t>(given.nx) +
-                                          static_cast<std::size_t>(i / in_x)];
-        check(i, j, value);
-        values[row(j) + static_cast<std::size_t>(i)] = value;
-      }
+    for_each_row(ctx, ny, [&](int j) {
+      const double* const from = &given.values[static_cast<std::size_t>(j / in_y) * static_cast<std::size_t>(given.nx)];
+      for (int i = 0; i < nx; ++i) check(i, j, values[row(j) + static_cast<std::size_t>(i)] = from[i / in_x]);
+    });
   }
   return values;
 }
@@ -110,17 +112,18 @@ CellCoefficients on_cells(Context& ctx, const TensorMesh& mesh, const Diffusion&
   if (is_zero(cells.xy)) cells.xy.clear();
   if (is_zero(cells.c)) cells.c.clear();
   if (cells.yy == cells.xx) cells.yy.clear();
-  for (int j = 0; j < cells.ny; ++j)
+  for_each_row(ctx, cells.ny, [&](int j) {
     for (int i = 0; i < cells.nx; ++i) {
       const double xx = cells.kxx(i, j), xy = cells.kxy(i, j), yy = cells.kyy(i, j), reaction = cells.reaction(i, j);
-      const auto x = point_of(mesh.x(), i, 0.5), y = point_of(mesh.y(), j, 0.5);
       // |kxy| < sqrt(kxx) sqrt(kyy), whose factors do not overflow.
-      expects(xx > 0 && yy > 0 && std::abs(xy) < std::sqrt(xx) * std::sqrt(yy),
-              "K must be positive definite; in cell (", i, ", ", j, "), around (", x.from_begin, ", ", y.from_begin,
-              "), it is [", xx, " ", xy, "; ", xy, " ", yy, "]");
-      expects(reaction >= 0, "the reaction coefficient c must not be negative; in cell (", i, ", ", j, "), around (",
-              x.from_begin, ", ", y.from_begin, "), it is ", reaction);
+      if (!(xx > 0 && yy > 0 && (xy == 0 || std::abs(xy) < std::sqrt(xx) * std::sqrt(yy))))
+        throw UsageError(message("K must be positive definite; in ", place(mesh, i, j), ", it is [", xx, " ", xy, "; ",
+                                 xy, " ", yy, "]"));
+      if (!(reaction >= 0))
+        throw UsageError(
+            message("the reaction coefficient c must not be negative; in ", place(mesh, i, j), ", it is ", reaction));
     }
+  });
   return cells;
 }
 

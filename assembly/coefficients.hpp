@@ -25,12 +25,15 @@
 
 namespace stratum {
 
-/// A point of the mesh with its distances to the right and the upper side: a - x and b - y.
+/// A point of the mesh with its distances to all sides, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x, b - y, x
+/// and y.
 struct Point {
   double x = 0;
   double y = 0;
   double to_right = 0;
   double to_top = 0;
+  double to_left = 0;
+  double to_bottom = 0;
 };
 
 /// Called from several threads at once, each on a copy of its own.

@@ -47,6 +47,8 @@ class Expression {
     parser_.DefineVar("y", &point_.y);
     parser_.DefineVar("xr", &point_.to_right);
     parser_.DefineVar("yr", &point_.to_top);
+    parser_.DefineVar("xl", &point_.to_left);
+    parser_.DefineVar("yl", &point_.to_bottom);
     parser_.ClearConst();  // muParser's own _pi and _e have twelve digits
     parser_.DefineConst("a", a_);
     parser_.DefineConst("b", b_);
@@ -66,7 +68,7 @@ class Expression {
   /// muParser parses at the first evaluation; this is one.
   void parse() const {
     try {
-      (*this)({a_ / 2, b_ / 2, a_ / 2, b_ / 2});
+      (*this)({a_ / 2, b_ / 2, a_ / 2, b_ / 2, a_ / 2, b_ / 2});
     } catch (const mu::Parser::exception_type& error) {
       // muParser counts characters from zero, and only in some of its messages.
       std::string reason = error.GetMsg();
@@ -74,9 +76,9 @@ class Expression {
         reason = reason.substr(0, reason.find(position));
       const int at = error.GetPos();
       const bool inside = at >= 0 && static_cast<std::size_t>(at) < text_.size();
-      throw UsageError(message("expression '", text_, "': ", reason,
-                               inside ? message(" at character ", at + 1) : " at the end",
-                               "; known names: x, y, a, b, xr, yr, pi, e and functions such as sin, exp, sqrt"));
+      throw UsageError(
+          message("expression '", text_, "': ", reason, inside ? message(" at character ", at + 1) : " at the end",
+                  "; known names: x, y, a, b, xl, xr, yl, yr, pi, e and functions such as sin, exp, sqrt"));
     }
     expects(parser_.GetNumResults() == 1, "expression '", text_, "': it gives ", parser_.GetNumResults(),
             " values, not one");

@@ -15,10 +15,7 @@ namespace stratum {
 
 namespace {
 
-Point node(const TensorMesh& mesh, int i, int j) {
-  const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
-  return {mesh.x().from_begin()[p], mesh.y().from_begin()[q], mesh.x().from_end()[p], mesh.y().from_end()[q]};
-}
+Point node(const TensorMesh& mesh, int i, int j) { return make_point(node_of(mesh.x(), i), node_of(mesh.y(), j)); }
 
 /// Integrals of f phi_i over the line for all nodes, f of a LinePoint, by the 4-point rule.
 template <class F>
@@ -146,8 +143,8 @@ const Line& line_across(const TensorMesh& mesh, const SideOf& side) {
 }
 
 Point on_side(const TensorMesh& mesh, const SideOf& side, const LinePoint& p) {
-  const double length = line_across(mesh, side).length();
-  const LinePoint across = side.last ? LinePoint{length, 0} : LinePoint{0, length};
+  const Line& line = line_across(mesh, side);
+  const LinePoint across = node_of(line, side.last ? line.size() : 0);
   return side.along == Direction::x ? make_point(p, across) : make_point(across, p);
 }
 
@@ -187,9 +184,8 @@ double factor(const Line& line, int i, int d, bool stiffness) {
 }
 
 /// Entry of A between node (i, j) and its neighbour (i + dx, j + dy), without what alpha adds.
-double entry_of(const TensorMesh& mesh, const std::optional<CellCoefficients>& k, double c, int i, int j, int dx,
-                int dy) {
-  if (k) {
+double entry_of(const TensorMesh& mesh, const CellCoefficients* k, double c, int i, int j, int dx, int dy) {
+  if (k != nullptr) {
     // The cells that both nodes touch.
     const auto wrapped = [](const Line& line, int n) {
       return line.is_periodic() ? (n + line.size()) % line.size() : n;
@@ -241,8 +237,8 @@ void for_each_dirichlet_node(const TensorMesh& mesh, const PoissonProblem& probl
 }
 
 /// A_ik for the Dirichlet node k = (i, j) goes to the right-hand sides of its neighbours.
-void subtract_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, HostGrid& b) {
-  const auto cells = cell_coefficients(ctx, mesh, problem);
+void subtract_boundary(const TensorMesh& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
+                       HostGrid& b) {
   const Line &x = mesh.x(), &y = mesh.y();
   const auto wrapped = [](const Line& line, int k) { return line.is_periodic() ? (k + line.size()) % line.size() : k; };
   for_each_dirichlet_node(mesh, problem, [&](int i, int j, double value) {
@@ -282,13 +278,13 @@ void subtract_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProble
 
 ScalarFunction rhs_function(const PoissonProblem& problem) {
   if (problem.rhs) return problem.rhs;
-  return [](const Point& p) { return 2 * (p.y * p.to_top + p.x * p.to_right); };
+  return [](const Point& p) { return 2 * (p.to_bottom * p.to_top + p.to_left * p.to_right); };
 }
 
 ScalarFunction exact_function(const PoissonProblem& problem) {
   expects(problem.has_exact(), "the exact solution of this problem is not known");
   if (problem.exact) return problem.exact;
-  return [](const Point& p) { return p.x * p.to_right * p.y * p.to_top; };
+  return [](const Point& p) { return p.to_left * p.to_right * p.to_bottom * p.to_top; };
 }
 
 ScalarFunction boundary_function(const PoissonProblem& problem) {
@@ -362,11 +358,12 @@ OperatorTerms operator_terms(const TensorMesh& mesh, const PoissonProblem& probl
       alphas[k]->constant = first;
       continue;
     }
-    const bool row = side.along == Direction::x;
-    const double across = side.last ? line_across(mesh, side).length() : 0,
-                 far = line_across(mesh, side).length() - across;
-    alphas[k]->varying = [alpha = side.condition.alpha, row, across, far, length = along.length()](double s) {
-      return alpha(row ? Point{s, across, length - s, far} : Point{across, s, far, length - s});
+    const Line& other = line_across(mesh, side);
+    alphas[k]->varying = [alpha = side.condition.alpha, row = side.along == Direction::x,
+                          across = node_of(other, side.last ? other.size() : 0), origin = along.origin(),
+                          length = along.length()](double s) {
+      const LinePoint p{origin + s, s, length - s};
+      return alpha(row ? make_point(p, across) : make_point(across, p));
     };
   }
   return terms;
@@ -377,10 +374,10 @@ std::optional<CellCoefficients> cell_coefficients(Context& ctx, const TensorMesh
   return on_cells(ctx, mesh, problem.diffusion, problem.reaction_of_cells);
 }
 
-bool is_singular(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem) {
+bool is_singular(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, const CellCoefficients* cells) {
   if (!is_singular(mesh, operator_terms(mesh, problem))) return false;
-  const auto k = cell_coefficients(ctx, mesh, problem);
-  return !k || k->c.empty();
+  if (cells != nullptr || !problem.reaction_of_cells.is_given()) return cells == nullptr || cells->c.empty();
+  return on_cells(ctx, mesh, {}, problem.reaction_of_cells).c.empty();
 }
 
 Compatibility make_compatible(Context& ctx, const TensorMesh& mesh, GridView<double> b) {
@@ -486,7 +483,8 @@ CornerGap largest_corner_gap(const TensorMesh& mesh, const PoissonProblem& probl
   return largest;
 }
 
-void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b) {
+void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b,
+                   const CellCoefficients* cells) {
   expects_fit(ctx, "the load vector", b, mesh.unknowns());
   expects(mesh.unknowns() == with_sides(mesh, problem.sides).unknowns(),
           "the mesh has not the ends of the problem's sides; with_sides gives them");
@@ -496,7 +494,10 @@ void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& p
   else
     add_load(ctx, mesh, problem.rhs, load);
   for (const SideOf& side : all_sides(problem.sides)) add_flux(mesh, side, load);
-  if (has_boundary_values(problem)) subtract_boundary(ctx, mesh, problem, load);
+  if (has_boundary_values(problem)) {
+    const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
+    subtract_boundary(mesh, problem, own ? &*own : cells, load);
+  }
   copy_from_host(ctx, load.values.data(), b);
 }
 
@@ -522,7 +523,7 @@ std::vector<double> nodal_solution(Context& ctx, const TensorMesh& mesh, const P
 }
 
 std::optional<double> relative_l2_error(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
-                                        GridView<const double> u) {
+                                        GridView<const double> u, const CellCoefficients* cells) {
   if (!problem.has_exact()) return std::nullopt;
   const auto values = nodal_solution(ctx, mesh, problem, u);
   const auto nodes_x = static_cast<std::size_t>(mesh.x().size()) + 1;
@@ -559,7 +560,7 @@ std::optional<double> relative_l2_error(Context& ctx, const TensorMesh& mesh, co
       exact_function(problem));
   const auto sum = [](const std::vector<double>& rows) { return std::accumulate(rows.begin(), rows.end(), 0.0); };
   double error_sum = sum(error), norm_sum = sum(norm);
-  if (is_singular(ctx, mesh, problem)) {
+  if (is_singular(ctx, mesh, problem, cells)) {
     const double area = mesh.x().length() * mesh.y().length(), e = sum(error_integral),
                  u_integral = sum(exact_integral);
     error_sum = std::max(0.0, error_sum - e * e / area);

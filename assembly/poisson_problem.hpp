@@ -1,6 +1,6 @@
 #pragma once
 
-// The problem -div(K grad u) + c u = f in [0, a] x [0, b], K = 1 unless given: load vector and error norm. On each side, n outward,
+// The problem -div(K grad u) + c u = f in the mesh's rectangle, K = 1 unless given: load vector and error norm. On each side, n outward,
 //
 //     dirichlet  u = g      neumann  n.K grad u = g    robin  n.K grad u + alpha u = g    periodic  u as on the side across
 //
@@ -8,8 +8,8 @@
 //     relative L2 error = || u_h - u || / || u ||
 //
 // Where a Dirichlet and a natural side meet, the first has the corner; of two Dirichlet sides the left or right one. Without functions
-// of the user's it is the published accuracy study: u = x (a - x) y (b - y), f = 2 (y (b - y) + x (a - x)),
-// g = 0, integrated exactly (separable terms, 4-point Gauss rule per interval). Functions of the user's are integrated by the
+// of the user's it is the published accuracy study in [0, a] x [0, b]: u = x (a - x) y (b - y), f = 2 (y (b - y) + x (a - x)),
+// g = 0 (elsewhere by the distances to the sides), integrated exactly (separable terms, 4-point Gauss rule per interval). Functions of the user's are integrated by the
 // 4 x 4 Gauss rule in every cell, by the 4-point rule on every side. Errors use the 3 x 3 Gauss rule. Points know their distance to
 // all four sides, so that a - x keeps its accuracy in cells far thinner than the rounding of x.
 //
@@ -70,8 +70,11 @@ struct PoissonProblem {
 /// K and c on the cells of the mesh, c beside `reaction`; nothing where K = 1 and c is a number.
 [[nodiscard]] std::optional<CellCoefficients> cell_coefficients(Context& ctx, const TensorMesh& mesh,
                                                                 const PoissonProblem& problem);
+// `cells` below are what cell_coefficients gives for the same mesh and problem, where the caller has them; else they are evaluated anew.
+
 /// A u = 0 for constants: no Dirichlet side, no alpha and no c.
-[[nodiscard]] bool is_singular(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem);
+[[nodiscard]] bool is_singular(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
+                               const CellCoefficients* cells = nullptr);
 
 /// How far a load vector is from having a solution where the operator is singular.
 struct Compatibility {
@@ -98,11 +101,13 @@ struct CornerGap {
 [[nodiscard]] CornerGap largest_corner_gap(const TensorMesh& mesh, const PoissonProblem& problem);
 
 /// The load vector on the nodes that are unknowns. Throws UsageError when a function gives a value that is not finite.
-void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b);
+void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b,
+                   const CellCoefficients* cells = nullptr);
 
 /// || u_h - u || / || u || in L2, u_h given on the unknowns; the absolute norm when u = 0; empty where u is unknown.
 [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const TensorMesh& mesh,
-                                                      const PoissonProblem& problem, GridView<const double> u);
+                                                      const PoissonProblem& problem, GridView<const double> u,
+                                                      const CellCoefficients* cells = nullptr);
 
 /// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest.
 [[nodiscard]] std::vector<double> nodal_solution(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,

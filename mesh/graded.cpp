@@ -110,7 +110,7 @@ Intervals halved(const Intervals& line, int times) {
   std::vector<double> widths;
   widths.reserve(line.widths().size() << times);
   for (const double w : line.widths()) widths.insert(widths.end(), std::size_t{1} << times, std::ldexp(w, -times));
-  return {std::move(widths), line.length()};
+  return Line(std::move(widths), line.length()).starting_at(line.origin());
 }
 
 // --- text ----------------------------------------------------------------------------------------------------------------
@@ -187,9 +187,7 @@ void check_count(std::size_t cells, const std::string& name) {
 Intervals read_coordinates(std::istream& in, const std::string& name) {
   std::vector<double> coordinates;
   read_numbers(in, name, [&](double x, const auto& where) {
-    if (coordinates.empty()) {
-      if (x != 0) throw UsageError(where() + " is the first coordinate, which must be 0");
-    } else {
+    if (!coordinates.empty()) {
       const double previous = coordinates.back();
       if (!(x > previous))
         throw UsageError(where() + message(" does not lie beyond the coordinate before it, ", previous));

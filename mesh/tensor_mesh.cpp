@@ -76,14 +76,32 @@ Line::Line(std::vector<double> widths, double length) : Line(std::move(widths)) 
 }
 
 Line Line::at(std::vector<double> coordinates) {
-  expects(!coordinates.empty() && coordinates.front() == 0, "the first of the coordinates must be 0");
-  std::vector<double> widths, from_end;
+  expects(!coordinates.empty(), "a line needs coordinates");
+  const double first = coordinates.front(), last = coordinates.back();
+  std::vector<double> widths, from_begin, from_end;
   for (std::size_t i = 1; i < coordinates.size(); ++i) widths.push_back(coordinates[i] - coordinates[i - 1]);
-  for (const double x : coordinates) from_end.push_back(coordinates.back() - x);
+  for (const double x : coordinates) {
+    from_begin.push_back(x - first);
+    from_end.push_back(last - x);
+  }
   Line line(std::move(widths));
   line.from_end_ = std::move(from_end);
-  line.from_begin_ = std::move(coordinates);
+  line.from_begin_ = std::move(from_begin);
+  return line.starting_at(first);
+}
+
+Line Line::starting_at(double origin) const {
+  expects(std::isfinite(origin) && std::isfinite(origin + length()), "a line of length ", length(), " cannot start at ",
+          origin);
+  Line line = *this;
+  line.origin_ = origin;
   return line;
+}
+
+std::vector<double> Line::coordinates() const {
+  std::vector<double> x = from_begin_;
+  for (double& value : x) value += origin_;
+  return x;
 }
 
 Line Line::with_ends(LineEnd first, LineEnd last) const {

@@ -1,8 +1,8 @@
 #pragma once
 
-// TensorMesh: the rectangle [0, a] x [0, b] cut into cells by two lines, lists of interval widths,
+// TensorMesh: a rectangle, [0, a] x [0, b] unless its lines start elsewhere, cut into cells by two lines, lists of interval widths,
 //
-//     x_i = h_0 + ... + h_(i-1)   (i = 0 .. n),      h_i = x_(i+1) - x_i   only in exact arithmetic.
+//     x_i = x_0 + h_0 + ... + h_(i-1)   (i = 0 .. n),      h_i = x_(i+1) - x_i   only in exact arithmetic.
 //
 // What a line's end is decides which nodes are unknowns:
 //
@@ -16,15 +16,15 @@
 // Widths are kept, never differences of coordinates: beside x = 1 a width of 9e-19 cannot be told from zero by
 // subtraction. A node's distance to the nearer end is the sum of the widths between, free of accumulated rounding, and its
 // distance to the other end is the length less that: a - x is as accurate near x = a as x is near 0, the ends lie exactly at 0
-// and a, and no node lies beyond them. Always double.
+// and a, and no node lies beyond them. Where a line starts (x_0) is added to coordinates alone. Always double.
 //
 // The published meshes come from bisection with an anisotropy factor nu at one end of each direction: in every step the
 // thin end's interval of width w is split into a boundary piece w nu / 2 and an inner piece w (1 - nu / 2), all others in
 // half, so that h_min = (nu / 2)^L. Source: Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied
 // to Mixed Precision Multigrid, 2011, Sections 2.1 and 4.1.
 //
-// Errors: UsageError for widths that are not positive and finite, or that vanish in double; for a length that overflows; for
-// ends that contradict each other.
+// Errors: UsageError for widths that are not positive and finite, or that vanish in double; for a length or a coordinate that
+// overflows; for ends that contradict each other.
 
 #include <string>
 #include <string_view>
@@ -45,8 +45,11 @@ class Line {
   explicit Line(std::vector<double> widths);
   /// Of this length, which the widths sum to but for rounding: a line of 10 tenths ends at 1, not beside it.
   Line(std::vector<double> widths, double length);
-  /// Nodes at these coordinates, increasing from 0.
+  /// Nodes at these coordinates, increasing; the line starts at the first of them.
   [[nodiscard]] static Line at(std::vector<double> coordinates);
+
+  /// The same intervals with the first node at x_0.
+  [[nodiscard]] Line starting_at(double origin) const;
 
   /// The same intervals between ends of these kinds. Throws UsageError where one alone is periodic, or a periodic line has fewer than
   /// three intervals.
@@ -55,7 +58,11 @@ class Line {
   [[nodiscard]] int size() const { return static_cast<int>(widths_.size()); }
   [[nodiscard]] double length() const { return from_begin_.back(); }
   [[nodiscard]] const std::vector<double>& widths() const { return widths_; }
-  /// Distance of node i = 0 .. size() to the first end (the coordinate), and to the last end.
+  /// x_0; 0 unless said otherwise.
+  [[nodiscard]] double origin() const { return origin_; }
+  /// x_i.
+  [[nodiscard]] std::vector<double> coordinates() const;
+  /// Distance of node i = 0 .. size() to the first end, and to the last end.
   [[nodiscard]] const std::vector<double>& from_begin() const { return from_begin_; }
   [[nodiscard]] const std::vector<double>& from_end() const { return from_end_; }
 
@@ -77,6 +84,7 @@ class Line {
   std::vector<double> widths_;
   std::vector<double> from_begin_;
   std::vector<double> from_end_;
+  double origin_ = 0;
   LineEnd first_ = LineEnd::dirichlet, last_ = LineEnd::dirichlet;
 };
 using Intervals = Line;

@@ -54,7 +54,7 @@ bool vtk_available() { return true; }
 
 void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkField>& node_fields,
                const std::vector<VtkField>& cell_fields) {
-  const auto &x = mesh.x().from_begin(), &y = mesh.y().from_begin();
+  const auto x = mesh.x().coordinates(), y = mesh.y().coordinates();
   const double zero = 0;
   vtkNew<vtkRectilinearGrid> grid;
   grid->SetDimensions(static_cast<int>(x.size()), static_cast<int>(y.size()), 1);

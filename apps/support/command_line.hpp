@@ -69,11 +69,13 @@ struct Range {
     return (open_low ? value > low : value >= low) && (open_high ? value < high : value <= high);
   }
   [[nodiscard]] std::string text() const {
+    if (std::isinf(low)) return "a finite number";
     if (std::isinf(high)) return message("a finite number ", open_low ? "above " : "from ", low, open_low ? "" : " on");
     return message("a number in ", open_low ? "(" : "[", low, ", ", high, open_high ? ")" : "]");
   }
 };
 
+inline constexpr Range any_number{-HUGE_VAL, HUGE_VAL, true, true};
 inline constexpr Range positive{0, HUGE_VAL, true, true};
 inline constexpr Range not_negative{0, HUGE_VAL, false, true};
 

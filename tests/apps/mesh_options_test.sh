@@ -60,6 +60,30 @@ case_lines_from_files() {
   check "r['relative_l2_error'] == json.load(open('file.json'))['relative_l2_error']"
 }
 
+case_origins() {
+  solve --origin 2,-1 --level 5
+  prints '^mesh +U1 on \[2, 3\] x \[-1, 0\]'
+  check "r['origin'] == [2, -1] and r['domain'] == [1, 1]"
+  cp report.json moved.json
+  solve --level 5
+  check "r['history'] == json.load(open('moved.json'))['history'] and r['origin'] == [0, 0]"
+  check "r['relative_l2_error'] == json.load(open('moved.json'))['relative_l2_error']"
+  # u = sin(x) exp(y), where it lies.
+  local harmonic=(--rhs 0 --exact 'sin(x)*exp(y)' --level 5)
+  solve --mesh A2 --origin -0.5,1e1 "${harmonic[@]}"
+  check "r['relative_l2_error'] < 1e-3"
+  solve --mesh A2 --origin ,3 --rhs 'xl+yl-x-(y-3)' --level 4
+  check "r['initial_residual'] < 1e-12"
+  # Files of coordinates have their own.
+  printf '%s ' 2 2.25 2.5 3 3.5 4 >x.txt
+  solve --grade-x file:x.txt --cells ,8 "${harmonic[@]}"
+  check "r['origin'] == [2, 0] and r['domain'] == [2, 1] and r['relative_l2_error'] < 1e-3"
+  solve --grade-x file:x.txt --cells ,8 --origin 2,5 "${harmonic[@]}"
+  check "r['origin'] == [2, 5]"
+  refused --grade-x file:x.txt --cells ,8 --origin 1,0 -- --origin 'begins at 2'
+  for value in '' 1 a,0 0,nan 1,2,3 inf,0; do refused --origin="$value" -- --origin; done
+}
+
 case_levels_halve_every_cell() {
   solve --cells 3,5 --level 4
   check "r['cells'] == [48, 80] and r['level'] == 4"
@@ -108,7 +132,7 @@ case_bad_files() {
   refuse_file file '' 'no coordinates'
   refuse_file file '0\n1\n0.5\n' 'line 3' 0.5
   refuse_file file '0 1 nan\n' nan
-  refuse_file file '1 2\n' 'line 1' 'must be 0'
+  refuse_file file '2 1\n' 'line 1' 'beyond'
   refuse_file widths '# none\n' 'no intervals'
   refuse_file widths '1\n0\n' 'line 2' "'0'"
   refuse_file widths '1\n-3\n' 'line 2' -3

@@ -25,12 +25,14 @@ class ExpressionTest : public testing::Test {
 };
 
 TEST_F(ExpressionTest, KnowsItsNames) {
-  const Point p{0.25, 0.5, 1.75, 2.5};
+  const Point p{0.25, 0.5, 1.75, 2.5, 0.125, 0.75};
   const auto value = [&](const char* text) { return parse_expression(text, 2, 3)(p); };
   EXPECT_EQ(value("x"), 0.25);
   EXPECT_EQ(value("y"), 0.5);
   EXPECT_EQ(value("xr"), 1.75);
   EXPECT_EQ(value("yr"), 2.5);
+  EXPECT_EQ(value("xl"), 0.125);
+  EXPECT_EQ(value("yl"), 0.75);
   EXPECT_EQ(value("a + 10*b"), 32);
   EXPECT_EQ(value("pi"), std::numbers::pi);
   EXPECT_EQ(value("e"), std::numbers::e);

@@ -302,4 +302,60 @@ TEST(Sides, CornersHaveTheLeftAndRightSidesValues) {
   EXPECT_EQ(gap.y, 2);
 }
 
+// A rectangle elsewhere: functions see its coordinates, and nothing but their rounding changes.
+TEST(Origin, MovesTheProblem) {
+  Context ctx(Backend::cpu, 2);
+  constexpr double x0 = -3, y0 = 2;
+  const TensorMesh here{bisected(2, 4, ThinSide::last, 0.3), bisected(1, 3, ThinSide::first, 0.5)};
+  const TensorMesh there{here.x().starting_at(x0), here.y().starting_at(y0)};
+  const auto problem = [](double x, double y) {
+    const auto moved = [=](auto f) { return ScalarFunction([=](const Point& p) { return f(p.x - x, p.y - y); }); };
+    PoissonProblem of;
+    of.rhs = moved([](double s, double t) { return std::exp(s) * (1 + t); });
+    of.exact = moved([](double s, double t) { return std::sin(s + 2 * t); });
+    of.diffusion.xx = moved([](double s, double t) { return 1 + s * t; });
+    of.sides.right.kind = SideKind::robin;
+    of.sides.right.alpha = moved([](double s, double t) { return s + 3 * t; });
+    of.sides.right.value = moved([](double s, double t) { return s - t; });
+    of.sides.top.kind = SideKind::neumann;
+    of.sides.top.value = moved([](double s, double t) { return s * t; });
+    return of;
+  };
+  const PoissonProblem at_zero = problem(0, 0), moved = problem(x0, y0);
+  const auto solution = [&](const TensorMesh& plain, const PoissonProblem& of) {
+    const auto mesh = with_sides(plain, of.sides);
+    Vector<double> b(ctx, mesh.unknowns());
+    assemble_load(ctx, mesh, of, b.view());
+    const auto cells = cell_coefficients(ctx, mesh, of);
+    const auto a = assemble_diffusion(ctx, mesh, *cells, operator_terms(mesh, of));
+    Vector<double> ab(ctx, mesh.unknowns()), given(ctx, mesh.unknowns());
+    a.apply(ctx, b.cview(), ab.view());
+    // With coefficients that are at hand the bits are those of evaluating them.
+    assemble_load(ctx, mesh, of, given.view(), &*cells);
+    EXPECT_EQ(test::to_host(ctx, given), test::to_host(ctx, b));
+    EXPECT_EQ(relative_l2_error(ctx, mesh, of, b.cview()), relative_l2_error(ctx, mesh, of, b.cview(), &*cells));
+    return std::tuple{test::to_host(ctx, b), test::to_host(ctx, ab), *relative_l2_error(ctx, mesh, of, b.cview())};
+  };
+  const auto [b, ab, error] = solution(here, at_zero);
+  const auto [b_moved, ab_moved, error_moved] = solution(there, moved);
+  EXPECT_LT(reference::relative_difference(b_moved, b), 1e-14);
+  EXPECT_LT(reference::relative_difference(ab_moved, ab), 1e-14);
+  EXPECT_NEAR(error_moved, error, 1e-13 * error);
+}
+
+TEST(Origin, DistancesToSidesStayAccurate) {
+  Context ctx(Backend::cpu, 1);
+  const TensorMesh here{bisected(1, 9, ThinSide::last, 0.02), bisected(1, 9, ThinSide::first, 0.02)};
+  const TensorMesh there{here.x().starting_at(1e6), here.y().starting_at(-7)};
+  PoissonProblem by_distances;
+  by_distances.rhs = [](const Point& p) { return 1 / p.to_right + p.to_left * p.to_top / p.to_bottom; };
+  for (const PoissonProblem& problem : {PoissonProblem{}, by_distances}) {
+    Vector<double> b(ctx, here.unknowns()), moved(ctx, here.unknowns());
+    assemble_load(ctx, here, problem, b.view());
+    assemble_load(ctx, there, problem, moved.view());
+    EXPECT_EQ(test::to_host(ctx, b), test::to_host(ctx, moved));
+    EXPECT_EQ(relative_l2_error(ctx, here, problem, b.cview()), relative_l2_error(ctx, there, problem, b.cview()));
+  }
+}
+
 }  // namespace

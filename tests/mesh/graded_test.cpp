@@ -209,6 +209,7 @@ Intervals widths(const std::string& text) {
 TEST(LineFiles, HoldCoordinatesOrWidths) {
   EXPECT_THAT(coordinates("0 0.5\n1.5").widths(), ElementsAre(0.5, 1));
   EXPECT_THAT(coordinates("# nodes\n0.0,0.25, 1e0 # the end\r\n\n+2\t3\n").widths(), ElementsAre(0.25, 0.75, 1, 1));
+  EXPECT_THAT(coordinates("-1 0.5\n2").coordinates(), ElementsAre(-1, 0.5, 2));
   EXPECT_THAT(widths("1e-20\n1\n").widths(), ElementsAre(1e-20, 1));
   EXPECT_EQ(widths("3").size(), 1);
 }
@@ -240,7 +241,7 @@ TEST(LineFiles, ErrorsNameTheLineAndTheText) {
   bad_coordinates("", "no coordinates");
   bad_coordinates("# nothing\n\n", "no coordinates");
   bad_coordinates("0\n", "no intervals");
-  bad_coordinates("1 2", "line 1", "'1'", "must be 0");
+  bad_coordinates("1 2 1.5", "line 1", "'1.5'", "beyond");
   bad_coordinates("0 1\n0.5\n2", "line 2", "'0.5'", "beyond");
   bad_coordinates("0\n1\n1\n", "line 3", "'1'", "beyond");
   bad_coordinates("0 1 nan", "nan", "finite");

@@ -164,8 +164,25 @@ TEST(IntervalsTest, CoordinatesStayAsTheyAre) {
   EXPECT_EQ(line.coarser().from_begin()[1], 0.3);
   EXPECT_EQ(line.from_end().front(), 1.1);
   EXPECT_THROW((void)Intervals::at({}), UsageError);
-  EXPECT_THROW((void)Intervals::at({0.5, 1}), UsageError);
   EXPECT_THROW((void)Intervals::at({0, 1, 1}), UsageError);
+}
+
+TEST(IntervalsTest, LinesStartAnywhere) {
+  EXPECT_EQ(Intervals({1, 2}).origin(), 0);
+  const auto line = Intervals({1, 2, 1, 4}).starting_at(-3);
+  EXPECT_THAT(line.coordinates(), ElementsAre(-3, -2, 0, 1, 5));
+  EXPECT_THAT(line.from_begin(), ElementsAre(0, 1, 3, 4, 8));
+  EXPECT_THAT(line.from_end(), ElementsAre(8, 7, 5, 4, 0));
+  for (const auto& other : {line.coarser(), line.with_ends(LineEnd::natural, LineEnd::dirichlet), halved(line, 2)})
+    EXPECT_EQ(other.origin(), -3);
+  EXPECT_THAT(Intervals::at({0.5, 1, 2.5}).coordinates(), ElementsAre(0.5, 1, 2.5));
+  EXPECT_EQ(Intervals::at({0.5, 1, 2.5}).length(), 2);
+  // The thinnest widths do not notice.
+  const auto thin = bisected(1, 10, ThinSide::last, 0.1);
+  EXPECT_EQ(thin.starting_at(1e9).widths(), thin.widths());
+  EXPECT_EQ(thin.starting_at(1e9).from_end(), thin.from_end());
+  EXPECT_THROW((void)line.starting_at(std::nan("")), UsageError);
+  EXPECT_THROW((void)Intervals({1e308}).starting_at(1e308), UsageError);
 }
 
 TEST(IntervalsTest, ALengthMustBeThatOfTheWidths) {

@@ -122,8 +122,15 @@ CommandLine make_command_line() {
         {"restart", "N", plain(params.krylov.restart),
          "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
         {"cycle", "NAME", "v",
-         "v, w, f, or fmg: one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, when "
-         "--rtol, --atol or a Krylov method is given"},
+         "v, w, f; w2: twice below the two finest levels, for rotated tensors K and aligned boards; k: the same by two "
+         "steps of flexible conjugate gradients, better for rotated tensors (solver fcg there); or fmg: one pass of "
+         "full "
+         "multigrid, and after it V-cycles, or the Krylov method of --solver, when --rtol, --atol or a Krylov method "
+         "is "
+         "given"},
+        {"interpolation", "NAME", "",
+         "where K varies: network (of the cells' conductances), split (sums of the matrix's parts in x and y: fewer "
+         "iterations where K jumps, more to set up), bilinear, or matrix (network)"},
         {"smoother", "NAME", smoother,
          "see --list-smoothers; jacobi and colour_gs suit square cells, adi all; auto chooses level by level, and "
          "solver and cycle where they are not given"},
@@ -457,8 +464,13 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   if (options.has("steps")) multigrid.steps = options.integer("steps", 0, 1000);
   params.full_multigrid = options.text("cycle") == "fmg";
   if (options.has("cycle"))
-    multigrid.cycle = choice<Cycle>("--cycle", options.text("cycle"),
-                                    {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"fmg", Cycle::v}});
+    multigrid.cycle = choice<Cycle>(
+        "--cycle", options.text("cycle"),
+        {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"w2", Cycle::w2}, {"k", Cycle::k}, {"fmg", Cycle::v}});
+  std::vector<std::pair<std::string, InterpolationKind>> interpolations;
+  for (const auto kind : every_interpolation) interpolations.emplace_back(to_string(kind), kind);
+  if (options.has("interpolation"))
+    params.interpolation = choice<InterpolationKind>("--interpolation", options.text("interpolation"), interpolations);
   // A Krylov method is not asked for to be left out.
   params.continue_after_full_multigrid =
       options.has("rtol") || options.has("atol") || (options.has("solver") && options.text("solver") != "multigrid");
@@ -498,6 +510,8 @@ Settings parse_settings(const CommandLine& options) {
   expects(!options.has("operator") || !settings.problems[0].has_coefficients(),
           "--operator: coefficients that vary choose the operator's form; leave it out with --kappa and expressions "
           "for --reaction");
+  expects(!options.has("interpolation") || settings.problems[0].has_coefficients(),
+          "--interpolation: it is for coefficients that vary, by --kappa or an expression for --reaction");
   settings.project = options.is_set("project");
   settings.baseline_follows_values = !options.has("baseline") && has_boundary_values(settings.problems[0]);
   if (settings.baseline_follows_values) settings.solver.stop.baseline = Baseline::initial;
@@ -641,7 +655,7 @@ struct Outcome {
   }
   [[nodiscard]] std::string cycle_name(const CommandLine& options) const {
     if (options.has("cycle")) return options.text("cycle");
-    return params.multigrid.cycle == Cycle::f ? "f" : "v";
+    return std::string(to_string(params.multigrid.cycle.value_or(Cycle::v)));
   }
   [[nodiscard]] double unknowns_per_second() const { return static_cast<double>(unknowns()) / report.solve_seconds; }
   [[nodiscard]] double reduction() const { return report.residual / report.initial_residual; }
@@ -729,6 +743,8 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   for (const char* name : {"precision", "inner"}) json.add(name, options.text(name));
   json.add("operator", to_string(outcome.params.form));
+  if (settings.problems[0].has_coefficients())
+    json.add("interpolation", to_string(outcome.params.interpolation.value_or(InterpolationKind::network)));
   add_machine(json, ctx);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("unknowns_per_second", outcome.unknowns_per_second());

@@ -21,6 +21,16 @@ TensorMesh uniform_mesh(const GridShape& unknowns) {
   return {ones(unknowns.nx), ones(unknowns.ny), "widths not known"};
 }
 
+std::string_view to_string(InterpolationKind kind) {
+  switch (kind) {
+    case InterpolationKind::split: return "split";
+    case InterpolationKind::bilinear: return "bilinear";
+    case InterpolationKind::matrix: return "matrix";
+    case InterpolationKind::network: break;
+  }
+  return "network";
+}
+
 namespace {
 
 /// A level's place in its arrays.
@@ -72,15 +82,22 @@ Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>
   return Hierarchy(std::move(state));
 }
 
-/// The levels below the finest one, from it. `k`: other conductances.
+/// The levels below the finest one, from it. `k`: other conductances; `split`: K of split sums.
 template <class T>
-void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, State& state) requires std::is_same_v<T, double> {
+void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, const CellCoefficients* split,
+                                 State& state) requires std::is_same_v<T, double> {
   const bool of_matrix = state.k.size() == state.a.size();
+  std::optional<SplitParts> parts;
+  if (split != nullptr) parts.emplace(ctx, state.meshes.back(), *split);
   for (std::size_t l = state.a.size(); l-- > 1;) {
     if (of_matrix) {
       set_network_weights(ctx, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l]);
     } else if (k != nullptr) {
-      set_network_weights(ctx, state.a[l], *k, EdgeWeights::conductances, state.transfer[l]);
+      if (parts)
+        parts->set_weights(ctx, state.a[l], *k, state.transfer[l]);
+      else
+        set_network_weights(ctx, state.a[l], *k, EdgeWeights::conductances, state.transfer[l]);
+      if (parts && l > 1) parts->coarsen(ctx, state.transfer[l], state.meshes[l - 1]);
       coarsen(ctx, *k, state.k[l - 1]);
       k = &state.k[l - 1];
     }
@@ -106,7 +123,8 @@ Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a,
     if (k != nullptr && !finest) state->k.emplace_back(ctx, level, !k->reaction.empty());
     if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
   }
-  form_products(ctx, k, *state);
+  state->by_split_sums = interpolation.split_cells() != nullptr;
+  form_products(ctx, k, interpolation.split_cells(), *state);
   return Hierarchy(std::move(state));
 }
 
@@ -174,6 +192,8 @@ bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Con
           to_string(finest().form()), " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ",
           to_string(a.form()), " one on ", given.nx, " x ", given.ny);
   if constexpr (std::is_same_v<T, double>) {
+    expects(k == nullptr || !state_->by_split_sums,
+            "the hierarchy's interpolation goes by split sums, for which a new one is to be made");
     if (k != nullptr) {
       expects(levels() == 1 || (is_weighted() && state_->k.size() < state_->a.size()),
               "the hierarchy's interpolation goes by widths or the matrix; it follows no conductances");
@@ -184,7 +204,7 @@ bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Con
     check_coefficients(ctx, a, state_->traits.symmetric);
     const bool in_place = addresses(finest()) == addresses(a);
     state_->a.back() = a;
-    form_products(ctx, k, *state_);
+    form_products(ctx, k, nullptr, *state_);
     ctx.synchronise();  // kernels may read coefficients before those that came before have ended
     return in_place;
   } else {

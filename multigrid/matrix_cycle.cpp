@@ -4,7 +4,7 @@ namespace stratum {
 
 MatrixCycle::MatrixCycle(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                          const MultigridParams& params, bool single_precision)
-    : symmetric_(params.symmetric) {
+    : symmetric_(params.symmetric), constant_(params.cycle != Cycle::k) {
   if (single_precision) {
     in_float_.emplace(ctx, a, mesh, params);
     cast_.emplace(ctx, a.shape(), *in_float_);

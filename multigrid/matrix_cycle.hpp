@@ -23,13 +23,13 @@ class MatrixCycle final : public Preconditioner<double>, public Handle {
   void update(Context& ctx, const GridOperator<double>& a);
 
   void apply(Context& ctx, GridView<const double> r, GridView<double> z) override { cycle().apply(ctx, r, z); }
-  [[nodiscard]] bool is_constant() const override { return true; }
+  [[nodiscard]] bool is_constant() const override { return constant_; }
   [[nodiscard]] bool is_symmetric() const override { return symmetric_; }
 
  private:
   [[nodiscard]] Preconditioner<double>& cycle();
 
-  bool symmetric_;
+  bool symmetric_, constant_;
   std::optional<Multigrid<double>> in_double_;
   std::optional<Multigrid<float>> in_float_;
   std::optional<PrecisionCast<double, float>> cast_;

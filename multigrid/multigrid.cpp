@@ -6,6 +6,7 @@
 
 #include <stratum/core/device/recording.hpp>
 #include <stratum/core/grid/blas.hpp>
+#include <stratum/multigrid/krylov_correction.hpp>
 
 namespace stratum {
 
@@ -56,6 +57,17 @@ class Stopwatch {
 
 }  // namespace
 
+std::string_view to_string(Cycle cycle) {
+  switch (cycle) {
+    case Cycle::w: return "w";
+    case Cycle::f: return "f";
+    case Cycle::w2: return "w2";
+    case Cycle::k: return "k";
+    case Cycle::v: break;
+  }
+  return "v";
+}
+
 template <class T>
 class Multigrid<T>::State {
  public:
@@ -68,9 +80,10 @@ class Multigrid<T>::State {
   struct Level {
     SmootherChoice choice;
     std::unique_ptr<Smoother<T>> smoother;
-    Vector<T> b, x;       // right-hand side and correction, on all levels but the finest
-    Vector<T> smoothed;   // where smoothing is fused with transfer: x between its two passes
-    Recording recording;  // of a cycle from zero that starts here
+    Vector<T> b, x;              // right-hand side and correction, on all levels but the finest
+    Vector<T> smoothed;          // where smoothing is fused with transfer: x between its two passes
+    KrylovCorrection<T> krylov;  // below the two finest levels of a K-cycle
+    Recording recording;         // of a cycle from zero that starts here
     double seconds = 0;
   };
 
@@ -83,6 +96,11 @@ class Multigrid<T>::State {
 
  private:
   void cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape);
+  /// Level index - 1 of a cycle that comes from level `index`.
+  void correct(Context& ctx, int index, Cycle shape);
+  /// This level's correction is improved on: W2 and K.
+  [[nodiscard]] bool is_one_of_two_finest(int index) const { return index + 2 >= hierarchy.levels(); }
+  [[nodiscard]] bool solved(int index) const { return index == 0 || (diagonalised_ && index == lowest); }
 
   std::unique_ptr<FastDiagonalisation<T>> diagonalised_;  // solves the lowest level where that is not level 0
   std::unique_ptr<Bottom<T>> bottom_;                     // empty when the coarsest level has no unknown
@@ -109,6 +127,8 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
       level.b = Vector<T>(ctx, a.shape());
       level.x = Vector<T>(ctx, a.shape());
     }
+    if (params.cycle == Cycle::k && l > 0 && l + 1 < hierarchy.levels() && is_one_of_two_finest(l + 1))
+      level.krylov = KrylovCorrection<T>(ctx, a.shape());
     if (l > 0 && level.smoother->jacobi_damping() && hierarchy.transfer(l).fuses(ctx, a, steps))
       level.smoothed = Vector<T>(ctx, a.shape());
   }
@@ -123,6 +143,23 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   if (!diagonalised_) return;
   lowest = *diagonalised;
   recordable_ = !params.measure_levels;
+}
+
+template <class T>
+void Multigrid<T>::State::correct(Context& ctx, int index, Cycle shape) {
+  Level& level = levels[static_cast<std::size_t>(index) - 1];
+  const auto from_zero = [&] { cycle(ctx, index - 1, level.b.cview(), level.x.view(), Guess::zero, shape); };
+  from_zero();
+  const bool twice = shape == Cycle::w || shape == Cycle::f || (shape != Cycle::v && is_one_of_two_finest(index));
+  if (!twice || solved(index - 1)) return;
+  if (shape == Cycle::k) {
+    const GridOperator<T>& a = hierarchy.level_operator(index - 1);
+    level.krylov.first(ctx, a, level.x.cview(), level.b.view());
+    from_zero();
+    level.krylov.second(ctx, a, level.b.cview(), level.x.view());
+  } else {
+    cycle(ctx, index - 1, level.b.cview(), level.x.view(), Guess::given, shape == Cycle::f ? Cycle::v : shape);
+  }
 }
 
 template <class T>
@@ -166,7 +203,6 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   Level& level = levels[static_cast<std::size_t>(index)];
   const GridOperator<T>& a = hierarchy.level_operator(index);
   double* seconds = params.measure_levels ? &level.seconds : nullptr;
-  const auto solved = [this](int l) { return l == 0 || (diagonalised_ && l == lowest); };
   if (solved(index)) {
     const Stopwatch watch(ctx, seconds);
     if (diagonalised_ && index == lowest)
@@ -187,9 +223,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
     level.smoother->smooth(ctx, a, b, x, level.choice.steps, guess, SweepOrder::forward);
     transfer.restrict_residual(ctx, a, b, x, coarser.b.view());
   }
-  cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::zero, shape);
-  if (shape != Cycle::v && !solved(index - 1))
-    cycle(ctx, index - 1, coarser.b.cview(), coarser.x.view(), Guess::given, shape == Cycle::w ? Cycle::w : Cycle::v);
+  correct(ctx, index, shape);
   const Stopwatch watch(ctx, seconds);
   if (fused)
     return transfer.prolongate_smooth(ctx, a, b, omega, level.choice.steps, coarser.x.cview(), level.smoothed.cview(),
@@ -256,6 +290,11 @@ void Multigrid<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
 template <class T>
 void Multigrid<T>::cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess) {
   state_->cycle(ctx, level, b, x, guess);
+}
+
+template <class T>
+bool Multigrid<T>::is_constant() const {
+  return state_->params.cycle != Cycle::k;
 }
 
 template <class T>

@@ -4,7 +4,10 @@
 //
 //     cycle(l, b, x):  smooth x;  d = P^T (b - A x);  e = 0;  gamma times cycle(l - 1, d, e);  x += P e;  smooth x
 //
-// V: gamma = 1. W: gamma = 2. F: an F-cycle below, then a V-cycle. As a Preconditioner it is one cycle from zero. With
+// V: gamma = 1. W: gamma = 2. F: an F-cycle below, then a V-cycle. W2: gamma = 2 from the two finest levels down, below them 1: about
+// 1.4 times the work of V. K: as W2, but two steps of flexible conjugate gradients for A e = d, the cycle below being what they are
+// preconditioned by (multigrid/krylov_correction.hpp), for symmetric positive definite A: better than W2 for rotated tensors, worse for
+// isolated islands of high K, and no constant map: for fcg, gcr, gmres. As a Preconditioner it is one cycle from zero. With
 // `symmetric` the post-smoothing mirrors the pre-smoothing, as CG needs; a standalone solver converges faster without.
 // Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless the coarsest level is solved
 // by CG (multigrid/bottom.hpp).
@@ -19,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <stratum/core/io/solve_report.hpp>
@@ -30,7 +34,9 @@
 
 namespace stratum {
 
-enum class Cycle : std::uint8_t { v, w, f };
+enum class Cycle : std::uint8_t { v, w, f, w2, k };
+
+[[nodiscard]] std::string_view to_string(Cycle cycle);
 
 struct MultigridParams {
   std::string smoother = "adi";  // or "auto": level by level, see multigrid/smoother_choice.hpp
@@ -80,7 +86,7 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   void update(Context& ctx, const GridOperator<double>& a, const Conductances& k);
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
-  [[nodiscard]] bool is_constant() const override { return true; }
+  [[nodiscard]] bool is_constant() const override;
   [[nodiscard]] bool is_symmetric() const override;
 
   /// One cycle for A x = b on level `level`.

@@ -1,11 +1,15 @@
 #include <stratum/multigrid/network.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include <stratum/assembly/operators.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/multigrid/galerkin.hpp>
 #include <stratum/multigrid/weighted_functors.hpp>
 
 namespace stratum {
@@ -155,6 +159,42 @@ struct MatrixEdges : Cells {
   }
 };
 
+/// The same by sums of rows of A_x and A_y, on all nodes.
+template <class ViewX, class ViewY>
+struct SplitEdges : Cells {
+  ViewX ax;
+  ViewY ay;
+  int nx, ny;  // nodes
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int column, int row) const {
+    const std::int64_t at = w.at(column, row);
+    if (w.west != nullptr && !x.is_alone(column)) {
+      const int i = node_x(x.node(column) + 1), j = node_y(y.node(row));
+      if (i >= 0 && j >= 0) set(sum<-1, 0>(ax, i, j), sum<1, 0>(ax, i, j), w.west[at]);
+    }
+    if (w.south != nullptr && !y.is_alone(row)) {
+      const int i = node_x(x.node(column)), j = node_y(y.node(row) + 1);
+      if (i >= 0 && j >= 0) set(sum<0, -1>(ay, i, j), sum<0, 1>(ay, i, j), w.south[at]);
+    }
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int node_x(int i) const { return fine_node(w.periodic_x, i, nx); }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int node_y(int j) const { return fine_node(w.periodic_y, j, ny); }
+  /// Less the three coefficients towards (dx, dy), without what lies outside.
+  template <int dx, int dy, class View>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double sum(const View& part, int i, int j) const {
+    constexpr int ex = dy != 0 ? 1 : 0, ey = dx != 0 ? 1 : 0;
+    const bool joined = ex != 0 ? w.periodic_x : w.periodic_y;
+    const int across = ex != 0 ? i : j, nodes = ex != 0 ? nx : ny;
+    double s = part.template coefficient<dx, dy>(i, j);
+    if (joined || across > 0) s += part.template coefficient<dx - ex, dy - ey>(i, j);
+    if (joined || across + 1 < nodes) s += part.template coefficient<dx + ex, dy + ey>(i, j);
+    return -s;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE static void set(double first, double second, double& weight) {
+    if (first >= 0 && second >= 0 && first + second > 0) weight = share(first, second);
+  }
+};
+
 /// Centres, from the edges.
 template <class View>
 struct Centres : Cells {
@@ -254,8 +294,12 @@ void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse) {
                              coarse.reaction.view()});
 }
 
-void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
-                         Transfer<double>& p) {
+namespace {
+
+/// Edges by conductances, then by what `edges` makes of them, then centres.
+template <class Edges>
+void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p,
+                    const Edges& edges) {
   expects(p.is_weighted(), "network weights are for a transfer that has weights by cells");
   const GridShape& fine = p.fine_shape();
   const GridShape shape = k.x.shape();
@@ -267,11 +311,69 @@ void set_network_weights(Context& ctx, const GridOperator<double>& a, const Cond
   const Cells cells{x, y, numbers(k.x), numbers(k.y), numbers(k.reaction), fine.nx, fine.ny, w};
   const NodeRange with_ends{-1, x.coarse + 1, 1, -1, y.coarse + 1, 1};
   for_each_node(ctx, with_ends, ConductanceEdges{cells});
+  edges(cells, with_ends);
+  if (w.sw == nullptr) return;
   a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
-    if (edges == EdgeWeights::matrix) for_each_node(ctx, with_ends, MatrixEdges<View>{cells, view});
-    if (w.sw != nullptr) for_each_node(ctx, {-1, x.coarse, 1, -1, y.coarse, 1}, Centres<View>{cells, view});
+    for_each_node(ctx, {-1, x.coarse, 1, -1, y.coarse, 1}, Centres<View>{cells, view});
   });
+}
+
+TensorMesh with_all_nodes(const TensorMesh& mesh) {
+  const auto free = [](const Line& line) {
+    return line.is_periodic() ? line : line.with_ends(LineEnd::natural, LineEnd::natural);
+  };
+  return {free(mesh.x()), free(mesh.y()), mesh.name()};
+}
+
+/// K with derivatives in one direction alone, and mixed.
+CellCoefficients part_of(const CellCoefficients& k, bool in_x) {
+  CellCoefficients part{k.nx, k.ny, k.xx, k.xy, k.yy.empty() ? k.xx : k.yy, {}};
+  std::fill(in_x ? part.yy.begin() : part.xx.begin(), in_x ? part.yy.end() : part.xx.end(), 0.0);
+  return part;
+}
+
+}  // namespace
+
+void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
+                         Transfer<double>& p) {
+  set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange& range) {
+    if (edges != EdgeWeights::matrix) return;
+    a.visit([&](const auto& view) {
+      for_each_node(ctx, range, MatrixEdges<std::decay_t<decltype(view)>>{cells, view});
+    });
+  });
+}
+
+SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k)
+    : mesh_(with_all_nodes(mesh)), x_(assemble_diffusion(ctx, mesh_, part_of(k, true))),
+      y_(assemble_diffusion(ctx, mesh_, part_of(k, false))) {}
+
+void SplitParts::set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k,
+                             Transfer<double>& p) const {
+  const GridShape nodes = mesh_.unknowns();
+  set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange& range) {
+    x_.visit([&](const auto& ax) {
+      y_.visit([&](const auto& ay) {
+        using Edges = SplitEdges<std::decay_t<decltype(ax)>, std::decay_t<decltype(ay)>>;
+        for_each_node(ctx, range, Edges{cells, ax, ay, nodes.nx, nodes.ny});
+      });
+    });
+  });
+}
+
+void SplitParts::coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh& coarse) {
+  TensorMesh below = with_all_nodes(coarse);
+  auto on_all_nodes = Transfer<double>::weighted(ctx, mesh_, below);
+  on_all_nodes.assign_weights(ctx, p);
+  const auto product = [&](const GridOperator<double>& part) {
+    auto made = galerkin_operator(ctx, part, below.unknowns());
+    galerkin_product(ctx, part, on_all_nodes, made);
+    return made;
+  };
+  x_ = product(x_);
+  y_ = product(y_);
+  mesh_ = std::move(below);
 }
 
 }  // namespace stratum

@@ -16,6 +16,9 @@
 // a_(0,0) less what a reaction term adds to the row. Where the reaction dominates it is the mean of the four neighbours, weighted by
 // conductances. No weight suffers cancellation; with K = 1 all are those of the widths.
 //
+// Or wL and wR are split sums, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) of the part A_x of A that has derivatives in x, those in y of A_y, both
+// with the mixed terms, on all nodes, carried down as P^T A_x P: fewer cycles where K jumps (where a sum is negative, conductances).
+//
 // Where no K is known, wL and wR are sums of a matrix row, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) and so on (beside a Dirichlet side what
 // the others leave of the diagonal entry), as long as both are above 1e-6 of their entries: below it rounding would be amplified from
 // level to level. There, and in the row beside a Dirichlet side, the widths serve.
@@ -53,5 +56,18 @@ enum class EdgeWeights : std::uint8_t { conductances, matrix };
 /// The weights of p (Transfer::weighted) for A on its fine grid. From the matrix, k serves where its sums do not: that of the widths.
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p);
+
+/// A_x and A_y on all nodes of a mesh, whatever its ends.
+class SplitParts {
+ public:
+  SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k);
+  /// The weights of p by split sums, and A_x and A_y of the coarser mesh.
+  void set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p) const;
+  void coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh& coarse);
+
+ private:
+  TensorMesh mesh_;  // its ends are natural where they are not periodic
+  GridOperator<double> x_, y_;
+};
 
 }  // namespace stratum

@@ -36,12 +36,13 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
   const bool choose = params.multigrid.smoother == "auto" && cycle_open && !params.full_multigrid &&
                       (method_open || params.method == Method::multigrid);
   const bool varies = params.coefficients != nullptr;
-  params.method =
-      params.method.value_or(varies && method_open && !params.full_multigrid ? Method::cg : Method::multigrid);
   cycle = cycle.value_or(Cycle::v);
+  const Method krylov = cycle == Cycle::k ? Method::fcg : Method::cg;
+  params.method = params.method.value_or(varies && method_open && !params.full_multigrid ? krylov : Method::multigrid);
   if (params.multigrid.smoother != "auto")
     params.multigrid.steps = params.multigrid.steps.value_or(steps_by_default(params.multigrid.smoother, ctx.on_gpu()));
-  if (varies && method_open && !params.full_multigrid) return "conjugate gradients: K varies";
+  if (varies && method_open && !params.full_multigrid)
+    return message(cycle == Cycle::k ? "flexible " : "", "conjugate gradients: K varies");
   if (!choose) return {};
   const double jump_x = largest_jump(mesh.x()), jump_y = largest_jump(mesh.y()), jump = std::min(jump_x, jump_y);
   std::ostringstream seen;
@@ -179,22 +180,17 @@ struct PoissonSolver::Implementation {
             "full multigrid keeps its iterate in double; precision single does not apply to it");
     expects(!entry_of(params).constant_symmetric || params.inner.digits == 0, entry_of(params).name,
             " needs a constant preconditioner: a number of inner cycles, not of digits; fcg, gcr and gmres take both");
+    expects(!entry_of(params).constant_symmetric || params.multigrid.cycle != Cycle::k, entry_of(params).name,
+            " needs a constant preconditioner, which a k-cycle is not; fcg, gcr and gmres take it");
+    expects(!params.interpolation || matrix || params.coefficients, "interpolation ", to_string(*params.interpolation),
+            " is for coefficients that vary and for matrices; without, it goes by the widths");
     if (!ctx.plans()) {
       Context plan = ctx.plan();
       const Vector<double> b(plan, mesh.unknowns()), x(plan, mesh.unknowns());
       const Implementation planned(plan, matrix, mesh, params, registry);
       expect_room(ctx, mesh, plan.memory()->peak_bytes);
     }
-    if (matrix) {
-      in_double =
-          Hierarchy<double>::galerkin(ctx, *matrix, mesh, {params.multigrid.symmetric, params.multigrid.singular});
-    } else if (params.coefficients) {
-      const CellCoefficients& k = *params.coefficients;
-      in_double =
-          Hierarchy<double>::galerkin(ctx, assemble_diffusion(ctx, mesh, k, params.terms), mesh,
-                                      {true, is_singular(mesh, params.terms) && k.c.empty()},
-                                      Interpolation::network(Conductances(ctx, mesh, k, params.terms.reaction)));
-    }
+    if (matrix || params.coefficients) in_double = products(ctx, mesh);
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
     a = in_double ? in_double->finest() : assemble_operator<double>(ctx, mesh, params.form, params.terms);
     params.form = a.form();
@@ -223,6 +219,26 @@ struct PoissonSolver::Implementation {
     setup_seconds = seconds_since(begin);
   }
 
+  /// Of the matrix, or of K and c by cells.
+  [[nodiscard]] Hierarchy<double> products(Context& ctx, const TensorMesh& mesh) const {
+    const auto kind = params.interpolation.value_or(matrix ? InterpolationKind::bilinear : InterpolationKind::network);
+    const auto simple = kind == InterpolationKind::matrix ? Interpolation::of_matrix() : Interpolation();
+    const bool follows_k = kind == InterpolationKind::network || kind == InterpolationKind::split;
+    if (matrix) {
+      expects(!follows_k, "interpolation ", to_string(kind),
+              " needs K, and a matrix has none; bilinear and matrix do not");
+      return Hierarchy<double>::galerkin(ctx, *matrix, mesh, {params.multigrid.symmetric, params.multigrid.singular},
+                                         simple);
+    }
+    const CellCoefficients& k = *params.coefficients;
+    const MatrixTraits traits{true, is_singular(mesh, params.terms) && k.c.empty()};
+    const auto finest = assemble_diffusion(ctx, mesh, k, params.terms);
+    if (!follows_k) return Hierarchy<double>::galerkin(ctx, finest, mesh, traits, simple);
+    const Conductances conductances(ctx, mesh, k, params.terms.reaction);
+    return Hierarchy<double>::galerkin(ctx, finest, mesh, traits,
+                                       kind == InterpolationKind::split ? Interpolation::split(conductances, k)
+                                                                        : Interpolation::network(conductances));
+  }
   [[nodiscard]] Hierarchy<double> levels_in_double(Context& ctx) const {
     return in_double ? *in_double : Hierarchy<double>::assembled(ctx, meshes, params.form, params.terms);
   }

@@ -8,7 +8,7 @@
 //             single   everything in float: the published negative example. Its own residual falls, the true one does not,
 //                      and the report says so.
 //   method    multigrid             iterative refinement with the cycle
-//             cg, fcg, cr           preconditioned by the symmetric cycle
+//             cg, fcg, cr           preconditioned by the symmetric cycle; of these fcg alone takes a K-cycle
 //             gcr, gmres, bicgstab  preconditioned by the ordinary cycle; gcr and gmres start again after krylov.restart
 //                                   directions (solvers/solver.hpp)
 //   full_multigrid     one pass from the coarsest level up; with `stop` it goes on by cycles to the tolerance
@@ -42,8 +42,10 @@ struct PoissonSolverParams {
   OperatorForm form = OperatorForm::tensor;  // symmetric where it is tensor and an alpha varies along its side
   OperatorTerms terms{};                     // beside the Laplacian; the mesh says what its ends are
   /// K, and c beside that of `terms`, of the mesh's cells; null: K = 1. The finest operator is then a cell or tensor operator, coarse
-  /// ones are Galerkin products whose interpolation follows K, and the method is cg where none is asked for.
+  /// ones are Galerkin products whose interpolation follows K, and the method is cg where none is asked for (fcg with a K-cycle).
   std::shared_ptr<const CellCoefficients> coefficients{};
+  /// Of Galerkin products: network where coefficients are given, of a matrix bilinear.
+  std::optional<InterpolationKind> interpolation{};
   Precision precision = Precision::mixed;
   InnerStop inner;
   std::optional<Method> method{};  // multigrid

@@ -30,6 +30,27 @@ END
   refused --rhs 1 --kappa file:a2.vtr:kappa -- --kappa a2.vtr 'kappa' aspect_ratio
 }
 
+case_interpolations_and_cycles() {
+  local rotated=(--rhs 1 --kappa 0.5005,0.4995,0.5005 --level 6 --steps 2 --vtk none --report report.json) kind
+  for kind in network split bilinear matrix; do
+    run 0 "${rotated[@]}" --interpolation $kind
+    check "r['interpolation'] == '$kind' and r['solver'] == 'cg' and r['cycle'] == 'v' and r['iterations'] <= 40"
+  done
+  run 0 "${rotated[@]}"
+  check "r['interpolation'] == 'network' and r['iterations'] > 15"
+  run 0 "${rotated[@]}" --cycle w2
+  check "r['solver'] == 'cg' and r['cycle'] == 'w2' and r['iterations'] <= 13"
+  run 0 "${rotated[@]}" --cycle k
+  prints '^solver +fcg, k-cycle'
+  check "r['solver'] == 'fcg' and r['cycle'] == 'k' and r['iterations'] <= 10"
+  run 0 "${rotated[@]}" --cycle k --solver gmres
+  run 0 --level 6 --cycle k --vtk none
+  for kind in cg cr; do refused "${rotated[@]}" --cycle k --solver $kind -- $kind k-cycle fcg; done
+  refused --rhs 1 --interpolation split -- --interpolation --kappa
+  refused "${rotated[@]}" --interpolation nearest -- network split bilinear matrix
+  refused "${rotated[@]}" --cycle w3 -- w2 k fmg
+}
+
 case_bad_coefficient_files() {
   printf '1,2,3\n4,5,6\n' >k.csv
   refused --rhs 1 --kappa file:k.csv -- kxx k.csv '3 x 2' '256 x 256' '2 or 1'

@@ -3,10 +3,11 @@
 #include <stratum/multigrid/network.hpp>
 
 #include <cmath>
-#include <random>
+#include <tuple>
 #include <utility>
 
 #include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/sample_coefficients.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
@@ -42,14 +43,6 @@ CellCoefficients random_coefficients(test::Random& random, const TensorMesh& mes
   if (reaction) k.c = random.values(cells, 0, 9);
   return k;
 }
-CellCoefficients ones(const TensorMesh& mesh) {
-  CellCoefficients k;
-  k.nx = mesh.x().size();
-  k.ny = mesh.y().size();
-  k.xx.assign(static_cast<std::size_t>(mesh.cells()), 1.0);
-  return k;
-}
-
 template <class S>
 class Network : public test::OnEverySetting<S> {
  protected:
@@ -83,7 +76,7 @@ TYPED_TEST(Network, OfEqualCoefficientsIsTheInterpolationOfWidths) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& mesh) {
     const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::symmetric);
-    const auto network = this->hierarchy(a, mesh, ones(mesh));
+    const auto network = this->hierarchy(a, mesh, unit_cells(mesh));
     const Hierarchy<T> widths(ctx, Hierarchy<double>::galerkin(ctx, a, mesh));
     for (int l = network.levels(); l-- > 1;) {
       const auto coarse = this->random_vector(network.level_operator(l - 1).shape());
@@ -222,83 +215,29 @@ TYPED_TEST(Network, BadInputIsRefused) {
   const TensorMesh mesh{Line(this->random_.widths(8)), Line(this->random_.widths(8))},
       small{Line(this->random_.widths(4)), Line(this->random_.widths(8))};
   const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::symmetric);
-  EXPECT_THAT([&] { (void)Conductances(ctx, mesh, ones(small)); },
+  EXPECT_THAT([&] { (void)Conductances(ctx, mesh, unit_cells(small)); },
               testing::ThrowsMessage<UsageError>(testing::HasSubstr("4 x 8 cells do not belong to a mesh of 8 x 8")));
-  EXPECT_THAT([&] { (void)this->hierarchy(a, mesh, ones(mesh)).update(ctx, a, Conductances(ctx, small)); },
+  EXPECT_THAT([&] { (void)this->hierarchy(a, mesh, unit_cells(mesh)).update(ctx, a, Conductances(ctx, small)); },
               testing::ThrowsMessage<UsageError>(testing::HasSubstr("conductances of 4 x 8 cells")));
   auto by_widths = Hierarchy<double>::galerkin(ctx, a, mesh);
-  const Conductances k(ctx, mesh, ones(mesh));
+  const Conductances k(ctx, mesh, unit_cells(mesh));
   EXPECT_THAT([&] { (void)by_widths.update(ctx, a, k); },
               testing::ThrowsMessage<UsageError>(testing::HasSubstr("follows no conductances")));
 }
 
-// What cycles make of it. High discs are those of a seeded generator.
+// What cycles make of it.
 class NetworkCycles : public test::OnEveryBackend {
  protected:
-  /// K by cells from a function of the cell's place, both counted from 0 to 1 by cells.
-  template <class K>
-  static CellCoefficients coefficients(const TensorMesh& mesh, const K& k) {
-    CellCoefficients of = ones(mesh);
-    for (int j = 0; j < of.ny; ++j)
-      for (int i = 0; i < of.nx; ++i) of.xx[static_cast<std::size_t>(j * of.nx + i)] = k(i, j);
-    return of;
-  }
-  static CellCoefficients board(const TensorMesh& mesh, int parts, double contrast) {
-    const int nx = mesh.x().size(), ny = mesh.y().size();
-    return coefficients(mesh,
-                        [=](int i, int j) { return (i * parts / nx + j * parts / ny) % 2 != 0 ? contrast : 1.0; });
-  }
-  static CellCoefficients discs(const TensorMesh& mesh, double inside) {
-    const int nx = mesh.x().size(), ny = mesh.y().size();
-    std::mt19937 engine(1);
-    std::uniform_real_distribution<double> uniform;
-    double x[50], y[50], r[50];
-    for (int d = 0; d < 50; ++d) {
-      x[d] = uniform(engine);
-      y[d] = uniform(engine);
-      r[d] = 0.01 + 0.07 * uniform(engine);
-    }
-    return coefficients(mesh, [&](int i, int j) {
-      for (int d = 0; d < 50; ++d)
-        if (std::hypot((i + 0.5) / nx - x[d], (j + 0.5) / ny - y[d]) < r[d]) return inside;
-      return 1.0;
-    });
-  }
-  /// Crossing strips of three cells.
-  static CellCoefficients strips(const TensorMesh& mesh, bool across_x, bool across_y, double inside) {
-    const auto on = [](int i, int cells, int step) {
-      for (int q = 0; q < 8; ++q) {
-        const int first = static_cast<int>((q + 0.5) * cells / 8) + (q * step) % 7 - 3;
-        if (i >= first && i < first + 3) return true;
-      }
-      return false;
-    };
-    const int nx = mesh.x().size(), ny = mesh.y().size();
-    return coefficients(
-        mesh, [&](int i, int j) { return (across_y && on(j, ny, 3)) || (across_x && on(i, nx, 5)) ? inside : 1.0; });
-  }
-  static CellCoefficients log_normal(const TensorMesh& mesh, double sigma) {
-    std::mt19937 engine(1);
-    std::normal_distribution<double> normal;
-    return coefficients(mesh, [&](int, int) { return std::exp(sigma * normal(engine)); });
-  }
-  static CellCoefficients rotated(const TensorMesh& mesh, double ratio, double degrees) {
-    const double s = std::sin(degrees * std::acos(-1.0) / 180), c = std::cos(degrees * std::acos(-1.0) / 180);
-    CellCoefficients k = ones(mesh);
-    const auto cells = k.xx.size();
-    k.xx.assign(cells, c * c + s * s / ratio);
-    k.yy.assign(cells, s * s + c * c / ratio);
-    k.xy.assign(cells, s * c * (1 - 1 / ratio));
-    return k;
-  }
-
   /// Iterations of CG with one mirrored cycle of `steps` + `steps`, or of cycles alone; -1 where it does not end.
   template <class T>
   int iterations(const TensorMesh& mesh, const CellCoefficients& k, int steps, bool cg, const OperatorTerms& terms = {},
-                 bool of_matrix = false) {
+                 InterpolationKind kind = InterpolationKind::network, Cycle shape = Cycle::v) {
     const auto a = assemble_diffusion(ctx(), mesh, k, terms);
     const Conductances conductances(ctx(), mesh, k);
-    const auto interpolation = of_matrix ? Interpolation::of_matrix() : Interpolation::network(conductances);
+    const auto interpolation = kind == InterpolationKind::matrix    ? Interpolation::of_matrix()
+                               : kind == InterpolationKind::split   ? Interpolation::split(conductances, k)
+                               : kind == InterpolationKind::network ? Interpolation::network(conductances)
+                                                                    : Interpolation();
     PoissonProblem problem;
     problem.rhs = [](const Point& p) { return 2 * (p.y * (1 - p.y) + p.x * (1 - p.x)); };
     const auto side_of = [](LineEnd end) {
@@ -316,10 +255,13 @@ class NetworkCycles : public test::OnEveryBackend {
     MultigridParams params;
     params.symmetric = cg;
     params.steps = steps;
+    params.cycle = shape;
     Multigrid<T> cycle(ctx(), levels, params);
     PrecisionCast<double, T> m(ctx(), a.shape(), cycle);
-    const auto report = cg ? ConjugateGradients<double>(ctx(), a.shape()).solve(ctx(), a, &m, b.cview(), x.view(), {})
-                           : Refinement<double>(ctx(), a.shape()).solve(ctx(), a, m, b.cview(), x.view(), {});
+    const Beta beta = shape == Cycle::k ? Beta::flexible : Beta::plain;
+    const auto report =
+        cg ? ConjugateGradients<double>(ctx(), a.shape(), beta).solve(ctx(), a, &m, b.cview(), x.view(), {})
+           : Refinement<double>(ctx(), a.shape()).solve(ctx(), a, m, b.cview(), x.view(), {});
     return report.status == Status::converged || report.status == Status::rounding ? report.iterations : -1;
   }
   /// CG in double and with a float cycle, which may take `more`.
@@ -337,20 +279,20 @@ INSTANTIATE_ON_EVERY_BACKEND(NetworkCycles);
 TEST_P(NetworkCycles, ConstantCoefficientsCostNoCycle) {
   for (const auto& [name, most] : {std::pair{"U1", 6}, {"U2", 5}, {"A3", 6}}) {
     const auto mesh = make_mesh(mesh_family(name), 7);
-    EXPECT_LE(iterations<double>(mesh, ones(mesh), 4, false), most) << name;
-    EXPECT_LE(iterations<float>(mesh, ones(mesh), 4, false), most) << name;
+    EXPECT_LE(iterations<double>(mesh, unit_cells(mesh), 4, false), most) << name;
+    EXPECT_LE(iterations<float>(mesh, unit_cells(mesh), 4, false), most) << name;
   }
 }
 
 TEST_P(NetworkCycles, JumpsTakeFewIterations) {
   const auto mesh = make_mesh(mesh_family("U1"), 7);
-  expect_cg("board 7", mesh, board(mesh, 7, 1e4), 2, 13);
-  expect_cg("board 13", mesh, board(mesh, 13, 1e4), 2, 13);
+  expect_cg("board 7", mesh, checkerboard(mesh, 7, 1e4), 2, 13);
+  expect_cg("board 13", mesh, checkerboard(mesh, 13, 1e4), 2, 13);
   expect_cg("high discs 1e2", mesh, discs(mesh, 1e2), 2, 13);
   expect_cg("high discs 1e4", mesh, discs(mesh, 1e4), 2, 20, {}, 8);
   expect_cg("low discs", mesh, discs(mesh, 1e-4), 2, 13);
-  expect_cg("channels along x", mesh, strips(mesh, false, true, 1e4), 2, 13);
-  expect_cg("channels along y", mesh, strips(mesh, true, false, 1e4), 2, 13);
+  expect_cg("channels along x", mesh, strips(mesh, true, false, 1e4), 2, 13);
+  expect_cg("channels along y", mesh, strips(mesh, false, true, 1e4), 2, 13);
   expect_cg("crossing channels", mesh, strips(mesh, true, true, 1e4), 2, 13);
   expect_cg("crossing barriers", mesh, strips(mesh, true, true, 1e-4), 2, 13);
   expect_cg("log-normal 1", mesh, log_normal(mesh, 1), 2, 13);
@@ -360,15 +302,15 @@ TEST_P(NetworkCycles, JumpsTakeFewIterations) {
 TEST_P(NetworkCycles, WhereNoKIsKnownTheMatrixServes) {
   for (const auto& [name, most] : {std::pair{"U1", 6}, {"U2", 5}, {"A3", 6}}) {
     const auto mesh = make_mesh(mesh_family(name), 7);
-    EXPECT_LE(iterations<float>(mesh, ones(mesh), 4, false, {}, true), most) << name;
+    EXPECT_LE(iterations<float>(mesh, unit_cells(mesh), 4, false, {}, InterpolationKind::matrix), most) << name;
   }
   const auto mesh = make_mesh(mesh_family("U1"), 7);
   const auto expect_cg22 = [&](const char* name, const CellCoefficients& k, int most) {
-    const int found = iterations<double>(mesh, k, 2, true, {}, true);
+    const int found = iterations<double>(mesh, k, 2, true, {}, InterpolationKind::matrix);
     EXPECT_TRUE(found >= 0 && found <= most) << name << ": " << found;
   };
-  expect_cg22("board 7", board(mesh, 7, 1e4), 11);
-  expect_cg22("board 13", board(mesh, 13, 1e4), 12);
+  expect_cg22("board 7", checkerboard(mesh, 7, 1e4), 11);
+  expect_cg22("board 13", checkerboard(mesh, 13, 1e4), 12);
   expect_cg22("high discs", discs(mesh, 1e4), 13);
   expect_cg22("low discs", discs(mesh, 1e-4), 9);
   expect_cg22("crossing channels", strips(mesh, true, true, 1e4), 9);
@@ -384,9 +326,72 @@ TEST_P(NetworkCycles, RotatedTensorsTakeMatrixRowsAtCentres) {
   }
 }
 
+TEST_P(NetworkCycles, SplitSumsTakeFewerIterations) {
+  const auto expect_counts = [&](const char* name, const TensorMesh& mesh, const CellCoefficients& k, int steps,
+                                 bool cg, int most, int more = 1) {
+    const int in_double = iterations<double>(mesh, k, steps, cg, {}, InterpolationKind::split);
+    const int in_float = iterations<float>(mesh, k, steps, cg, {}, InterpolationKind::split);
+    if (ctx().on_gpu()) more += 2;
+    EXPECT_TRUE(in_double >= 0 && in_double <= most) << name << ": " << in_double;
+    EXPECT_TRUE(in_float >= 0 && in_float <= most + more) << name << ", float cycle: " << in_float;
+  };
+  for (const auto& [name, most] : {std::pair{"U1", 6}, {"U2", 5}, {"A3", 6}}) {
+    const auto mesh = make_mesh(mesh_family(name), 7);
+    expect_counts(name, mesh, unit_cells(mesh), 4, false, most, 0);
+  }
+  const auto mesh = make_mesh(mesh_family("U1"), 7);
+  expect_counts("board 7, cycles", mesh, checkerboard(mesh, 7, 1e4), 4, false, 15);
+  expect_counts("board 7", mesh, checkerboard(mesh, 7, 1e4), 2, true, 10);
+  expect_counts("board 13", mesh, checkerboard(mesh, 13, 1e4), 2, true, 12);
+  expect_counts("high discs", mesh, discs(mesh, 1e4), 2, true, 16, 4);
+  expect_counts("low discs", mesh, discs(mesh, 1e-4), 2, true, 8);
+  expect_counts("crossing channels", mesh, strips(mesh, true, true, 1e4), 2, true, 8);
+  expect_counts("log-normal 2", mesh, log_normal(mesh, 2), 2, true, 12);
+  expect_counts("log-normal 3", mesh, log_normal(mesh, 3), 2, true, 21);
+  const auto a3 = make_mesh(mesh_family("A3"), 7);
+  expect_counts("board 7 on A3", a3, checkerboard(a3, 7, 1e4), 4, true, 14);
+}
+
+// Sides of every kind: the nodes of natural and periodic ones are unknowns, those of Dirichlet ones are not.
+TEST_P(NetworkCycles, SplitSumsBesideSidesOfEveryKind) {
+  for (const int cells : {128, 97}) {
+    const TensorMesh plain{uniform(1, cells), uniform(1, cells)};
+    for (const auto& [left, right] : every_ends)
+      for (const auto& [bottom, top] : {std::pair{dirichlet, natural}, {natural, natural}, {periodic, periodic}}) {
+        const TensorMesh mesh{plain.x().with_ends(left, right), plain.y().with_ends(bottom, top)};
+        const int found = iterations<double>(mesh, checkerboard(mesh, 7, 1e4), 2, true, {}, InterpolationKind::split);
+        EXPECT_TRUE(found >= 0 && found <= 13) << to_string(left) << ", " << to_string(bottom) << ": " << found;
+      }
+  }
+}
+
+TEST_P(NetworkCycles, RotatedTensorsWantMoreOfCoarseLevels) {
+  const auto mesh = make_mesh(mesh_family("U1"), 7);
+  const auto expect_counts = [&](Cycle shape, double ratio, double degrees, int most) {
+    const auto k = rotated(mesh, ratio, degrees);
+    for (const auto kind : {InterpolationKind::network, InterpolationKind::split}) {
+      const int in_double = iterations<double>(mesh, k, 2, true, {}, kind, shape);
+      const int in_float = iterations<float>(mesh, k, 2, true, {}, kind, shape);
+      EXPECT_TRUE(in_double >= 0 && in_double <= most && in_float >= 0 && in_float <= most + 1)
+          << to_string(shape) << ", ratio " << ratio << " at " << degrees << ": " << in_double << ", " << in_float;
+    }
+  };
+  for (const auto& [degrees, w2, k2] : {std::tuple{15.0, 19, 17}, {30.0, 15, 12}, {45.0, 14, 10}}) {
+    expect_counts(Cycle::w2, 1000, degrees, w2);
+    expect_counts(Cycle::k, 1000, degrees, k2);
+    expect_counts(Cycle::k, 100, degrees, 12);
+  }
+  // Alone, too, and on other meshes.
+  EXPECT_LE(iterations<double>(mesh, unit_cells(mesh), 4, false, {}, InterpolationKind::network, Cycle::k), 6);
+  const auto a3 = make_mesh(mesh_family("A3"), 7);
+  const int stretched =
+      iterations<float>(a3, checkerboard(a3, 7, 1e4), 4, true, {}, InterpolationKind::network, Cycle::w2);
+  EXPECT_TRUE(stretched >= 0 && stretched <= 14) << stretched;
+}
+
 TEST_P(NetworkCycles, JumpsOnStretchedMeshes) {
   const auto mesh = make_mesh(mesh_family("A3"), 7);
-  expect_cg("board 7", mesh, board(mesh, 7, 1e4), 4, 18);
+  expect_cg("board 7", mesh, checkerboard(mesh, 7, 1e4), 4, 18);
   expect_cg("low discs", mesh, discs(mesh, 1e-4), 4, 13);
   expect_cg("crossing channels", mesh, strips(mesh, true, true, 1e4), 4, 13);
   expect_cg("log-normal 1", mesh, log_normal(mesh, 1), 4, 9);
@@ -398,7 +403,7 @@ TEST_P(NetworkCycles, JumpsBesideSidesOfEveryKind) {
     return TensorMesh{mesh.x().with_ends(left, right), mesh.y().with_ends(bottom, top)};
   };
   const auto run = [&](const char* name, const TensorMesh& mesh, const OperatorTerms& terms = {}) {
-    expect_cg(name, mesh, board(mesh, 7, 1e4), 2, 13, terms);
+    expect_cg(name, mesh, checkerboard(mesh, 7, 1e4), 2, 13, terms);
   };
   run("one Neumann", with(plain, natural, dirichlet, dirichlet, dirichlet));
   run("three Neumann", with(plain, natural, natural, natural, dirichlet));

@@ -1,0 +1,27 @@
+#pragma once
+
+// Coefficients that solvers are compared on: K by cells, one outside the patterns. Places are counted by cells, i / nx and j / ny, so
+// that a pattern lies in the same cells however these are stretched. Random ones are the same on every machine that has the
+// same standard library.
+//
+// Source of the patterns: what multigrid papers use, among them R. Alcouffe, A. Brandt, J. Dendy, J. Painter, The Multi-Grid Method for
+// the Diffusion Equation with Strongly Discontinuous Coefficients, SIAM J. Sci. Stat. Comput. 2, 1981.
+
+#include <stratum/assembly/coefficients.hpp>
+
+namespace stratum {
+
+/// K = 1.
+[[nodiscard]] CellCoefficients unit_cells(const TensorMesh& mesh);
+/// parts x parts squares, K = 1 and `contrast` in turn.
+[[nodiscard]] CellCoefficients checkerboard(const TensorMesh& mesh, int parts, double contrast);
+/// 50 discs of radii 0.01 to 0.08, some of which overlap, K = `inside` in them.
+[[nodiscard]] CellCoefficients discs(const TensorMesh& mesh, double inside);
+/// Eight strips three cells wide along x, along y or both, K = `inside` in them: channels, or barriers.
+[[nodiscard]] CellCoefficients strips(const TensorMesh& mesh, bool along_x, bool along_y, double inside);
+/// exp(sigma N), N normal, every cell on its own.
+[[nodiscard]] CellCoefficients log_normal(const TensorMesh& mesh, double sigma);
+/// 1 along a direction at this angle to x, 1 / ratio across it.
+[[nodiscard]] CellCoefficients rotated(const TensorMesh& mesh, double ratio, double degrees);
+
+}  // namespace stratum

@@ -1,0 +1,38 @@
+#pragma once
+
+// What the K-cycle does on a level: two steps of flexible conjugate gradients from zero for A x = b, C being a cycle from zero there,
+//
+//     z1 = C b          q1 = A z1,   r1 = (z1, q1),                t1 = (z1, b) / r1,    b <- b - t1 q1
+//     z2 = C b          q2 = A z2,   r2 = (z2, q2) - g^2 / r1,     t2 = (z2, b) / r2,    g = (z2, q1)
+//     x = (t1 - g t2 / r1) z1 + t2 z2
+//
+// for A symmetric positive definite. Without curvature a step is what the cycle says (t1 = 1), or none (t2 = 0). Numbers
+// stay where kernels read them: nothing waits for the stream, nothing is allocated. For one piece of a grid. Words a node: 21, and two products with A.
+// Source: Y. Notay, P. Vassilevski, Recursive Krylov-based multigrid cycles, Numer. Linear Algebra Appl. 15, 2008.
+
+#include <stratum/core/operators/grid_operator.hpp>
+
+namespace stratum {
+
+template <class T>
+class KrylovCorrection {
+ public:
+  KrylovCorrection() = default;
+  KrylovCorrection(Context& ctx, const GridShape& shape);
+
+  /// z = C b in, what b leaves in it out.
+  void first(Context& ctx, const GridOperator<T>& a, GridView<const T> z, GridView<T> b);
+  /// x = C b in, both steps together out.
+  void second(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x);
+
+ private:
+  /// Number k of five: (x, y).
+  void dot_to(Context& ctx, int k, GridView<const T> x, GridView<const T> y);
+  [[nodiscard]] const double* number(int k) const;
+
+  Vector<T> z_, q_, q2_;
+  Vector<double> numbers_;
+  int apart_ = 0;  // numbers of scratch that a reduction takes, its result the first
+};
+
+}  // namespace stratum

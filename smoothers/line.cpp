@@ -6,9 +6,6 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/solvers/lines/periodic.hpp>
 #include <stratum/solvers/lines/thomas.hpp>
-#if defined(__CUDACC__)
-#include <stratum/solvers/lines/kernels.hpp>
-#endif
 
 namespace stratum {
 
@@ -47,13 +44,7 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
                               GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
   if (y.has_halo()) {
     const line::PeriodicScratch<T> scratch{periodic_[0].view(), periodic_[1].view(), periodic_[2].view()};
-    a.visit([&](const auto& view) {
-      using View = std::decay_t<decltype(view)>;
-      direction == Direction::x
-          ? line::sweep_periodic<Direction::x, View, T>(ctx, view, b, x, y, omega_, line_order_, order, scratch)
-          : line::sweep_periodic<Direction::y, View, T>(ctx, view, b, x, y, omega_, line_order_, order, scratch);
-    });
-    return;
+    return line::sweep_periodic(ctx, direction, a, b, x, y, omega_, line_order_, order, scratch);
   }
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
@@ -70,83 +61,12 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
   });
 }
 
-#if defined(__CUDACC__)
-
-namespace {
-
-template <class View, class T>
-struct Sweep {
-  View a;
-  GridView<const T> b, x;
-  GridView<T> y;
-  LineOrder line_order;
-  int first;  // line of the first colour
-  bool zero;
-  T omega;
-
-  template <Direction direction>
-  void run(Context& ctx) const {
-    if (line_order == LineOrder::simultaneous) return solve<direction>(ctx, 0, 1, !zero);
-    if constexpr (direction == Direction::y && is_tensor<View>)
-      if (omega == T(1) && (first == 0 ? in_one_pass<false>(ctx) : in_one_pass<true>(ctx))) return;
-    solve<direction>(ctx, first, 2, !zero);
-    solve<direction>(ctx, 1 - first, 2, true);
-  }
-
- private:
-  /// One colour or, with stride 1, all lines.
-  template <Direction direction>
-  void solve(Context& ctx, int begin, int stride, bool coupled) const {
-    const int lines = direction == Direction::x ? y.ny : y.nx;
-    const int count = lines > begin ? (lines - begin + stride - 1) / stride : 0;
-    const cuda::Lines<T> some{begin, stride, count, omega, zero ? T(0) : T(1) - omega};
-    coupled ? solve<direction, true>(ctx, some) : solve<direction, false>(ctx, some);
-  }
-  template <Direction direction, bool coupled>
-  void solve(Context& ctx, const cuda::Lines<T>& lines) const {
-    if constexpr (direction == Direction::x) {
-      if constexpr (is_tensor<View>)
-        if (lines.stride == 2 && omega == T(1) && cuda::launch_x_walk<coupled, View, T>(ctx, a, b, lines, y)) return;
-      cuda::launch_x_lines<coupled, View, T>(ctx, a, b, x, lines, y);
-    } else {
-      cuda::launch_y_lines<View, T>(ctx, cuda::YLineRhs<coupled, View, T>{a, b, x}, lines, y);
-    }
-  }
-  /// Both colours of a y sweep; false where the lines are too short or too long.
-  template <bool mirrored>
-  [[nodiscard]] bool in_one_pass(Context& ctx) const {
-    cuda::Lines<T> left{};
-    if (!(zero ? cuda::launch_y_walk<false, mirrored, View, T>(ctx, a, b, y, left)
-               : cuda::launch_y_walk<true, mirrored, View, T>(ctx, a, b, y, left)))
-      return false;
-    cuda::launch_few_y_lines<View, T>(ctx, cuda::YLineRhs<true, View, T>{a, b, x}, left, y);
-    return true;
-  }
-};
-
-}  // namespace
-
-template <class T>
-void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
-                                GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
-  exchange(ctx, x);
-  const int origin = direction == Direction::x ? x.origin_y : x.origin_x;
-  const int odd = 1 - (origin & 1), first = order == SweepOrder::forward ? odd : 1 - odd;
-  const bool zero = guess == Guess::zero;
-  a.visit([&](const auto& view) {
-    using View = std::decay_t<decltype(view)>;
-    const Sweep<View, T> sweep{view, b, x, y, line_order_, first, zero, omega_};
-    direction == Direction::x ? sweep.template run<Direction::x>(ctx) : sweep.template run<Direction::y>(ctx);
-  });
-}
-
-#else
+#if !defined(STRATUM_HAVE_CUDA)  // else smoothers/line.cu has it
 
 template <class T>
 void LineSweep<T>::sweep_on_gpu(Context& /*ctx*/, Direction /*direction*/, const GridOperator<T>& /*a*/,
                                 GridView<const T> /*b*/, GridView<const T> /*x*/, GridView<T> /*y*/, Guess /*guess*/,
                                 SweepOrder /*order*/) {}
-
 #endif
 
 template class LineSweep<float>;

@@ -14,6 +14,8 @@
 //
 // A cell beyond a natural side has K = 0; an alpha is its m, alpha h / 12 along an edge of length h. Where the grid is periodic it is
 // the cell at the other end.
+//
+// The row formula stands in core/operators/cell_formulas.hpp.
 
 #include <array>
 #include <cstdint>
@@ -21,167 +23,110 @@
 #include <string_view>
 #include <utility>
 
+#include <stratum/core/operators/cell_formulas.hpp>
 #include <stratum/core/operators/stencil.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/grid/lanes.hpp>
+#endif
 
 namespace stratum {
 
 /// What K is, by the numbers stored for it.
 enum class CellTensor : std::uint8_t { scalar = 1, diagonal = 2, full = 3 };
 
-/// Cell (i, j) of the view lies south-west of node (i, j). What is not stored is k[0] again: branches on it cost less than views of their
-/// own would, each of which every sweep is compiled for. Null, masked loads that compilers turn such branches into would each be a
-/// fault that is suppressed, 25 ns of a CPU.
-template <class T>
-struct CellView : StencilSums<CellView<T>, T> {
-  static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = false;
-  const T* k[3] = {};  // scalar: k; else p, q and, of full K, s
-  const T* m = nullptr;
-  const T* rx2 = nullptr;  // of scalar K: 1 / hx^2 of the interval before node i
-  const T* ry2 = nullptr;
-  std::int64_t pitch = 0;
+/// Cell (i, j) of the view lies south-west of node (i, j). `scalar`: p and q are k, to be multiplied. What is not stored points to p:
+/// null, masked loads that compilers turn branches into would each be a fault that is suppressed, 25 ns of a CPU.
+template <class T, bool scalar>
+struct CellView : StencilSums<CellView<T, scalar>, T> {
+  static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = true;
+  static constexpr bool is_scalar = scalar;
+  const T *p = nullptr, *q = nullptr;
+  const T *s = nullptr, *m = nullptr;
+  const T *rx2 = nullptr,
+          *ry2 = nullptr;  // of scalar K: 1 / hx^2 of the interval before node i, 1 / hy^2 of that before j
+  std::int64_t pitch = 0, others_pitch = 0;  // of p and q; of s and m
+  bool has_s = false, has_m = false;
 
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_scalar() const { return rx2 != k[0]; }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_full() const { return k[2] != k[0]; }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has_m() const { return m != k[0]; }
-
-  /// The four cells around a node, by their places.
-  struct Around {
-    std::int64_t sw, se, nw, ne;
-    STRATUM_HOST_DEVICE STRATUM_INLINE Around(std::int64_t at, std::int64_t pitch)
-        : sw(at), se(at + 1), nw(at + pitch), ne(at + pitch + 1) {}
-  };
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Around around(int i, int j) const { return {j * pitch + i, pitch}; }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T p(std::int64_t cell, int i) const {
-    return is_scalar() ? k[0][cell] * rx2[i] : k[0][cell];
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T q(std::int64_t cell, int j) const {
-    return is_scalar() ? k[0][cell] * ry2[j] : k[1][cell];
+  /// The cells of the interval before node i, south and north of row j.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE CellPair<T> pair(int i, int j) const {
+    CellPair<T> c;
+    const std::int64_t south = j * pitch + i, north = south + pitch;
+    if constexpr (scalar) {
+      const T k_south = p[south], k_north = p[north];
+      c = {k_south * rx2[i], k_north * rx2[i], k_south * ry2[j], k_north * ry2[j + 1]};
+    } else {
+      c = {p[south], p[north], q[south], q[north]};
+    }
+    const std::int64_t others_south = j * others_pitch + i, others_north = others_south + others_pitch;
+    if (has_s) {
+      c.has_s = true;
+      c.s_south = s[others_south], c.s_north = s[others_north];
+    }
+    if (has_m) {
+      c.has_m = true;
+      c.m_south = m[others_south], c.m_north = m[others_north];
+    }
+    return c;
   }
 
   template <int dx, int dy>
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T coefficient(int i, int j) const {
-    const Around c = around(i, j);
-    if constexpr (dx == 0 && dy == 0) {
-      T d = 2 * ((p(c.sw, i) + p(c.nw, i)) + (p(c.se, i + 1) + p(c.ne, i + 1)) + (q(c.sw, j) + q(c.se, j)) +
-                 (q(c.nw, j + 1) + q(c.ne, j + 1)));
-      if (is_full()) d += (k[2][c.sw] - k[2][c.se]) + (k[2][c.ne] - k[2][c.nw]);
-      if (has_m()) d += 4 * ((m[c.sw] + m[c.se]) + (m[c.nw] + m[c.ne]));
-      return d;
-    } else if constexpr (dy == 0) {
-      const std::int64_t south = dx < 0 ? c.sw : c.se, north = dx < 0 ? c.nw : c.ne;
-      const int column = dx < 0 ? i : i + 1;
-      T a = (q(south, j) + q(north, j + 1)) - 2 * (p(south, column) + p(north, column));
-      if (has_m()) a += 2 * (m[south] + m[north]);
-      return a;
-    } else if constexpr (dx == 0) {
-      const std::int64_t west = dy < 0 ? c.sw : c.nw, east = dy < 0 ? c.se : c.ne;
-      const int row = dy < 0 ? j : j + 1;
-      T a = (p(west, i) + p(east, i + 1)) - 2 * (q(west, row) + q(east, row));
-      if (has_m()) a += 2 * (m[west] + m[east]);
-      return a;
+    if constexpr (dx == 0) {
+      const CellPair<T> west = pair(i, j), east = pair(i + 1, j);
+      if constexpr (dy == 0)
+        return west.weight().right + east.weight().left;
+      else if constexpr (dy < 0)
+        return west.coupling_south() + east.coupling_south();
+      else
+        return west.coupling_north() + east.coupling_north();
     } else {
-      const std::int64_t cell = dy < 0 ? (dx < 0 ? c.sw : c.se) : (dx < 0 ? c.nw : c.ne);
-      T a = -(p(cell, dx < 0 ? i : i + 1) + q(cell, dy < 0 ? j : j + 1));
-      if (is_full()) a += dx == dy ? -k[2][cell] : k[2][cell];
-      if (has_m()) a += m[cell];
-      return a;
+      const CellPair<T> c = pair(dx < 0 ? i : i + 1, j);
+      if constexpr (dy == 0) {
+        return c.coupling();
+      } else {
+        T a = dy < 0 ? -(c.p_south + c.q_south) : -(c.p_north + c.q_north);
+        if (c.has_s) a += (dx == dy ? -1 : 1) * (dy < 0 ? c.s_south : c.s_north);
+        if (c.has_m) a += dy < 0 ? c.m_south : c.m_north;
+        return a;
+      }
     }
   }
-  /// The sum of a row's entries on an x line, on a y line: never a difference of large ones.
+  /// The sum of a row's entries on an x line, on a y line.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T row_excess(int i, int j) const {
-    const Around c = around(i, j);
-    T sum = 3 * ((q(c.sw, j) + q(c.se, j)) + (q(c.nw, j + 1) + q(c.ne, j + 1)));
-    return sum + line_terms(c);
+    return pair(i, j).row_excess().right + pair(i + 1, j).row_excess().left;
   }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T column_excess(int i, int j) const {
-    const Around c = around(i, j);
-    T sum = 3 * ((p(c.sw, i) + p(c.nw, i)) + (p(c.se, i + 1) + p(c.ne, i + 1)));
-    return sum + line_terms(c);
+    return pair(i, j).column_excess().right + pair(i + 1, j).column_excess().left;
   }
 
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T sum(const X& x, int i, int j) const {
     const Neighbourhood<T> n(x, i, j);
-    const Around c = around(i, j);
-    const T *lo = n.south, *u = n.centre, *up = n.north;
-    const T east = u[1] - u[0], west = u[0] - u[-1], north = up[0] - u[0], south = u[0] - lo[0];
-    const T up_east = up[1] - up[0], up_west = up[0] - up[-1], low_east = lo[1] - lo[0], low_west = lo[0] - lo[-1];
-    const T north_east = up[1] - u[1], north_west = up[-1] - u[-1], south_east = u[1] - lo[1],
-            south_west = u[-1] - lo[-1];
-    T sum;
-    if (is_scalar()) {
-      const T sw = k[0][c.sw], se = k[0][c.se], nw = k[0][c.nw], ne = k[0][c.ne];
-      const T flux_east = ne * (2 * east + up_east) + se * (2 * east + low_east);
-      const T flux_west = nw * (2 * west + up_west) + sw * (2 * west + low_west);
-      const T flux_north = ne * (2 * north + north_east) + nw * (2 * north + north_west);
-      const T flux_south = se * (2 * south + south_east) + sw * (2 * south + south_west);
-      sum = (flux_west * rx2[i] - flux_east * rx2[i + 1]) + (flux_south * ry2[j] - flux_north * ry2[j + 1]);
-    } else {
-      const T *pp = k[0], *qq = k[1];
-      const T flux_east = pp[c.ne] * (2 * east + up_east) + pp[c.se] * (2 * east + low_east);
-      const T flux_west = pp[c.nw] * (2 * west + up_west) + pp[c.sw] * (2 * west + low_west);
-      const T flux_north = qq[c.ne] * (2 * north + north_east) + qq[c.nw] * (2 * north + north_west);
-      const T flux_south = qq[c.se] * (2 * south + south_east) + qq[c.sw] * (2 * south + south_west);
-      sum = (flux_west - flux_east) + (flux_south - flux_north);
-      if (is_full())
-        sum += k[2][c.sw] * (u[0] - lo[-1]) + k[2][c.ne] * (u[0] - up[1]) + k[2][c.nw] * (up[-1] - u[0]) +
-               k[2][c.se] * (lo[1] - u[0]);
-    }
-    if (has_m()) {
-      const T left = 2 * u[0] + u[-1], right = 2 * u[0] + u[1];
-      sum += m[c.ne] * (2 * right + (2 * up[0] + up[1])) + m[c.nw] * (2 * left + (2 * up[0] + up[-1])) +
-             m[c.se] * (2 * right + (2 * lo[0] + lo[1])) + m[c.sw] * (2 * left + (2 * lo[0] + lo[-1]));
-    }
-    return sum;
+    return product(i, j, column<-1>(n), column<0>(n), column<1>(n));
   }
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T off_row_sum(const X& x, int i, int j) const {
     const Neighbourhood<T> n(x, i, j);
-    const Around c = around(i, j);
-    const T *lo = n.south, *up = n.north;
-    const T up_east = up[1] - up[0], up_west = up[0] - up[-1], low_east = lo[1] - lo[0], low_west = lo[0] - lo[-1];
-    T sum = (p(c.nw, i) * up_west + p(c.sw, i) * low_west) - (p(c.ne, i + 1) * up_east + p(c.se, i + 1) * low_east) -
-            (q(c.ne, j + 1) * (2 * up[0] + up[1]) + q(c.nw, j + 1) * (2 * up[0] + up[-1])) -
-            (q(c.se, j) * (2 * lo[0] + lo[1]) + q(c.sw, j) * (2 * lo[0] + lo[-1]));
-    return sum + corner_terms(c, n) + off_row_mass(c, n);
+    return product(i, j, off_row<-1>(n), off_row<0>(n), off_row<1>(n));
   }
   template <class X>
   STRATUM_HOST_DEVICE STRATUM_INLINE T off_column_sum(const X& x, int i, int j) const {
     const Neighbourhood<T> n(x, i, j);
-    const Around c = around(i, j);
-    const T *lo = n.south, *u = n.centre, *up = n.north;
-    const T north_east = up[1] - u[1], north_west = up[-1] - u[-1], south_east = u[1] - lo[1],
-            south_west = u[-1] - lo[-1];
-    T sum = (q(c.se, j) * south_east + q(c.sw, j) * south_west) -
-            (q(c.ne, j + 1) * north_east + q(c.nw, j + 1) * north_west) -
-            (p(c.ne, i + 1) * (2 * u[1] + up[1]) + p(c.se, i + 1) * (2 * u[1] + lo[1])) -
-            (p(c.nw, i) * (2 * u[-1] + up[-1]) + p(c.sw, i) * (2 * u[-1] + lo[-1]));
-    return sum + corner_terms(c, n) + off_column_mass(c, n);
+    return product(i, j, column<-1>(n), {0, 0, 0}, column<1>(n));
   }
 
  private:
-  STRATUM_HOST_DEVICE STRATUM_INLINE T line_terms([[maybe_unused]] const Around& c) const {
-    T sum = 0;
-    if (is_full()) sum += (k[2][c.sw] - k[2][c.se]) + (k[2][c.ne] - k[2][c.nw]);
-    if (has_m()) sum += 6 * ((m[c.sw] + m[c.se]) + (m[c.nw] + m[c.ne]));
-    return sum;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T product(int i, int j, const ColumnOfThree<T>& west, const ColumnOfThree<T>& own,
+                                               const ColumnOfThree<T>& east) const {
+    return pair(i, j).product(west, own).right + pair(i + 1, j).product(own, east).left;
   }
-  STRATUM_HOST_DEVICE STRATUM_INLINE T corner_terms([[maybe_unused]] const Around& c,
-                                                    [[maybe_unused]] const Neighbourhood<T>& n) const {
-    if (!is_full()) return 0;
-    return k[2][c.nw] * n.north[-1] + k[2][c.se] * n.south[1] - k[2][c.ne] * n.north[1] - k[2][c.sw] * n.south[-1];
+  template <int dx>
+  static STRATUM_HOST_DEVICE STRATUM_INLINE ColumnOfThree<T> column(const Neighbourhood<T>& n) {
+    return {n.south[dx], n.centre[dx], n.north[dx]};
   }
-  STRATUM_HOST_DEVICE STRATUM_INLINE T off_row_mass([[maybe_unused]] const Around& c,
-                                                    [[maybe_unused]] const Neighbourhood<T>& n) const {
-    if (!has_m()) return 0;
-    return m[c.ne] * (2 * n.north[0] + n.north[1]) + m[c.nw] * (2 * n.north[0] + n.north[-1]) +
-           m[c.se] * (2 * n.south[0] + n.south[1]) + m[c.sw] * (2 * n.south[0] + n.south[-1]);
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE T off_column_mass([[maybe_unused]] const Around& c,
-                                                       [[maybe_unused]] const Neighbourhood<T>& n) const {
-    if (!has_m()) return 0;
-    return m[c.ne] * (2 * n.centre[1] + n.north[1]) + m[c.se] * (2 * n.centre[1] + n.south[1]) +
-           m[c.nw] * (2 * n.centre[-1] + n.north[-1]) + m[c.sw] * (2 * n.centre[-1] + n.south[-1]);
+  template <int dx>
+  static STRATUM_HOST_DEVICE STRATUM_INLINE ColumnOfThree<T> off_row(const Neighbourhood<T>& n) {
+    return {n.south[dx], 0, n.north[dx]};
   }
 };
 
@@ -191,7 +136,7 @@ template <class T>
 struct CellOperator {
   static constexpr std::string_view name = "cell";
   static constexpr int coefficient_words = 1;  // of scalar K
-  using View = CellView<T>;
+  using View = CellView<T, true>;              // one of two, whose traits are the same
   template <class To>
   using In = CellOperator<To>;
 
@@ -213,19 +158,24 @@ struct CellOperator {
   [[nodiscard]] GridShape shape() const { return grid; }
   [[nodiscard]] bool has_reaction() const { return !m.empty(); }
 
-  [[nodiscard]] CellView<T> view() const {
-    CellView<T> v;
-    const auto stored = [this](const Vector<T>& numbers) { return (numbers.empty() ? k[0] : numbers).view().data; };
-    for (std::size_t n = 0; n < k.size(); ++n) v.k[n] = stored(k[n]);
-    v.m = stored(m);
-    v.rx2 = stored(rx2);
-    v.ry2 = stored(ry2);
-    v.pitch = k[0].view().pitch;
+  template <bool scalar>
+  [[nodiscard]] CellView<T, scalar> view() const {
+    const auto stored = [this](const Vector<T>& numbers) { return (numbers.empty() ? k[0] : numbers).view(); };
+    CellView<T, scalar> v;
+    v.p = k[0].view().data;
+    v.q = stored(k[1]).data;
+    v.s = stored(k[2]).data;
+    v.m = stored(m).data;
+    v.rx2 = stored(rx2).data;
+    v.ry2 = stored(ry2).data;
+    v.pitch = v.others_pitch = k[0].view().pitch;
+    v.has_s = tensor == CellTensor::full;
+    v.has_m = has_reaction();
     return v;
   }
   template <class F>
   decltype(auto) visit(F&& f) const {
-    return std::forward<F>(f)(view());
+    return tensor == CellTensor::scalar ? std::forward<F>(f)(view<true>()) : std::forward<F>(f)(view<false>());
   }
 
   [[nodiscard]] auto parts() { return parts_of<GridView<T>>(*this); }
@@ -247,5 +197,58 @@ struct CellOperator {
     return {part(a.k[0]), part(a.k[1]), part(a.k[2]), part(a.m), part(a.rx2), part(a.ry2)};
   }
 };
+
+#if defined(__CUDACC__)
+namespace cuda {
+
+/// Two rows of p and q in registers; s and m, which fewer operators have, are read where they are needed.
+template <class T, bool scalar>
+struct LaneOperator<CellView<T, scalar>> {
+  static constexpr int n = chunk_width<T>, width = n + 1;
+  const CellView<T, scalar>& a;
+  T p[2 * width], q[scalar ? 1 : 2 * width], rx2[scalar ? width : 1], ry2[2];
+  const T *s, *m;
+
+  __device__ LaneOperator(const CellView<T, scalar>& view, const Lane<T>& lane) : a(view), s(view.s), m(view.m) {
+    if constexpr (scalar) {
+#pragma unroll
+      for (int c = 0; c < width; ++c) rx2[c] = lane.inside ? number_or_zero(a.rx2, lane.column + c, 0, lane.nx) : T(0);
+    }
+  }
+  /// Moves to row j of the grid. Asks for the cells of a later one.
+  __device__ STRATUM_INLINE void row(const Lane<T>& lane, int j) {
+    take(lane, a.p, j, p);
+    if constexpr (scalar) {
+      ry2[0] = __ldg(a.ry2 + j);
+      ry2[1] = __ldg(a.ry2 + j + 1);
+    } else {
+      take(lane, a.q, j, q);
+    }
+    s = a.s + j * a.others_pitch + lane.column;
+    m = a.m + j * a.others_pitch + lane.column;
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE CellView<T, scalar> view() const {
+    return {{}, p, q, s, m, rx2, ry2, width, a.others_pitch, a.has_s, a.has_m};
+  }
+
+ private:
+  __device__ STRATUM_INLINE void take(const Lane<T>& lane, const T* cells, int j, T* rows) const {
+    constexpr int rows_later = 4;
+    const bool there = lane.chunk >= 0 && lane.column <= lane.nx;  // one column of cells more than of nodes
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      Chunk<T> c{};
+      if (there) c = load_chunk<n>(cells + (j + r) * a.pitch + lane.column);
+#pragma unroll
+      for (int e = 0; e < n; ++e) rows[r * width + e] = c.v[e];
+      rows[r * width + n] = __shfl_down_sync(whole_warp, c.v[0], 1);
+    }
+    if (there && j + rows_later <= lane.ny)
+      asm volatile("prefetch.global.L1 [%0];" ::"l"(cells + (j + rows_later) * a.pitch + lane.column));
+  }
+};
+
+}  // namespace cuda
+#endif
 
 }  // namespace stratum

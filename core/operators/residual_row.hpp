@@ -5,48 +5,12 @@
 //     ResidualRow<bytes, View> row(a, b, x, j);
 //     for (int i = row.begin; i < row.end; i += row.width) row.next(i);  // r at nodes i - width .. i - 1
 //
-// Packs start at column -1, where rows are aligned; lanes outside the grid hold numbers of no meaning. In place, nodes
-// before i - width may be overwritten once next(i) has returned.
+// In place, nodes before i - width may be overwritten once next(i) has returned.
 
-#include <algorithm>
-
-#include <stratum/core/device/simd.hpp>
+#include <stratum/core/operators/cell_row.hpp>
 #include <stratum/core/operators/tensor.hpp>
 
 namespace stratum {
-
-/// What every ResidualRow has.
-template <int bytes, class T>
-struct PackedRow {
-  using Pack = simd::Pack<T, bytes>;
-  static constexpr int width = bytes / static_cast<int>(sizeof(T));
-  static constexpr int begin = width - 1;
-  int end;  // i < end: some node before i is inside
-  explicit PackedRow(int nx) : end(nx + width) {}
-  /// The lanes of the pack at `first` that are inside.
-  [[nodiscard]] STRATUM_INLINE int lanes_begin(int first) const { return std::max(0, -first); }
-  [[nodiscard]] STRATUM_INLINE int lanes_end(int first) const { return std::min(width, end - width - first); }
-  [[nodiscard]] STRATUM_INLINE bool inside(int first) const { return first >= 0 && first + 2 * width <= end; }
-  /// The pack, zero outside.
-  [[nodiscard]] STRATUM_INLINE Pack clipped(Pack pack, int first) const {
-    if (inside(first)) return pack;
-    alignas(bytes) T numbers[width];
-    simd::pack<bytes>(numbers) = pack;
-    std::fill(numbers, numbers + lanes_begin(first), T(0));
-    std::fill(numbers + lanes_end(first), numbers + width, T(0));
-    return simd::pack<bytes>(numbers);
-  }
-  /// to[n] = the pack's number at node n, inside.
-  STRATUM_INLINE void store(Pack pack, int first, T* to) const {
-    if (inside(first)) {
-      simd::pack<bytes>(to + first) = pack;
-    } else {
-      alignas(bytes) T numbers[width];
-      simd::pack<bytes>(numbers) = pack;
-      for (int k = lanes_begin(first); k < lanes_end(first); ++k) to[first + k] = numbers[k];
-    }
-  }
-};
 
 /// Of any form, node by node. A form that has a better one specialises it.
 template <int bytes, class View>
@@ -168,6 +132,17 @@ class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes,
   const T *right_, *south_, *centre_, *north_, *kx_, *mx_, *right_ahead_, *x_ahead_;
   T ks_, kn_, ms_, mn_, own_, e_ = 0;
   Pack mass_{}, stiffness_{}, to_left_, to_right_, k_, m_, k_before_, m_before_;
+};
+
+/// A cell operator.
+template <int bytes, class Number, bool scalar>
+class ResidualRow<bytes, CellView<Number, scalar>> : public CellRow<bytes, Number, scalar, TakenToRight::all> {
+ public:
+  static constexpr bool in_packs = true;
+  using Base = CellRow<bytes, Number, scalar, TakenToRight::all>;
+  STRATUM_INLINE ResidualRow(const CellView<Number, scalar>& a, const GridView<const Number>& b,
+                             const GridView<const Number>& x, int j, int ahead = 1)
+      : Base(a, b, x, j, ahead) {}
 };
 
 /// take(i, r_ij) for all i.

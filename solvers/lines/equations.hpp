@@ -11,6 +11,17 @@ namespace stratum::line {
 template <class View>
 constexpr bool has_bands = !is_tensor<View>;
 
+template <class View>
+constexpr bool is_cells = false;
+template <class T, bool scalar>
+constexpr bool is_cells<CellView<T, scalar>> = true;
+
+/// Lines of these operators are eliminated by row sums, which in float keep what entries would lose.
+template <class View>
+constexpr bool by_sums = is_cells<View>;
+template <class T>
+constexpr bool by_sums<TensorView<T, true>> = true;
+
 /// Line solves of these operators solve for what a line has more than one beside it (core/operators/tensor_formulas.hpp). That
 /// costs another look at that line, and without natural sides solutions are small where cells are thin.
 template <class View>
@@ -45,7 +56,7 @@ struct LineRow {
   T lower, diagonal, upper;
 };
 
-/// `by_sum`: the sum, from a tensor operator not formed from the entries, which may cancel in it.
+/// `by_sum`: the sum, from an operator by sums not formed from the entries, which may cancel in it.
 template <Direction direction, bool by_sum, class View>
 STRATUM_HOST_DEVICE STRATUM_INLINE auto line_row(const View& a, int i, int j) {
   using T = typename View::Number;
@@ -62,7 +73,10 @@ STRATUM_HOST_DEVICE STRATUM_INLINE auto line_row(const View& a, int i, int j) {
     constexpr int dx = direction == Direction::x ? 1 : 0, dy = 1 - dx;
     LineRow<T> r{a.template coefficient<-dx, -dy>(i, j), a.template coefficient<0, 0>(i, j),
                  a.template coefficient<dx, dy>(i, j)};
-    if (by_sum) r.diagonal += r.lower + r.upper;
+    if constexpr (by_sum && is_cells<View>)
+      r.diagonal = direction == Direction::x ? a.row_excess(i, j) : a.column_excess(i, j);
+    else if constexpr (by_sum)
+      r.diagonal += r.lower + r.upper;
     return r;
   }
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// CUDA form of the line solves of smoothers/line.cpp; included there, by CUDA compilers only. All kernels cut lines into
-// segments of S unknowns, one a thread, and join them (solvers/lines/partition.hpp): over the lanes of a warp, over the warps
-// of a block, and over the blocks of a cluster, which talk through each other's shared memory. Needs compute capability 9.0.
+// CUDA form of the line solves, for smoothers/line.cu. All kernels cut lines into segments of S unknowns, one a thread, and join
+// them (solvers/lines/partition.hpp): over the lanes of a warp, over the warps of a block, and over the blocks of a cluster, which
+// talk through each other's shared memory. Needs compute capability 9.0.
 //
 //   kernel          lines                                  words a node and sweep over both colours
 //   solve_x_lines   any, along x; one a block or cluster   3 and the coefficients; x twice, from the L2 cache
@@ -39,13 +39,8 @@ constexpr bool is_symmetric = true;
 template <class T>
 constexpr bool is_symmetric<NineBandView<T>> = false;
 
-/// Operators whose lines are solved by row sums, and for differences (solvers/lines/equations.hpp): none yet. Walks over y lines give
-/// wrong numbers so; all others are right.
-template <class View>
-constexpr bool by_sums = false;
-/// What a y line solve has on its right.
-template <bool coupled, class View, class T>
-using YLineRhs = line::LineRhs<Direction::y, coupled, View, T, by_sums<View>>;
+using line::by_sums;
+using line::solves_for_difference;
 
 // --- memory in units of 16 bytes -----------------------------------------------------------------------------------------
 
@@ -195,7 +190,7 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const TensorView<T, reacti
     q.right[e] = right.v[e];
   }
   if constexpr (coupled) {
-    const auto beside = line::lines_beside<Direction::x, by_sums<TensorView<T, reaction>>>(a, j);
+    const auto beside = line::lines_beside<Direction::x, solves_for_difference<TensorView<T, reaction>>>(a, j);
     const Span<T> south(&x(i, j - 1)), north(&x(i, j + 1));
     T u = beside.mass(south[-1], north[-1]), v = beside.stiffness(south[-1], north[-1]);
 #pragma unroll
@@ -211,18 +206,62 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const TensorView<T, reacti
   return q;
 }
 
-/// Of operators that form their entries on the fly, node by node.
-template <bool coupled, class View, class T>
-__device__ STRATUM_INLINE Equations<T> load_equations(const View& a, const GridView<const T>& b,
-                                                      const GridView<const T>& x, int i, int j) {
-  Equations<T> q{};
+/// Cells i .. i + n of a row of n = pack_size; zeros behind the last column of cells, of which there are nx + 1.
+template <class T>
+struct CellSpan {
+  T v[pack_size<T> + 1];
+  __device__ STRATUM_INLINE CellSpan(const T* aligned, int i, int nx) {
+    const Pack<T> pack = load(aligned);
 #pragma unroll
-  for (int e = 0; e < pack_size<T>; ++e) {
-    if (i + e < 0 || i + e >= b.nx) continue;
-    q.lower[e] = a.template coefficient<-1, 0>(i + e, j);
-    q.centre[e] = a.template coefficient<0, 0>(i + e, j);
-    q.upper[e] = a.template coefficient<1, 0>(i + e, j);
-    q.right[e] = line::LineRhs<Direction::x, coupled, View, T, false>{a, b, x}(i + e, j);
+    for (int e = 0; e < pack_size<T>; ++e) v[e] = pack.v[e];
+    v[pack_size<T>] = i + pack_size<T> <= nx ? aligned[pack_size<T>] : T(0);
+  }
+};
+
+template <bool coupled, class T, bool scalar>
+__device__ STRATUM_INLINE Equations<T> load_equations(const CellView<T, scalar>& a, const GridView<const T>& b,
+                                                      const GridView<const T>& x, int i, int j) {
+  const std::int64_t at = j * a.pitch + i;
+  const CellSpan<T> p_south(a.p + at, i, b.nx), p_north(a.p + at + a.pitch, i, b.nx);
+  const CellSpan<T> q_south(a.q + at, i, b.nx), q_north(a.q + at + a.pitch, i, b.nx);  // of scalar K loaded once
+  const Pack<T> right = load_once(&b(i, j));
+  const Span<T> south(coupled ? &x(i, j - 1) : &b(i, j)), north(coupled ? &x(i, j + 1) : &b(i, j));
+  Equations<T> q;
+#pragma unroll
+  for (int e = 0; e < pack_size<T>; ++e) q.right[e] = right.v[e];
+  T sum_before = 0, coupling_before = 0;
+#pragma unroll
+  for (int e = 0; e <= pack_size<T>; ++e) {
+    CellPair<T> pair{p_south.v[e], p_north.v[e], q_south.v[e], q_north.v[e]};
+    if constexpr (scalar) {
+      const T rx2 = i + e >= 0 && i + e <= b.nx ? a.rx2[i + e] : T(0), ry2_south = a.ry2[j], ry2_north = a.ry2[j + 1];
+      pair = {p_south.v[e] * rx2, p_north.v[e] * rx2, q_south.v[e] * ry2_south, q_north.v[e] * ry2_north};
+    }
+    const std::int64_t others = j * a.others_pitch + i + e;
+    const bool there = i + e >= 0 && i + e <= b.nx;
+    if (a.has_s) {
+      pair.has_s = true;
+      pair.s_south = there ? a.s[others] : T(0), pair.s_north = there ? a.s[others + a.others_pitch] : T(0);
+    }
+    if (a.has_m) {
+      pair.has_m = true;
+      pair.m_south = there ? a.m[others] : T(0), pair.m_north = there ? a.m[others + a.others_pitch] : T(0);
+    }
+    const AtEnds<T> excess = pair.row_excess();
+    const T coupling = pair.coupling();
+    AtEnds<T> add{};
+    if constexpr (coupled) add = pair.product({south[e - 1], T(0), north[e - 1]}, {south[e], T(0), north[e]});
+    if (e > 0) {
+      const int own = e - 1;
+      q.lower[own] = coupling_before;
+      q.upper[own] = coupling;
+      q.sum[own] = sum_before + excess.left;
+      q.centre[own] = q.sum[own] - q.lower[own] - q.upper[own];
+      q.right[own] -= add.left;
+    }
+    if (e < pack_size<T>) q.right[e < pack_size<T> ? e : 0] -= add.right;
+    sum_before = excess.right;
+    coupling_before = coupling;
   }
   return q;
 }
@@ -365,7 +404,7 @@ __global__ void __launch_bounds__(x_line_threads)
     const int pack = my_packs + k * warp, i = begin + pack * size;
     Pack<T> solution = load(right + pack_place<T, S>(pack / packs, pack % packs));
     if (i >= n) continue;
-    if constexpr (sums && coupled) {
+    if constexpr (solves_for_difference<View> && coupled) {
       const Pack<T> near = load(&x(i, j + nearer(a.ky[j], a.ky[j + 1])));
 #pragma unroll
       for (int e = 0; e < size; ++e) solution.v[e] += near.v[e];
@@ -564,11 +603,6 @@ __global__ void __launch_bounds__(threads)
       d = row.diagonal;
       u = row.upper;
       f = rhs(i, j);
-      // A symmetric segment takes row n's multiplier from this one: nothing may couple what lies behind the line to it.
-      if (sums && j == n - 1) {
-        d -= u;
-        u = 0;
-      }
     }
     segment.push(k, l, d, u, f);
   }
@@ -910,6 +944,7 @@ __global__ void __launch_bounds__(YWalk<T, by_sums<View>>::threads)
     const T k0 = k[0], m0 = m[0], k1 = k[1], m1 = m[1], k2 = k[2], m2 = m[2];
 
     T b_second[S], x_first[S];
+    T near_before = 0, near_behind = 0;  // beside the unknowns before and behind the segment
     Segment<T, S, true, sums> segment;
     {
       // Neighbours: the second-colour lines of the pair itself and of the next pair.
@@ -922,12 +957,12 @@ __global__ void __launch_bounds__(YWalk<T, by_sums<View>>::threads)
       };
       T own, next;
       second_of(-1, own, next);
+      if constexpr (sums) near_before = line.beside().near(own, next);
       line.start(own, next);
 #pragma unroll
       for (int k = 0; k <= S; ++k) {
         second_of(k, own, next);
-        if constexpr (sums)
-          if (k < S) x_first[k < S ? k : 0] = line.beside().near(own, next);
+        if constexpr (sums) (k < S ? x_first[k < S ? k : 0] : near_behind) = line.beside().near(own, next);
         T right = 0;
         if (k < S) {
           const auto both = *reinterpret_cast<const Pair<T>*>(b_tile + (s * S + k) * W::width + 2 * pair);
@@ -943,8 +978,8 @@ __global__ void __launch_bounds__(YWalk<T, by_sums<View>>::threads)
     solve_turned(cluster, turn, mailboxes, tile - first_tile);
     if (tile + 1 < last_tile) fetch(tile + 1);
     __syncthreads();
-    const T before = turn.left(c, s), behind = turn.right(c, s);
-    segment.substitute(before, turn.own(c, s));
+    segment.substitute(turn.left(c, s), turn.own(c, s));
+    const T before = near_before + turn.left(c, s), behind = near_behind + turn.right(c, s);
 #pragma unroll
     for (int k = 0; k < S; ++k) x_first[k] = sums ? x_first[k] + segment[k] : segment[k];
     T* const kept_now = kept + tile % 2 * W::column + W::in_column(s * S);

@@ -12,10 +12,7 @@
 // even: it is a third colour. Every colour follows an exchange. Thomas' algorithm, a GPU thread a line; words a node: 3, the
 // coefficients, and 8 of scratch.
 
-#include <algorithm>
-
-#include <stratum/core/grid/for_each_node.hpp>
-#include <stratum/solvers/lines/equations.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/solvers/lines/orders.hpp>
 
 namespace stratum::line {
@@ -26,123 +23,10 @@ struct PeriodicScratch {
   GridView<T> multipliers, right, border;
 };
 
-template <Direction direction, class View, class T>
-struct PeriodicLine {
-  static constexpr bool along_x = direction == Direction::x;
-  LineRhs<direction, true, View, T, is_tensor<View>> rhs;
-  GridView<T> y;
-  T omega;
-  PeriodicScratch<T> scratch;
-  int unknowns;  // of the tridiagonal part
-  bool cyclic;
-
-  template <class Numbers>
-  STRATUM_HOST_DEVICE STRATUM_INLINE static decltype(auto) at(const Numbers& v, int p, int line) {
-    return along_x ? v(p, line) : v(line, p);
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE LineRow<T> row(int p, int line) const {
-    return line_row<direction, true>(rhs.a, along_x ? p : line, along_x ? line : p);
-  }
-  /// Elimination at position p, from 0 on.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void forward(int p, int line) const {
-    const LineRow<T> r = row(p, line);
-    T sum = r.diagonal - r.lower, right = at(rhs, p, line), border = r.diagonal;
-    if (p > 0) {
-      sum = r.diagonal - r.lower * at(scratch.multipliers, p - 1, line);
-      right -= r.lower * at(scratch.right, p - 1, line);
-      if (cyclic) border -= r.lower * at(scratch.border, p - 1, line);
-    }
-    const T pivot = T(1) / (sum - r.upper);
-    at(scratch.multipliers, p, line) = sum * pivot;
-    at(scratch.right, p, line) = right * pivot;
-    if (cyclic) at(scratch.border, p, line) = border * pivot;
-  }
-  /// Substitution at position p, from the last one back.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void backward(int p, int line) const {
-    if (p + 1 >= unknowns) return;
-    const T q = at(scratch.multipliers, p, line), next = at(scratch.right, p + 1, line);
-    at(scratch.right, p, line) = next + (at(scratch.right, p, line) - q * next);
-    if (cyclic) at(scratch.border, p, line) += (T(1) - q) * at(scratch.border, p + 1, line);
-  }
-  /// The last unknown, where it was taken out.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void close(int line) const {
-    if (!cyclic) return;
-    const int last = unknowns;
-    const LineRow<T> r = row(last, line);
-    at(scratch.right, last, line) =
-        (at(rhs, last, line) - r.lower * at(scratch.right, last - 1, line) - r.upper * at(scratch.right, 0, line)) /
-        (r.diagonal - r.lower * at(scratch.border, last - 1, line) - r.upper * at(scratch.border, 0, line));
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int p, int line) const {
-    T value = at(scratch.right, p, line);
-    if (cyclic && p < unknowns) {
-      const T last = at(scratch.right, unknowns, line);
-      value = last + (value - last * at(scratch.border, p, line));
-    }
-    value += rhs.near(along_x ? p : line, along_x ? line : p);
-    at(y, p, line) = omega == T(1) ? value : (T(1) - omega) * at(rhs.x, p, line) + omega * value;
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int length() const { return cyclic ? unknowns + 1 : unknowns; }
-
-  /// A whole line.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const {
-    for (int p = 0; p < unknowns; ++p) forward(p, line);
-    for (int p = unknowns - 1; p >= 0; --p) backward(p, line);
-    close(line);
-    for (int p = 0; p < length(); ++p) store(p, line);
-  }
-};
-
-/// Lines first, first + stride, ... < end.
-template <Direction direction, class View, class T>
-void solve_periodic_lines(Context& ctx, const PeriodicLine<direction, View, T>& lines, int first, int end, int stride) {
-  const NodeRange range{first, end, stride, 0, 1, 1};  // a row of lines, as for_each_node has it
-  if (ctx.on_gpu()) return for_each_node(ctx, range, lines);
-  const int count = range.count_x();
-  if (direction == Direction::x) {
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (lines.y.nodes() > serial_limit)
-    for (int k = 0; k < count; ++k) lines(first + k * stride, 0);
-    return;
-  }
-  // Columns side by side, so that rows are read along.
-  constexpr int together = 256;
-  const int parts = (count + together - 1) / together;
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (lines.y.nodes() > serial_limit)
-  for (int part = 0; part < parts; ++part) {
-    const int begin = first + part * together * stride, last = std::min(end, begin + together * stride);
-    for (int p = 0; p < lines.unknowns; ++p)
-      for (int line = begin; line < last; line += stride) lines.forward(p, line);
-    for (int p = lines.unknowns - 1; p >= 0; --p)
-      for (int line = begin; line < last; line += stride) lines.backward(p, line);
-    for (int line = begin; line < last; line += stride) lines.close(line);
-    for (int p = 0; p < lines.length(); ++p)
-      for (int line = begin; line < last; line += stride) lines.store(p, line);
-  }
-}
-
-/// One sweep; x and y are the same unless it is simultaneous.
-template <Direction direction, class View, class T>
-void sweep_periodic(Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, GridView<T> y, T omega,
-                    LineOrder line_order, SweepOrder order, const PeriodicScratch<T>& scratch) {
-  const bool cyclic = direction == Direction::x ? y.periodic_x : y.periodic_y;
-  const bool wraps = direction == Direction::x ? y.periodic_y : y.periodic_x;
-  const int length = direction == Direction::x ? y.nx : y.ny, lines = direction == Direction::x ? y.ny : y.nx;
-  const int odd = 1 - ((direction == Direction::x ? y.origin_y : y.origin_x) & 1);
-  const PeriodicLine<direction, View, T> line{{a, b, x}, y, omega, scratch, cyclic ? length - 1 : length, cyclic};
-  if (line_order == LineOrder::simultaneous) {
-    exchange(ctx, x);
-    return solve_periodic_lines(ctx, line, 0, lines, 1);
-  }
-  const bool third = wraps && lines % 2 != 0;
-  for (int k = 0; k < 3; ++k) {
-    const int colour = order == SweepOrder::forward ? k : 2 - k;
-    if (colour == 2 && !third) continue;
-    exchange(ctx, x);
-    if (colour == 2)
-      solve_periodic_lines(ctx, line, lines - 1, lines, 1);
-    else
-      solve_periodic_lines(ctx, line, colour == 0 ? odd : 1 - odd, third ? lines - 1 : lines, 2);
-  }
-}
+/// One sweep along a direction; x and y are the same unless it is simultaneous.
+template <class T>
+void sweep_periodic(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
+                    GridView<const T> x, GridView<T> y, T omega, LineOrder line_order, SweepOrder order,
+                    const PeriodicScratch<T>& scratch);
 
 }  // namespace stratum::line

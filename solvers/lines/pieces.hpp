@@ -24,8 +24,7 @@
 // cells, pivots are formed without subtraction (Grassmann, Taksar, Heyman, Operations Research 33, 1985): with b_k the row sum
 // of what is left
 //
-//     b_k = e_k - m_k b_(k-1) , b_0 = e_0 ,   pivot_k = b_k - p_k l_0 - u_k ,   q_k = (b_k - p_k l_0) / pivot_k = 1 + u_k r_k ,
-//     x_k = x_(k+1) + (r_k y_k - q_k x_(k+1)) ,
+//     b_k = e_k - m_k b_(k-1) , b_0 = e_0 ,   pivot_k = b_k - p_k l_0 - u_k ,
 //
 // and both rows of a piece know their own sums, b r of the last row and sum w_k b_k.
 
@@ -150,21 +149,18 @@ class Segment {
       lower_ = lower;
       if constexpr (by_sums) sum_ = diagonal;
       r_[0] = w_ = reciprocal(by_sums ? diagonal - lower - upper : diagonal);
-      if constexpr (by_sums) u_[0] = (diagonal - lower) * w_;
       y_ = right;
       p_ = 1;
       first_a_ = w_;
       first_f_ = w_ * y_;
       if constexpr (by_sums) first_sum_ = w_ * sum_;
     } else {
-      if constexpr (!multipliers_from_q) m_[k] = lower * r_[k - 1];
-      y_ = right - multiplier(k) * y_;
-      p_ = -multiplier(k) * p_;
+      m_[k] = lower * r_[k - 1];
+      y_ = right - m_[k] * y_;
+      p_ = -m_[k] * p_;
       if constexpr (by_sums) {
-        sum_ = diagonal - multiplier(k) * sum_;
-        const T kept = sum_ - p_ * lower_;
-        r_[k] = reciprocal(kept - upper);
-        u_[k] = kept * r_[k];
+        sum_ = diagonal - m_[k] * sum_;
+        r_[k] = reciprocal(sum_ - p_ * lower_ - upper);
       } else {
         r_[k] = reciprocal(diagonal - m_[k] * upper_);
       }
@@ -186,7 +182,7 @@ class Segment {
         if constexpr (by_sums) first_sum_ += w_ * sum_;
       }
     }
-    if constexpr (!symmetric && !by_sums) u_[k] = upper * r_[k];
+    if constexpr (!symmetric) u_[k] = upper * r_[k];
     upper_ = upper;
   }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE const Piece<T, by_sums>& piece() const { return piece_; }
@@ -199,7 +195,7 @@ class Segment {
 #pragma unroll
 #endif
     for (int k = 1; k < S - 1; ++k) {
-      y = x_[k] - multiplier(k) * y;
+      y = x_[k] - m_[k] * y;
       x_[k] = r_[k] * y;
     }
     x_[S - 1] = last;
@@ -207,9 +203,7 @@ class Segment {
 #pragma unroll
 #endif
     for (int k = S - 2; k >= 0; --k) {
-      if constexpr (by_sums)
-        x_[k] = x_[k + 1] + (x_[k] - u_[k] * x_[k + 1]);
-      else if constexpr (symmetric)
+      if constexpr (symmetric)
         x_[k] -= m_[k + 1] * x_[k + 1];
       else
         x_[k] -= u_[k] * x_[k + 1];
@@ -219,17 +213,9 @@ class Segment {
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int k) { return x_[k]; }
 
  private:
-  static constexpr bool multipliers_from_q = symmetric && by_sums;
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T multiplier(int k) const {
-    if constexpr (multipliers_from_q)
-      return u_[k - 1] - 1;
-    else
-      return m_[k];
-  }
-
   T x_[S];  // right-hand sides, then unknowns
-  T m_[multipliers_from_q ? 1 : S], r_[S];
-  T u_[symmetric && !by_sums ? 1 : S];  // u_k r_k, or q_k
+  T m_[S], r_[S];
+  T u_[symmetric ? 1 : S];  // u_k r_k
   T lower_, upper_, y_, p_, w_, first_a_, first_f_;
   T sum_, first_sum_;  // by_sums
   Piece<T, by_sums> piece_;

@@ -24,6 +24,7 @@
 
 #include <stratum/core/device/simd.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/operators/cell_row.hpp>
 #include <stratum/solvers/lines/equations.hpp>
 
 namespace stratum::line {
@@ -146,39 +147,54 @@ struct Eliminator {
   }
 };
 
-/// One position of a tensor operator's line, M its own mass and S its own stiffness (core/operators/tensor_formulas.hpp);
-/// `multiplier` is c. `by_sums`: the excess a of a row, what the matrix that is left has as the row's sum, goes along beside
-/// the pivot,
+/// Of a symmetric line; `multiplier` is c. `by_sums`: the excess a of a row, what the matrix that is left has as the row's sum, goes along
+/// beside the pivot,
 ///
-///     a_p = 3 (m_p + m_(p+1)) S - u_(p-1) q_(p-1) ,   d_p = a_p - u_p ,   q_p = a_p / d_p = 1 + c_p ,
+///     a_p = s_p - u_(p-1) q_(p-1) ,   d_p = a_p - u_p ,   q_p = a_p / d_p = 1 + c_p ,
 ///     x_p = x_(p+1) + (z_p - q_p x_(p+1)) ,
 ///
-/// q_(-1) = 1 and u_(-1) that of interval 0, and `multiplier` is q. Where cells are stretched (u < 0) that adds positive
-/// numbers only, and a small row sum is not lost in large entries (Grassmann, Taksar, Heyman, Operations Research 33, 1985).
+/// s_p the sum of row p with the entries beyond the line's ends, q_(-1) = 1 and u_(-1) the entry before the line, and `multiplier` is q.
+/// Where cells are stretched (u < 0) that adds positive numbers only, and a small row sum is not lost in large entries (Grassmann,
+/// Taksar, Heyman, Operations Research 33, 1985).
 template <class Pack, class T, bool by_sums>
-struct TensorElimination {
-  Pack mass, stiffness, upper, multiplier, z;
+struct SymmetricElimination {
+  Pack upper, multiplier, z;
 
-  /// Before position 0, behind interval 0 (k, m): what it adds goes to position 0 alone.
-  STRATUM_INLINE void start(T k, T m) {
-    upper = interval_coupling(k, m, mass, stiffness);
+  /// Before position 0; `before`: the entry there towards what lies before the line.
+  STRATUM_INLINE void start(Pack before) {
+    upper = before;
     multiplier = by_sums ? Pack{} + T(1) : Pack{};
     z = Pack{};
   }
-  /// A position with (k, m) on both its sides together, before interval (k_next, m_next).
-  STRATUM_INLINE void step(T k, T m, T k_next, T m_next, Pack right) {
+  /// A position with its sum or diagonal entry, and its entry towards the next.
+  STRATUM_INLINE void step(Pack own, Pack next, Pack right) {
     const Pack lower = upper;
-    upper = interval_coupling(k_next, m_next, mass, stiffness);
+    upper = next;
     Pack pivot;
     if constexpr (by_sums) {
-      const Pack own = interval_excess(m, stiffness), excess = own - lower * multiplier;
+      const Pack excess = own - lower * multiplier;
       pivot = T(1) / (own - upper - lower * multiplier);  // excess - upper, which would be there later
       multiplier = excess * pivot;
     } else {
-      pivot = T(1) / (interval_weight(k, m, mass, stiffness) - lower * multiplier);
+      pivot = T(1) / (own - lower * multiplier);
       multiplier = upper * pivot;
     }
     z = (right - lower * z) * pivot;
+  }
+};
+
+/// Of a tensor operator's line, M its own mass and S its own stiffness (core/operators/tensor_formulas.hpp).
+template <class Pack, class T, bool by_sums>
+struct TensorElimination : SymmetricElimination<Pack, T, by_sums> {
+  using Base = SymmetricElimination<Pack, T, by_sums>;
+  Pack mass, stiffness;
+
+  /// Behind interval 0 (k, m): what it adds goes to position 0 alone.
+  STRATUM_INLINE void start(T k, T m) { Base::start(interval_coupling(k, m, mass, stiffness)); }
+  /// A position with (k, m) on both its sides together, before interval (k_next, m_next).
+  STRATUM_INLINE void step(T k, T m, T k_next, T m_next, Pack right) {
+    Base::step(by_sums ? interval_excess(m, stiffness) : interval_weight(k, m, mass, stiffness),
+               interval_coupling(k_next, m_next, mass, stiffness), right);
   }
 };
 
@@ -205,8 +221,8 @@ struct Eliminator<R, TensorView<T, reaction>, T> {
     TensorElimination<Pack, T, reaction> lines[R::packs];
     for (int v = 0; v < R::packs; ++v) {
       const int k = v * R::width;
-      lines[v] = {R::pack(mass + k), R::pack(stiffness + k), R::pack(upper + k), R::pack(last.c + k),
-                  R::pack(last.z + k)};
+      lines[v] = {
+          {R::pack(upper + k), R::pack(last.c + k), R::pack(last.z + k)}, R::pack(mass + k), R::pack(stiffness + k)};
       if (begin == 0) lines[v].start(kx[0], mx[0]);
     }
     for (int p = begin, n = 0; p < begin + length; ++p, n += w) {
@@ -226,11 +242,60 @@ struct Eliminator<R, TensorView<T, reaction>, T> {
   }
 };
 
+/// x lines are filled in blocks of this many columns, long enough for hardware prefetchers to follow.
+constexpr int block_length = 512;
+
+/// The same for a cell operator, whose entries come with the right-hand sides, row by row.
+template <class R, class T, bool scalar>
+struct Eliminator<R, CellView<T, scalar>, T> {
+  using Pack = typename R::Pack;
+  static constexpr int pitch = block_length + 16;
+  alignas(64) T sums_with_margin[16 + batch_width<T> * pitch], uppers_with_margin[16 + batch_width<T> * pitch];
+  T *const sums = sums_with_margin + 16, *const uppers = uppers_with_margin + 16;  // of a block of columns
+  alignas(64) T before[batch_width<T>] = {}, upper[batch_width<T>];
+
+  STRATUM_INLINE Eliminator(const CellView<T, scalar>& a, const Batch& batch) {
+    for (int k = 0; k < batch_width<T>; ++k) {
+      if (batch.used(k)) before[k] = a.template coefficient<-1, 0>(0, batch.first + k * batch.stride);
+      if (k < batch.count) continue;
+      std::fill_n(sums + k * pitch, pitch - 16, T(1));
+      std::fill_n(uppers + k * pitch, pitch - 16, T(0));
+    }
+  }
+
+  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* eliminated,
+                                 Elimination<T>& last) {
+    constexpr int w = batch_width<T>;
+    alignas(64) Chunk<T> sum, next;
+    simd::transpose<w, chunk_length>(sums + begin % block_length, pitch, sum, w);
+    simd::transpose<w, chunk_length>(uppers + begin % block_length, pitch, next, w);
+    SymmetricElimination<Pack, T, true> lines[R::packs];
+    for (int v = 0; v < R::packs; ++v) {
+      const int k = v * R::width;
+      lines[v] = {R::pack(upper + k), R::pack(last.c + k), R::pack(last.z + k)};
+      if (begin == 0) lines[v].start(R::pack(before + k));
+    }
+    for (int n = 0; n < length * w; n += w) {
+#pragma GCC unroll 8
+      for (int v = 0; v < R::packs; ++v) {
+        const int at = n + v * R::width;
+        lines[v].step(R::pack(sum + at), R::pack(next + at), R::pack(right + at));
+        R::pack(multipliers + at) = lines[v].multiplier;
+        R::pack(eliminated + at) = lines[v].z;
+      }
+    }
+    for (int v = 0; v < R::packs; ++v) {
+      const int k = v * R::width;
+      R::pack(upper + k) = lines[v].upper, R::pack(last.c + k) = lines[v].multiplier, R::pack(last.z + k) = lines[v].z;
+    }
+  }
+};
+
 /// The solution at a position from that behind it.
 template <class View, class Pack>
 STRATUM_INLINE Pack substituted(Pack multiplier, Pack eliminated, Pack next) {
   const Pack x = eliminated - multiplier * next;
-  return solves_for_difference<View> ? x + next : x;
+  return by_sums<View> ? x + next : x;
 }
 
 /// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first.
@@ -254,9 +319,6 @@ inline int last_chunk(int n) { return (n - 1) / chunk_length * chunk_length; }
 
 // --- x lines -------------------------------------------------------------------------------------------------------------
 
-/// x lines are filled in blocks of this many columns, long enough for hardware prefetchers to follow.
-constexpr int block_length = 512;
-
 /// Asks for the coefficients around node (i, j), of the line alone or of its coupling, too.
 template <bool coupled, class View>
 STRATUM_INLINE void prefetch_bands(const View& a, int i, int j) {
@@ -269,7 +331,7 @@ STRATUM_INLINE void prefetch_bands(const View& a, int i, int j) {
 /// hardware prefetchers lose the many streams where a row's block ends, and for what elimination reads of this one.
 template <class R, bool coupled, class View, class T>
 STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs, const Batch& batch, int begin,
-                              int length, T* rows, std::int64_t pitch) {
+                              int length, T* rows, std::int64_t pitch, Eliminator<R, View, T>& /*entries*/) {
   for (int k = 0; k < batch.count; ++k) {
     T* row = rows + k * pitch;
     const int j = batch.first + k * batch.stride, next = j + batch.stride;
@@ -330,7 +392,8 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>&
 
 template <class R, class T, bool reaction>
 STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, reaction>, T>& rhs, const Batch& batch,
-                              int begin, int length, T* rows, std::int64_t pitch) {
+                              int begin, int length, T* rows, std::int64_t pitch,
+                              Eliminator<R, TensorView<T, reaction>, T>& /*entries*/) {
   // Fours even where fewer rows are left: a row has the same bits wherever it comes in a batch.
   constexpr int four = 4;
   const bool zebra = batch.stride == 2;
@@ -339,6 +402,24 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, re
     const int j = batch.first + k * batch.stride;
     zebra ? fill_tensor_rows<R, four>(rhs, j, last_row, begin, length, rows + k * pitch, pitch)
           : fill_tensor_rows<R, 1>(rhs, j, last_row, begin, length, rows + k * pitch, pitch);
+  }
+}
+
+/// Right-hand sides of a cell operator, and its entries.
+template <class R, bool coupled, class T, bool scalar>
+STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, CellView<T, scalar>, T>& rhs, const Batch& batch,
+                              int begin, int length, T* rows, std::int64_t pitch,
+                              Eliminator<R, CellView<T, scalar>, T>& entries) {
+  constexpr int bytes = R::width * static_cast<int>(sizeof(T));
+  for (int k = 0; k < batch.count; ++k) {
+    const int j = batch.first + k * batch.stride;
+    CellRow<bytes, T, scalar, TakenToRight::off_row> row(rhs.a, rhs.b, rhs.x, j, batch.stride, begin - 1, coupled);
+    for (int n = -1; n < length; n += R::width) {
+      const int i = begin + n + R::width;
+      R::pack(rows + k * pitch + n) = coupled ? row.next(i) : row.next_of_zero(i);
+      R::pack(entries.sums + k * entries.pitch + n) = row.row_excess();
+      R::pack(entries.uppers + k * entries.pitch + n) = row.east();
+    }
   }
 }
 
@@ -355,7 +436,7 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
   for (int block = 0; block < n; block += block_length) {
     const int end = std::min(n, block + block_length);
     const int length = end - block;
-    fill_rows<R>(rhs, batch, block, length, rows, pitch);
+    fill_rows<R>(rhs, batch, block, length, rows, pitch, eliminate);
     for (int k = 0; k < w; ++k)  // the rest of the last chunk, and lanes without a line
       std::fill(rows + k * pitch + (k < batch.count ? length : 0), rows + k * pitch + last_chunk(length) + chunk_length,
                 T(0));
@@ -436,11 +517,67 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
   }
 }
 
+/// The same of a cell operator, whose equations are formed for all columns of a row at once, those that are not asked for with the others.
+template <class R, bool coupled, class T, bool scalar>
+STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, CellView<T, scalar>, T>& rhs,
+                                     const Batch& batch, const int n, const T omega, const T keep, const GridView<T> y,
+                                     const LineScratch<T>& scratch) {
+  constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T)), most = 2 * widest_batch + 4 * width;
+  const int w = scratch.wide, stride = batch.stride;
+  // Packs start where rows are aligned, at or before the first line.
+  const int start = (batch.first + 1) / width * width - 1, end = batch.first + stride * (batch.count - 1) + 1;
+  T *const multipliers = scratch.multipliers, *const solution = multipliers + std::int64_t{w} * n;
+  alignas(64) T right[most], sums[most], uppers[most], lower[widest_batch];
+  alignas(64) const T zeros[widest_batch] = {};
+  const T *const first_right = right + (batch.first - start), *const first_sum = sums + (batch.first - start),
+                 *const first_upper = uppers + (batch.first - start);
+  for (int k = 0; k < batch.count; ++k) lower[k] = rhs.a.template coefficient<0, -1>(batch.first + stride * k, 0);
+  for (int j = 0; j < n; ++j) {
+    CellRow<bytes, T, scalar, TakenToRight::off_column> row(rhs.a, rhs.b, rhs.x, j, 2, start, coupled);
+    for (int i = start; i < end; i += width) {
+      R::pack(right + (i - start)) = coupled ? row.next(i + width) : row.next_of_zero(i + width);
+      R::pack(sums + (i - start)) = row.column_excess();
+      R::pack(uppers + (i - start)) = row.north();
+    }
+    T *const c = multipliers + std::int64_t{j} * w, *const z = solution + std::int64_t{j} * w;
+    const T *const c_below = j == 0 ? zeros : c - w, *const z_below = j == 0 ? zeros : z - w;
+    const auto eliminate = [&](auto apart, auto first) __attribute__((always_inline)) {
+#pragma omp simd
+      for (int k = 0; k < batch.count; ++k) {
+        const int at = apart * k;
+        const T excess = first_sum[at] - lower[k] * (decltype(first)::value ? T(1) : c_below[k]),
+                upper = first_upper[at], pivot = T(1) / (excess - upper);
+        c[k] = excess * pivot;
+        z[k] = (first_right[at] - lower[k] * z_below[k]) * pivot;
+        lower[k] = upper;
+      }
+    };
+    const auto by_stride = [&](auto first) __attribute__((always_inline)) {
+      stride == 1 ? eliminate(std::integral_constant<int, 1>(), first)
+                  : eliminate(std::integral_constant<int, 2>(), first);
+    };
+    j == 0 ? by_stride(std::true_type()) : by_stride(std::false_type());
+  }
+  for (int j = n - 1; j >= 0; --j) {
+    const T* const c = multipliers + std::int64_t{j} * w;
+    T* const z = solution + std::int64_t{j} * w;
+    const T* const above = j == n - 1 ? zeros : z + w;
+#pragma omp simd
+    for (int k = 0; k < batch.count; ++k) {
+      z[k] = above[k] + (z[k] - c[k] * above[k]);
+      const int i = batch.first + stride * k;
+      y(i, j) = keep == T(0) ? omega * z[k] : keep * rhs.x(i, j) + omega * z[k];
+    }
+  }
+}
+
 /// Solves one batch of y lines of n positions with bands.
 template <class R, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
                                 const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
-  if (batch.stride == 1)
+  if constexpr (is_cells<View>)
+    solve_wide_batch<R>(rhs, batch, n, omega, keep, y, scratch);
+  else if (batch.stride == 1)
     solve_wide_batch<1>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
   else
     solve_wide_batch<2>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);

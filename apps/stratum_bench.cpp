@@ -24,6 +24,7 @@
 
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/sample_coefficients.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/io/json.hpp>
 #include <stratum/mesh/named_meshes.hpp>
@@ -82,10 +83,11 @@ constexpr const char* precision_of = std::is_same_v<T, float> ? "float" : "doubl
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 struct Settings {
-  bool kernels = true, solves = true, lines = true;
+  bool kernels = true, solves = true, lines = true, coefficients = true;
   std::vector<int> levels;
   std::vector<std::string> meshes;
-  std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band};
+  std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::cell, OperatorForm::symmetric,
+                                         OperatorForm::nine_band};
   std::vector<OperatorForm> solve_forms{OperatorForm::tensor};
   std::vector<SmootherVariant> smoothers;  // of the solves
   std::vector<std::string> peers;          // solvers of hypre
@@ -131,7 +133,8 @@ struct System {
   TensorMesh mesh;
   Vector<double> b, x, converged;
   double converged_error = std::nan("");
-  GridOperator<double> nine_band;  // what the peers are given
+  std::shared_ptr<const CellCoefficients> k;  // none: one
+  GridOperator<double> nine_band;             // what the peers are given
 
   /// The load vector is assembled on the host, and takes longer than many a solve.
   System(Context& ctx, TensorMesh m) : mesh(std::move(m)) {
@@ -141,6 +144,11 @@ struct System {
     assemble_load(ctx, mesh, {}, b.view());
   }
 
+  void assemble_nine_band(Context& ctx) {
+    if (nine_band.shape() == mesh.unknowns()) return;
+    nine_band = k ? stored(ctx, assemble_diffusion(ctx, mesh, *k, {}), OperatorForm::nine_band)
+                  : assemble_laplace<double>(ctx, mesh, OperatorForm::nine_band);
+  }
   [[nodiscard]] double error(Context& ctx, const Vector<double>& u) const {
     return relative_l2_error(ctx, mesh, {}, u.cview()).value_or(std::nan(""));
   }
@@ -198,13 +206,13 @@ class Benchmark {
     if (settings_.solves) {
       std::printf(
           "\nsolves to a relative residual of %g, and full multigrid (one pass); shortest of %d rounds; peers: %s\n"
-          "error: that of the pass / of the converged solution; algebraic: distance of the two / error of the latter\n"
-          "%-4s %5s %-9s %-18s %-10s %-6s %9s %10s %4s %9s %9s %6s %9s\n",
-          rtol, settings_.rounds, peers().c_str(), "mesh", "level", "operator", "smoother or peer", "cycle", "prec.",
-          "set-up s", "solve ms", "its", "residual", "s/unk/dig", "error", "algebraic");
+          "error: that of the pass / of the converged solution; algebraic: distance of the two / error of the latter\n",
+          rtol, settings_.rounds, peers().c_str());
+      print_solves_heading();
       for (const auto& mesh : settings_.meshes)
         for (const int level : settings_.levels) measure_solves(mesh, level);
     }
+    if (settings_.coefficients) measure_coefficients();
     return left_out_.empty();
   }
 
@@ -238,6 +246,12 @@ class Benchmark {
       left_out_.push_back(JsonObject::string(message(what, ": ", error.what())));
     }
     (void)std::fflush(stdout);
+  }
+
+  static void print_solves_heading() {
+    std::printf("%-5s %5s %-9s %-18s %-10s %-6s %9s %10s %4s %9s %9s %6s %9s\n", "mesh", "level", "operator",
+                "smoother or peer", "cycle", "prec.", "set-up s", "solve ms", "its", "residual", "s/unk/dig", "error",
+                "algebraic");
   }
 
   void measure_copy() {
@@ -402,18 +416,23 @@ class Benchmark {
                                    : message("hypre ", Hypre::version(), " on one core");
   }
 
-  /// Every contestant in every round, so that the samples of each are spread in time; then their lines.
   void measure_solves(const std::string& mesh_name, int level) {
-    const std::string where = message(mesh_name, ", level ", level, ", ");
+    measure_solves(mesh_name, level, {}, own_contestants());
+  }
+  /// Every contestant in every round, so that the samples of each are spread in time; then their lines.
+  void measure_solves(const std::string& name, int level, const std::shared_ptr<const CellCoefficients>& k,
+                      std::vector<Contestant> contestants) {
+    const std::string where = message(name, ", level ", level, ", "), mesh_name = k ? "U1" : name;
     attempt(where + "right-hand side", [&] {
       System system(ctx_, make_mesh(mesh_family(mesh_name), level));
-      auto contestants = own_contestants();
+      system.k = k;
       if (level <= settings_.finest_peer_level)
         for (const auto& peer : settings_.peers) contestants.push_back(peer_contestant(peer));
       for (int round = 0; round < settings_.rounds; ++round)
         for (auto& contestant : contestants) {
           // What failed on a mesh fails on its finer levels too, and in double as in mixed precision.
-          const std::string series = message(mesh_name, contestant.solver, contestant.smoother, contestant.cycle);
+          const std::string series =
+              message(name, contestant.solver, contestant.form, contestant.smoother, contestant.cycle);
           if (contestant.left_out || failed_.count(series) > 0) continue;
           contestant.left_out = true;
           attempt(message(where, contestant.form, ", ", contestant.solver, " ", contestant.smoother), [&] {
@@ -421,38 +440,80 @@ class Benchmark {
             contestant.left_out = false;
             if (contestant.best.status != Status::converged)
               failed_.insert(series);
-            else if (round == 0 && level <= max_error_level)
+            else if (round == 0 && level <= max_error_level && !k)
               measure_error(system, contestant);
           });
         }
       for (const auto& contestant : contestants)
-        if (contestant.rounds > 0) report(mesh_name, level, system, contestant);
+        if (contestant.rounds > 0) report(name, level, system, contestant);
     });
+  }
+
+  /// Jumps of K on square cells, by CG: K given by cells, and as the matrix alone.
+  void measure_coefficients() {
+    std::printf("\nK that jumps, on U1, to a relative residual of %g by CG, V(2,2)\n", rtol);
+    print_solves_heading();
+    for (const int level : settings_.levels) {
+      const TensorMesh mesh = make_mesh(mesh_family("U1"), level);
+      for (const auto& [name, cells] : {std::pair{"board", checkerboard(mesh, 13, 1e4)}, {"discs", discs(mesh, 1e3)}}) {
+        const auto k = std::make_shared<const CellCoefficients>(cells);
+        std::vector<Contestant> contestants;
+        for (const char* smoother : {"adi", "colour_gs"})
+          for (const auto form : {OperatorForm::cell, OperatorForm::nine_band}) {
+            PoissonSolverParams params;
+            params.form = form;
+            params.stop.rtol = rtol;
+            params.stop.max_iterations = max_iterations;
+            params.retry_in_double = false;
+            params.method = Method::cg;
+            params.multigrid.smoother = smoother;
+            params.multigrid.symmetric = true;
+            contestants.push_back(own_contestant(params, 2, smoother, k));
+          }
+        measure_solves(name, level, k, std::move(contestants));
+      }
+    }
+  }
+
+  /// With K by cells: given as such, or, in another form than cell, as the matrix alone.
+  [[nodiscard]] Contestant own_contestant(PoissonSolverParams params, int steps, const std::string& label,
+                                          const std::shared_ptr<const CellCoefficients>& k) const {
+    params.multigrid.steps = steps;
+    const bool matrix = k && params.form != OperatorForm::cell;
+    if (k && !matrix) params.coefficients = k;
+    if (matrix) params.interpolation = InterpolationKind::matrix;
+    const std::string kind = !params.full_multigrid ? "V" : params.continue_after_full_multigrid ? "fmg+V" : "fmg";
+    const auto run = [this, params, matrix](System& system) {
+      const auto now = settings_.now;
+      if (matrix) system.assemble_nine_band(ctx_);
+      ctx_.synchronise();
+      double begin = now();
+      PoissonSolver solver = matrix ? PoissonSolver(ctx_, system.nine_band, system.mesh, params)
+                                    : PoissonSolver(ctx_, system.mesh, params);
+      ctx_.synchronise();
+      const double setup_seconds = now() - begin;
+      return shortest_of_several([&] {
+        set(ctx_, 0.0, system.x.view());
+        ctx_.synchronise();
+        begin = now();
+        SolveReport report = solver.solve(ctx_, system.b.cview(), system.x.view());
+        report.solve_seconds = now() - begin;
+        report.setup_seconds = setup_seconds;
+        return report;
+      });
+    };
+    return {"stratum",
+            std::string(to_string(params.form)),
+            label,
+            message(params.method == Method::cg ? "cg+" : "", kind, "(", steps, ",", steps, ")"),
+            params.precision == Precision::mixed ? "mixed" : "double",
+            run};
   }
 
   [[nodiscard]] std::vector<Contestant> own_contestants() const {
     std::vector<Contestant> contestants;
     const auto add = [&](PoissonSolverParams params, int steps, const SmootherVariant& choice) {
-      params.multigrid.steps = steps;
-      const std::string kind = !params.full_multigrid ? "V" : params.continue_after_full_multigrid ? "fmg+V" : "fmg";
-      const auto run = [this, params](System& system) {
-        const auto now = settings_.now;
-        double begin = now();
-        PoissonSolver solver(ctx_, system.mesh, params);
-        const double setup_seconds = now() - begin;
-        return shortest_of_several([&] {
-          set(ctx_, 0.0, system.x.view());
-          ctx_.synchronise();
-          begin = now();
-          SolveReport report = solver.solve(ctx_, system.b.cview(), system.x.view());
-          report.solve_seconds = now() - begin;
-          report.setup_seconds = setup_seconds;
-          return report;
-        });
-      };
-      contestants.push_back({"stratum", std::string(to_string(params.form)), choice.label(),
-                             message(kind, "(", steps, ",", steps, ")"),
-                             params.precision == Precision::mixed ? "mixed" : "double", run});
+      contestants.push_back(own_contestant(params, steps, choice.label(), {}));
     };
     for (const auto form : settings_.solve_forms)
       for (const auto& choice : settings_.smoothers) {
@@ -483,8 +544,7 @@ class Benchmark {
     const auto run = [this, name](System& system) {
       const double unknowns = static_cast<double>(system.mesh.unknowns().nodes());
       expect_available(ctx_, static_cast<std::int64_t>(peer_bytes * unknowns), "about ");
-      if (system.nine_band.shape() != system.mesh.unknowns())
-        system.nine_band = assemble_laplace<double>(ctx_, system.mesh, OperatorForm::nine_band);
+      system.assemble_nine_band(ctx_);
       const auto solver = hypre_->set_up(name, system.nine_band, rtol, max_iterations);
       return shortest_of_several([&] { return solver->solve(ctx_, system.b.cview(), system.x.view()); });
     };
@@ -509,7 +569,7 @@ class Benchmark {
     const auto unknowns = static_cast<double>(system.mesh.unknowns().nodes());
     const double seconds = converged ? best.solve_seconds : std::nan("");
     const double per_digit = seconds / (unknowns * best.digits());
-    std::printf("%-4s %5d %-9s %-18s %-10s %-6s %9.4f ", mesh_name.c_str(), level, form.c_str(),
+    std::printf("%-5s %5d %-9s %-18s %-10s %-6s %9.4f ", mesh_name.c_str(), level, form.c_str(),
                 (smoother.empty() ? solver : smoother).c_str(), cycle.c_str(), precision.c_str(), best.setup_seconds);
     if (converged)
       std::printf("%10.3f %4d %9.2e %9.2e", seconds * 1e3, best.iterations, best.relative_residual(), per_digit);
@@ -570,10 +630,11 @@ SmootherVariant parse_smoother(const std::string& text) {
 CommandLine make_command_line() {
   return CommandLine(
       {{"Options",
-        {{"what", "NAME", "all", "kernels, lines (tridiagonal systems), solves or all"},
+        {{"what", "NAME", "all",
+          "kernels, lines (tridiagonal systems), solves, coefficients (solves with K that jumps) or all"},
          {"meshes", "LIST", "U1,U2,U3,A1,A2,A3,A4,A5", "meshes of the solves; kernels are measured on A3"},
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
-         {"operators", "LIST", "", "tensor, symmetric, nine-band (kernels: all; solves: tensor)"},
+         {"operators", "LIST", "", "tensor, cell, symmetric, nine-band (kernels: all; solves: tensor)"},
          {"smoothers", "LIST", "adi,adi:simultaneous,colour_gs,jacobi", "smoothers of the solves"},
          {"auto", "", "",
           "instead: smoother auto beside every fixed choice, on --meshes at --levels and on random meshes"},
@@ -613,11 +674,12 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
 
 Settings parse_settings(const CommandLine& options, const Context& ctx) {
   Settings settings;
-  const int what =
-      choice<int>("--what", options.text("what"), {{"kernels", 1}, {"lines", 2}, {"solves", 4}, {"all", 7}});
+  const int what = choice<int>("--what", options.text("what"),
+                               {{"kernels", 1}, {"lines", 2}, {"solves", 4}, {"coefficients", 8}, {"all", 15}});
   settings.kernels = (what & 1) != 0;
   settings.lines = (what & 2) != 0;
   settings.solves = (what & 4) != 0;
+  settings.coefficients = (what & 8) != 0;
   settings.quick = options.is_set("quick");
   settings.levels = options.has("levels") ? parse_levels(options.text("levels"))
                     : settings.quick      ? std::vector{7}

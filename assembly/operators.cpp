@@ -368,6 +368,18 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, co
   return with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
 
+GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, OperatorForm form) {
+  expects(traits(form).has_bands, "a ", to_string(form), " operator stores no entries");
+  return visit_form<double>(form, [&](auto type) -> GridOperator<double> {
+    using Bands = typename decltype(type)::type;
+    if constexpr (Bands::View::has_bands)
+      return std::visit([&](const auto& from) { return GridOperator<double>(bands_of<Bands>(ctx, from)); },
+                        a.storage());
+    else
+      return {};
+  });
+}
+
 bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms) {
   const auto ends_are_free = [](const Line& line) {
     return line.first_end() != LineEnd::dirichlet && line.last_end() != LineEnd::dirichlet;

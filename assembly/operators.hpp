@@ -45,6 +45,9 @@ template <class T>
 [[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form,
                                                 const OperatorTerms& terms, const GridShape& strip);
 
+/// The same operator with its entries in memory. Throws UsageError for a form that has none.
+[[nodiscard]] GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, OperatorForm form);
+
 /// -div(K grad u) + c u with K and c by cells, c beside `terms.reaction`: a tensor operator where they are separable and it holds them,
 /// else a cell operator. (A separable c whose weights are those of K's masses folds into a tensor operator, an alpha where K is
 /// constant along its side.)

@@ -20,9 +20,9 @@ struct ColumnOfThree {
 /// What the two cells of an interval have, south and north of the row: p, q, and where there are such, s and m.
 template <class Number>
 struct CellPair {
-  Number p_south{}, p_north{}, q_south{}, q_north{};
-  Number s_south{}, s_north{}, m_south{}, m_north{};
-  bool has_s = false, has_m = false;
+  Number p_south, p_north, q_south, q_north;
+  Number s_south, s_north, m_south, m_north;
+  bool has_s, has_m;
 
   /// What they add to A x in the row, at both ends. Where a column or the row is zero, what the others make of it.
   STRATUM_INLINE constexpr AtEnds<Number> product(const ColumnOfThree<Number>& west,

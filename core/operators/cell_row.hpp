@@ -30,7 +30,11 @@ class CellRow : public PackedRow<bytes, T> {
       ry2_south_ = a.ry2[j];
       ry2_north_ = a.ry2[j + 1];
     }
-    if (first > 0) column_ = column(first - width);
+    if (first > 0)
+      column_ = column(first - width);
+    else
+      column_.south = column_.centre = column_.north = Pack{};
+    add_.left = add_.right = Pack{};
     coupled ? take<true>(first) : take<false>(first);
   }
 
@@ -72,17 +76,20 @@ class CellRow : public PackedRow<bytes, T> {
   /// Intervals i .. i + width - 1 with the columns at their ends; behind the last column x is zero, and behind the last cell there is nothing.
   template <bool with_x>
   STRATUM_INLINE void take(int i) {
-    pair_ = CellPair<Pack>();
+    pair_.p_south = pair_.p_north = pair_.q_south = pair_.q_north = Pack{};
+    pair_.s_south = pair_.s_north = pair_.m_south = pair_.m_north = Pack{};
     if (i <= last_cell_) {
       const T* const south = a_.p + cells_ + i;
       const Pack p_south = pack(south), p_north = pack(south + a_.pitch);
       __builtin_prefetch(south + cells_to_later_, 0, 2);
       if constexpr (scalar) {
         const Pack rx2 = pack(a_.rx2 + i);
-        pair_ = CellPair<Pack>{p_south * rx2, p_north * rx2, p_south * ry2_south_, p_north * ry2_north_};
+        pair_.p_south = p_south * rx2, pair_.p_north = p_north * rx2;
+        pair_.q_south = p_south * ry2_south_, pair_.q_north = p_north * ry2_north_;
       } else {
         const T* const q = a_.q + cells_ + i;
-        pair_ = CellPair<Pack>{p_south, p_north, pack(q), pack(q + a_.pitch)};
+        pair_.p_south = p_south, pair_.p_north = p_north;
+        pair_.q_south = pack(q), pair_.q_north = pack(q + a_.pitch);
       }
       if (a_.has_s) take_others(a_.s + others_ + i, pair_.s_south, pair_.s_north);
       if (a_.has_m) take_others(a_.m + others_ + i, pair_.m_south, pair_.m_north);
@@ -90,12 +97,12 @@ class CellRow : public PackedRow<bytes, T> {
     pair_.has_s = a_.has_s;
     pair_.has_m = a_.has_m;
     if constexpr (with_x) {
-      const ColumnOfThree<Pack> own = i <= last_column_ ? column(i) : ColumnOfThree<Pack>{};
+      const ColumnOfThree<Pack> none = {Pack{}, Pack{}, Pack{}};
+      const ColumnOfThree<Pack> own = i <= last_column_ ? column(i) : none;
       __builtin_prefetch(north_ + to_later_ + i, 0, 2);
       const ColumnOfThree<Pack> west{simd::one_back<T, bytes>(column_.south, own.south),
                                      simd::one_back<T, bytes>(column_.centre, own.centre),
                                      simd::one_back<T, bytes>(column_.north, own.north)};
-      const ColumnOfThree<Pack> none{};
       if constexpr (taken == TakenToRight::off_column)
         add_ = {pair_.product(none, own).left, pair_.product(west, none).right};
       else
@@ -118,9 +125,9 @@ class CellRow : public PackedRow<bytes, T> {
   const T *right_, *south_, *centre_, *north_;
   std::int64_t to_later_, cells_to_later_, b_to_later_;
   T ry2_south_ = 0, ry2_north_ = 0;
-  ColumnOfThree<Pack> column_{};
+  ColumnOfThree<Pack> column_;
   CellPair<Pack> pair_, before_;
-  AtEnds<Pack> add_{};
+  AtEnds<Pack> add_;
 };
 
 }  // namespace stratum

@@ -330,7 +330,6 @@ TEST_P(NetworkCycles, SplitSumsTakeFewerIterations) {
                                  bool cg, int most, int more = 1) {
     const int in_double = iterations<double>(mesh, k, steps, cg, {}, InterpolationKind::split);
     const int in_float = iterations<float>(mesh, k, steps, cg, {}, InterpolationKind::split);
-    if (ctx().on_gpu()) more += 2;
     EXPECT_TRUE(in_double >= 0 && in_double <= most) << name << ": " << in_double;
     EXPECT_TRUE(in_float >= 0 && in_float <= most + more) << name << ", float cycle: " << in_float;
   };

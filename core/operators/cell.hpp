@@ -49,13 +49,15 @@ struct CellView : StencilSums<CellView<T, scalar>, T> {
 
   /// The cells of the interval before node i, south and north of row j.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE CellPair<T> pair(int i, int j) const {
-    CellPair<T> c;
+    CellPair<T> c{};
     const std::int64_t south = j * pitch + i, north = south + pitch;
     if constexpr (scalar) {
       const T k_south = p[south], k_north = p[north];
-      c = {k_south * rx2[i], k_north * rx2[i], k_south * ry2[j], k_north * ry2[j + 1]};
+      c.p_south = k_south * rx2[i], c.p_north = k_north * rx2[i];
+      c.q_south = k_south * ry2[j], c.q_north = k_north * ry2[j + 1];
     } else {
-      c = {p[south], p[north], q[south], q[north]};
+      c.p_south = p[south], c.p_north = p[north];
+      c.q_south = q[south], c.q_north = q[north];
     }
     const std::int64_t others_south = j * others_pitch + i, others_north = others_south + others_pitch;
     if (has_s) {

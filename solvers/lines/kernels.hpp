@@ -603,6 +603,11 @@ __global__ void __launch_bounds__(threads)
       d = row.diagonal;
       u = row.upper;
       f = rhs(i, j);
+      // The weights of a symmetric segment know no unknown behind the line: nothing may couple it, not even to zero.
+      if (sums && j == n - 1) {
+        d -= u;
+        u = 0;
+      }
     }
     segment.push(k, l, d, u, f);
   }

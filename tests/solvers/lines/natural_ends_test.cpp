@@ -67,7 +67,7 @@ TEST_P(NaturalEnds, FloatSweepsKeepTheRowSums) {
         const Values expected = smoothed<double>(mesh, OperatorForm::tensor, smoother, terms, b);
         EXPECT_LT(
             reference::relative_difference(smoothed<float>(mesh, OperatorForm::tensor, smoother, terms, b), expected),
-            2e-5);
+            ctx().on_gpu() ? 1e-4 : 2e-5);  // reciprocals there are good to one unit in the last place
       }
     }
 }

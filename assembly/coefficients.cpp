@@ -127,6 +127,17 @@ CellCoefficients on_cells(Context& ctx, const TensorMesh& mesh, const Diffusion&
   return cells;
 }
 
+std::vector<double> capacity_on_cells(Context& ctx, const TensorMesh& mesh, const Coefficient& capacity) {
+  auto values = values_of(ctx, mesh, capacity, "the capacity");
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    const auto columns = static_cast<std::size_t>(mesh.x().size());
+    const int i = static_cast<int>(n % columns), j = static_cast<int>(n / columns);
+    expects(values[n] > 0, "the capacity must be positive; in cell (", i, ", ", j, "), around (",
+            point_of(mesh.x(), i, 0.5).from_begin, ", ", point_of(mesh.y(), j, 0.5).from_begin, "), it is ", values[n]);
+  }
+  return values;
+}
+
 std::optional<SeparableCoefficients> separated(const CellCoefficients& k) {
   if (!k.xy.empty()) return std::nullopt;
   const auto xx = factors(k.xx, k.nx, k.ny), yy = k.yy.empty() ? xx : factors(k.yy, k.nx, k.ny);

@@ -26,7 +26,7 @@
 namespace stratum {
 
 /// A point of the mesh with its distances to all sides, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x, b - y, x
-/// and y.
+/// and y; and the time where there is one.
 struct Point {
   double x = 0;
   double y = 0;
@@ -34,6 +34,7 @@ struct Point {
   double to_top = 0;
   double to_left = 0;
   double to_bottom = 0;
+  double t = 0;
 };
 
 /// Called from several threads at once, each on a copy of its own.
@@ -83,6 +84,9 @@ struct CellCoefficients {
 };
 
 [[nodiscard]] CellCoefficients on_cells(Context& ctx, const TensorMesh& mesh, const Diffusion& k, const Coefficient& c);
+
+/// A heat capacity on the cells of the mesh, alike. Throws UsageError for one that is not positive.
+[[nodiscard]] std::vector<double> capacity_on_cells(Context& ctx, const TensorMesh& mesh, const Coefficient& capacity);
 
 /// K and c that are products of functions of one direction each, to rounding: kxx_ij = x.xx_i y.xx_j and so on; kxy = 0. A tensor
 /// operator holds them where its reaction term folds into the others (assembly/operators.hpp).

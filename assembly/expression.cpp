@@ -42,13 +42,15 @@ void refuse_misleading_operators(const std::string& text) {
 // thread evaluates a copy.
 class Expression {
  public:
-  Expression(std::string text, double a, double b) : text_(std::move(text)), a_(a), b_(b) {
+  Expression(std::string text, double a, double b, Variables variables)
+      : text_(std::move(text)), a_(a), b_(b), variables_(variables) {
     parser_.DefineVar("x", &point_.x);
     parser_.DefineVar("y", &point_.y);
     parser_.DefineVar("xr", &point_.to_right);
     parser_.DefineVar("yr", &point_.to_top);
     parser_.DefineVar("xl", &point_.to_left);
     parser_.DefineVar("yl", &point_.to_bottom);
+    if (variables_ == Variables::space_and_time) parser_.DefineVar("t", &point_.t);
     parser_.ClearConst();  // muParser's own _pi and _e have twelve digits
     parser_.DefineConst("a", a_);
     parser_.DefineConst("b", b_);
@@ -56,7 +58,7 @@ class Expression {
     parser_.DefineConst("e", std::numbers::e);
     parser_.SetExpr(text_);
   }
-  Expression(const Expression& other) : Expression(other.text_, other.a_, other.b_) {}
+  Expression(const Expression& other) : Expression(other.text_, other.a_, other.b_, other.variables_) {}
   Expression& operator=(const Expression&) = delete;
   ~Expression() = default;
 
@@ -76,18 +78,21 @@ class Expression {
         reason = reason.substr(0, reason.find(position));
       const int at = error.GetPos();
       const bool inside = at >= 0 && static_cast<std::size_t>(at) < text_.size();
-      throw UsageError(
-          message("expression '", text_, "': ", reason, inside ? message(" at character ", at + 1) : " at the end",
-                  "; known names: x, y, a, b, xl, xr, yl, yr, pi, e and functions such as sin, exp, sqrt"));
+      throw UsageError(message("expression '", text_, "': ", reason,
+                               inside ? message(" at character ", at + 1) : " at the end", "; known names: x, y, ",
+                               variables_ == Variables::space ? "" : "t, ",
+                               "a, b, xl, xr, yl, yr, pi, e and functions such as sin, exp, sqrt"));
     }
     expects(parser_.GetNumResults() == 1, "expression '", text_, "': it gives ", parser_.GetNumResults(),
             " values, not one");
   }
+  [[nodiscard]] bool uses(const std::string& variable) const { return parser_.GetUsedVar().count(variable) > 0; }
 
  private:
   std::string text_;
   double a_;
   double b_;
+  Variables variables_;
   mutable Point point_;
   mu::Parser parser_;
 };
@@ -96,11 +101,11 @@ class Expression {
 
 bool expressions_available() { return true; }
 
-ScalarFunction parse_expression(const std::string& text, double a, double b) {
+ScalarFunction parse_expression(const std::string& text, double a, double b, Variables variables) {
   expects(text.find_first_not_of(" \t") != std::string::npos, "an expression must not be empty");
   refuse_misleading_operators(text);
   try {
-    Expression expression(text, a, b);
+    Expression expression(text, a, b, variables);
     expression.parse();
     return expression;
   } catch (const mu::Parser::exception_type& error) {
@@ -108,13 +113,19 @@ ScalarFunction parse_expression(const std::string& text, double a, double b) {
   }
 }
 
+bool depends_on_time(const std::string& text, double a, double b) {
+  return Expression(text, a, b, Variables::space_and_time).uses("t");
+}
+
 #else
 
 bool expressions_available() { return false; }
 
-ScalarFunction parse_expression(const std::string& text, double /*a*/, double /*b*/) {
+ScalarFunction parse_expression(const std::string& text, double /*a*/, double /*b*/, Variables /*variables*/) {
   throw UsageError(message("expression '", text, "': this build has no muParser (Debian: libmuparser-dev)"));
 }
+
+bool depends_on_time(const std::string& /*text*/, double /*a*/, double /*b*/) { return false; }
 
 #endif
 

@@ -2,7 +2,7 @@
 
 // Functions from text, by muParser: "sin(pi*x)*exp(-y)". Known names: x, y, the lengths a and b of the sides, the distances xl and xr
 // to the left and the right side, yl and yr to the bottom and the top (accurate in the thinnest cells: on [0, a] x [0, b] xr = a - x and
-// yr = b - y), pi and e, and muParser's functions. Comparisons are worth 0 or 1, and C ? U : V
+// yr = b - y), pi and e, the time t where there is one, and muParser's functions. Comparisons are worth 0 or 1, and C ? U : V
 // chooses. Refused although muParser takes them: assignment (x = 0) and comparisons of comparisons (0 < x < 1).
 
 #include <string>
@@ -14,7 +14,13 @@ namespace stratum {
 /// True when this build has muParser.
 [[nodiscard]] bool expressions_available();
 
+enum class Variables : std::uint8_t { space, space_and_time };
+
 /// Throws UsageError when the text does not parse, with the position and the reason, or when this build has no muParser.
-[[nodiscard]] ScalarFunction parse_expression(const std::string& text, double a, double b);
+[[nodiscard]] ScalarFunction parse_expression(const std::string& text, double a, double b,
+                                              Variables variables = Variables::space);
+
+/// Of one that parses: it has the variable t.
+[[nodiscard]] bool depends_on_time(const std::string& text, double a, double b);
 
 }  // namespace stratum

@@ -16,6 +16,19 @@
 
 namespace stratum {
 
+CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& cells) {
+  const Line &x = mesh.x(), &y = mesh.y();
+  // What scalar K is stored as must neither vanish nor overflow in float: thin cells keep p and q.
+  const auto [least, most] = std::minmax_element(cells.xx.begin(), cells.xx.end());
+  const double hx_least = *std::min_element(x.widths().begin(), x.widths().end()),
+               hy_least = *std::min_element(y.widths().begin(), y.widths().end()),
+               smallest = hx_least * hy_least * *least / 6;
+  const bool squares_fit = std::min(hx_least, hy_least) > 1e-18;
+  return !cells.xy.empty()                                                      ? CellTensor::full
+         : cells.is_scalar() && squares_fit && smallest > 1e-30 && *most < 1e30 ? CellTensor::scalar
+                                                                                : CellTensor::diagonal;
+}
+
 namespace {
 
 /// What intervals contribute, from the one before node `first` (global) on; nodes before and behind it belong to other pieces.
@@ -53,12 +66,15 @@ Factors one_dimensional_factors(const Line& line, int first, int count, double a
 }
 
 /// All of them, those beyond the ends too: a Galerkin product reads one row of the piece below.
-void put(Context& ctx, const std::vector<double>& numbers, Vector<double>& to) {
-  copy_from_host(ctx, numbers.data(), with_ends(to.view()));
+template <class T>
+void put(Context& ctx, const std::vector<double>& numbers, Vector<T>& to) {
+  const std::vector<T> narrowed(numbers.begin(), numbers.end());
+  copy_from_host(ctx, narrowed.data(), with_ends(to.view()));
 }
 
 /// An interval's c m [2 1; 1 2] is -c m [1 -1; -1 1], which goes to k, and 3 c m at both nodes, which goes to e.
-void fold_reaction(Context& ctx, double c, Factors factors, Vector<double>& to_k, Vector<double>& to_e) {
+template <class T>
+void fold_reaction(Context& ctx, double c, Factors factors, Vector<T>& to_k, Vector<T>& to_e) {
   std::vector<double> e(factors.m.size() - 1);
   for (std::size_t i = 0; i < factors.k.size(); ++i) factors.k[i] -= c * factors.m[i];
   for (std::size_t i = 0; i < e.size(); ++i) e[i] = 3 * c * (factors.m[i] + factors.m[i + 1]);
@@ -249,23 +265,14 @@ std::optional<OperatorTerms> tensor_terms(const SeparableCoefficients& k, Operat
   return terms;
 }
 
-CellOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, const CellCoefficients& cells,
-                                   const OperatorTerms& terms) {
+/// Into the memory of a.
+void fill_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& cells, const OperatorTerms& terms,
+                CellOperator<double>& a) {
+  if (ctx.plans()) return;
   const Line &x = mesh.x(), &y = mesh.y();
-  const GridShape shape = mesh.unknowns();
-  const bool reaction = !cells.c.empty() || terms.reaction > 0 || !terms.left.is_zero() || !terms.right.is_zero() ||
-                        !terms.bottom.is_zero() || !terms.top.is_zero();
-  // What scalar K is stored as must neither vanish nor overflow in float: thin cells keep p and q.
-  const auto [least, most] = std::minmax_element(cells.xx.begin(), cells.xx.end());
-  const double hx_least = *std::min_element(x.widths().begin(), x.widths().end()),
-               hy_least = *std::min_element(y.widths().begin(), y.widths().end()),
-               smallest = hx_least * hy_least * *least / 6;
-  const bool squares_fit = std::min(hx_least, hy_least) > 1e-18;
-  const auto tensor = !cells.xy.empty()                                                      ? CellTensor::full
-                      : cells.is_scalar() && squares_fit && smallest > 1e-30 && *most < 1e30 ? CellTensor::scalar
-                                                                                             : CellTensor::diagonal;
-  CellOperator<double> a(ctx, shape, tensor, reaction);
-  if (ctx.plans()) return a;
+  const GridShape shape = a.shape();
+  const CellTensor tensor = a.tensor;
+  const bool reaction = a.has_reaction();
   const int columns = shape.nx + 1, rows = shape.ny + 1;
   const auto size = static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows);
   std::array<std::vector<double>, 3> k;
@@ -308,9 +315,17 @@ CellOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, const C
   });
   for (std::size_t n = 0; n < static_cast<std::size_t>(tensor); ++n) copy_from_host(ctx, k[n].data(), a.k[n].view());
   if (reaction) copy_from_host(ctx, m.data(), a.m.view());
-  if (tensor != CellTensor::scalar) return a;
+  if (tensor != CellTensor::scalar) return;
   copy_from_host(ctx, rx2.data(), a.rx2.view());
   copy_from_host(ctx, ry2.data(), a.ry2.view());
+}
+
+CellOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, const CellCoefficients& cells,
+                                   const OperatorTerms& terms) {
+  const bool reaction = !cells.c.empty() || terms.reaction > 0 || !terms.left.is_zero() || !terms.right.is_zero() ||
+                        !terms.bottom.is_zero() || !terms.top.is_zero();
+  CellOperator<double> a(ctx, mesh.unknowns(), cell_tensor(mesh, cells), reaction);
+  fill_cells(ctx, mesh, cells, terms, a);
   return a;
 }
 
@@ -380,6 +395,66 @@ GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, Operato
   });
 }
 
+template <class T>
+void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, GridOperator<T>& a) {
+  check_terms(mesh, terms);
+  auto* const tensor = std::get_if<TensorOperator<T>>(&a.storage());
+  const GridShape shape = a.shape();
+  expects(tensor != nullptr && tensor->has_reaction() && shape == mesh.unknowns(),
+          "another reaction term needs a tensor operator of the mesh that has one; given was a ", to_string(a.form()),
+          " one on ", shape.nx, " x ", shape.ny, " unknowns");
+  const auto x = one_dimensional_factors(mesh.x(), shape.origin_x, shape.nx, terms.left.constant, terms.right.constant);
+  const auto y = one_dimensional_factors(mesh.y(), shape.origin_y, shape.ny, terms.bottom.constant, terms.top.constant);
+  // Both e hold 3 c (h + h') / 6 of two intervals.
+  const double longest = std::max(*std::max_element(x.m.begin(), x.m.end()), *std::max_element(y.m.begin(), y.m.end()));
+  expects(6 * terms.reaction * longest < static_cast<double>(std::numeric_limits<T>::max()),
+          "a reaction coefficient of ", terms.reaction, " leaves the range of ",
+          sizeof(T) == 4 ? "float; use double precision" : "double");
+  fold_reaction(ctx, terms.reaction, x, tensor->column_kx, tensor->column_e);
+  fold_reaction(ctx, terms.reaction, y, tensor->ky, tensor->e);
+}
+
+GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double capacity) {
+  OperatorTerms terms;
+  terms.reaction = capacity;
+  TensorOperator<double> a = tensor_operator(ctx, mesh, terms, mesh.unknowns());
+  if (ctx.plans()) return a;
+  auto x = one_dimensional_factors(mesh.x(), a.grid.origin_x, a.grid.nx, 0, 0),
+       y = one_dimensional_factors(mesh.y(), a.grid.origin_y, a.grid.ny, 0, 0);
+  for (auto* factors : {&x, &y}) std::fill(factors->k.begin(), factors->k.end(), 0.0);
+  put(ctx, x.k, a.kx);
+  put(ctx, y.k, a.column_ky);
+  fold_reaction(ctx, capacity, x, a.column_kx, a.column_e);
+  fold_reaction(ctx, capacity, y, a.ky, a.e);
+  return a;
+}
+
+GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+                                    const OperatorTerms& terms, CellTensor tensor, OperatorForm form) {
+  check_range<double>(mesh);
+  CellOperator<double> cells(ctx, mesh.unknowns(), tensor, true);
+  fill_cells(ctx, mesh, k, terms, cells);
+  if (form == OperatorForm::cell) return GridOperator<double>(std::move(cells));
+  return with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
+}
+
+void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const OperatorTerms& terms,
+                  GridOperator<double>& a) {
+  check_terms(mesh, terms);
+  if (auto* const cells = std::get_if<CellOperator<double>>(&a.storage())) {
+    expects(!terms.varies() && cells->tensor >= cell_tensor(mesh, k),
+            "the operator cannot hold these coefficients: it was made for others");
+    return fill_cells(ctx, mesh, k, terms, *cells);
+  }
+  const GridOperator<double> given = assemble_cells(ctx, mesh, k, terms, cell_tensor(mesh, k), OperatorForm::symmetric);
+  auto& to = std::get<SymmetricNineBand<double>>(a.storage());
+  const auto& from = std::get<SymmetricNineBand<double>>(given.storage());
+  for (std::size_t n = 0; n < to.band.size(); ++n) {
+    copy(ctx, from.band[n].cview(), to.band[n].view());
+    exchange(ctx, to.band[n].view());
+  }
+}
+
 bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms) {
   const auto ends_are_free = [](const Line& line) {
     return line.first_end() != LineEnd::dirichlet && line.last_end() != LineEnd::dirichlet;
@@ -429,6 +504,8 @@ template GridOperator<float> assemble_operator(Context&, const TensorMesh&, Oper
                                                const GridShape&);
 template GridOperator<double> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&,
                                                 const GridShape&);
+template void set_reaction(Context&, const TensorMesh&, const OperatorTerms&, GridOperator<float>&);
+template void set_reaction(Context&, const TensorMesh&, const OperatorTerms&, GridOperator<double>&);
 template GridOperator<float> assemble_laplace(Context&, const TensorMesh&, OperatorForm);
 template GridOperator<double> assemble_laplace(Context&, const TensorMesh&, OperatorForm);
 

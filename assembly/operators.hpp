@@ -54,6 +54,26 @@ template <class T>
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                                       const OperatorTerms& terms = {});
 
+/// Another c for a tensor operator of this mesh that was assembled with one, in the memory it has: nothing is allocated on the device.
+/// `terms` are the operator's with the new c.
+template <class T>
+void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, GridOperator<T>& a);
+
+/// The matrix of the integrals of `capacity` phi_i phi_j, as a tensor operator.
+[[nodiscard]] GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double capacity);
+
+/// What a cell operator stores of this K.
+[[nodiscard]] CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& k);
+/// -div(K grad u) + c u in cell form, separable or not, with room for K of this kind and for c; in five bands where `form` says so, which
+/// an alpha that varies along its side needs. K = 0 gives the mass matrix of c.
+[[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+                                                  const OperatorTerms& terms, CellTensor tensor,
+                                                  OperatorForm form = OperatorForm::cell);
+/// Other coefficients for one of those, in the memory it has; nothing is allocated on the device where it is of cell form. Throws
+/// UsageError for K that it has no room for.
+void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const OperatorTerms& terms,
+                  GridOperator<double>& a);
+
 /// Without other terms.
 template <class T>
 [[nodiscard]] GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, OperatorForm form);

@@ -149,7 +149,8 @@ Point on_side(const TensorMesh& mesh, const SideOf& side, const LinePoint& p) {
 }
 
 /// Integrals of g phi_i over a natural side.
-void add_flux(const TensorMesh& mesh, const SideOf& side, HostGrid& b) {
+template <class Loads>
+void add_flux(const TensorMesh& mesh, const SideOf& side, Loads& b) {
   if (!is_natural(side.condition) || !side.condition.value) return;
   const Line &along = line_along(mesh, side), &across = line_across(mesh, side);
   const auto loads = at_unknowns(along, line_loads(along, [&](const LinePoint& p) {
@@ -216,14 +217,12 @@ const SideCondition* dirichlet_side(const TensorMesh& mesh, const Sides& sides, 
   return nullptr;
 }
 
-/// f(i, j, value) for every node with a Dirichlet value; of periodic sides' nodes those of the first.
+/// f(i, j, side) for every node with a Dirichlet value and the side that it gets it from; of periodic sides' nodes those of the first.
 template <class F>
-void for_each_dirichlet_node(const TensorMesh& mesh, const PoissonProblem& problem, const F& f) {
-  const auto g = boundary_function(problem);
+void for_each_dirichlet_node(const TensorMesh& mesh, const Sides& sides, const F& f) {
   const int last_x = mesh.x().size(), last_y = mesh.y().size();
   const auto visit = [&](int i, int j) {
-    const SideCondition* side = dirichlet_side(mesh, problem.sides, i, j);
-    if (side != nullptr) f(i, j, evaluate(side->value ? side->value : g, node(mesh, i, j), "boundary value"));
+    if (const SideCondition* side = dirichlet_side(mesh, sides, i, j)) f(i, j, *side);
   };
   const int end_x = mesh.x().is_periodic() ? last_x - 1 : last_x;
   for (int i = 0; i <= end_x; ++i) {
@@ -236,22 +235,38 @@ void for_each_dirichlet_node(const TensorMesh& mesh, const PoissonProblem& probl
   }
 }
 
-/// A_ik for the Dirichlet node k = (i, j) goes to the right-hand sides of its neighbours.
-void subtract_boundary(const TensorMesh& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
-                       HostGrid& b) {
+/// f(i, j, value) likewise.
+template <class F>
+void for_each_dirichlet_value(const TensorMesh& mesh, const PoissonProblem& problem, const F& f) {
+  const auto g = boundary_function(problem);
+  for_each_dirichlet_node(mesh, problem.sides, [&](int i, int j, const SideCondition& side) {
+    f(i, j, evaluate(side.value ? side.value : g, node(mesh, i, j), "boundary value"));
+  });
+}
+
+/// f(n, i, j, A_ik) for the n-th Dirichlet node k in the order of for_each_dirichlet_node and every unknown (i, j) coupled to it.
+/// `cells`: K and c, c beside `reaction`; K = 1 where there are none.
+template <class F>
+void for_each_dirichlet_entry(const TensorMesh& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
+                              double reaction, const F& f) {
   const Line &x = mesh.x(), &y = mesh.y();
   const auto wrapped = [](const Line& line, int k) { return line.is_periodic() ? (k + line.size()) % line.size() : k; };
-  for_each_dirichlet_node(mesh, problem, [&](int i, int j, double value) {
-    if (value == 0) return;
+  std::size_t n = 0;
+  for_each_dirichlet_node(mesh, problem.sides, [&](int i, int j, const SideCondition& /*side*/) {
     for (int dy = -1; dy <= 1; ++dy)
       for (int dx = -1; dx <= 1; ++dx) {
         const int p = wrapped(x, i + dx), q = wrapped(y, j + dy);
         if (p < 0 || p > x.size() || q < 0 || q > y.size()) continue;
         const int column = unknown_at(x, p), row = unknown_at(y, q);
-        if (column >= 0 && row >= 0) b(column, row) -= entry_of(mesh, cells, problem.reaction, p, q, -dx, -dy) * value;
+        if (column >= 0 && row >= 0) f(n, column, row, entry_of(mesh, cells, reaction, p, q, -dx, -dy));
       }
+    ++n;
   });
-  // Along a Robin side, alpha couples the first and the last unknown to the Dirichlet nodes at its corners.
+}
+
+/// The same for what alpha adds: along a Robin side it couples the first and the last unknown to the Dirichlet nodes at its corners.
+template <class F>
+void for_each_dirichlet_alpha(const TensorMesh& mesh, const PoissonProblem& problem, const F& f) {
   for (const SideOf& side : all_sides(problem.sides)) {
     if (side.condition.kind != SideKind::robin) continue;
     const Line& along = line_along(mesh, side);
@@ -265,13 +280,27 @@ void subtract_boundary(const TensorMesh& mesh, const PoissonProblem& problem, co
                     alpha_at(mesh, side, point_of(along, interval, t));
       const int corner = end ? along.size() : 0, other = side.last ? line_across(mesh, side).size() : 0;
       const bool row = side.along == Direction::x;
-      const int i = row ? corner : other, j = row ? other : corner;
-      const SideCondition* dirichlet = dirichlet_side(mesh, problem.sides, i, j);
-      const auto g = dirichlet->value ? dirichlet->value : boundary_function(problem);
       const int unknown = end ? along.unknowns() - 1 : 0;
-      (row ? b(unknown, line) : b(line, unknown)) -= coupling * evaluate(g, node(mesh, i, j), "boundary value");
+      // The number of the node at (corner, other).
+      std::size_t n = 0, found = 0;
+      for_each_dirichlet_node(mesh, problem.sides, [&](int i, int j, const SideCondition& /*side*/) {
+        if (i == (row ? corner : other) && j == (row ? other : corner)) found = n;
+        ++n;
+      });
+      f(found, row ? unknown : line, row ? line : unknown, coupling);
     }
   }
+}
+
+/// A_ik for the Dirichlet node k goes to the right-hand sides of its neighbours.
+void subtract_boundary(const TensorMesh& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
+                       HostGrid& b) {
+  const auto values = dirichlet_values(mesh, problem);
+  const auto subtract = [&](std::size_t n, int i, int j, double entry) {
+    if (values[n] != 0) b(i, j) -= entry * values[n];
+  };
+  for_each_dirichlet_entry(mesh, problem, cells, problem.reaction, subtract);
+  for_each_dirichlet_alpha(mesh, problem, subtract);
 }
 
 }  // namespace
@@ -425,7 +454,7 @@ void lift_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProblem& p
   const Line &x = mesh.x(), &y = mesh.y();
   const auto size = [](const Line& line) { return static_cast<std::size_t>(line.size()) + 1; };
   std::vector<double> left(size(y), 0.0), right(left), bottom(size(x), 0.0), top(bottom);
-  for_each_dirichlet_node(mesh, problem, [&](int i, int j, double value) {
+  for_each_dirichlet_value(mesh, problem, [&](int i, int j, double value) {
     const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
     if (i == 0) left[q] = value;
     if (i == x.size()) right[q] = value;
@@ -483,6 +512,36 @@ CornerGap largest_corner_gap(const TensorMesh& mesh, const PoissonProblem& probl
   return largest;
 }
 
+double& SideLoads::operator()(int i, int j) {
+  const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
+  if (i == 0) return left[q];
+  if (i == shape.nx - 1) return right[q];
+  return j == 0 ? bottom[p] : top[p];
+}
+
+SideLoads::SideLoads(const GridShape& unknowns)
+    : shape(unknowns), left(static_cast<std::size_t>(unknowns.ny), 0.0), right(left),
+      bottom(static_cast<std::size_t>(unknowns.nx), 0.0), top(bottom) {}
+
+std::vector<double> dirichlet_values(const TensorMesh& mesh, const PoissonProblem& problem) {
+  std::vector<double> values;
+  for_each_dirichlet_value(mesh, problem, [&](int /*i*/, int /*j*/, double value) { values.push_back(value); });
+  return values;
+}
+
+std::vector<DirichletEntry> dirichlet_entries(const TensorMesh& mesh, const PoissonProblem& problem,
+                                              const CellCoefficients* cells, double reaction) {
+  std::vector<DirichletEntry> entries;
+  const auto add = [&](std::size_t n, int i, int j, double value) { entries.push_back({n, i, j, value}); };
+  for_each_dirichlet_entry(mesh, problem, cells, reaction, add);
+  for_each_dirichlet_alpha(mesh, problem, add);
+  return entries;
+}
+
+void add_fluxes(const TensorMesh& mesh, const PoissonProblem& problem, SideLoads& b) {
+  for (const SideOf& side : all_sides(problem.sides)) add_flux(mesh, side, b);
+}
+
 void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells) {
   expects_fit(ctx, "the load vector", b, mesh.unknowns());
@@ -514,7 +573,7 @@ std::vector<double> nodal_solution(Context& ctx, const TensorMesh& mesh, const P
         values(i, j) =
             unknowns[static_cast<std::size_t>(row) * static_cast<std::size_t>(u.nx) + static_cast<std::size_t>(column)];
   }
-  for_each_dirichlet_node(mesh, problem, [&](int i, int j, double value) {
+  for_each_dirichlet_value(mesh, problem, [&](int i, int j, double value) {
     values(i, j) = value;
     if (mesh.x().is_periodic() && i == 0) values(mesh.x().size(), j) = value;
     if (mesh.y().is_periodic() && j == 0) values(i, mesh.y().size()) = value;

@@ -104,6 +104,31 @@ struct CornerGap {
 void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells = nullptr);
 
+/// What sides alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is zero but at
+/// the unknowns of the first and last columns and rows.
+struct SideLoads {
+  GridShape shape;
+  std::vector<double> left, right;  // columns, which have the corners
+  std::vector<double> bottom, top;
+
+  explicit SideLoads(const GridShape& unknowns);
+  [[nodiscard]] double& operator()(int i, int j);
+};
+/// b_i = b_i + integral of g phi_i over the natural sides
+void add_fluxes(const TensorMesh& mesh, const PoissonProblem& problem, SideLoads& b);
+
+/// g at the Dirichlet nodes, in one order for all problems with these kinds of sides.
+[[nodiscard]] std::vector<double> dirichlet_values(const TensorMesh& mesh, const PoissonProblem& problem);
+/// A_ik of unknown (i, j) and the Dirichlet node k with this number in that order.
+struct DirichletEntry {
+  std::size_t node;
+  int i, j;
+  double value;
+};
+/// With K and c of `cells`, K = 1 where there are none, c beside `reaction`, and the problem's alpha.
+[[nodiscard]] std::vector<DirichletEntry> dirichlet_entries(const TensorMesh& mesh, const PoissonProblem& problem,
+                                                            const CellCoefficients* cells, double reaction);
+
 /// || u_h - u || / || u || in L2, u_h given on the unknowns; the absolute norm when u = 0; empty where u is unknown.
 [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const TensorMesh& mesh,
                                                       const PoissonProblem& problem, GridView<const double> u,

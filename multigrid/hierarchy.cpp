@@ -175,6 +175,18 @@ void Hierarchy<T>::round_weights(Context& ctx) {
 }
 
 template <class T>
+void Hierarchy<T>::set_reaction(Context& ctx, double c) {
+  expects(state_->assembly && state_->assembly->first == OperatorForm::tensor && reaction() > 0 && c > 0,
+          "another reaction coefficient, above 0, is for hierarchies that were assembled of tensor operators with one; "
+          "given was ",
+          c);
+  OperatorTerms& terms = state_->assembly->second;
+  terms.reaction = c;
+  for (std::size_t l = 0; l < state_->a.size(); ++l) stratum::set_reaction(ctx, state_->meshes[l], terms, state_->a[l]);
+  stratum::set_reaction(ctx, state_->meshes.front(), terms, state_->coarsest);
+}
+
+template <class T>
 bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a) {
   return update(ctx, a, nullptr);
 }

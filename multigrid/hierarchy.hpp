@@ -95,6 +95,12 @@ class Hierarchy final : public Handle {
   [[nodiscard]] const GridOperator<double>& coarsest_in_double() const;
   [[nodiscard]] bool is_singular() const { return state_->traits.singular; }
 
+  /// Another c of OperatorTerms for one that was assembled of tensor operators with c > 0, again above 0. Allocates nothing on the device.
+  /// The others in this precision or another that were made from the same meshes keep theirs.
+  void set_reaction(Context& ctx, double c);
+  /// c of the levels that were assembled.
+  [[nodiscard]] double reaction() const { return state_->assembly ? state_->assembly->second.reaction : 0; }
+
   /// Other coefficients for a hierarchy made from a matrix: of the same form and shape, in the same memory or in other, which is then
   /// the one shared. Allocates nothing; waits for the stream. Errors as for `galerkin`; the hierarchy is then good for nothing but
   /// another update. True where the finest coefficients lie where they lay before.

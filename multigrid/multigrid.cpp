@@ -75,6 +75,7 @@ class Multigrid<T>::State {
   /// `k`: nothing, or other conductances.
   template <class... K>
   void update(Context& ctx, const GridOperator<double>& a, const K&... k);
+  void set_reaction(Context& ctx, double c);
   void cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess);
 
   struct Level {
@@ -170,6 +171,14 @@ void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, co
   if (in_place) return;
   // Recorded cycles read the coefficients where they were.
   for (auto& level : levels) level.recording.clear();
+}
+
+template <class T>
+void Multigrid<T>::State::set_reaction(Context& ctx, double c) {
+  const double before = hierarchy.reaction();
+  hierarchy.set_reaction(ctx, c);
+  if (bottom_) bottom_->update(ctx, hierarchy);
+  if (diagonalised_) diagonalised_->add_mass(ctx, c - before);
 }
 
 template <class T>
@@ -280,6 +289,11 @@ void Multigrid<T>::update(Context& ctx, const GridOperator<double>& a) {
 template <class T>
 void Multigrid<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances& k) {
   state_->update(ctx, a, k);
+}
+
+template <class T>
+void Multigrid<T>::set_reaction(Context& ctx, double c) {
+  state_->set_reaction(ctx, c);
 }
 
 template <class T>

@@ -84,6 +84,8 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   /// Hierarchy::update. Recorded cycles stay valid where the memory is the same, and are recorded anew where it is not.
   void update(Context& ctx, const GridOperator<double>& a);
   void update(Context& ctx, const GridOperator<double>& a, const Conductances& k);
+  /// Hierarchy::set_reaction. Recorded cycles stay valid.
+  void set_reaction(Context& ctx, double c);
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override;

@@ -265,6 +265,10 @@ Conductances::Conductances(Context& ctx, const TensorMesh& mesh, bool with_react
 
 Conductances::Conductances(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction)
     : Conductances(ctx, mesh, constant_reaction != 0 || !k.c.empty()) {
+  assign(ctx, mesh, k, constant_reaction);
+}
+
+void Conductances::assign(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction) {
   const int nx = mesh.x().size(), ny = mesh.y().size();
   expects(k.nx == nx && k.ny == ny, "coefficients on ", k.nx, " x ", k.ny, " cells do not belong to a mesh of ", nx,
           " x ", ny);

@@ -45,6 +45,9 @@ struct Conductances {
   Conductances(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);
   /// K = 1.
   Conductances(Context& ctx, const TensorMesh& mesh);
+
+  /// Those of other K and c, in the same memory.
+  void assign(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);
 };
 
 /// Those of the next coarser mesh.

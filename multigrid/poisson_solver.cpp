@@ -155,6 +155,7 @@ struct PoissonSolver::Implementation {
   SmootherRegistry registry;
   std::vector<TensorMesh> meshes;
   std::optional<GridOperator<double>> matrix;  // none: operators are assembled on the meshes
+  bool follows_conductances = false;           // of the matrix, which are not kept
   double setup_seconds = 0;
   std::optional<Hierarchy<double>> in_double;  // where more than the finest operator is needed
   GridOperator<double> a;
@@ -169,8 +170,9 @@ struct PoissonSolver::Implementation {
 
   /// With `given` as the finest operator, or an assembled one.
   Implementation(Context& ctx, std::optional<GridOperator<double>> given, const TensorMesh& mesh, PoissonSolverParams p,
-                 SmootherRegistry r)
-      : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)), matrix(std::move(given)) {
+                 SmootherRegistry r, const Conductances* weights = nullptr)
+      : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)), matrix(std::move(given)),
+        follows_conductances(weights != nullptr) {
     const auto begin = Clock::now();
     choice = fill_in(ctx, mesh, params);
     params.stop.validate();
@@ -187,10 +189,10 @@ struct PoissonSolver::Implementation {
     if (!ctx.plans()) {
       Context plan = ctx.plan();
       const Vector<double> b(plan, mesh.unknowns()), x(plan, mesh.unknowns());
-      const Implementation planned(plan, matrix, mesh, params, registry);
+      const Implementation planned(plan, matrix, mesh, params, registry, weights);
       expect_room(ctx, mesh, plan.memory()->peak_bytes);
     }
-    if (matrix || params.coefficients) in_double = products(ctx, mesh);
+    if (matrix || params.coefficients) in_double = products(ctx, mesh, weights);
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
     a = in_double ? in_double->finest() : assemble_operator<double>(ctx, mesh, params.form, params.terms);
     params.form = a.form();
@@ -219,16 +221,18 @@ struct PoissonSolver::Implementation {
     setup_seconds = seconds_since(begin);
   }
 
-  /// Of the matrix, or of K and c by cells.
-  [[nodiscard]] Hierarchy<double> products(Context& ctx, const TensorMesh& mesh) const {
-    const auto kind = params.interpolation.value_or(matrix ? InterpolationKind::bilinear : InterpolationKind::network);
+  /// Of the matrix, with the conductances that it was given with, or of K and c by cells.
+  [[nodiscard]] Hierarchy<double> products(Context& ctx, const TensorMesh& mesh, const Conductances* weights) const {
+    const auto kind = params.interpolation.value_or(matrix && weights == nullptr ? InterpolationKind::bilinear
+                                                                                 : InterpolationKind::network);
     const auto simple = kind == InterpolationKind::matrix ? Interpolation::of_matrix() : Interpolation();
     const bool follows_k = kind == InterpolationKind::network || kind == InterpolationKind::split;
     if (matrix) {
-      expects(!follows_k, "interpolation ", to_string(kind),
+      const bool by_weights = kind == InterpolationKind::network && weights != nullptr;
+      expects(!follows_k || by_weights, "interpolation ", to_string(kind),
               " needs K, and a matrix has none; bilinear and matrix do not");
       return Hierarchy<double>::galerkin(ctx, *matrix, mesh, {params.multigrid.symmetric, params.multigrid.singular},
-                                         simple);
+                                         by_weights ? Interpolation::network(*weights) : simple);
     }
     const CellCoefficients& k = *params.coefficients;
     const MatrixTraits traits{true, is_singular(mesh, params.terms) && k.c.empty()};
@@ -250,6 +254,28 @@ struct PoissonSolver::Implementation {
   void make_double_cycle(Context& ctx) {
     double_cycle = std::make_unique<DoubleCycle<double>>(ctx, levels_in_double(ctx), params, registry);
     if (!solver) make_solver_in_double(ctx);
+  }
+  void set_reaction(Context& ctx, double c) {
+    const auto hold = in_use.hold("solver");
+    expects(!matrix && !params.coefficients, "another reaction coefficient is for solvers made from a mesh with K = 1; "
+                                             "one made from a matrix or K and c by cells takes a matrix");
+    if (double_cycle) double_cycle->multigrid.set_reaction(ctx, c);
+    if (float_cycle) float_cycle->multigrid.set_reaction(ctx, c);
+    if (in_double && !double_cycle) in_double->set_reaction(ctx, c);
+    params.terms.reaction = c;
+    if (!in_double) stratum::set_reaction(ctx, meshes.back(), params.terms, a);
+    workers.clear();
+  }
+  template <class... K>
+  void update(Context& ctx, const GridOperator<double>& given, const K&... k) {
+    const auto hold = in_use.hold("solver");
+    expects(in_double && (matrix || params.coefficients),
+            "other coefficients are for solvers made from a matrix or K and c by cells");
+    if (double_cycle) double_cycle->multigrid.update(ctx, given, k...);
+    if (float_cycle) float_cycle->multigrid.update(ctx, given, k...);
+    a = in_double->finest();
+    if (matrix) matrix = a;
+    workers.clear();
   }
   void make_single(Context& ctx) {
     single = {Vector<float>(ctx, a.shape()), Vector<float>(ctx, a.shape()), nullptr};
@@ -439,6 +465,9 @@ PoissonSolver::PoissonSolver(Context& ctx, const TensorMesh& mesh, const Poisson
 PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
     : implementation_(std::make_unique<Implementation>(ctx, a, mesh, params, registry)) {}
+PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const Conductances& k, const TensorMesh& mesh,
+                             const PoissonSolverParams& params, const SmootherRegistry& registry)
+    : implementation_(std::make_unique<Implementation>(ctx, a, mesh, params, registry, &k)) {}
 PoissonSolver::~PoissonSolver() = default;
 PoissonSolver::PoissonSolver(PoissonSolver&&) noexcept = default;
 PoissonSolver& PoissonSolver::operator=(PoissonSolver&&) noexcept = default;
@@ -475,7 +504,7 @@ std::vector<SolveReport> PoissonSolver::solve(Context& ctx, std::span<const Grid
   Implementation& self = *implementation_;
   expects(b.size() == x.size(), b.size(), " right-hand sides and ", x.size(), " solutions do not match");
   std::vector<SolveReport> reports(b.size());
-  const std::size_t threads = side_by_side(ctx, self.a.shape(), b.size());
+  const std::size_t threads = self.follows_conductances ? 1 : side_by_side(ctx, self.a.shape(), b.size());
   if (threads == 1) {
     for (std::size_t k = 0; k < b.size(); ++k) reports[k] = solve(ctx, b[k], x[k]);
     return reports;
@@ -507,6 +536,12 @@ std::vector<SolveReport> PoissonSolver::solve(Context& ctx, std::span<const Grid
 std::vector<LevelReport> PoissonSolver::level_reports() const {
   const Implementation& self = *implementation_;
   return self.float_cycle ? self.float_cycle->multigrid.level_reports() : self.double_cycle->multigrid.level_reports();
+}
+
+void PoissonSolver::set_reaction(Context& ctx, double c) { implementation_->set_reaction(ctx, c); }
+void PoissonSolver::update(Context& ctx, const GridOperator<double>& a) { implementation_->update(ctx, a); }
+void PoissonSolver::update(Context& ctx, const GridOperator<double>& a, const Conductances& k) {
+  implementation_->update(ctx, a, k);
 }
 
 void PoissonSolver::set_stop(const StoppingParams& stop) {

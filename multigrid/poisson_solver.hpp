@@ -75,6 +75,9 @@ class PoissonSolver {
   /// (symmetric, singular) is taken on trust but for what check_coefficients sees; `form` and `terms` do not matter.
   PoissonSolver(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                 const PoissonSolverParams& params = {}, const SmootherRegistry& registry = builtin_smoothers());
+  /// The same with an interpolation that follows these conductances of the mesh's cells, which need not outlive the call.
+  PoissonSolver(Context& ctx, const GridOperator<double>& a, const Conductances& k, const TensorMesh& mesh,
+                const PoissonSolverParams& params = {}, const SmootherRegistry& registry = builtin_smoothers());
   ~PoissonSolver();
   PoissonSolver(PoissonSolver&&) noexcept;
   PoissonSolver& operator=(PoissonSolver&&) noexcept;
@@ -91,6 +94,14 @@ class PoissonSolver {
   std::vector<SolveReport> solve(Context& ctx, std::span<const GridView<const double>> b,
                                  std::span<const GridView<double>> x);
   static constexpr std::int64_t most_unknowns_side_by_side = 300'000;
+
+  /// Another c in `params.terms`, for one that was made with c > 0, K = 1 and a tensor operator (Hierarchy::set_reaction). Allocates
+  /// nothing on the device.
+  void set_reaction(Context& ctx, double c);
+  /// Other coefficients for a solver of a matrix (Hierarchy::update), and other conductances where it was made with some. Allocates
+  /// nothing on the device. What was made for batches is made anew at the next one.
+  void update(Context& ctx, const GridOperator<double>& a);
+  void update(Context& ctx, const GridOperator<double>& a, const Conductances& k);
 
   /// How the solves that follow stop. Throws UsageError for bad parameters.
   void set_stop(const StoppingParams& stop);

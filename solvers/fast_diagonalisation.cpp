@@ -238,6 +238,15 @@ int padded(const GridShape& shape) { return std::max(shape.nx, shape.ny) <= 32 ?
 constexpr int unaligned = 15;
 int numbers(int size) { return unaligned + 4 * size * size + 2 * size; }
 
+/// `count` of those numbers from `first` on.
+template <class T>
+GridView<T> part(Vector<T>& matrices, int first, int count) {
+  GridView<T> view = matrices.view();
+  view.data += unaligned + first;
+  view.nx = count;
+  return view;
+}
+
 }  // namespace
 
 template <class T>
@@ -306,11 +315,16 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
     }
   if (!(residual <= 1e-4 * norm)) return nullptr;
 
-  GridView<T> aligned = solver->matrices_.view();
-  aligned.data += unaligned;
-  aligned.nx -= unaligned;
-  copy_from_host(ctx, packed.data(), aligned);
+  copy_from_host(ctx, packed.data(), part(solver->matrices_, 0, static_cast<int>(packed.size())));
+  solver->mu_ = std::move(pairs[1].values);
   return solver;
+}
+
+template <class T>
+void FastDiagonalisation<T>::add_mass(Context& ctx, double c) {
+  for (double& mu : mu_) mu += c;
+  const std::vector<T> rounded(mu_.begin(), mu_.end());
+  copy_from_host(ctx, rounded.data(), part(matrices_, (4 * size_ + 1) * size_, static_cast<int>(rounded.size())));
 }
 
 template <class T>

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
 
@@ -30,6 +31,10 @@ class FastDiagonalisation final : public Preconditioner<T> {
   [[nodiscard]] static std::unique_ptr<FastDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
                                                                  bool singular = false);
 
+  /// For A + c Mx (x) My, c of either sign: eigenvectors stay, eigenvalues of y move by c. Allocates nothing on the device; waits for the
+  /// stream.
+  void add_mass(Context& ctx, double c);
+
   /// x = A^-1 b
   void apply(Context& ctx, GridView<const T> b, GridView<T> x) override;
   [[nodiscard]] bool is_constant() const override { return true; }
@@ -39,9 +44,10 @@ class FastDiagonalisation final : public Preconditioner<T> {
   FastDiagonalisation(Context& ctx, const GridShape& shape);
 
   GridShape shape_;
-  int size_ = 0;        // of the square matrices, padded with zeros
-  Vector<T> matrices_;  // Vx, Vx^T, Vy, Vy^T by rows, lambda, mu
-  Vector<T> scratch_;   // two matrices; on the CPU only
+  int size_ = 0;            // of the square matrices, padded with zeros
+  std::vector<double> mu_;  // not rounded to T
+  Vector<T> matrices_;      // Vx, Vx^T, Vy, Vy^T by rows, lambda, mu
+  Vector<T> scratch_;       // two matrices; on the CPU only
 };
 
 }  // namespace stratum

@@ -1,0 +1,42 @@
+#pragma once
+
+// The problem  capacity u_t - div(K grad u) + c u = f  in [0, a] x [0, b], u given at the start, with sides as in
+// assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space, on the nodes that are
+// unknowns, with bilinear elements,
+//
+//     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
+//
+// where g are the values of Dirichlet nodes, F the load of f and of the natural sides' values. A cell has the capacity at its centre.
+
+#include <stratum/assembly/poisson_problem.hpp>
+
+namespace stratum {
+
+struct HeatProblem {
+  PoissonProblem space{};      // f (zero where it is empty), the exact solution where it is known, sides, K and c
+  Coefficient capacity = 1.0;  // positive
+  ScalarFunction initial{};    // u at the start; empty: exact where it is given, else zero
+  // What does not change with the time is evaluated once. Numbers are known not to.
+  bool steady_rhs = false;           // f
+  bool steady_coefficients = false;  // K, c, capacity and alpha
+};
+
+/// The same function with this time in every point.
+[[nodiscard]] ScalarFunction at_time(const ScalarFunction& function, double t);
+[[nodiscard]] Coefficient at_time(const Coefficient& coefficient, double t);
+/// f, sides, K, c and the exact solution at this time; f is never empty.
+[[nodiscard]] PoissonProblem at_time(const HeatProblem& problem, double t);
+/// u at the start; never empty.
+[[nodiscard]] ScalarFunction initial_function(const HeatProblem& problem, double start);
+/// K, c, capacity or alpha may change with the time.
+[[nodiscard]] bool coefficients_vary(const HeatProblem& problem);
+
+/// The load of f alone: of natural sides' values and Dirichlet nodes nothing. Throws UsageError, with the time, for a value that is not
+/// finite.
+void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, GridView<double> b);
+
+/// The integral of capacity u_h over the domain, at this time.
+[[nodiscard]] double total_heat(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
+                                GridView<const double> u);
+
+}  // namespace stratum

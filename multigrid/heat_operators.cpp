@@ -1,0 +1,170 @@
+#include <stratum/multigrid/heat_operators.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/multigrid/network.hpp>
+
+namespace stratum {
+
+namespace {
+
+std::optional<double> constant_of(const std::vector<double>& values) {
+  const double first = values.front();
+  if (std::all_of(values.begin(), values.end(), [first](double value) { return value == first; })) return first;
+  return std::nullopt;
+}
+
+/// K = 0, and c the capacity.
+CellCoefficients mass_coefficients(const CellCoefficients& k, const std::vector<double>& capacity) {
+  return {k.nx, k.ny, std::vector<double>(capacity.size(), 0.0), {}, {}, capacity};
+}
+
+Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k) {
+  return std::move(Conductances(ctx, mesh, k).reaction);
+}
+
+/// sum = a + s mass, of one form.
+void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperator<double>& mass,
+         GridOperator<double>& sum) {
+  std::visit(
+      [&](auto& to) {
+        using Form = std::decay_t<decltype(to)>;
+        const auto from = std::get<Form>(std::as_const(a).storage()).parts();
+        const auto more = std::get<Form>(mass.storage()).parts();
+        const auto parts = to.parts();
+        const auto has_mass = [&to](const GridView<double>& part) {
+          if constexpr (requires { to.m; })
+            return part.data == to.m.view().data;
+          else
+            return Form::View::has_bands;
+        };
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+          if (parts[k].data == nullptr) continue;
+          copy(ctx, from[k], parts[k]);
+          if (has_mass(parts[k])) axpy(ctx, s, more[k], parts[k]);
+          exchange(ctx, parts[k]);
+        }
+      },
+      sum.storage());
+}
+
+}  // namespace
+
+HeatOperators::HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, double s,
+                             const PoissonSolverParams& params, const SmootherRegistry& registry)
+    : mesh_(mesh), problem_(problem), t_(t), s_(s), varies_(coefficients_vary(problem)) {
+  expects(params.precision != Precision::single, "steps in time are not for single precision: take mixed or double");
+  expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");
+  const Coefficients now = at(ctx, t);
+  const auto kappa = now.k.is_scalar() ? constant_of(now.k.xx) : std::nullopt;
+  const bool constant = kappa && constant_of(now.k.c) && constant_of(now.capacity);
+  if (constant && !varies_ && !now.terms.varies())
+    make_tensor(ctx, now, *kappa, params, registry);
+  else
+    make_cells(ctx, now, params, registry);
+  find_dirichlet_entries(t, now);
+}
+
+HeatOperators::Coefficients HeatOperators::at(Context& ctx, double t) const {
+  const PoissonProblem now = at_time(problem_, t);
+  Coefficients found{on_cells(ctx, mesh_, now.diffusion, now.reaction_of_cells),
+                     capacity_on_cells(ctx, mesh_, at_time(problem_.capacity, t)), operator_terms(mesh_, now)};
+  found.k.c.resize(found.k.xx.size(), 0.0);
+  for (double& c : found.k.c) c += now.reaction;
+  found.terms.reaction = 0;
+  return found;
+}
+
+void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, double kappa, PoissonSolverParams params,
+                                const SmootherRegistry& registry) {
+  scale_ = 1 / kappa;
+  reaction_ = scale_ * now.k.c.front();
+  capacity_ = scale_ * now.capacity.front();
+  OperatorTerms terms = now.terms;
+  for (RobinCoefficient* alpha : {&terms.left, &terms.right, &terms.bottom, &terms.top}) alpha->constant *= scale_;
+  terms.reaction = reaction_;
+  conserves_ = is_singular(mesh_, terms);
+  a_ = assemble_operator<double>(ctx, mesh_, OperatorForm::tensor, terms);
+  mass_ = assemble_mass(ctx, mesh_, capacity_);
+  terms.reaction += s_ * capacity_;
+  params.form = OperatorForm::tensor;
+  params.terms = terms;
+  solver_.emplace(ctx, mesh_, params, registry);
+}
+
+void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params,
+                               const SmootherRegistry& registry) {
+  const Coefficient &xy = problem_.space.diffusion.xy, &yy = problem_.space.diffusion.yy;
+  // What K may become.
+  const auto least = varies_ && xy.is_given()   ? CellTensor::full
+                     : varies_ && yy.is_given() ? CellTensor::diagonal
+                                                : CellTensor::scalar;
+  const auto tensor = std::max(least, cell_tensor(mesh_, now.k));
+  const Sides& sides = problem_.space.sides;
+  const auto is_robin = [](const SideCondition& side) { return side.kind == SideKind::robin; };
+  const bool alpha_may_vary =
+      varies_ && (is_robin(sides.left) || is_robin(sides.right) || is_robin(sides.bottom) || is_robin(sides.top));
+  const auto form = now.terms.varies() || alpha_may_vary ? OperatorForm::symmetric : OperatorForm::cell;
+  const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
+  const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
+  conserves_ = no_reaction && is_singular(mesh_, now.terms);
+  a_ = assemble_cells(ctx, mesh_, now.k, now.terms, tensor, form);
+  mass_ = assemble_cells(ctx, mesh_, mass, {}, CellTensor::scalar, form);
+  sum_ = assemble_cells(ctx, mesh_, now.k, now.terms, tensor, form);
+  conductances_.emplace(ctx, mesh_, now.k);
+  reaction_of_a_ = reaction_of(ctx, mesh_, now.k);
+  reaction_of_mass_ = reaction_of(ctx, mesh_, mass);
+  add_up(ctx);
+  if (!params.method) params.method = Method::cg;
+  params.multigrid.symmetric = true;
+  params.multigrid.singular = false;
+  params.coefficients = nullptr;
+  solver_.emplace(ctx, sum_, *conductances_, mesh_, params, registry);
+}
+
+void HeatOperators::find_dirichlet_entries(double t, const Coefficients& now) {
+  PoissonProblem sides = at_time(problem_, t);
+  entries_of_a_ = dirichlet_entries(mesh_, sides, &now.k, 0);
+  for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
+    side->alpha = [](const Point&) { return 0.0; };
+  const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
+  entries_of_mass_ = dirichlet_entries(mesh_, sides, &mass, 0);
+  for (auto* entries : {&entries_of_a_, &entries_of_mass_})
+    for (DirichletEntry& entry : *entries) entry.value *= scale_;
+}
+
+void HeatOperators::add_up(Context& ctx) {
+  add(ctx, a_, s_, mass_, sum_);
+  copy(ctx, reaction_of_a_.cview(), conductances_->reaction.view());
+  axpy(ctx, s_, reaction_of_mass_.cview(), conductances_->reaction.view());
+}
+
+bool HeatOperators::set(Context& ctx, double t, double s) {
+  const bool moved = varies_ && t != t_;
+  if (!moved && s == s_) return false;
+  s_ = s;
+  if (!conductances_) {
+    solver_->set_reaction(ctx, reaction_ + s * capacity_);
+    return true;
+  }
+  if (moved) {
+    t_ = t;
+    const Coefficients now = at(ctx, t);
+    const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
+    assign_cells(ctx, mesh_, now.k, now.terms, a_);
+    assign_cells(ctx, mesh_, mass, {}, mass_);
+    conductances_->assign(ctx, mesh_, mass);
+    copy(ctx, conductances_->reaction.cview(), reaction_of_mass_.view());
+    conductances_->assign(ctx, mesh_, now.k);
+    copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
+    find_dirichlet_entries(t, now);
+  }
+  add_up(ctx);
+  solver_->update(ctx, sum_, *conductances_);
+  return true;
+}
+
+}  // namespace stratum

@@ -1,0 +1,71 @@
+#pragma once
+
+// What implicit steps of  M u' + A u = F  solve with (assembly/heat_problem.hpp):
+//
+//     S = A + s M,     s = 1 / (gamma dt)
+//
+// by PoissonSolver, which is made once and updated where s or the coefficients change; that allocates nothing on the device (but where an
+// Robin side meets coefficients that change with the time). Where K, c and the capacity are constant all are tensor operators, and the
+// equation is divided by K: `scale` = 1 / K. Else they are of cell form, coarse levels are Galerkin products, and the method is cg
+// unless another is asked for.
+
+#include <optional>
+#include <vector>
+
+#include <stratum/assembly/heat_problem.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+
+namespace stratum {
+
+class HeatOperators {
+ public:
+  /// With the coefficients at time t. Throws as PoissonSolver does, UsageError for a capacity that is not positive, single precision
+  /// and full multigrid.
+  HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, double s,
+                const PoissonSolverParams& params, const SmootherRegistry& registry);
+
+  /// Coefficients at time t, where they vary, and s > 0. True where S has changed.
+  bool set(Context& ctx, double t, double s);
+
+  /// All of the equation, F and the sides' values among it, is multiplied by this number.
+  [[nodiscard]] double scale() const { return scale_; }
+  [[nodiscard]] double s() const { return s_; }
+  [[nodiscard]] const GridOperator<double>& a() const { return a_; }
+  [[nodiscard]] const GridOperator<double>& mass() const { return mass_; }
+  [[nodiscard]] PoissonSolver& solver() { return *solver_; }
+  [[nodiscard]] const PoissonSolver& solver() const { return *solver_; }
+  /// A_D and M_D
+  [[nodiscard]] const std::vector<DirichletEntry>& dirichlet_entries_of_a() const { return entries_of_a_; }
+  [[nodiscard]] const std::vector<DirichletEntry>& dirichlet_entries_of_mass() const { return entries_of_mass_; }
+  /// A u = 0 for constants: heat is conserved but for F.
+  [[nodiscard]] bool conserves_heat() const { return conserves_; }
+
+ private:
+  /// K, c and alpha at one time.
+  struct Coefficients {
+    CellCoefficients k;
+    std::vector<double> capacity;
+    OperatorTerms terms;  // without c, which is in k
+  };
+  [[nodiscard]] Coefficients at(Context& ctx, double t) const;
+  void make_tensor(Context& ctx, const Coefficients& now, double kappa, PoissonSolverParams params,
+                   const SmootherRegistry& registry);
+  void make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
+  void find_dirichlet_entries(double t, const Coefficients& now);
+  void add_up(Context& ctx);
+
+  TensorMesh mesh_;
+  HeatProblem problem_;
+  double t_, s_;
+  bool varies_, conserves_ = false;
+  double scale_ = 1;
+  double reaction_ = 0, capacity_ = 0;  // of tensor operators
+  GridOperator<double> a_, mass_;
+  GridOperator<double> sum_;  // of cell form, as what follows
+  std::optional<Conductances> conductances_;
+  Vector<double> reaction_of_a_, reaction_of_mass_;
+  std::optional<PoissonSolver> solver_;
+  std::vector<DirichletEntry> entries_of_a_, entries_of_mass_;
+};
+
+}  // namespace stratum

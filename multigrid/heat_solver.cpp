@@ -1,0 +1,551 @@
+#include <stratum/multigrid/heat_solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/multigrid/heat_operators.hpp>
+#include <stratum/solvers/jacobi.hpp>
+
+namespace stratum {
+
+namespace {
+
+constexpr std::size_t most_stages = 3;
+
+/// Stages of a stiffly accurate method with one diagonal entry; the first one is explicit where c = 0 there.
+struct Tableau {
+  std::size_t stages;
+  std::array<double, most_stages> c;
+  std::array<std::array<double, most_stages>, most_stages> a;
+  std::array<double, most_stages> error;  // b_j - b^_j
+
+  [[nodiscard]] bool starts_explicit() const { return c[0] == 0; }
+};
+
+Tableau tableau_of(TimeMethod method) {
+  if (method == TimeMethod::euler) return {1, {1, 0, 0}, {{{1, 0, 0}}}, {}};
+  if (method == TimeMethod::crank_nicolson) return {2, {0, 1, 0}, {{{0, 0, 0}, {0.5, 0.5, 0}}}, {}};
+  const double root = std::sqrt(2.0), gamma = 2 - root, d = gamma / 2, w = root / 4;
+  return {3, {0, gamma, 1}, {{{0, 0, 0}, {d, d, 0}, {w, w, d}}}, {w - (1 - w) / 3, w - (3 * w + 1) / 3, d - d / 3}};
+}
+
+constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, not_worth_it = 1.2;
+
+}  // namespace
+
+std::string_view to_string(TimeMethod method) {
+  switch (method) {
+    case TimeMethod::euler: return "euler";
+    case TimeMethod::crank_nicolson: return "crank-nicolson";
+    case TimeMethod::tr_bdf2: break;
+  }
+  return "tr-bdf2";
+}
+
+TimeMethod time_method(std::string_view name) {
+  for (const auto method : {TimeMethod::euler, TimeMethod::crank_nicolson, TimeMethod::tr_bdf2})
+    if (name == to_string(method)) return method;
+  throw UsageError(message("unknown name '", name, "'; known are euler, crank-nicolson, tr-bdf2"));
+}
+
+struct HeatSolver::Implementation {
+  /// du/dt at a time, measured from the present one.
+  struct Slope {
+    const Vector<double>* k;
+    double at;
+  };
+  struct Attempt {
+    bool solved = true;
+    double error = 0;  // beside what is allowed
+  };
+
+  TensorMesh mesh;
+  HeatProblem problem;
+  HeatParams params;
+  Tableau tableau;
+  InUse in_use;
+  HeatReport report;
+  double dt = 0;            // to try next
+  double error_before = 0;  // of the last step that was accepted; zero: none
+  double largest_u = 0;     // || u ||_M so far
+  double largest_load = 0;  // || M u || so far
+  double last_dt = 0;
+  // k at the present time, and one at t + before; how many of them there are.
+  int known_slopes = 0;
+  double before = 0;
+  std::optional<HeatOperators> operators;
+  Vector<double> u, x, b, load, work, other, ones;
+  std::array<Vector<double>, most_stages> k;
+  Vector<double> slope, slope_before;
+  // Of Dirichlet nodes.
+  std::vector<double> side_values, side_slope;
+  std::array<std::vector<double>, most_stages> side_k;
+  std::array<Vector<double>, 2> line;  // a column, a row: what sides add
+  double load_at = 0;
+  bool load_known = false;
+
+  Implementation(Context& ctx, const TensorMesh& m, const HeatProblem& p, const HeatParams& given,
+                 const SmootherRegistry& registry)
+      : mesh(with_sides(m, p.space.sides)), problem(p), params(given), tableau(tableau_of(given.method)) {
+    check();
+    const GridShape shape = mesh.unknowns();
+    for (auto* v : {&u, &x, &b, &load, &work, &other, &slope, &slope_before}) *v = Vector<double>(ctx, shape);
+    for (std::size_t i = 0; i < tableau.stages; ++i) k[i] = Vector<double>(ctx, shape);
+    line = {Vector<double>(ctx, GridShape{1, shape.ny}), Vector<double>(ctx, GridShape{shape.nx, 1})};
+    report.t = params.start;
+    const double first = params.dt.value_or(1.0);
+    at_this_time(params.start, [&] {
+      operators.emplace(ctx, mesh, problem, params.start, shift(first), params.solver, registry);
+      start(ctx);
+    });
+    if (operators->conserves_heat()) {
+      ones = Vector<double>(ctx, shape);
+      set(ctx, 1.0, ones.view());
+    }
+    dt = params.dt ? *params.dt : first_dt(ctx);
+  }
+
+  void check() const {
+    expects(std::isfinite(params.start), "the time of the start must be finite, not ", params.start);
+    expects(params.dt || params.tol, "steps need a length, or a tolerance to find it by");
+    expects(!params.dt || (std::isfinite(*params.dt) && *params.dt > 0),
+            "the length of a step must be positive and finite, not ", params.dt.value_or(0));
+    expects(!params.tol || (*params.tol > 0 && *params.tol < 1), "the tolerance of a step must lie in (0, 1), not ",
+            params.tol.value_or(0));
+    expects(!params.tol || params.method == TimeMethod::tr_bdf2,
+            "a tolerance goes with tr-bdf2, which estimates errors; ", to_string(params.method),
+            " takes steps of one length");
+    expects(!params.eta || (*params.eta > 0 && *params.eta < 1), "eta must lie in (0, 1), not ",
+            params.eta.value_or(0));
+  }
+
+  [[nodiscard]] double diagonal_entry() const { return tableau.a[tableau.stages - 1][tableau.stages - 1]; }
+  [[nodiscard]] double shift(double step) const { return 1 / (diagonal_entry() * step); }
+  [[nodiscard]] double eta() const { return params.eta.value_or(params.tol ? 1e-2 * *params.tol : 1e-8); }
+
+  /// What functions give that cannot be is said with the time.
+  template <class F>
+  static void at_this_time(double t, const F& f) {
+    try {
+      f();
+    } catch (const UsageError& error) {
+      throw UsageError(message("at t = ", t, ": ", error.what()));
+    }
+  }
+
+  // --- loads ---------------------------------------------------------------------------------------------------------------
+
+  /// load = F(t), without what sides add.
+  void find_load(Context& ctx, double t) {
+    if (load_known && (problem.steady_rhs || !problem.space.rhs || load_at == t)) return;
+    assemble_heat_load(ctx, mesh, problem, t, load.view());
+    if (operators->scale() != 1) xpay(ctx, load.cview(), operators->scale() - 1, load.view());
+    load_at = t;
+    load_known = true;
+  }
+
+  /// b = b + what natural sides give at time t - A_D values - M_D slopes
+  void add_sides(Context& ctx, const PoissonProblem& now, const std::vector<double>& values,
+                 const std::vector<double>& slopes, GridView<double> to) {
+    SideLoads sides(mesh.unknowns());
+    add_fluxes(mesh, now, sides);
+    for (auto* part : {&sides.left, &sides.right, &sides.bottom, &sides.top})
+      for (double& value : *part) value *= operators->scale();
+    for (const auto& entry : operators->dirichlet_entries_of_a())
+      sides(entry.i, entry.j) -= entry.value * values[entry.node];
+    for (const auto& entry : operators->dirichlet_entries_of_mass())
+      sides(entry.i, entry.j) -= entry.value * slopes[entry.node];
+    const auto add = [&](const std::vector<double>& numbers, Vector<double>& through, GridView<double> part) {
+      if (std::all_of(numbers.begin(), numbers.end(), [](double value) { return value == 0; })) return;
+      copy_from_host(ctx, numbers.data(), through.view());
+      axpy(ctx, 1, through.cview(), part);
+    };
+    const auto column = [&](int i) {
+      GridView<double> part = to;
+      part.data = &to(i, 0);
+      part.nx = 1;
+      return part;
+    };
+    const auto row = [&](int j) {
+      GridView<double> part = to;
+      part.data = &to(0, j);
+      part.ny = 1;
+      return part;
+    };
+    if (to.nodes() == 0) return;
+    add(sides.left, line[0], column(0));
+    add(sides.right, line[0], column(to.nx - 1));
+    add(sides.bottom, line[1], row(0));
+    add(sides.top, line[1], row(to.ny - 1));
+  }
+
+  // --- the start -----------------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] PoissonProblem at(double t) const { return at_time(problem, t); }
+
+  /// u of the start, and k there where the method wants it.
+  void start(Context& ctx) {
+    const auto initial = at_nodes(ctx, mesh, initial_function(problem, params.start));
+    const auto columns = static_cast<std::size_t>(mesh.x().size()) + 1;
+    std::vector<double> unknowns;
+    const int first_x = mesh.x().first_unknown(), first_y = mesh.y().first_unknown();
+    for (int j = 0; j < u.shape().ny; ++j)
+      for (int i = 0; i < u.shape().nx; ++i) {
+        const auto p = static_cast<std::size_t>(i + first_x), q = static_cast<std::size_t>(j + first_y);
+        const double value = initial[q * columns + p];
+        expects(std::isfinite(value), "the initial value is ", value, " at (", mesh.x().from_begin()[p], ", ",
+                mesh.y().from_begin()[q], "); it must be finite");
+        unknowns.push_back(value);
+      }
+    copy_from_host(ctx, unknowns.data(), u.view());
+    const PoissonProblem now = at(params.start);
+    side_values = dirichlet_values(mesh, now);
+    // Of k_D at the start nothing but the error estimate of the first step depends.
+    const double moment = 1e-6 * params.dt.value_or(1.0);
+    side_slope = dirichlet_values(mesh, at(params.start + moment));
+    for (std::size_t n = 0; n < side_slope.size(); ++n) side_slope[n] = (side_slope[n] - side_values[n]) / moment;
+    measure(ctx, u);
+    if (tableau.starts_explicit()) find_first_slope(ctx, now);
+  }
+
+  /// M k = F - A u - A_D g - M_D k_D; M is as well conditioned as its diagonal, whatever the mesh.
+  void find_first_slope(Context& ctx, const PoissonProblem& now) {
+    find_load(ctx, params.start);
+    operators->a().residual(ctx, load.cview(), u.cview(), b.view());
+    add_sides(ctx, now, side_values, side_slope, b.view());
+    set(ctx, 0.0, slope.view());
+    const GridShape shape = u.shape();
+    if (shape.nodes() == 0) return;
+    diagonal(ctx, operators->mass(), work.view());
+    std::vector<double> entries(static_cast<std::size_t>(shape.nodes()));
+    copy_to_host(ctx, work.cview(), entries.data());
+    JacobiPreconditioner<double> jacobi(ctx, shape, entries);
+    StoppingParams stop;
+    stop.rtol = 1e-10;
+    stop.max_iterations = 1000;
+    const auto found =
+        make_solver<double>(ctx, "cg", shape)->solve(ctx, operators->mass(), jacobi, b.cview(), slope.view(), stop);
+    if (exit_code(found.status, false) != 0)
+      throw BreakdownError(message("du/dt at the start was not found: ", found.reason));
+    known_slopes = 1;
+  }
+
+  /// Keeps the largest || u ||_M and || M u ||.
+  void measure(Context& ctx, const Vector<double>& v) {
+    operators->mass().apply(ctx, v.cview(), work.view());
+    largest_u = std::max(largest_u, std::sqrt(std::max(0.0, dot(ctx, v.cview(), work.cview()))));
+    largest_load = std::max(largest_load, norm2(ctx, work.cview()));
+  }
+
+  /// || v ||_M
+  [[nodiscard]] double size(Context& ctx, const Vector<double>& v) {
+    operators->mass().apply(ctx, v.cview(), work.view());
+    return std::sqrt(std::max(0.0, dot(ctx, v.cview(), work.cview())));
+  }
+
+  /// In which u changes by a hundredth; where it is zero the controller has to find out.
+  [[nodiscard]] double first_dt(Context& ctx) {
+    const double slope_size = size(ctx, slope);
+    return largest_u > 0 && slope_size > 0 ? 0.01 * largest_u / slope_size : std::numeric_limits<double>::infinity();
+  }
+
+  // --- a step --------------------------------------------------------------------------------------------------------------
+
+  /// to = u_n + the integral from 0 to tau of the line through two slopes, or of one.
+  void extrapolate(Context& ctx, const std::vector<Slope>& slopes, double tau, GridView<double> to) {
+    copy(ctx, u.cview(), to);
+    if (slopes.size() == 1) return axpy(ctx, tau, slopes[0].k->cview(), to);
+    const auto& [k0, t0] = slopes[slopes.size() - 2];
+    const auto& [k1, t1] = slopes.back();
+    const double change = (tau * tau / 2 - tau * t1) / (t1 - t0);
+    axpys(ctx, {tau + change, -change}, {k1->cview(), k0->cview()}, to);
+  }
+
+  /// S x = b from the better of two starts. False where that did not end well; the report then says how.
+  bool solve(Context& ctx, const std::vector<Slope>& slopes, double tau) {
+    const auto& s = operators->solver().fine_operator();
+    copy(ctx, u.cview(), x.view());
+    if (!slopes.empty()) {
+      const auto residual_of = [&](const Vector<double>& guess) {
+        s.residual(ctx, b.cview(), guess.cview(), work.view());
+        return norm2(ctx, work.cview());
+      };
+      extrapolate(ctx, slopes, tau, other.view());
+      if (residual_of(other) < residual_of(x)) std::swap(x, other);
+    }
+    StoppingParams stop = params.solver.stop;
+    stop.baseline = Baseline::initial;
+    stop.rtol = eta();
+    stop.atol = eta() * operators->s() * largest_load;
+    operators->solver().set_stop(stop);
+    const SolveReport solved = operators->solver().solve(ctx, b.cview(), x.view());
+    ++report.solves;
+    report.cycles += solved.iterations;
+    report.most_cycles = std::max(report.most_cycles, solved.iterations);
+    if (stratum::exit_code(solved.status, false) != 0) {
+      report.status = solved.status;
+      report.reason = message("a step of ", 1 / (diagonal_entry() * operators->s()), " at t = ", report.t,
+                              " was not solved: ", solved.reason);
+      return false;
+    }
+    if (!ones.empty()) {
+      // 1^T S = s 1^T M: a constant takes up the sum of the residual.
+      s.residual(ctx, b.cview(), x.cview(), work.view());
+      const double left = dot(ctx, ones.cview(), work.cview());
+      operators->mass().apply(ctx, ones.cview(), work.view());
+      axpy(ctx, left / (operators->s() * dot(ctx, ones.cview(), work.cview())), ones.cview(), x.view());
+    }
+    return true;
+  }
+
+  /// From u over `step`: stages k and, in x, what comes out.
+  Attempt attempt(Context& ctx, double step) {
+    const std::size_t first = tableau.starts_explicit() ? 1 : 0;
+    std::vector<Slope> slopes;
+    if (known_slopes > 1) slopes.push_back({&slope_before, before});
+    if (known_slopes > 0) slopes.push_back({&slope, 0});
+    if (first == 1) {
+      copy(ctx, slope.cview(), k[0].view());
+      side_k[0] = side_slope;
+    }
+    for (std::size_t i = first; i < tableau.stages; ++i) {
+      const auto& a = tableau.a[i];
+      const double t = i + 1 == tableau.stages ? report.t + step : report.t + tableau.c[i] * step;
+      bool solved = false;
+      at_this_time(t, [&] {
+        report.updates += operators->set(ctx, t, shift(step)) ? 1 : 0;
+        const double s = operators->s();
+        const PoissonProblem now = at(t);
+        const auto values = dirichlet_values(mesh, now);
+        // p, on the unknowns and on Dirichlet nodes
+        copy(ctx, u.cview(), x.view());
+        std::vector<double> side_p = side_values;
+        for (std::size_t j = 0; j < i; ++j) {
+          if (a[j] == 0) continue;
+          axpy(ctx, step * a[j], k[j].cview(), x.view());
+          for (std::size_t n = 0; n < side_p.size(); ++n) side_p[n] += step * a[j] * side_k[j][n];
+        }
+        side_k[i].resize(values.size());
+        for (std::size_t n = 0; n < values.size(); ++n) side_k[i][n] = s * (values[n] - side_p[n]);
+        copy(ctx, x.cview(), k[i].view());
+        operators->mass().apply(ctx, x.cview(), b.view());
+        find_load(ctx, t);
+        xpay(ctx, load.cview(), s, b.view());
+        add_sides(ctx, now, values, side_k[i], b.view());
+        solved = solve(ctx, slopes, tableau.c[i] * step);
+        // k = s (x - p)
+        xpay(ctx, x.cview(), -1, k[i].view());
+        axpy(ctx, s - 1, GridView<const double>(k[i].view()), k[i].view());
+        slopes.push_back({&k[i], tableau.c[i] * step});
+      });
+      if (!solved) return {false, 0};
+    }
+    return {true, params.tol ? error_of(ctx, step) : 0};
+  }
+
+  /// || S^-1 s M est ||_M beside the tolerance.
+  double error_of(Context& ctx, double step) {
+    set(ctx, 0.0, other.view());
+    for (std::size_t j = 0; j < tableau.stages; ++j) axpy(ctx, step * tableau.error[j], k[j].cview(), other.view());
+    operators->mass().apply(ctx, other.cview(), b.view());
+    axpy(ctx, operators->s() - 1, GridView<const double>(b.view()), b.view());
+    StoppingParams stop;
+    stop.rtol = 0.05;  // two digits of an estimate
+    operators->solver().set_stop(stop);
+    const SolveReport solved = operators->solver().solve(ctx, b.cview(), other.view());
+    report.cycles += solved.iterations;
+    const double found = size(ctx, other), now = std::max(largest_u, size(ctx, x));
+    if (!std::isfinite(found)) return std::numeric_limits<double>::infinity();
+    return found > 0 ? found / (*params.tol * now) : 0;
+  }
+
+  void accept(Context& ctx, double step, double t) {
+    std::swap(u, x);
+    const std::size_t last = tableau.stages - 1;
+    if (last > 0) {
+      std::swap(slope_before, k[last - 1]);
+      before = (tableau.c[last - 1] - 1) * step;
+    } else {
+      std::swap(slope_before, slope);
+      before = -step;
+    }
+    // The slope at the start of a step is kept by it, or there is none before.
+    known_slopes = last > 0 ? 2 : std::min(known_slopes + 1, 2);
+    std::swap(slope, k[last]);
+    side_slope = side_k[last];
+    side_values = dirichlet_values(mesh, at(t));
+    report.t = t;
+    ++report.steps;
+    last_dt = step;
+    report.shortest_dt = report.steps == 1 ? step : std::min(report.shortest_dt, step);
+    report.longest_dt = std::max(report.longest_dt, step);
+    measure(ctx, u);
+  }
+
+  /// How much longer the next step is to be.
+  [[nodiscard]] double growth(double error) const {
+    if (error <= 0) return most_factor;
+    constexpr double order = 3;
+    const double factor = safety * std::pow(error, -0.7 / order) *
+                          (error_before > 0 ? std::pow(error_before, 0.4 / order) : std::pow(error, -0.3 / order));
+    return std::clamp(factor, least_factor, most_factor);
+  }
+
+  void advance_fixed(Context& ctx, double to, const Monitor& monitor) {
+    const double from = report.t;
+    const double count = std::ceil((to - from) / dt * (1 - 1e-12));
+    expects(count <= static_cast<double>(params.max_steps), count, " steps of ", dt, " lead to t = ", to, "; at most ",
+            params.max_steps, " are taken");
+    const double step = (to - from) / count;
+    for (double n = 1; n <= count; ++n) {
+      if (!attempt(ctx, step).solved) return;
+      accept(ctx, step, n == count ? to : from + n * step);
+      if (monitor) monitor(report, step);
+    }
+  }
+
+  void advance_adaptive(Context& ctx, double to, const Monitor& monitor) {
+    const double from = report.t;
+    if (!std::isfinite(dt)) dt = 1e-3 * (to - from);
+    int failures = 0;
+    while (report.t < to) {
+      const double left = to - report.t;
+      // Not to leave a sliver behind.
+      const double step = dt >= 0.99 * left ? left : dt > 0.5 * left ? 0.5 * left : dt;
+      if (!(report.t + step > report.t) || step < 1e-13 * (to - from)) {
+        report.status = Status::stagnated;
+        report.reason = message("at t = ", report.t, " steps have become as short as ", step);
+        return;
+      }
+      if (report.steps + report.rejected >= params.max_steps) {
+        report.status = Status::max_iterations;
+        report.reason = message(params.max_steps, " steps have led to t = ", report.t);
+        return;
+      }
+      const Attempt tried = attempt(ctx, step);
+      if (!tried.solved) {
+        if (++failures > 3) return;
+        dt = step / 4;
+        ++report.rejected;
+        continue;
+      }
+      failures = 0;
+      const double factor = growth(tried.error);
+      if (tried.error > 1) {
+        ++report.rejected;
+        dt = step * std::min(factor, safety);
+        error_before = 0;
+        continue;
+      }
+      accept(ctx, step, step == left ? to : report.t + step);
+      error_before = tried.error;
+      const double next = step * factor;
+      // A step cut short says nothing about longer ones.
+      if (step < dt)
+        dt = std::max(dt, next);
+      else
+        dt = factor >= 1 && factor < not_worth_it ? step : next;
+      if (monitor) monitor(report, step);
+    }
+  }
+};
+
+HeatSolver::HeatSolver(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, const HeatParams& params,
+                       const SmootherRegistry& registry)
+    : implementation_(std::make_unique<Implementation>(ctx, mesh, problem, params, registry)) {}
+HeatSolver::~HeatSolver() = default;
+HeatSolver::HeatSolver(HeatSolver&&) noexcept = default;
+HeatSolver& HeatSolver::operator=(HeatSolver&&) noexcept = default;
+
+const HeatReport& HeatSolver::advance(Context& ctx, double to, const Monitor& monitor) {
+  Implementation& self = *implementation_;
+  const auto hold = self.in_use.hold("solver");
+  HeatReport& report = self.report;
+  expects(std::isfinite(to) && to >= report.t, "steps lead forward in time, from t = ", report.t, " on, not to ", to);
+  report.status = Status::converged;
+  report.reason = message("all steps to t = ", to, " were solved");
+  if (to == report.t) return report;
+  if (self.params.tol)
+    self.advance_adaptive(ctx, to, monitor);
+  else
+    self.advance_fixed(ctx, to, monitor);
+  return report;
+}
+
+double HeatSolver::time() const { return implementation_->report.t; }
+GridView<const double> HeatSolver::solution() const { return implementation_->u.cview(); }
+const HeatReport& HeatSolver::report() const { return implementation_->report; }
+const TensorMesh& HeatSolver::mesh() const { return implementation_->mesh; }
+const PoissonSolver& HeatSolver::solver() const { return implementation_->operators->solver(); }
+
+std::vector<double> HeatSolver::nodal_solution(Context& ctx) const {
+  const Implementation& self = *implementation_;
+  return stratum::nodal_solution(ctx, self.mesh, self.at(self.report.t), solution());
+}
+double HeatSolver::heat(Context& ctx) const {
+  const Implementation& self = *implementation_;
+  return total_heat(ctx, self.mesh, self.problem, self.report.t, solution());
+}
+std::optional<double> HeatSolver::relative_l2_error(Context& ctx) const {
+  const Implementation& self = *implementation_;
+  if (!self.problem.space.exact) return std::nullopt;
+  // A reaction term, as steps have one: of singular problems, errors would leave out means.
+  PoissonProblem now = self.at(self.report.t);
+  now.reaction += 1;
+  return stratum::relative_l2_error(ctx, self.mesh, now, solution());
+}
+
+HeatState HeatSolver::state(Context& ctx) const {
+  const Implementation& self = *implementation_;
+  HeatState state{self.report,
+                  self.dt,
+                  self.error_before,
+                  self.largest_u,
+                  self.largest_load,
+                  self.last_dt,
+                  self.before,
+                  self.known_slopes,
+                  {},
+                  {},
+                  {},
+                  self.side_slope};
+  const auto take = [&](const Vector<double>& from, std::vector<double>& to) {
+    to.resize(static_cast<std::size_t>(from.shape().nodes()));
+    copy_to_host(ctx, from.cview(), to.data());
+  };
+  take(self.u, state.u);
+  take(self.slope, state.slope);
+  take(self.slope_before, state.slope_before);
+  return state;
+}
+
+void HeatSolver::restore(Context& ctx, const HeatState& state) {
+  Implementation& self = *implementation_;
+  const auto nodes = static_cast<std::size_t>(self.u.shape().nodes());
+  expects(state.u.size() == nodes && state.slope.size() == nodes && state.slope_before.size() == nodes &&
+              state.side_slope.size() == self.side_slope.size(),
+          "a state of ", state.u.size(), " unknowns and ", state.side_slope.size(), " nodes of sides is not one of ",
+          nodes, " and ", self.side_slope.size());
+  self.report = state.report;
+  self.dt = state.dt;
+  self.error_before = state.error_before;
+  self.largest_u = state.largest_u;
+  self.largest_load = state.largest_load;
+  self.last_dt = state.last_dt;
+  self.before = state.before;
+  self.known_slopes = state.known_slopes;
+  self.side_slope = state.side_slope;
+  self.side_values = dirichlet_values(self.mesh, self.at(state.report.t));
+  self.load_known = false;
+  const auto put = [&](const std::vector<double>& from, Vector<double>& to) {
+    copy_from_host(ctx, from.data(), to.view());
+  };
+  put(state.u, self.u);
+  put(state.slope, self.slope);
+  put(state.slope_before, self.slope_before);
+}
+
+}  // namespace stratum

@@ -7,17 +7,17 @@
 
 #include <sys/resource.h>
 
-#include <stratum/assembly/cell_files.hpp>
 #include <stratum/assembly/expression.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/io/json.hpp>
-#include <stratum/mesh/graded.hpp>
-#include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/vtk.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "support/mesh_options.hpp"
+#include "support/problem_options.hpp"
 #include "support/program.hpp"
 #include "support/solve_output.hpp"
+#include "support/solver_options.hpp"
 
 namespace {
 
@@ -25,28 +25,8 @@ using namespace stratum;
 using namespace stratum::apps;
 
 constexpr const char* program_name = "poisson2d";
-constexpr int max_level = 20;
-constexpr int default_level = 8;  // of named meshes
 // Without being asked for, files of several hundred megabytes are not written.
 constexpr std::int64_t default_vtk_nodes = 5'000'000;
-
-/// The mesh of every level: one of a family, or a base mesh whose intervals are all halved `level` times.
-struct MeshChoice {
-  MeshFamily family;
-  std::optional<TensorMesh> base;
-  std::string grade_x = "uniform", grade_y = "uniform";  // of the base
-  double x0 = 0, y0 = 0;                                 // its lower left corner
-
-  [[nodiscard]] TensorMesh at(int level) const {
-    const TensorMesh mesh =
-        base ? TensorMesh(halved(base->x(), level), halved(base->y(), level)) : make_mesh(family, level);
-    return {mesh.x().starting_at(x0), mesh.y().starting_at(y0), family.name};
-  }
-  [[nodiscard]] std::int64_t nodes(int level) const {
-    const std::int64_t refinement = std::int64_t{1} << level;
-    return ((base ? base->x().size() : 1) * refinement + 1) * ((base ? base->y().size() : 1) * refinement + 1);
-  }
-};
 
 struct Settings {
   MeshChoice mesh;
@@ -74,47 +54,26 @@ struct Settings {
 
 CommandLine make_command_line() {
   const PoissonSolverParams params;
-  const std::string smoother = params.multigrid.smoother;
   const std::vector<OptionGroup> settings{
-      {"Mesh",
-       {{"mesh", "NAME", "U1", "one of the published meshes, see --list-meshes"},
-        {"level", "N", "",
-         message("2^N x 2^N cells, N in 0 .. ", max_level, " as far as memory goes (", default_level,
-                 "); with --cells or a file, every interval is halved N times (0)")},
-        {"domain", "A,B", "", "a mesh of your own on [0, A] x [0, B], A and B above 0 (1,1)"},
-        {"origin", "X0,Y0", "",
-         "the lower left corner of any mesh, [X0, X0 + A] x [Y0, Y0 + B]; a file of coordinates has its own (0,0)"},
-        {"nu", "X", "",
-         "a mesh of your own: the thin ends' intervals are split nu/2 to 1 - nu/2 at every refinement, nu in "
-         "(0, 2) (1: uniform)"},
-        {"thin", "X,Y", "", "ends of x and y with the thin intervals: first, last or none (last,first)"},
-        {"cells", "NX,NY", "",
-         "a mesh of NX x NY cells, any numbers; a direction read from a file has its own, as in ,64"},
-        {"grade-x", "SPEC", "", "the grading of x, see below (uniform)"},
-        {"grade-y", "SPEC", "", "the grading of y (uniform)"}}},
+      {"Mesh", mesh_options()},
       {"Problem: -Laplace u + c u = f; on every side u, its outward derivative or both are given, or it is periodic",
-       {{"rhs", "EXPR", "",
-         "f in x, y, the lengths a and b of the sides, and the distances xl, xr, yl, yr to the left, right, lower and "
-         "upper side, xr = a - x (2 (yl yr + xl xr)); given several times, all are solved for, each with its own "
-         "report",
-         true},
-        {"exact", "EXPR", "",
-         "the exact solution, to measure the error by (of the default f: xl xr yl yr); once for each --rhs", true},
-        {"boundary", "EXPR", "",
-         "u on the sides that have no value of their own (the exact solution where it is given, else 0)"},
-        {"left", "SIDE", "",
-         "dirichlet:G (u = G), neumann:G (n.grad u = G, n outward), robin:ALPHA,G (n.grad u + ALPHA u = G, ALPHA 0 or "
-         "more), or periodic, like the side across; ALPHA and G are expressions, G without a word is 0 (dirichlet)"},
-        {"right", "SIDE", "", "the same of the right side (dirichlet)"},
-        {"bottom", "SIDE", "", "the bottom (dirichlet)"},
-        {"top", "SIDE", "", "and the top (dirichlet)"},
-        {"kappa", "K", "1",
-         "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; its value at the "
-         "centre of a cell is the cell's. Each may be file:PATH instead, numbers on cells, see below"},
-        {"reaction", "C", "0", "c, 0 or more: a number, an expression or file:PATH, taken cell by cell as well"},
-        {"project", "", "",
-         "where u is known up to a constant only, subtract from f what keeps the problem from having a solution"}}},
+       joined(
+           {{"rhs", "EXPR", "",
+             "f in x, y, the lengths a and b of the sides, and the distances xl, xr, yl, yr to the left, right, lower "
+             "and "
+             "upper side, xr = a - x (2 (yl yr + xl xr)); given several times, all are solved for, each with its own "
+             "report",
+             true},
+            {"exact", "EXPR", "",
+             "the exact solution, to measure the error by (of the default f: xl xr yl yr); once for each --rhs", true},
+            {"boundary", "EXPR", "",
+             "u on the sides that have no value of their own (the exact solution where it is given, else 0)"}},
+           side_and_coefficient_options(),
+           {{"project", "", "",
+             "where u is known up to a constant only, subtract from f what keeps the problem from having a "
+             "solution"}})},
       {"Solver",
+<<<<<<< HEAD
        {{"solver", "NAME", "multigrid",
          "multigrid; or a Krylov method with the cycle as its preconditioner: cg, fcg, cr (a symmetric cycle), gcr, "
          "gmres, bicgstab (any). cg is the one to take where neighbouring widths jump a thousandfold in both "
@@ -147,6 +106,28 @@ CommandLine make_command_line() {
         {"operator", "NAME", "",
          "storage: tensor (none), symmetric (5 words a node) or nine-band (9) (tensor; with single nine-band, whose "
          "rounded entries are what fails)"}}},
+=======
+       joined({{"solver", "NAME", "multigrid",
+                "multigrid; or a Krylov method with the cycle as its preconditioner: cg, fcg, cr (a symmetric cycle), "
+                "gcr, "
+                "gmres, bicgstab (any). cg is the one to take where neighbouring widths jump a thousandfold in both "
+                "directions, or for a point smoother where cells are stretched"},
+               {"restart", "N", plain(params.krylov.restart),
+                "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
+               {"cycle", "NAME", "v",
+                "v, w, f, or fmg: one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, "
+                "when "
+                "--rtol, --atol or a Krylov method is given"}},
+              smoothing_options(),
+              {{"precision", "NAME", "mixed",
+                "mixed (float cycles, double defect and update), double, or single (to see it fail)"},
+               {"inner", "KIND:N", message("cycles:", params.inner.cycles),
+                "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
+               {"operator", "NAME", "",
+                "storage: tensor (none), symmetric (5 words a node) or nine-band (9) (tensor; with single nine-band, "
+                "whose "
+                "rounded entries are what fails)"}})},
+>>>>>>> 5f391b9 (Options of meshes, sides, coefficients and smoothing move to apps/support, where other programs find them)
       {"Stopping",
        {{"rtol", "X", plain(params.stop.rtol),
          "stop when the residual has fallen below X times the baseline, X above 0"},
@@ -182,22 +163,7 @@ constexpr const char* before_options =
     "lines (adi) keeps the number of cycles small where point smoothers stall. By default it solves a problem\n"
     "with a known solution, prints how it converges and how large the error is, and writes a file for ParaView.\n";
 
-constexpr const char* gradings_and_examples =
-    "Gradings SPEC; SIDE is where the cells are thin: first, last or both\n"
-    "  uniform\n"
-    "  geometric:R,SIDE     every cell R >= 1 times as wide as its thinner neighbour\n"
-    "  geometric:h=W,SIDE   the same with R found so that the thinnest cell has width W\n"
-    "  tanh:D,SIDE          x = tanh(D s) / tanh(D), D in (0, 300]; widths differ by up to cosh(D)^2\n"
-    "  cosine[,SIDE]        x = sin(pi s / 2), both sides by default: Chebyshev-like\n"
-    "  shishkin:T,SIDE      half of the cells evenly within T of the thin side, the others evenly beyond\n"
-    "  file:PATH            coordinates, increasing; blanks, commas or line ends between, # comments\n"
-    "  widths:PATH          widths of the cells. Extreme grading needs these: beside x = 1 coordinates are\n"
-    "                       1e-16 apart, and a width of 1e-15 is lost in their differences\n\n"
-    "Coefficients from files, on the cells of the mesh or of one that it refines by halving; bottom row first\n"
-    "  file:PATH.vtr[:ARRAY]  cell data of VTK's rectilinear grids, .vti of uniform ones; one number a cell, or\n"
-    "                         three for KXX, KXY and KYY. ARRAY may be left out where there is one only\n"
-    "  file:PATH.npy          NumPy's array of shape (ny, nx), floating-point or whole numbers\n"
-    "  file:PATH.csv          a line for every row of cells, commas or blanks between numbers, # comments\n\n"
+constexpr const char* examples =
     "Examples:\n"
     "  poisson2d                                       square cells, 65025 unknowns; writes poisson2d_U1_L8.vtr\n"
     "  poisson2d --mesh A3 --smoother adi              cells up to 1e5 times as long as wide\n"
@@ -215,208 +181,6 @@ constexpr const char* gradings_and_examples =
     "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
     "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
     "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n";
-
-void list_meshes() {
-  std::printf("%-5s %8s %4s %9s  %s\n", "mesh", "a", "b", "nu", "description");
-  for (const auto& family : named_meshes())
-    std::printf("%-5s %8g %4g %9g  %s\n", family.name.c_str(), family.a, family.b, family.nu,
-                family.description.c_str());
-}
-
-void list_smoothers() {
-  const auto registry = builtin_smoothers();
-  for (const auto& [name, entry] : registry.entries())
-    std::printf("%-10s %s\n", name.c_str(), entry.description.c_str());
-  std::printf("%-10s %s\n", "auto",
-              "one of these on every level, by the shape of its cells; the output says which and why");
-}
-
-/// One direction of a mesh of --cells, --grade-x and --grade-y, and its length; `cells` and `length` are empty where they
-/// were not given.
-std::pair<Intervals, double> parse_line(const std::string& option, const std::string& spec, const std::string& cells,
-                                        const std::string& length) {
-  const int count = cells.empty() ? 0 : parse_integer("--cells", cells, 1, max_cells);
-  const double side = length.empty() ? 1 : parse_number("--domain", length, positive);
-  return parsed(option, [&]() -> std::pair<Intervals, double> {
-    const auto grading = parse_grading(spec);
-    if (!grading.from_file()) {
-      expects(count > 0, "how many cells? --cells NX,NY says");
-      return {make_line(grading, side, count), side};
-    }
-    Intervals line = read_line(grading);
-    expects(count == 0 || count == line.size(), "the file has ", line.size(), " cells, --cells says ", count,
-            "; leave its number out, as in ,64 or 64,");
-    expects(length.empty() || std::abs(line.length() - side) <= 1e-12 * side, "the file is ", line.length(),
-            " long, --domain says ", side, "; leave its length out, as in ,1 or 1,");
-    if (!length.empty() && grading.kind == Grading::Kind::widths) line = Intervals(line.widths(), side);
-    const double own = line.length();
-    return {std::move(line), own};
-  });
-}
-
-/// What commas outside parentheses separate, as expressions have commas too.
-std::vector<std::string> expressions_of(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && depth <= 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
-constexpr std::string_view file_prefix = "file:";
-
-/// Files that the mesh and coefficients are read from.
-std::vector<std::string> input_files(const CommandLine& options) {
-  std::vector<std::string> files;
-  for (const char* option : {"grade-x", "grade-y"}) {
-    if (!options.has(option)) continue;
-    const auto grading = parsed(message("--", option), [&] { return parse_grading(options.text(option)); });
-    if (grading.from_file()) files.push_back(grading.path);
-  }
-  for (const char* option : {"kappa", "reaction"})
-    if (options.has(option))
-      for (const auto& part : expressions_of(options.text(option)))
-        if (part.starts_with(file_prefix)) files.push_back(parse_cell_file(part.substr(file_prefix.size())).path);
-  return files;
-}
-
-MeshChoice parse_shape(const CommandLine& options) {
-  MeshChoice mesh;
-  const bool by_cells = options.has("cells") || options.has("grade-x") || options.has("grade-y");
-  const bool by_family = options.has("nu") || options.has("thin");
-  if (!by_cells && !by_family && !options.has("domain")) {
-    mesh.family = parsed("--mesh", [&] { return mesh_family(options.text("mesh")); });
-    return mesh;
-  }
-  expects(!options.has("mesh"), "--mesh ", options.has("mesh") ? options.text("mesh") : "",
-          ": a named mesh has its own sides, cells and nu; to describe another leave out --mesh");
-  expects(!by_cells || !by_family,
-          "--nu and --thin refine a single cell; they do not go with --cells, --grade-x and --grade-y");
-  std::pair<std::string, std::string> domain, cells;
-  if (options.has("domain")) domain = parse_pair("--domain", options.text("domain"), ",", "two numbers A,B");
-  auto& family = mesh.family;
-  if (by_cells) {
-    if (options.has("cells")) cells = parse_pair("--cells", options.text("cells"), ",", "two numbers NX,NY");
-    if (options.has("grade-x")) mesh.grade_x = options.text("grade-x");
-    if (options.has("grade-y")) mesh.grade_y = options.text("grade-y");
-    auto [x, a] = parse_line("--grade-x", mesh.grade_x, cells.first, domain.first);
-    auto [y, b] = parse_line("--grade-y", mesh.grade_y, cells.second, domain.second);
-    family.a = a;
-    family.b = b;
-    mesh.x0 = x.origin();
-    mesh.y0 = y.origin();
-    mesh.base = TensorMesh(std::move(x), std::move(y), family.name);
-    return mesh;
-  }
-  if (options.has("domain")) {
-    family.a = parse_number("--domain", domain.first, positive);
-    family.b = parse_number("--domain", domain.second, positive);
-  }
-  if (options.has("nu")) family.nu = options.number("nu", {0, 2, true, true});
-  if (options.has("thin")) {
-    const auto [x, y] =
-        parse_pair("--thin", options.text("thin"), ",", "two of first, last and none, as in last,first");
-    family.thin_x = thin_side(x);
-    family.thin_y = thin_side(y);
-  }
-  return mesh;
-}
-
-MeshChoice parse_mesh(const CommandLine& options) {
-  MeshChoice mesh = parse_shape(options);
-  if (!options.has("origin")) return mesh;
-  const auto [x, y] = parse_pair("--origin", options.text("origin"), ",", "two numbers X0,Y0");
-  for (const auto& [text, start] : {std::pair{&x, &mesh.x0}, {&y, &mesh.y0}}) {
-    if (text->empty()) continue;
-    const double given = parse_number("--origin", *text, any_number);
-    expects(*start == 0 || *start == given, "--origin: the file begins at ", *start, ", not at ", given,
-            "; leave its number out, as in ,1 or 1,");
-    *start = given;
-  }
-  return mesh;
-}
-
-constexpr const char* side_names[] = {"left", "right", "bottom", "top"};
-
-/// A coefficient by an expression or from a file, which may have three: KXX, KXY and KYY.
-std::vector<Coefficient> parse_coefficient(const std::string& text, const MeshFamily& family) {
-  if (!text.starts_with(file_prefix)) return {parse_expression(text, family.a, family.b)};
-  const CellFile file = parse_cell_file(std::string_view(text).substr(file_prefix.size()));
-  std::vector<Coefficient> read;
-  for (auto& cells : read_cell_values(file.path, file.array)) read.emplace_back(std::move(cells));
-  return read;
-}
-
-/// K and c, where they are not 1 and a number.
-void parse_coefficients(const CommandLine& options, const MeshFamily& family, PoissonProblem& problem) {
-  const auto coefficient = [&](const char* option, const std::string& text) -> Coefficient {
-    return parsed(option, [&] {
-      auto parts = parse_coefficient(text, family);
-      expects(parts.size() == 1, "'", text, "' has ", parts.size(), " numbers a cell, one is needed here");
-      return std::move(parts[0]);
-    });
-  };
-  if (options.has("kappa")) {
-    const auto parts = expressions_of(options.text("kappa"));
-    expects(parts.size() == 1 || parts.size() == 3, "--kappa: '", options.text("kappa"),
-            "' is not one expression or file, and not three, KXX,KXY,KYY");
-    std::vector<Coefficient> k;
-    if (parts.size() == 1)
-      k = parsed("--kappa", [&] { return parse_coefficient(parts[0], family); });
-    else
-      for (const auto& part : parts) k.push_back(coefficient("--kappa", part));
-    problem.diffusion.xx = std::move(k[0]);
-    if (k.size() == 3) {
-      problem.diffusion.xy = std::move(k[1]);
-      problem.diffusion.yy = std::move(k[2]);
-    }
-  }
-  const std::string reaction = options.text("reaction");
-  char* end = nullptr;
-  (void)std::strtod(reaction.c_str(), &end);
-  if (end != nullptr && *end == '\0')
-    problem.reaction = options.number("reaction", not_negative);
-  else
-    problem.reaction_of_cells = coefficient("--reaction", reaction);
-}
-
-/// A side that --NAME describes; dirichlet without.
-SideCondition parse_side(const CommandLine& options, const std::string& name, const MeshFamily& family) {
-  SideCondition side;
-  if (!options.has(name)) return side;
-  const std::string option = "--" + name, text = options.text(name);
-  const auto colon = text.find(':');
-  const std::string kind = text.substr(0, colon), data = colon == std::string::npos ? "" : text.substr(colon + 1);
-  side.kind = choice<SideKind>(option, kind,
-                               {{"dirichlet", SideKind::dirichlet},
-                                {"neumann", SideKind::neumann},
-                                {"robin", SideKind::robin},
-                                {"periodic", SideKind::periodic}});
-  const auto function = [&](const std::string& expression) {
-    return parsed(option, [&] { return parse_expression(expression, family.a, family.b); });
-  };
-  expects(side.kind != SideKind::periodic || colon == std::string::npos, option,
-          ": a periodic side has no value, not '", data, "'");
-  if (side.kind == SideKind::robin) {
-    const auto parts = expressions_of(data);
-    expects(parts.size() == 2, option, ": '", text, "' is not robin:ALPHA,G");
-    side.alpha = function(parts[0]);
-    side.value = function(parts[1]);
-  } else if (colon != std::string::npos) {
-    side.value = function(data);
-  }
-  return side;
-}
-
-Sides parse_sides(const CommandLine& options, const MeshFamily& family) {
-  return {parse_side(options, "left", family), parse_side(options, "right", family),
-          parse_side(options, "bottom", family), parse_side(options, "top", family)};
-}
 
 std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily& family) {
   const auto rhs = options.texts("rhs"), exact = options.texts("exact");
@@ -441,27 +205,10 @@ std::vector<PoissonProblem> parse_problems(const CommandLine& options, const Mes
   return problems;
 }
 
-InnerStop parse_inner(const CommandLine& options) {
-  const std::string what = "cycles:N or digits:N";
-  const auto [kind, number] = parse_pair("--inner", options.text("inner"), ":", what);
-  InnerStop inner;
-  if (kind == "cycles")
-    inner.cycles = parse_integer("--inner", number, 1, 1000);
-  else if (kind == "digits")
-    inner.digits = parse_integer("--inner", number, 1, 6);
-  else
-    throw UsageError(message("--inner: '", options.text("inner"), "' is not ", what));
-  return inner;
-}
-
 PoissonSolverParams parse_solver(const CommandLine& options) {
   PoissonSolverParams params;
   auto& multigrid = params.multigrid;
-  multigrid.smoother = options.text("smoother");
-  check_smoother("--smoother", multigrid.smoother, {"auto"});
-  multigrid.smoother_params.line_order = parsed("--line-order", [&] { return line_order(options.text("line-order")); });
-  if (options.has("damping")) multigrid.smoother_params.damping = options.number("damping", {0, 2, true, true});
-  if (options.has("steps")) multigrid.steps = options.integer("steps", 0, 1000);
+  parse_smoothing(options, multigrid);
   params.full_multigrid = options.text("cycle") == "fmg";
   if (options.has("cycle"))
     multigrid.cycle = choice<Cycle>(
@@ -500,9 +247,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
 Settings parse_settings(const CommandLine& options) {
   Settings settings;
   settings.mesh = parse_mesh(options);
-  settings.first_level = settings.last_level = options.has("level") ? options.integer("level", 0, max_level)
-                                               : settings.mesh.base ? 0
-                                                                    : default_level;
+  settings.first_level = settings.last_level = parse_level(options, settings.mesh);
   settings.solver = parse_solver(options);
   settings.tolerance_asked_for =
       options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
@@ -536,7 +281,7 @@ Settings parse_settings(const CommandLine& options) {
 }
 
 OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
-  OutputFiles outputs(options, input_files(options));
+  OutputFiles outputs(options, input_files(options, {"kappa", "reaction"}));
   settings.vtk_asked_for = outputs.has("vtk");
   const std::string name = outputs.path("vtk");
   expects(name.empty() || name == "-" || name.ends_with(".vtr"), "--vtk: '", name,
@@ -1018,7 +763,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
 int main(int argc, char** argv) {
   Program program{program_name,
                   before_options,
-                  message(gradings_and_examples, about_outputs, about_exit_codes),
+                  message(about_gradings, about_coefficient_files, examples, about_outputs, about_exit_codes),
                   make_command_line(),
                   {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
                   [](const CommandLine& options) -> std::function<int()> {

@@ -53,6 +53,14 @@ struct Option {
   return exponent == std::string::npos ? text : text.erase(exponent + 2, 1);
 }
 
+/// Options of several lists, in their order.
+[[nodiscard]] inline std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>& second,
+                                                const std::vector<Option>& third = {}) {
+  first.insert(first.end(), second.begin(), second.end());
+  first.insert(first.end(), third.begin(), third.end());
+  return first;
+}
+
 struct OptionGroup {
   std::string title;
   std::vector<Option> options;

@@ -1,0 +1,154 @@
+#pragma once
+
+// What is given on sides, K and c: options, and what they say. Expressions may know the time.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <stratum/assembly/cell_files.hpp>
+#include <stratum/assembly/expression.hpp>
+#include <stratum/mesh/graded.hpp>
+#include <stratum/mesh/named_meshes.hpp>
+
+#include "command_line.hpp"
+
+namespace stratum::apps {
+
+[[nodiscard]] inline std::vector<Option> side_and_coefficient_options() {
+  return {
+      {"left", "SIDE", "",
+       "dirichlet:G (u = G), neumann:G (n.grad u = G, n outward), robin:ALPHA,G (n.grad u + ALPHA u = G, ALPHA 0 or "
+       "more), or periodic, like the side across; ALPHA and G are expressions, G without a word is 0 (dirichlet)"},
+      {"right", "SIDE", "", "the same of the right side (dirichlet)"},
+      {"bottom", "SIDE", "", "the bottom (dirichlet)"},
+      {"top", "SIDE", "", "and the top (dirichlet)"},
+      {"kappa", "K", "1",
+       "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; its value at the "
+       "centre of a cell is the cell's. Each may be file:PATH instead, numbers on cells, see below"},
+      {"reaction", "C", "0", "c, 0 or more: a number, an expression or file:PATH, taken cell by cell as well"}};
+}
+
+/// For the end of --help.
+inline constexpr const char* about_coefficient_files =
+    "Coefficients from files, on the cells of the mesh or of one that it refines by halving; bottom row first\n"
+    "  file:PATH.vtr[:ARRAY]  cell data of VTK's rectilinear grids, .vti of uniform ones; one number a cell, or\n"
+    "                         three for KXX, KXY and KYY. ARRAY may be left out where there is one only\n"
+    "  file:PATH.npy          NumPy's array of shape (ny, nx), floating-point or whole numbers\n"
+    "  file:PATH.csv          a line for every row of cells, commas or blanks between numbers, # comments\n\n";
+
+/// What commas outside parentheses separate, as expressions have commas too.
+[[nodiscard]] inline std::vector<std::string> expressions_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth <= 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+inline constexpr std::string_view file_prefix = "file:";
+
+/// Files that the mesh and the coefficients of these options are read from.
+[[nodiscard]] inline std::vector<std::string> input_files(const CommandLine& options,
+                                                          const std::vector<std::string>& coefficients) {
+  std::vector<std::string> files;
+  for (const char* option : {"grade-x", "grade-y"}) {
+    if (!options.has(option)) continue;
+    const auto grading = parsed(message("--", option), [&] { return parse_grading(options.text(option)); });
+    if (grading.from_file()) files.push_back(grading.path);
+  }
+  for (const auto& option : coefficients)
+    if (options.has(option))
+      for (const auto& part : expressions_of(options.text(option)))
+        if (part.starts_with(file_prefix)) files.push_back(parse_cell_file(part.substr(file_prefix.size())).path);
+  return files;
+}
+
+inline constexpr const char* side_names[] = {"left", "right", "bottom", "top"};
+
+/// A coefficient by an expression or from a file, which may have three: KXX, KXY and KYY.
+[[nodiscard]] inline std::vector<Coefficient> parse_coefficient(const std::string& text, const MeshFamily& family,
+                                                                Variables variables = Variables::space) {
+  if (!text.starts_with(file_prefix)) return {parse_expression(text, family.a, family.b, variables)};
+  const CellFile file = parse_cell_file(std::string_view(text).substr(file_prefix.size()));
+  std::vector<Coefficient> read;
+  for (auto& cells : read_cell_values(file.path, file.array)) read.emplace_back(std::move(cells));
+  return read;
+}
+
+/// K and c, where they are not 1 and a number.
+inline void parse_coefficients(const CommandLine& options, const MeshFamily& family, PoissonProblem& problem,
+                               Variables variables = Variables::space) {
+  const auto coefficient = [&](const char* option, const std::string& text) -> Coefficient {
+    return parsed(option, [&] {
+      auto parts = parse_coefficient(text, family, variables);
+      expects(parts.size() == 1, "'", text, "' has ", parts.size(), " numbers a cell, one is needed here");
+      return std::move(parts[0]);
+    });
+  };
+  if (options.has("kappa")) {
+    const auto parts = expressions_of(options.text("kappa"));
+    expects(parts.size() == 1 || parts.size() == 3, "--kappa: '", options.text("kappa"),
+            "' is not one expression or file, and not three, KXX,KXY,KYY");
+    std::vector<Coefficient> k;
+    if (parts.size() == 1)
+      k = parsed("--kappa", [&] { return parse_coefficient(parts[0], family, variables); });
+    else
+      for (const auto& part : parts) k.push_back(coefficient("--kappa", part));
+    problem.diffusion.xx = std::move(k[0]);
+    if (k.size() == 3) {
+      problem.diffusion.xy = std::move(k[1]);
+      problem.diffusion.yy = std::move(k[2]);
+    }
+  }
+  const std::string reaction = options.text("reaction");
+  char* end = nullptr;
+  (void)std::strtod(reaction.c_str(), &end);
+  if (end != nullptr && *end == '\0')
+    problem.reaction = options.number("reaction", not_negative);
+  else
+    problem.reaction_of_cells = coefficient("--reaction", reaction);
+}
+
+/// A side that --NAME describes; dirichlet without.
+[[nodiscard]] inline SideCondition parse_side(const CommandLine& options, const std::string& name,
+                                              const MeshFamily& family, Variables variables) {
+  SideCondition side;
+  if (!options.has(name)) return side;
+  const std::string option = "--" + name, text = options.text(name);
+  const auto colon = text.find(':');
+  const std::string kind = text.substr(0, colon), data = colon == std::string::npos ? "" : text.substr(colon + 1);
+  side.kind = choice<SideKind>(option, kind,
+                               {{"dirichlet", SideKind::dirichlet},
+                                {"neumann", SideKind::neumann},
+                                {"robin", SideKind::robin},
+                                {"periodic", SideKind::periodic}});
+  const auto function = [&](const std::string& expression) {
+    return parsed(option, [&] { return parse_expression(expression, family.a, family.b, variables); });
+  };
+  expects(side.kind != SideKind::periodic || colon == std::string::npos, option,
+          ": a periodic side has no value, not '", data, "'");
+  if (side.kind == SideKind::robin) {
+    const auto parts = expressions_of(data);
+    expects(parts.size() == 2, option, ": '", text, "' is not robin:ALPHA,G");
+    side.alpha = function(parts[0]);
+    side.value = function(parts[1]);
+  } else if (colon != std::string::npos) {
+    side.value = function(data);
+  }
+  return side;
+}
+
+[[nodiscard]] inline Sides parse_sides(const CommandLine& options, const MeshFamily& family,
+                                       Variables variables = Variables::space) {
+  return {parse_side(options, "left", family, variables), parse_side(options, "right", family, variables),
+          parse_side(options, "bottom", family, variables), parse_side(options, "top", family, variables)};
+}
+
+}  // namespace stratum::apps

@@ -1,0 +1,58 @@
+#pragma once
+
+// How levels are smoothed: options that all programs with cycles have.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include "command_line.hpp"
+#include "solve_output.hpp"
+
+namespace stratum::apps {
+
+[[nodiscard]] inline std::vector<Option> smoothing_options() {
+  const MultigridParams params;
+  return {{"smoother", "NAME", params.smoother,
+           "see --list-smoothers; jacobi and colour_gs suit square cells, adi all; auto chooses level by level, and "
+           "solver and cycle where they are not given"},
+          {"line-order", "NAME", std::string(to_string(params.smoother_params.line_order)),
+           "zebra, or simultaneous (which wants a damping of about 0.8)"},
+          {"damping", "W", "", "damping of the smoother in (0, 2) (the smoother's own)"},
+          {"steps", "N", "",
+           message("elementary smoothing steps before and after, 0 .. 1000; one adi application is two (",
+                   steps_by_default(params.smoother), "; auto and on a GPU: ", steps_by_default("auto"), ")")}};
+}
+
+inline void list_smoothers() {
+  const auto registry = builtin_smoothers();
+  for (const auto& [name, entry] : registry.entries())
+    std::printf("%-10s %s\n", name.c_str(), entry.description.c_str());
+  std::printf("%-10s %s\n", "auto",
+              "one of these on every level, by the shape of its cells; the output says which and why");
+}
+
+inline void parse_smoothing(const CommandLine& options, MultigridParams& multigrid) {
+  multigrid.smoother = options.text("smoother");
+  check_smoother("--smoother", multigrid.smoother, {"auto"});
+  multigrid.smoother_params.line_order = parsed("--line-order", [&] { return line_order(options.text("line-order")); });
+  if (options.has("damping")) multigrid.smoother_params.damping = options.number("damping", {0, 2, true, true});
+  if (options.has("steps")) multigrid.steps = options.integer("steps", 0, 1000);
+}
+
+[[nodiscard]] inline InnerStop parse_inner(const CommandLine& options) {
+  const std::string what = "cycles:N or digits:N";
+  const auto [kind, number] = parse_pair("--inner", options.text("inner"), ":", what);
+  InnerStop inner;
+  if (kind == "cycles")
+    inner.cycles = parse_integer("--inner", number, 1, 1000);
+  else if (kind == "digits")
+    inner.digits = parse_integer("--inner", number, 1, 6);
+  else
+    throw UsageError(message("--inner: '", options.text("inner"), "' is not ", what));
+  return inner;
+}
+
+}  // namespace stratum::apps

@@ -23,10 +23,10 @@ CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& cells) {
   const double hx_least = *std::min_element(x.widths().begin(), x.widths().end()),
                hy_least = *std::min_element(y.widths().begin(), y.widths().end()),
                smallest = hx_least * hy_least * *least / 6;
-  const bool squares_fit = std::min(hx_least, hy_least) > 1e-18;
-  return !cells.xy.empty()                                                      ? CellTensor::full
-         : cells.is_scalar() && squares_fit && smallest > 1e-30 && *most < 1e30 ? CellTensor::scalar
-                                                                                : CellTensor::diagonal;
+  const bool fits = std::min(hx_least, hy_least) > 1e-18 && smallest > 1e-30 && *most < 1e30;
+  return !cells.xy.empty()                           ? CellTensor::full
+         : cells.is_scalar() && (fits || *most == 0) ? CellTensor::scalar
+                                                     : CellTensor::diagonal;
 }
 
 namespace {

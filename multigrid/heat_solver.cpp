@@ -32,7 +32,7 @@ Tableau tableau_of(TimeMethod method) {
   return {3, {0, gamma, 1}, {{{0, 0, 0}, {d, d, 0}, {w, w, d}}}, {w - (1 - w) / 3, w - (3 * w + 1) / 3, d - d / 3}};
 }
 
-constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, not_worth_it = 1.2;
+constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, worth_shortening = 0.9, worth_growing = 1.2;
 
 }  // namespace
 
@@ -99,12 +99,12 @@ struct HeatSolver::Implementation {
     const double first = params.dt.value_or(1.0);
     at_this_time(params.start, [&] {
       operators.emplace(ctx, mesh, problem, params.start, shift(first), params.solver, registry);
+      if (operators->conserves_heat()) {
+        ones = Vector<double>(ctx, shape);
+        set(ctx, 1.0, ones.view());
+      }
       start(ctx);
     });
-    if (operators->conserves_heat()) {
-      ones = Vector<double>(ctx, shape);
-      set(ctx, 1.0, ones.view());
-    }
     dt = params.dt ? *params.dt : first_dt(ctx);
   }
 
@@ -188,6 +188,10 @@ struct HeatSolver::Implementation {
 
   /// u of the start, and k there where the method wants it.
   void start(Context& ctx) {
+    if (ctx.plans()) {
+      if (tableau.starts_explicit()) (void)make_solver<double>(ctx, "cg", u.shape());
+      return;
+    }
     const auto initial = at_nodes(ctx, mesh, initial_function(problem, params.start));
     const auto columns = static_cast<std::size_t>(mesh.x().size()) + 1;
     std::vector<double> unknowns;
@@ -447,11 +451,18 @@ struct HeatSolver::Implementation {
       if (step < dt)
         dt = std::max(dt, next);
       else
-        dt = factor >= 1 && factor < not_worth_it ? step : next;
+        dt = factor > worth_shortening && factor < worth_growing ? step : next;
       if (monitor) monitor(report, step);
     }
   }
 };
+
+std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const HeatProblem& problem,
+                             const HeatParams& params, const SmootherRegistry& registry) {
+  Context plan = ctx.plan();
+  const HeatSolver solver(plan, mesh, problem, params, registry);
+  return plan.memory()->peak_bytes;
+}
 
 HeatSolver::HeatSolver(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, const HeatParams& params,
                        const SmootherRegistry& registry)

@@ -17,7 +17,7 @@
 // Adaptive steps: est = dt sum (b_j - b^_j) k_j with the embedded third-order weights, taken through S^-1 s M (which keeps stiff parts from
 // ruling the step), measured in || v ||_M = sqrt(v^T M v) and compared with tol times the largest || u ||_M so far. A step with
 // e = || est || / (tol || u ||) > 1 is rejected; the next is 0.9 e^(-0.7/3) e_before^(0.4/3) times as long, within [0.2, 5], and one that would
-// grow by less than a fifth stays, which spares an update. Steps end at the times asked for.
+// shrink by less than a tenth or grow by less than a fifth stays, which spares an update. Steps end at the times asked for.
 //
 // Every stage starts from the better of u_n and the line through the last two k, integrated, and is solved until
 // || residual || <= eta s max || M u ||: as small as a change of the step's start by eta. eta is 1e-2 tol, or 1e-8 where steps are fixed.
@@ -73,6 +73,11 @@ struct HeatState {
   int known_slopes = 0;
   std::vector<double> u, slope, slope_before, side_slope;
 };
+
+/// Bytes that a HeatSolver takes on this mesh, found by making one on a plan of the Context.
+[[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const HeatProblem& problem,
+                                           const HeatParams& params,
+                                           const SmootherRegistry& registry = builtin_smoothers());
 
 class HeatSolver {
  public:

@@ -41,6 +41,18 @@ inline void remove_when_interrupted(const std::string& name) {
   unfinished.count = count + 1;
 }
 
+/// A file of many, by the name that it has until it is whole; named for as long as this lives.
+class RemovedWhenInterrupted {
+ public:
+  explicit RemovedWhenInterrupted(const std::string& name) : count_(unfinished.count) { remove_when_interrupted(name); }
+  ~RemovedWhenInterrupted() { unfinished.count = count_; }
+  RemovedWhenInterrupted(const RemovedWhenInterrupted&) = delete;
+  RemovedWhenInterrupted& operator=(const RemovedWhenInterrupted&) = delete;
+
+ private:
+  std::size_t count_;
+};
+
 /// Signals end the program at once, with exit code 128 + signal. Only an unfinished file would outlive it, and unlink and _exit are
 /// among what a handler may call. Beyond the file size that a shell allows, writing fails as on a full disk, without a signal.
 inline void handle_signals() {

@@ -137,4 +137,265 @@ TEST_P(HeatTest, OrderInSpace) {
   }
 }
 
+TEST_P(HeatTest, AdaptiveStepsMeetTheTolerance) {
+  for (const bool changing : {false, true}) {
+    const HeatProblem problem = changing ? everything_changes() : every_side();
+    const double end = 1;
+    const auto exact = values_at(square(8), problem, fixed(TimeMethod::tr_bdf2, end / 512), end);
+    double rough = 0;
+    for (const double tol : {1e-2, 1e-3, 1e-5}) {
+      HeatSolver solver(ctx(), square(8), problem, adaptive(tol));
+      EXPECT_EQ(solver.advance(ctx(), end).status, Status::converged);
+      const double error = distance(solver.nodal_solution(ctx()), exact);
+      // Errors of steps add up.
+      EXPECT_LT(error, tol * static_cast<double>(solver.report().steps)) << solver.report().steps;
+      EXPECT_LT(solver.report().rejected, solver.report().steps / 3);
+      if (tol == 1e-3) rough = error;
+      if (tol == 1e-5) {
+        EXPECT_LT(error, rough / 5);
+      }
+    }
+  }
+}
+
+TEST_P(HeatTest, AdaptiveStepsGrowAsTheSolutionRests) {
+  HeatProblem problem;
+  problem.initial = [](const Point& p) { return p.x < 0.5 ? 1.0 : 0.0; };
+  problem.space.boundary = [](const Point& p) { return p.x; };
+  HeatSolver solver(ctx(), square(32), problem, adaptive(1e-4));
+  const auto& report = solver.advance(ctx(), 1e4);
+  EXPECT_EQ(report.status, Status::converged);
+  EXPECT_LT(report.shortest_dt, 1e-4);
+  EXPECT_GT(report.longest_dt, 1e3);
+  EXPECT_LT(report.steps, 120);
+  const auto u = solver.nodal_solution(ctx());
+  EXPECT_NEAR(u[33 * 16 + 8], 0.25, 1e-6);
+}
+
+TEST_P(HeatTest, LStableMethodsDoNotRing) {
+  // A jump, and steps thousands of times as long as the finest parts take to decay.
+  HeatProblem problem;
+  problem.initial = [](const Point& p) { return p.x > 0.4 && p.x < 0.6 && p.y > 0.4 && p.y < 0.6 ? 1.0 : 0.0; };
+  const auto most_negative = [&](TimeMethod method) {
+    HeatSolver solver(ctx(), square(64), problem, fixed(method, 0.02));
+    (void)solver.advance(ctx(), 0.08);
+    const auto u = solver.nodal_solution(ctx());
+    return *std::min_element(u.begin(), u.end());
+  };
+  EXPECT_GT(most_negative(TimeMethod::euler), -1e-9);
+  EXPECT_GT(most_negative(TimeMethod::tr_bdf2), -1e-3);
+  EXPECT_LT(most_negative(TimeMethod::crank_nicolson), -0.1);
+}
+
+TEST_P(HeatTest, BackwardEulerTakesFewCyclesForEveryStep) {
+  for (const char* name : {"U1", "A3"})
+    for (const int level : {6, 7, 8})
+      for (const auto precision : {Precision::mixed, Precision::full}) {
+        const TensorMesh mesh = make_mesh(mesh_family(name), level);
+        Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+        assemble_load(ctx(), mesh, {}, b.view());
+        PoissonSolverParams params;
+        params.precision = precision;
+        params.multigrid.steps = 4;
+        params.terms.reaction = 1;
+        PoissonSolver solver(ctx(), mesh, params);
+        const std::int64_t allocations = ctx().memory()->allocations;
+        for (const double dt : {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0}) {
+          solver.set_reaction(ctx(), 1 / dt);
+          set(ctx(), 0.0, x.view());
+          const auto report = solver.solve(ctx(), b.cview(), x.view());
+          EXPECT_EQ(report.status, Status::converged) << report.reason;
+          EXPECT_LE(report.iterations, 6) << name << " level " << level << " dt " << dt;
+        }
+        EXPECT_EQ(ctx().memory()->allocations, allocations);
+      }
+}
+
+TEST_P(HeatTest, AnotherReactionIsAsGoodAsANewSolver) {
+  const TensorMesh mesh = with_sides(make_mesh(mesh_family("A2"), 6), {{neumann}, {}, {}, {}});
+  for (const auto precision : {Precision::mixed, Precision::full}) {
+    PoissonSolverParams params;
+    params.precision = precision;
+    params.terms.reaction = 3e4;
+    PoissonSolver updated(ctx(), mesh, params);
+    updated.set_reaction(ctx(), 7);
+    params.terms.reaction = 7;
+    PoissonSolver made(ctx(), mesh, params);
+    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), y(ctx(), mesh.unknowns());
+    set(ctx(), 1.0, b.view());
+    const auto first = updated.solve(ctx(), b.cview(), x.view()), second = made.solve(ctx(), b.cview(), y.view());
+    EXPECT_EQ(first.iterations, second.iterations);
+    const auto u = test::to_host(ctx(), x), v = test::to_host(ctx(), y);
+    for (std::size_t n = 0; n < u.size(); ++n) ASSERT_NEAR(u[n], v[n], 1e-9 * std::abs(v[n]));
+    EXPECT_THROW(updated.set_reaction(ctx(), 0), UsageError);
+    EXPECT_THROW(updated.set_reaction(ctx(), -1), UsageError);
+    EXPECT_THROW(updated.update(ctx(), made.fine_operator()), UsageError);
+  }
+  PoissonSolver without(ctx(), mesh);
+  EXPECT_THROW(without.set_reaction(ctx(), 1), UsageError);
+}
+
+TEST_P(HeatTest, StepsAllocateNothingOnTheDevice) {
+  HeatProblem jump = every_side();
+  jump.space.diffusion.xx = ScalarFunction([](const Point& p) { return p.x > 0.5 ? 100.0 : 1.0; });
+  jump.steady_coefficients = true;
+  HeatProblem moving = jump;
+  moving.space.diffusion.xx = ScalarFunction([](const Point& p) { return p.x > p.t ? 100.0 : 1.0; });
+  moving.steady_coefficients = false;
+  moving.space.sides.top = {};
+  for (const HeatProblem& problem : {every_side(), jump, moving}) {
+    HeatSolver solver(ctx(), square(16), problem, adaptive(1e-3));
+    (void)solver.advance(ctx(), 0.1);
+    const std::int64_t allocations = ctx().memory()->allocations, updates = solver.report().updates;
+    (void)solver.advance(ctx(), 0.3);
+    EXPECT_GT(solver.report().updates, updates);
+    EXPECT_EQ(ctx().memory()->allocations, allocations);
+  }
+}
+
+TEST_P(HeatTest, FewCyclesAStep) {
+  for (const char* name : {"U1", "A3"}) {
+    HeatProblem problem;
+    problem.initial = [](const Point& p) { return std::sin(pi * p.x) * std::sin(2 * pi * p.y) + p.x * p.y; };
+    HeatSolver solver(ctx(), make_mesh(mesh_family(name), 7), problem, adaptive(1e-4));
+    const auto& report = solver.advance(ctx(), 0.5);
+    EXPECT_EQ(report.status, Status::converged);
+    EXPECT_LE(report.most_cycles, 6);
+    EXPECT_LE(static_cast<double>(report.cycles), 3.0 * static_cast<double>(report.solves)) << name;
+  }
+}
+
+TEST_P(HeatTest, NeumannWallsConserveHeat) {
+  HeatProblem problem;
+  problem.initial = [](const Point& p) { return p.x < 0.3 ? 1 + p.y : 0.0; };
+  problem.space.sides = {{neumann}, {neumann}, {neumann}, {neumann}};
+  problem.steady_coefficients = true;
+  HeatProblem jump = problem;
+  jump.space.diffusion.xx = ScalarFunction([](const Point& p) { return p.y > 0.5 ? 1000.0 : 1.0; });
+  jump.capacity = ScalarFunction([](const Point& p) { return 1 + p.x; });
+  HeatProblem periodic = problem;
+  periodic.space.sides.left = periodic.space.sides.right = {SideKind::periodic};
+  for (const auto& p : {problem, jump, periodic})
+    for (const auto method : every_method) {
+      HeatParams params = fixed(method, 1e-2);
+      params.eta = 1e-4;  // solved as roughly as steps with a tolerance of a hundredth solve
+      HeatSolver solver(ctx(), make_mesh(mesh_family("A1"), 5), p, params);
+      const double before = solver.heat(ctx());
+      EXPECT_EQ(solver.advance(ctx(), 0.5).status, Status::converged);
+      EXPECT_NEAR(solver.heat(ctx()) / before, 1, 1e-12) << to_string(method);
+    }
+  // A source adds what it gives.
+  problem.space.rhs = [](const Point& p) { return p.x * p.t; };
+  HeatSolver heated(ctx(), square(8), problem, fixed(TimeMethod::crank_nicolson, 0.1));
+  const double before = heated.heat(ctx());
+  (void)heated.advance(ctx(), 2);
+  EXPECT_NEAR(heated.heat(ctx()) - before, 0.5 * 2, 1e-10);
+}
+
+TEST_P(HeatTest, RestartsEqualTheUninterruptedRun) {
+  for (const bool changing : {false, true})
+    for (const bool adapts : {false, true}) {
+      const HeatProblem problem = changing ? everything_changes() : every_side(0.5, 2, 1);
+      const HeatParams params = adapts ? adaptive(1e-3) : fixed(TimeMethod::crank_nicolson, 0.03);
+      HeatSolver whole(ctx(), square(12), problem, params), first(ctx(), square(12), problem, params);
+      (void)whole.advance(ctx(), 0.4);
+      (void)whole.advance(ctx(), 1);
+      (void)first.advance(ctx(), 0.4);
+      HeatSolver second(ctx(), square(12), problem, params);
+      second.restore(ctx(), first.state(ctx()));
+      EXPECT_EQ(second.time(), 0.4);
+      (void)second.advance(ctx(), 1);
+      EXPECT_EQ(second.nodal_solution(ctx()), whole.nodal_solution(ctx()));
+      EXPECT_EQ(second.report().steps, whole.report().steps);
+      EXPECT_EQ(second.report().cycles, whole.report().cycles);
+      HeatSolver other(ctx(), square(10), problem, params);
+      EXPECT_THROW(other.restore(ctx(), first.state(ctx())), UsageError);
+    }
+}
+
+TEST_P(HeatTest, TheLoadOfSidesIsThatOfTheWholeLoad) {
+  // Of problems that are steady, steps stay at the solution.
+  HeatProblem problem = every_side();
+  problem.initial = {};
+  const auto steady = [](const ScalarFunction& f) {
+    return [f](Point p) {
+      p.t = 0.4;
+      return f(p);
+    };
+  };
+  const HeatProblem base = everything_changes();
+  const PoissonProblem now = at_time(base, 0.4);
+  HeatProblem still = base;
+  still.space = now;
+  still.capacity = at_time(base.capacity, 0.4);
+  still.space.rhs =
+      steady([](const Point& p) { return -(1 + p.x + p.t) * laplacian(p) - smooth_x(p) + (1 + p.t) * smooth(p); });
+  HeatSolver solver(ctx(), square(8), still, fixed(TimeMethod::euler, 1e5));
+  (void)solver.advance(ctx(), 1e6);
+  const TensorMesh mesh = with_sides(square(8), still.space.sides);
+  Vector<double> b(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
+  assemble_load(ctx(), mesh, still.space, b.view());
+  PoissonSolverParams params;
+  params.coefficients = std::make_shared<CellCoefficients>(*cell_coefficients(ctx(), mesh, still.space));
+  params.terms = operator_terms(mesh, still.space);
+  const PoissonSolver poisson(ctx(), mesh, params);
+  poisson.fine_operator().residual(ctx(), b.cview(), solver.solution(), r.view());
+  EXPECT_LT(norm2(ctx(), r.cview()), 1e-6 * norm2(ctx(), b.cview()));
+}
+
+TEST_P(HeatTest, BadInputIsRefused) {
+  const TensorMesh mesh = square(4);
+  const auto refused = [&](const HeatProblem& problem, const HeatParams& params, const char* what) {
+    try {
+      HeatSolver solver(ctx(), mesh, problem, params);
+      (void)solver.advance(ctx(), 1);
+      FAIL() << "not refused: " << what;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(what));
+    }
+  };
+  const HeatProblem good;
+  HeatProblem problem;
+  problem.capacity = -1.0;
+  refused(problem, adaptive(1e-3), "the capacity must be positive");
+  problem.capacity = ScalarFunction([](const Point& p) { return 0.5 - p.t; });
+  refused(problem, adaptive(1e-3), "at t = 0.");
+  problem = {};
+  problem.space.rhs = [](const Point& p) { return 1 / (p.t - 0.5); };
+  refused(problem, fixed(TimeMethod::euler, 0.1), "at t = 0.5: the right-hand side is");
+  problem = {};
+  problem.initial = [](const Point& p) { return 1 / (p.x - 0.5); };
+  refused(problem, adaptive(1e-3), "the initial value is inf at (0.5, 0.25)");
+  problem = {};
+  problem.space.diffusion.xx = ScalarFunction([](const Point& p) { return 0.3 - p.t; });
+  refused(problem, fixed(TimeMethod::crank_nicolson, 0.25), "K must be positive definite");
+  refused(good, fixed(TimeMethod::euler, 0), "positive and finite, not 0");
+  refused(good, fixed(TimeMethod::euler, -1), "positive and finite, not -1");
+  refused(good, adaptive(0), "must lie in (0, 1), not 0");
+  refused(good, {}, "steps need a length");
+  HeatParams params = adaptive(1e-3);
+  params.method = TimeMethod::euler;
+  refused(good, params, "a tolerance goes with tr-bdf2");
+  params = adaptive(1e-3);
+  params.solver.precision = Precision::single;
+  refused(good, params, "single precision");
+  params = fixed(TimeMethod::euler, 1e-9);
+  refused(good, params, "at most 10000000 are taken");
+  HeatSolver solver(ctx(), mesh, good, adaptive(1e-3));
+  EXPECT_THROW((void)solver.advance(ctx(), -1), UsageError);
+  EXPECT_THROW((void)time_method("rk4"), UsageError);
+}
+
+TEST_P(HeatTest, AStageThatIsNotSolvedIsSaid) {
+  HeatProblem problem;
+  problem.initial = [](const Point& p) { return p.x < 0.5 ? 1.0 : 0.0; };
+  HeatParams params = fixed(TimeMethod::euler, 1);
+  params.solver.stop.max_iterations = 1;
+  HeatSolver solver(ctx(), make_mesh(mesh_family("A5"), 6), problem, params);
+  const auto& report = solver.advance(ctx(), 3);
+  EXPECT_EQ(report.status, Status::max_iterations);
+  EXPECT_EQ(solver.time(), 0);
+  EXPECT_THAT(report.reason, testing::HasSubstr("a step of 1 at t = 0 was not solved"));
+}
+
 }  // namespace

@@ -1,0 +1,495 @@
+// heat2d: solves capacity u_t - div(K grad u) + c u = f on a tensor-product mesh by implicit steps in time over geometric multigrid, and
+// writes what ParaView opens as a film. --help explains; the file is parse, step, print, write, in that order.
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <optional>
+
+#include <stratum/core/io/json.hpp>
+#include <stratum/multigrid/heat_solver.hpp>
+
+#include "support/mesh_options.hpp"
+#include "support/problem_options.hpp"
+#include "support/program.hpp"
+#include "support/restart_file.hpp"
+#include "support/solve_output.hpp"
+#include "support/solver_options.hpp"
+#include "support/vtk_series.hpp"
+
+namespace {
+
+using namespace stratum;
+using namespace stratum::apps;
+
+constexpr const char* program_name = "heat2d";
+constexpr double most_outputs = 100'000;
+const std::vector<std::string> coefficient_options{"kappa", "reaction", "capacity"};
+
+struct Settings {
+  MeshChoice mesh;
+  int level = 0;
+  HeatProblem problem;
+  HeatParams params;
+  double end = 0;
+  double output_every = 0, restart_every = 0;  // 0: at the end alone
+  Machine machine;
+  bool quiet = false;
+};
+
+// --- options ------------------------------------------------------------------------------------------------------------
+
+CommandLine make_command_line() {
+  const std::vector<OptionGroup> settings{
+      {"Mesh", mesh_options()},
+      {"Problem: capacity u_t - div(K grad u) + c u = f; expressions in x, y, the time t, a, b, xl, xr, yl, yr",
+       joined({{"initial", "EXPR", "", "u at the start (the exact solution there where it is given, else 0)"},
+               {"rhs", "EXPR", "0", "f"},
+               {"capacity", "EXPR", "1", "positive; an expression or file:PATH, taken cell by cell as K is"},
+               {"exact", "EXPR", "", "the exact solution, to measure the error by"},
+               {"boundary", "EXPR", "",
+                "u on the sides that have no value of their own (the exact solution where it is given, else 0)"}},
+              side_and_coefficient_options())},
+      {"Time",
+       {{"start", "T", "0", "when it starts"},
+        {"end", "T", "0.1", "and ends"},
+        {"method", "NAME", "tr-bdf2",
+         "euler (implicit, first order), crank-nicolson (second; a start that is not smooth rings on) or tr-bdf2 "
+         "(second; "
+         "damps it)"},
+        {"tol", "X", "",
+         "tr-bdf2 finds its steps so that each errs by X of the largest norm of u so far, X in (0, 1) (1e-4 where "
+         "there is "
+         "no --dt)"},
+        {"dt", "DT", "", "steps of this length or a little shorter; with --tol of the first one"},
+        {"max-steps", "N", "10000000", "1 .. 1000000000"},
+        input_file("restart", "FILE", "go on from a file of --save, with the bits of a run without the break")}},
+      {"Solver",
+       joined({{"solver", "NAME", "", "multigrid, or cg around the cycle (cg where coefficients vary, else multigrid)"},
+               {"cycle", "NAME", "v", "v, w or f"}},
+              smoothing_options(),
+              {{"precision", "NAME", "mixed", "mixed (float cycles, double defect and update) or double"},
+               {"inner", "KIND:N", "cycles:1",
+                "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
+               {"rtol", "X", "",
+                "a stage is solved as well as its start were known up to X, X in (0, 1) (a hundredth of --tol; 1e-8)"},
+               {"max-iterations", "N", "100", "of a stage, 1 .. 1000000"}})},
+      machine_options(),
+      {"Output",
+       {output_file(
+            "vtk", "SERIES.pvd",
+            "a film for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of --output-every"),
+        {"output-every", "DT", "", "a line, and a file of the film, whenever so much time has passed (at the end)"},
+        output_file("save", "FILE", "all that --restart goes on from"),
+        {"restart-every", "DT", "", "write it whenever so much time has passed (at the end)"},
+        output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
+        {"quiet", "", "", "print errors only"}}}};
+  return CommandLine(
+      settings, {"Other",
+                 {input_file("config", "FILE", "read options from a file of lines like level=9; the command line wins"),
+                  {"print-config", "", "", "print such a file for this command line, and stop"},
+                  {"list-meshes", "", "", "list the named meshes"},
+                  {"list-smoothers", "", "", "list the smoothers"},
+                  {"help", "", "", "print this"},
+                  {"version", "", "", "print the version"}}});
+}
+
+constexpr const char* before_options = "Usage: heat2d [OPTIONS]\n\n"
+                                       "Solves the heat equation capacity u_t - div(K grad u) + c u = f on a rectangle "
+                                       "with bilinear finite elements, implicit\n"
+                                       "steps in time and geometric multigrid; the mesh may be stretched as far as "
+                                       "double precision reaches. All data may\n"
+                                       "change with the time. Without a problem of yours, u = sin(pi x/a) sin(pi y/b) "
+                                       "decays between sides held at zero.\n";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  heat2d                                          steps that adapt; prints the error\n"
+    "  heat2d --initial 'x<1/2' --left neumann --right neumann --bottom neumann --top neumann --end 1\n"
+    "  heat2d --mesh A3 --method crank-nicolson --dt 1e-3 --exact 'sin(x+y-t)' --rhs '2*sin(x+y-t)-cos(x+y-t)'\n"
+    "  heat2d --boundary 'sin(20*t)' --end 1 --tol 1e-5 --output-every 0.02 --vtk film.pvd\n"
+    "  heat2d --kappa 'y<0.1 ? 0.01 : 1' --capacity '1+x' --rhs 'exp(-t)' --left robin:5,0 --end 2\n"
+    "  heat2d --end 1 --restart-every 0.1 --save run.state;  heat2d --end 2 --restart run.state --save more.state\n\n";
+
+constexpr const char* about_end =
+    "Exit codes: 0 all steps were solved, 1 usage, 2 a stage was not, or steps became too short or too many, 3 "
+    "diverged,\n"
+    "breakdown or not finite, 4 device or memory, 5 files; 128 + N after signal N: 130 interrupted.\n";
+
+/// Nothing of a problem is given.
+bool is_default_problem(const CommandLine& options) {
+  for (const char* name :
+       {"initial", "rhs", "capacity", "exact", "boundary", "left", "right", "bottom", "top", "kappa", "reaction"})
+    if (options.has(name)) return false;
+  return true;
+}
+
+/// K, c, the capacity or alpha have the time in them.
+bool coefficients_have_time(const CommandLine& options, const MeshFamily& family) {
+  std::vector<std::string> texts;
+  for (const auto& option : coefficient_options)
+    for (const auto& part : expressions_of(options.text(option)))
+      if (!part.starts_with(file_prefix)) texts.push_back(part);
+  for (const char* side : side_names) {
+    const std::string text = options.text(side);
+    constexpr std::string_view robin = "robin:";
+    if (text.starts_with(robin)) texts.push_back(expressions_of(text.substr(robin.size()))[0]);
+  }
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](const std::string& text) { return depends_on_time(text, family.a, family.b); });
+}
+
+HeatProblem parse_problem(const CommandLine& options, const MeshFamily& family, double start) {
+  constexpr auto variables = Variables::space_and_time;
+  const auto function = [&](const std::string& name) -> ScalarFunction {
+    return parsed("--" + name, [&] { return parse_expression(options.text(name), family.a, family.b, variables); });
+  };
+  HeatProblem problem;
+  if (is_default_problem(options)) {
+    const double kx = std::numbers::pi / family.a, ky = std::numbers::pi / family.b;
+    problem.space.exact = [=](const Point& p) {
+      return std::sin(kx * p.to_left) * std::sin(ky * p.to_bottom) * std::exp(-(kx * kx + ky * ky) * (p.t - start));
+    };
+    return problem;
+  }
+  problem.space.sides = parse_sides(options, family, variables);
+  parse_coefficients(options, family, problem.space, variables);
+  if (options.has("capacity"))
+    problem.capacity = parsed("--capacity", [&] {
+      auto read = parse_coefficient(options.text("capacity"), family, variables);
+      expects(read.size() == 1, "'", options.text("capacity"), "' has ", read.size(),
+              " numbers a cell, one is needed here");
+      return std::move(read[0]);
+    });
+  if (options.has("initial")) problem.initial = function("initial");
+  if (options.has("exact")) problem.space.exact = function("exact");
+  if (options.has("boundary")) problem.space.boundary = function("boundary");
+  if (options.has("rhs")) {
+    problem.space.rhs = function("rhs");
+    problem.steady_rhs = !depends_on_time(options.text("rhs"), family.a, family.b);
+  }
+  problem.steady_coefficients = !coefficients_have_time(options, family);
+  return problem;
+}
+
+PoissonSolverParams parse_solver(const CommandLine& options) {
+  PoissonSolverParams params;
+  parse_smoothing(options, params.multigrid);
+  if (options.has("solver"))
+    params.method =
+        choice<Method>("--solver", options.text("solver"), {{"multigrid", Method::multigrid}, {"cg", Method::cg}});
+  if (options.has("cycle"))
+    params.multigrid.cycle =
+        choice<Cycle>("--cycle", options.text("cycle"), {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}});
+  params.precision = choice<Precision>("--precision", options.text("precision"),
+                                       {{"mixed", Precision::mixed}, {"double", Precision::full}});
+  params.inner = parse_inner(options);
+  expects(!options.has("inner") || params.precision == Precision::mixed,
+          "--inner: only mixed precision has inner cycles, not ", options.text("precision"));
+  params.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000);
+  return params;
+}
+
+Settings parse_settings(const CommandLine& options) {
+  Settings settings;
+  settings.mesh = parse_mesh(options);
+  settings.level = parse_level(options, settings.mesh);
+  HeatParams& params = settings.params;
+  params.start = options.number("start", any_number);
+  settings.end = options.number("end", any_number);
+  expects(settings.end > params.start, "--end: '", options.text("end"), "' does not come after the start, ",
+          params.start);
+  params.method = parsed("--method", [&] { return time_method(options.text("method")); });
+  constexpr Range fraction{0, 1, true, true};
+  if (options.has("dt")) params.dt = options.number("dt", positive);
+  const bool adapts = params.method == TimeMethod::tr_bdf2;
+  expects(adapts || !options.has("tol"), "--tol: only tr-bdf2 estimates errors, ", options.text("method"),
+          " takes steps of one length; --dt says which");
+  expects(adapts || params.dt, "--dt: ", options.text("method"), " takes steps of one length; how long are they?");
+  if (options.has("tol"))
+    params.tol = options.number("tol", fraction);
+  else if (!params.dt)
+    params.tol = 1e-4;
+  if (options.has("rtol")) params.eta = options.number("rtol", fraction);
+  params.max_steps = options.integer("max-steps", 1, 1'000'000'000);
+  params.solver = parse_solver(options);
+  for (const auto& [name, every] :
+       {std::pair{"output-every", &settings.output_every}, {"restart-every", &settings.restart_every}}) {
+    if (!options.has(name)) continue;
+    *every = options.number(name, positive);
+    const double count = (settings.end - params.start) / *every;
+    expects(count <= most_outputs, "--", name, ": '", options.text(name), "' comes ", std::floor(count),
+            " times, more than ", most_outputs);
+  }
+  expects(!options.has("restart-every") || options.has("save"), "--restart-every: to what file? --save FILE says");
+  settings.problem = parse_problem(options, settings.mesh.family, params.start);
+  (void)with_sides(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.sides);
+  settings.machine = parse_machine(options);
+  settings.quiet = options.is_set("quiet");
+  return settings;
+}
+
+OutputFiles parse_outputs(const CommandLine& options) {
+  OutputFiles outputs(options, input_files(options, coefficient_options));
+  const std::string series = outputs.path("vtk");
+  expects(series.empty() || series.ends_with(".pvd"), "--vtk: '", series,
+          "' must end in .pvd, by which ParaView knows a film; its pictures are files beside it");
+  expects(outputs.path("save") != "-", "--save: it is read again, and standard output is not");
+  return outputs;
+}
+
+// --- stepping and printing ------------------------------------------------------------------------------------------------
+
+/// What is known whenever a line is printed.
+struct Moment {
+  double t;
+  std::int64_t steps;
+  double heat;
+};
+
+struct Run {
+  std::vector<Moment> moments;
+  HeatReport report;
+  std::optional<double> error;
+  double setup_seconds = 0, solve_seconds = 0;
+};
+
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// On a terminal, four times a second at most: how far it has come and how long it will take.
+class Progress {
+ public:
+  Progress(const Settings& settings, double from) : end_(settings.end), from_(from), shows_(!settings.quiet) {}
+  void operator()(const HeatReport& report, double dt) {
+    const double now = seconds();
+    if (!shows_ || now - last_ < 0.25) return;
+    last_ = now;
+    const double done = (report.t - from_) / (end_ - from_);
+    const auto left = static_cast<long long>(done > 0 ? (now - begin_) * (1 - done) / done : 0);
+    char text[160];
+    (void)std::snprintf(text, sizeof text, "t = %.6g (%.0f %%), %lld steps, dt %.3g, %lld:%02lld:%02lld left", report.t,
+                        100 * done, static_cast<long long>(report.steps), dt, left / 3600, left / 60 % 60, left % 60);
+    progress(text);
+  }
+
+ private:
+  double end_, from_, begin_ = seconds(), last_ = begin_;
+  bool shows_;
+};
+
+void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const HeatSolver& solver) {
+  const auto& mesh = solver.mesh();
+  const auto& params = solver.solver().params();
+  const auto shape = mesh.unknowns();
+  std::printf("mesh      %s on [%g, %g] x [%g, %g]: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n",
+              settings.mesh.family.name.c_str(), mesh.x().origin(), mesh.x().origin() + mesh.x().length(),
+              mesh.y().origin(), mesh.y().origin() + mesh.y().length(), mesh.x().size(), mesh.y().size(), shape.nx,
+              shape.ny, mesh.largest_aspect_ratio());
+  std::string problem;
+  for (const char* name :
+       {"initial", "rhs", "capacity", "kappa", "reaction", "left", "right", "bottom", "top", "boundary"})
+    if (options.has(name)) problem += message(problem.empty() ? "" : ", ", name, " ", options.text(name));
+  std::printf("problem   %s\n", problem.empty() ? "sin(pi x/a) sin(pi y/b) decays" : problem.c_str());
+  const auto& [method, start, dt, tol, eta, unused, most] = settings.params;
+  const std::string steps = tol ? message("steps to a tolerance of ", *tol) : message("steps of ", *dt);
+  std::printf("time      %s, %s, from t = %g to %g\n", std::string(to_string(method)).c_str(), steps.c_str(),
+              solver.time(), settings.end);
+  std::printf("solver    %s, %s; %s precision, %s operator; %s\n\n",
+              std::string(to_string(params.method.value_or(Method::multigrid))).c_str(),
+              options.text("smoother").c_str(), options.text("precision").c_str(),
+              std::string(to_string(params.form)).c_str(), ctx.description().c_str());
+}
+
+void print_moment(const Moment& moment, const HeatReport& report, bool first) {
+  if (first) std::printf("%14s %10s %10s %10s %24s\n", "t", "steps", "rejected", "cycles", "heat");
+  std::printf("%14.6g %10lld %10lld %10lld %24.16g\n", moment.t, static_cast<long long>(moment.steps),
+              static_cast<long long>(report.rejected), static_cast<long long>(report.cycles), moment.heat);
+  (void)std::fflush(stdout);
+}
+
+void print_end(const Run& run) {
+  const HeatReport& r = run.report;
+  std::printf("\nstatus      %s: %s\n", std::string(to_string(r.status)).c_str(), r.reason.c_str());
+  std::printf("steps       %lld, %lld rejected, dt %.3g to %.3g\n", static_cast<long long>(r.steps),
+              static_cast<long long>(r.rejected), r.shortest_dt, r.longest_dt);
+  std::printf("cycles      %lld in %lld solves, %d at most; %lld updates of the hierarchy\n",
+              static_cast<long long>(r.cycles), static_cast<long long>(r.solves), r.most_cycles,
+              static_cast<long long>(r.updates));
+  std::printf("heat        %.16g, %.16g at first\n", run.moments.back().heat, run.moments.front().heat);
+  if (run.error) std::printf("error       %.7e (L2, relative to the exact solution at the end)\n", *run.error);
+  std::printf("time        %.3g s set-up, %.3g s steps\n", run.setup_seconds, run.solve_seconds);
+}
+
+std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
+                        const HeatSolver& solver, const Run& run) {
+  const HeatReport& r = run.report;
+  const double unknown = std::nan("");
+  const auto& mesh = solver.mesh();
+  JsonObject json;
+  json.add("program", program_name).add("version", STRATUM_VERSION);
+  json.add("status", to_string(r.status)).add("reason", r.reason).add("exit_code", exit_code(r.status));
+  json.add("relative_l2_error", run.error.value_or(unknown));
+  json.add("mesh", settings.mesh.family.name).add("level", settings.level);
+  json.add_raw("cells", message("[", mesh.x().size(), ", ", mesh.y().size(), "]"));
+  json.add("unknowns", static_cast<double>(mesh.unknowns().nodes()));
+  json.add("largest_aspect_ratio", mesh.largest_aspect_ratio());
+  for (const char* side : side_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
+  for (const char* name : {"initial", "rhs", "capacity", "kappa", "reaction", "boundary", "exact"})
+    if (options.has(name)) json.add(name, options.text(name));
+  json.add("method", to_string(settings.params.method)).add("start", settings.params.start).add("end", settings.end);
+  json.add("dt", settings.params.dt.value_or(unknown)).add("tol", settings.params.tol.value_or(unknown));
+  json.add("t", r.t).add("steps", static_cast<double>(r.steps)).add("rejected", static_cast<double>(r.rejected));
+  json.add("shortest_dt", r.shortest_dt).add("longest_dt", r.longest_dt);
+  json.add("solves", static_cast<double>(r.solves)).add("cycles", static_cast<double>(r.cycles));
+  json.add("most_cycles", r.most_cycles).add("updates", static_cast<double>(r.updates));
+  json.add("heat_at_first", run.moments.front().heat).add("heat", run.moments.back().heat);
+  const auto& params = solver.solver().params();
+  json.add("solver", to_string(params.method.value_or(Method::multigrid))).add("operator", to_string(params.form));
+  for (const char* name : {"smoother", "precision", "inner"}) json.add(name, options.text(name));
+  add_machine(json, ctx);
+  json.add("setup_seconds", run.setup_seconds).add("solve_seconds", run.solve_seconds);
+  json.add_raw("outputs", JsonObject::array(run.moments, [](const Moment& m) {
+                 return message("\n    {\"t\": ", JsonObject::number(m.t), ", \"steps\": ", m.steps,
+                                ", \"heat\": ", JsonObject::number(m.heat), "}");
+               }));
+  return json.text();
+}
+
+/// The times that a run stops at: multiples of what was asked for, from the start on, and the end.
+class Stops {
+ public:
+  Stops(double start, double end, double every) : start_(start), end_(end), every_(every) {}
+  /// The first one after t.
+  [[nodiscard]] double after(double t) const { return every_ > 0 ? std::min(at(number(t) + 1), end_) : end_; }
+  /// How many have come until t; the end is one.
+  [[nodiscard]] int number(double t) const {
+    if (t >= end_) return every_ > 0 ? static_cast<int>(std::ceil((end_ - start_) / every_ * (1 - rounding))) : 1;
+    return every_ > 0 ? static_cast<int>(std::floor((t - start_) / every_ * (1 + rounding) + rounding)) : 0;
+  }
+  [[nodiscard]] bool has(double t) const { return t == end_ || (every_ > 0 && t == at(number(t))); }
+  [[nodiscard]] double at(int n) const { return n >= number(end_) ? end_ : start_ + n * every_; }
+
+ private:
+  static constexpr double rounding = 1e-12;
+  double start_, end_, every_;
+};
+
+void write_picture(Context& ctx, const Settings& settings, const HeatSolver& solver, int number, VtkSeries& series) {
+  const auto& mesh = solver.mesh();
+  const PoissonProblem now = at_time(settings.problem, solver.time());
+  std::deque<std::pair<std::string, std::vector<double>>> nodal;
+  nodal.emplace_back("u", solver.nodal_solution(ctx));
+  if (now.exact) {
+    nodal.emplace_back("exact", at_nodes(ctx, mesh, now.exact));
+    nodal.emplace_back("error", nodal[0].second);
+    std::transform(nodal[0].second.begin(), nodal[0].second.end(), nodal[1].second.begin(), nodal[2].second.begin(),
+                   std::minus<>());
+  }
+  std::vector<VtkField> fields;
+  for (const auto& [name, values] : nodal) fields.push_back({name, values});
+  const auto k = on_cells(ctx, mesh, now.diffusion, {});
+  series.write(number, solver.time(), mesh, fields, {{"kappa", k.xx}});
+}
+
+int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
+  Context ctx = settings.machine.context();
+  expects(!outputs.has("vtk") || vtk_available(), "--vtk: this build has no VTK (Debian: libvtk9-dev)");
+  outputs.check();
+  const double begin = seconds();
+  const TensorMesh mesh = with_sides(settings.mesh.at(settings.level), settings.problem.space.sides);
+  std::optional<HeatState> state;
+  if (options.has("restart")) {
+    const HeatParams& params = settings.params;
+    auto [read, start] =
+        read_restart(options.text("restart"), {mesh, params.method, params.tol.has_value(), params.start});
+    expects(!options.has("start") || start == params.start, "--start: '", options.text("start"),
+            "' is not the start of the restart file, ", start, "; leave it out");
+    expects(settings.end > read.report.t, "--end: '", options.text("end"),
+            "' does not come after the restart file's t = ", read.report.t);
+    settings.params.start = start;
+    state = std::move(read);
+  }
+  {
+    const std::int64_t needed = required_memory(ctx, mesh, settings.problem, settings.params);
+    const std::int64_t fields = 4 * std::int64_t{sizeof(double)} * (mesh.x().size() + 1) * (mesh.y().size() + 1);
+    const auto shape = mesh.unknowns();
+    expect_room(ctx, message("mesh ", mesh.name(), " with ", shape.nx, " x ", shape.ny, " unknowns"),
+                fields + (ctx.on_gpu() ? 0 : needed), needed);
+  }
+  if (!settings.quiet) progress("setting up ...");
+  HeatSolver solver(ctx, mesh, settings.problem, settings.params);
+  if (state) solver.restore(ctx, *state);
+  state.reset();
+  if (!settings.quiet) progress("");
+
+  Run result;
+  result.setup_seconds = seconds() - begin;
+  if (!settings.quiet) print_heading(settings, options, ctx, solver);
+  const double start = settings.params.start;
+  const Stops pictures(start, settings.end, settings.output_every), saves(start, settings.end, settings.restart_every);
+  std::optional<VtkSeries> series;
+  if (outputs.has("vtk")) series.emplace(outputs.path("vtk"));
+  const int first = pictures.number(solver.time());
+  if (series)
+    for (int n = 0; n < first; ++n) series->adopt(n, pictures.at(n));
+  const auto show = [&](bool with_picture) {
+    result.moments.push_back({solver.time(), solver.report().steps, solver.heat(ctx)});
+    if (!settings.quiet) {
+      progress("");
+      print_moment(result.moments.back(), solver.report(), result.moments.size() == 1);
+    }
+    if (!series || !with_picture) return;
+    outputs.write("vtk", [&](const std::string&) {
+      write_picture(ctx, settings, solver, pictures.number(solver.time()), *series);
+    });
+  };
+  const auto save = [&] {
+    outputs.write("save", [&](const std::string& path) {
+      const HeatParams& params = settings.params;
+      write_restart(path, {mesh, params.method, params.tol.has_value(), start}, solver.state(ctx));
+    });
+  };
+  show(pictures.has(solver.time()) || solver.time() == start);
+  Progress monitor(settings, solver.time());
+  const double ready = seconds();
+  while (solver.time() < settings.end) {
+    const double to = std::min(pictures.after(solver.time()), saves.after(solver.time()));
+    result.report = solver.advance(ctx, to, [&](const HeatReport& report, double dt) { monitor(report, dt); });
+    if (result.report.status != Status::converged) break;
+    if (pictures.has(to)) show(true);
+    if (saves.has(to)) save();
+  }
+  result.solve_seconds = seconds() - ready;
+  if (result.report.status != Status::converged) show(false);
+  result.error = solver.relative_l2_error(ctx);
+  const int code = exit_code(result.report.status);
+  if (!settings.quiet) {
+    progress("");
+    print_end(result);
+  } else if (code != 0) {
+    (void)std::fprintf(stderr, "%s: %s: %s\n", program_name, std::string(to_string(result.report.status)).c_str(),
+                       result.report.reason.c_str());
+  }
+  outputs.write_text("report", json_report(settings, options, ctx, solver, result));
+  if (!settings.quiet) outputs.print_written();
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Program program{program_name,
+                  before_options,
+                  message(about_gradings, about_coefficient_files, examples, about_outputs, about_end),
+                  make_command_line(),
+                  {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
+                  [](const CommandLine& options) -> std::function<int()> {
+                    Settings settings = parse_settings(options);
+                    OutputFiles outputs = parse_outputs(options);
+                    return [settings = std::move(settings), outputs = std::move(outputs), &options] {
+                      return run(settings, options, outputs);
+                    };
+                  }};
+  return run_program(program, argc, argv);
+}

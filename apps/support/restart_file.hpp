@@ -1,0 +1,158 @@
+#pragma once
+
+// Restart files: all that steps in time go on from, with the bits that it had. Written whole or not at all.
+//
+//     a line of text that names the format, lines "name value", a line "data", numbers of 8 bytes as the machine has them, and 8 bytes of
+//     a check sum (FNV-1a) of all before
+//
+// Throws FileError for a file that is none, is cut short or damaged; UsageError for one of another mesh or method.
+
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stratum/core/errors.hpp>
+#include <stratum/core/io/output_file.hpp>
+#include <stratum/multigrid/heat_solver.hpp>
+
+namespace stratum::apps {
+
+inline constexpr std::string_view restart_format = "stratum heat2d restart 1";
+
+[[nodiscard]] inline std::uint64_t check_sum(std::string_view bytes, std::uint64_t sum = 0xcbf29ce484222325U) {
+  for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  return sum;
+}
+
+template <class T>
+[[nodiscard]] std::string_view bytes_of(const std::vector<T>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
+}
+
+/// Of its widths, where it starts and the kinds of its ends.
+[[nodiscard]] inline std::uint64_t check_sum(const TensorMesh& mesh) {
+  std::uint64_t sum = check_sum(std::string_view());
+  for (const Line* line : {&mesh.x(), &mesh.y()}) {
+    sum = check_sum(bytes_of(line->widths()), sum);
+    sum = check_sum(message(line->origin(), to_string(line->first_end()), to_string(line->last_end())), sum);
+  }
+  return sum;
+}
+
+/// Of what the state is to go on with.
+struct RestartOf {
+  const TensorMesh& mesh;
+  TimeMethod method;
+  bool adaptive;
+  double start;
+};
+
+inline void write_restart(const std::string& path, const RestartOf& of, const HeatState& state) {
+  std::ostringstream text;
+  text.precision(17);
+  const HeatReport& r = state.report;
+  text << restart_format << "\nmesh " << check_sum(of.mesh) << "\ncells_x " << of.mesh.x().size() << "\ncells_y "
+       << of.mesh.y().size() << "\nmethod " << to_string(of.method) << "\nadaptive " << of.adaptive << "\nstart "
+       << of.start << "\nt " << r.t << "\nsteps " << r.steps << "\nrejected " << r.rejected << "\nsolves " << r.solves
+       << "\ncycles " << r.cycles << "\nupdates " << r.updates << "\nmost_cycles " << r.most_cycles << "\nknown_slopes "
+       << state.known_slopes << "\nunknowns " << state.u.size() << "\nside_nodes " << state.side_slope.size()
+       << "\ndata\n";
+  std::string all = text.str();
+  const std::vector<double> numbers{r.shortest_dt,   r.longest_dt,       state.dt,      state.error_before,
+                                    state.largest_u, state.largest_load, state.last_dt, state.before};
+  for (const auto* part : {&numbers, &state.u, &state.slope, &state.slope_before, &state.side_slope})
+    all += bytes_of(*part);
+  all += bytes_of(std::vector<std::uint64_t>{check_sum(all)});
+  const RemovedWhenInterrupted unfinished_file(temporary_name(path));
+  write_whole_text(path, all);
+}
+
+/// And the time of the start. Throws as said above.
+[[nodiscard]] inline std::pair<HeatState, double> read_restart(const std::string& path, const RestartOf& of) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw FileError(message("cannot read '", path, "': ", std::strerror(errno)));
+  const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad()) throw FileError(message("cannot read '", path, "': ", std::strerror(errno)));
+  const auto damaged = [&path]() -> FileError {
+    return FileError(message("'", path, "' is cut short or damaged: its check sum does not fit"));
+  };
+  if (!all.starts_with(message(restart_format, "\n")))
+    throw FileError(message("'", path, "' is no restart file: it does not begin with '", restart_format, "'"));
+  std::uint64_t sum = 0;
+  if (all.size() < sizeof sum) throw damaged();
+  const std::string_view content = std::string_view(all).substr(0, all.size() - sizeof sum);
+  std::memcpy(&sum, all.data() + content.size(), sizeof sum);
+  if (sum != check_sum(content)) throw damaged();
+
+  const auto data = content.find("\ndata\n");
+  if (data == std::string_view::npos) throw damaged();
+  std::map<std::string, std::string> header;
+  std::istringstream lines{std::string(content.substr(restart_format.size(), data - restart_format.size()))};
+  for (std::string name, value; lines >> name >> value;) header[name] = value;
+  const auto number = [&](const char* name, auto& to) {
+    std::istringstream value(header[name]);
+    if (!(value >> to)) throw damaged();
+  };
+  std::uint64_t mesh = 0;
+  int cells_x = 0, cells_y = 0;
+  bool adaptive = false;
+  number("mesh", mesh);
+  number("cells_x", cells_x);
+  number("cells_y", cells_y);
+  number("adaptive", adaptive);
+  expects(mesh == check_sum(of.mesh), "the restart file '", path, "' is of another mesh, ", cells_x, " x ", cells_y,
+          " cells; this one has ", of.mesh.x().size(), " x ", of.mesh.y().size(),
+          ", or other widths or kinds of sides");
+  expects(header["method"] == to_string(of.method) && adaptive == of.adaptive, "the restart file '", path,
+          "' goes on with ", adaptive ? "adaptive" : "fixed", " steps of ", header["method"], ", not with ",
+          of.adaptive ? "adaptive" : "fixed", " ones of ", to_string(of.method));
+
+  std::pair<HeatState, double> found;
+  auto& [state, start] = found;
+  HeatReport& r = state.report;
+  std::size_t unknowns = 0, side_nodes = 0;
+  number("start", start);
+  number("t", r.t);
+  number("steps", r.steps);
+  number("rejected", r.rejected);
+  number("solves", r.solves);
+  number("cycles", r.cycles);
+  number("updates", r.updates);
+  number("most_cycles", r.most_cycles);
+  number("known_slopes", state.known_slopes);
+  number("unknowns", unknowns);
+  number("side_nodes", side_nodes);
+  std::vector<double> numbers(8);
+  state.u.resize(unknowns);
+  state.slope.resize(unknowns);
+  state.slope_before.resize(unknowns);
+  state.side_slope.resize(side_nodes);
+  std::size_t at = data + std::string_view("\ndata\n").size();
+  for (auto* part : {&numbers, &state.u, &state.slope, &state.slope_before, &state.side_slope}) {
+    const std::size_t length = part->size() * sizeof(double);
+    if (content.size() - at < length) throw damaged();
+    if (length > 0) std::memcpy(part->data(), content.data() + at, length);
+    at += length;
+  }
+  if (at != content.size()) throw damaged();
+  r.shortest_dt = numbers[0];
+  r.longest_dt = numbers[1];
+  state.dt = numbers[2];
+  state.error_before = numbers[3];
+  state.largest_u = numbers[4];
+  state.largest_load = numbers[5];
+  state.last_dt = numbers[6];
+  state.before = numbers[7];
+  return found;
+}
+
+}  // namespace stratum::apps

@@ -73,40 +73,6 @@ CommandLine make_command_line() {
              "where u is known up to a constant only, subtract from f what keeps the problem from having a "
              "solution"}})},
       {"Solver",
-<<<<<<< HEAD
-       {{"solver", "NAME", "multigrid",
-         "multigrid; or a Krylov method with the cycle as its preconditioner: cg, fcg, cr (a symmetric cycle), gcr, "
-         "gmres, bicgstab (any). cg is the one to take where neighbouring widths jump a thousandfold in both "
-         "directions, or for a point smoother where cells are stretched"},
-        {"restart", "N", plain(params.krylov.restart),
-         "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
-        {"cycle", "NAME", "v",
-         "v, w, f; w2: twice below the two finest levels, for rotated tensors K and aligned boards; k: the same by two "
-         "steps of flexible conjugate gradients, better for rotated tensors (solver fcg there); or fmg: one pass of "
-         "full "
-         "multigrid, and after it V-cycles, or the Krylov method of --solver, when --rtol, --atol or a Krylov method "
-         "is "
-         "given"},
-        {"interpolation", "NAME", "",
-         "where K varies: network (of the cells' conductances), split (sums of the matrix's parts in x and y: fewer "
-         "iterations where K jumps, more to set up), bilinear, or matrix (network)"},
-        {"smoother", "NAME", smoother,
-         "see --list-smoothers; jacobi and colour_gs suit square cells, adi all; auto chooses level by level, and "
-         "solver and cycle where they are not given"},
-        {"line-order", "NAME", std::string(to_string(params.multigrid.smoother_params.line_order)),
-         "zebra, or simultaneous (which wants a damping of about 0.8)"},
-        {"damping", "W", "", "damping of the smoother in (0, 2) (the smoother's own)"},
-        {"steps", "N", "",
-         message("elementary smoothing steps before and after, 0 .. 1000; one adi application is two (",
-                 steps_by_default(smoother), "; auto and on a GPU: ", steps_by_default("auto"), ")")},
-        {"precision", "NAME", "mixed",
-         "mixed (float cycles, double defect and update), double, or single (to see it fail)"},
-        {"inner", "KIND:N", message("cycles:", params.inner.cycles),
-         "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
-        {"operator", "NAME", "",
-         "storage: tensor (none), symmetric (5 words a node) or nine-band (9) (tensor; with single nine-band, whose "
-         "rounded entries are what fails)"}}},
-=======
        joined({{"solver", "NAME", "multigrid",
                 "multigrid; or a Krylov method with the cycle as its preconditioner: cg, fcg, cr (a symmetric cycle), "
                 "gcr, "
@@ -115,9 +81,13 @@ CommandLine make_command_line() {
                {"restart", "N", plain(params.krylov.restart),
                 "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
                {"cycle", "NAME", "v",
-                "v, w, f, or fmg: one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, "
-                "when "
-                "--rtol, --atol or a Krylov method is given"}},
+                "v, w, f; w2: twice below the two finest levels, for rotated tensors K and aligned boards; k: the same "
+                "by two steps of flexible conjugate gradients, better for rotated tensors (solver fcg there); or fmg: "
+                "one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, when --rtol, "
+                "--atol or a Krylov method is given"},
+               {"interpolation", "NAME", "",
+                "where K varies: network (of the cells' conductances), split (sums of the matrix's parts in x and y: "
+                "fewer iterations where K jumps, more to set up), bilinear, or matrix (network)"}},
               smoothing_options(),
               {{"precision", "NAME", "mixed",
                 "mixed (float cycles, double defect and update), double, or single (to see it fail)"},
@@ -127,7 +97,6 @@ CommandLine make_command_line() {
                 "storage: tensor (none), symmetric (5 words a node) or nine-band (9) (tensor; with single nine-band, "
                 "whose "
                 "rounded entries are what fails)"}})},
->>>>>>> 5f391b9 (Options of meshes, sides, coefficients and smoothing move to apps/support, where other programs find them)
       {"Stopping",
        {{"rtol", "X", plain(params.stop.rtol),
          "stop when the residual has fallen below X times the baseline, X above 0"},

@@ -35,14 +35,14 @@ void check_cells(const TensorMesh& mesh, const CellValues& given, const std::str
 }
 
 /// Of a cell, for messages.
-std::string place(const TensorMesh& mesh, int i, int j) {
-  return message("cell (", i, ", ", j, "), around (", point_of(mesh.x(), i, 0.5).at, ", ",
-                 point_of(mesh.y(), j, 0.5).at, ")");
+std::string place(const Geometry& mesh, int i, int j) {
+  const Point centre = mesh.cell(i, j).at(0.5, 0.5);
+  return message("cell (", i, ", ", j, "), around (", centre.x, ", ", centre.y, ")");
 }
 
-std::vector<double> values_of(const Context& ctx, const TensorMesh& mesh, const Coefficient& coefficient,
+std::vector<double> values_of(const Context& ctx, const Geometry& mesh, const Coefficient& coefficient,
                               std::string_view name) {
-  const int nx = mesh.x().size(), ny = mesh.y().size();
+  const int nx = mesh.logical().x().size(), ny = mesh.logical().y().size();
   const auto row = [nx](int j) { return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx); };
   std::vector<double> values(row(ny));
   const auto check = [&](int i, int j, double value) {
@@ -56,9 +56,8 @@ std::vector<double> values_of(const Context& ctx, const TensorMesh& mesh, const 
     for_each_row(
         ctx, ny,
         [&](int j, const ScalarFunction& own) {
-          const auto y = point_of(mesh.y(), j, 0.5);
           for (int i = 0; i < nx; ++i) {
-            const double value = own(make_point(point_of(mesh.x(), i, 0.5), y));
+            const double value = own(mesh.cell(i, j).at(0.5, 0.5));
             check(i, j, value);
             values[row(j) + static_cast<std::size_t>(i)] = value;
           }
@@ -66,7 +65,8 @@ std::vector<double> values_of(const Context& ctx, const TensorMesh& mesh, const 
         coefficient.function);
   } else {
     const CellValues& given = coefficient.cells;
-    check_cells(mesh, given, given.from.empty() ? std::string(name) : message(name, " of '", given.from, "'"));
+    check_cells(mesh.logical(), given,
+                given.from.empty() ? std::string(name) : message(name, " of '", given.from, "'"));
     const int in_x = parts_of(nx, given.nx), in_y = parts_of(ny, given.ny);
     for_each_row(ctx, ny, [&](int j) {
       const double* const from = &given.values[static_cast<std::size_t>(j / in_y) * static_cast<std::size_t>(given.nx)];
@@ -101,10 +101,10 @@ std::optional<std::pair<std::vector<double>, std::vector<double>>> factors(const
 
 }  // namespace
 
-CellCoefficients on_cells(Context& ctx, const TensorMesh& mesh, const Diffusion& k, const Coefficient& c) {
+CellCoefficients on_cells(Context& ctx, const Geometry& mesh, const Diffusion& k, const Coefficient& c) {
   CellCoefficients cells;
-  cells.nx = mesh.x().size();
-  cells.ny = mesh.y().size();
+  cells.nx = mesh.logical().x().size();
+  cells.ny = mesh.logical().y().size();
   cells.xx = values_of(ctx, mesh, k.xx.is_given() ? k.xx : Coefficient(1.0), "kxx");
   if (k.xy.is_given()) cells.xy = values_of(ctx, mesh, k.xy, "kxy");
   if (k.yy.is_given()) cells.yy = values_of(ctx, mesh, k.yy, "kyy");
@@ -131,9 +131,10 @@ std::vector<double> capacity_on_cells(Context& ctx, const TensorMesh& mesh, cons
   auto values = values_of(ctx, mesh, capacity, "the capacity");
   for (std::size_t n = 0; n < values.size(); ++n) {
     const auto columns = static_cast<std::size_t>(mesh.x().size());
-    const int i = static_cast<int>(n % columns), j = static_cast<int>(n / columns);
-    expects(values[n] > 0, "the capacity must be positive; in cell (", i, ", ", j, "), around (",
-            point_of(mesh.x(), i, 0.5).from_begin, ", ", point_of(mesh.y(), j, 0.5).from_begin, "), it is ", values[n]);
+    if (!(values[n] > 0))
+      throw UsageError(message("the capacity must be positive; in ",
+                               place(mesh, static_cast<int>(n % columns), static_cast<int>(n / columns)), ", it is ",
+                               values[n]));
   }
   return values;
 }

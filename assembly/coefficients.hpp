@@ -15,30 +15,14 @@
 // Throws UsageError for values that are not finite, K that is not positive definite and c that is negative, naming the cell; for
 // numbers whose cells do not refine to those of the mesh.
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <stratum/assembly/geometry.hpp>
 #include <stratum/core/device/context.hpp>
-#include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {
-
-/// A point of the mesh with its distances to all sides, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x, b - y, x
-/// and y; and the time where there is one.
-struct Point {
-  double x = 0;
-  double y = 0;
-  double to_right = 0;
-  double to_top = 0;
-  double to_left = 0;
-  double to_bottom = 0;
-  double t = 0;
-};
-
-/// Called from several threads at once, each on a copy of its own.
-using ScalarFunction = std::function<double(const Point&)>;
 
 /// Numbers on nx x ny cells, and the file they come from, if from one.
 struct CellValues {
@@ -83,7 +67,7 @@ struct CellCoefficients {
   }
 };
 
-[[nodiscard]] CellCoefficients on_cells(Context& ctx, const TensorMesh& mesh, const Diffusion& k, const Coefficient& c);
+[[nodiscard]] CellCoefficients on_cells(Context& ctx, const Geometry& mesh, const Diffusion& k, const Coefficient& c);
 
 /// A heat capacity on the cells of the mesh, alike. Throws UsageError for one that is not positive.
 [[nodiscard]] std::vector<double> capacity_on_cells(Context& ctx, const TensorMesh& mesh, const Coefficient& capacity);

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
+#include <stratum/assembly/side_terms.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 
@@ -103,79 +103,6 @@ TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh& mesh, con
   put(ctx, y.k, a.column_ky);
   fold_reaction(ctx, terms.reaction, x, a.column_kx, a.column_e);
   fold_reaction(ctx, terms.reaction, y, a.ky, a.e);
-  return a;
-}
-
-/// What a varying alpha adds to the nodes of a side: to a_(0,0), and to the coefficient towards the next node.
-struct SideMass {
-  std::vector<double> own, next;
-  SideMass(const Line& line, const std::function<double(double)>& alpha);
-};
-
-SideMass::SideMass(const Line& line, const std::function<double(double)>& alpha)
-    : own(static_cast<std::size_t>(line.unknowns()), 0.0), next(own) {
-  const int n = line.unknowns();
-  for (int i = 0; i < line.size(); ++i) {
-    const auto interval = static_cast<std::size_t>(i);
-    double first = 0, both = 0, second = 0;
-    for (const auto& [t, weight] : gauss4) {
-      const double h = line.widths()[interval], s = line.from_begin()[interval] + t * h, value = alpha(s);
-      expects(std::isfinite(value) && value >= 0, "alpha of a side is ", value, " at ", s,
-              " along it; it must be finite and not negative");
-      first += weight * h * value * (1 - t) * (1 - t);
-      both += weight * h * value * (1 - t) * t;
-      second += weight * h * value * t * t;
-    }
-    const int left = i - line.first_unknown(), right = line.is_periodic() && i + 1 == n ? 0 : left + 1;
-    if (left >= 0 && left < n) own[static_cast<std::size_t>(left)] += first;
-    if (right < n) own[static_cast<std::size_t>(right)] += second;
-    if (left >= 0 && left < n && right < n) next[static_cast<std::size_t>(left)] += both;
-  }
-}
-
-template <class T>
-void add_line(Context& ctx, GridView<T> band, Direction along, int line, const std::vector<T>& numbers) {
-  const bool row = along == Direction::x;
-  GridView<T> part = band;
-  part.data = row ? &band(0, line) : &band(line, 0);
-  part.nx = row ? band.nx : 1;
-  part.ny = row ? 1 : band.ny;
-  std::vector<T> host(numbers.size());
-  copy_to_host(ctx, GridView<const T>(part), host.data());
-  for (std::size_t k = 0; k < host.size(); ++k) host[k] += numbers[k];
-  copy_from_host(ctx, host.data(), part);
-  exchange(ctx, band);
-}
-
-/// Null where it is not stored.
-template <class Bands>
-Vector<double>* band_of(Bands& a, int dx, int dy) {
-  const int k = band_index(dx, dy) - Bands::first;
-  return k < 0 ? nullptr : &a.band[static_cast<std::size_t>(k)];
-}
-
-template <class Bands>
-void add_side(Context& ctx, const TensorMesh& mesh, Direction along, bool last, const RobinCoefficient& alpha,
-              Bands& a) {
-  if (!alpha.varying) return;
-  const bool row = along == Direction::x;
-  const SideMass mass(row ? mesh.x() : mesh.y(), alpha.varying);
-  const int line = !last ? 0 : (row ? a.shape().ny : a.shape().nx) - 1;
-  add_line(ctx, band_of(a, 0, 0)->view(), along, line, mass.own);
-  add_line(ctx, band_of(a, row ? 1 : 0, row ? 0 : 1)->view(), along, line, mass.next);
-  auto* const back = band_of(a, row ? -1 : 0, row ? 0 : -1);
-  if (back == nullptr) return;
-  std::vector<double> before(mass.next);
-  std::rotate(before.begin(), before.end() - 1, before.end());
-  add_line(ctx, back->view(), along, line, before);
-}
-
-template <class Bands>
-Bands with_sides(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, Bands a) {
-  add_side(ctx, mesh, Direction::y, false, terms.left, a);
-  add_side(ctx, mesh, Direction::y, true, terms.right, a);
-  add_side(ctx, mesh, Direction::x, false, terms.bottom, a);
-  add_side(ctx, mesh, Direction::x, true, terms.top, a);
   return a;
 }
 
@@ -338,32 +265,12 @@ CellCoefficients unit_coefficients(const TensorMesh& mesh) {
   return cells;
 }
 
-void check_alpha(LineEnd end, const RobinCoefficient& alpha, const char* side) {
-  if (alpha.is_zero()) return;
-  expects(end == LineEnd::natural, "alpha belongs to natural sides; the ", side, " side is ", to_string(end));
-  expects(std::isfinite(alpha.constant) && alpha.constant >= 0, "alpha of the ", side,
-          " side must be finite and not negative, not ", alpha.constant);
-}
-
-}  // namespace
-
-namespace {
-
-void check_terms(const TensorMesh& mesh, const OperatorTerms& terms) {
-  expects(std::isfinite(terms.reaction) && terms.reaction >= 0,
-          "the reaction coefficient c must be finite and not negative, not ", terms.reaction);
-  check_alpha(mesh.x().first_end(), terms.left, "left");
-  check_alpha(mesh.x().last_end(), terms.right, "right");
-  check_alpha(mesh.y().first_end(), terms.bottom, "bottom");
-  check_alpha(mesh.y().last_end(), terms.top, "top");
-}
-
 }  // namespace
 
 GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                         const OperatorTerms& terms) {
   check_range<double>(mesh);
-  check_terms(mesh, terms);
+  detail::check_terms(mesh, terms);
   expects(k.nx == mesh.x().size() && k.ny == mesh.y().size(), "the coefficients are of ", k.nx, " x ", k.ny,
           " cells, the mesh has ", mesh.x().size(), " x ", mesh.y().size());
   if (terms.reaction > 0) {
@@ -380,7 +287,7 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, co
       return tensor_operator(ctx, mesh, *held, mesh.unknowns(), *factors);
   CellOperator<double> cells = cell_operator(ctx, mesh, k, terms);
   if (!terms.varies()) return GridOperator<double>(std::move(cells));
-  return with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
+  return detail::with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
 
 GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, OperatorForm form) {
@@ -397,7 +304,7 @@ GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, Operato
 
 template <class T>
 void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, GridOperator<T>& a) {
-  check_terms(mesh, terms);
+  detail::check_terms(mesh, terms);
   auto* const tensor = std::get_if<TensorOperator<T>>(&a.storage());
   const GridShape shape = a.shape();
   expects(tensor != nullptr && tensor->has_reaction() && shape == mesh.unknowns(),
@@ -435,12 +342,12 @@ GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const 
   CellOperator<double> cells(ctx, mesh.unknowns(), tensor, true);
   fill_cells(ctx, mesh, k, terms, cells);
   if (form == OperatorForm::cell) return GridOperator<double>(std::move(cells));
-  return with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
+  return detail::with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
 
 void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const OperatorTerms& terms,
                   GridOperator<double>& a) {
-  check_terms(mesh, terms);
+  detail::check_terms(mesh, terms);
   if (auto* const cells = std::get_if<CellOperator<double>>(&a.storage())) {
     expects(!terms.varies() && cells->tensor >= cell_tensor(mesh, k),
             "the operator cannot hold these coefficients: it was made for others");
@@ -474,7 +381,7 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, Operator
   expects(!terms.varies() || (!strip.below && !strip.above),
           "an alpha that varies along its side is not for strips yet");
   check_range<T>(mesh);
-  check_terms(mesh, terms);
+  detail::check_terms(mesh, terms);
   expects(!terms.varies() || traits(form).has_bands, "a ", to_string(form),
           " operator cannot hold an alpha that varies along its side; store bands");
   TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
@@ -488,7 +395,7 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, Operator
     } else {
       static_assert(Form::View::has_bands, "nothing assembles this form");
       if (!terms.varies()) return bands_of<typename Form::template In<T>>(ctx, a);
-      return in_precision<T>(ctx, GridOperator<double>(with_sides(ctx, mesh, terms, bands_of<Form>(ctx, a))));
+      return in_precision<T>(ctx, GridOperator<double>(detail::with_sides(ctx, mesh, terms, bands_of<Form>(ctx, a))));
     }
   });
 }

@@ -1,8 +1,7 @@
 #pragma once
 
-// Points of cells, and functions at them: what the sources of this folder share.
+// Functions at points of cells: what the sources of this folder share.
 
-#include <algorithm>
 #include <cmath>
 #include <exception>
 
@@ -10,36 +9,6 @@
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
-
-/// A coordinate, and the distances to both ends.
-struct LinePoint {
-  double at;
-  double from_begin;
-  double from_end;
-};
-
-inline LinePoint line_point(const Line& line, double from_begin, double from_end) {
-  return {line.origin() + from_begin, from_begin, from_end};
-}
-
-inline LinePoint node_of(const Line& line, int i) {
-  const auto k = static_cast<std::size_t>(i);
-  return line_point(line, line.from_begin()[k], line.from_end()[k]);
-}
-
-/// The point at fraction t of interval i.
-
-inline LinePoint point_of(const Line& line, int i, double t) {
-  const auto k = static_cast<std::size_t>(i);
-  const double h = line.widths()[k], length = line.length();
-  // Rounding must not carry a point of the thinnest cell beyond the side that it touches.
-  return line_point(line, std::min(line.from_begin()[k] + t * h, length),
-                    std::min(line.from_end()[k + 1] + (1 - t) * h, length));
-}
-
-inline Point make_point(const LinePoint& x, const LinePoint& y) {
-  return {x.at, y.at, x.from_end, y.from_end, x.from_begin, y.from_begin};
-}
 
 /// Throws UsageError where `what` is not finite.
 inline double evaluate(const ScalarFunction& function, const Point& p, const char* what) {

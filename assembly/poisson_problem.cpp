@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/mapped_element.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
@@ -15,16 +16,15 @@ namespace stratum {
 
 namespace {
 
-Point node(const TensorMesh& mesh, int i, int j) { return make_point(node_of(mesh.x(), i), node_of(mesh.y(), j)); }
-
-/// Integrals of f phi_i over the line for all nodes, f of a LinePoint, by the 4-point rule.
-template <class F>
-std::vector<double> line_loads(const Line& line, const F& f) {
-  std::vector<double> loads(line.widths().size() + 1, 0.0);
-  for (int i = 0; i < line.size(); ++i)
+/// Integrals of f phi_i over a line of `intervals` for all nodes, length(i) that of an interval and f(i, t) at a fraction of it, by
+/// the 4-point rule.
+template <class Length, class F>
+std::vector<double> line_loads(int intervals, const Length& length, const F& f) {
+  std::vector<double> loads(static_cast<std::size_t>(intervals) + 1, 0.0);
+  for (int i = 0; i < intervals; ++i)
     for (const auto& [t, weight] : gauss4) {
       const auto k = static_cast<std::size_t>(i);
-      const double value = weight * line.widths()[k] * f(point_of(line, i, t));
+      const double value = weight * length(i) * f(i, t);
       loads[k] += value * (1 - t);
       loads[k + 1] += value * t;
     }
@@ -33,7 +33,12 @@ std::vector<double> line_loads(const Line& line, const F& f) {
 
 /// Integrals of s (length - s) phi_i, exact.
 std::vector<double> parabola_loads(const Line& line) {
-  return line_loads(line, [](const LinePoint& p) { return p.from_begin * p.from_end; });
+  return line_loads(
+      line.size(), [&line](int i) { return line.widths()[static_cast<std::size_t>(i)]; },
+      [&line](int i, double t) {
+        const LinePoint p = LineInterval(line, i).at(t);
+        return p.from_begin * p.from_end;
+      });
 }
 
 /// Integrals of phi_i for all nodes.
@@ -84,93 +89,111 @@ void add_polynomial_load(Context& ctx, const TensorMesh& mesh, HostGrid& b) {
 }
 
 /// Row j of unknowns gathers from the cell rows beside it, so that rows are independent and sums have one order.
-void add_load(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, HostGrid& b) {
+template <class Rule>
+void add_load(Context& ctx, const Geometry& mesh, const Rule& rule, const ScalarFunction& f, HostGrid& b) {
+  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
   for_each_row(
       ctx, b.ny,
       [&](int j, const ScalarFunction& own) {
         for (int upper = 0; upper < 2; ++upper) {
-          int cell_y = j + mesh.y().first_unknown() - 1 + upper;
-          if (cell_y < 0 && mesh.y().is_periodic()) cell_y = mesh.y().size() - 1;
-          if (cell_y < 0 || cell_y == mesh.y().size()) continue;
-          const double hy = mesh.y().widths()[static_cast<std::size_t>(cell_y)];
-          for (int cell_x = 0; cell_x < mesh.x().size(); ++cell_x) {
-            const double hx = mesh.x().widths()[static_cast<std::size_t>(cell_x)];
+          int cell_y = j + y.first_unknown() - 1 + upper;
+          if (cell_y < 0 && y.is_periodic()) cell_y = y.size() - 1;
+          if (cell_y < 0 || cell_y == y.size()) continue;
+          for (int cell_x = 0; cell_x < x.size(); ++cell_x) {
+            const CellPoints cell = mesh.cell(cell_x, cell_y);
             double left = 0, right = 0;
-            for (const auto& [s, weight_y] : gauss4) {
-              const auto y = point_of(mesh.y(), cell_y, s);
-              const double phi_y = weight_y * hy * (upper == 1 ? 1 - s : s);
-              for (const auto& [t, weight_x] : gauss4) {
-                const double value = phi_y * weight_x * hx *
-                                     evaluate(own, make_point(point_of(mesh.x(), cell_x, t), y), "right-hand side");
+            for (const auto& [s, weight_y] : rule) {
+              const double phi_y = weight_y * (upper == 1 ? 1 - s : s);
+              for (const auto& [t, weight_x] : rule) {
+                const double value =
+                    phi_y * weight_x * cell.measure(t, s) * evaluate(own, cell.at(t, s), "right-hand side");
                 left += value * (1 - t);
                 right += value * t;
               }
             }
-            if (const int i = unknown_at(mesh.x(), cell_x); i >= 0) b(i, j) += left;
-            if (const int i = unknown_at(mesh.x(), cell_x + 1); i >= 0) b(i, j) += right;
+            if (const int i = unknown_at(x, cell_x); i >= 0) b(i, j) += left;
+            if (const int i = unknown_at(x, cell_x + 1); i >= 0) b(i, j) += right;
           }
         }
       },
       f);
 }
 
+/// Integrals of phi_i of the unknowns.
+HostGrid hat_integrals(Context& ctx, const Geometry& mesh) {
+  const TensorMesh& logical = mesh.logical();
+  const GridShape shape = logical.unknowns();
+  HostGrid hats(shape.nx, shape.ny);
+  if (mesh.mapped() != nullptr) {
+    add_load(
+        ctx, mesh, gauss3, [](const Point&) { return 1.0; }, hats);
+    return hats;
+  }
+  const auto x = at_unknowns(logical.x(), hat_integrals(logical.x())),
+             y = at_unknowns(logical.y(), hat_integrals(logical.y()));
+  for (int j = 0; j < hats.ny; ++j)
+    for (int i = 0; i < hats.nx; ++i) hats(i, j) = x[static_cast<std::size_t>(i)] * y[static_cast<std::size_t>(j)];
+  return hats;
+}
+
 // --- sides ---------------------------------------------------------------------------------------------------------------
 
-/// One of the four sides: the line along it, and where it lies on the one across.
 struct SideOf {
   const SideCondition& condition;
   const char* name;
-  Direction along;
-  bool last;  // right or top
+  SidePlace place;
 };
 
 std::array<SideOf, 4> all_sides(const Sides& sides) {
-  return {{{sides.left, "left", Direction::y, false},
-           {sides.right, "right", Direction::y, true},
-           {sides.bottom, "bottom", Direction::x, false},
-           {sides.top, "top", Direction::x, true}}};
+  return {{{sides.left, "left", {Direction::y, false}},
+           {sides.right, "right", {Direction::y, true}},
+           {sides.bottom, "bottom", {Direction::x, false}},
+           {sides.top, "top", {Direction::x, true}}}};
 }
 
 bool is_natural(const SideCondition& condition) {
   return condition.kind == SideKind::neumann || condition.kind == SideKind::robin;
 }
 
-const Line& line_along(const TensorMesh& mesh, const SideOf& side) {
-  return side.along == Direction::x ? mesh.x() : mesh.y();
-}
-const Line& line_across(const TensorMesh& mesh, const SideOf& side) {
-  return side.along == Direction::x ? mesh.y() : mesh.x();
-}
-
-Point on_side(const TensorMesh& mesh, const SideOf& side, const LinePoint& p) {
-  const Line& line = line_across(mesh, side);
-  const LinePoint across = node_of(line, side.last ? line.size() : 0);
-  return side.along == Direction::x ? make_point(p, across) : make_point(across, p);
-}
-
 /// Integrals of g phi_i over a natural side.
 template <class Loads>
-void add_flux(const TensorMesh& mesh, const SideOf& side, Loads& b) {
+void add_flux(const Geometry& mesh, const SideOf& side, Loads& b) {
   if (!is_natural(side.condition) || !side.condition.value) return;
-  const Line &along = line_along(mesh, side), &across = line_across(mesh, side);
-  const auto loads = at_unknowns(along, line_loads(along, [&](const LinePoint& p) {
-                                   return evaluate(side.condition.value, on_side(mesh, side, p), "value of a side");
-                                 }));
-  const int line = side.last ? across.unknowns() - 1 : 0;
+  const Line& along = mesh.along(side.place);
+  const auto loads =
+      at_unknowns(along, line_loads(
+                             along.size(), [&](int k) { return mesh.length_on_side(side.place, k); },
+                             [&](int k, double t) {
+                               return evaluate(side.condition.value, mesh.on_side(side.place, k, t), "value of a side");
+                             }));
+  const int line = side.place.last ? mesh.across(side.place).unknowns() - 1 : 0;
   for (std::size_t k = 0; k < loads.size(); ++k) {
     const int i = static_cast<int>(k);
-    (side.along == Direction::x ? b(i, line) : b(line, i)) += loads[k];
+    (side.place.along == Direction::x ? b(i, line) : b(line, i)) += loads[k];
   }
 }
 
-double alpha_at(const TensorMesh& mesh, const SideOf& side, const LinePoint& p) {
+/// At fraction t of interval k of the side.
+double alpha_at(const Geometry& mesh, const SideOf& side, int k, double t) {
   if (side.condition.kind != SideKind::robin) return 0;
   expects(static_cast<bool>(side.condition.alpha), "the ", side.name, " side is a robin one and has no alpha");
-  const Point point = on_side(mesh, side, p);
+  const Point point = mesh.on_side(side.place, k, t);
   const double alpha = side.condition.alpha(point);
   expects(std::isfinite(alpha) && alpha >= 0, "alpha of the ", side.name, " side is ", alpha, " at (", point.x, ", ",
           point.y, "); it must be finite and not negative");
   return alpha;
+}
+
+/// alpha at a place on the side given by the logical mesh's line.
+std::function<double(double)> along_mapped_side(const MappedMesh& mesh, const SideOf& side) {
+  return [alpha = side.condition.alpha, mesh, place = side.place](double s) {
+    const Geometry geometry(mesh);
+    const Line& line = geometry.along(place);
+    const auto& nodes = line.from_begin();
+    const auto next = std::upper_bound(nodes.begin() + 1, nodes.end() - 1, s);
+    const auto k = static_cast<std::size_t>(next - nodes.begin() - 1);
+    return alpha(geometry.on_side(place, static_cast<int>(k), (s - nodes[k]) / line.widths()[k]));
+  };
 }
 
 /// Entry of 1-D K or M between node i and its neighbour i + d, from the intervals that there are.
@@ -185,8 +208,10 @@ double factor(const Line& line, int i, int d, bool stiffness) {
 }
 
 /// Entry of A between node (i, j) and its neighbour (i + dx, j + dy), without what alpha adds.
-double entry_of(const TensorMesh& mesh, const CellCoefficients* k, double c, int i, int j, int dx, int dy) {
-  if (k != nullptr) {
+double entry_of(const Geometry& geometry, const CellCoefficients* k, double c, int i, int j, int dx, int dy) {
+  const TensorMesh& mesh = geometry.logical();
+  const MappedMesh* const mapped = geometry.mapped();
+  if (k != nullptr || mapped != nullptr) {
     // The cells that both nodes touch.
     const auto wrapped = [](const Line& line, int n) {
       return line.is_periodic() ? (n + line.size()) % line.size() : n;
@@ -196,6 +221,12 @@ double entry_of(const TensorMesh& mesh, const CellCoefficients* k, double c, int
       for (int upper = dy < 0 ? 0 : dy; upper <= (dy < 0 ? 0 : 1); ++upper) {
         const int p = wrapped(mesh.x(), i - 1 + right), q = wrapped(mesh.y(), j - 1 + upper);
         if (p < 0 || p >= mesh.x().size() || q < 0 || q >= mesh.y().size()) continue;
+        if (mapped != nullptr) {
+          const auto material =
+              k ? CellMaterial{k->kxx(p, q), k->kxy(p, q), k->kyy(p, q), k->reaction(p, q) + c} : CellMaterial{.c = c};
+          entry += element_of(*mapped, p, q, material).entry(1 - right, 1 - upper, 1 - right + dx, 1 - upper + dy);
+          continue;
+        }
         const double hx = mesh.x().widths()[static_cast<std::size_t>(p)],
                      hy = mesh.y().widths()[static_cast<std::size_t>(q)];
         entry += element_entry(hx, hy, k->kxx(p, q), k->kxy(p, q), k->kyy(p, q), k->reaction(p, q) + c, 1 - right,
@@ -237,22 +268,22 @@ void for_each_dirichlet_node(const TensorMesh& mesh, const Sides& sides, const F
 
 /// f(i, j, value) likewise.
 template <class F>
-void for_each_dirichlet_value(const TensorMesh& mesh, const PoissonProblem& problem, const F& f) {
+void for_each_dirichlet_value(const Geometry& mesh, const PoissonProblem& problem, const F& f) {
   const auto g = boundary_function(problem);
-  for_each_dirichlet_node(mesh, problem.sides, [&](int i, int j, const SideCondition& side) {
-    f(i, j, evaluate(side.value ? side.value : g, node(mesh, i, j), "boundary value"));
+  for_each_dirichlet_node(mesh.logical(), problem.sides, [&](int i, int j, const SideCondition& side) {
+    f(i, j, evaluate(side.value ? side.value : g, mesh.node(i, j), "boundary value"));
   });
 }
 
 /// f(n, i, j, A_ik) for the n-th Dirichlet node k in the order of for_each_dirichlet_node and every unknown (i, j) coupled to it.
 /// `cells`: K and c, c beside `reaction`; K = 1 where there are none.
 template <class F>
-void for_each_dirichlet_entry(const TensorMesh& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
+void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
                               double reaction, const F& f) {
-  const Line &x = mesh.x(), &y = mesh.y();
+  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
   const auto wrapped = [](const Line& line, int k) { return line.is_periodic() ? (k + line.size()) % line.size() : k; };
   std::size_t n = 0;
-  for_each_dirichlet_node(mesh, problem.sides, [&](int i, int j, const SideCondition& /*side*/) {
+  for_each_dirichlet_node(mesh.logical(), problem.sides, [&](int i, int j, const SideCondition& /*side*/) {
     for (int dy = -1; dy <= 1; ++dy)
       for (int dx = -1; dx <= 1; ++dx) {
         const int p = wrapped(x, i + dx), q = wrapped(y, j + dy);
@@ -266,24 +297,25 @@ void for_each_dirichlet_entry(const TensorMesh& mesh, const PoissonProblem& prob
 
 /// The same for what alpha adds: along a Robin side it couples the first and the last unknown to the Dirichlet nodes at its corners.
 template <class F>
-void for_each_dirichlet_alpha(const TensorMesh& mesh, const PoissonProblem& problem, const F& f) {
+void for_each_dirichlet_alpha(const Geometry& mesh, const PoissonProblem& problem, const F& f) {
   for (const SideOf& side : all_sides(problem.sides)) {
     if (side.condition.kind != SideKind::robin) continue;
-    const Line& along = line_along(mesh, side);
-    const int line = side.last ? line_across(mesh, side).unknowns() - 1 : 0;
+    const auto [direction, last] = side.place;
+    const Line &along = mesh.along(side.place), &across = mesh.across(side.place);
+    const int line = last ? across.unknowns() - 1 : 0;
     for (const bool end : {false, true}) {
       if ((end ? along.last_end() : along.first_end()) != LineEnd::dirichlet || along.unknowns() == 0) continue;
       const int interval = end ? along.size() - 1 : 0;
       double coupling = 0;
       for (const auto& [t, weight] : gauss4)
-        coupling += weight * along.widths()[static_cast<std::size_t>(interval)] * t * (1 - t) *
-                    alpha_at(mesh, side, point_of(along, interval, t));
-      const int corner = end ? along.size() : 0, other = side.last ? line_across(mesh, side).size() : 0;
-      const bool row = side.along == Direction::x;
+        coupling +=
+            weight * mesh.length_on_side(side.place, interval) * t * (1 - t) * alpha_at(mesh, side, interval, t);
+      const int corner = end ? along.size() : 0, other = last ? across.size() : 0;
+      const bool row = direction == Direction::x;
       const int unknown = end ? along.unknowns() - 1 : 0;
       // The number of the node at (corner, other).
       std::size_t n = 0, found = 0;
-      for_each_dirichlet_node(mesh, problem.sides, [&](int i, int j, const SideCondition& /*side*/) {
+      for_each_dirichlet_node(mesh.logical(), problem.sides, [&](int i, int j, const SideCondition& /*side*/) {
         if (i == (row ? corner : other) && j == (row ? other : corner)) found = n;
         ++n;
       });
@@ -293,7 +325,7 @@ void for_each_dirichlet_alpha(const TensorMesh& mesh, const PoissonProblem& prob
 }
 
 /// A_ik for the Dirichlet node k goes to the right-hand sides of its neighbours.
-void subtract_boundary(const TensorMesh& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
+void subtract_boundary(const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
                        HostGrid& b) {
   const auto values = dirichlet_values(mesh, problem);
   const auto subtract = [&](std::size_t n, int i, int j, double entry) {
@@ -322,15 +354,19 @@ ScalarFunction boundary_function(const PoissonProblem& problem) {
   return [](const Point&) { return 0.0; };
 }
 
-std::vector<double> at_nodes(Context& ctx, const TensorMesh& mesh, const ScalarFunction& function) {
-  HostGrid values(mesh.x().size() + 1, mesh.y().size() + 1);
+std::vector<double> at_nodes(Context& ctx, const Geometry& mesh, const ScalarFunction& function) {
+  HostGrid values(mesh.logical().x().size() + 1, mesh.logical().y().size() + 1);
   for_each_row(
       ctx, values.ny,
       [&](int j, const ScalarFunction& own) {
-        for (int i = 0; i < values.nx; ++i) values(i, j) = own(node(mesh, i, j));
+        for (int i = 0; i < values.nx; ++i) values(i, j) = own(mesh.node(i, j));
       },
       function);
   return std::move(values.values);
+}
+
+MappedMesh mapped(Context& ctx, const TensorMesh& mesh, const ScalarFunction& x, const ScalarFunction& y) {
+  return {mesh, at_nodes(ctx, mesh, x), at_nodes(ctx, mesh, y)};
 }
 
 std::string_view to_string(SideKind kind) {
@@ -368,7 +404,11 @@ TensorMesh with_sides(const TensorMesh& mesh, const Sides& sides) {
           mesh.name()};
 }
 
-OperatorTerms operator_terms(const TensorMesh& mesh, const PoissonProblem& problem) {
+MappedMesh with_sides(const MappedMesh& mesh, const Sides& sides) {
+  return mesh.with_ends_of(with_sides(mesh.logical(), sides));
+}
+
+OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem) {
   expects(std::isfinite(problem.reaction) && problem.reaction >= 0,
           "the reaction coefficient c must be finite and not negative, not ", problem.reaction);
   OperatorTerms terms;
@@ -378,18 +418,22 @@ OperatorTerms operator_terms(const TensorMesh& mesh, const PoissonProblem& probl
   for (std::size_t k = 0; k < sides.size(); ++k) {
     const SideOf& side = sides[k];
     if (side.condition.kind != SideKind::robin) continue;
-    const Line& along = line_along(mesh, side);
-    const double first = alpha_at(mesh, side, point_of(along, 0, gauss4[0].t));
+    const Line& along = mesh.along(side.place);
+    const double first = alpha_at(mesh, side, 0, gauss4[0].t);
     bool varies = false;
     for (int i = 0; i < along.size(); ++i)
-      for (const auto& [t, weight] : gauss4) varies = varies || alpha_at(mesh, side, point_of(along, i, t)) != first;
+      for (const auto& [t, weight] : gauss4) varies = varies || alpha_at(mesh, side, i, t) != first;
     if (!varies) {
       alphas[k]->constant = first;
       continue;
     }
-    const Line& other = line_across(mesh, side);
-    alphas[k]->varying = [alpha = side.condition.alpha, row = side.along == Direction::x,
-                          across = node_of(other, side.last ? other.size() : 0), origin = along.origin(),
+    if (mesh.mapped() != nullptr) {
+      alphas[k]->varying = along_mapped_side(*mesh.mapped(), side);
+      continue;
+    }
+    const Line& other = mesh.across(side.place);
+    alphas[k]->varying = [alpha = side.condition.alpha, row = side.place.along == Direction::x,
+                          across = node_of(other, side.place.last ? other.size() : 0), origin = along.origin(),
                           length = along.length()](double s) {
       const LinePoint p{origin + s, s, length - s};
       return alpha(row ? make_point(p, across) : make_point(across, p));
@@ -398,19 +442,19 @@ OperatorTerms operator_terms(const TensorMesh& mesh, const PoissonProblem& probl
   return terms;
 }
 
-std::optional<CellCoefficients> cell_coefficients(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem) {
+std::optional<CellCoefficients> cell_coefficients(Context& ctx, const Geometry& mesh, const PoissonProblem& problem) {
   if (!problem.has_coefficients()) return std::nullopt;
   return on_cells(ctx, mesh, problem.diffusion, problem.reaction_of_cells);
 }
 
-bool is_singular(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, const CellCoefficients* cells) {
-  if (!is_singular(mesh, operator_terms(mesh, problem))) return false;
+bool is_singular(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells) {
+  if (!is_singular(mesh.logical(), operator_terms(mesh, problem))) return false;
   if (cells != nullptr || !problem.reaction_of_cells.is_given()) return cells == nullptr || cells->c.empty();
   return on_cells(ctx, mesh, {}, problem.reaction_of_cells).c.empty();
 }
 
-Compatibility make_compatible(Context& ctx, const TensorMesh& mesh, GridView<double> b) {
-  expects_fit(ctx, "the load vector", b, mesh.unknowns());
+Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<double> b) {
+  expects_fit(ctx, "the load vector", b, mesh.logical().unknowns());
   HostGrid load(b.nx, b.ny);
   copy_to_host(ctx, GridView<const double>(b), load.values.data());
   Compatibility found;
@@ -418,26 +462,20 @@ Compatibility make_compatible(Context& ctx, const TensorMesh& mesh, GridView<dou
     found.sum += value;
     found.sum_of_magnitudes += std::abs(value);
   }
-  const auto x = at_unknowns(mesh.x(), hat_integrals(mesh.x())), y = at_unknowns(mesh.y(), hat_integrals(mesh.y()));
-  const double mean = found.sum / (mesh.x().length() * mesh.y().length());
-  for (int j = 0; j < b.ny; ++j)
-    for (int i = 0; i < b.nx; ++i) load(i, j) -= mean * x[static_cast<std::size_t>(i)] * y[static_cast<std::size_t>(j)];
+  const HostGrid hats = hat_integrals(ctx, mesh);
+  const double mean = found.sum / std::accumulate(hats.values.begin(), hats.values.end(), 0.0);
+  for (std::size_t k = 0; k < load.values.size(); ++k) load.values[k] -= mean * hats.values[k];
   copy_from_host(ctx, load.values.data(), b);
   return found;
 }
 
-void subtract_integral_mean(Context& ctx, const TensorMesh& mesh, GridView<double> u) {
-  expects_fit(ctx, "the solution", u, mesh.unknowns());
+void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u) {
+  expects_fit(ctx, "the solution", u, mesh.logical().unknowns());
   HostGrid values(u.nx, u.ny);
   copy_to_host(ctx, GridView<const double>(u), values.values.data());
-  const auto x = at_unknowns(mesh.x(), hat_integrals(mesh.x())), y = at_unknowns(mesh.y(), hat_integrals(mesh.y()));
-  double integral = 0;
-  for (int j = 0; j < u.ny; ++j) {
-    double row = 0;
-    for (int i = 0; i < u.nx; ++i) row += values(i, j) * x[static_cast<std::size_t>(i)];
-    integral += row * y[static_cast<std::size_t>(j)];
-  }
-  const double mean = integral / (mesh.x().length() * mesh.y().length());
+  const HostGrid hats = hat_integrals(ctx, mesh);
+  const double mean = std::inner_product(values.values.begin(), values.values.end(), hats.values.begin(), 0.0) /
+                      std::accumulate(hats.values.begin(), hats.values.end(), 0.0);
   for (double& value : values.values) value -= mean;
   copy_from_host(ctx, values.values.data(), u);
 }
@@ -449,9 +487,9 @@ bool has_boundary_values(const PoissonProblem& problem) {
   return false;
 }
 
-void lift_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> u) {
-  expects_fit(ctx, "the solution", u, mesh.unknowns());
-  const Line &x = mesh.x(), &y = mesh.y();
+void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u) {
+  expects_fit(ctx, "the solution", u, mesh.logical().unknowns());
+  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
   const auto size = [](const Line& line) { return static_cast<std::size_t>(line.size()) + 1; };
   std::vector<double> left(size(y), 0.0), right(left), bottom(size(x), 0.0), top(bottom);
   for_each_dirichlet_value(mesh, problem, [&](int i, int j, double value) {
@@ -497,14 +535,14 @@ void lift_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProblem& p
   copy_from_host(ctx, values.values.data(), u);
 }
 
-CornerGap largest_corner_gap(const TensorMesh& mesh, const PoissonProblem& problem) {
+CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem) {
   const auto g = boundary_function(problem);
   const Sides& s = problem.sides;
   CornerGap largest;
-  for (const auto& [vertical, i] : {std::pair{&s.left, 0}, {&s.right, mesh.x().size()}})
-    for (const auto& [horizontal, j] : {std::pair{&s.bottom, 0}, {&s.top, mesh.y().size()}}) {
+  for (const auto& [vertical, i] : {std::pair{&s.left, 0}, {&s.right, mesh.logical().x().size()}})
+    for (const auto& [horizontal, j] : {std::pair{&s.bottom, 0}, {&s.top, mesh.logical().y().size()}}) {
       if (vertical->kind != SideKind::dirichlet || horizontal->kind != SideKind::dirichlet) continue;
-      const Point p = node(mesh, i, j);
+      const Point p = mesh.node(i, j);
       const double gap =
           std::abs((vertical->value ? vertical->value : g)(p) - (horizontal->value ? horizontal->value : g)(p));
       if (gap > largest.gap) largest = {gap, p.x, p.y};
@@ -523,13 +561,13 @@ SideLoads::SideLoads(const GridShape& unknowns)
     : shape(unknowns), left(static_cast<std::size_t>(unknowns.ny), 0.0), right(left),
       bottom(static_cast<std::size_t>(unknowns.nx), 0.0), top(bottom) {}
 
-std::vector<double> dirichlet_values(const TensorMesh& mesh, const PoissonProblem& problem) {
+std::vector<double> dirichlet_values(const Geometry& mesh, const PoissonProblem& problem) {
   std::vector<double> values;
   for_each_dirichlet_value(mesh, problem, [&](int /*i*/, int /*j*/, double value) { values.push_back(value); });
   return values;
 }
 
-std::vector<DirichletEntry> dirichlet_entries(const TensorMesh& mesh, const PoissonProblem& problem,
+std::vector<DirichletEntry> dirichlet_entries(const Geometry& mesh, const PoissonProblem& problem,
                                               const CellCoefficients* cells, double reaction) {
   std::vector<DirichletEntry> entries;
   const auto add = [&](std::size_t n, int i, int j, double value) { entries.push_back({n, i, j, value}); };
@@ -538,20 +576,23 @@ std::vector<DirichletEntry> dirichlet_entries(const TensorMesh& mesh, const Pois
   return entries;
 }
 
-void add_fluxes(const TensorMesh& mesh, const PoissonProblem& problem, SideLoads& b) {
+void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, SideLoads& b) {
   for (const SideOf& side : all_sides(problem.sides)) add_flux(mesh, side, b);
 }
 
-void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b,
+void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells) {
-  expects_fit(ctx, "the load vector", b, mesh.unknowns());
-  expects(mesh.unknowns() == with_sides(mesh, problem.sides).unknowns(),
+  const TensorMesh& logical = mesh.logical();
+  expects_fit(ctx, "the load vector", b, logical.unknowns());
+  expects(logical.unknowns() == with_sides(logical, problem.sides).unknowns(),
           "the mesh has not the ends of the problem's sides; with_sides gives them");
+  expects(mesh.mapped() == nullptr || !problem.is_polynomial(),
+          "the problem without functions is one of rectangles; a deformed mesh needs a right-hand side");
   HostGrid load(b.nx, b.ny);
   if (problem.is_polynomial())
-    add_polynomial_load(ctx, mesh, load);
+    add_polynomial_load(ctx, logical, load);
   else
-    add_load(ctx, mesh, problem.rhs, load);
+    add_load(ctx, mesh, gauss4, problem.rhs, load);
   for (const SideOf& side : all_sides(problem.sides)) add_flux(mesh, side, load);
   if (has_boundary_values(problem)) {
     const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
@@ -560,8 +601,9 @@ void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& p
   copy_from_host(ctx, load.values.data(), b);
 }
 
-std::vector<double> nodal_solution(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
+std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const PoissonProblem& problem,
                                    GridView<const double> u) {
+  const TensorMesh& mesh = geometry.logical();
   expects_fit(ctx, "the solution", u, mesh.unknowns());
   std::vector<double> unknowns(static_cast<std::size_t>(u.nodes()));
   copy_to_host(ctx, u, unknowns.data());
@@ -573,7 +615,7 @@ std::vector<double> nodal_solution(Context& ctx, const TensorMesh& mesh, const P
         values(i, j) =
             unknowns[static_cast<std::size_t>(row) * static_cast<std::size_t>(u.nx) + static_cast<std::size_t>(column)];
   }
-  for_each_dirichlet_value(mesh, problem, [&](int i, int j, double value) {
+  for_each_dirichlet_value(geometry, problem, [&](int i, int j, double value) {
     values(i, j) = value;
     if (mesh.x().is_periodic() && i == 0) values(mesh.x().size(), j) = value;
     if (mesh.y().is_periodic() && j == 0) values(i, mesh.y().size()) = value;
@@ -581,47 +623,46 @@ std::vector<double> nodal_solution(Context& ctx, const TensorMesh& mesh, const P
   return std::move(values.values);
 }
 
-std::optional<double> relative_l2_error(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
+std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                         GridView<const double> u, const CellCoefficients* cells) {
   if (!problem.has_exact()) return std::nullopt;
   const auto values = nodal_solution(ctx, mesh, problem, u);
-  const auto nodes_x = static_cast<std::size_t>(mesh.x().size()) + 1;
-  const int cells_y = mesh.y().size();
+  const int cells_x = mesh.logical().x().size(), cells_y = mesh.logical().y().size();
+  const auto nodes_x = static_cast<std::size_t>(cells_x) + 1;
   std::vector<double> error(static_cast<std::size_t>(cells_y)), norm(error), error_integral(error),
-      exact_integral(error);
+      exact_integral(error), areas(error);
   for_each_row(
       ctx, cells_y,
       [&](int j, const ScalarFunction& exact) {
         const auto q = static_cast<std::size_t>(j);
-        double row_error = 0, row_norm = 0, row_error_integral = 0, row_exact_integral = 0;
-        for (int i = 0; i < mesh.x().size(); ++i) {
+        double row_error = 0, row_norm = 0, row_error_integral = 0, row_exact_integral = 0, row_area = 0;
+        for (int i = 0; i < cells_x; ++i) {
           const double* south = &values[q * nodes_x + static_cast<std::size_t>(i)];
           const double* north = south + nodes_x;
-          const double area = mesh.x().widths()[static_cast<std::size_t>(i)] * mesh.y().widths()[q];
-          for (const auto& [s, weight_y] : gauss3) {
-            const auto y = point_of(mesh.y(), j, s);
+          const CellPoints cell = mesh.cell(i, j);
+          for (const auto& [s, weight_y] : gauss3)
             for (const auto& [t, weight_x] : gauss3) {
               const double uh = (1 - s) * ((1 - t) * south[0] + t * south[1]) + s * ((1 - t) * north[0] + t * north[1]);
-              const double ue = evaluate(exact, make_point(point_of(mesh.x(), i, t), y), "exact solution");
-              const double weight = weight_x * weight_y * area;
+              const double ue = evaluate(exact, cell.at(t, s), "exact solution");
+              const double weight = weight_x * weight_y * cell.measure(t, s);
               row_error += weight * (uh - ue) * (uh - ue);
               row_norm += weight * ue * ue;
               row_error_integral += weight * (uh - ue);
               row_exact_integral += weight * ue;
+              row_area += weight;
             }
-          }
         }
         error[q] = row_error;
         norm[q] = row_norm;
         error_integral[q] = row_error_integral;
         exact_integral[q] = row_exact_integral;
+        areas[q] = row_area;
       },
       exact_function(problem));
   const auto sum = [](const std::vector<double>& rows) { return std::accumulate(rows.begin(), rows.end(), 0.0); };
   double error_sum = sum(error), norm_sum = sum(norm);
   if (is_singular(ctx, mesh, problem, cells)) {
-    const double area = mesh.x().length() * mesh.y().length(), e = sum(error_integral),
-                 u_integral = sum(exact_integral);
+    const double area = sum(areas), e = sum(error_integral), u_integral = sum(exact_integral);
     error_sum = std::max(0.0, error_sum - e * e / area);
     norm_sum = std::max(0.0, norm_sum - u_integral * u_integral / area);
   }

@@ -62,18 +62,19 @@ struct PoissonProblem {
 /// The mesh with ends as the sides want them. Throws UsageError where one of two opposite sides alone is periodic, and as
 /// Line::with_ends does.
 [[nodiscard]] TensorMesh with_sides(const TensorMesh& mesh, const Sides& sides);
+[[nodiscard]] MappedMesh with_sides(const MappedMesh& mesh, const Sides& sides);
 
 /// What the operator has beside the Laplacian. An alpha that is the same at all points of its side that integrals see is a number.
 /// Throws UsageError for alpha that is negative or not finite.
-[[nodiscard]] OperatorTerms operator_terms(const TensorMesh& mesh, const PoissonProblem& problem);
+[[nodiscard]] OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem);
 
 /// K and c on the cells of the mesh, c beside `reaction`; nothing where K = 1 and c is a number.
-[[nodiscard]] std::optional<CellCoefficients> cell_coefficients(Context& ctx, const TensorMesh& mesh,
+[[nodiscard]] std::optional<CellCoefficients> cell_coefficients(Context& ctx, const Geometry& mesh,
                                                                 const PoissonProblem& problem);
 // `cells` below are what cell_coefficients gives for the same mesh and problem, where the caller has them; else they are evaluated anew.
 
 /// A u = 0 for constants: no Dirichlet side, no alpha and no c.
-[[nodiscard]] bool is_singular(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
+[[nodiscard]] bool is_singular(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                const CellCoefficients* cells = nullptr);
 
 /// How far a load vector is from having a solution where the operator is singular.
@@ -84,13 +85,13 @@ struct Compatibility {
 };
 
 /// Subtracts from f the constant that makes b compatible, and says how large the sum was before.
-Compatibility make_compatible(Context& ctx, const TensorMesh& mesh, GridView<double> b);
+Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<double> b);
 /// Subtracts its mean over the domain from u_h.
-void subtract_integral_mean(Context& ctx, const TensorMesh& mesh, GridView<double> u);
+void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u);
 
 /// u at the unknowns of a smooth function with the Dirichlet sides' values, linear between opposite sides (Coons): what a pass of full
 /// multigrid starts from, since the coarser levels know nothing of those values. Zero where no side has any.
-void lift_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> u);
+void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u);
 /// Some Dirichlet side has values that are not known to be zero.
 [[nodiscard]] bool has_boundary_values(const PoissonProblem& problem);
 
@@ -98,10 +99,10 @@ void lift_boundary(Context& ctx, const TensorMesh& mesh, const PoissonProblem& p
 struct CornerGap {
   double gap = 0, x = 0, y = 0;
 };
-[[nodiscard]] CornerGap largest_corner_gap(const TensorMesh& mesh, const PoissonProblem& problem);
+[[nodiscard]] CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem);
 
 /// The load vector on the nodes that are unknowns. Throws UsageError when a function gives a value that is not finite.
-void assemble_load(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<double> b,
+void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells = nullptr);
 
 /// What sides alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is zero but at
@@ -115,10 +116,10 @@ struct SideLoads {
   [[nodiscard]] double& operator()(int i, int j);
 };
 /// b_i = b_i + integral of g phi_i over the natural sides
-void add_fluxes(const TensorMesh& mesh, const PoissonProblem& problem, SideLoads& b);
+void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, SideLoads& b);
 
 /// g at the Dirichlet nodes, in one order for all problems with these kinds of sides.
-[[nodiscard]] std::vector<double> dirichlet_values(const TensorMesh& mesh, const PoissonProblem& problem);
+[[nodiscard]] std::vector<double> dirichlet_values(const Geometry& mesh, const PoissonProblem& problem);
 /// A_ik of unknown (i, j) and the Dirichlet node k with this number in that order.
 struct DirichletEntry {
   std::size_t node;
@@ -126,16 +127,16 @@ struct DirichletEntry {
   double value;
 };
 /// With K and c of `cells`, K = 1 where there are none, c beside `reaction`, and the problem's alpha.
-[[nodiscard]] std::vector<DirichletEntry> dirichlet_entries(const TensorMesh& mesh, const PoissonProblem& problem,
+[[nodiscard]] std::vector<DirichletEntry> dirichlet_entries(const Geometry& mesh, const PoissonProblem& problem,
                                                             const CellCoefficients* cells, double reaction);
 
 /// || u_h - u || / || u || in L2, u_h given on the unknowns; the absolute norm when u = 0; empty where u is unknown.
-[[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const TensorMesh& mesh,
-                                                      const PoissonProblem& problem, GridView<const double> u,
+[[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                                                      GridView<const double> u,
                                                       const CellCoefficients* cells = nullptr);
 
 /// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest.
-[[nodiscard]] std::vector<double> nodal_solution(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
+[[nodiscard]] std::vector<double> nodal_solution(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                                  GridView<const double> u);
 
 /// f, u and g as functions that are never empty (u only where it is known), polynomial problem included.
@@ -143,7 +144,9 @@ struct DirichletEntry {
 [[nodiscard]] ScalarFunction exact_function(const PoissonProblem& problem);
 [[nodiscard]] ScalarFunction boundary_function(const PoissonProblem& problem);
 
+/// Nodes at (x, y), functions of points of the rectangle.
+[[nodiscard]] MappedMesh mapped(Context& ctx, const TensorMesh& mesh, const ScalarFunction& x, const ScalarFunction& y);
 /// A function at all nodes, x fastest.
-[[nodiscard]] std::vector<double> at_nodes(Context& ctx, const TensorMesh& mesh, const ScalarFunction& function);
+[[nodiscard]] std::vector<double> at_nodes(Context& ctx, const Geometry& mesh, const ScalarFunction& function);
 
 }  // namespace stratum

@@ -239,6 +239,17 @@ struct Centres : Cells {
   }
 };
 
+struct Conduct {
+  MappedCellsView cells;
+  GridView<double> x, y, reaction;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const MappedElement cell = cells.element(i, j);
+    x(i, j) = cell.along_x();
+    y(i, j) = cell.along_y();
+    if (reaction.data != nullptr) reaction(i, j) = cell.reaction();
+  }
+};
+
 GridShape cells_of(const TensorMesh& mesh) { return {mesh.x().size(), mesh.y().size(), 0, 0}; }
 
 /// to = number(i, j, hx, hy) of every cell
@@ -282,6 +293,11 @@ void Conductances::assign(Context& ctx, const TensorMesh& mesh, const CellCoeffi
 Conductances::Conductances(Context& ctx, const TensorMesh& mesh) : Conductances(ctx, mesh, false) {
   fill(ctx, x, mesh, [](int /*i*/, int /*j*/, double hx, double hy) { return hy / hx; });
   fill(ctx, y, mesh, [](int /*i*/, int /*j*/, double hx, double hy) { return hx / hy; });
+}
+
+Conductances::Conductances(Context& ctx, const MappedMesh& mesh, const MappedCells& cells)
+    : Conductances(ctx, mesh.logical(), cells.has_reaction()) {
+  for_each_node(ctx, all_nodes(x.view()), Conduct{cells.view(), x.view(), y.view(), reaction.view()});
 }
 
 void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse) {

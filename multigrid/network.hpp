@@ -29,6 +29,7 @@
 #include <cstdint>
 
 #include <stratum/assembly/coefficients.hpp>
+#include <stratum/assembly/mapped_operators.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/multigrid/transfer.hpp>
 
@@ -45,6 +46,8 @@ struct Conductances {
   Conductances(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);
   /// K = 1.
   Conductances(Context& ctx, const TensorMesh& mesh);
+  /// Of quadrilaterals: integrals of g_tt and g_ss (assembly/mapped_element.hpp), which on rectangles are the above.
+  Conductances(Context& ctx, const MappedMesh& mesh, const MappedCells& cells);
 
   /// Those of other K and c, in the same memory.
   void assign(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);

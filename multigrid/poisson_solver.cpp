@@ -231,7 +231,8 @@ struct PoissonSolver::Implementation {
       const bool by_weights = kind == InterpolationKind::network && weights != nullptr;
       expects(!follows_k || by_weights, "interpolation ", to_string(kind),
               " needs K, and a matrix has none; bilinear and matrix do not");
-      return Hierarchy<double>::galerkin(ctx, *matrix, mesh, {params.multigrid.symmetric, params.multigrid.singular},
+      return Hierarchy<double>::galerkin(ctx, *matrix, mesh,
+                                         {weights != nullptr || params.multigrid.symmetric, params.multigrid.singular},
                                          by_weights ? Interpolation::network(*weights) : simple);
     }
     const CellCoefficients& k = *params.coefficients;
@@ -243,6 +244,27 @@ struct PoissonSolver::Implementation {
                                        kind == InterpolationKind::split ? Interpolation::split(conductances, k)
                                                                         : Interpolation::network(conductances));
   }
+  static std::unique_ptr<Implementation> on(Context& ctx, const Geometry& mesh, PoissonSolverParams params,
+                                            const SmootherRegistry& registry) {
+    if (mesh.mapped() == nullptr)
+      return std::make_unique<Implementation>(ctx, std::nullopt, mesh.logical(), std::move(params), registry);
+    expects(params.multigrid.smoother != "auto",
+            "smoother auto goes by the widths of cells; a deformed mesh needs a choice, adi suits all");
+    const auto begin = Clock::now();
+    const bool choose = !params.method && params.inner.digits == 0 && !params.full_multigrid;
+    if (choose) params.method = Method::cg;
+    std::optional<MappedCells> cells(std::in_place, ctx, *mesh.mapped(), params.coefficients.get(),
+                                     params.terms.reaction);
+    params.multigrid.singular = is_singular(mesh.logical(), params.terms) && !cells->has_reaction();
+    const auto a = assemble_diffusion(ctx, *mesh.mapped(), *cells, params.terms);
+    const Conductances k(ctx, *mesh.mapped(), *cells);
+    cells.reset();  // makes room
+    auto made = std::make_unique<Implementation>(ctx, a, mesh.logical(), std::move(params), registry, &k);
+    if (choose) made->choice = "conjugate gradients: the mesh is deformed";
+    made->setup_seconds = seconds_since(begin);
+    return made;
+  }
+
   [[nodiscard]] Hierarchy<double> levels_in_double(Context& ctx) const {
     return in_double ? *in_double : Hierarchy<double>::assembled(ctx, meshes, params.form, params.terms);
   }
@@ -444,14 +466,15 @@ struct PoissonSolver::Implementation {
   }
 };
 
-std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params,
+std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry, std::size_t systems) {
   Context plan = ctx.plan();
   std::vector<Vector<double>> b_and_x;
-  for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(plan, mesh.unknowns());
+  for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(plan, mesh.logical().unknowns());
   const PoissonSolver solver(plan, mesh, params, registry);
   std::int64_t bytes = plan.memory()->peak_bytes;
-  if (const auto threads = side_by_side(ctx, mesh.unknowns(), systems); threads > 1) {
+  if (const auto threads = side_by_side(ctx, mesh.logical().unknowns(), systems);
+      threads > 1 && mesh.mapped() == nullptr) {
     Context one = Context(Backend::cpu, 1).plan();
     const PoissonSolver worker(one, mesh, params, registry);
     bytes += static_cast<std::int64_t>(threads) * one.memory()->peak_bytes;
@@ -459,9 +482,9 @@ std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const P
   return bytes;
 }
 
-PoissonSolver::PoissonSolver(Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params,
+PoissonSolver::PoissonSolver(Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry)
-    : implementation_(std::make_unique<Implementation>(ctx, std::nullopt, mesh, params, registry)) {}
+    : implementation_(Implementation::on(ctx, mesh, params, registry)) {}
 PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
     : implementation_(std::make_unique<Implementation>(ctx, a, mesh, params, registry)) {}

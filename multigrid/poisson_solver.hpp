@@ -1,6 +1,6 @@
 #pragma once
 
-// PoissonSolver: a tensor-product mesh in, or a matrix and its mesh, a solver for A x = b out. It builds the hierarchy once and solves
+// PoissonSolver: a mesh in, or a matrix and its mesh, a solver for A x = b out. It builds the hierarchy once and solves
 // any number of right-hand sides:
 //
 //   precision mixed    double defect and update around a float cycle, the default
@@ -60,8 +60,7 @@ struct PoissonSolverParams {
 /// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one on a plan of the Context. (Beyond them: one vector
 /// while a solve that stagnated is looked at, and a cycle in double where a mixed one is taken up again.) A batch of several
 /// systems has as many b and x and, where they are solved one a thread, the threads' hierarchies.
-[[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh,
-                                           const PoissonSolverParams& params,
+[[nodiscard]] std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                                            const SmootherRegistry& registry = builtin_smoothers(),
                                            std::size_t systems = 1);
 
@@ -69,7 +68,9 @@ class PoissonSolver {
  public:
   /// Throws UsageError for bad parameters, ResourceError when the hierarchy would not fit in memory: it says what is
   /// needed and what there is before it allocates.
-  PoissonSolver(Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params = {},
+  /// On a deformed mesh the finest operator is five bands (assembly/mapped_operators.hpp), else all is as with `coefficients`; smoother
+  /// "auto", which goes by widths, is refused.
+  PoissonSolver(Context& ctx, const Geometry& mesh, const PoissonSolverParams& params = {},
                 const SmootherRegistry& registry = builtin_smoothers());
   /// Of a matrix, which is shared, whose unknowns are those of the mesh: on Hierarchy::galerkin. What `params.multigrid` says of it
   /// (symmetric, singular) is taken on trust but for what check_coefficients sees; `form` and `terms` do not matter.

@@ -1,0 +1,30 @@
+#include <stratum/assembly/geometry.hpp>
+
+#include <cmath>
+
+namespace stratum {
+
+Point Geometry::node(int i, int j) const {
+  if (mapped_ != nullptr) return make_point(mapped_->node(i, j));
+  return make_point(node_of(logical_->x(), i), node_of(logical_->y(), j));
+}
+
+Point Geometry::on_side(const SidePlace& side, int k, double t) const {
+  const bool row = side.along == Direction::x;
+  if (mapped_ != nullptr) {
+    const int line = side.last ? across(side).size() - 1 : 0;
+    const double end = side.last ? 1 : 0;
+    return row ? cell(k, line).at(t, end) : cell(line, k).at(end, t);
+  }
+  const Line& other = across(side);
+  const LinePoint there = node_of(other, side.last ? other.size() : 0), here = LineInterval(along(side), k).at(t);
+  return row ? make_point(here, there) : make_point(there, here);
+}
+
+double Geometry::length_on_side(const SidePlace& side, int k) const {
+  if (mapped_ == nullptr) return along(side).widths()[static_cast<std::size_t>(k)];
+  const Point first = on_side(side, k, 0), second = on_side(side, k, 1);
+  return std::hypot(second.x - first.x, second.y - first.y);
+}
+
+}  // namespace stratum

@@ -1,0 +1,129 @@
+#pragma once
+
+// Where the points of a mesh lie: those of a rectangle cut by two lines (mesh/tensor_mesh.hpp), or of quadrilaterals joined as its
+// cells are (mesh/mapped_mesh.hpp). What is assembled takes either as a Geometry, which refers to the mesh and does not keep it.
+//
+//     integral over cell (i, j) of g = integral over 0 <= t, s <= 1 of g(at(t, s)) measure(t, s)
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include <stratum/core/grid/vector.hpp>
+#include <stratum/mesh/mapped_mesh.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+
+namespace stratum {
+
+/// A point of the mesh with its distances to all sides, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x, b - y, x
+/// and y, and NaN where the mesh is no rectangle; and the time where there is one.
+struct Point {
+  double x = 0;
+  double y = 0;
+  double to_right = 0;
+  double to_top = 0;
+  double to_left = 0;
+  double to_bottom = 0;
+  double t = 0;
+};
+
+/// Called from several threads at once, each on a copy of its own.
+using ScalarFunction = std::function<double(const Point&)>;
+
+/// The same of a line: a coordinate, and the distances to both ends.
+struct LinePoint {
+  double at;
+  double from_begin;
+  double from_end;
+};
+
+[[nodiscard]] inline LinePoint node_of(const Line& line, int i) {
+  const auto k = static_cast<std::size_t>(i);
+  return {line.origin() + line.from_begin()[k], line.from_begin()[k], line.from_end()[k]};
+}
+
+/// An interval of a line.
+struct LineInterval {
+  double origin = 0, from_begin = 0, from_end = 0, width = 0,
+         length = 0;  // of its first end, of its second; the line's length
+
+  LineInterval() = default;
+  LineInterval(const Line& line, int i)
+      : origin(line.origin()), from_begin(line.from_begin()[static_cast<std::size_t>(i)]),
+        from_end(line.from_end()[static_cast<std::size_t>(i) + 1]), width(line.widths()[static_cast<std::size_t>(i)]),
+        length(line.length()) {}
+
+  /// At fraction t. Rounding must not carry a point of the thinnest cell beyond the side that it touches.
+  [[nodiscard]] LinePoint at(double t) const {
+    const double begin = std::min(from_begin + t * width, length);
+    return {origin + begin, begin, std::min(from_end + (1 - t) * width, length)};
+  }
+};
+
+[[nodiscard]] inline Point make_point(const LinePoint& x, const LinePoint& y) {
+  return {x.at, y.at, x.from_end, y.from_end, x.from_begin, y.from_begin, 0};
+}
+[[nodiscard]] inline Point make_point(const Position& p) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  return {p.x, p.y, none, none, none, none, 0};
+}
+
+/// The points of one cell. A copy, so that loops over them read nothing else.
+class CellPoints {
+ public:
+  CellPoints(const LineInterval& x, const LineInterval& y) : x_(x), y_(y) {}
+  explicit CellPoints(const Quadrilateral& mapped) : is_mapped_(true), mapped_(mapped) {}
+
+  /// At fractions t and s.
+  [[nodiscard]] Point at(double t, double s) const {
+    return is_mapped_ ? make_point(mapped_.at(t, s)) : make_point(x_.at(t), y_.at(s));
+  }
+  [[nodiscard]] double measure(double t, double s) const {
+    return is_mapped_ ? mapped_.jacobian(t, s) : x_.width * y_.width;
+  }
+
+ private:
+  bool is_mapped_ = false;
+  LineInterval x_{}, y_{};
+  Quadrilateral mapped_{};
+};
+
+/// One of the four sides.
+struct SidePlace {
+  Direction along = Direction::x;
+  bool last = false;  // right or top
+};
+
+class Geometry {
+ public:
+  Geometry(const TensorMesh& mesh) : logical_(&mesh) {}  // NOLINT(google-explicit-constructor)
+  Geometry(const MappedMesh& mesh)
+      : logical_(&mesh.logical()), mapped_(&mesh) {}  // NOLINT(google-explicit-constructor)
+
+  /// How cells and unknowns are joined and numbered; of a rectangle the mesh itself.
+  [[nodiscard]] const TensorMesh& logical() const { return *logical_; }
+  /// Null: a rectangle.
+  [[nodiscard]] const MappedMesh* mapped() const { return mapped_; }
+
+  [[nodiscard]] Point node(int i, int j) const;
+  [[nodiscard]] CellPoints cell(int i, int j) const {
+    if (mapped_ != nullptr) return CellPoints(mapped_->cell(i, j));
+    return {LineInterval(logical_->x(), i), LineInterval(logical_->y(), j)};
+  }
+  /// At fraction t of interval k of a side, and how long the interval is there.
+  [[nodiscard]] Point on_side(const SidePlace& side, int k, double t) const;
+  [[nodiscard]] double length_on_side(const SidePlace& side, int k) const;
+
+  [[nodiscard]] const Line& along(const SidePlace& side) const {
+    return side.along == Direction::x ? logical_->x() : logical_->y();
+  }
+  [[nodiscard]] const Line& across(const SidePlace& side) const {
+    return side.along == Direction::x ? logical_->y() : logical_->x();
+  }
+
+ private:
+  const TensorMesh* logical_;
+  const MappedMesh* mapped_ = nullptr;
+};
+
+}  // namespace stratum

@@ -1,0 +1,52 @@
+#pragma once
+
+// The Q1 matrix of -div(K grad u) + c u on a mesh of quadrilaterals, with n.K grad u + alpha u given on its natural sides:
+//
+//     a_ij = integral of grad phi_i . K grad phi_j + c phi_i phi_j  +  integral of alpha phi_i phi_j over natural sides
+//
+// by 2 x 2 Gauss points in a cell, where K and c are constant, and 4 on an interval of a side. Five bands on the nodes that are
+// unknowns; those of Dirichlet sides are eliminated. Words per node: 2 for positions and those of K and c read, 5 written; about 500
+// operations. Nothing here waits for the stream but copies from the host. Throws UsageError as assembly/operators.hpp does.
+
+#include <stratum/assembly/coefficients.hpp>
+#include <stratum/assembly/mapped_element.hpp>
+#include <stratum/assembly/operators.hpp>
+
+namespace stratum {
+
+/// As kernels see them.
+struct MappedCellsView {
+  GridView<const double> x, y;           // of nodes, numbered with the sides
+  GridView<const double> xx, xy, yy, c;  // of cells; null: ones, zeros, xx, zeros
+  double constant_reaction = 0;          // beside c
+
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE MappedElement element(int i, int j) const {
+    CellMaterial k;
+    if (xx.data != nullptr) k.xx = k.yy = xx(i, j);
+    if (xy.data != nullptr) k.xy = xy(i, j);
+    if (yy.data != nullptr) k.yy = yy(i, j);
+    k.c = constant_reaction + (c.data != nullptr ? c(i, j) : 0.0);
+    return {
+        {x(i, j), x(i + 1, j), x(i, j + 1), x(i + 1, j + 1)}, {y(i, j), y(i + 1, j), y(i, j + 1), y(i + 1, j + 1)}, k};
+  }
+};
+
+/// The cells of a mesh where the Context computes.
+class MappedCells {
+ public:
+  /// `k`: null where K = 1 and c = 0.
+  MappedCells(Context& ctx, const MappedMesh& mesh, const CellCoefficients* k, double constant_reaction = 0);
+
+  [[nodiscard]] MappedCellsView view() const;
+  [[nodiscard]] bool has_reaction() const { return constant_reaction_ != 0 || !c_.empty(); }
+
+ private:
+  Vector<double> x_, y_, xx_, xy_, yy_, c_;
+  double constant_reaction_;
+};
+
+/// `cells` with the constant reaction of `terms`; an alpha that varies is a function of the distance along its side of the logical mesh.
+[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,
+                                                      const OperatorTerms& terms = {});
+
+}  // namespace stratum

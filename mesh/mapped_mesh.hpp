@@ -1,0 +1,87 @@
+#pragma once
+
+// MappedMesh: quadrilaterals that are joined as the cells of a TensorMesh, the logical mesh, with the positions of their nodes,
+//
+//     (x, y)(t, s) = (1-t) (1-s) p_00 + t (1-s) p_10 + (1-t) s p_01 + t s p_11,      0 <= t, s <= 1,
+//
+// in the cell with corners p_ab. Sides are those of the logical mesh and straight between nodes: left is where its x is 0. Its
+// widths say nothing of distances here. Positions lie bottom row first, x fastest, in double: cells so thin that their
+// coordinates do not tell their sides apart want a TensorMesh.
+//
+// det J = x_t y_s - x_s y_t is linear in t and in s without their product, so that it is positive everywhere in a cell where it is
+// at its corners.
+//
+// Errors: UsageError for positions that are not finite, naming the node; for cells that are turned over, folded or without area,
+// naming the first; for periodic sides that are not one another's copies, shifted.
+
+#include <memory>
+#include <vector>
+
+#include <stratum/mesh/tensor_mesh.hpp>
+
+namespace stratum {
+
+struct Position {
+  double x = 0, y = 0;
+};
+
+/// A cell by its corners.
+struct Quadrilateral {
+  Position sw, se, nw, ne;
+
+  /// At fractions t and s, and det J there.
+  [[nodiscard]] Position at(double t, double s) const {
+    return {(1 - s) * ((1 - t) * sw.x + t * se.x) + s * ((1 - t) * nw.x + t * ne.x),
+            (1 - s) * ((1 - t) * sw.y + t * se.y) + s * ((1 - t) * nw.y + t * ne.y)};
+  }
+  [[nodiscard]] double jacobian(double t, double s) const {
+    const double xt = (1 - s) * (se.x - sw.x) + s * (ne.x - nw.x), yt = (1 - s) * (se.y - sw.y) + s * (ne.y - nw.y),
+                 xs = (1 - t) * (nw.x - sw.x) + t * (ne.x - se.x), ys = (1 - t) * (nw.y - sw.y) + t * (ne.y - se.y);
+    return xt * ys - xs * yt;
+  }
+  /// Of the lines between the midpoints of opposite sides, the longer to the shorter.
+  [[nodiscard]] double aspect_ratio() const;
+};
+
+class MappedMesh {
+ public:
+  /// x and y of (cells_x + 1) * (cells_y + 1) nodes.
+  MappedMesh(TensorMesh logical, std::vector<double> x, std::vector<double> y);
+
+  [[nodiscard]] const TensorMesh& logical() const { return logical_; }
+  [[nodiscard]] const std::vector<double>& x() const { return positions_->x; }
+  [[nodiscard]] const std::vector<double>& y() const { return positions_->y; }
+
+  [[nodiscard]] Position node(int i, int j) const { return {positions_->x[at(i, j)], positions_->y[at(i, j)]}; }
+  [[nodiscard]] Quadrilateral cell(int i, int j) const {
+    return {node(i, j), node(i + 1, j), node(i, j + 1), node(i + 1, j + 1)};
+  }
+
+  /// The same nodes, with the ends of a mesh of as many cells.
+  [[nodiscard]] MappedMesh with_ends_of(const TensorMesh& mesh) const;
+
+  [[nodiscard]] double largest_aspect_ratio() const;
+
+ private:
+  struct Positions {
+    std::vector<double> x, y;
+  };
+  MappedMesh(TensorMesh logical, std::shared_ptr<const Positions> positions);
+  [[nodiscard]] std::size_t at(int i, int j) const {
+    return static_cast<std::size_t>(j) * (static_cast<std::size_t>(logical_.x().size()) + 1) +
+           static_cast<std::size_t>(i);
+  }
+  void check_cells() const;
+  void check_periodic() const;
+
+  TensorMesh logical_;
+  std::shared_ptr<const Positions> positions_;
+};
+
+/// Every cell cut into four at the midpoints of its sides, `times` times: the same domain.
+[[nodiscard]] MappedMesh halved(const MappedMesh& mesh, int times);
+
+/// Of every cell, x fastest.
+[[nodiscard]] std::vector<double> cell_aspect_ratios(const MappedMesh& mesh);
+
+}  // namespace stratum

@@ -1,0 +1,278 @@
+// Deformed meshes, solved: counts of cycles and the order of errors.
+
+#include <cmath>
+#include <numbers>
+
+#include <gmock/gmock.h>
+
+#include <stratum/assembly/mapped_operators.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/graded.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using std::numbers::pi;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+struct Map {
+  const char* name;
+  ScalarFunction x, y;
+};
+
+Map shear(double degrees) {
+  return {"shear", [slope = std::tan(degrees * pi / 180)](const Point& p) { return p.x + slope * p.y; },
+          [](const Point& p) { return p.y; }};
+}
+Map annulus(double outer) {
+  const auto radius = [outer](const Point& p) { return 1 + (outer - 1) * p.y; };
+  return {"annulus", [=](const Point& p) { return radius(p) * std::sin(pi / 2 * p.x); },
+          [=](const Point& p) { return radius(p) * std::cos(pi / 2 * p.x); }};
+}
+Map sine(double size) {
+  const auto wave = [size](const Point& p) { return size * std::sin(2 * pi * p.x) * std::sin(2 * pi * p.y); };
+  return {"sine", [=](const Point& p) { return p.x + wave(p); }, [=](const Point& p) { return p.y + wave(p); }};
+}
+/// Six strips whose lines jump up and down, in the manner of Kershaw: heights between e and 2 - e times even ones.
+Map kershaw(double e) {
+  const auto y = [e](const Point& p) {
+    const auto right = [e](double v) { return v <= 0.5 ? (2 - e) * v : 1 + e * (v - 1); };
+    const auto left = [=](double v) { return 1 - right(1 - v); };
+    const auto step = [](double a, double b, double v) {
+      return v <= 0 ? a : v >= 1 ? b : a + (b - a) * v * v * v * (v * (6 * v - 15) + 10);
+    };
+    const int strip = std::min(5, static_cast<int>(p.x * 6));
+    const double in = p.x * 6 - strip, v = p.y;
+    switch (strip) {
+      case 0: return left(v);
+      case 1:
+      case 4: return step(left(v), right(v), in);
+      case 2: return step(right(v), left(v), in / 2);
+      case 3: return step(right(v), left(v), (1 + in) / 2);
+      default: return right(v);
+    }
+  };
+  return {"Kershaw", [](const Point& p) { return p.x; }, y};
+}
+
+TensorMesh squares(int level) { return {uniform(1, 1 << level), uniform(1, 1 << level)}; }
+
+class MappedCycles : public test::OnEveryBackend {
+ protected:
+  /// V-cycles or iterations of CG; -1 where they do not end.
+  int iterations(const Map& map, int level, Method method, int steps, Precision precision) {
+    PoissonProblem problem;
+    problem.rhs = [](const Point&) { return 1.0; };
+    const MappedMesh mesh = mapped(ctx(), squares(level), map.x, map.y);
+    PoissonSolverParams params;
+    params.method = method;
+    params.multigrid.steps = steps;
+    params.precision = precision;
+    Vector<double> b(ctx(), mesh.logical().unknowns()), x(ctx(), mesh.logical().unknowns());
+    assemble_load(ctx(), mesh, problem, b.view());
+    const auto report = PoissonSolver(ctx(), mesh, params).solve(ctx(), b.cview(), x.view());
+    return report.status == Status::converged ? report.iterations : -1;
+  }
+  void expect(const Map& map, Method method, int steps, int most) {
+    const int in_double = iterations(map, 7, method, steps, Precision::full),
+              mixed = iterations(map, 7, method, steps, Precision::mixed);
+    EXPECT_TRUE(in_double > 0 && in_double <= most) << map.name << ": " << in_double;
+    EXPECT_TRUE(mixed > 0 && mixed <= most + 1) << map.name << ", mixed: " << mixed;
+  }
+};
+INSTANTIATE_ON_EVERY_BACKEND(MappedCycles);
+
+TEST_P(MappedCycles, DeformationsTakeFewIterations) {
+  expect(shear(30), Method::multigrid, 4, 6);
+  expect(shear(45), Method::multigrid, 4, 6);
+  expect(shear(60), Method::cg, 2, 10);
+  expect(annulus(10), Method::multigrid, 4, 6);
+  expect(sine(0.10), Method::multigrid, 4, 8);
+  expect(sine(0.10), Method::cg, 2, 9);
+  expect(kershaw(0.5), Method::cg, 4, 13);
+}
+
+// u = exp(x / 2) sin(y) + x y, and what belongs to it.
+struct Manufactured {
+  double xx, xy, yy, c;
+
+  static double u(const Point& p) { return std::exp(p.x / 2) * std::sin(p.y) + p.x * p.y; }
+  [[nodiscard]] double f(const Point& p) const {
+    const double e = std::exp(p.x / 2), s = std::sin(p.y);
+    return -(xx * e * s / 4 + 2 * xy * (e * std::cos(p.y) / 2 + 1) - yy * e * s) + c * u(p);
+  }
+  /// n.K grad u
+  [[nodiscard]] double flux(const Point& p, double nx, double ny) const {
+    const double ux = std::exp(p.x / 2) * std::sin(p.y) / 2 + p.y, uy = std::exp(p.x / 2) * std::cos(p.y) + p.x;
+    return nx * (xx * ux + xy * uy) + ny * (xy * ux + yy * uy);
+  }
+  [[nodiscard]] PoissonProblem problem() const {
+    PoissonProblem of;
+    of.rhs = [*this](const Point& p) { return f(p); };
+    of.exact = u;
+    of.reaction = c;
+    of.diffusion.xx = xx;
+    if (xy != 0) of.diffusion.xy = xy;
+    if (yy != xx) of.diffusion.yy = yy;
+    return of;
+  }
+};
+const Manufactured tensors[] = {{1, 0, 1, 0}, {2, 0, 2, 1}, {1, 0, 4, 0}, {2, 0.7, 1, 3}};
+
+class MappedSolutions : public test::OnEveryBackend {
+ protected:
+  double error(const Map& map, int level, const PoissonProblem& problem, const PoissonSolverParams& params = {}) {
+    const MappedMesh mesh = with_sides(mapped(ctx(), squares(level), map.x, map.y), problem.sides);
+    const GridShape shape = mesh.logical().unknowns();
+    PoissonSolverParams all = params;
+    all.terms = operator_terms(mesh, problem);
+    if (auto k = cell_coefficients(ctx(), mesh, problem))
+      all.coefficients = std::make_shared<const CellCoefficients>(std::move(*k));
+    all.stop.rtol = 1e-10;
+    Vector<double> b(ctx(), shape), x(ctx(), shape);
+    assemble_load(ctx(), mesh, problem, b.view());
+    const bool singular = is_singular(ctx(), mesh, problem);
+    if (singular) compatibility_ = make_compatible(ctx(), mesh, b.view());
+    const auto report = PoissonSolver(ctx(), mesh, all).solve(ctx(), b.cview(), x.view());
+    EXPECT_TRUE(report.status == Status::converged || report.status == Status::rounding) << report.reason;
+    if (singular) subtract_integral_mean(ctx(), mesh, x.view());
+    return *relative_l2_error(ctx(), mesh, problem, x.cview());
+  }
+  void expect_second_order(const Map& map, const PoissonProblem& problem) {
+    const double coarse = error(map, 4, problem), fine = error(map, 5, problem);
+    EXPECT_LT(fine, 4e-3) << map.name;
+    EXPECT_NEAR(coarse / fine, 4, 0.25) << map.name << ": " << coarse << ", " << fine;
+  }
+  Compatibility compatibility_;
+};
+INSTANTIATE_ON_EVERY_BACKEND(MappedSolutions);
+
+TEST_P(MappedSolutions, AreOfSecondOrderWithDirichletSides) {
+  for (const auto& k : tensors)
+    for (const auto& map : {shear(40), annulus(3), sine(0.1)}) expect_second_order(map, k.problem());
+}
+
+/// Normals of a sheared square and of a quarter of an annulus, outward.
+TEST_P(MappedSolutions, AreOfSecondOrderWithFluxesGiven) {
+  const double tilt = 40 * pi / 180;
+  using Normal = std::function<std::pair<double, double>(const Point&)>;
+  const auto constant = [](double x, double y) { return Normal([=](const Point&) { return std::pair(x, y); }); };
+  const auto radial = [](double sign) {
+    return Normal([=](const Point& p) {
+      const double r = std::hypot(p.x, p.y);
+      return std::pair(sign * p.x / r, sign * p.y / r);
+    });
+  };
+  struct Case {
+    Map map;
+    Normal left, right, bottom, top;
+  };
+  const Case cases[] = {{shear(40), constant(-std::cos(tilt), std::sin(tilt)),
+                         constant(std::cos(tilt), -std::sin(tilt)), constant(0, -1), constant(0, 1)},
+                        {annulus(3), constant(-1, 0), constant(0, -1), radial(-1), radial(1)}};
+  for (const auto& [map, left, right, bottom, top] : cases)
+    for (const auto& k : tensors) {
+      const auto side = [&k](const Normal& normal, bool robin) {
+        const auto alpha = [](const Point& p) { return 1 + p.x * p.x + p.y; };
+        SideCondition condition;
+        condition.kind = robin ? SideKind::robin : SideKind::neumann;
+        condition.value = [k, normal, robin, alpha](const Point& p) {
+          const auto [nx, ny] = normal(p);
+          return k.flux(p, nx, ny) + (robin ? alpha(p) * Manufactured::u(p) : 0);
+        };
+        if (robin) condition.alpha = alpha;
+        return condition;
+      };
+      PoissonProblem problem = k.problem();
+      problem.sides = {side(left, true), {}, side(bottom, false), side(top, true)};
+      expect_second_order(map, problem);
+      problem.sides = {side(left, false), side(right, true), {}, side(top, false)};
+      expect_second_order(map, problem);
+      // Everywhere fluxes: with c = 0 known up to a constant.
+      problem.sides = {side(left, false), side(right, false), side(bottom, false), side(top, false)};
+      expect_second_order(map, problem);
+      EXPECT_LE(std::abs(compatibility_.sum), 0.01 * compatibility_.sum_of_magnitudes);
+    }
+}
+
+TEST_P(MappedSolutions, GoAroundAFullAnnulus) {
+  // log r, between circles that are polygons here.
+  const Map full{"full annulus", [](const Point& p) { return (2 - p.y) * std::cos(2 * pi * p.x); },
+                 [](const Point& p) { return (2 - p.y) * std::sin(2 * pi * p.x); }};
+  PoissonProblem problem;
+  problem.rhs = [](const Point&) { return 0.0; };
+  problem.exact = [](const Point& p) { return std::log(std::hypot(p.x, p.y)) + p.x / (p.x * p.x + p.y * p.y); };
+  problem.sides.left.kind = problem.sides.right.kind = SideKind::periodic;
+  const double coarse = error(full, 4, problem), fine = error(full, 5, problem);
+  EXPECT_NEAR(coarse / fine, 4, 0.25) << coarse << ", " << fine;
+}
+
+TEST_P(MappedSolutions, JumpsAlongTheMeshLines) {
+  // K = 1 and 100 in the two halves of an annulus, u radial: u' r K is constant.
+  PoissonProblem problem;
+  const auto ring = annulus(3);
+  const auto radius = [](const Point& p) { return std::hypot(p.x, p.y); };
+  problem.rhs = [](const Point&) { return 0.0; };
+  problem.exact = [radius](const Point& p) {
+    const double r = radius(p);
+    return r <= 2 ? std::log(r) : std::log(2.0) + std::log(r / 2) / 100;
+  };
+  problem.diffusion.xx = ScalarFunction([radius](const Point& p) { return radius(p) < 2 ? 1.0 : 100.0; });
+  const double coarse = error(ring, 4, problem), fine = error(ring, 5, problem);
+  EXPECT_NEAR(coarse / fine, 4, 0.3) << coarse << ", " << fine;
+}
+
+TEST_P(MappedSolutions, FullMultigridAndBatchesAgreeWithTheSolver) {
+  const auto problem = tensors[3].problem();
+  const double converged = error(sine(0.1), 5, problem);
+  PoissonSolverParams params;
+  params.full_multigrid = true;
+  params.full_multigrid_from_x = true;
+  params.continue_after_full_multigrid = true;
+  EXPECT_NEAR(error(sine(0.1), 5, problem, params), converged, 1e-6 * converged);
+
+  const MappedMesh mesh = mapped(ctx(), squares(5), sine(0.1).x, sine(0.1).y);
+  const GridShape shape = mesh.logical().unknowns();
+  test::Random random(77);
+  PoissonSolver solver(ctx(), mesh, {});
+  std::vector<Vector<double>> b, x;
+  for (int k = 0; k < 3; ++k) {
+    b.push_back(test::random_vector<double>(ctx(), random, shape));
+    x.emplace_back(ctx(), shape);
+  }
+  const std::vector<GridView<const double>> bs{b[0].cview(), b[1].cview(), b[2].cview()};
+  const std::vector<GridView<double>> xs{x[0].view(), x[1].view(), x[2].view()};
+  const auto reports = solver.solve(ctx(), bs, xs);
+  for (std::size_t k = 0; k < 3; ++k) {
+    Vector<double> alone(ctx(), shape);
+    const auto report = solver.solve(ctx(), bs[k], alone.view());
+    EXPECT_EQ(report.iterations, reports[k].iterations);
+    EXPECT_EQ(test::to_host(ctx(), alone), test::to_host(ctx(), x[k]));
+  }
+}
+
+TEST_P(MappedSolutions, MemoryIsFoundByAPlan) {
+  const auto map = sine(0.1);
+  const MappedMesh mesh = mapped(ctx(), squares(7), map.x, map.y);
+  Context fresh(GetParam(), 1);
+  const auto expected = required_memory(fresh, mesh, {});
+  const auto before = fresh.memory()->bytes.load();
+  Vector<double> b(fresh, mesh.logical().unknowns()), x(fresh, mesh.logical().unknowns());
+  const PoissonSolver solver(fresh, mesh);
+  EXPECT_NEAR(static_cast<double>(fresh.memory()->peak_bytes - before), static_cast<double>(expected),
+              0.02 * static_cast<double>(expected));
+}
+
+TEST_P(MappedSolutions, SmootherAutoIsRefused) {
+  PoissonSolverParams params;
+  params.multigrid.smoother = "auto";
+  const MappedMesh mesh = mapped(ctx(), squares(3), shear(30).x, shear(30).y);
+  EXPECT_THAT([&] { (void)PoissonSolver(ctx(), mesh, params); },
+              ThrowsMessage<UsageError>(HasSubstr("smoother auto goes by the widths of cells")));
+}
+
+}  // namespace

@@ -1,4 +1,4 @@
-// poisson2d: solves -Laplace u = f on a tensor-product mesh by geometric multigrid and writes what ParaView opens. --help
+// poisson2d: solves -Laplace u = f on a tensor-product or deformed mesh by geometric multigrid and writes what ParaView opens. --help
 // explains; the file is parse, solve, print, write, in that order.
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <stratum/mesh/vtk.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
@@ -30,6 +31,7 @@ constexpr std::int64_t default_vtk_nodes = 5'000'000;
 
 struct Settings {
   MeshChoice mesh;
+  Deformation deformation;
   int first_level = 0;  // below last_level: a convergence table
   int last_level = 0;
   PoissonSolverParams solver;
@@ -44,7 +46,13 @@ struct Settings {
   bool tolerance_asked_for = false;  // or below what the precision asked for can reach
 
   /// With the ends that the sides want.
-  [[nodiscard]] TensorMesh mesh_at(int level) const { return with_sides(mesh.at(level), problems[0].sides); }
+  [[nodiscard]] TensorMesh logical_at(int level) const { return with_sides(mesh.at(level), problems[0].sides); }
+  [[nodiscard]] ProblemMesh mesh_at(Context& ctx, int level) const {
+    if (!deformation.is_given()) return ProblemMesh(logical_at(level));
+    expect_room(ctx, message("mesh ", mesh.family.name), 2 * mesh.nodes(level) * std::int64_t{sizeof(double)}, 0, "");
+    return ProblemMesh(with_sides(*deformation.at(ctx, mesh, level).mapped(), problems[0].sides));
+  }
+  [[nodiscard]] const char* vtk_ending() const { return deformation.is_given() ? ".vts" : ".vtr"; }
   [[nodiscard]] int exit_code(const SolveReport& report) const {
     return stratum::exit_code(report.status, tolerance_asked_for);
   }
@@ -55,7 +63,7 @@ struct Settings {
 CommandLine make_command_line() {
   const PoissonSolverParams params;
   const std::vector<OptionGroup> settings{
-      {"Mesh", mesh_options()},
+      {"Mesh", joined(mesh_options(), mapped_mesh_options())},
       {"Problem: -Laplace u + c u = f; on every side u, its outward derivative or both are given, or it is periodic",
        joined(
            {{"rhs", "EXPR", "",
@@ -110,7 +118,7 @@ CommandLine make_command_line() {
       {"Output",
        {output_file("vtk", "FILE.vtr",
                     "solution, exact solution, error, right-hand side and aspect ratios for ParaView "
-                    "(poisson2d_<mesh>_L<level>.vtr)"),
+                    "(poisson2d_<mesh>_L<level>.vtr); FILE.vts with --map and --mesh-file"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
         output_file("history", "FILE.csv", "the residual after every iteration"),
         {"convergence-table", "L1..L2", "", "solve on every level from L1 to L2 and print the errors side by side"},
@@ -148,22 +156,24 @@ constexpr const char* examples =
     "  poisson2d --rhs 1 --kappa file:k.npy --level 8\n"
     "  poisson2d --rhs 1 --kappa file:a.csv,0,1+x --reaction file:c.vtr:density\n"
     "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
+    "  poisson2d --map '(1+x)*cos(pi/2*(1-y)),(1+x)*sin(pi/2*(1-y))' --rhs 0 --boundary x\n"
+    "  poisson2d --mesh-file wing.vts --rhs 1 --level 2\n"
     "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
     "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n";
 
-std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily& family) {
+std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily& family, Variables variables) {
   const auto rhs = options.texts("rhs"), exact = options.texts("exact");
-  const Sides sides = parse_sides(options, family);
+  const Sides sides = parse_sides(options, family, variables);
   PoissonProblem plain;
   plain.sides = sides;
-  parse_coefficients(options, family, plain);
+  parse_coefficients(options, family, plain, variables);
   expects(exact.empty() || options.has("rhs") || options.has("boundary") || !plain.has_exact(),
           "--exact: give --rhs as well; the default right-hand side has the solution xl xr yl yr");
   const std::size_t count = std::max<std::size_t>(1, rhs.size());
   expects(exact.empty() || exact.size() == count, "--exact: ", exact.size(), " given for ", count,
           " right-hand sides; give one for each --rhs, in the same order, or none");
   const auto function = [&](const std::string& name, const std::string& text) {
-    return parsed("--" + name, [&] { return parse_expression(text, family.a, family.b); });
+    return parsed("--" + name, [&] { return parse_expression(text, family.a, family.b, variables); });
   };
   std::vector<PoissonProblem> problems(count, plain);
   for (std::size_t k = 0; k < count; ++k) {
@@ -216,11 +226,19 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
 Settings parse_settings(const CommandLine& options) {
   Settings settings;
   settings.mesh = parse_mesh(options);
+  settings.deformation = parse_deformation(options, settings.mesh);
   settings.first_level = settings.last_level = parse_level(options, settings.mesh);
   settings.solver = parse_solver(options);
   settings.tolerance_asked_for =
       options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
-  settings.problems = parse_problems(options, settings.mesh.family);
+  settings.problems = parse_problems(options, settings.mesh.family, settings.deformation.variables());
+  if (settings.deformation.is_given()) {
+    const char* const option = options.has("map") ? "--map" : "--mesh-file";
+    expects(options.has("rhs"), option, ": give --rhs as well; the default right-hand side is one of a rectangle");
+    expects(!options.has("operator"), "--operator: a deformed mesh has a symmetric one; leave it out with ", option);
+    expects(options.text("smoother") != "auto", "--smoother: auto goes by the widths of a rectangle's cells; with ",
+            option, " name one, adi suits all");
+  }
   expects(!options.has("operator") || !settings.problems[0].has_coefficients(),
           "--operator: coefficients that vary choose the operator's form; leave it out with --kappa and expressions "
           "for --reaction");
@@ -242,8 +260,8 @@ Settings parse_settings(const CommandLine& options) {
   }
   constexpr int always_enough = 2;  // level: 4 x 4 cells
   if (settings.mesh.base || settings.first_level < always_enough)
-    (void)settings.mesh_at(settings.first_level);                       // too few cells for the sides are found here
-  if (settings.mesh.base) (void)settings.mesh_at(settings.last_level);  // and too many
+    (void)settings.logical_at(settings.first_level);                       // too few cells for the sides are found here
+  if (settings.mesh.base) (void)settings.logical_at(settings.last_level);  // and too many
   settings.machine = parse_machine(options);
   settings.quiet = options.is_set("quiet");
   return settings;
@@ -253,10 +271,11 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   OutputFiles outputs(options, input_files(options, {"kappa", "reaction"}));
   settings.vtk_asked_for = outputs.has("vtk");
   const std::string name = outputs.path("vtk");
-  expects(name.empty() || name == "-" || name.ends_with(".vtr"), "--vtk: '", name,
-          "' must end in .vtr, by which ParaView knows it");
+  const std::string ending = settings.vtk_ending();
+  expects(name.empty() || name == "-" || name.ends_with(ending), "--vtk: '", name, "' must end in ", ending,
+          ", by which ParaView knows ", settings.deformation.is_given() ? "a deformed mesh" : "it");
   if (!options.has("vtk") && !settings.table)
-    outputs.add("vtk", message("poisson2d_", settings.mesh.family.name, "_L", settings.last_level, ".vtr"));
+    outputs.add("vtk", message("poisson2d_", settings.mesh.family.name, "_L", settings.last_level, ending));
   return outputs;
 }
 
@@ -276,8 +295,8 @@ void check_outputs(const Settings& settings, OutputFiles& outputs) {
   const std::int64_t nodes = settings.mesh.nodes(settings.last_level);
   if (!settings.vtk_asked_for && nodes > default_vtk_nodes) {
     if (!settings.quiet)
-      std::printf("no file for ParaView: %lld nodes make a large one; --vtk FILE.vtr writes it\n",
-                  static_cast<long long>(nodes));
+      std::printf("no file for ParaView: %lld nodes make a large one; --vtk FILE%s writes it\n",
+                  static_cast<long long>(nodes), settings.vtk_ending());
     return outputs.remove("vtk");
   }
   try {
@@ -297,7 +316,7 @@ std::int64_t peak_memory() {
 }
 
 /// With the coefficients of one mesh.
-PoissonSolverParams params_on(Context& ctx, const Settings& settings, const TensorMesh& mesh) {
+PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geometry& mesh) {
   PoissonSolverParams params = settings.solver;
   params.terms = operator_terms(mesh, settings.problems[0]);
   if (auto k = cell_coefficients(ctx, mesh, settings.problems[0]))
@@ -307,17 +326,18 @@ PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Tens
 
 /// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone, while
 /// nodal values are compared or written to a file. Throws when there is less of it or of the GPU's, before anything is allocated.
-std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh, bool with_file,
+std::int64_t expected_memory(const Context& ctx, const Settings& settings, const Geometry& geometry, bool with_file,
                              const PoissonSolverParams& params) {
+  const TensorMesh& mesh = geometry.logical();
   const std::int64_t field = std::int64_t{mesh.x().size() + 1} * (mesh.y().size() + 1) * std::int64_t{sizeof(double)};
   const bool on_host = !ctx.on_gpu();
   const auto systems = settings.problems.size();
   const auto shape = mesh.unknowns();
-  const std::int64_t solver = required_memory(ctx, mesh, params, builtin_smoothers(), systems);
+  const std::int64_t solver = required_memory(ctx, geometry, params, builtin_smoothers(), systems);
   const std::int64_t solving = field + (on_host ? solver : 0);
   // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
   constexpr std::int64_t writer = std::int64_t{7} << 20;
-  std::int64_t fields = 1;  // aspect ratios
+  std::int64_t fields = geometry.mapped() != nullptr ? 4 : 1;  // aspect ratios, points
   for (const auto& problem : settings.problems) fields += problem.has_exact() ? 4 : 2;
   const std::int64_t after =
       (with_file ? writer + fields * field : 2 * field) +
@@ -353,6 +373,7 @@ struct Outcome {
   std::string choice;          // of method or cycle
   std::vector<LevelReport> smoothers;
   std::int64_t expected_memory = 0;
+  double largest_aspect_ratio = 1;
   std::vector<System> systems{};  // one for each right-hand side
   std::size_t worst = 0;
   std::optional<double> error{};  // of the system that went worst, the first of those
@@ -379,7 +400,7 @@ struct Outcome {
 };
 
 /// Fields of the only right-hand side by their names, of several ones numbered from 1 on.
-void write_vtk(Context& ctx, const Settings& settings, const TensorMesh& mesh, const std::vector<Vector<double>>& x,
+void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, const std::vector<Vector<double>>& x,
                const std::string& path) {
   std::deque<std::pair<std::string, std::vector<double>>> nodal;
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -395,11 +416,15 @@ void write_vtk(Context& ctx, const Settings& settings, const TensorMesh& mesh, c
     auto& error = add("error", std::vector<double>(exact.size()));
     std::transform(solution.begin(), solution.end(), exact.begin(), error.begin(), std::minus<>());
   }
-  const auto aspect_ratios = cell_aspect_ratios(mesh);
+  const auto aspect_ratios = mesh.mapped() ? cell_aspect_ratios(*mesh.mapped()) : cell_aspect_ratios(mesh.logical());
   std::vector<VtkField> fields;
   fields.reserve(nodal.size());
   for (const auto& [name, values] : nodal) fields.push_back({name, values});
-  write_vtr(path, mesh, fields, {{"aspect_ratio", aspect_ratios}});
+  const std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
+  if (mesh.mapped())
+    write_vts(path, *mesh.mapped(), fields, of_cells);
+  else
+    write_vtr(path, mesh.logical(), fields, of_cells);
 }
 
 /// What smooths on a level.
@@ -439,8 +464,10 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add_raw("origin", JsonObject::array(std::vector{settings.mesh.x0, settings.mesh.y0}, JsonObject::number));
   json.add("nu", settings.mesh.base ? unknown : family.nu);
   if (settings.mesh.base) json.add("grade_x", settings.mesh.grade_x).add("grade_y", settings.mesh.grade_y);
-  json.add("largest_aspect_ratio", outcome.mesh().largest_aspect_ratio());
-  json.add("smallest_width", outcome.mesh().smallest_width());
+  for (const char* name : {"map", "mesh-file"})
+    if (options.has(name)) json.add(name[3] == 'h' ? "mesh_file" : name, options.text(name));
+  json.add("largest_aspect_ratio", outcome.largest_aspect_ratio);
+  json.add("smallest_width", settings.deformation.is_given() ? unknown : outcome.mesh().smallest_width());
   for (const char* side : side_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
   if (options.has("kappa")) json.add("kappa", options.text("kappa"));
   if (settings.problems[0].reaction_of_cells.is_given())
@@ -512,9 +539,12 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   const std::string how = settings.mesh.base ? message("x ", settings.mesh.grade_x, ", y ", settings.mesh.grade_y)
                                              : message("nu ", family.nu);
   const double x0 = settings.mesh.x0, y0 = settings.mesh.y0;
-  std::printf("mesh      %s on [%g, %g] x [%g, %g], %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n",
-              family.name.c_str(), x0, x0 + family.a, y0, y0 + family.b, how.c_str(), mesh.x().size(), mesh.y().size(),
-              shape.nx, shape.ny, mesh.largest_aspect_ratio());
+  std::string where =
+      message(family.name, " on [", x0, ", ", x0 + family.a, "] x [", y0, ", ", y0 + family.b, "], ", how);
+  if (options.has("map")) where += ", mapped by " + settings.deformation.text;
+  if (options.has("mesh-file")) where = "from " + settings.deformation.text;
+  std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n", where.c_str(),
+              mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, outcome.largest_aspect_ratio);
   std::string sides;
   for (const char* side : side_names)
     if (options.has(side)) sides += message(sides.empty() ? "" : ", ", side, " ", options.text(side));
@@ -603,6 +633,7 @@ std::vector<SolveReport> reports_of(const Outcome& outcome) {
 /// Of one level.
 struct Solved {
   Outcome outcome;
+  ProblemMesh mesh;
   std::vector<Vector<double>> x;
 };
 
@@ -620,7 +651,7 @@ bool starts_at_solution(Context& ctx, const GridOperator<double>& a, const std::
 
 Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, bool with_file) {
   const bool talk = !settings.quiet && !settings.table;
-  const auto mesh = settings.mesh_at(level);
+  ProblemMesh mesh = settings.mesh_at(ctx, level);
   PoissonSolverParams params = params_on(ctx, settings, mesh);
   const auto cells = params.coefficients;
   const bool singular = is_singular(ctx, mesh, settings.problems[0], cells.get());
@@ -633,8 +664,8 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   std::vector<Vector<double>> bs, xs;
   progress(settings, "assembling the right-hand side ...");
   for (const auto& problem : settings.problems) {
-    bs.emplace_back(ctx, mesh.unknowns());
-    xs.emplace_back(ctx, mesh.unknowns());
+    bs.emplace_back(ctx, mesh.logical().unknowns());
+    xs.emplace_back(ctx, mesh.logical().unknowns());
     assemble_load(ctx, mesh, problem, bs.back().view(), cells.get());
     if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back().view());
     if (!singular) continue;
@@ -649,9 +680,14 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     solver->set_stop(params.stop);
   }
   progress(settings, "");
-  Outcome outcome{
-      level,   solver->meshes(), solver->coarse_solver(), solver->params(), solver->choice(), solver->level_reports(),
-      expected};
+  Outcome outcome{level,
+                  solver->meshes(),
+                  solver->coarse_solver(),
+                  solver->params(),
+                  solver->choice(),
+                  solver->level_reports(),
+                  expected,
+                  mesh.largest_aspect_ratio()};
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
   if (singular)
@@ -669,7 +705,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   outcome.error = worst->error;
   if (talk && xs.size() == 1) print_outcome(settings, outcome);
   if (talk && xs.size() > 1) print_systems(outcome);
-  return {std::move(outcome), std::move(xs)};
+  return {std::move(outcome), std::move(mesh), std::move(xs)};
 }
 
 /// The solution of the last level for ParaView, where there is one to show.
@@ -684,7 +720,7 @@ void write_solution(Context& ctx, const Settings& settings, const Solved& solved
   }
   progress(settings, "writing the file for ParaView ...");
   try {
-    outputs.write("vtk", [&](const std::string& path) { write_vtk(ctx, settings, outcome.mesh(), solved.x, path); });
+    outputs.write("vtk", [&](const std::string& path) { write_vtk(ctx, settings, solved.mesh, solved.x, path); });
   } catch (const FileError& error) {
     progress(settings, "");
     if (settings.vtk_asked_for) throw;
@@ -698,7 +734,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   check_outputs(settings, outputs);
   // Of a table the largest mesh first: the others would be solved for nothing.
   if (settings.first_level < settings.last_level) {
-    const TensorMesh finest = settings.mesh_at(settings.last_level);
+    const ProblemMesh finest = settings.mesh_at(ctx, settings.last_level);
     (void)expected_memory(ctx, settings, finest, outputs.has("vtk"), params_on(ctx, settings, finest));
   }
 

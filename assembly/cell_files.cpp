@@ -18,15 +18,13 @@
 #include <stratum/mesh/graded.hpp>
 
 #if defined(STRATUM_HAVE_VTK)
-#include <vtkCallbackCommand.h>
-#include <vtkCellData.h>
 #include <vtkDataArray.h>
-#include <vtkExecutive.h>
 #include <vtkImageData.h>
-#include <vtkNew.h>
 #include <vtkRectilinearGrid.h>
 #include <vtkXMLImageDataReader.h>
 #include <vtkXMLRectilinearGridReader.h>
+
+#include <stratum/mesh/vtk_files.hpp>
 #endif
 
 namespace stratum {
@@ -265,24 +263,9 @@ CellValues read_npy(const std::string& path) {
 
 template <class Reader>
 std::vector<CellValues> read_vtk(const std::string& path, const std::string& name) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) unreadable(path, std::strerror(ENOENT));
   vtkNew<Reader> reader;
-  // With an observer of its own VTK prints no error.
-  vtkNew<vtkCallbackCommand> failure;
-  bool failed = false;
-  failure->SetClientData(&failed);
-  failure->SetCallback([](vtkObject*, unsigned long, void* told, void*) { *static_cast<bool*>(told) = true; });
-  reader->AddObserver(vtkCommand::ErrorEvent, failure);
-  reader->GetExecutive()->AddObserver(vtkCommand::ErrorEvent, failure);
-  reader->SetReaderErrorObserver(failure);
-  reader->SetParserErrorObserver(failure);
-  reader->SetFileName(path.c_str());
-  reader->Update();
-  auto* grid = reader->GetOutput();
-  if (failed || reader->GetErrorCode() != 0 || grid == nullptr)
-    unreadable(path, message("VTK's reader of ", path.ends_with(".vtr") ? "rectilinear" : "uniform",
-                             " grids fails; is the file whole?"));
+  detail::read_grid(reader.Get(), path, path.ends_with(".vtr") ? "rectilinear" : "uniform");
+  auto* const grid = reader->GetOutput();
   int points[3] = {};
   grid->GetDimensions(points);
   expects(points[0] >= 2 && points[1] >= 2 && points[2] <= 2, "'", path, "' has ", points[0], " x ", points[1], " x ",

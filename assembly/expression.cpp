@@ -46,14 +46,18 @@ class Expression {
       : text_(std::move(text)), a_(a), b_(b), variables_(variables) {
     parser_.DefineVar("x", &point_.x);
     parser_.DefineVar("y", &point_.y);
-    parser_.DefineVar("xr", &point_.to_right);
-    parser_.DefineVar("yr", &point_.to_top);
-    parser_.DefineVar("xl", &point_.to_left);
-    parser_.DefineVar("yl", &point_.to_bottom);
+    if (variables_ != Variables::position) {
+      parser_.DefineVar("xr", &point_.to_right);
+      parser_.DefineVar("yr", &point_.to_top);
+      parser_.DefineVar("xl", &point_.to_left);
+      parser_.DefineVar("yl", &point_.to_bottom);
+    }
     if (variables_ == Variables::space_and_time) parser_.DefineVar("t", &point_.t);
     parser_.ClearConst();  // muParser's own _pi and _e have twelve digits
-    parser_.DefineConst("a", a_);
-    parser_.DefineConst("b", b_);
+    if (variables_ != Variables::position) {
+      parser_.DefineConst("a", a_);
+      parser_.DefineConst("b", b_);
+    }
     parser_.DefineConst("pi", std::numbers::pi);
     parser_.DefineConst("e", std::numbers::e);
     parser_.SetExpr(text_);
@@ -78,10 +82,12 @@ class Expression {
         reason = reason.substr(0, reason.find(position));
       const int at = error.GetPos();
       const bool inside = at >= 0 && static_cast<std::size_t>(at) < text_.size();
-      throw UsageError(message("expression '", text_, "': ", reason,
-                               inside ? message(" at character ", at + 1) : " at the end", "; known names: x, y, ",
-                               variables_ == Variables::space ? "" : "t, ",
-                               "a, b, xl, xr, yl, yr, pi, e and functions such as sin, exp, sqrt"));
+      throw UsageError(message(
+          "expression '", text_, "': ", reason, inside ? message(" at character ", at + 1) : " at the end",
+          "; known names: x, y, ", variables_ == Variables::space_and_time ? "t, " : "",
+          variables_ == Variables::position ? "" : "a, b, xl, xr, yl, yr, ",
+          "pi, e and functions such as sin, exp, sqrt",
+          variables_ == Variables::position ? "; a mesh that is no rectangle has no a, b, xl, xr, yl, yr" : ""));
     }
     expects(parser_.GetNumResults() == 1, "expression '", text_, "': it gives ", parser_.GetNumResults(),
             " values, not one");

@@ -1,0 +1,91 @@
+#pragma once
+
+// Meshes of quadrilaterals: options, and the mesh of every level, be it one of those or a rectangle's.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/mapped_mesh.hpp>
+#include <stratum/mesh/vts.hpp>
+
+#include "command_line.hpp"
+#include "mesh_options.hpp"
+#include "problem_options.hpp"
+
+namespace stratum::apps {
+
+[[nodiscard]] inline std::vector<Option> mapped_mesh_options() {
+  return {{"map", "X,Y", "",
+           "moves the node at (x, y) of the rectangle to (X, Y): two expressions in x, y, a, b, xl, xr, yl, yr. All "
+           "others are then in x and y alone, those of the moved point; left is still where the rectangle's is"},
+          input_file("mesh-file", "FILE.vts",
+                     "a mesh of quadrilaterals, the points of VTK's structured grids; --level N halves its cells N "
+                     "times; x and y alone in expressions")};
+}
+
+/// A rectangle's mesh or one of quadrilaterals.
+class ProblemMesh {
+ public:
+  explicit ProblemMesh(TensorMesh rectangle) : logical_(std::move(rectangle)) {}
+  explicit ProblemMesh(MappedMesh mapped) : logical_(mapped.logical()), mapped_(std::move(mapped)) {}
+
+  operator Geometry() const {  // NOLINT(google-explicit-constructor)
+    return mapped_ ? Geometry(*mapped_) : Geometry(logical_);
+  }
+  [[nodiscard]] const TensorMesh& logical() const { return logical_; }
+  [[nodiscard]] const std::optional<MappedMesh>& mapped() const { return mapped_; }
+  [[nodiscard]] double largest_aspect_ratio() const {
+    return mapped_ ? mapped_->largest_aspect_ratio() : logical_.largest_aspect_ratio();
+  }
+
+ private:
+  TensorMesh logical_;
+  std::optional<MappedMesh> mapped_;
+};
+
+/// Where the nodes of a rectangle go, if anywhere.
+struct Deformation {
+  std::string text;  // of the map, or the file's name
+  ScalarFunction x, y;
+  std::optional<MappedMesh> file;
+
+  [[nodiscard]] bool is_given() const { return !text.empty(); }
+  /// What expressions of the problem know.
+  [[nodiscard]] Variables variables() const { return is_given() ? Variables::position : Variables::space; }
+  [[nodiscard]] ProblemMesh at(Context& ctx, const MeshChoice& mesh, int level) const {
+    if (file) return ProblemMesh(halved(*file, level));
+    if (!x) return ProblemMesh(mesh.at(level));
+    return parsed("--map", [&] { return ProblemMesh(stratum::mapped(ctx, mesh.at(level), x, y)); });
+  }
+};
+
+/// Gives `mesh` the cells of a file.
+[[nodiscard]] inline Deformation parse_deformation(const CommandLine& options, MeshChoice& mesh) {
+  Deformation deformation;
+  if (options.has("map")) {
+    const std::string text = options.text("map");
+    const auto parts = expressions_of(text);
+    expects(parts.size() == 2, "--map: '", text, "' is not two expressions X,Y");
+    const auto function = [&](const std::string& part) {
+      return parsed("--map", [&] { return parse_expression(part, mesh.family.a, mesh.family.b); });
+    };
+    deformation = {text, function(parts[0]), function(parts[1]), {}};
+  }
+  if (options.has("mesh-file")) {
+    for (const char* other : {"mesh", "domain", "origin", "nu", "thin", "cells", "grade-x", "grade-y", "map"})
+      expects(!options.has(other), "--mesh-file: a file has its own nodes; leave out --", other);
+    const std::string path = options.text("mesh-file");
+    mesh.family.name = std::filesystem::path(path).stem().string();
+    deformation.file = parsed("--mesh-file", [&] { return read_vts(path, mesh.family.name); });
+    deformation.text = path;
+    mesh.base = deformation.file->logical();
+  }
+  return deformation;
+}
+
+}  // namespace stratum::apps

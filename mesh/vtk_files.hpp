@@ -1,0 +1,93 @@
+#pragma once
+
+// Reading and writing one of VTK's XML files: what the sources with VTK share. Needs VTK.
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include <vtkCallbackCommand.h>
+#include <vtkCellData.h>
+#include <vtkDoubleArray.h>
+#include <vtkExecutive.h>
+#include <vtkNew.h>
+#include <vtkPointData.h>
+
+#include <stratum/core/errors.hpp>
+#include <stratum/core/io/output_file.hpp>
+#include <stratum/mesh/vtk.hpp>
+
+namespace stratum::detail {
+
+// VTK reads the caller's numbers where they are; it never writes to an array that it only stores in a file.
+inline vtkNew<vtkDoubleArray> wrap(const std::string& name, std::span<const double> values) {
+  vtkNew<vtkDoubleArray> array;
+  array->SetName(name.c_str());
+  array->SetArray(const_cast<double*>(values.data()), static_cast<vtkIdType>(values.size()), 1);
+  return array;
+}
+
+inline void add_fields(vtkDataSetAttributes* data, const std::vector<VtkField>& fields, std::int64_t size,
+                       const char* where) {
+  for (const auto& field : fields) {
+    expects(static_cast<std::int64_t>(field.values.size()) == size, "VTK field '", field.name, "' has ",
+            field.values.size(), " values for ", size, " ", where);
+    data->AddArray(wrap(field.name, field.values));
+  }
+  if (!fields.empty()) data->SetActiveScalars(fields.front().name.c_str());
+}
+
+/// Appended, compressed, there whole or not at all.
+template <class Writer, class Grid>
+void write_grid(const std::string& path, Grid* grid, const std::vector<VtkField>& node_fields,
+                const std::vector<VtkField>& cell_fields) {
+  add_fields(grid->GetPointData(), node_fields, std::int64_t{grid->GetNumberOfPoints()}, "nodes");
+  add_fields(grid->GetCellData(), cell_fields, std::int64_t{grid->GetNumberOfCells()}, "cells");
+  write_whole(path, [grid](const std::string& temporary) -> std::string {
+    vtkNew<Writer> writer;
+    // With an observer of its own VTK prints no error; the error code says what went wrong.
+    vtkNew<vtkCallbackCommand> silent;
+    silent->SetCallback([](vtkObject*, unsigned long, void*, void*) {});
+    writer->AddObserver(vtkCommand::ErrorEvent, silent);
+    writer->GetExecutive()->AddObserver(vtkCommand::ErrorEvent, silent);
+    writer->SetFileName(temporary.c_str());
+    writer->SetInputData(grid);
+    writer->SetDataModeToAppended();
+    writer->EncodeAppendedDataOff();
+    writer->SetCompressorTypeToZLib();
+    writer->SetHeaderTypeToUInt64();
+    const bool written = writer->Write() == 1;
+    const auto code = static_cast<int>(writer->GetErrorCode());
+    if (written && code == 0) return "";
+    // Below VTK's own codes stand the system's.
+    constexpr int first_vtk_code = 20000;
+    return code > 0 && code < first_vtk_code ? std::strerror(code) : "VTK's writer failed; is the disk full?";
+  });
+}
+
+/// Lets the reader read a file of grids of this kind. Throws FileError.
+template <class Reader>
+void read_grid(Reader* reader, const std::string& path, const char* kind) {
+  const auto unreadable = [&path](const std::string& reason) {
+    throw FileError(message("cannot read '", path, "': ", reason));
+  };
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) unreadable(std::strerror(ENOENT));
+  if (std::filesystem::is_directory(path, error)) unreadable(std::strerror(EISDIR));
+  // With an observer of its own VTK prints no error.
+  vtkNew<vtkCallbackCommand> failure;
+  bool failed = false;
+  failure->SetClientData(&failed);
+  failure->SetCallback([](vtkObject*, unsigned long, void* told, void*) { *static_cast<bool*>(told) = true; });
+  reader->AddObserver(vtkCommand::ErrorEvent, failure);
+  reader->GetExecutive()->AddObserver(vtkCommand::ErrorEvent, failure);
+  reader->SetReaderErrorObserver(failure);
+  reader->SetParserErrorObserver(failure);
+  reader->SetFileName(path.c_str());
+  reader->Update();
+  if (failed || reader->GetErrorCode() != 0 || reader->GetOutput() == nullptr)
+    unreadable(message("VTK's reader of ", kind, " grids fails; is the file whole?"));
+}
+
+}  // namespace stratum::detail

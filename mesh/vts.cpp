@@ -1,0 +1,76 @@
+#include <stratum/mesh/vts.hpp>
+
+#include <cmath>
+#include <utility>
+
+#include <stratum/core/errors.hpp>
+#include <stratum/mesh/graded.hpp>
+
+#if defined(STRATUM_HAVE_VTK)
+#include <vtkPoints.h>
+#include <vtkStructuredGrid.h>
+#include <vtkXMLStructuredGridReader.h>
+#include <vtkXMLStructuredGridWriter.h>
+
+#include <stratum/mesh/vtk_files.hpp>
+#endif
+
+namespace stratum {
+
+#if defined(STRATUM_HAVE_VTK)
+
+void write_vts(const std::string& path, const MappedMesh& mesh, const std::vector<VtkField>& node_fields,
+               const std::vector<VtkField>& cell_fields) {
+  const auto &x = mesh.x(), &y = mesh.y();
+  vtkNew<vtkPoints> points;
+  points->SetDataTypeToDouble();
+  points->SetNumberOfPoints(static_cast<vtkIdType>(x.size()));
+  for (std::size_t k = 0; k < x.size(); ++k) points->SetPoint(static_cast<vtkIdType>(k), x[k], y[k], 0);
+  vtkNew<vtkStructuredGrid> grid;
+  grid->SetDimensions(mesh.logical().x().size() + 1, mesh.logical().y().size() + 1, 1);
+  grid->SetPoints(points);
+  detail::write_grid<vtkXMLStructuredGridWriter>(path, grid.Get(), node_fields, cell_fields);
+}
+
+MappedMesh read_vts(const std::string& path, const std::string& name) {
+  expects(path.ends_with(".vts"), "'", path, "' is no mesh of quadrilaterals by its ending; known is .vts");
+  vtkNew<vtkXMLStructuredGridReader> reader;
+  detail::read_grid(reader.Get(), path, "structured");
+  vtkStructuredGrid* const grid = reader->GetOutput();
+  int counts[3] = {};
+  grid->GetDimensions(counts);
+  expects(counts[0] >= 2 && counts[1] >= 2 && counts[2] == 1, "'", path, "' has ", counts[0], " x ", counts[1], " x ",
+          counts[2], " points; two or more in its first and second direction and one in the third are needed");
+  expects(counts[0] <= max_cells && counts[1] <= max_cells, "'", path, "' has ", counts[0], " x ", counts[1],
+          " points; a direction has 1 .. ", max_cells, " cells");
+  std::vector<double> x, y;
+  const auto nodes = grid->GetNumberOfPoints();
+  x.reserve(static_cast<std::size_t>(nodes));
+  y.reserve(static_cast<std::size_t>(nodes));
+  double first = 0;
+  for (vtkIdType k = 0; k < nodes; ++k) {
+    double p[3];
+    grid->GetPoint(k, p);
+    if (k == 0) first = p[2];
+    expects(p[2] == first, "'", path, "': point (", k % counts[0], ", ", k / counts[0], ") lies at z = ", p[2],
+            ", the first at ", first, "; the mesh must be plane");
+    x.push_back(p[0]);
+    y.push_back(p[1]);
+  }
+  return {TensorMesh(uniform(1, counts[0] - 1), uniform(1, counts[1] - 1), name), std::move(x), std::move(y)};
+}
+
+#else
+
+void write_vts(const std::string& path, const MappedMesh& /*mesh*/, const std::vector<VtkField>& /*node_fields*/,
+               const std::vector<VtkField>& /*cell_fields*/) {
+  throw UsageError(message("cannot write '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
+}
+
+MappedMesh read_vts(const std::string& path, const std::string& /*name*/) {
+  throw UsageError(message("cannot read '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
+}
+
+#endif
+
+}  // namespace stratum

@@ -89,10 +89,13 @@ void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, double ka
   conserves_ = is_singular(mesh_, terms);
   a_ = assemble_operator<double>(ctx, mesh_, OperatorForm::tensor, terms);
   mass_ = assemble_mass(ctx, mesh_, capacity_);
-  terms.reaction += s_ * capacity_;
+  // Made with a small mass term, whatever the first step: a direct solve of a coarse level rounds stiffness beside it.
+  const double length = std::max(mesh_.x().length(), mesh_.y().length());
+  terms.reaction += 1 / (length * length);
   params.form = OperatorForm::tensor;
   params.terms = terms;
   solver_.emplace(ctx, mesh_, params, registry);
+  if (!ctx.plans()) solver_->set_reaction(ctx, reaction_ + s_ * capacity_);
 }
 
 void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params,

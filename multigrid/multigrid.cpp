@@ -103,6 +103,7 @@ class Multigrid<T>::State {
   [[nodiscard]] bool is_one_of_two_finest(int index) const { return index + 2 >= hierarchy.levels(); }
   [[nodiscard]] bool solved(int index) const { return index == 0 || (diagonalised_ && index == lowest); }
 
+  double made_with_ = 0;                                  // c
   std::unique_ptr<FastDiagonalisation<T>> diagonalised_;  // solves the lowest level where that is not level 0
   std::unique_ptr<Bottom<T>> bottom_;                     // empty when the coarsest level has no unknown
   bool recordable_ = false;                               // nothing in a cycle waits for the stream
@@ -112,7 +113,7 @@ class Multigrid<T>::State {
 template <class T>
 Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const MultigridParams& asked,
                            const SmootherRegistry& registry)
-    : hierarchy(given), params(asked), levels(given.meshes().size()) {
+    : hierarchy(given), params(asked), levels(given.meshes().size()), made_with_(given.reaction()) {
   const auto& meshes = hierarchy.meshes();
   const auto choices = level_smoothers(meshes, params);
   for (int l = 0; l < hierarchy.levels(); ++l) {
@@ -175,10 +176,9 @@ void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, co
 
 template <class T>
 void Multigrid<T>::State::set_reaction(Context& ctx, double c) {
-  const double before = hierarchy.reaction();
   hierarchy.set_reaction(ctx, c);
   if (bottom_) bottom_->update(ctx, hierarchy);
-  if (diagonalised_) diagonalised_->add_mass(ctx, c - before);
+  if (diagonalised_) diagonalised_->set_mass(ctx, c - made_with_);
 }
 
 template <class T>

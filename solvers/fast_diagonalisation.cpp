@@ -321,10 +321,10 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
 }
 
 template <class T>
-void FastDiagonalisation<T>::add_mass(Context& ctx, double c) {
-  for (double& mu : mu_) mu += c;
-  const std::vector<T> rounded(mu_.begin(), mu_.end());
-  copy_from_host(ctx, rounded.data(), part(matrices_, (4 * size_ + 1) * size_, static_cast<int>(rounded.size())));
+void FastDiagonalisation<T>::set_mass(Context& ctx, double c) {
+  std::vector<T> moved;
+  for (const double mu : mu_) moved.push_back(static_cast<T>(mu + c));
+  copy_from_host(ctx, moved.data(), part(matrices_, (4 * size_ + 1) * size_, static_cast<int>(moved.size())));
 }
 
 template <class T>

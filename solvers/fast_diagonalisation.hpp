@@ -31,9 +31,10 @@ class FastDiagonalisation final : public Preconditioner<T> {
   [[nodiscard]] static std::unique_ptr<FastDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
                                                                  bool singular = false);
 
-  /// For A + c Mx (x) My, c of either sign: eigenvectors stay, eigenvalues of y move by c. Allocates nothing on the device; waits for the
-  /// stream.
-  void add_mass(Context& ctx, double c);
+  /// For A + c Mx (x) My, A being what it was made of and c of either sign: eigenvectors stay, eigenvalues of y move by c. Where T is
+  /// float, A had better not have a large mass term itself, in which its stiffness is rounded away. Allocates nothing on the
+  /// device; waits for the stream.
+  void set_mass(Context& ctx, double c);
 
   /// x = A^-1 b
   void apply(Context& ctx, GridView<const T> b, GridView<T> x) override;

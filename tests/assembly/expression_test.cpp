@@ -93,6 +93,19 @@ TEST_F(ExpressionTest, SidesAreFoundByComparison) {
   }
 }
 
+TEST_F(ExpressionTest, TheTimeIsKnownWhereThereIsOne) {
+  const auto u = parse_expression("x+10*t", 1, 1, Variables::space_and_time);
+  Point p{1, 2, 3, 4};
+  p.t = 5;
+  EXPECT_EQ(u(p), 51);
+  EXPECT_THAT([] { (void)parse_expression("x+t", 1, 1); },
+              ThrowsMessage<UsageError>(HasSubstr("known names: x, y, a")));
+  EXPECT_THAT([] { (void)parse_expression("x+s", 1, 1, Variables::space_and_time); },
+              ThrowsMessage<UsageError>(HasSubstr("known names: x, y, t, a")));
+  EXPECT_TRUE(depends_on_time("exp(-t)*x", 1, 1));
+  EXPECT_FALSE(depends_on_time("tan(x)", 1, 1));
+}
+
 TEST(Expression, WithoutMuParserItSaysSo) {
   if (expressions_available()) GTEST_SKIP() << "this build has muParser";
   EXPECT_THAT([] { (void)parse_expression("x", 1, 1); }, ThrowsMessage<UsageError>(HasSubstr("muParser")));

@@ -57,6 +57,29 @@ TYPED_TEST(FastDiagonalisationTest, BoundaryLayersDoNotSpoilIt) {
   }
 }
 
+TYPED_TEST(FastDiagonalisationTest, AMassTermMovesItsEigenvalues) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  test::Random random(123);
+  const TensorMesh mesh = make_mesh(mesh_family("A2"), 5);
+  const auto made = assemble_laplace<T>(ctx, mesh, OperatorForm::tensor);
+  const auto solver = FastDiagonalisation<T>::make(ctx, made);
+  const auto exact = test::random_vector<T>(ctx, random, made.shape());
+  Vector<T> b(ctx, made.shape()), x(ctx, made.shape()), r(ctx, made.shape());
+  for (const double c : {1e8, 1e3, 7.0, 0.0}) {
+    OperatorTerms terms;
+    terms.reaction = c;
+    const auto a = assemble_operator<T>(ctx, mesh, OperatorForm::tensor, terms);
+    a.apply(ctx, exact.cview(), b.view());
+    const auto before = ctx.memory()->allocations.load();
+    solver->set_mass(ctx, c);
+    EXPECT_EQ(ctx.memory()->allocations, before);
+    solver->apply(ctx, b.cview(), x.view());
+    a.residual(ctx, b.cview(), x.cview(), r.view());
+    EXPECT_LT(norm2(ctx, r.cview()), (std::is_same_v<T, float> ? 1e-5 : 1e-12) * norm2(ctx, b.cview())) << c;
+  }
+}
+
 TEST(FastDiagonalisationLimits, WhatItCannotSolveIsRefused) {
   Context ctx(Backend::cpu, 1);
   test::Random random(123);

@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# heat2d_test.sh PROGRAM CASE: runs one case of the command line of heat2d, on a small mesh where the result does not matter.
+# shellcheck source=support.sh
+source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
+
+walls=(--left neumann --right neumann --bottom neumann --top neumann)
+small=(--cells 12,10)
+
+needs_vtk() {
+  export ASAN_OPTIONS=detect_leaks=0 # VTK's writer loses some bytes where it fails
+  "$program" --backend cpu --cells 2,2 --quiet --vtk probe.pvd 2>/dev/null || skip "this build has no VTK"
+  rm probe*
+}
+
+# --- what works ----------------------------------------------------------------------------------------------------------
+
+case_default_run_knows_its_error() {
+  run 0 --level 5
+  prints '^status +converged'
+  prints '^steps +[0-9]+, [0-9]+ rejected'
+  prints '^error +[0-9.]+e-0[34]'
+  prints '^ +0\.1 '
+  [ ! -s .errors ] || fail "writes to stderr without a terminal"
+  no_files
+}
+
+case_every_method_and_its_order() {
+  local method
+  for method in euler crank-nicolson tr-bdf2; do
+    for steps in 10 20; do
+      run 0 "${small[@]}" --method $method --dt "$(python3 -c "print(1 / $steps)")" --end 1 \
+        --exact '(x+2*y)*sin(4*t)' --rhs '4*(x+2*y)*cos(4*t)' --quiet --report $steps.json
+    done
+    python3 - $method <<'END' || fail "the order of $method"
+import json, math, sys
+ratio = json.load(open("10.json"))["relative_l2_error"] / json.load(open("20.json"))["relative_l2_error"]
+order = 1 if sys.argv[1] == "euler" else 2
+sys.exit(abs(math.log2(ratio) - order) > 0.2)
+END
+  done
+}
+
+case_coefficients_that_change() {
+  run 0 "${small[@]}" --end 0.5 --tol 1e-5 --exact 'x+y+t' --kappa '1+x+t' --capacity '2+x*t' --reaction 't' \
+    --rhs '2+x*t-1+t*(x+y+t)' --right 'neumann:1+x+t' --top 'robin:1+t,1+x+t+(1+t)*(x+y+t)' --quiet --report report.json
+  check "r['relative_l2_error'] < 1e-4 and r['operator'] == 'symmetric' and r['updates'] >= r['steps']"
+  run 0 "${small[@]}" --kappa 0.1 --capacity 3 --initial x --quiet --report report.json
+  check "r['operator'] == 'tensor'"
+  run 0 "${small[@]}" --kappa 'x<1/2 ? 0.1 : 10' --initial x --quiet --report report.json
+  check "r['operator'] == 'cell' and r['solver'] == 'cg'"
+}
+
+case_walls_keep_the_heat() {
+  run 0 "${small[@]}" "${walls[@]}" --initial 'x<1/3' --kappa '1+100*(y<1/2)' --end 3 --report report.json
+  check "abs(r['heat'] / r['heat_at_first'] - 1) < 1e-12"
+  run 0 "${small[@]}" "${walls[@]}" --rhs 'x*t' --end 2 --quiet --report report.json
+  check "abs(r['heat'] - 1) < 1e-4"
+}
+
+case_coefficients_from_files() {
+  printf '1 2\n3 4\n' >k.csv
+  run 0 --cells 8,8 --kappa file:k.csv --capacity file:k.csv --initial 1 --boundary 1 --quiet --report report.json
+  check "abs(r['heat_at_first'] - 2.5) < 1e-12"
+  refused --cells 8,8 --kappa file:k.csv --save k.csv --initial 1 -- "'k.csv' is read by the problem"
+}
+
+case_lines_at_the_times_asked_for() {
+  run 0 "${small[@]}" --initial x --end 1 --output-every 0.3 --dt 0.07 --report report.json
+  check "[round(m['t'], 12) for m in r['outputs']] == [0, 0.3, 0.6, 0.9, 1]"
+  run 0 "${small[@]}" --start -1 --end -0.5 --output-every 0.25 --quiet --report report.json
+  check "[m['t'] for m in r['outputs']] == [-1, -0.75, -0.5]"
+}
+
+case_a_film_for_paraview() {
+  needs_vtk
+  run 0 "${small[@]}" --output-every 0.05 --end 0.12 --vtk film.pvd
+  has_files film.pvd film_0000.vtr film_0001.vtr film_0002.vtr film_0003.vtr
+  python3 - <<'END' || fail "film.pvd"
+import sys, xml.etree.ElementTree as xml
+sets = xml.parse("film.pvd").getroot().find("Collection").findall("DataSet")
+times = [float(s.get("timestep")) for s in sets]
+sys.exit(times != [0, 0.05, 0.1, 0.12] or [s.get("file") for s in sets] != ["film_%04d.vtr" % k for k in range(4)])
+END
+  refused --vtk film.vtr -- "'film.vtr' must end in .pvd"
+}
+
+case_restarts_are_the_uninterrupted_run() {
+  local steps
+  for steps in '--tol 1e-3' '--dt 0.013 --method crank-nicolson' '--dt 0.013 --method euler'; do
+    # shellcheck disable=SC2086
+    for kappa in 1 '1+x*t'; do
+      local all=("${small[@]}" $steps --kappa "$kappa" --boundary 'sin(5*t)*x' --restart-every 0.1 --quiet)
+      run 0 "${all[@]}" --end 0.4 --save whole.state --report whole.json
+      run 0 "${all[@]}" --end 0.2 --save half.state
+      run 0 "${all[@]}" --end 0.4 --restart half.state --save end.state --report end.json
+      cmp -s whole.state end.state || fail "not the same bits"
+      python3 -c '
+import json, sys
+a, b = json.load(open("whole.json")), json.load(open("end.json"))
+sys.exit(any(a[k] != b[k] for k in ("heat", "steps", "cycles", "rejected", "t")))' || fail "not the same report"
+    done
+  done
+}
+
+case_films_go_on_after_a_restart() {
+  needs_vtk
+  local all=("${small[@]}" --output-every 0.05 --quiet)
+  run 0 "${all[@]}" --end 0.1 --vtk film.pvd --save half.state
+  run 0 "${all[@]}" --end 0.2 --vtk film.pvd --restart half.state
+  [ "$(grep -c DataSet film.pvd)" -eq 5 ] || fail "film.pvd has not five pictures"
+}
+
+case_configurations() {
+  run 0 "${small[@]}" --initial 'x*y' --end 0.3 --tol 1e-3 --print-config
+  cp .output run.cfg
+  run 0 --config run.cfg --quiet --report report.json
+  check "r['end'] == 0.3 and r['tol'] == 1e-3 and r['initial'] == 'x*y'"
+}
+
+# --- what does not -------------------------------------------------------------------------------------------------------
+
+case_times_and_steps() {
+  refused --dt 0 -- "--dt: '0' is not a finite number above 0"
+  refused --dt -1e-3 -- --dt
+  refused --dt 1e-3x -- --dt
+  refused --end 0 -- "--end: '0' does not come after the start, 0"
+  refused --start 2 --end 1 -- "--end: '1' does not come after the start, 2"
+  refused --end soon -- "--end: 'soon'"
+  refused --tol 0 -- "--tol: '0' is not a number in (0, 1)"
+  refused --tol 1 -- --tol
+  refused --method euler --tol 1e-3 -- "--tol: only tr-bdf2 estimates errors, euler"
+  refused --method euler -- "--dt: euler takes steps of one length; how long are they?"
+  refused --method rk4 --dt 1 -- "--method: unknown name 'rk4'; known are euler, crank-nicolson, tr-bdf2"
+  refused --dt 1e-15 -- "at most 10000000 are taken"
+  refused --output-every 0 -- --output-every
+  refused --output-every 1e-9 -- "more than 100000"
+  refused --restart-every 0.1 -- "--restart-every: to what file?"
+  refused --precision single -- "unknown name 'single'; known are mixed, double"
+  refused --cycle fmg -- "unknown name 'fmg'"
+  refused --solver gmres -- "unknown name 'gmres'"
+}
+
+case_expressions() {
+  refused --initial 'x+' -- "--initial: expression 'x+'"
+  refused --rhs 'sin(tt)' -- "--rhs: expression 'sin(tt)'" "known names: x, y, t, a, b"
+  refused --capacity 0 --initial x -- "at t = 0: the capacity must be positive"
+  refused --capacity '0.05-t' --cells 4,4 --initial x -- "at t = 0.05" "the capacity must be positive" "in cell (0, 0)"
+  refused --kappa '0.05-t' --cells 4,4 --initial x -- "K must be positive definite"
+  refused --rhs '1/(t-0.05)' --dt 0.05 --cells 4,4 -- "at t = 0.05: the right-hand side is"
+  refused --initial 'ln(x-1/2)' -- "the initial value is"
+  refused --left neumann:g -- "--left: expression 'g'"
+  refused --left periodic -- periodic
+  refused --code 5 --capacity file:nothing.npy -- nothing.npy
+}
+
+case_restart_files() {
+  run 0 "${small[@]}" --end 0.1 --save run.state --quiet
+  refused "${small[@]}" --end 0.1 --restart run.state -- "--end: '0.1' does not come after the restart file's t = 0.1"
+  refused --cells 12,11 --end 1 --restart run.state -- "is of another mesh, 12 x 10 cells; this one has 12 x 11"
+  refused "${small[@]}" --grade-x tanh:1,both --end 1 --restart run.state -- "or other widths"
+  refused "${small[@]}" --left neumann --end 1 --restart run.state -- "kinds of sides"
+  refused "${small[@]}" --method euler --dt 0.1 --end 1 --restart run.state -- "goes on with adaptive steps of tr-bdf2"
+  refused "${small[@]}" --start 0.05 --end 1 --restart run.state -- "--start: '0.05' is not the start of the restart file, 0"
+  refused "${small[@]}" --end 1 --restart run.state --save run.state -- "'run.state' is read by --restart"
+  refused --code 5 "${small[@]}" --end 1 --restart no.state -- "cannot read 'no.state'"
+  for bytes in 0 10 400 3000; do
+    head -c $bytes run.state >cut.state
+    refused --code 5 "${small[@]}" --end 1 --restart cut.state -- cut.state
+  done
+  head -c -1 run.state >cut.state
+  refused --code 5 "${small[@]}" --end 1 --restart cut.state -- "is cut short or damaged"
+  python3 -c '
+data = bytearray(open("run.state", "rb").read())
+data[len(data) // 2] ^= 1
+open("cut.state", "wb").write(data)'
+  refused --code 5 "${small[@]}" --end 1 --restart cut.state -- "is cut short or damaged"
+  refused --code 5 "${small[@]}" --save no/such/folder.state -- "cannot write"
+  refused --save - -- "--save: it is read again"
+}
+
+case_what_is_not_solved_is_said() {
+  run 2 --mesh A5 --level 6 --initial 'x<1/2' --method euler --dt 0.1 --max-iterations 1 --report report.json
+  prints '^status +max iterations: a step of 0.1 at t = 0 was not solved'
+  check "r['exit_code'] == 2 and r['steps'] == 0"
+  run 2 "${small[@]}" --max-steps 3 --quiet
+  grep -q '3 steps have led to t = ' .errors || fail "does not say how far it came"
+}
+
+case_interrupted() {
+  set -m
+  local pid
+  "$program" "${common[@]}" --level 8 --dt 1e-5 --end 1 --restart-every 1e-4 --save run.state --report report.json \
+    >"$work/.output" 2>"$work/.errors" &
+  pid=$!
+  for _ in $(seq 200); do
+    [ -s run.state ] && break
+    sleep 0.05
+  done
+  kill -s INT $pid
+  wait $pid
+  [ $? -eq 130 ] || fail "does not end with 130"
+  has_files run.state
+  run 0 --level 8 --dt 1e-5 --end 3e-3 --restart run.state --max-steps 100000 --quiet
+}
+
+run_case "$2"

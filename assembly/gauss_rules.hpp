@@ -1,6 +1,6 @@
 #pragma once
 
-// Gauss rules on [0, 1]: exact for polynomials of degree 5 and 7.
+// Gauss rules on [0, 1]: exact for polynomials of degree 3, 5 and 7.
 
 #include <array>
 
@@ -11,6 +11,7 @@ struct GaussPoint {
   double weight;
 };
 
+inline constexpr std::array<GaussPoint, 2> gauss2{{{0.2113248654051871, 0.5}, {0.7886751345948129, 0.5}}};
 inline constexpr std::array<GaussPoint, 3> gauss3{
     {{0.1127016653792583, 5.0 / 18}, {0.5, 8.0 / 18}, {0.8872983346207417, 5.0 / 18}}};
 inline constexpr std::array<GaussPoint, 4> gauss4{{{0.0694318442029737, 0.1739274225687269},

@@ -31,8 +31,8 @@ struct HeatProblem {
 /// K, c, capacity or alpha may change with the time.
 [[nodiscard]] bool coefficients_vary(const HeatProblem& problem);
 
-/// The load of f alone: of natural sides' values and Dirichlet nodes nothing. Throws UsageError, with the time, for a value that is not
-/// finite.
+/// The load of f alone: of natural sides' values and Dirichlet nodes nothing. A steady f is integrated as assemble_load does it; one that
+/// changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values. Throws UsageError for one that is not finite.
 void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, GridView<double> b);
 
 /// The integral of capacity u_h over the domain, at this time.

@@ -343,6 +343,24 @@ TEST_P(HeatTest, TheLoadOfSidesIsThatOfTheWholeLoad) {
   EXPECT_LT(norm2(ctx(), r.cview()), 1e-6 * norm2(ctx(), b.cview()));
 }
 
+TEST_P(HeatTest, LoadsThatChangeAreThoseOfSteadyOnes) {
+  HeatProblem changing;
+  changing.space.rhs = [](const Point& p) { return (1 + p.x * p.x) * (2 - p.y) * p.t; };  // both rules are exact
+  HeatProblem steady = changing;
+  steady.steady_rhs = true;
+  const auto mixed = Sides{{neumann}, {}, {}, {neumann}},
+             around = Sides{{SideKind::periodic}, {SideKind::periodic}, {}, {}},
+             both = Sides{{neumann}, {neumann}, {SideKind::periodic}, {SideKind::periodic}};
+  for (const Sides& sides : {Sides{}, mixed, around, both}) {
+    changing.space.sides = steady.space.sides = sides;
+    const TensorMesh mesh = with_sides({uniform(2, 5), geometric(1, 7, 1.3, GradedSide::both)}, sides);
+    Vector<double> b(ctx(), mesh.unknowns()), c(ctx(), mesh.unknowns());
+    assemble_heat_load(ctx(), mesh, changing, 3, b.view());
+    assemble_heat_load(ctx(), mesh, steady, 3, c.view());
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx(), b), test::to_host(ctx(), c)), 1e-13);
+  }
+}
+
 TEST_P(HeatTest, BadInputIsRefused) {
   const TensorMesh mesh = square(4);
   const auto refused = [&](const HeatProblem& problem, const HeatParams& params, const char* what) {

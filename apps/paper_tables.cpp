@@ -1,6 +1,7 @@
 // paper_tables: solves the problems of Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed
 // Precision Multigrid, 2011, and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with --study toeplitz
-// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp).
+// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp). Two more studies are not of papers: iterations where coefficients vary
+// (coefficient_study.hpp), and errors where layers are thin (boundary_layer_study.hpp).
 
 #include <algorithm>
 #include <optional>
@@ -11,6 +12,8 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "boundary_layer_study.hpp"
+#include "coefficient_study.hpp"
 #include "support/program.hpp"
 #include "support/table.hpp"
 #include "support/timing.hpp"
@@ -347,13 +350,17 @@ void print_krylov(Context& ctx, const Settings& settings) {
 CommandLine make_command_line() {
   return CommandLine(
       {{"Options",
-        {{"study", "NAME", "multigrid", "multigrid (Goeddeke, Strzodka 2011) or toeplitz (Ikuno, Deki, Fujita 2010)"},
+        {{"study", "NAME", "multigrid",
+          "multigrid (Goeddeke, Strzodka 2011), toeplitz (Ikuno, Deki, Fujita 2010), coefficients (iterations where "
+          "they "
+          "vary, beside targets) or boundary-layers (errors where they are thin, on square cells and on Shishkin's)"},
          {"table", "N", "",
           "only Table 1 .. 6; or krylov, which the paper has not: iterations of Krylov methods; of the toeplitz "
           "study 2"},
          {"figure", "N", "", "only Figure 2, 5 or 6; of the toeplitz study 2 to 5"},
-         {"max-level", "N", "9",
-          "multigrid: finest level, 2 .. 12 (the paper's last is 10 in Table 1 and 9 elsewhere)"},
+         {"max-level", "N", "",
+          "finest level, 2 .. 12 (multigrid 9, the paper's last is 10 in Table 1 and 9 elsewhere; coefficients and "
+          "boundary-layers 8)"},
          {"inner-test", "NAME", "increment",
           "toeplitz: Jacobi sweeps stop by the increment, as the published counts show, or by the residual, as "
           "equation (3) says"},
@@ -368,7 +375,9 @@ constexpr const char* before_options =
     "Precision Multigrid (2011), and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with\n"
     "--study toeplitz the problem of Ikuno, Deki and Fujita, Numerical Investigations of Variable Preconditioned GCR\n"
     "with Mixed Precision on GPU (2010), Table 2 and Figures 2 to 5; that study runs on CPU and GPU where there are\n"
-    "both. A '!' marks an iteration that did not reach the tolerance.\n";
+    "both. A '!' marks an iteration that did not reach the tolerance. Two more studies are not of papers: "
+    "coefficients\n"
+    "and boundary-layers.\n";
 
 constexpr const char* examples =
     "Examples:\n"
@@ -376,12 +385,23 @@ constexpr const char* examples =
     "  paper_tables --table 1 --max-level 10\n"
     "  paper_tables --figure 6 --csv > figure6.csv\n"
     "  paper_tables --table 5 --threads 1    double beside mixed precision, CPU beside GPU where there is one\n"
-    "  paper_tables --study toeplitz --table 2\n";
+    "  paper_tables --study toeplitz --table 2\n"
+    "  paper_tables --study coefficients --max-level 9\n"
+    "  paper_tables --study boundary-layers\n";
 
 /// What the options ask for.
 std::function<int()> prepare(const CommandLine& options) {
-  const Settings settings{options.integer("max-level", 2, 12), options.is_set("csv"), parse_machine(options)};
-  const bool toeplitz = choice<bool>("--study", options.text("study"), {{"multigrid", false}, {"toeplitz", true}});
+  enum class Study : std::uint8_t { multigrid, toeplitz, coefficients, boundary_layers };
+  const auto study = choice<Study>("--study", options.text("study"),
+                                   {{"multigrid", Study::multigrid},
+                                    {"toeplitz", Study::toeplitz},
+                                    {"coefficients", Study::coefficients},
+                                    {"boundary-layers", Study::boundary_layers}});
+  const bool toeplitz = study == Study::toeplitz, multigrid = study == Study::multigrid;
+  const Settings settings{options.has("max-level") ? options.integer("max-level", 2, 12)
+                          : multigrid              ? 9
+                                                   : 8,
+                          options.is_set("csv"), parse_machine(options)};
   const bool krylov = !toeplitz && options.has("table") && options.text("table") == "krylov";
   const int table = !options.has("table") || krylov ? 0
                     : toeplitz                      ? options.integer("table", 2, 2)
@@ -392,17 +412,23 @@ std::function<int()> prepare(const CommandLine& options) {
   expects(toeplitz || (figure != 3 && figure != 4), "--figure: ", figure, " is not known; known are 2, 5, 6");
   const bool all = table == 0 && figure == 0 && !krylov;
   expects(!options.has(toeplitz ? "max-level" : "inner-test"), toeplitz ? "--max-level" : "--inner-test",
-          ": belongs to the other study");
+          ": belongs to another study");
+  for (const char* name : {"table", "figure"})
+    expects(toeplitz || multigrid || !options.has(name), "--", name, ": the study ", options.text("study"),
+            " has one table");
   const auto test = parsed("--inner-test", [&] { return sweep_test(options.text("inner-test")); });
   return [=] {
     if (toeplitz) {
-      ToeplitzStudy study(settings.machine.backend, settings.machine.threads, test, settings.csv);
-      if (all || table == 2) study.print_table2();
+      ToeplitzStudy tables(settings.machine.backend, settings.machine.threads, test, settings.csv);
+      if (all || table == 2) tables.print_table2();
       for (int number = 2; number <= 5; ++number)
-        if (all || figure == number) study.print_figure(number);
+        if (all || figure == number) tables.print_figure(number);
       return 0;
     }
     Context ctx = settings.machine.context();
+    const int level = settings.max_level;
+    if (study == Study::coefficients) return CoefficientStudy(ctx, settings.csv).print(std::min(8, level), level), 0;
+    if (study == Study::boundary_layers) return BoundaryLayerStudy(ctx, settings.csv).print(level), 0;
     if (krylov) print_krylov(ctx, settings);
     if (all || table == 1) print_table1(ctx, settings);
     if (all || table == 2) print_table2(ctx, settings);

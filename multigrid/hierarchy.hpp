@@ -94,6 +94,8 @@ class Hierarchy final : public Handle {
   /// Of the coarsest level, for its solver: in float, the matrix of a stretched mesh need not be regular.
   [[nodiscard]] const GridOperator<double>& coarsest_in_double() const;
   [[nodiscard]] bool is_singular() const { return state_->traits.singular; }
+  /// Coarse operators are products, not assembled.
+  [[nodiscard]] bool is_galerkin() const { return !state_->assembly; }
 
   /// Another c of OperatorTerms for one that was assembled of tensor operators with c > 0, again above 0. Allocates nothing on the device.
   /// The others in this precision or another that were made from the same meshes keep theirs.

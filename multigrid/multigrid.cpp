@@ -13,9 +13,22 @@ namespace stratum {
 namespace {
 
 /// What smooths on each of these levels: what was asked for, or chosen where that is "auto".
-std::vector<SmootherChoice> level_smoothers(const std::vector<TensorMesh>& meshes, const MultigridParams& params) {
+template <class T>
+std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hierarchy,
+                                            const MultigridParams& params) {
+  const auto& meshes = hierarchy.meshes();
   expects(!params.steps || *params.steps >= 0, "steps must be 0 or more, not ", *params.steps);
-  if (params.smoother == "auto") return choose_smoothers(meshes, params.smoother_params, params.steps);
+  if (params.smoother == "auto" && !hierarchy.is_galerkin())
+    return choose_smoothers(meshes, params.smoother_params, params.steps);
+  if (params.smoother == "auto") {
+    std::vector<Couplings> matrices(meshes.size());
+    for (std::size_t l = 1; l < meshes.size(); ++l)
+      matrices[l] = couplings(ctx, hierarchy.level_operator(static_cast<int>(l)));
+    // Without numbers: what takes the most memory.
+    if (ctx.plans())
+      for (auto& level : matrices) level.rotated = 1;
+    return choose_smoothers(meshes, matrices, params.smoother_params, params.steps);
+  }
   return {meshes.size(),
           {params.smoother, params.smoother_params, params.steps.value_or(steps_by_default(params.smoother)), ""}};
 }
@@ -115,7 +128,7 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
                            const SmootherRegistry& registry)
     : hierarchy(given), params(asked), levels(given.meshes().size()), made_with_(given.reaction()) {
   const auto& meshes = hierarchy.meshes();
-  const auto choices = level_smoothers(meshes, params);
+  const auto choices = level_smoothers(ctx, hierarchy, params);
   for (int l = 0; l < hierarchy.levels(); ++l) {
     Level& level = levels[static_cast<std::size_t>(l)];
     const GridOperator<T>& a = hierarchy.level_operator(l);

@@ -73,7 +73,7 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   /// is symmetric, as CG does; nine bands need not be. The interpolation does not see coefficients: where
   /// they jump by 1000 inside coarse cells, CG with the symmetric cycle takes 10 to 12 iterations to 1e-8 (127 x 127 unknowns)
   /// and the cycle alone is not there after 60. Throws UsageError for coefficients that
-  /// check_coefficients refuses. Smoother "auto" goes by the widths of `mesh`, whatever the coefficients.
+  /// check_coefficients refuses. Smoother "auto" goes by what the matrices of the levels couple (multigrid/couplings.hpp).
   Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
   /// The same where no widths are known: all equal, which makes the interpolation bilinear. Throws UsageError for smoother

@@ -58,6 +58,39 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
   return "conjugate gradients: " + seen.str();
 }
 
+/// What is left open until the matrix is there.
+bool asks_matrix(const PoissonSolverParams& params, bool of_matrix) {
+  const bool known = params.coefficients != nullptr || (of_matrix && params.multigrid.symmetric);
+  return known && params.multigrid.smoother == "auto" && !params.multigrid.cycle && !params.method &&
+         params.inner.digits == 0 && !params.full_multigrid;
+}
+
+/// Method and cycle by what the matrix couples, and why; nothing where the widths are to decide.
+std::string choose_by_matrix(const Couplings& found, PoissonSolverParams& params) {
+  // The recursion of a K-cycle may not have isolated islands of high K; from here on jumps are those.
+  constexpr double most_for_k = 10;
+  const bool jumps = found.jump > most_for_k;
+  std::ostringstream seen;
+  seen.precision(2);
+  if (found.is_rotated()) {
+    params.method = jumps ? Method::cg : Method::fcg;
+    params.multigrid.cycle = jumps ? Cycle::w2 : Cycle::k;
+    seen << (jumps ? "conjugate gradients around W2-cycles: " : "flexible conjugate gradients around K-cycles: ")
+         << "K is rotated against the mesh, det K down to " << found.least_aligned << " kxx kyy";
+    if (jumps) seen << ", and jumps by up to " << found.jump;
+    return seen.str();
+  }
+  if (!jumps && params.coefficients == nullptr) return {};
+  params.method = Method::cg;
+  params.multigrid.cycle = Cycle::v;
+  seen << "conjugate gradients: K ";
+  if (jumps)
+    seen << "jumps by up to " << found.jump;
+  else
+    seen << "varies";
+  return seen.str();
+}
+
 std::string gibibytes(std::int64_t bytes) {
   std::ostringstream out;
   out.precision(2);
@@ -174,7 +207,22 @@ struct PoissonSolver::Implementation {
       : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)), matrix(std::move(given)),
         follows_conductances(weights != nullptr) {
     const auto begin = Clock::now();
-    choice = fill_in(ctx, mesh, params);
+    const bool by_matrix = asks_matrix(params, matrix.has_value());
+    if (by_matrix && !ctx.plans()) {
+      if (matrix)
+        a = *matrix;
+      else
+        a = assembled_in_room(ctx, mesh);
+      choice = choose_by_matrix(couplings(ctx, a), params);
+    } else if (by_matrix) {
+      // What takes the most memory.
+      params.method = Method::fcg;
+      params.multigrid.cycle = Cycle::k;
+    }
+    if (choice.empty())
+      choice = fill_in(ctx, mesh, params);
+    else
+      (void)fill_in(ctx, mesh, params);
     params.stop.validate();
     params.inner.validate();
     if (params.multigrid.smoother != "auto") (void)registry.find(params.multigrid.smoother);
@@ -186,12 +234,7 @@ struct PoissonSolver::Implementation {
             " needs a constant preconditioner, which a k-cycle is not; fcg, gcr and gmres take it");
     expects(!params.interpolation || matrix || params.coefficients, "interpolation ", to_string(*params.interpolation),
             " is for coefficients that vary and for matrices; without, it goes by the widths");
-    if (!ctx.plans()) {
-      Context plan = ctx.plan();
-      const Vector<double> b(plan, mesh.unknowns()), x(plan, mesh.unknowns());
-      const Implementation planned(plan, matrix, mesh, params, registry, weights);
-      expect_room(ctx, mesh, plan.memory()->peak_bytes);
-    }
+    if (!ctx.plans()) expect_room_for_all(ctx, mesh, weights);
     if (matrix || params.coefficients) in_double = products(ctx, mesh, weights);
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
     a = in_double ? in_double->finest() : assemble_operator<double>(ctx, mesh, params.form, params.terms);
@@ -221,6 +264,17 @@ struct PoissonSolver::Implementation {
     setup_seconds = seconds_since(begin);
   }
 
+  void expect_room_for_all(const Context& ctx, const TensorMesh& mesh, const Conductances* weights = nullptr) const {
+    Context plan = ctx.plan();
+    const Vector<double> b(plan, mesh.unknowns()), x(plan, mesh.unknowns());
+    const Implementation planned(plan, matrix, mesh, params, registry, weights);
+    expect_room(ctx, mesh, plan.memory()->peak_bytes);
+  }
+  /// The finest operator of K and c by cells, before the rest is known but not before there is room for it.
+  [[nodiscard]] GridOperator<double> assembled_in_room(Context& ctx, const TensorMesh& mesh) const {
+    expect_room_for_all(ctx, mesh);
+    return assemble_diffusion(ctx, mesh, *params.coefficients, params.terms);
+  }
   /// Of the matrix, with the conductances that it was given with, or of K and c by cells.
   [[nodiscard]] Hierarchy<double> products(Context& ctx, const TensorMesh& mesh, const Conductances* weights) const {
     const auto kind = params.interpolation.value_or(matrix && weights == nullptr ? InterpolationKind::bilinear
@@ -237,7 +291,7 @@ struct PoissonSolver::Implementation {
     }
     const CellCoefficients& k = *params.coefficients;
     const MatrixTraits traits{true, is_singular(mesh, params.terms) && k.c.empty()};
-    const auto finest = assemble_diffusion(ctx, mesh, k, params.terms);
+    const auto finest = a.shape().nodes() > 0 ? a : assemble_diffusion(ctx, mesh, k, params.terms);
     if (!follows_k) return Hierarchy<double>::galerkin(ctx, finest, mesh, traits, simple);
     const Conductances conductances(ctx, mesh, k, params.terms.reaction);
     return Hierarchy<double>::galerkin(ctx, finest, mesh, traits,

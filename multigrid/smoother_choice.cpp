@@ -47,22 +47,36 @@ double largest_jump(const Intervals& line) {
   return jump;
 }
 
-std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes, const SmootherParams& given,
-                                             std::optional<int> steps) {
+namespace {
+
+/// How strongly a level couples along x and along y, the shape of its cells alone or what K makes of it, and whether along neither.
+struct Strengths {
+  double along_x, along_y;
+  bool rotated;
+};
+
+template <class StrengthsOf>
+std::vector<SmootherChoice> choose(const std::vector<TensorMesh>& meshes, const SmootherParams& given,
+                                   std::optional<int> steps, bool of_matrix, const StrengthsOf& strengths_of) {
+  const char* const what = of_matrix ? "nodes coupled like cells up to " : "cells up to ";
   std::vector<SmootherChoice> choices{{"jacobi", given, 0, "the coarsest level is solved"}};
   for (std::size_t l = 1; l < meshes.size(); ++l) {
-    const Widths x = node_widths(meshes[l].x()), y = node_widths(meshes[l].y());
     const bool x_coarsens = meshes[l].x().size() != meshes[l - 1].x().size();
     const bool y_coarsens = meshes[l].y().size() != meshes[l - 1].y().size();
-    const double along_x = y_coarsens ? y.widest / x.narrowest : 0, along_y = x_coarsens ? x.widest / y.narrowest : 0;
-    const std::string narrow_x = message("cells up to ", times(along_x), " times as high as wide");
-    const std::string narrow_y = message("cells up to ", times(along_y), " times as wide as high");
+    const Strengths found = strengths_of(l);
+    const double along_x = y_coarsens ? found.along_x : 0, along_y = x_coarsens ? found.along_y : 0;
+    const std::string narrow_x = message(what, times(along_x), " times as high as wide");
+    const std::string narrow_y = message(what, times(along_y), " times as wide as high");
 
     SmootherChoice choice{"", given, steps.value_or(steps_by_default("auto")), ""};
-    if (std::max(along_x, along_y) <= point_limit) {
+    if (found.rotated) {
+      choice.smoother = "adi";
+      choice.steps += choice.steps % 2;
+      choice.reason = "coupled along neither x nor y";
+    } else if (std::max(along_x, along_y) <= point_limit) {
       choice.smoother = "colour_gs";
       choice.reason = x_coarsens && y_coarsens
-                          ? "cells nearly square"
+                          ? of_matrix ? "coupled alike along x and y" : "cells nearly square"
                           : message("strongest along ", x_coarsens ? "x" : "y", ", which alone coarsens");
     } else if (std::min(along_x, along_y) <= line_limit) {
       choice.smoother = along_x >= along_y ? "line_x" : "line_y";
@@ -75,6 +89,25 @@ std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& mesh
     choices.push_back(std::move(choice));
   }
   return choices;
+}
+
+}  // namespace
+
+std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes, const SmootherParams& given,
+                                             std::optional<int> steps) {
+  return choose(meshes, given, steps, false, [&meshes](std::size_t l) -> Strengths {
+    const Widths x = node_widths(meshes[l].x()), y = node_widths(meshes[l].y());
+    return {y.widest / x.narrowest, x.widest / y.narrowest, false};
+  });
+}
+
+std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes,
+                                             const std::vector<Couplings>& matrices, const SmootherParams& given,
+                                             std::optional<int> steps) {
+  expects(matrices.size() == meshes.size(), matrices.size(), " matrices do not belong to ", meshes.size(), " meshes");
+  return choose(meshes, given, steps, true, [&matrices](std::size_t l) -> Strengths {
+    return {matrices[l].along_x, matrices[l].along_y, matrices[l].is_rotated()};
+  });
 }
 
 }  // namespace stratum

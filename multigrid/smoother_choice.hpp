@@ -16,7 +16,8 @@
 // On lines of more than eight cells the two nodes beside either end do not count as narrow: the boundary value holds them,
 // however thin their cells. Each smoother is undamped, two steps before and two after. The limits are where measured times to
 // 1e-8 cross.
-// O(nx + ny) a level, on the host. Source: Trottenberg, Oosterlee, Schueller, Multigrid, 2001, Section 5.1.
+// Of Galerkin products the matrix decides, since what it couples also follows K: R_x and R_y are those of multigrid/couplings.hpp, and
+// where K is rotated against the axes it is adi. O(nx + ny) a level on the host; of a matrix some passes over it. Source: Trottenberg, Oosterlee, Schueller, Multigrid, 2001, Section 5.1.
 
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/couplings.hpp>
 #include <stratum/smoothers/smoother.hpp>
 
 namespace stratum {
@@ -45,6 +47,11 @@ struct SmootherChoice {
 /// One choice a mesh, coarsest first; the coarsest level is solved, not smoothed. What `given` and `steps` hold wins, but for
 /// an odd number of steps, which is one more where adi is chosen.
 [[nodiscard]] std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes,
+                                                           const SmootherParams& given, std::optional<int> steps);
+
+/// The same by what the matrix of every level couples.
+[[nodiscard]] std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes,
+                                                           const std::vector<Couplings>& matrices,
                                                            const SmootherParams& given, std::optional<int> steps);
 
 /// The largest ratio of neighbouring widths. Where widths jump in both directions, the strongly coupled row and column that

@@ -38,12 +38,42 @@ case_speedups_and_microbenchmarks() {
   prints '^4,[0-9.]+,120,[0-9.]+,46\.4,[0-9.]+,123,[0-9.]+,18\.5$'
 }
 
+case_coefficients() {
+  run 0 --study coefficients --max-level 6 --csv
+  python3 - <<'END' || fail "targets are missed"
+import csv, re, sys
+rows = [row for row in csv.reader(open(".output")) if len(row) > 6 and "<=" in " ".join(row)]
+there = all(row[-3] in ("converged", "rounding") and row[-1] in ("converged", "rounding") for row in rows)
+counts = all(int(row[-4]) <= int(row[-5].split()[1]) for row in rows)
+last = open(".output").read().splitlines()[-1]
+found = [int(n) for n in re.findall(r"[0-9]+", last)]
+sys.exit(0 if len(rows) > 100 and there and counts and found == 3 * [len(rows)] else 1)
+END
+}
+
+# The largest error on Shishkin's mesh is the same for all thin layers; on square cells it is that of a wrong solution.
+case_boundary_layers() {
+  run 0 --study boundary-layers --max-level 6 --csv
+  python3 - <<'END' || fail "errors are not what the meshes promise"
+import csv, sys
+rows = [row for row in csv.reader(open(".output")) if row and row[0].startswith("1e")]
+square, layered = [float(row[1]) for row in rows], [float(row[4]) for row in rows]
+thin = layered[4:]
+good = max(layered) < 1.1 * max(thin) < 0.02 and max(thin) < 1.05 * min(thin) and min(square[6:]) > 0.3
+cycles = all(int(row[3]) <= 6 and int(row[8]) <= 6 for row in rows)
+sys.exit(0 if len(rows) == 9 and good and cycles else 1)
+END
+}
+
 case_options_belong_to_their_study() {
   refused --study jungle -- jungle multigrid toeplitz
   refused --study toeplitz --table 1 -- table
   refused --study toeplitz --figure 6 -- figure
   refused --study toeplitz --max-level 5 -- max-level
   refused --inner-test residual -- inner-test
+  refused --study coefficients --table 1 -- --table coefficients
+  refused --study boundary-layers --figure 2 -- --figure boundary-layers
+  refused --study coefficients --inner-test residual -- inner-test
   refused --figure 3 -- figure 2 5 6
 }
 

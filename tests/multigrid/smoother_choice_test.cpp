@@ -6,6 +6,7 @@
 #include <set>
 
 #include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/sample_coefficients.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
@@ -236,6 +237,153 @@ TEST_P(AutoSmootherTest, RequiredMemoryIsWhatIsTaken) {
     EXPECT_GT(required, 0.9 * taken) << name;
     EXPECT_LT(required, 1.25 * taken) << name;
   }
+}
+
+// --- by the matrix, where K varies ---------------------------------------------------------------------------------------
+
+class AutoByMatrixTest : public AutoSmootherTest {
+ protected:
+  static PoissonSolverParams automatic_with(CellCoefficients k) {
+    auto params = automatic();
+    params.coefficients = std::make_shared<const CellCoefficients>(std::move(k));
+    return params;
+  }
+  struct Outcome {
+    SolveReport report;
+    Method method;
+    Cycle cycle;
+    std::string finest;  // smoother
+  };
+  Outcome solve_with(const TensorMesh& mesh, const PoissonSolverParams& params) {
+    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+    assemble_load(ctx(), mesh, {}, b.view());
+    PoissonSolver solver(ctx(), mesh, params);
+    auto report = solver.solve(ctx(), b.cview(), x.view());
+    EXPECT_TRUE(report.status == Status::converged || report.status == Status::rounding) << report.reason;
+    return {std::move(report), *solver.params().method, *solver.params().multigrid.cycle,
+            solver.level_reports().back().smoother};
+  }
+  TensorMesh square() { return make_mesh(mesh_family("U1"), 7); }
+};
+INSTANTIATE_ON_EVERY_BACKEND(AutoByMatrixTest);
+
+TEST_P(AutoByMatrixTest, CouplingsAreThoseOfTheCells) {
+  const TensorMesh mesh{uniform(1, 40), uniform(4, 32)};  // 5 times as high as wide
+  for (const auto form : {OperatorForm::tensor, OperatorForm::nine_band}) {
+    const auto found = couplings(ctx(), assemble_laplace<double>(ctx(), mesh, form));
+    EXPECT_NEAR(found.along_x, 5, 1e-10);
+    EXPECT_NEAR(found.along_y, 0.2, 1e-10);
+    EXPECT_NEAR(found.jump, 1, 1e-10);
+    EXPECT_NEAR(found.least_aligned, 1, 1e-10);
+    EXPECT_FALSE(found.is_rotated());
+  }
+  const auto plain = square();
+  const auto of = [&](const CellCoefficients& k) { return couplings(ctx(), assemble_diffusion(ctx(), plain, k)); };
+  const auto turned = of(rotated(plain, 1000, 30));
+  EXPECT_NEAR(turned.least_aligned, 0.001 / (0.75025 * 0.25075), 1e-6);
+  EXPECT_TRUE(turned.is_rotated());
+  EXPECT_FALSE(of(rotated(plain, 10, 45)).is_rotated());
+  const auto jumps = of(discs(plain, 1e4));
+  EXPECT_NEAR(jumps.along_x, 1, 1e-6);
+  EXPECT_NEAR(jumps.along_y, 1, 1e-6);
+  EXPECT_GT(jumps.jump, 1e3);
+  EXPECT_LE(jumps.jump, 1e4);
+  // Nor is rounding mistaken for K where cells are 10^15 times as long as wide.
+  const auto thin =
+      couplings(ctx(), assemble_laplace<double>(ctx(), make_mesh(mesh_family("A5"), 9), OperatorForm::symmetric));
+  EXPECT_GT(thin.along_x, 1e6);
+  EXPECT_GT(thin.along_y, 1e6);
+  EXPECT_FALSE(thin.is_rotated());
+}
+
+TEST_P(AutoByMatrixTest, EqualCoefficientsAreChosenForAsTheMeshIs) {
+  for (const auto& family : named_meshes()) {
+    const auto mesh = make_mesh(family, 6);
+    const auto by_matrix = solve_with(mesh, automatic_with(unit_cells(mesh)));
+    const auto by_widths = PoissonSolver(ctx(), mesh, automatic()).level_reports();
+    EXPECT_EQ(by_matrix.finest, by_widths.back().smoother) << family.name;
+    EXPECT_LE(by_matrix.report.iterations, 9) << family.name;
+  }
+}
+
+TEST_P(AutoByMatrixTest, JumpsOnSquareCellsTakePointsAndConjugateGradients) {
+  const auto mesh = square();
+  for (const auto& [k, most] : {std::pair{checkerboard(mesh, 7, 1e4), 13},
+                                {discs(mesh, 1e-4), 11},
+                                {log_normal(mesh, 1), 11},
+                                {discs(mesh, 1e4), 28}}) {
+    const auto found = solve_with(mesh, automatic_with(k));
+    EXPECT_EQ(found.method, Method::cg);
+    EXPECT_EQ(found.cycle, Cycle::v);
+    EXPECT_EQ(found.finest, "colour_gs");
+    EXPECT_LE(found.report.iterations, most);
+    EXPECT_NE(found.report.choice.find("K jumps by up to"), std::string::npos) << found.report.choice;
+    EXPECT_EQ(found.report.levels.back().reason, "coupled alike along x and y");
+  }
+}
+
+TEST_P(AutoByMatrixTest, StrongDirectionsOfKTakeLines) {
+  const auto mesh = square();
+  CellCoefficients k = unit_cells(mesh);
+  k.yy.assign(k.xx.size(), 100.0);
+  const auto up = solve_with(mesh, automatic_with(k));
+  EXPECT_EQ(up.finest, "line_y");
+  EXPECT_LE(up.report.iterations, 9);
+  EXPECT_NE(up.report.levels.back().reason.find("10 times as wide as high"), std::string::npos)
+      << up.report.levels.back().reason;
+  // Along x below and along y above.
+  for (std::size_t n = 0; n < k.xx.size() / 2; ++n) std::swap(k.xx[n], k.yy[n]);
+  const auto both = solve_with(mesh, automatic_with(k));
+  EXPECT_EQ(both.finest, "adi");
+  EXPECT_LE(both.report.iterations, 11);
+  // Cells as much higher than wide undo it: what counts is what is coupled.
+  const TensorMesh high{uniform(1, 128), uniform(10, 128)};
+  CellCoefficients against = unit_cells(high);
+  against.yy.assign(against.xx.size(), 100.0);
+  EXPECT_EQ(solve_with(high, automatic_with(against)).finest, "colour_gs");
+}
+
+TEST_P(AutoByMatrixTest, RotatedTensorsTakeMoreOfCoarseLevels) {
+  const auto mesh = square();
+  for (const auto& [degrees, most] : {std::pair{15.0, 18}, {30.0, 13}, {45.0, 11}}) {
+    auto k = rotated(mesh, 1000, degrees);
+    const auto smooth = solve_with(mesh, automatic_with(k));
+    EXPECT_EQ(smooth.method, Method::fcg);
+    EXPECT_EQ(smooth.cycle, Cycle::k);
+    EXPECT_EQ(smooth.finest, "adi");
+    EXPECT_LE(smooth.report.iterations, most);
+    EXPECT_NE(smooth.report.choice.find("rotated against the mesh"), std::string::npos) << smooth.report.choice;
+    const auto board = checkerboard(mesh, 4, 1e4);
+    for (std::size_t n = 0; n < k.xx.size(); ++n)
+      for (auto* part : {&k.xx, &k.xy, &k.yy}) (*part)[n] *= board.xx[n];
+    const auto jumps = solve_with(mesh, automatic_with(k));
+    EXPECT_EQ(jumps.method, Method::cg);
+    EXPECT_EQ(jumps.cycle, Cycle::w2);
+    EXPECT_LE(jumps.report.iterations, 40);
+  }
+  // What is asked for wins.
+  auto params = automatic_with(rotated(mesh, 1000, 45));
+  params.method = Method::gcr;
+  EXPECT_EQ(solve_with(mesh, params).cycle, Cycle::v);
+  params.method.reset();
+  params.multigrid.cycle = Cycle::w;
+  EXPECT_EQ(solve_with(mesh, params).method, Method::cg);
+  params = automatic_with(rotated(mesh, 10, 30));
+  EXPECT_EQ(solve_with(mesh, params).cycle, Cycle::v);
+}
+
+TEST_P(AutoByMatrixTest, SymmetricMatricesAreLookedAtToo) {
+  const auto mesh = square();
+  auto params = automatic();
+  params.multigrid.symmetric = true;
+  const auto chosen = [&](const CellCoefficients& k) {
+    const PoissonSolver solver(ctx(), assemble_diffusion(ctx(), mesh, k), mesh, params);
+    return std::pair(solver.params().method.value(), solver.params().multigrid.cycle.value());
+  };
+  using Choice = std::pair<Method, Cycle>;
+  EXPECT_EQ(chosen(rotated(mesh, 1000, 30)), (Choice{Method::fcg, Cycle::k}));
+  EXPECT_EQ(chosen(discs(mesh, 1e3)), (Choice{Method::cg, Cycle::v}));
+  EXPECT_EQ(chosen(unit_cells(mesh)), (Choice{Method::multigrid, Cycle::v}));
 }
 
 }  // namespace

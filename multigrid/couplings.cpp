@@ -1,0 +1,109 @@
+#include <stratum/multigrid/couplings.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include <stratum/core/grid/reduce.hpp>
+
+namespace stratum {
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::max();
+
+template <class View>
+struct Sums {
+  View a;
+  int first_x, first_y;
+
+  struct Of {
+    double x, y, mixed;
+    /// 1 - 4 m^2 / (s_x s_y); 1 where rounding decides.
+    [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double alignment() const {
+      constexpr double least = 1e-12;
+      return x > least * y && y > least * x ? 1 - 4 * (mixed / x) * (mixed / y) : 1.0;
+    }
+  };
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Of of(int column, int row) const {
+    const int i = column + first_x, j = row + first_y;
+    const double sw = a.template coefficient<-1, -1>(i, j), s = a.template coefficient<0, -1>(i, j),
+                 se = a.template coefficient<1, -1>(i, j), w = a.template coefficient<-1, 0>(i, j),
+                 e = a.template coefficient<1, 0>(i, j), nw = a.template coefficient<-1, 1>(i, j),
+                 n = a.template coefficient<0, 1>(i, j), ne = a.template coefficient<1, 1>(i, j);
+    return {-((sw + w + nw) + (se + e + ne)), -((sw + s + se) + (nw + n + ne)), ((nw + se) - (sw + ne)) / 2};
+  }
+};
+
+/// s_x / s_y, or the reverse.
+template <class View>
+struct Strength : Sums<View> {
+  bool in_x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const auto s = this->of(i, j);
+    const double own = in_x ? s.x : s.y, other = in_x ? s.y : s.x;
+    return own <= 0 ? 0.0 : other <= 0 ? infinite : own / other;
+  }
+};
+
+template <class View>
+struct Misaligned : Sums<View> {
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return 1 - this->of(i, j).alignment(); }
+};
+
+template <class View>
+struct IsRotated : Sums<View> {
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    return this->of(i, j).alignment() < Couplings::aligned ? 1.0 : 0.0;
+  }
+};
+
+/// Ratio of s_x s_y to the right or upper neighbour's, or the reverse.
+template <class View>
+struct Jump : Sums<View> {
+  int nx, ny;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double own = size(i, j), right = i + 1 < nx ? size(i + 1, j) : own, upper = j + 1 < ny ? size(i, j + 1) : own;
+    return larger(ratio(own, right), ratio(own, upper));
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE double size(int i, int j) const {
+    const auto s = this->of(i, j);
+    constexpr double least = 1e-12;
+    return s.x > least * s.y && s.y > least * s.x ? sqrt(s.x) * sqrt(s.y) : 0.0;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE static double larger(double a, double b) { return a > b ? a : b; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE static double ratio(double a, double b) {
+    return a > 0 && b > 0 ? larger(a / b, b / a) : 1.0;
+  }
+};
+
+/// Lines at either end that do not count.
+int margin(int nodes) { return nodes > 8 ? 2 : nodes > 2 ? 1 : 0; }
+
+}  // namespace
+
+template <class T>
+Couplings couplings(Context& ctx, const GridOperator<T>& a) {
+  const GridShape shape = a.shape();
+  if (shape.nodes() == 0 || ctx.plans()) return {};
+  const int out_x = margin(shape.nx), out_y = margin(shape.ny), nx = shape.nx - 2 * out_x, ny = shape.ny - 2 * out_y;
+  return a.visit([&](const auto& view) {
+    using View = std::decay_t<decltype(view)>;
+    const Sums<View> sums{view, out_x, out_y};
+    Couplings found;
+    found.along_x = std::sqrt(largest_of(ctx, nx, ny, Strength<View>{sums, true}));
+    found.along_y = std::sqrt(largest_of(ctx, nx, ny, Strength<View>{sums, false}));
+    found.least_aligned = 1 - largest_of(ctx, nx, ny, Misaligned<View>{sums});
+    if (found.least_aligned < Couplings::aligned)
+      found.rotated = reduce(ctx, nx, ny, IsRotated<View>{sums}) / (static_cast<double>(nx) * ny);
+    found.jump = largest_of(ctx, nx, ny, Jump<View>{sums, nx, ny});
+    return found;
+  });
+}
+
+template Couplings couplings(Context&, const GridOperator<float>&);
+template Couplings couplings(Context&, const GridOperator<double>&);
+
+}  // namespace stratum

@@ -92,7 +92,7 @@ GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, co
       ctx, all_nodes(centre),
       AssembleRow{cells.view(), centre, a.band[1].view(), a.band[2].view(), a.band[3].view(), a.band[4].view()});
   for (auto& band : a.band) exchange(ctx, band.view());
-  if (ctx.plans()) return a;
+  if (ctx.plans()) return GridOperator<double>(std::move(a));
   return detail::with_sides(ctx, mesh, varying(terms), std::move(a));
 }
 

@@ -192,67 +192,88 @@ std::optional<OperatorTerms> tensor_terms(const SeparableCoefficients& k, Operat
   return terms;
 }
 
+/// The interval before an unknown, of a line of n; -1 or n beyond a side.
+struct IntervalBefore {
+  int first, n;
+  bool periodic;
+  explicit IntervalBefore(const Line& line)
+      : first(line.first_unknown() - 1), n(line.size()), periodic(line.is_periodic()) {}
+  STRATUM_HOST_DEVICE STRATUM_INLINE int operator()(int unknown) const {
+    const int before = unknown + first;
+    return periodic ? (before + n) % n : before;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool inside(int number) const { return number >= 0 && number < n; }
+};
+
+/// Cell (i, j) of an operator.
+struct FillCells {
+  CellFieldsView cells;
+  IntervalBefore x, y;
+  bool scalar;
+  double left, right, bottom, top;  // alpha
+  GridView<double> k[3], m;         // null where there is none
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const int column = x(i), row = y(j);
+    const bool in_x = x.inside(column), in_y = y.inside(row), inside = in_x && in_y;
+    const double hx = in_x ? cells.hx[column] : 0, hy = in_y ? cells.hy[row] : 0;
+    const double xx = inside ? cells.kxx(column, row) : 0;
+    if (scalar) {
+      k[0](i, j) = xx * hx * hy / 6;
+    } else {
+      k[0](i, j) = inside ? xx * hy / (6 * hx) : 0;
+      k[1](i, j) = inside ? cells.kyy(column, row) * hx / (6 * hy) : 0;
+      if (k[2].data != nullptr) k[2](i, j) = inside ? cells.kxy(column, row) / 2 : 0;
+    }
+    if (m.data == nullptr) return;
+    double mass = 0;
+    if (inside)
+      mass = cells.reaction(column, row) * hx * hy / 36;
+    else if (in_y)
+      mass = (column < 0 ? left : right) * hy / 12;
+    else if (in_x)
+      mass = (row < 0 ? bottom : top) * hx / 12;
+    m(i, j) = mass;
+  }
+};
+
 /// Into the memory of a.
-void fill_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& cells, const OperatorTerms& terms,
+void fill_cells(Context& ctx, const TensorMesh& mesh, const CellFields& cells, const OperatorTerms& terms,
                 CellOperator<double>& a) {
   if (ctx.plans()) return;
-  const Line &x = mesh.x(), &y = mesh.y();
-  const GridShape shape = a.shape();
-  const CellTensor tensor = a.tensor;
-  const bool reaction = a.has_reaction();
-  const int columns = shape.nx + 1, rows = shape.ny + 1;
-  const auto size = static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows);
-  std::array<std::vector<double>, 3> k;
-  for (std::size_t n = 0; n < static_cast<std::size_t>(tensor); ++n) k[n].assign(size, 0.0);
-  std::vector<double> m(reaction ? size : 0, 0.0), rx2(static_cast<std::size_t>(columns), 0.0),
-      ry2(static_cast<std::size_t>(rows), 0.0);
-  // The interval south or west of an unknown; one beyond a side: -1 or their number.
-  const auto interval = [](const Line& line, int unknown) {
-    const int before = unknown + line.first_unknown() - 1;
-    return line.is_periodic() ? (before + line.size()) % line.size() : before;
-  };
-  const auto inside = [](const Line& line, int number) { return number >= 0 && number < line.size(); };
-  const auto width = [](const Line& line, int number) { return line.widths()[static_cast<std::size_t>(number)]; };
-  for (int i = 0; i < columns; ++i)
-    if (const int c = interval(x, i); inside(x, c)) rx2[static_cast<std::size_t>(i)] = 1 / (width(x, c) * width(x, c));
-  for (int j = 0; j < rows; ++j)
-    if (const int r = interval(y, j); inside(y, r)) ry2[static_cast<std::size_t>(j)] = 1 / (width(y, r) * width(y, r));
-  for_each_row(ctx, rows, [&](int j) {
-    const int row = interval(y, j);
-    for (int i = 0; i < columns; ++i) {
-      const int column = interval(x, i);
-      const auto n = static_cast<std::size_t>(j) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(i);
-      if (inside(x, column) && inside(y, row)) {
-        const double hx = width(x, column), hy = width(y, row), xx = cells.kxx(column, row),
-                     yy = cells.kyy(column, row);
-        if (tensor == CellTensor::scalar) {
-          k[0][n] = xx * hx * hy / 6;
-        } else {
-          k[0][n] = xx * hy / (6 * hx);
-          k[1][n] = yy * hx / (6 * hy);
-        }
-        if (tensor == CellTensor::full) k[2][n] = cells.kxy(column, row) / 2;
-        if (reaction) m[n] = (cells.reaction(column, row) + terms.reaction) * hx * hy / 36;
-      } else if (reaction && inside(y, row)) {
-        m[n] = (column < 0 ? terms.left : terms.right).constant * width(y, row) / 12;
-      } else if (reaction && inside(x, column)) {
-        m[n] = (row < 0 ? terms.bottom : terms.top).constant * width(x, column) / 12;
+  const IntervalBefore x(mesh.x()), y(mesh.y());
+  const auto to = a.k[0].view();
+  const auto part = [](Vector<double>& numbers) { return numbers.empty() ? GridView<double>() : numbers.view(); };
+  for_each_node(ctx, all_nodes(to),
+                FillCells{cells.view(),
+                          x,
+                          y,
+                          a.tensor == CellTensor::scalar,
+                          terms.left.constant,
+                          terms.right.constant,
+                          terms.bottom.constant,
+                          terms.top.constant,
+                          {to, part(a.k[1]), part(a.k[2])},
+                          part(a.m)});
+  if (a.tensor != CellTensor::scalar) return ctx.synchronise();  // the fields may be gone before the stream is here
+  const auto squares = [&ctx](const Line& line, const IntervalBefore& interval, Vector<double>& reciprocals) {
+    std::vector<double> numbers(static_cast<std::size_t>(reciprocals.shape().nx), 0.0);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (const int number = interval(static_cast<int>(i)); interval.inside(number)) {
+        const double h = line.widths()[static_cast<std::size_t>(number)];
+        numbers[i] = 1 / (h * h);
       }
-    }
-  });
-  for (std::size_t n = 0; n < static_cast<std::size_t>(tensor); ++n) copy_from_host(ctx, k[n].data(), a.k[n].view());
-  if (reaction) copy_from_host(ctx, m.data(), a.m.view());
-  if (tensor != CellTensor::scalar) return;
-  copy_from_host(ctx, rx2.data(), a.rx2.view());
-  copy_from_host(ctx, ry2.data(), a.ry2.view());
+    copy_from_host(ctx, numbers.data(), reciprocals.view());
+  };
+  squares(mesh.x(), x, a.rx2);
+  squares(mesh.y(), y, a.ry2);
 }
 
 CellOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, const CellCoefficients& cells,
-                                   const OperatorTerms& terms) {
+                                   const CellFields& fields, const OperatorTerms& terms) {
   const bool reaction = !cells.c.empty() || terms.reaction > 0 || !terms.left.is_zero() || !terms.right.is_zero() ||
                         !terms.bottom.is_zero() || !terms.top.is_zero();
   CellOperator<double> a(ctx, mesh.unknowns(), cell_tensor(mesh, cells), reaction);
-  fill_cells(ctx, mesh, cells, terms, a);
+  fill_cells(ctx, mesh, fields, terms, a);
   return a;
 }
 
@@ -269,23 +290,28 @@ CellCoefficients unit_coefficients(const TensorMesh& mesh) {
 
 GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                         const OperatorTerms& terms) {
+  return assemble_diffusion(ctx, mesh, k, CellFields(ctx, mesh, k, terms.reaction), terms);
+}
+
+GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+                                        const CellFields& fields, const OperatorTerms& terms) {
   check_range<double>(mesh);
   detail::check_terms(mesh, terms);
   expects(k.nx == mesh.x().size() && k.ny == mesh.y().size(), "the coefficients are of ", k.nx, " x ", k.ny,
           " cells, the mesh has ", mesh.x().size(), " x ", mesh.y().size());
+  // One c: what a tensor operator makes of it depends on the weights of K as well.
+  CellCoefficients all;
+  OperatorTerms others = terms;
   if (terms.reaction > 0) {
-    // One c: what a tensor operator makes of it depends on the weights of K as well.
-    CellCoefficients all = k;
+    all = k;
     all.c.resize(all.xx.size(), 0.0);
     for (double& c : all.c) c += terms.reaction;
-    OperatorTerms others = terms;
     others.reaction = 0;
-    return assemble_diffusion(ctx, mesh, all, others);
   }
-  if (const auto factors = separated(k))
-    if (const auto held = tensor_terms(*factors, terms))
+  if (const auto factors = separated(terms.reaction > 0 ? all : k))
+    if (const auto held = tensor_terms(*factors, others))
       return tensor_operator(ctx, mesh, *held, mesh.unknowns(), *factors);
-  CellOperator<double> cells = cell_operator(ctx, mesh, k, terms);
+  CellOperator<double> cells = cell_operator(ctx, mesh, k, fields, terms);
   if (!terms.varies()) return GridOperator<double>(std::move(cells));
   return detail::with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
@@ -325,7 +351,7 @@ GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double 
   OperatorTerms terms;
   terms.reaction = capacity;
   TensorOperator<double> a = tensor_operator(ctx, mesh, terms, mesh.unknowns());
-  if (ctx.plans()) return a;
+  if (ctx.plans()) return GridOperator<double>(std::move(a));
   auto x = one_dimensional_factors(mesh.x(), a.grid.origin_x, a.grid.nx, 0, 0),
        y = one_dimensional_factors(mesh.y(), a.grid.origin_y, a.grid.ny, 0, 0);
   for (auto* factors : {&x, &y}) std::fill(factors->k.begin(), factors->k.end(), 0.0);
@@ -333,27 +359,28 @@ GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double 
   put(ctx, y.k, a.column_ky);
   fold_reaction(ctx, capacity, x, a.column_kx, a.column_e);
   fold_reaction(ctx, capacity, y, a.ky, a.e);
-  return a;
+  return GridOperator<double>(std::move(a));
 }
 
-GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellFields& fields,
                                     const OperatorTerms& terms, CellTensor tensor, OperatorForm form) {
   check_range<double>(mesh);
   CellOperator<double> cells(ctx, mesh.unknowns(), tensor, true);
-  fill_cells(ctx, mesh, k, terms, cells);
+  fill_cells(ctx, mesh, fields, terms, cells);
   if (form == OperatorForm::cell) return GridOperator<double>(std::move(cells));
   return detail::with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
 
-void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const OperatorTerms& terms,
-                  GridOperator<double>& a) {
+void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const CellFields& fields,
+                  const OperatorTerms& terms, GridOperator<double>& a) {
   detail::check_terms(mesh, terms);
   if (auto* const cells = std::get_if<CellOperator<double>>(&a.storage())) {
     expects(!terms.varies() && cells->tensor >= cell_tensor(mesh, k),
             "the operator cannot hold these coefficients: it was made for others");
-    return fill_cells(ctx, mesh, k, terms, *cells);
+    return fill_cells(ctx, mesh, fields, terms, *cells);
   }
-  const GridOperator<double> given = assemble_cells(ctx, mesh, k, terms, cell_tensor(mesh, k), OperatorForm::symmetric);
+  const GridOperator<double> given =
+      assemble_cells(ctx, mesh, fields, terms, cell_tensor(mesh, k), OperatorForm::symmetric);
   auto& to = std::get<SymmetricNineBand<double>>(a.storage());
   const auto& from = std::get<SymmetricNineBand<double>>(given.storage());
   for (std::size_t n = 0; n < to.band.size(); ++n) {
@@ -391,7 +418,9 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, Operator
       return in_precision<T>(ctx, GridOperator<double>(std::move(a)));
     } else if constexpr (std::is_same_v<Form, CellOperator<double>>) {
       expects(!strip.below && !strip.above, "a cell operator is not for strips yet");
-      return in_precision<T>(ctx, GridOperator<double>(cell_operator(ctx, mesh, unit_coefficients(mesh), terms)));
+      const CellCoefficients ones = unit_coefficients(mesh);
+      return in_precision<T>(ctx, GridOperator<double>(cell_operator(
+                                      ctx, mesh, ones, CellFields(ctx, mesh, ones, terms.reaction), terms)));
     } else {
       static_assert(Form::View::has_bands, "nothing assembles this form");
       if (!terms.varies()) return bands_of<typename Form::template In<T>>(ctx, a);

@@ -12,6 +12,7 @@
 
 #include <functional>
 
+#include <stratum/assembly/cell_fields.hpp>
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
@@ -53,6 +54,9 @@ template <class T>
 /// constant along its side.)
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                                       const OperatorTerms& terms = {});
+/// The same with the fields of k, which kernels take c beside it from.
+[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+                                                      const CellFields& fields, const OperatorTerms& terms);
 
 /// Another c for a tensor operator of this mesh that was assembled with one, in the memory it has: nothing is allocated on the device.
 /// `terms` are the operator's with the new c.
@@ -66,13 +70,13 @@ void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& ter
 [[nodiscard]] CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& k);
 /// -div(K grad u) + c u in cell form, separable or not, with room for K of this kind and for c; in five bands where `form` says so, which
 /// an alpha that varies along its side needs. K = 0 gives the mass matrix of c.
-[[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+[[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellFields& fields,
                                                   const OperatorTerms& terms, CellTensor tensor,
                                                   OperatorForm form = OperatorForm::cell);
-/// Other coefficients for one of those, in the memory it has; nothing is allocated on the device where it is of cell form. Throws
+/// Other coefficients for one of those, `fields` those of k, in the memory it has; nothing is allocated on the device where it is of cell form. Throws
 /// UsageError for K that it has no room for.
-void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const OperatorTerms& terms,
-                  GridOperator<double>& a);
+void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const CellFields& fields,
+                  const OperatorTerms& terms, GridOperator<double>& a);
 
 /// Without other terms.
 template <class T>

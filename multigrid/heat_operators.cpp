@@ -22,8 +22,8 @@ CellCoefficients mass_coefficients(const CellCoefficients& k, const std::vector<
   return {k.nx, k.ny, std::vector<double>(capacity.size(), 0.0), {}, {}, capacity};
 }
 
-Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k) {
-  return std::move(Conductances(ctx, mesh, k).reaction);
+Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellFields& fields) {
+  return std::move(Conductances(ctx, mesh, fields).reaction);
 }
 
 /// sum = a + s mass, of one form.
@@ -114,12 +114,14 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
   const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
   conserves_ = no_reaction && is_singular(mesh_, now.terms);
-  a_ = assemble_cells(ctx, mesh_, now.k, now.terms, tensor, form);
-  mass_ = assemble_cells(ctx, mesh_, mass, {}, CellTensor::scalar, form);
-  sum_ = assemble_cells(ctx, mesh_, now.k, now.terms, tensor, form);
-  conductances_.emplace(ctx, mesh_, now.k);
-  reaction_of_a_ = reaction_of(ctx, mesh_, now.k);
-  reaction_of_mass_ = reaction_of(ctx, mesh_, mass);
+  fields_.emplace(ctx, mesh_, now.k);
+  fields_of_mass_.emplace(ctx, mesh_, mass);
+  a_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form);
+  mass_ = assemble_cells(ctx, mesh_, *fields_of_mass_, {}, CellTensor::scalar, form);
+  sum_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form);
+  conductances_.emplace(ctx, mesh_, *fields_);
+  reaction_of_a_ = reaction_of(ctx, mesh_, *fields_);
+  reaction_of_mass_ = reaction_of(ctx, mesh_, *fields_of_mass_);
   add_up(ctx);
   if (!params.method) params.method = Method::cg;
   params.multigrid.symmetric = true;
@@ -157,11 +159,13 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
     t_ = t;
     const Coefficients now = at(ctx, t);
     const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
-    assign_cells(ctx, mesh_, now.k, now.terms, a_);
-    assign_cells(ctx, mesh_, mass, {}, mass_);
-    conductances_->assign(ctx, mesh_, mass);
+    fields_->assign(ctx, now.k);
+    fields_of_mass_->assign(ctx, mass);
+    assign_cells(ctx, mesh_, now.k, *fields_, now.terms, a_);
+    assign_cells(ctx, mesh_, mass, *fields_of_mass_, {}, mass_);
+    conductances_->assign(ctx, *fields_of_mass_);
     copy(ctx, conductances_->reaction.cview(), reaction_of_mass_.view());
-    conductances_->assign(ctx, mesh_, now.k);
+    conductances_->assign(ctx, *fields_);
     copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
     find_dirichlet_entries(t, now);
   }

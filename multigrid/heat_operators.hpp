@@ -61,7 +61,8 @@ class HeatOperators {
   double scale_ = 1;
   double reaction_ = 0, capacity_ = 0;  // of tensor operators
   GridOperator<double> a_, mass_;
-  GridOperator<double> sum_;  // of cell form, as what follows
+  GridOperator<double> sum_;                           // of cell form, as what follows
+  std::optional<CellFields> fields_, fields_of_mass_;  // of the coefficients that were put in last
   std::optional<Conductances> conductances_;
   Vector<double> reaction_of_a_, reaction_of_mass_;
   std::optional<PoissonSolver> solver_;

@@ -252,20 +252,18 @@ struct Conduct {
 
 GridShape cells_of(const TensorMesh& mesh) { return {mesh.x().size(), mesh.y().size(), 0, 0}; }
 
-/// to = number(i, j, hx, hy) of every cell
-template <class Number>
-void fill(Context& ctx, Vector<double>& to, const TensorMesh& mesh, const Number& number) {
-  if (ctx.plans()) return;
-  std::vector<double> numbers;
-  numbers.reserve(static_cast<std::size_t>(mesh.cells()));
-  int j = 0;
-  for (const double hy : mesh.y().widths()) {
-    int i = 0;
-    for (const double hx : mesh.x().widths()) numbers.push_back(number(i++, j, hx, hy));
-    ++j;
+/// Of a tensor mesh; K = 1 where there is none.
+struct ConductTensor {
+  CellFieldsView cells;
+  GridView<double> x, y, reaction;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const double hx = cells.hx[i], hy = cells.hy[j];
+    const bool given = cells.xx.data != nullptr;
+    x(i, j) = given ? cells.kxx(i, j) * (hy / hx) : hy / hx;
+    y(i, j) = given ? cells.kyy(i, j) * (hx / hy) : hx / hy;
+    if (reaction.data != nullptr) reaction(i, j) = cells.reaction(i, j) * (hx * hy);
   }
-  copy_from_host(ctx, numbers.data(), to.view());
-}
+};
 
 }  // namespace
 
@@ -275,24 +273,24 @@ Conductances::Conductances(Context& ctx, const TensorMesh& mesh, bool with_react
 }
 
 Conductances::Conductances(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction)
-    : Conductances(ctx, mesh, constant_reaction != 0 || !k.c.empty()) {
-  assign(ctx, mesh, k, constant_reaction);
-}
+    : Conductances(ctx, mesh, CellFields(ctx, mesh, k, constant_reaction)) {}
 
-void Conductances::assign(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction) {
-  const int nx = mesh.x().size(), ny = mesh.y().size();
-  expects(k.nx == nx && k.ny == ny, "coefficients on ", k.nx, " x ", k.ny, " cells do not belong to a mesh of ", nx,
-          " x ", ny);
-  fill(ctx, x, mesh, [&k](int i, int j, double hx, double hy) { return k.kxx(i, j) * (hy / hx); });
-  fill(ctx, y, mesh, [&k](int i, int j, double hx, double hy) { return k.kyy(i, j) * (hx / hy); });
-  if (reaction.empty()) return;
-  fill(ctx, reaction, mesh,
-       [&](int i, int j, double hx, double hy) { return (k.reaction(i, j) + constant_reaction) * (hx * hy); });
+Conductances::Conductances(Context& ctx, const TensorMesh& mesh, const CellFields& fields)
+    : Conductances(ctx, mesh, fields.has_reaction()) {
+  assign(ctx, fields);
 }
 
 Conductances::Conductances(Context& ctx, const TensorMesh& mesh) : Conductances(ctx, mesh, false) {
-  fill(ctx, x, mesh, [](int /*i*/, int /*j*/, double hx, double hy) { return hy / hx; });
-  fill(ctx, y, mesh, [](int /*i*/, int /*j*/, double hx, double hy) { return hx / hy; });
+  assign(ctx, CellFields(ctx, mesh));
+}
+
+void Conductances::assign(Context& ctx, const CellFields& fields) {
+  if (ctx.plans()) return;
+  const auto& given = fields.view().xx;
+  expects(given.data == nullptr || (given.nx == x.shape().nx && given.ny == x.shape().ny), "coefficients on ", given.nx,
+          " x ", given.ny, " cells do not belong to a mesh of ", x.shape().nx, " x ", x.shape().ny);
+  for_each_node(ctx, all_nodes(x.view()), ConductTensor{fields.view(), x.view(), y.view(), reaction.view()});
+  ctx.synchronise();  // the fields may be gone before the stream is here
 }
 
 Conductances::Conductances(Context& ctx, const MappedMesh& mesh, const MappedCells& cells)

@@ -28,6 +28,7 @@
 
 #include <cstdint>
 
+#include <stratum/assembly/cell_fields.hpp>
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/assembly/mapped_operators.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
@@ -44,13 +45,14 @@ struct Conductances {
   Conductances(Context& ctx, const TensorMesh& mesh, bool with_reaction);
   /// K and c of these cells; c beside a constant one. Throws UsageError for those of another mesh.
   Conductances(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);
+  Conductances(Context& ctx, const TensorMesh& mesh, const CellFields& fields);
   /// K = 1.
   Conductances(Context& ctx, const TensorMesh& mesh);
   /// Of quadrilaterals: integrals of g_tt and g_ss (assembly/mapped_element.hpp), which on rectangles are the above.
   Conductances(Context& ctx, const MappedMesh& mesh, const MappedCells& cells);
 
   /// Those of other K and c, in the same memory.
-  void assign(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);
+  void assign(Context& ctx, const CellFields& fields);
 };
 
 /// Those of the next coarser mesh.

@@ -291,9 +291,10 @@ struct PoissonSolver::Implementation {
     }
     const CellCoefficients& k = *params.coefficients;
     const MatrixTraits traits{true, is_singular(mesh, params.terms) && k.c.empty()};
-    const auto finest = a.shape().nodes() > 0 ? a : assemble_diffusion(ctx, mesh, k, params.terms);
+    const CellFields fields(ctx, mesh, k, params.terms.reaction);
+    const auto finest = a.shape().nodes() > 0 ? a : assemble_diffusion(ctx, mesh, k, fields, params.terms);
     if (!follows_k) return Hierarchy<double>::galerkin(ctx, finest, mesh, traits, simple);
-    const Conductances conductances(ctx, mesh, k, params.terms.reaction);
+    const Conductances conductances(ctx, mesh, fields);
     return Hierarchy<double>::galerkin(ctx, finest, mesh, traits,
                                        kind == InterpolationKind::split ? Interpolation::split(conductances, k)
                                                                         : Interpolation::network(conductances));

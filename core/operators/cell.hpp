@@ -1,7 +1,8 @@
 #pragma once
 
 // The form of -div(K grad u) + c u on a tensor-product mesh with K and c per cell: it stores them alone, and makes element matrices on the
-// fly from them and the widths. Words a node: scalar K 1, diagonal K 2, full K 3, and 1 with c; a residual or a sweep moves 3 more.
+// fly from them and the widths. Words a node: scalar K 1, diagonal K 2, full K 3; with c scalar K 3, else 1 more; a residual or a sweep
+// moves 3 more.
 //
 // Cell (I, J) has widths hx and hy. Between its corners p = kxx hy / (6 hx), q = kyy hx / (6 hy), s = kxy / 2 and m = c hx hy / 36:
 //
@@ -34,8 +35,9 @@ namespace stratum {
 /// What K is, by the numbers stored for it.
 enum class CellTensor : std::uint8_t { scalar = 1, diagonal = 2, full = 3 };
 
-/// Cell (i, j) of the view lies south-west of node (i, j). `scalar`: p and q are k, to be multiplied. What is not stored points to p:
-/// null, masked loads that compilers turn branches into would each be a fault that is suppressed, 25 ns of a CPU.
+/// Cell (i, j) of the view lies south-west of node (i, j). `scalar`: K alone, and p and q are k, to be multiplied; no branch stands in its
+/// formulas. What is not stored points to p: null, masked loads that compilers turn branches into would each be a fault that is
+/// suppressed, 25 ns of a CPU.
 template <class T, bool scalar>
 struct CellView : StencilSums<CellView<T, scalar>, T> {
   static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = true;
@@ -59,14 +61,12 @@ struct CellView : StencilSums<CellView<T, scalar>, T> {
       c.p_south = p[south], c.p_north = p[north];
       c.q_south = q[south], c.q_north = q[north];
     }
-    const std::int64_t others_south = j * others_pitch + i, others_north = others_south + others_pitch;
-    if (has_s) {
-      c.has_s = true;
-      c.s_south = s[others_south], c.s_north = s[others_north];
-    }
-    if (has_m) {
-      c.has_m = true;
-      c.m_south = m[others_south], c.m_north = m[others_north];
+    if constexpr (!scalar) {
+      const std::int64_t others_south = j * others_pitch + i, others_north = others_south + others_pitch;
+      c.has_s = has_s;
+      c.has_m = has_m;
+      if (has_s) c.s_south = s[others_south], c.s_north = s[others_north];
+      if (has_m) c.m_south = m[others_south], c.m_north = m[others_north];
     }
     return c;
   }
@@ -148,12 +148,13 @@ struct CellOperator {
   Vector<T> m, rx2, ry2;
 
   CellOperator() = default;
+  /// Beside a reaction term scalar K is stored as diagonal.
   CellOperator(Context& ctx, const GridShape& shape, CellTensor kind = CellTensor::scalar, bool reaction = false)
-      : grid(shape), tensor(kind) {
+      : grid(shape), tensor(reaction && kind == CellTensor::scalar ? CellTensor::diagonal : kind) {
     const GridShape cells{shape.nx + 1, shape.ny + 1, shape.origin_x, shape.origin_y};
-    for (int n = 0; n < static_cast<int>(kind); ++n) k[static_cast<std::size_t>(n)] = Vector<T>(ctx, cells);
+    for (int n = 0; n < static_cast<int>(tensor); ++n) k[static_cast<std::size_t>(n)] = Vector<T>(ctx, cells);
     if (reaction) m = Vector<T>(ctx, cells);
-    if (kind != CellTensor::scalar) return;
+    if (tensor != CellTensor::scalar) return;
     rx2 = Vector<T>(ctx, cells.nx);
     ry2 = Vector<T>(ctx, cells.ny);
   }

@@ -91,11 +91,11 @@ class CellRow : public PackedRow<bytes, T> {
         pair_.p_south = p_south, pair_.p_north = p_north;
         pair_.q_south = pack(q), pair_.q_north = pack(q + a_.pitch);
       }
-      if (a_.has_s) take_others(a_.s + others_ + i, pair_.s_south, pair_.s_north);
-      if (a_.has_m) take_others(a_.m + others_ + i, pair_.m_south, pair_.m_north);
+      if (!scalar && a_.has_s) take_others(a_.s + others_ + i, pair_.s_south, pair_.s_north);
+      if (!scalar && a_.has_m) take_others(a_.m + others_ + i, pair_.m_south, pair_.m_north);
     }
-    pair_.has_s = a_.has_s;
-    pair_.has_m = a_.has_m;
+    pair_.has_s = !scalar && a_.has_s;
+    pair_.has_m = !scalar && a_.has_m;
     if constexpr (with_x) {
       const ColumnOfThree<Pack> none = {Pack{}, Pack{}, Pack{}};
       const ColumnOfThree<Pack> own = i <= last_column_ ? column(i) : none;

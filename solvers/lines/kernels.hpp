@@ -233,19 +233,19 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const CellView<T, scalar>&
 #pragma unroll
   for (int e = 0; e <= pack_size<T>; ++e) {
     CellPair<T> pair{p_south.v[e], p_north.v[e], q_south.v[e], q_north.v[e]};
-    if constexpr (scalar) {
-      const T rx2 = i + e >= 0 && i + e <= b.nx ? a.rx2[i + e] : T(0), ry2_south = a.ry2[j], ry2_north = a.ry2[j + 1];
-      pair = {p_south.v[e] * rx2, p_north.v[e] * rx2, q_south.v[e] * ry2_south, q_north.v[e] * ry2_north};
-    }
-    const std::int64_t others = j * a.others_pitch + i + e;
     const bool there = i + e >= 0 && i + e <= b.nx;
-    if (a.has_s) {
-      pair.has_s = true;
-      pair.s_south = there ? a.s[others] : T(0), pair.s_north = there ? a.s[others + a.others_pitch] : T(0);
-    }
-    if (a.has_m) {
-      pair.has_m = true;
-      pair.m_south = there ? a.m[others] : T(0), pair.m_north = there ? a.m[others + a.others_pitch] : T(0);
+    if constexpr (scalar) {
+      const T rx2 = there ? a.rx2[i + e] : T(0);
+      pair.p_south *= rx2, pair.p_north *= rx2;
+      pair.q_south *= a.ry2[j], pair.q_north *= a.ry2[j + 1];
+    } else {
+      const std::int64_t others = j * a.others_pitch + i + e;
+      pair.has_s = a.has_s;
+      pair.has_m = a.has_m;
+      if (a.has_s)
+        pair.s_south = there ? a.s[others] : T(0), pair.s_north = there ? a.s[others + a.others_pitch] : T(0);
+      if (a.has_m)
+        pair.m_south = there ? a.m[others] : T(0), pair.m_north = there ? a.m[others + a.others_pitch] : T(0);
     }
     const AtEnds<T> excess = pair.row_excess();
     const T coupling = pair.coupling();

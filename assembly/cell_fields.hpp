@@ -1,0 +1,51 @@
+#pragma once
+
+// K, c and the widths of a mesh's cells where the Context computes, for kernels that form coefficients from them: on a CPU the caller's
+// own numbers, on a GPU a copy, 8 bytes a cell and number.
+
+#include <array>
+
+#include <stratum/assembly/coefficients.hpp>
+#include <stratum/core/grid/vector.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+
+namespace stratum {
+
+struct CellFieldsView {
+  GridView<const double> xx, xy, yy, c;  // null: not given, zeros, xx, zeros
+  const double *hx = nullptr, *hy = nullptr;
+  double constant_reaction = 0;  // beside c
+
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double kxx(int i, int j) const { return xx(i, j); }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double kxy(int i, int j) const {
+    return xy.data == nullptr ? 0 : xy(i, j);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double kyy(int i, int j) const {
+    return yy.data == nullptr ? xx(i, j) : yy(i, j);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double reaction(int i, int j) const {
+    return constant_reaction + (c.data == nullptr ? 0 : c(i, j));
+  }
+};
+
+class CellFields {
+ public:
+  /// Throws UsageError for coefficients of another mesh. On a CPU `k` and the mesh have to outlive it.
+  CellFields(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);
+  /// The widths alone.
+  CellFields(Context& ctx, const TensorMesh& mesh);
+
+  /// Other numbers of the same kinds; allocates nothing.
+  void assign(Context& ctx, const CellCoefficients& k);
+
+  [[nodiscard]] const CellFieldsView& view() const { return view_; }
+  [[nodiscard]] bool has_reaction() const { return view_.constant_reaction != 0 || has_c_; }
+
+ private:
+  std::array<Vector<double>, 4> copies_;  // on a GPU
+  Vector<double> hx_, hy_;
+  CellFieldsView view_;
+  bool has_c_ = false;
+};
+
+}  // namespace stratum

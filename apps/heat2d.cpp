@@ -367,11 +367,13 @@ class Stops {
     if (t >= end_) return every_ > 0 ? static_cast<int>(std::ceil((end_ - start_) / every_ * (1 - rounding))) : 1;
     return every_ > 0 ? static_cast<int>(std::floor((t - start_) / every_ * (1 + rounding) + rounding)) : 0;
   }
-  [[nodiscard]] bool has(double t) const { return t == end_ || (every_ > 0 && t == at(number(t))); }
+  [[nodiscard]] bool has(double t) const {
+    return t == end_ || (every_ > 0 && std::abs(t - at(number(t))) <= rounding * (end_ - start_));
+  }
   [[nodiscard]] double at(int n) const { return n >= number(end_) ? end_ : start_ + n * every_; }
 
  private:
-  static constexpr double rounding = 1e-12;
+  static constexpr double rounding = 1e-12;  // 3 * 0.1 is 0.3
   double start_, end_, every_;
 };
 

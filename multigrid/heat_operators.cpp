@@ -65,7 +65,7 @@ HeatOperators::HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatPro
     make_tensor(ctx, now, *kappa, params, registry);
   else
     make_cells(ctx, now, params, registry);
-  find_dirichlet_entries(t, now);
+  find_what_sides_do(t, now);
 }
 
 HeatOperators::Coefficients HeatOperators::at(Context& ctx, double t) const {
@@ -86,7 +86,6 @@ void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, double ka
   OperatorTerms terms = now.terms;
   for (RobinCoefficient* alpha : {&terms.left, &terms.right, &terms.bottom, &terms.top}) alpha->constant *= scale_;
   terms.reaction = reaction_;
-  conserves_ = is_singular(mesh_, terms);
   a_ = assemble_operator<double>(ctx, mesh_, OperatorForm::tensor, terms);
   mass_ = assemble_mass(ctx, mesh_, capacity_);
   // Made with a small mass term, whatever the first step: a direct solve of a coarse level rounds stiffness beside it.
@@ -112,8 +111,6 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
       varies_ && (is_robin(sides.left) || is_robin(sides.right) || is_robin(sides.bottom) || is_robin(sides.top));
   const auto form = now.terms.varies() || alpha_may_vary ? OperatorForm::symmetric : OperatorForm::cell;
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
-  const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
-  conserves_ = no_reaction && is_singular(mesh_, now.terms);
   fields_.emplace(ctx, mesh_, now.k);
   fields_of_mass_.emplace(ctx, mesh_, mass);
   a_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form);
@@ -130,7 +127,9 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
   solver_.emplace(ctx, sum_, *conductances_, mesh_, params, registry);
 }
 
-void HeatOperators::find_dirichlet_entries(double t, const Coefficients& now) {
+void HeatOperators::find_what_sides_do(double t, const Coefficients& now) {
+  const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
+  conserves_ = no_reaction && is_singular(mesh_, now.terms);
   PoissonProblem sides = at_time(problem_, t);
   entries_of_a_ = dirichlet_entries(mesh_, sides, &now.k, 0);
   for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
@@ -167,7 +166,7 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
     copy(ctx, conductances_->reaction.cview(), reaction_of_mass_.view());
     conductances_->assign(ctx, *fields_);
     copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
-    find_dirichlet_entries(t, now);
+    find_what_sides_do(t, now);
   }
   add_up(ctx);
   solver_->update(ctx, sum_, *conductances_);

@@ -51,7 +51,7 @@ class HeatOperators {
   void make_tensor(Context& ctx, const Coefficients& now, double kappa, PoissonSolverParams params,
                    const SmootherRegistry& registry);
   void make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
-  void find_dirichlet_entries(double t, const Coefficients& now);
+  void find_what_sides_do(double t, const Coefficients& now);
   void add_up(Context& ctx);
 
   TensorMesh mesh_;

@@ -284,6 +284,14 @@ TEST_P(HeatTest, NeumannWallsConserveHeat) {
       EXPECT_EQ(solver.advance(ctx(), 0.5).status, Status::converged);
       EXPECT_NEAR(solver.heat(ctx()) / before, 1, 1e-12) << to_string(method);
     }
+  // Heat that a reaction takes away is not put back.
+  HeatProblem later = problem;
+  later.space.reaction_of_cells = ScalarFunction([](const Point& p) { return p.t; });
+  later.initial = [](const Point&) { return 1.0; };
+  later.steady_coefficients = false;
+  HeatSolver taken(ctx(), square(4), later, fixed(TimeMethod::crank_nicolson, 1e-2));
+  (void)taken.advance(ctx(), 1);
+  EXPECT_NEAR(taken.heat(ctx()), std::exp(-0.5), 1e-5);
   // A source adds what it gives.
   problem.space.rhs = [](const Point& p) { return p.x * p.t; };
   HeatSolver heated(ctx(), square(8), problem, fixed(TimeMethod::crank_nicolson, 0.1));
@@ -400,6 +408,11 @@ TEST_P(HeatTest, BadInputIsRefused) {
   params = fixed(TimeMethod::euler, 1e-9);
   refused(good, params, "at most 10000000 are taken");
   HeatSolver solver(ctx(), mesh, good, adaptive(1e-3));
+  (void)solver.advance(ctx(), 0.3);
+  const auto steps = solver.report().steps;
+  (void)solver.advance(ctx(), 3 * 0.1);  // the next number: no step
+  EXPECT_EQ(solver.report().steps, steps);
+  EXPECT_EQ(solver.time(), 3 * 0.1);
   EXPECT_THROW((void)solver.advance(ctx(), -1), UsageError);
   EXPECT_THROW((void)time_method("rk4"), UsageError);
 }

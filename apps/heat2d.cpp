@@ -313,6 +313,10 @@ void print_end(const Run& run) {
   std::printf("\nstatus      %s: %s\n", std::string(to_string(r.status)).c_str(), r.reason.c_str());
   std::printf("steps       %lld, %lld rejected, dt %.3g to %.3g\n", static_cast<long long>(r.steps),
               static_cast<long long>(r.rejected), r.shortest_dt, r.longest_dt);
+  if (r.forced > 0)
+    std::printf("            %lld as short as steps may be, in spite of their error: data that jump in time, or too "
+                "small a --tol\n",
+                static_cast<long long>(r.forced));
   std::printf("cycles      %lld in %lld solves, %d at most; %lld updates of the hierarchy\n",
               static_cast<long long>(r.cycles), static_cast<long long>(r.solves), r.most_cycles,
               static_cast<long long>(r.updates));
@@ -340,6 +344,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("method", to_string(settings.params.method)).add("start", settings.params.start).add("end", settings.end);
   json.add("dt", settings.params.dt.value_or(unknown)).add("tol", settings.params.tol.value_or(unknown));
   json.add("t", r.t).add("steps", static_cast<double>(r.steps)).add("rejected", static_cast<double>(r.rejected));
+  json.add("forced", static_cast<double>(r.forced));
   json.add("shortest_dt", r.shortest_dt).add("longest_dt", r.longest_dt);
   json.add("solves", static_cast<double>(r.solves)).add("cycles", static_cast<double>(r.cycles));
   json.add("most_cycles", r.most_cycles).add("updates", static_cast<double>(r.updates));

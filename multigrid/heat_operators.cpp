@@ -29,6 +29,7 @@ Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellField
 /// sum = a + s mass, of one form.
 void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperator<double>& mass,
          GridOperator<double>& sum) {
+  if (ctx.plans()) return;  // whose vectors all lie in one place
   std::visit(
       [&](auto& to) {
         using Form = std::decay_t<decltype(to)>;

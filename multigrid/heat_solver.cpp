@@ -32,7 +32,8 @@ Tableau tableau_of(TimeMethod method) {
   return {3, {0, gamma, 1}, {{{0, 0, 0}, {d, d, 0}, {w, w, d}}}, {w - (1 - w) / 3, w - (3 * w + 1) / 3, d - d / 3}};
 }
 
-constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, worth_shortening = 0.9, worth_growing = 1.2;
+constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, least_step = 1e-10, worth_shortening = 0.9,
+                 worth_growing = 1.2;
 
 }  // namespace
 
@@ -415,17 +416,14 @@ struct HeatSolver::Implementation {
 
   void advance_adaptive(Context& ctx, double to, const Monitor& monitor) {
     const double from = report.t;
+    const double least = least_step * (to - from);
     if (!std::isfinite(dt)) dt = 1e-3 * (to - from);
+    dt = std::max(dt, least);
     int failures = 0;
     while (report.t < to) {
       const double left = to - report.t;
       // Not to leave a sliver behind.
-      const double step = dt >= 0.99 * left ? left : dt > 0.5 * left ? 0.5 * left : dt;
-      if (!(report.t + step > report.t) || step < 1e-13 * (to - from)) {
-        report.status = Status::stagnated;
-        report.reason = message("at t = ", report.t, " steps have become as short as ", step);
-        return;
-      }
+      const double step = dt >= 0.99 * left || left <= 2 * least ? left : dt > 0.5 * left ? 0.5 * left : dt;
       if (report.steps + report.rejected >= params.max_steps) {
         report.status = Status::max_iterations;
         report.reason = message(params.max_steps, " steps have led to t = ", report.t);
@@ -433,22 +431,25 @@ struct HeatSolver::Implementation {
       }
       const Attempt tried = attempt(ctx, step);
       if (!tried.solved) {
-        if (++failures > 3) return;
-        dt = step / 4;
+        if (++failures > 3 || step <= least) return;
+        report.status = Status::converged;
+        dt = std::max(step / 4, least);
         ++report.rejected;
         continue;
       }
       failures = 0;
       const double factor = growth(tried.error);
-      if (tried.error > 1) {
+      const bool forced = tried.error > 1 && step <= least;
+      if (tried.error > 1 && !forced) {
         ++report.rejected;
-        dt = step * std::min(factor, safety);
+        dt = std::max(step * std::min(factor, safety), least);
         error_before = 0;
         continue;
       }
+      report.forced += forced ? 1 : 0;
       accept(ctx, step, step == left ? to : report.t + step);
       error_before = tried.error;
-      const double next = step * factor;
+      const double next = forced ? step : step * factor;
       // A step cut short says nothing about longer ones.
       if (step < dt)
         dt = std::max(dt, next);

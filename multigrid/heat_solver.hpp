@@ -17,7 +17,8 @@
 // Adaptive steps: est = dt sum (b_j - b^_j) k_j with the embedded third-order weights, taken through S^-1 s M (which keeps stiff parts from
 // ruling the step), measured in || v ||_M = sqrt(v^T M v) and compared with tol times the largest || u ||_M so far. A step with
 // e = || est || / (tol || u ||) > 1 is rejected; the next is 0.9 e^(-0.7/3) e_before^(0.4/3) times as long, within [0.2, 5], and one that would
-// shrink by less than a tenth or grow by less than a fifth stays, which spares an update. Steps end at the times asked for.
+// shrink by less than a tenth or grow by less than a fifth stays, which spares an update. Steps end at the times asked for, and are not made shorter than 1e-10 of the time until then: one of that length is
+// taken whatever its error, as where data jump in time, and counted as forced.
 //
 // Every stage starts from the better of u_n and the line through the last two k, integrated, and is solved until
 // || residual || <= eta s max || M u ||: as small as a change of the step's start by eta. eta is 1e-2 tol, or 1e-8 where steps are fixed.
@@ -61,7 +62,7 @@ struct HeatReport {
   Status status = Status::converged;  // of what was asked for last: converged, or why a stage was not solved
   std::string reason{};
   double t = 0;
-  std::int64_t steps = 0, rejected = 0, solves = 0, cycles = 0, updates = 0;
+  std::int64_t steps = 0, rejected = 0, forced = 0, solves = 0, cycles = 0, updates = 0;
   int most_cycles = 0;  // of one solve
   double shortest_dt = 0, longest_dt = 0;
 };

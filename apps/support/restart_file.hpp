@@ -62,10 +62,10 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
   const HeatReport& r = state.report;
   text << restart_format << "\nmesh " << check_sum(of.mesh) << "\ncells_x " << of.mesh.x().size() << "\ncells_y "
        << of.mesh.y().size() << "\nmethod " << to_string(of.method) << "\nadaptive " << of.adaptive << "\nstart "
-       << of.start << "\nt " << r.t << "\nsteps " << r.steps << "\nrejected " << r.rejected << "\nsolves " << r.solves
-       << "\ncycles " << r.cycles << "\nupdates " << r.updates << "\nmost_cycles " << r.most_cycles << "\nknown_slopes "
-       << state.known_slopes << "\nunknowns " << state.u.size() << "\nside_nodes " << state.side_slope.size()
-       << "\ndata\n";
+       << of.start << "\nt " << r.t << "\nsteps " << r.steps << "\nrejected " << r.rejected << "\nforced " << r.forced
+       << "\nsolves " << r.solves << "\ncycles " << r.cycles << "\nupdates " << r.updates << "\nmost_cycles "
+       << r.most_cycles << "\nknown_slopes " << state.known_slopes << "\nunknowns " << state.u.size() << "\nside_nodes "
+       << state.side_slope.size() << "\ndata\n";
   std::string all = text.str();
   const std::vector<double> numbers{r.shortest_dt,   r.longest_dt,       state.dt,      state.error_before,
                                     state.largest_u, state.largest_load, state.last_dt, state.before};
@@ -124,6 +124,7 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
   number("t", r.t);
   number("steps", r.steps);
   number("rejected", r.rejected);
+  number("forced", r.forced);
   number("solves", r.solves);
   number("cycles", r.cycles);
   number("updates", r.updates);

@@ -50,6 +50,19 @@ case_coefficients_that_change() {
   check "r['operator'] == 'cell' and r['solver'] == 'cg'"
 }
 
+case_coefficients_of_every_kind() {
+  local kappa
+  for kappa in '1+x' '10,3,1' '10,3*x,1+y' '1,0,2' '2+t,min(t,1),3'; do
+    run 0 "${small[@]}" "${walls[@]}" --kappa "$kappa" --initial 'x+y' --end 9 --tol 1e-3 --quiet --report report.json
+    check "abs(r['heat'] - 1) < 1e-12 and r['most_cycles'] <= 8"
+  done
+  run 0 --mesh A5 --level 6 --initial 'x<1/2' --end 10 --quiet --report report.json
+  check "abs(r['heat']) < 1e-4 and r['forced'] < 10"
+  run 0 "${small[@]}" --rhs 't>0.5' --end 1 --report report.json
+  check "0 < r['forced'] < 20"
+  prints 'in spite of their error'
+}
+
 case_walls_keep_the_heat() {
   run 0 "${small[@]}" "${walls[@]}" --initial 'x<1/3' --kappa '1+100*(y<1/2)' --end 3 --report report.json
   check "abs(r['heat'] / r['heat_at_first'] - 1) < 1e-12"

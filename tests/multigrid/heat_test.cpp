@@ -172,6 +172,20 @@ TEST_P(HeatTest, AdaptiveStepsGrowAsTheSolutionRests) {
   EXPECT_NEAR(u[33 * 16 + 8], 0.25, 1e-6);
 }
 
+TEST_P(HeatTest, AJumpInTimeIsSteppedOver) {
+  HeatProblem problem;
+  problem.space.sides = {{neumann}, {neumann}, {neumann}, {neumann}};
+  problem.space.rhs = [](const Point& p) { return p.t > 0.5 ? 1.0 : 0.0; };
+  problem.space.reaction = 1;
+  HeatSolver solver(ctx(), square(4), problem, adaptive(1e-4));
+  const auto& report = solver.advance(ctx(), 1);
+  EXPECT_EQ(report.status, Status::converged) << report.reason;
+  EXPECT_GT(report.forced, 0);
+  EXPECT_LT(report.forced, 10);
+  EXPECT_LT(report.steps + report.rejected, 200);
+  EXPECT_NEAR(solver.heat(ctx()), 1 - std::exp(-0.5), 1e-3);
+}
+
 TEST_P(HeatTest, LStableMethodsDoNotRing) {
   // A jump, and steps thousands of times as long as the finest parts take to decay.
   HeatProblem problem;

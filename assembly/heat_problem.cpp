@@ -32,12 +32,12 @@ std::vector<double> quick_load(const Context& ctx, const TensorMesh& mesh, const
         const auto row = static_cast<std::size_t>(j);
         double *const lower = &below[row * nodes], *const upper = &above[row * nodes];
         for (const auto& [s, weight_y] : gauss2) {
-          const auto at_y = point_of(y, j, s);
+          const auto at_y = LineInterval(y, j).at(s);
           for (int i = 0; i < x.size(); ++i)
             for (const auto& [t, weight_x] : gauss2) {
               const auto k = static_cast<std::size_t>(i);
               const double value = weight_x * x.widths()[k] * weight_y * y.widths()[row] *
-                                   evaluate(own, make_point(point_of(x, i, t), at_y), "right-hand side");
+                                   evaluate(own, make_point(LineInterval(x, i).at(t), at_y), "right-hand side");
               lower[k] += value * (1 - s) * (1 - t);
               lower[k + 1] += value * (1 - s) * t;
               upper[k] += value * s * (1 - t);

@@ -10,7 +10,9 @@
 #include <sstream>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
+#include <stratum/mesh/vts.hpp>
 
 namespace {
 
@@ -77,6 +79,28 @@ TEST_F(VtkTest, AnOldFileIsReplaced) {
   write_vtr(path.string(), mesh_, {{"solution", nodes_}});
   EXPECT_GT(fs::file_size(path), 100U);
   EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(VtkTest, DeformedMeshesComeBackBitForBit) {
+  std::vector<double> x, y;
+  for (int j = 0; j <= 2; ++j)
+    for (int i = 0; i <= 3; ++i) {
+      x.push_back(1e-9 + i + j / 3.0);
+      y.push_back(j * (1 + 0.1 * i) / 7);
+    }
+  const MappedMesh mesh(TensorMesh(uniform(1, 3), uniform(1, 2)), x, y);
+  const auto path = (folder_ / "e.vts").string();
+  const std::vector<double> nodes(12, 1.5), cells(6, 2.5);
+  write_vts(path, mesh, {{"solution", nodes}}, {{"aspect_ratio", cells}});
+  EXPECT_EQ(files(), 1U);
+  const MappedMesh read = read_vts(path, "read");
+  EXPECT_EQ(read.x(), x);
+  EXPECT_EQ(read.y(), y);
+  EXPECT_EQ(read.logical().x().size(), 3);
+  EXPECT_EQ(read.logical().name(), "read");
+  EXPECT_THROW(write_vts(path, mesh, {{"solution", cells}}), UsageError);
+  EXPECT_THROW((void)read_vts((folder_ / "none.vts").string()), FileError);
+  EXPECT_THROW((void)read_vts((folder_ / "e.vtr").string()), UsageError);
 }
 
 }  // namespace

@@ -58,29 +58,42 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
   return "conjugate gradients: " + seen.str();
 }
 
-/// What is left open until the matrix is there.
+/// The method's entry in the table of solvers.
+const SolverEntry& entry_of(const PoissonSolverParams& params) {
+  const Method method = params.method.value_or(Method::multigrid);
+  return solver_entry(method == Method::multigrid ? "richardson" : to_string(method));
+}
+
+/// The cycle, and the method where it is open too, are left open until the matrix is there.
 bool asks_matrix(const PoissonSolverParams& params, bool of_matrix) {
   const bool known = params.coefficients != nullptr || (of_matrix && params.multigrid.symmetric);
-  return known && params.multigrid.smoother == "auto" && !params.multigrid.cycle && !params.method &&
-         params.inner.digits == 0 && !params.full_multigrid;
+  return known && params.multigrid.smoother == "auto" && !params.multigrid.cycle && !params.full_multigrid;
+}
+
+/// Cycle and method for a K that is rotated against the mesh. The recursion of a K-cycle may not have isolated islands of high K.
+void take_more_of_coarse_levels(PoissonSolverParams& params, bool jumps) {
+  const bool method_open = !params.method && params.inner.digits == 0;
+  const bool k = !jumps && (method_open || !entry_of(params).constant_symmetric);
+  params.multigrid.cycle = k ? Cycle::k : Cycle::w2;
+  if (method_open) params.method = k ? Method::fcg : Method::cg;
 }
 
 /// Method and cycle by what the matrix couples, and why; nothing where the widths are to decide.
 std::string choose_by_matrix(const Couplings& found, PoissonSolverParams& params) {
-  // The recursion of a K-cycle may not have isolated islands of high K; from here on jumps are those.
-  constexpr double most_for_k = 10;
-  const bool jumps = found.jump > most_for_k;
+  constexpr double most_even = 10;
+  const bool jumps = found.jump > most_even, method_open = !params.method && params.inner.digits == 0;
   std::ostringstream seen;
   seen.precision(2);
   if (found.is_rotated()) {
-    params.method = jumps ? Method::cg : Method::fcg;
-    params.multigrid.cycle = jumps ? Cycle::w2 : Cycle::k;
-    seen << (jumps ? "conjugate gradients around W2-cycles: " : "flexible conjugate gradients around K-cycles: ")
-         << "K is rotated against the mesh, det K down to " << found.least_aligned << " kxx kyy";
+    take_more_of_coarse_levels(params, jumps);
+    const bool k = params.multigrid.cycle == Cycle::k;
+    if (method_open) seen << (k ? "flexible " : "") << "conjugate gradients around ";
+    seen << (k ? "K" : "W2") << "-cycles: K is rotated against the mesh, det K down to " << found.least_aligned
+         << " kxx kyy";
     if (jumps) seen << ", and jumps by up to " << found.jump;
     return seen.str();
   }
-  if (!jumps && params.coefficients == nullptr) return {};
+  if (!method_open || (!jumps && params.coefficients == nullptr)) return {};
   params.method = Method::cg;
   params.multigrid.cycle = Cycle::v;
   seen << "conjugate gradients: K ";
@@ -96,12 +109,6 @@ std::string gibibytes(std::int64_t bytes) {
   out.precision(2);
   out << std::fixed << static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0) << " GiB";
   return out.str();
-}
-
-/// The method's entry in the table of solvers.
-const SolverEntry& entry_of(const PoissonSolverParams& params) {
-  const Method method = params.method.value_or(Method::multigrid);
-  return solver_entry(method == Method::multigrid ? "richardson" : to_string(method));
 }
 
 /// How many systems of a batch are solved at the same time; one: with the solver's own hierarchy.
@@ -215,9 +222,7 @@ struct PoissonSolver::Implementation {
         a = assembled_in_room(ctx, mesh);
       choice = choose_by_matrix(couplings(ctx, a), params);
     } else if (by_matrix) {
-      // What takes the most memory.
-      params.method = Method::fcg;
-      params.multigrid.cycle = Cycle::k;
+      take_more_of_coarse_levels(params, false);  // without numbers: what takes the most memory
     }
     if (choice.empty())
       choice = fill_in(ctx, mesh, params);

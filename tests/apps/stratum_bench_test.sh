@@ -13,10 +13,10 @@ has() {
 
 run 0 --levels 6 --json bench.json
 has_files bench.json
-# Three operators in two precisions.
+# Four operators in two precisions.
 for kernel in copy axpy residual jacobi colour_gs {line_x,line_y,adi}{,:simultaneous} restrict_residual prolongate_add \
   'V\(2,2\) adi' 'V\(4,4\) adi'; do
-  has 6 "\"kernel\": \"$kernel\",.*\"gb_per_s\": [0-9]"
+  has 8 "\"kernel\": \"$kernel\",.*\"gb_per_s\": [0-9]"
 done
 for method in segments cyclic_reduction cyclic_reduction_in_place; do
   for direction in x y; do

@@ -216,7 +216,8 @@ TYPED_TEST(Network, BadInputIsRefused) {
       small{Line(this->random_.widths(4)), Line(this->random_.widths(8))};
   const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::symmetric);
   EXPECT_THAT([&] { (void)Conductances(ctx, mesh, unit_cells(small)); },
-              testing::ThrowsMessage<UsageError>(testing::HasSubstr("4 x 8 cells do not belong to a mesh of 8 x 8")));
+              testing::ThrowsMessage<UsageError>(
+                  testing::HasSubstr("the coefficients are of 4 x 8 cells, the mesh has 8 x 8")));
   EXPECT_THAT([&] { (void)this->hierarchy(a, mesh, unit_cells(mesh)).update(ctx, a, Conductances(ctx, small)); },
               testing::ThrowsMessage<UsageError>(testing::HasSubstr("conductances of 4 x 8 cells")));
   auto by_widths = Hierarchy<double>::galerkin(ctx, a, mesh);
@@ -270,7 +271,8 @@ class NetworkCycles : public test::OnEveryBackend {
     const int in_double = iterations<double>(mesh, k, steps, true, terms);
     const int in_float = iterations<float>(mesh, k, steps, true, terms);
     EXPECT_TRUE(in_double >= 0 && in_double <= most) << name << ": " << in_double;
-    EXPECT_TRUE(in_float >= 0 && in_float <= most + more) << name << ", float cycle: " << in_float;
+    EXPECT_TRUE(in_float >= 0 && in_float <= most + more)
+        << name << ", float cycle: " << in_float << ", double " << in_double;
   }
 };
 INSTANTIATE_ON_EVERY_BACKEND(NetworkCycles);
@@ -331,7 +333,8 @@ TEST_P(NetworkCycles, SplitSumsTakeFewerIterations) {
     const int in_double = iterations<double>(mesh, k, steps, cg, {}, InterpolationKind::split);
     const int in_float = iterations<float>(mesh, k, steps, cg, {}, InterpolationKind::split);
     EXPECT_TRUE(in_double >= 0 && in_double <= most) << name << ": " << in_double;
-    EXPECT_TRUE(in_float >= 0 && in_float <= most + more) << name << ", float cycle: " << in_float;
+    EXPECT_TRUE(in_float >= 0 && in_float <= most + more)
+        << name << ", float cycle: " << in_float << ", double " << in_double;
   };
   for (const auto& [name, most] : {std::pair{"U1", 6}, {"U2", 5}, {"A3", 6}}) {
     const auto mesh = make_mesh(mesh_family(name), 7);
@@ -400,8 +403,8 @@ TEST_P(NetworkCycles, JumpsBesideSidesOfEveryKind) {
   const auto with = [](const TensorMesh& mesh, LineEnd left, LineEnd right, LineEnd bottom, LineEnd top) {
     return TensorMesh{mesh.x().with_ends(left, right), mesh.y().with_ends(bottom, top)};
   };
-  const auto run = [&](const char* name, const TensorMesh& mesh, const OperatorTerms& terms = {}) {
-    expect_cg(name, mesh, checkerboard(mesh, 7, 1e4), 2, 13, terms);
+  const auto run = [&](const char* name, const TensorMesh& mesh, const OperatorTerms& terms = {}, int more = 1) {
+    expect_cg(name, mesh, checkerboard(mesh, 7, 1e4), 2, 13, terms, more);
   };
   run("one Neumann", with(plain, natural, dirichlet, dirichlet, dirichlet));
   run("three Neumann", with(plain, natural, natural, natural, dirichlet));
@@ -412,7 +415,10 @@ TEST_P(NetworkCycles, JumpsBesideSidesOfEveryKind) {
   run("periodic in both, odd", with(odd, periodic, periodic, periodic, periodic));
   for (const double alpha : {1e-3, 1.0, 1e6}) {
     const RobinCoefficient robin{alpha, {}};
-    run("Robin", with(plain, natural, natural, natural, natural), {0, robin, robin, robin, robin});
+    // Nearly singular: in float the coarse levels' small row sums are rounding.
+    const int more = alpha == 1e-3 ? 4 : 1;
+    run(message("Robin ", alpha).c_str(), with(plain, natural, natural, natural, natural),
+        {0, robin, robin, robin, robin}, more);
   }
 }
 

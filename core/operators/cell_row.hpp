@@ -1,25 +1,24 @@
 #pragma once
 
-// Rows of a cell operator on the CPU in packs (core/operators/cell_formulas.hpp): of r = b - A x, and of the equations of lines, whose
-// right-hand side is b less what lies beside the line. Neighbours come out of registers, and what an interval adds to the nodes at its ends is
-// formed once.
+// Rows of a cell operator on the CPU in packs (core/operators/cell_formulas.hpp): of r = b - A x, and of the equations of x lines, whose
+// right-hand side is b less what lies beside the line. Neighbours come out of registers, and what an interval adds to the nodes at
+// its ends is formed once.
 
 #include <stratum/core/operators/cell.hpp>
 #include <stratum/core/operators/packed_row.hpp>
 
 namespace stratum {
 
-/// What of x goes to the right: all, or what lies off the row or the column of the node.
-enum class TakenToRight : std::uint8_t { all, off_row, off_column };
-
-template <int bytes, class T, bool scalar, TakenToRight taken>
+/// `off_row`: only what lies off the row of the node goes to the right, as the equations of x lines have it.
+template <int bytes, class T, bool scalar, bool off_row>
 class CellRow : public PackedRow<bytes, T> {
  public:
   using Base = PackedRow<bytes, T>;
   using Base::width;
   using typename Base::Pack;
 
-  /// Of row j from column `first` on, -1 and every so many packs later. Asks for what is read `ahead` rows later. `coupled`: x is not zero.
+  /// Of row j from column `first` on, -1 or a whole number of packs later, where its own number has no meaning. Asks for what is read
+  /// `ahead` rows later. `coupled`: x is not zero.
   STRATUM_INLINE CellRow(const CellView<T, scalar>& a, const GridView<const T>& b, const GridView<const T>& x, int j,
                          int ahead, int first = -1, bool coupled = true)
       : Base(x.nx), a_(a), cells_(j * a.pitch), others_(j * a.others_pitch),
@@ -30,10 +29,7 @@ class CellRow : public PackedRow<bytes, T> {
       ry2_south_ = a.ry2[j];
       ry2_north_ = a.ry2[j + 1];
     }
-    if (first > 0)
-      column_ = column(first - width);
-    else
-      column_.south = column_.centre = column_.north = Pack{};
+    column_.south = column_.centre = column_.north = Pack{};
     add_.left = add_.right = Pack{};
     coupled ? take<true>(first) : take<false>(first);
   }
@@ -56,15 +52,8 @@ class CellRow : public PackedRow<bytes, T> {
   STRATUM_INLINE Pack row_excess() const {
     return before_.row_excess().right + simd::one_ahead<T, bytes>(before_.row_excess().left, pair_.row_excess().left);
   }
-  STRATUM_INLINE Pack column_excess() const {
-    return before_.column_excess().right +
-           simd::one_ahead<T, bytes>(before_.column_excess().left, pair_.column_excess().left);
-  }
   STRATUM_INLINE Pack west() const { return before_.coupling(); }
   STRATUM_INLINE Pack east() const { return simd::one_ahead<T, bytes>(before_.coupling(), pair_.coupling()); }
-  STRATUM_INLINE Pack north() const {
-    return before_.coupling_north() + simd::one_ahead<T, bytes>(before_.coupling_north(), pair_.coupling_north());
-  }
 
  private:
   STRATUM_INLINE static Pack pack(const T* from) { return simd::pack<bytes>(from); }
@@ -73,7 +62,8 @@ class CellRow : public PackedRow<bytes, T> {
     before_ = pair_;
     take<with_x>(i);
   }
-  /// Intervals i .. i + width - 1 with the columns at their ends; behind the last column x is zero, and behind the last cell there is nothing.
+  /// Intervals i .. i + width - 1 with the columns at their ends; behind the last column x is zero, and behind the last cell there is
+  /// nothing.
   template <bool with_x>
   STRATUM_INLINE void take(int i) {
     pair_.p_south = pair_.p_north = pair_.q_south = pair_.q_north = Pack{};
@@ -103,16 +93,13 @@ class CellRow : public PackedRow<bytes, T> {
       const ColumnOfThree<Pack> west{simd::one_back<T, bytes>(column_.south, own.south),
                                      simd::one_back<T, bytes>(column_.centre, own.centre),
                                      simd::one_back<T, bytes>(column_.north, own.north)};
-      if constexpr (taken == TakenToRight::off_column)
-        add_ = {pair_.product(none, own).left, pair_.product(west, none).right};
-      else
-        add_ = pair_.product(west, own);
+      add_ = pair_.product(west, own);
       column_ = own;
     }
     __builtin_prefetch(right_ + b_to_later_ + i, 0, 2);
   }
   STRATUM_INLINE ColumnOfThree<Pack> column(int i) const {
-    return {pack(south_ + i), taken == TakenToRight::off_row ? Pack{} : pack(centre_ + i), pack(north_ + i)};
+    return {pack(south_ + i), off_row ? Pack{} : pack(centre_ + i), pack(north_ + i)};
   }
   STRATUM_INLINE void take_others(const T* from, Pack& south, Pack& north) const {
     south = pack(from);

@@ -136,10 +136,10 @@ class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes,
 
 /// A cell operator.
 template <int bytes, class Number, bool scalar>
-class ResidualRow<bytes, CellView<Number, scalar>> : public CellRow<bytes, Number, scalar, TakenToRight::all> {
+class ResidualRow<bytes, CellView<Number, scalar>> : public CellRow<bytes, Number, scalar, false> {
  public:
   static constexpr bool in_packs = true;
-  using Base = CellRow<bytes, Number, scalar, TakenToRight::all>;
+  using Base = CellRow<bytes, Number, scalar, false>;
   STRATUM_INLINE ResidualRow(const CellView<Number, scalar>& a, const GridView<const Number>& b,
                              const GridView<const Number>& x, int j, int ahead = 1)
       : Base(a, b, x, j, ahead) {}

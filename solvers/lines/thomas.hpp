@@ -413,7 +413,7 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, CellView<T, s
   constexpr int bytes = R::width * static_cast<int>(sizeof(T));
   for (int k = 0; k < batch.count; ++k) {
     const int j = batch.first + k * batch.stride;
-    CellRow<bytes, T, scalar, TakenToRight::off_row> row(rhs.a, rhs.b, rhs.x, j, batch.stride, begin - 1, coupled);
+    CellRow<bytes, T, scalar, true> row(rhs.a, rhs.b, rhs.x, j, batch.stride, begin - 1, coupled);
     for (int n = -1; n < length; n += R::width) {
       const int i = begin + n + R::width;
       R::pack(rows + k * pitch + n) = coupled ? row.next(i) : row.next_of_zero(i);
@@ -517,55 +517,135 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
   }
 }
 
-/// The same of a cell operator, whose equations are formed for all columns of a row at once, those that are not asked for with the others.
-template <class R, bool coupled, class T, bool scalar>
-STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, CellView<T, scalar>, T>& rhs,
-                                     const Batch& batch, const int n, const T omega, const T keep, const GridView<T> y,
-                                     const LineScratch<T>& scratch) {
-  constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T)), most = 2 * widest_batch + 4 * width;
-  const int w = scratch.wide, stride = batch.stride;
-  // Packs start where rows are aligned, at or before the first line.
-  const int start = (batch.first + 1) / width * width - 1, end = batch.first + stride * (batch.count - 1) + 1;
-  T *const multipliers = scratch.multipliers, *const solution = multipliers + std::int64_t{w} * n;
-  alignas(64) T right[most], sums[most], uppers[most], lower[widest_batch];
-  alignas(64) const T zeros[widest_batch] = {};
-  const T *const first_right = right + (batch.first - start), *const first_sum = sums + (batch.first - start),
-                 *const first_upper = uppers + (batch.first - start);
-  for (int k = 0; k < batch.count; ++k) lower[k] = rhs.a.template coefficient<0, -1>(batch.first + stride * k, 0);
-  for (int j = 0; j < n; ++j) {
-    CellRow<bytes, T, scalar, TakenToRight::off_column> row(rhs.a, rhs.b, rhs.x, j, 2, start, coupled);
-    for (int i = start; i < end; i += width) {
-      R::pack(right + (i - start)) = coupled ? row.next(i + width) : row.next_of_zero(i + width);
-      R::pack(sums + (i - start)) = row.column_excess();
-      R::pack(uppers + (i - start)) = row.north();
+/// A row of numbers from column `start` on, as packs read it: in place, or what there is of columns first .. last in `row`, zeros
+/// elsewhere.
+template <class T>
+struct RowPiece {
+  int start, first, last;
+  bool whole;
+  template <int count>
+  STRATUM_INLINE const T* operator()(const T* column_0, T (&row)[count]) const {
+    if (whole) return column_0 + start;
+    for (int n = 0; n < count; ++n) row[n] = start + n >= first && start + n <= last ? column_0[start + n] : T(0);
+    return row;
+  }
+};
+
+/// The equations of y lines of a cell operator in row j, in packs: of every second column, or of all.
+template <class R, bool coupled, int stride, class T, bool scalar>
+struct CellColumns {
+  using Pack = typename R::Pack;
+  static constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T)), count = (stride + 1) * width + 2;
+  const LineRhs<Direction::y, coupled, CellView<T, scalar>, T>& rhs;
+  int j;
+  RowPiece<T> nodes, cells;
+  Pack right, sum, upper;
+
+  /// `start`: the column before the first line of the pack.
+  STRATUM_INLINE CellColumns(const LineRhs<Direction::y, coupled, CellView<T, scalar>, T>& equations, int row,
+                             int start)
+      : rhs(equations),
+        j(row), nodes{start, -1, rhs.b.nx, start + count <= rhs.b.nx + 1}, cells{start, 0, rhs.b.nx,
+                                                                                 start >= 0 && nodes.whole} {
+    form();
+  }
+
+ private:
+  /// The columns before the lines, on them and behind them.
+  struct Three {
+    Pack before, on, behind;
+  };
+  STRATUM_INLINE Three three(const RowPiece<T>& piece, const T* column_0) const {
+    alignas(64) T row[count];
+    const T* const from = piece(column_0, row);
+    if constexpr (stride == 1) {
+      return {R::pack(from), R::pack(from + 1), R::pack(from + 2)};
+    } else {
+      const Pack low = R::pack(from), high = R::pack(from + width), behind = R::pack(from + 2 * width);
+      const Pack evens = simd::evens<T, bytes>(low, high);
+      return {evens, simd::odds<T, bytes>(low, high), simd::one_ahead<T, bytes>(evens, behind)};
     }
+  }
+  STRATUM_INLINE void form() {
+    const auto& a = rhs.a;
+    const Three p_south = three(cells, a.p + j * a.pitch), p_north = three(cells, a.p + (j + 1) * a.pitch);
+    CellPair<Pack> west, east;  // of the interval before the line, and of that behind it
+    if constexpr (scalar) {
+      const Three rx2 = three(cells, a.rx2);
+      const T ry2_south = a.ry2[j], ry2_north = a.ry2[j + 1];
+      west.p_south = p_south.on * rx2.on, east.p_south = p_south.behind * rx2.behind;
+      west.p_north = p_north.on * rx2.on, east.p_north = p_north.behind * rx2.behind;
+      west.q_south = p_south.on * ry2_south, east.q_south = p_south.behind * ry2_south;
+      west.q_north = p_north.on * ry2_north, east.q_north = p_north.behind * ry2_north;
+    } else {
+      west.p_south = p_south.on, east.p_south = p_south.behind;
+      west.p_north = p_north.on, east.p_north = p_north.behind;
+      const Three q_south = three(cells, a.q + j * a.pitch), q_north = three(cells, a.q + (j + 1) * a.pitch);
+      west.q_south = q_south.on, east.q_south = q_south.behind;
+      west.q_north = q_north.on, east.q_north = q_north.behind;
+    }
+    west.s_south = west.s_north = west.m_south = west.m_north = Pack{};
+    east.s_south = east.s_north = east.m_south = east.m_north = Pack{};
+    west.has_s = east.has_s = !scalar && a.has_s;
+    west.has_m = east.has_m = !scalar && a.has_m;
+    if (west.has_s) {
+      const T* const s = a.s + j * a.others_pitch;
+      const Three south = three(cells, s), north = three(cells, s + a.others_pitch);
+      west.s_south = south.on, east.s_south = south.behind, west.s_north = north.on, east.s_north = north.behind;
+    }
+    if (west.has_m) {
+      const T* const m = a.m + j * a.others_pitch;
+      const Three south = three(cells, m), north = three(cells, m + a.others_pitch);
+      west.m_south = south.on, east.m_south = south.behind, west.m_north = north.on, east.m_north = north.behind;
+    }
+    sum = west.column_excess().right + east.column_excess().left;
+    upper = west.coupling_north() + east.coupling_north();
+    right = three(nodes, &rhs.b(0, j)).on;
+    if constexpr (coupled) {
+      const Three south = three(nodes, &rhs.x(0, j - 1)), centre = three(nodes, &rhs.x(0, j)),
+                  north = three(nodes, &rhs.x(0, j + 1));
+      ColumnOfThree<Pack> none, before, behind;
+      none.south = none.centre = none.north = Pack{};
+      before.south = south.before, before.centre = centre.before, before.north = north.before;
+      behind.south = south.behind, behind.centre = centre.behind, behind.north = north.behind;
+      right -= west.product(before, none).right + east.product(none, behind).left;
+    }
+  }
+};
+
+/// The same of a cell operator, by row sums.
+template <class R, int stride, bool coupled, class T, bool scalar>
+STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, CellView<T, scalar>, T>& rhs, const int first,
+                                     const int count, const int n, const T omega, const T keep, const GridView<T> y,
+                                     const LineScratch<T>& scratch) {
+  using Pack = typename R::Pack;
+  constexpr int width = R::width;
+  const int w = scratch.wide;
+  T *const multipliers = scratch.multipliers, *const solution = multipliers + std::int64_t{w} * n;
+  alignas(64) T lower[widest_batch] = {}, ones[widest_batch];
+  alignas(64) const T zeros[widest_batch] = {};
+  std::fill_n(ones, widest_batch, T(1));
+  for (int k = 0; k < count; ++k) lower[k] = rhs.a.template coefficient<0, -1>(first + stride * k, 0);
+  for (int j = 0; j < n; ++j) {
     T *const c = multipliers + std::int64_t{j} * w, *const z = solution + std::int64_t{j} * w;
-    const T *const c_below = j == 0 ? zeros : c - w, *const z_below = j == 0 ? zeros : z - w;
-    const auto eliminate = [&](auto apart, auto first) __attribute__((always_inline)) {
-#pragma omp simd
-      for (int k = 0; k < batch.count; ++k) {
-        const int at = apart * k;
-        const T excess = first_sum[at] - lower[k] * (decltype(first)::value ? T(1) : c_below[k]),
-                upper = first_upper[at], pivot = T(1) / (excess - upper);
-        c[k] = excess * pivot;
-        z[k] = (first_right[at] - lower[k] * z_below[k]) * pivot;
-        lower[k] = upper;
-      }
-    };
-    const auto by_stride = [&](auto first) __attribute__((always_inline)) {
-      stride == 1 ? eliminate(std::integral_constant<int, 1>(), first)
-                  : eliminate(std::integral_constant<int, 2>(), first);
-    };
-    j == 0 ? by_stride(std::true_type()) : by_stride(std::false_type());
+    const T *const c_below = j == 0 ? ones : c - w, *const z_below = j == 0 ? zeros : z - w;
+    for (int k = 0; k < count; k += width) {
+      const CellColumns<R, coupled, stride, T, scalar> columns(rhs, j, first + stride * k - 1);
+      SymmetricElimination<Pack, T, true> line{R::pack(lower + k), R::pack(c_below + k), R::pack(z_below + k)};
+      line.step(columns.sum, columns.upper, columns.right);
+      R::pack(c + k) = line.multiplier;
+      R::pack(z + k) = line.z;
+      R::pack(lower + k) = line.upper;
+    }
   }
   for (int j = n - 1; j >= 0; --j) {
     const T* const c = multipliers + std::int64_t{j} * w;
     T* const z = solution + std::int64_t{j} * w;
     const T* const above = j == n - 1 ? zeros : z + w;
 #pragma omp simd
-    for (int k = 0; k < batch.count; ++k) {
+    for (int k = 0; k < count; ++k) {
       z[k] = above[k] + (z[k] - c[k] * above[k]);
-      const int i = batch.first + stride * k;
+      const int i = first + stride * k;
       y(i, j) = keep == T(0) ? omega * z[k] : keep * rhs.x(i, j) + omega * z[k];
     }
   }
@@ -576,7 +656,8 @@ template <class R, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
                                 const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
   if constexpr (is_cells<View>)
-    solve_wide_batch<R>(rhs, batch, n, omega, keep, y, scratch);
+    batch.stride == 1 ? solve_wide_batch<R, 1>(rhs, batch.first, batch.count, n, omega, keep, y, scratch)
+                      : solve_wide_batch<R, 2>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
   else if (batch.stride == 1)
     solve_wide_batch<1>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
   else

@@ -81,30 +81,33 @@ CommandLine make_command_line() {
              "where u is known up to a constant only, subtract from f what keeps the problem from having a "
              "solution"}})},
       {"Solver",
-       joined({{"solver", "NAME", "multigrid",
-                "multigrid; or a Krylov method with the cycle as its preconditioner: cg, fcg, cr (a symmetric cycle), "
-                "gcr, "
-                "gmres, bicgstab (any). cg is the one to take where neighbouring widths jump a thousandfold in both "
-                "directions, or for a point smoother where cells are stretched"},
-               {"restart", "N", plain(params.krylov.restart),
-                "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
-               {"cycle", "NAME", "v",
-                "v, w, f; w2: twice below the two finest levels, for rotated tensors K and aligned boards; k: the same "
-                "by two steps of flexible conjugate gradients, better for rotated tensors (solver fcg there); or fmg: "
-                "one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, when --rtol, "
-                "--atol or a Krylov method is given"},
-               {"interpolation", "NAME", "",
-                "where K varies: network (of the cells' conductances), split (sums of the matrix's parts in x and y: "
-                "fewer iterations where K jumps, more to set up), bilinear, or matrix (network)"}},
-              smoothing_options(),
-              {{"precision", "NAME", "mixed",
-                "mixed (float cycles, double defect and update), double, or single (to see it fail)"},
-               {"inner", "KIND:N", message("cycles:", params.inner.cycles),
-                "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
-               {"operator", "NAME", "",
-                "storage: tensor (none), symmetric (5 words a node) or nine-band (9) (tensor; with single nine-band, "
-                "whose "
-                "rounded entries are what fails)"}})},
+       joined(
+           {{"solver", "NAME", "multigrid",
+             "multigrid; or a Krylov method with the cycle as its preconditioner: cg, fcg, cr (a symmetric cycle), "
+             "gcr, "
+             "gmres, bicgstab (any). cg is the one to take where neighbouring widths jump a thousandfold in both "
+             "directions, or for a point smoother where cells are stretched"},
+            {"restart", "N", plain(params.krylov.restart),
+             "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
+            {"cycle", "NAME", "v",
+             "v, w, f; w2: twice below the two finest levels, for rotated tensors K and aligned boards; k: the same "
+             "by two steps of flexible conjugate gradients, better for rotated tensors (solver fcg there); or fmg: "
+             "one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, when --rtol, "
+             "--atol or a Krylov method is given"},
+            {"interpolation", "NAME", "",
+             "where K varies: network (of the cells' conductances), split (sums of the matrix's parts in x and y: "
+             "fewer iterations where K jumps, more to set up), bilinear, or matrix (network)"}},
+           smoothing_options(),
+           {{"precision", "NAME", "mixed",
+             "mixed (float cycles, double defect and update), double, two-float (for GPUs whose double is slow: CG in "
+             "float, x in two of them, right to 1e-7 in the energy norm with a residual above 1e-8; tensor and cell "
+             "operators), or single (to see it fail)"},
+            {"inner", "KIND:N", message("cycles:", params.inner.cycles),
+             "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
+            {"operator", "NAME", "",
+             "storage: tensor (none), symmetric (5 words a node) or nine-band (9) (tensor; with single nine-band, "
+             "whose "
+             "rounded entries are what fails)"}})},
       {"Stopping",
        {{"rtol", "X", plain(params.stop.rtol),
          "stop when the residual has fallen below X times the baseline, X above 0"},
@@ -200,9 +203,11 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   // A Krylov method is not asked for to be left out.
   params.continue_after_full_multigrid =
       options.has("rtol") || options.has("atol") || (options.has("solver") && options.text("solver") != "multigrid");
-  params.precision =
-      choice<Precision>("--precision", options.text("precision"),
-                        {{"mixed", Precision::mixed}, {"double", Precision::full}, {"single", Precision::single}});
+  params.precision = choice<Precision>("--precision", options.text("precision"),
+                                       {{"mixed", Precision::mixed},
+                                        {"double", Precision::full},
+                                        {"two-float", Precision::two_float},
+                                        {"single", Precision::single}});
   params.inner = parse_inner(options);
   expects(!options.has("inner") || params.precision == Precision::mixed,
           "--inner: only mixed precision has inner cycles, not ", options.text("precision"));

@@ -57,7 +57,8 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
 HeatOperators::HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, double s,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
     : mesh_(mesh), problem_(problem), t_(t), s_(s), varies_(coefficients_vary(problem)) {
-  expects(params.precision != Precision::single, "steps in time are not for single precision: take mixed or double");
+  expects(params.precision == Precision::mixed || params.precision == Precision::full,
+          "steps in time are not for single precision or two floats: take mixed or double");
   expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");
   const Coefficients now = at(ctx, t);
   const auto kappa = now.k.is_scalar() ? constant_of(now.k.xx) : std::nullopt;

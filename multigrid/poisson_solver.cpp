@@ -15,6 +15,7 @@
 #include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 #include <stratum/solvers/rounding.hpp>
+#include <stratum/solvers/two_float.hpp>
 
 namespace stratum {
 
@@ -32,6 +33,8 @@ constexpr std::int64_t unknowns_for_f = 50'000;
 std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverParams& params) {
   if (params.terms.varies() && params.form == OperatorForm::tensor) params.form = OperatorForm::symmetric;
   auto& cycle = params.multigrid.cycle;
+  if (params.precision == Precision::two_float)
+    params.method = params.method.value_or(cycle == Cycle::k ? Method::fcg : Method::cg);
   const bool method_open = !params.method && params.inner.digits == 0, cycle_open = !cycle;
   const bool choose = params.multigrid.smoother == "auto" && cycle_open && !params.full_multigrid &&
                       (method_open || params.method == Method::multigrid);
@@ -160,7 +163,8 @@ struct DoubleCycle {
     } else {
       if (params.inner.digits > 0 || params.inner.cycles != 1)
         in_own_precision = std::make_shared<InnerIteration<T>>(ctx, fine_operator(), multigrid, params.inner);
-      if (params.method != Method::multigrid || params.precision == Precision::single)
+      if (params.precision != Precision::two_float &&
+          (params.method != Method::multigrid || params.precision == Precision::single))
         in_double = std::make_shared<PrecisionCast<double, T>>(ctx, fine_operator().shape(), in_own_precision);
     }
   }
@@ -188,6 +192,10 @@ struct PoissonSolver::Implementation {
     Vector<float> b, x;
     std::unique_ptr<Solver<float>> solver;
   };
+  struct TwoFloat {
+    TwoFloatRefinement refinement;
+    std::unique_ptr<Solver<float>> solver;
+  };
   std::vector<std::unique_ptr<Worker>> workers;
   InUse in_use;
   PoissonSolverParams params;
@@ -204,8 +212,9 @@ struct PoissonSolver::Implementation {
   std::unique_ptr<FullMultigrid<float>> full_float;
   std::unique_ptr<FullMultigrid<double>> full_double;
   std::unique_ptr<MixedRefinement> mixed_refinement;  // the method multigrid in mixed precision
-  std::unique_ptr<Solver<double>> solver;             // none in single precision
+  std::unique_ptr<Solver<double>> solver;             // none in single precision or two floats
   Single single;
+  std::optional<TwoFloat> two_float;
   Vector<double> defect, correction;  // of full multigrid from a given x
 
   /// With `given` as the finest operator, or an assembled one.
@@ -233,6 +242,14 @@ struct PoissonSolver::Implementation {
     if (params.multigrid.smoother != "auto") (void)registry.find(params.multigrid.smoother);
     expects(params.precision != Precision::single || !params.full_multigrid,
             "full multigrid keeps its iterate in double; precision single does not apply to it");
+    const bool in_two_floats = params.precision == Precision::two_float;
+    expects(!in_two_floats || !params.full_multigrid,
+            "full multigrid keeps its iterate in double; two floats do not apply to it");
+    expects(!in_two_floats || entry_of(params).symmetric,
+            "two floats are corrected by conjugate gradients in float: the method is cg, fcg or cr, not ",
+            to_string(*params.method));
+    if (in_two_floats && matrix) TwoFloatRefinement::expects_form(matrix->form());
+    if (in_two_floats && !matrix && !params.coefficients) TwoFloatRefinement::expects_form(params.form);
     expects(!entry_of(params).constant_symmetric || params.inner.digits == 0, entry_of(params).name,
             " needs a constant preconditioner: a number of inner cycles, not of digits; fcg, gcr and gmres take both");
     expects(!entry_of(params).constant_symmetric || params.multigrid.cycle != Cycle::k, entry_of(params).name,
@@ -260,6 +277,9 @@ struct PoissonSolver::Implementation {
     }
     if (params.precision == Precision::single)
       make_single(ctx);
+    else if (in_two_floats)
+      two_float.emplace(TwoFloat{TwoFloatRefinement(ctx, a.shape()),
+                                 make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov)});
     else if (params.method == Method::multigrid && params.precision == Precision::mixed)
       mixed_refinement = std::make_unique<MixedRefinement>(ctx, a.shape());
     else if (!solver)
@@ -571,6 +591,9 @@ SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridVie
     }
   } else if (self.params.precision == Precision::single) {
     report = self.solve_in_single(ctx, b, x, monitor);
+  } else if (self.two_float) {
+    report = self.two_float->refinement.solve(ctx, self.a, self.float_cycle->fine_operator(), *self.two_float->solver,
+                                              *self.float_cycle->in_own_precision, b, x, self.params.stop, monitor);
   } else {
     report = self.solve_in_double(ctx, b, x, monitor);
   }

@@ -7,6 +7,8 @@
 //             full     everything in double
 //             single   everything in float: the published negative example. Its own residual falls, the true one does not,
 //                      and the report says so.
+//             two_float  everything in float with x in two of them, for GPUs whose double is slow (solvers/two_float.hpp): right
+//                      to 1e-7 in the energy norm, with a residual that stays above 1e-8. Tensor and cell operators; cg, fcg or cr
 //   method    multigrid             iterative refinement with the cycle
 //             cg, fcg, cr           preconditioned by the symmetric cycle; of these fcg alone takes a K-cycle
 //             gcr, gmres, bicgstab  preconditioned by the ordinary cycle; gcr and gmres start again after krylov.restart
@@ -32,7 +34,7 @@
 
 namespace stratum {
 
-enum class Precision : std::uint8_t { mixed, full, single };
+enum class Precision : std::uint8_t { mixed, full, single, two_float };
 enum class Method : std::uint8_t { multigrid, cg, fcg, cr, gcr, gmres, bicgstab };
 
 inline constexpr Method every_method[] = {Method::multigrid, Method::cg,    Method::fcg,     Method::cr,
@@ -50,7 +52,7 @@ struct PoissonSolverParams {
   std::optional<InterpolationKind> interpolation{};
   Precision precision = Precision::mixed;
   InnerStop inner;
-  std::optional<Method> method{};  // multigrid
+  std::optional<Method> method{};  // multigrid; of two_float cg, and fcg with a K-cycle
   SolverParams krylov{.restart = 10};
   StoppingParams stop;
   bool full_multigrid = false;

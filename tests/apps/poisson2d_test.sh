@@ -348,6 +348,18 @@ case_single_precision_fails_honestly() {
   check "abs(float(r['reason'].split()[1]) / r['residual'] - 1) < 1e-4"
 }
 
+case_two_floats_solve_without_double() {
+  # The error is that of double; the residual is not, and nobody has asked for it.
+  run 0 --mesh A3 --level 8 --precision two-float --vtk none --report report.json
+  prints '^status +rounding'
+  check "r['status'] == 'rounding' and r['exit_code'] == 0 and r['precision'] == 'two-float' and r['solver'] == 'cg'"
+  check "abs(r['relative_l2_error'] / 4.9079e-5 - 1) < 0.01"
+  run 2 --level 6 --precision two-float --rtol 1e-8 --vtk none --report report.json
+  check "r['status'] == 'rounding' and 'two floats' in r['reason']"
+  run 0 --level 6 --precision two-float --rtol 1e-5 --kappa 'x < 0.5 ? 1 : 1e4' --vtk none --report report.json
+  check "r['status'] == 'converged' and r['residual_reduction'] <= 1e-5"
+}
+
 # --- bad input -----------------------------------------------------------------------------------------------------------
 
 case_unknown_names_list_the_known() {
@@ -355,7 +367,7 @@ case_unknown_names_list_the_known() {
   refused "${small[@]}" --smoother ssor -- --smoother ssor jacobi colour_gs line_x line_y adi auto
   refused "${small[@]}" --line-order random -- --line-order random zebra simultaneous
   refused "${small[@]}" --cycle x -- x v w f fmg
-  refused "${small[@]}" --precision half -- half mixed double single
+  refused "${small[@]}" --precision half -- half mixed double two-float single
   refused "${small[@]}" --solver sor -- sor multigrid cg gmres
   refused "${small[@]}" --restart 5 -- gmres
   refused "${small[@]}" --solver gcr --restart 0 -- restart
@@ -665,6 +677,9 @@ case_contradictions() {
   refused "${small[@]}" --precision double --inner cycles:2 -- inner
   refused "${small[@]}" --solver cg --inner digits:2 -- digits
   refused "${small[@]}" --precision single --cycle fmg -- single
+  refused "${small[@]}" --precision two-float --cycle fmg -- "full multigrid" "two floats"
+  refused "${small[@]}" --precision two-float --operator nine-band -- nine-band mixed
+  refused "${small[@]}" --precision two-float --solver multigrid -- cg fcg multigrid
 }
 
 case_full_disk() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -463,8 +464,17 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<doubl
     found.sum_of_magnitudes += std::abs(value);
   }
   const HostGrid hats = hat_integrals(ctx, mesh);
-  const double mean = found.sum / std::accumulate(hats.values.begin(), hats.values.end(), 0.0);
-  for (std::size_t k = 0; k < load.values.size(); ++k) load.values[k] -= mean * hats.values[k];
+  const double area = std::accumulate(hats.values.begin(), hats.values.end(), 0.0), mean = found.sum / area;
+  const auto subtract = [&](double constant) {
+    for (std::size_t k = 0; k < load.values.size(); ++k) load.values[k] -= constant * hats.values[k];
+  };
+  subtract(mean);
+  subtract(std::accumulate(load.values.begin(), load.values.end(), 0.0) / area);  // what rounding left
+  constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();        // of integrals over four cells
+  const double most = rounding * std::abs(mean);
+  if (std::equal(load.values.begin(), load.values.end(), hats.values.begin(),
+                 [most](double value, double hat) { return std::abs(value) <= most * hat; }))
+    std::fill(load.values.begin(), load.values.end(), 0.0);
   copy_from_host(ctx, load.values.data(), b);
   return found;
 }

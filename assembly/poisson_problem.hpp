@@ -84,7 +84,8 @@ struct Compatibility {
   [[nodiscard]] bool holds() const { return std::abs(sum) <= negligible * sum_of_magnitudes; }
 };
 
-/// Subtracts from f the constant that makes b compatible, and says how large the sum was before.
+/// Subtracts from f the constant that makes b compatible, and says how large the sum was before. Where nothing but rounding is left of
+/// b it is zero, since a solver would take rounding for a right-hand side.
 Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<double> b);
 /// Subtracts its mean over the domain from u_h.
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u);

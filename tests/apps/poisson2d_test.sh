@@ -168,6 +168,19 @@ case_sides_that_cannot_be() {
   run 0 "${small[@]}" --left neumann --right neumann --bottom neumann --top neumann --rhs 1+x --project
 }
 
+# --project leaves nothing of a constant f but zero, which is solved at once.
+case_nothing_is_left_of_a_constant() {
+  local none=(--left neumann --right neumann --bottom neumann --top neumann --project --level 6 --vtk none --report report.json)
+  for choice in "" "--mesh A3" "--kappa 1+x*y" "--solver cg" "--kappa 1+x*y --solver multigrid" "--precision double" \
+    "--precision single" "--cycle fmg" "--cycle fmg --rtol 1e-8" "--map x+y/3,y" "--map x+x*y,y --kappa 1+x"; do
+    # shellcheck disable=SC2086
+    run 0 "${none[@]}" --rhs 3 --exact 0 $choice
+    check "r['status'] == 'converged' and r['residual'] == 0 and r['relative_l2_error'] == 0"
+    check "r['iterations'] == $([[ $choice == *fmg* ]] && echo 1 || echo 0)"
+  done
+  run 0 "${none[@]}" --rhs 3 --rhs x
+}
+
 case_every_choice_runs() {
   for choice in "--smoother line_x" "--smoother line_y" "--smoother colour_gs" "--smoother jacobi" "--line-order simultaneous" \
     "--damping 0.9" "--steps 2" "--cycle w" "--cycle f" "--precision double" "--inner cycles:2" "--inner digits:2" \

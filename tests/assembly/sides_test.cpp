@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include <gmock/gmock.h>
 
@@ -283,6 +284,35 @@ TEST(Sides, IncompatibleLoadsAreMeasuredAndMended) {
   assemble_load(ctx, mesh, problem, projected.view());
   const Values one = test::to_host(ctx, b), other = test::to_host(ctx, projected);
   for (std::size_t k = 0; k < one.size(); ++k) EXPECT_NEAR(one[k], other[k], 1e-15) << "a constant of f's";
+}
+
+TEST(Sides, NothingIsLeftOfAConstantLoad) {
+  Context ctx(Backend::cpu, 2);
+  PoissonProblem problem;
+  problem.sides = {side(neumann), side(neumann), side(neumann), side(neumann)};
+  const TensorMesh even{bisected(1, 6), Line(std::vector<double>(77, 1.0 / 77))};
+  const TensorMesh thin{bisected(2, 6, ThinSide::last, 0.02), bisected(1, 6, ThinSide::first, 0.1)};
+  for (const auto& plain : {even, thin}) {
+    const TensorMesh mesh = with_sides(plain, problem.sides);
+    const MappedMesh sheared = mapped(
+        ctx, mesh, [](const Point& p) { return p.x + p.y / 3; }, [](const Point& p) { return p.y; });
+    for (const Geometry& geometry : {Geometry(mesh), Geometry(sheared)}) {
+      Vector<double> b(ctx, mesh.unknowns());
+      const auto largest_left = [&](const ScalarFunction& f) {
+        problem.rhs = f;
+        assemble_load(ctx, geometry, problem, b.view());
+        (void)make_compatible(ctx, geometry, b.view());
+        return norm_max(ctx, b.cview());
+      };
+      EXPECT_EQ(largest_left([](const Point&) { return -0.3; }), 0);
+      EXPECT_EQ(largest_left([](const Point& p) { return std::pow(std::sin(p.x), 2) + std::pow(std::cos(p.x), 2); }),
+                0);
+      // Small beside the constant, but no rounding; and compatible beside what there is.
+      EXPECT_GT(largest_left([](const Point& p) { return 1e9 + p.x; }), 0);
+      const auto left = test::to_host(ctx, b);
+      EXPECT_NEAR(std::accumulate(left.begin(), left.end(), 0.0), 0, 1e-12 * norm2(ctx, b.cview()));
+    }
+  }
 }
 
 TEST(Sides, CornersHaveTheLeftAndRightSidesValues) {

@@ -52,6 +52,8 @@ struct Settings {
     expect_room(ctx, message("mesh ", mesh.family.name), 2 * mesh.nodes(level) * std::int64_t{sizeof(double)}, 0, "");
     return ProblemMesh(with_sides(*deformation.at(ctx, mesh, level).mapped(), problems[0].sides));
   }
+  /// Where widths do not decide.
+  [[nodiscard]] bool interpolates_by_choice() const { return deformation.is_given() || problems[0].has_coefficients(); }
   [[nodiscard]] const char* vtk_ending() const { return deformation.is_given() ? ".vts" : ".vtr"; }
   [[nodiscard]] int exit_code(const SolveReport& report) const {
     return stratum::exit_code(report.status, tolerance_asked_for);
@@ -95,8 +97,9 @@ CommandLine make_command_line() {
              "one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, when --rtol, "
              "--atol or a Krylov method is given"},
             {"interpolation", "NAME", "",
-             "where K varies: network (of the cells' conductances), split (sums of the matrix's parts in x and y: "
-             "fewer iterations where K jumps, more to set up), bilinear, or matrix (network)"}},
+             "where K varies or the mesh is deformed: network (of the cells' conductances), split (sums of the "
+             "matrix's parts in x and y: fewer iterations where K jumps, more to set up; on rectangles), bilinear, or "
+             "matrix (network)"}},
            smoothing_options(),
            {{"precision", "NAME", "mixed",
              "mixed (float cycles, double defect and update), double, two-float (for GPUs whose double is slow: CG in "
@@ -241,14 +244,17 @@ Settings parse_settings(const CommandLine& options) {
     const char* const option = options.has("map") ? "--map" : "--mesh-file";
     expects(options.has("rhs"), option, ": give --rhs as well; the default right-hand side is one of a rectangle");
     expects(!options.has("operator"), "--operator: a deformed mesh has a symmetric one; leave it out with ", option);
+    expects(settings.solver.interpolation != InterpolationKind::split,
+            "--interpolation: split is for rectangles; with ", option, " take network, bilinear or matrix");
     expects(options.text("smoother") != "auto", "--smoother: auto goes by the widths of a rectangle's cells; with ",
             option, " name one, adi suits all");
   }
   expects(!options.has("operator") || !settings.problems[0].has_coefficients(),
           "--operator: coefficients that vary choose the operator's form; leave it out with --kappa and expressions "
           "for --reaction");
-  expects(!options.has("interpolation") || settings.problems[0].has_coefficients(),
-          "--interpolation: it is for coefficients that vary, by --kappa or an expression for --reaction");
+  expects(!options.has("interpolation") || settings.interpolates_by_choice(),
+          "--interpolation: it is for coefficients that vary, by --kappa or an expression for --reaction, and for "
+          "deformed meshes");
   settings.project = options.is_set("project");
   settings.baseline_follows_values = !options.has("baseline") && has_boundary_values(settings.problems[0]);
   if (settings.baseline_follows_values) settings.solver.stop.baseline = Baseline::initial;
@@ -489,7 +495,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   for (const char* name : {"precision", "inner"}) json.add(name, options.text(name));
   json.add("operator", to_string(outcome.params.form));
-  if (settings.problems[0].has_coefficients())
+  if (settings.interpolates_by_choice())
     json.add("interpolation", to_string(outcome.params.interpolation.value_or(InterpolationKind::network)));
   add_machine(json, ctx);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);

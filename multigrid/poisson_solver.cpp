@@ -255,7 +255,7 @@ struct PoissonSolver::Implementation {
     expects(!entry_of(params).constant_symmetric || params.multigrid.cycle != Cycle::k, entry_of(params).name,
             " needs a constant preconditioner, which a k-cycle is not; fcg, gcr and gmres take it");
     expects(!params.interpolation || matrix || params.coefficients, "interpolation ", to_string(*params.interpolation),
-            " is for coefficients that vary and for matrices; without, it goes by the widths");
+            " is for coefficients that vary, deformed meshes and matrices; without, it goes by the widths");
     if (!ctx.plans()) expect_room_for_all(ctx, mesh, weights);
     if (matrix || params.coefficients) in_double = products(ctx, mesh, weights);
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
@@ -330,6 +330,8 @@ struct PoissonSolver::Implementation {
       return std::make_unique<Implementation>(ctx, std::nullopt, mesh.logical(), std::move(params), registry);
     expects(params.multigrid.smoother != "auto",
             "smoother auto goes by the widths of cells; a deformed mesh needs a choice, adi suits all");
+    expects(params.interpolation != InterpolationKind::split,
+            "interpolation split is for rectangles; a deformed mesh takes network, bilinear or matrix");
     const auto begin = Clock::now();
     const bool choose = !params.method && params.inner.digits == 0 && !params.full_multigrid;
     if (choose) params.method = Method::cg;

@@ -48,7 +48,7 @@ struct PoissonSolverParams {
   /// K, and c beside that of `terms`, of the mesh's cells; null: K = 1. The finest operator is then a cell or tensor operator, coarse
   /// ones are Galerkin products whose interpolation follows K, and the method is cg where none is asked for (fcg with a K-cycle).
   std::shared_ptr<const CellCoefficients> coefficients{};
-  /// Of Galerkin products: network where coefficients are given, of a matrix bilinear.
+  /// Of Galerkin products: network where coefficients are given and on deformed meshes, which have no split one; of a matrix bilinear.
   std::optional<InterpolationKind> interpolation{};
   Precision precision = Precision::mixed;
   InnerStop inner;

@@ -267,6 +267,19 @@ TEST_P(MappedSolutions, MemoryIsFoundByAPlan) {
               0.02 * static_cast<double>(expected));
 }
 
+TEST_P(MappedSolutions, SplitInterpolationIsForRectangles) {
+  const auto problem = tensors[3].problem();
+  for (const auto kind : {InterpolationKind::network, InterpolationKind::bilinear, InterpolationKind::matrix}) {
+    PoissonSolverParams params;
+    params.interpolation = kind;
+    EXPECT_LT(error(shear(40), 4, problem, params), 4e-3);
+  }
+  PoissonSolverParams params;
+  params.interpolation = InterpolationKind::split;
+  EXPECT_THAT([&] { (void)error(shear(40), 4, problem, params); },
+              ThrowsMessage<UsageError>(HasSubstr("split is for rectangles")));
+}
+
 TEST_P(MappedSolutions, SmootherAutoIsRefused) {
   PoissonSolverParams params;
   params.multigrid.smoother = "auto";

@@ -246,8 +246,6 @@ Settings parse_settings(const CommandLine& options) {
     expects(!options.has("operator"), "--operator: a deformed mesh has a symmetric one; leave it out with ", option);
     expects(settings.solver.interpolation != InterpolationKind::split,
             "--interpolation: split is for rectangles; with ", option, " take network, bilinear or matrix");
-    expects(options.text("smoother") != "auto", "--smoother: auto goes by the widths of a rectangle's cells; with ",
-            option, " name one, adi suits all");
   }
   expects(!options.has("operator") || !settings.problems[0].has_coefficients(),
           "--operator: coefficients that vary choose the operator's form; leave it out with --kappa and expressions "

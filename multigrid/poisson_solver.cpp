@@ -67,10 +67,13 @@ const SolverEntry& entry_of(const PoissonSolverParams& params) {
   return solver_entry(method == Method::multigrid ? "richardson" : to_string(method));
 }
 
+bool leaves_cycle_open(const PoissonSolverParams& params) {
+  return params.multigrid.smoother == "auto" && !params.multigrid.cycle && !params.full_multigrid;
+}
+
 /// The cycle, and the method where it is open too, are left open until the matrix is there.
 bool asks_matrix(const PoissonSolverParams& params, bool of_matrix) {
-  const bool known = params.coefficients != nullptr || (of_matrix && params.multigrid.symmetric);
-  return known && params.multigrid.smoother == "auto" && !params.multigrid.cycle && !params.full_multigrid;
+  return leaves_cycle_open(params) && (params.coefficients != nullptr || (of_matrix && params.multigrid.symmetric));
 }
 
 /// Cycle and method for a K that is rotated against the mesh. The recursion of a K-cycle may not have isolated islands of high K.
@@ -81,25 +84,25 @@ void take_more_of_coarse_levels(PoissonSolverParams& params, bool jumps) {
   if (method_open) params.method = k ? Method::fcg : Method::cg;
 }
 
-/// Method and cycle by what the matrix couples, and why; nothing where the widths are to decide.
-std::string choose_by_matrix(const Couplings& found, PoissonSolverParams& params) {
+/// Method and cycle by what the matrix, of this `k`, couples, and why; nothing where that leaves the decision to others.
+std::string choose_by_matrix(const Couplings& found, PoissonSolverParams& params, const char* k = "K") {
   constexpr double most_even = 10;
   const bool jumps = found.jump > most_even, method_open = !params.method && params.inner.digits == 0;
   std::ostringstream seen;
   seen.precision(2);
   if (found.is_rotated()) {
     take_more_of_coarse_levels(params, jumps);
-    const bool k = params.multigrid.cycle == Cycle::k;
-    if (method_open) seen << (k ? "flexible " : "") << "conjugate gradients around ";
-    seen << (k ? "K" : "W2") << "-cycles: K is rotated against the mesh, det K down to " << found.least_aligned
-         << " kxx kyy";
+    const bool k_cycle = params.multigrid.cycle == Cycle::k;
+    if (method_open) seen << (k_cycle ? "flexible " : "") << "conjugate gradients around ";
+    seen << (k_cycle ? "K" : "W2") << "-cycles: " << k << " is rotated against the mesh, det K down to "
+         << found.least_aligned << " kxx kyy";
     if (jumps) seen << ", and jumps by up to " << found.jump;
     return seen.str();
   }
   if (!method_open || (!jumps && params.coefficients == nullptr)) return {};
   params.method = Method::cg;
   params.multigrid.cycle = Cycle::v;
-  seen << "conjugate gradients: K ";
+  seen << "conjugate gradients: " << k << " ";
   if (jumps)
     seen << "jumps by up to " << found.jump;
   else
@@ -328,21 +331,28 @@ struct PoissonSolver::Implementation {
                                             const SmootherRegistry& registry) {
     if (mesh.mapped() == nullptr)
       return std::make_unique<Implementation>(ctx, std::nullopt, mesh.logical(), std::move(params), registry);
-    expects(params.multigrid.smoother != "auto",
-            "smoother auto goes by the widths of cells; a deformed mesh needs a choice, adi suits all");
     expects(params.interpolation != InterpolationKind::split,
             "interpolation split is for rectangles; a deformed mesh takes network, bilinear or matrix");
     const auto begin = Clock::now();
     const bool choose = !params.method && params.inner.digits == 0 && !params.full_multigrid;
-    if (choose) params.method = Method::cg;
     std::optional<MappedCells> cells(std::in_place, ctx, *mesh.mapped(), params.coefficients.get(),
                                      params.terms.reaction);
     params.multigrid.singular = is_singular(mesh.logical(), params.terms) && !cells->has_reaction();
     const auto a = assemble_diffusion(ctx, *mesh.mapped(), *cells, params.terms);
     const Conductances k(ctx, *mesh.mapped(), *cells);
     cells.reset();  // makes room
+    std::string choice;
+    if (leaves_cycle_open(params) && ctx.plans())
+      take_more_of_coarse_levels(params, false);
+    else if (leaves_cycle_open(params))
+      choice = choose_by_matrix(couplings(ctx, a), params, "K in logical coordinates");
+    if (choose && !params.method) {
+      params.method = Method::cg;
+      choice = "conjugate gradients: the mesh is deformed";
+    }
+    params.multigrid.cycle = params.multigrid.cycle.value_or(Cycle::v);  // widths are not asked
     auto made = std::make_unique<Implementation>(ctx, a, mesh.logical(), std::move(params), registry, &k);
-    if (choose) made->choice = "conjugate gradients: the mesh is deformed";
+    made->choice = std::move(choice);
     made->setup_seconds = seconds_since(begin);
     return made;
   }

@@ -17,8 +17,9 @@
 //
 // With smoother "auto" the method and the cycle, where they are left open, follow from how far widths jump in both directions
 // at once (the smaller largest_jump): below 16 V-cycles, to 200 F-cycles on a CPU with 50000 unknowns or more, else CG. Where K
-// varies, and for matrices that are said to be symmetric, from the matrix (multigrid/couplings.hpp): flexible CG around K-cycles where
-// it is rotated against the axes, CG around W2-cycles where it jumps as well, CG around V-cycles where it only jumps or varies.
+// varies, on deformed meshes and for matrices that are said to be symmetric, from the matrix (multigrid/couplings.hpp): flexible
+// CG around K-cycles where it is rotated against the axes, CG around W2-cycles where it jumps as well, CG around V-cycles where
+// it only jumps or varies.
 //
 // A mixed solve that stagnates above the rounding of double, overflows or breaks down is taken up again in double unless
 // `retry_in_double` is off; the report's reason says so. All vectors are in double.
@@ -72,8 +73,7 @@ class PoissonSolver {
  public:
   /// Throws UsageError for bad parameters, ResourceError when the hierarchy would not fit in memory: it says what is
   /// needed and what there is before it allocates.
-  /// On a deformed mesh the finest operator is five bands (assembly/mapped_operators.hpp), else all is as with `coefficients`; smoother
-  /// "auto", which goes by widths, is refused.
+  /// On a deformed mesh the finest operator is five bands (assembly/mapped_operators.hpp), else all is as with `coefficients`.
   PoissonSolver(Context& ctx, const Geometry& mesh, const PoissonSolverParams& params = {},
                 const SmootherRegistry& registry = builtin_smoothers());
   /// Of a matrix, which is shared, whose unknowns are those of the mesh: on Hierarchy::galerkin. What `params.multigrid` says of it

@@ -72,6 +72,18 @@ case_every_interpolation_but_split() {
   refused --interpolation matrix -- '--interpolation' 'coefficients that vary' 'deformed meshes'
 }
 
+case_smoother_auto_goes_by_the_matrix() {
+  run 0 --map "$annulus" --rhs 1 --smoother auto --level 6 --vtk none --report report.json
+  check "r['solver'] == 'cg' and r['iterations'] <= 7 and 'deformed' in r['choice'] and r['smoothers'][-1]['smoother'] == 'line_x'"
+  run 0 --map 'x+6*y,y' --rhs 1 --smoother auto --level 6 --vtk none --report report.json
+  check "r['solver'] == 'fcg' and r['cycle'] == 'k' and 'K in logical coordinates is rotated' in r['choice']"
+  for choice in "--solver multigrid" "--solver cg --cycle w2" "--cycle fmg" "--inner digits:2" "--precision double" "--kappa 1,0.9,1" \
+    "--kappa x<1/2?1:1000" "--left periodic --right periodic"; do
+    # shellcheck disable=SC2086
+    run 0 --map 'x+y,y' --rhs 1 --smoother auto --level 6 --vtk none $choice
+  done
+}
+
 case_files_for_paraview_and_back() {
   needs_vtk
   run 0 --map "$annulus" --rhs 0 --exact "$harmonic" --level 4
@@ -112,7 +124,6 @@ case_what_makes_no_sense_there_is_refused() {
   refused --map x,y --rhs 1 --exact 'a*x' -- "'a*x'" 'known names: x, y, pi'
   refused --map x,y --rhs 1 --top 'neumann:b' -- '--top' 'known names: x, y, pi'
   refused --map x,y --rhs 1 --kappa '1+yr' -- '--kappa' 'known names: x, y, pi'
-  refused --map x,y --rhs 1 --smoother auto -- 'auto goes by the widths' 'adi'
   refused --map x,y --rhs 1 --operator tensor -- '--operator' 'leave it out with --map'
   refused --map x,y --rhs 1 --vtk a.vtr -- "'a.vtr' must end in .vts"
   refused --rhs 1 --vtk a.vts -- "'a.vts' must end in .vtr"

@@ -1,17 +1,18 @@
 #pragma once
 
 // paper_tables --study coefficients: iterations to a residual of 1e-8 where K jumps, varies at random or is rotated, on square and on
-// stretched cells and between sides of every kind, beside targets: what the method takes in double precision where nothing is
+// stretched cells, between sides of every kind and on deformed meshes, beside targets: what the method takes in double precision where nothing is
 // wrong with its interpolation, coarse operators and smoothers. Of cycles alone V44 has 4 + 4 elementary steps of ADI, CG22 is
 // conjugate gradients around one of 2 + 2, CG44 of 4 + 4, W2 and K2 are CG22 and flexible CG around those cycles, and S22 is CG22 with
 // interpolation by split sums.
 //
-// f = 2 (y (1 - y) + x (1 - x)), integrated exactly. Targets are those of level 8; a level more may cost 3 iterations, none of V44 for
+// f = 2 (y (1 - y) + x (1 - x)), integrated exactly, and 1 on deformed meshes. Targets are those of level 8; a level more may cost 3 iterations, none of V44 for
 // K = 1, and 10 of rotated tensors of ratio 1000.
 
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,6 +20,7 @@
 
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/assembly/sample_coefficients.hpp>
+#include <stratum/assembly/sample_maps.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
@@ -62,6 +64,7 @@ class CoefficientStudy {
     double reaction = 0;
     int fewer_cells = 0;  // than the mesh of the level
     int float_costs = 1;  // iterations more
+    std::optional<SampleMap> map{};
   };
 
   static SideCondition side(SideKind kind, double alpha = 0) {
@@ -139,7 +142,16 @@ class CoefficientStudy {
         all.push_back({message("rotated, ", ratio, " at ", degrees), "U1", k,
                        ratio < 1000 ? std::vector<Run>{{"CG44", 14}} : std::vector<Run>{{"K2", 18}, {"W2", 21}}});
       }
-    // Deformed meshes belong here: V44 6 for shear up to 45 degrees, CG22 10 at 60, CG44 17 for Kershaw's of eps 0.5.
+    const auto deformed = [&](SampleMap map, std::vector<Run> runs) {
+      all.push_back({message("1, ", map.name), "U1", {}, std::move(runs)});
+      all.back().map = std::move(map);
+    };
+    deformed(shear_map(30), {{"V44", 6}, {"CG22", 7}});
+    deformed(shear_map(45), {{"V44", 6}, {"CG22", 7}});
+    deformed(shear_map(60), {{"V44", 9}, {"CG22", 10}});
+    deformed(annulus_map(10), {{"V44", 6}, {"CG22", 8}});
+    deformed(sine_map(0.1), {{"V44", 8}, {"CG22", 9}});
+    deformed(kershaw_map(0.5), {{"CG44", 17}});
     for (const double dt : {1e-6, 1e-4, 1e-2, 1.0})
       for (const char* mesh : {"U1", "A3"})
         all.push_back({message("1, implicit Euler, step ", dt), mesh, {}, {{"V44", 6}}, {}, 1 / dt});
@@ -168,14 +180,20 @@ class CoefficientStudy {
     problem.sides = one.sides;
     problem.reaction = one.reaction;
     mesh = with_sides(mesh, problem.sides);
+    std::optional<MappedMesh> deformed;
+    if (one.map) {
+      deformed = mapped(ctx_, mesh, one.map->x, one.map->y);
+      problem.rhs = [](const Point&) { return 1.0; };
+    }
+    const Geometry geometry = deformed ? Geometry(*deformed) : Geometry(mesh);
     PoissonSolverParams params = params_of(solver);
     params.precision = precision;
-    params.terms = operator_terms(mesh, problem);
+    params.terms = operator_terms(geometry, problem);
     if (one.k) params.coefficients = std::make_shared<const CellCoefficients>(one.k(mesh));
     Vector<double> b(ctx_, mesh.unknowns()), x(ctx_, mesh.unknowns());
-    assemble_load(ctx_, mesh, problem, b.view());
-    if (is_singular(ctx_, mesh, problem)) (void)make_compatible(ctx_, mesh, b.view());
-    return PoissonSolver(ctx_, mesh, params).solve(ctx_, b.cview(), x.view());
+    assemble_load(ctx_, geometry, problem, b.view());
+    if (is_singular(ctx_, geometry, problem)) (void)make_compatible(ctx_, geometry, b.view());
+    return PoissonSolver(ctx_, geometry, params).solve(ctx_, b.cview(), x.view());
   }
 
   void row(const Table& table, const Case& one, const std::string& solver, int target, int level) {

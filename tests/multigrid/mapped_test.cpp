@@ -7,6 +7,7 @@
 
 #include <stratum/assembly/mapped_operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/sample_maps.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
@@ -19,52 +20,12 @@ using std::numbers::pi;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-struct Map {
-  const char* name;
-  ScalarFunction x, y;
-};
-
-Map shear(double degrees) {
-  return {"shear", [slope = std::tan(degrees * pi / 180)](const Point& p) { return p.x + slope * p.y; },
-          [](const Point& p) { return p.y; }};
-}
-Map annulus(double outer) {
-  const auto radius = [outer](const Point& p) { return 1 + (outer - 1) * p.y; };
-  return {"annulus", [=](const Point& p) { return radius(p) * std::sin(pi / 2 * p.x); },
-          [=](const Point& p) { return radius(p) * std::cos(pi / 2 * p.x); }};
-}
-Map sine(double size) {
-  const auto wave = [size](const Point& p) { return size * std::sin(2 * pi * p.x) * std::sin(2 * pi * p.y); };
-  return {"sine", [=](const Point& p) { return p.x + wave(p); }, [=](const Point& p) { return p.y + wave(p); }};
-}
-/// Six strips whose lines jump up and down, in the manner of Kershaw: heights between e and 2 - e times even ones.
-Map kershaw(double e) {
-  const auto y = [e](const Point& p) {
-    const auto right = [e](double v) { return v <= 0.5 ? (2 - e) * v : 1 + e * (v - 1); };
-    const auto left = [=](double v) { return 1 - right(1 - v); };
-    const auto step = [](double a, double b, double v) {
-      return v <= 0 ? a : v >= 1 ? b : a + (b - a) * v * v * v * (v * (6 * v - 15) + 10);
-    };
-    const int strip = std::min(5, static_cast<int>(p.x * 6));
-    const double in = p.x * 6 - strip, v = p.y;
-    switch (strip) {
-      case 0: return left(v);
-      case 1:
-      case 4: return step(left(v), right(v), in);
-      case 2: return step(right(v), left(v), in / 2);
-      case 3: return step(right(v), left(v), (1 + in) / 2);
-      default: return right(v);
-    }
-  };
-  return {"Kershaw", [](const Point& p) { return p.x; }, y};
-}
-
 TensorMesh squares(int level) { return {uniform(1, 1 << level), uniform(1, 1 << level)}; }
 
 class MappedCycles : public test::OnEveryBackend {
  protected:
   /// V-cycles or iterations of CG; -1 where they do not end.
-  int iterations(const Map& map, int level, Method method, int steps, Precision precision) {
+  int iterations(const SampleMap& map, int level, Method method, int steps, Precision precision) {
     PoissonProblem problem;
     problem.rhs = [](const Point&) { return 1.0; };
     const MappedMesh mesh = mapped(ctx(), squares(level), map.x, map.y);
@@ -77,7 +38,7 @@ class MappedCycles : public test::OnEveryBackend {
     const auto report = PoissonSolver(ctx(), mesh, params).solve(ctx(), b.cview(), x.view());
     return report.status == Status::converged ? report.iterations : -1;
   }
-  void expect(const Map& map, Method method, int steps, int most) {
+  void expect(const SampleMap& map, Method method, int steps, int most) {
     const int in_double = iterations(map, 7, method, steps, Precision::full),
               mixed = iterations(map, 7, method, steps, Precision::mixed);
     EXPECT_TRUE(in_double > 0 && in_double <= most) << map.name << ": " << in_double;
@@ -90,15 +51,15 @@ TEST_P(MappedCycles, SmootherAutoGoesByTheMatrix) {
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 1.0; };
   struct Case {
-    Map map;
+    SampleMap map;
     Method method;
     Cycle cycle;
     int most;
   };
   for (const auto& [map, method, cycle, most] :
-       {Case{shear(30), Method::cg, Cycle::v, 8}, Case{shear(60), Method::cg, Cycle::v, 11},
-        Case{annulus(10), Method::cg, Cycle::v, 7}, Case{sine(0.1), Method::cg, Cycle::v, 9},
-        Case{kershaw(0.5), Method::fcg, Cycle::k, 16}, Case{shear(80), Method::fcg, Cycle::k, 19}})
+       {Case{shear_map(30), Method::cg, Cycle::v, 8}, Case{shear_map(60), Method::cg, Cycle::v, 11},
+        Case{annulus_map(10), Method::cg, Cycle::v, 7}, Case{sine_map(0.1), Method::cg, Cycle::v, 9},
+        Case{kershaw_map(0.5), Method::fcg, Cycle::k, 16}, Case{shear_map(80), Method::fcg, Cycle::k, 19}})
     for (const auto precision : {Precision::mixed, Precision::full}) {
       const MappedMesh mesh = mapped(ctx(), squares(7), map.x, map.y);
       PoissonSolverParams params;
@@ -116,13 +77,13 @@ TEST_P(MappedCycles, SmootherAutoGoesByTheMatrix) {
 }
 
 TEST_P(MappedCycles, DeformationsTakeFewIterations) {
-  expect(shear(30), Method::multigrid, 4, 6);
-  expect(shear(45), Method::multigrid, 4, 6);
-  expect(shear(60), Method::cg, 2, 10);
-  expect(annulus(10), Method::multigrid, 4, 6);
-  expect(sine(0.10), Method::multigrid, 4, 8);
-  expect(sine(0.10), Method::cg, 2, 9);
-  expect(kershaw(0.5), Method::cg, 4, 13);
+  expect(shear_map(30), Method::multigrid, 4, 6);
+  expect(shear_map(45), Method::multigrid, 4, 6);
+  expect(shear_map(60), Method::cg, 2, 10);
+  expect(annulus_map(10), Method::multigrid, 4, 6);
+  expect(sine_map(0.10), Method::multigrid, 4, 8);
+  expect(sine_map(0.10), Method::cg, 2, 9);
+  expect(kershaw_map(0.5), Method::cg, 4, 13);
 }
 
 // u = exp(x / 2) sin(y) + x y, and what belongs to it.
@@ -154,7 +115,7 @@ const Manufactured tensors[] = {{1, 0, 1, 0}, {2, 0, 2, 1}, {1, 0, 4, 0}, {2, 0.
 
 class MappedSolutions : public test::OnEveryBackend {
  protected:
-  double error(const Map& map, int level, const PoissonProblem& problem, const PoissonSolverParams& params = {}) {
+  double error(const SampleMap& map, int level, const PoissonProblem& problem, const PoissonSolverParams& params = {}) {
     const MappedMesh mesh = with_sides(mapped(ctx(), squares(level), map.x, map.y), problem.sides);
     const GridShape shape = mesh.logical().unknowns();
     PoissonSolverParams all = params;
@@ -171,7 +132,7 @@ class MappedSolutions : public test::OnEveryBackend {
     if (singular) subtract_integral_mean(ctx(), mesh, x.view());
     return *relative_l2_error(ctx(), mesh, problem, x.cview());
   }
-  void expect_second_order(const Map& map, const PoissonProblem& problem) {
+  void expect_second_order(const SampleMap& map, const PoissonProblem& problem) {
     const double coarse = error(map, 4, problem), fine = error(map, 5, problem);
     EXPECT_LT(fine, 4e-3) << map.name;
     EXPECT_NEAR(coarse / fine, 4, 0.25) << map.name << ": " << coarse << ", " << fine;
@@ -182,7 +143,7 @@ INSTANTIATE_ON_EVERY_BACKEND(MappedSolutions);
 
 TEST_P(MappedSolutions, AreOfSecondOrderWithDirichletSides) {
   for (const auto& k : tensors)
-    for (const auto& map : {shear(40), annulus(3), sine(0.1)}) expect_second_order(map, k.problem());
+    for (const auto& map : {shear_map(40), annulus_map(3), sine_map(0.1)}) expect_second_order(map, k.problem());
 }
 
 /// Normals of a sheared square and of a quarter of an annulus, outward.
@@ -197,12 +158,12 @@ TEST_P(MappedSolutions, AreOfSecondOrderWithFluxesGiven) {
     });
   };
   struct Case {
-    Map map;
+    SampleMap map;
     Normal left, right, bottom, top;
   };
-  const Case cases[] = {{shear(40), constant(-std::cos(tilt), std::sin(tilt)),
+  const Case cases[] = {{shear_map(40), constant(-std::cos(tilt), std::sin(tilt)),
                          constant(std::cos(tilt), -std::sin(tilt)), constant(0, -1), constant(0, 1)},
-                        {annulus(3), constant(-1, 0), constant(0, -1), radial(-1), radial(1)}};
+                        {annulus_map(3), constant(-1, 0), constant(0, -1), radial(-1), radial(1)}};
   for (const auto& [map, left, right, bottom, top] : cases)
     for (const auto& k : tensors) {
       const auto side = [&k](const Normal& normal, bool robin) {
@@ -230,8 +191,8 @@ TEST_P(MappedSolutions, AreOfSecondOrderWithFluxesGiven) {
 
 TEST_P(MappedSolutions, GoAroundAFullAnnulus) {
   // log r, between circles that are polygons here.
-  const Map full{"full annulus", [](const Point& p) { return (2 - p.y) * std::cos(2 * pi * p.x); },
-                 [](const Point& p) { return (2 - p.y) * std::sin(2 * pi * p.x); }};
+  const SampleMap full{"full annulus", [](const Point& p) { return (2 - p.y) * std::cos(2 * pi * p.x); },
+                       [](const Point& p) { return (2 - p.y) * std::sin(2 * pi * p.x); }};
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 0.0; };
   problem.exact = [](const Point& p) { return std::log(std::hypot(p.x, p.y)) + p.x / (p.x * p.x + p.y * p.y); };
@@ -243,7 +204,7 @@ TEST_P(MappedSolutions, GoAroundAFullAnnulus) {
 TEST_P(MappedSolutions, JumpsAlongTheMeshLines) {
   // K = 1 and 100 in the two halves of an annulus, u radial: u' r K is constant.
   PoissonProblem problem;
-  const auto ring = annulus(3);
+  const auto ring = annulus_map(3);
   const auto radius = [](const Point& p) { return std::hypot(p.x, p.y); };
   problem.rhs = [](const Point&) { return 0.0; };
   problem.exact = [radius](const Point& p) {
@@ -257,14 +218,14 @@ TEST_P(MappedSolutions, JumpsAlongTheMeshLines) {
 
 TEST_P(MappedSolutions, FullMultigridAndBatchesAgreeWithTheSolver) {
   const auto problem = tensors[3].problem();
-  const double converged = error(sine(0.1), 5, problem);
+  const double converged = error(sine_map(0.1), 5, problem);
   PoissonSolverParams params;
   params.full_multigrid = true;
   params.full_multigrid_from_x = true;
   params.continue_after_full_multigrid = true;
-  EXPECT_NEAR(error(sine(0.1), 5, problem, params), converged, 1e-6 * converged);
+  EXPECT_NEAR(error(sine_map(0.1), 5, problem, params), converged, 1e-6 * converged);
 
-  const MappedMesh mesh = mapped(ctx(), squares(5), sine(0.1).x, sine(0.1).y);
+  const MappedMesh mesh = mapped(ctx(), squares(5), sine_map(0.1).x, sine_map(0.1).y);
   const GridShape shape = mesh.logical().unknowns();
   test::Random random(77);
   PoissonSolver solver(ctx(), mesh, {});
@@ -285,7 +246,7 @@ TEST_P(MappedSolutions, FullMultigridAndBatchesAgreeWithTheSolver) {
 }
 
 TEST_P(MappedSolutions, MemoryIsFoundByAPlan) {
-  const auto map = sine(0.1);
+  const auto map = sine_map(0.1);
   const MappedMesh mesh = mapped(ctx(), squares(7), map.x, map.y);
   Context fresh(GetParam(), 1);
   const auto expected = required_memory(fresh, mesh, {});
@@ -301,11 +262,11 @@ TEST_P(MappedSolutions, SplitInterpolationIsForRectangles) {
   for (const auto kind : {InterpolationKind::network, InterpolationKind::bilinear, InterpolationKind::matrix}) {
     PoissonSolverParams params;
     params.interpolation = kind;
-    EXPECT_LT(error(shear(40), 4, problem, params), 4e-3);
+    EXPECT_LT(error(shear_map(40), 4, problem, params), 4e-3);
   }
   PoissonSolverParams params;
   params.interpolation = InterpolationKind::split;
-  EXPECT_THAT([&] { (void)error(shear(40), 4, problem, params); },
+  EXPECT_THAT([&] { (void)error(shear_map(40), 4, problem, params); },
               ThrowsMessage<UsageError>(HasSubstr("split is for rectangles")));
 }
 

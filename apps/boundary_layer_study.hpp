@@ -5,10 +5,11 @@
 //     -eps Laplace u + u = f  in the unit square,  u = 0 on its sides,      u = X(x) X(y),  X = 1 - E
 //     E(s) = (exp(-s/sqrt(eps)) + exp(-(1-s)/sqrt(eps))) / (1 + exp(-1/sqrt(eps))),        f = 1 - E(x) E(y)
 //
-// on N x N cells, square ones and those of Shishkin's mesh: a quarter of the cells within t = min(1/4, 2 sqrt(eps) ln N) of either end
-// of a direction. There the error is c (ln N / N)^2 with one c for all eps; on square cells it is that of a solution without layers
-// as soon as these are thinner than a cell.
-// Source: H.-G. Roos, M. Stynes, L. Tobiska, Robust Numerical Methods for Singularly Perturbed Differential Equations, 2008, III.3.
+// on N x N cells, square ones and those of Shishkin's mesh: a quarter of the cells within t = min(1/4, 2 sqrt(eps) ln N) of
+// either end of a direction. There the error is c (ln N / N)^2 with one c for all eps; on square cells it is that of a solution
+// without layers as soon as these are thinner than a cell.
+// Source: H.-G. Roos, M. Stynes, L. Tobiska, Robust Numerical Methods for Singularly Perturbed Differential Equations, 2008,
+// III.3.
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // paper_tables: solves the problems of Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed
 // Precision Multigrid, 2011, and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with --study toeplitz
-// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp). Two more studies are not of papers: iterations where coefficients vary
-// (coefficient_study.hpp), and errors where layers are thin (boundary_layer_study.hpp).
+// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp). Two more studies are not of papers: iterations where
+// coefficients vary (coefficient_study.hpp), and errors where layers are thin (boundary_layer_study.hpp).
 
 #include <algorithm>
 #include <optional>
@@ -148,8 +148,8 @@ std::string iterations(const SolveReport& report, bool with_inner) {
                  report.status == Status::converged ? "" : "!");
 }
 
-/// In single precision twice: with stored bands, as the paper, and with the tensor operator, whose residual takes differences of
-/// neighbours before it multiplies and so loses far less to rounding.
+/// In single precision twice: with stored bands, as the paper, and with the tensor operator, whose residual takes differences
+/// of neighbours before it multiplies and so loses far less to rounding.
 void print_table1(Context& ctx, const Settings& settings) {
   const Table table(
       settings.csv,

@@ -1,5 +1,5 @@
-// poisson2d: solves -Laplace u = f on a tensor-product or deformed mesh by geometric multigrid and writes what ParaView opens. --help
-// explains; the file is parse, solve, print, write, in that order.
+// poisson2d: solves -Laplace u = f on a tensor-product or deformed mesh by geometric multigrid and writes what ParaView opens.
+// --help explains; the file is parse, solve, print, write, in that order.
 
 #include <algorithm>
 #include <deque>
@@ -333,8 +333,9 @@ PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geom
   return params;
 }
 
-/// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone, while
-/// nodal values are compared or written to a file. Throws when there is less of it or of the GPU's, before anything is allocated.
+/// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone,
+/// while nodal values are compared or written to a file. Throws when there is less of it or of the GPU's, before anything is
+/// allocated.
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const Geometry& geometry, bool with_file,
                              const PoissonSolverParams& params) {
   const TensorMesh& mesh = geometry.logical();

@@ -286,7 +286,8 @@ class Benchmark {
     return settings_.no_cusparse.empty() ? "cuSPARSE " + cusparse_version() : "none, " + settings_.no_cusparse;
   }
 
-  /// All methods and peers on 2^level lines of 2^level unknowns, in both directions. Whoever differs from the first is an error.
+  /// All methods and peers on 2^level lines of 2^level unknowns, in both directions. Whoever differs from the first is an
+  /// error.
   template <class T>
   void measure_lines(int level) {
     const int n = 1 << level;

@@ -12,8 +12,8 @@
 //
 //     S = [1 -1; -1 1],  M = [2 1; 1 2] / 6,  D(a) = integral of the corner function's slope = (a ? 1 : -1) / 2 .
 //
-// Throws UsageError for values that are not finite, K that is not positive definite and c that is negative, naming the cell; for
-// numbers whose cells do not refine to those of the mesh.
+// Throws UsageError for values that are not finite, K that is not positive definite and c that is negative, naming the cell;
+// for numbers whose cells do not refine to those of the mesh.
 
 #include <optional>
 #include <string>
@@ -72,8 +72,8 @@ struct CellCoefficients {
 /// A heat capacity on the cells of the mesh, alike. Throws UsageError for one that is not positive.
 [[nodiscard]] std::vector<double> capacity_on_cells(Context& ctx, const TensorMesh& mesh, const Coefficient& capacity);
 
-/// K and c that are products of functions of one direction each, to rounding: kxx_ij = x.xx_i y.xx_j and so on; kxy = 0. A tensor
-/// operator holds them where its reaction term folds into the others (assembly/operators.hpp).
+/// K and c that are products of functions of one direction each, to rounding: kxx_ij = x.xx_i y.xx_j and so on; kxy = 0. A
+/// tensor operator holds them where its reaction term folds into the others (assembly/operators.hpp).
 struct SeparableCoefficients {
   struct Factors {
     std::vector<double> xx, yy, c;  // a number an interval; c empty where there is no reaction

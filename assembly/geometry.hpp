@@ -1,7 +1,8 @@
 #pragma once
 
-// Where the points of a mesh lie: those of a rectangle cut by two lines (mesh/tensor_mesh.hpp), or of quadrilaterals joined as its
-// cells are (mesh/mapped_mesh.hpp). What is assembled takes either as a Geometry, which refers to the mesh and does not keep it.
+// Where the points of a mesh lie: those of a rectangle cut by two lines (mesh/tensor_mesh.hpp), or of quadrilaterals joined as
+// its cells are (mesh/mapped_mesh.hpp). What is assembled takes either as a Geometry, which refers to the mesh and does not
+// keep it.
 //
 //     integral over cell (i, j) of g = integral over 0 <= t, s <= 1 of g(at(t, s)) measure(t, s)
 
@@ -15,8 +16,8 @@
 
 namespace stratum {
 
-/// A point of the mesh with its distances to all sides, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x, b - y, x
-/// and y, and NaN where the mesh is no rectangle; and the time where there is one.
+/// A point of the mesh with its distances to all sides, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x, b -
+/// y, x and y, and NaN where the mesh is no rectangle; and the time where there is one.
 struct Point {
   double x = 0;
   double y = 0;

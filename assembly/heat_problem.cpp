@@ -21,7 +21,8 @@ Sides at_time(const Sides& sides, double t) {
 
 double zero(const Point& /*p*/) { return 0; }
 
-/// What every row of cells gives to the nodes below and above it, then the sums at unknowns: rows are independent, and sums have one order.
+/// What every row of cells gives to the nodes below and above it, then the sums at unknowns: rows are independent, and sums
+/// have one order.
 std::vector<double> quick_load(const Context& ctx, const TensorMesh& mesh, const ScalarFunction& f) {
   const Line &x = mesh.x(), &y = mesh.y();
   const auto nodes = static_cast<std::size_t>(x.size()) + 1, rows = static_cast<std::size_t>(y.size());

@@ -1,12 +1,13 @@
 #pragma once
 
 // The problem  capacity u_t - div(K grad u) + c u = f  in [0, a] x [0, b], u given at the start, with sides as in
-// assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space, on the nodes that are
-// unknowns, with bilinear elements,
+// assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space, on the nodes
+// that are unknowns, with bilinear elements,
 //
 //     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
 //
-// where g are the values of Dirichlet nodes, F the load of f and of the natural sides' values. A cell has the capacity at its centre.
+// where g are the values of Dirichlet nodes, F the load of f and of the natural sides' values. A cell has the capacity at its
+// centre.
 
 #include <stratum/assembly/poisson_problem.hpp>
 
@@ -31,8 +32,9 @@ struct HeatProblem {
 /// K, c, capacity or alpha may change with the time.
 [[nodiscard]] bool coefficients_vary(const HeatProblem& problem);
 
-/// The load of f alone: of natural sides' values and Dirichlet nodes nothing. A steady f is integrated as assemble_load does it; one that
-/// changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values. Throws UsageError for one that is not finite.
+/// The load of f alone: of natural sides' values and Dirichlet nodes nothing. A steady f is integrated as assemble_load does
+/// it; one that changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values. Throws UsageError
+/// for one that is not finite.
 void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, GridView<double> b);
 
 /// The integral of capacity u_h over the domain, at this time.

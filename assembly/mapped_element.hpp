@@ -1,7 +1,7 @@
 #pragma once
 
-// The Q1 element matrix of a quadrilateral, by 2 x 2 Gauss points, on host and device. With J = d(x, y)/d(t, s) and phi_a the corner
-// functions of the unit square,
+// The Q1 element matrix of a quadrilateral, by 2 x 2 Gauss points, on host and device. With J = d(x, y)/d(t, s) and phi_a the
+// corner functions of the unit square,
 //
 //     a_ab = integral of grad phi_a . g grad phi_b + c det J phi_a phi_b,      g = det J  J^-1 K J^-T ,
 //
@@ -59,7 +59,8 @@ class MappedElement {
     return sum;
   }
 
-  /// Integrals of g_tt, g_ss and c det J: what the cell conducts along its directions, and its reaction (multigrid/network.hpp).
+  /// Integrals of g_tt, g_ss and c det J: what the cell conducts along its directions, and its reaction
+  /// (multigrid/network.hpp).
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double along_x() const { return tt_[0] + tt_[1]; }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double along_y() const { return ss_[0] + ss_[1]; }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double reaction() const {

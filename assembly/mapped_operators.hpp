@@ -5,8 +5,9 @@
 //     a_ij = integral of grad phi_i . K grad phi_j + c phi_i phi_j  +  integral of alpha phi_i phi_j over natural sides
 //
 // by 2 x 2 Gauss points in a cell, where K and c are constant, and 4 on an interval of a side. Five bands on the nodes that are
-// unknowns; those of Dirichlet sides are eliminated. Words per node: 2 for positions and those of K and c read, 5 written; about 500
-// operations. Nothing here waits for the stream but copies from the host. Throws UsageError as assembly/operators.hpp does.
+// unknowns; those of Dirichlet sides are eliminated. Words per node: 2 for positions and those of K and c read, 5 written;
+// about 500 operations. Nothing here waits for the stream but copies from the host. Throws UsageError as assembly/operators.hpp
+// does.
 
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/assembly/mapped_element.hpp>
@@ -45,7 +46,8 @@ class MappedCells {
   double constant_reaction_;
 };
 
-/// `cells` with the constant reaction of `terms`; an alpha that varies is a function of the distance along its side of the logical mesh.
+/// `cells` with the constant reaction of `terms`; an alpha that varies is a function of the distance along its side of the
+/// logical mesh.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,
                                                       const OperatorTerms& terms = {});
 

@@ -39,8 +39,8 @@ struct Factors {
 /// Weights of a coefficient, a number an interval: ones where there are none.
 using Weights = std::vector<double>;
 
-/// k = 1 / h and m = h / 6 of the intervals beside `count` nodes, weighted, and one more at both ends. Beyond a natural end lies one
-/// without length: k = alpha, m = 0.
+/// k = 1 / h and m = h / 6 of the intervals beside `count` nodes, weighted, and one more at both ends. Beyond a natural end
+/// lies one without length: k = alpha, m = 0.
 Factors one_dimensional_factors(const Line& line, int first, int count, double alpha_first, double alpha_last,
                                 const Weights& of_k = {}, const Weights& of_m = {}) {
   Factors factors;
@@ -85,7 +85,8 @@ void fold_reaction(Context& ctx, double c, Factors factors, Vector<T>& to_k, Vec
 /// Kx (x) My has the weights of kxx, Mx (x) Ky those of kyy, and the reaction term those of both masses.
 TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms,
                                        const GridShape& shape, const SeparableCoefficients& weights = {}) {
-  // Natural sides want the terms of a reaction, too, where these are zero: line solves take more care with that kind of operator.
+  // Natural sides want the terms of a reaction, too, where these are zero: line solves take more care with that kind of
+  // operator.
   const auto natural = [](const Line& line) {
     return line.first_end() == LineEnd::natural || line.last_end() == LineEnd::natural;
   };
@@ -171,8 +172,8 @@ std::optional<double> ratio(const Weights& first, const Weights& second) {
 
 std::optional<double> constant_of(const Weights& weights) { return ratio(weights, Weights(weights.size(), 1.0)); }
 
-/// The terms that a tensor operator with these weights is to be given; nothing where it cannot hold them: a reaction term folds into
-/// both others, an alpha counts for the whole side alike.
+/// The terms that a tensor operator with these weights is to be given; nothing where it cannot hold them: a reaction term folds
+/// into both others, an alpha counts for the whole side alike.
 std::optional<OperatorTerms> tensor_terms(const SeparableCoefficients& k, OperatorTerms terms) {
   if (terms.varies()) return std::nullopt;
   if (!k.x.c.empty()) {

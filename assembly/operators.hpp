@@ -4,11 +4,11 @@
 //
 //     A = Kx (x) My + Mx (x) Ky + c Mx (x) My,    K = 1/h [1 -1; -1 1],   M = h/6 [2 1; 1 2]   per interval,
 //
-// and alpha added to K at a natural end (alpha = 0: Neumann), restricted to the nodes that are unknowns (those of Dirichlet sides are
-// eliminated symmetrically; their identity rows are not stored). An alpha that varies along its side adds the integrals of
-// alpha phi_i phi_j, by the 4-point Gauss rule; a tensor operator cannot hold it. Entries are formed in double and converted at
-// the end. Throws UsageError when an entry leaves the range of T, for c or alpha that is negative or not finite, for alpha at a side
-// that is not natural, and for a tensor operator where alpha varies.
+// and alpha added to K at a natural end (alpha = 0: Neumann), restricted to the nodes that are unknowns (those of Dirichlet
+// sides are eliminated symmetrically; their identity rows are not stored). An alpha that varies along its side adds the
+// integrals of alpha phi_i phi_j, by the 4-point Gauss rule; a tensor operator cannot hold it. Entries are formed in double and
+// converted at the end. Throws UsageError when an entry leaves the range of T, for c or alpha that is negative or not finite,
+// for alpha at a side that is not natural, and for a tensor operator where alpha varies.
 
 #include <functional>
 
@@ -49,17 +49,17 @@ template <class T>
 /// The same operator with its entries in memory. Throws UsageError for a form that has none.
 [[nodiscard]] GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, OperatorForm form);
 
-/// -div(K grad u) + c u with K and c by cells, c beside `terms.reaction`: a tensor operator where they are separable and it holds them,
-/// else a cell operator. (A separable c whose weights are those of K's masses folds into a tensor operator, an alpha where K is
-/// constant along its side.)
+/// -div(K grad u) + c u with K and c by cells, c beside `terms.reaction`: a tensor operator where they are separable and it
+/// holds them, else a cell operator. (A separable c whose weights are those of K's masses folds into a tensor operator, an
+/// alpha where K is constant along its side.)
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                                       const OperatorTerms& terms = {});
 /// The same with the fields of k, which kernels take c beside it from.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                                       const CellFields& fields, const OperatorTerms& terms);
 
-/// Another c for a tensor operator of this mesh that was assembled with one, in the memory it has: nothing is allocated on the device.
-/// `terms` are the operator's with the new c.
+/// Another c for a tensor operator of this mesh that was assembled with one, in the memory it has: nothing is allocated on the
+/// device. `terms` are the operator's with the new c.
 template <class T>
 void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, GridOperator<T>& a);
 
@@ -68,13 +68,13 @@ void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& ter
 
 /// What a cell operator stores of this K.
 [[nodiscard]] CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& k);
-/// -div(K grad u) + c u in cell form, separable or not, with room for K of this kind and for c; in five bands where `form` says so, which
-/// an alpha that varies along its side needs. K = 0 gives the mass matrix of c.
+/// -div(K grad u) + c u in cell form, separable or not, with room for K of this kind and for c; in five bands where `form` says
+/// so, which an alpha that varies along its side needs. K = 0 gives the mass matrix of c.
 [[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellFields& fields,
                                                   const OperatorTerms& terms, CellTensor tensor,
                                                   OperatorForm form = OperatorForm::cell);
-/// Other coefficients for one of those, `fields` those of k, in the memory it has; nothing is allocated on the device where it is of cell form. Throws
-/// UsageError for K that it has no room for.
+/// Other coefficients for one of those, `fields` those of k, in the memory it has; nothing is allocated on the device where it
+/// is of cell form. Throws UsageError for K that it has no room for.
 void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const CellFields& fields,
                   const OperatorTerms& terms, GridOperator<double>& a);
 

@@ -17,8 +17,8 @@ namespace stratum {
 
 namespace {
 
-/// Integrals of f phi_i over a line of `intervals` for all nodes, length(i) that of an interval and f(i, t) at a fraction of it, by
-/// the 4-point rule.
+/// Integrals of f phi_i over a line of `intervals` for all nodes, length(i) that of an interval and f(i, t) at a fraction of
+/// it, by the 4-point rule.
 template <class Length, class F>
 std::vector<double> line_loads(int intervals, const Length& length, const F& f) {
   std::vector<double> loads(static_cast<std::size_t>(intervals) + 1, 0.0);
@@ -249,7 +249,8 @@ const SideCondition* dirichlet_side(const TensorMesh& mesh, const Sides& sides, 
   return nullptr;
 }
 
-/// f(i, j, side) for every node with a Dirichlet value and the side that it gets it from; of periodic sides' nodes those of the first.
+/// f(i, j, side) for every node with a Dirichlet value and the side that it gets it from; of periodic sides' nodes those of the
+/// first.
 template <class F>
 void for_each_dirichlet_node(const TensorMesh& mesh, const Sides& sides, const F& f) {
   const int last_x = mesh.x().size(), last_y = mesh.y().size();
@@ -276,8 +277,8 @@ void for_each_dirichlet_value(const Geometry& mesh, const PoissonProblem& proble
   });
 }
 
-/// f(n, i, j, A_ik) for the n-th Dirichlet node k in the order of for_each_dirichlet_node and every unknown (i, j) coupled to it.
-/// `cells`: K and c, c beside `reaction`; K = 1 where there are none.
+/// f(n, i, j, A_ik) for the n-th Dirichlet node k in the order of for_each_dirichlet_node and every unknown (i, j) coupled to
+/// it. `cells`: K and c, c beside `reaction`; K = 1 where there are none.
 template <class F>
 void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
                               double reaction, const F& f) {
@@ -296,7 +297,8 @@ void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& proble
   });
 }
 
-/// The same for what alpha adds: along a Robin side it couples the first and the last unknown to the Dirichlet nodes at its corners.
+/// The same for what alpha adds: along a Robin side it couples the first and the last unknown to the Dirichlet nodes at its
+/// corners.
 template <class F>
 void for_each_dirichlet_alpha(const Geometry& mesh, const PoissonProblem& problem, const F& f) {
   for (const SideOf& side : all_sides(problem.sides)) {

@@ -1,20 +1,22 @@
 #pragma once
 
-// The problem -div(K grad u) + c u = f in the mesh's rectangle, K = 1 unless given: load vector and error norm. On each side, n outward,
+// The problem -div(K grad u) + c u = f in the mesh's rectangle, K = 1 unless given: load vector and error norm. On each side, n
+// outward,
 //
 //     dirichlet  u = g      neumann  n.K grad u = g    robin  n.K grad u + alpha u = g    periodic  u as on the side across
 //
 //     b_i = integral of f phi_i  +  integral of g phi_i over the natural sides  -  sum over Dirichlet nodes k of A_ik g(x_k)
 //     relative L2 error = || u_h - u || / || u ||
 //
-// Where a Dirichlet and a natural side meet, the first has the corner; of two Dirichlet sides the left or right one. Without functions
-// of the user's it is the published accuracy study in [0, a] x [0, b]: u = x (a - x) y (b - y), f = 2 (y (b - y) + x (a - x)),
-// g = 0 (elsewhere by the distances to the sides), integrated exactly (separable terms, 4-point Gauss rule per interval). Functions of the user's are integrated by the
-// 4 x 4 Gauss rule in every cell, by the 4-point rule on every side. Errors use the 3 x 3 Gauss rule. Points know their distance to
-// all four sides, so that a - x keeps its accuracy in cells far thinner than the rounding of x.
+// Where a Dirichlet and a natural side meet, the first has the corner; of two Dirichlet sides the left or right one. Without
+// functions of the user's it is the published accuracy study in [0, a] x [0, b]: u = x (a - x) y (b - y), f = 2 (y (b - y) + x
+// (a - x)), g = 0 (elsewhere by the distances to the sides), integrated exactly (separable terms, 4-point Gauss rule per
+// interval). Functions of the user's are integrated by the 4 x 4 Gauss rule in every cell, by the 4-point rule on every side.
+// Errors use the 3 x 3 Gauss rule. Points know their distance to all four sides, so that a - x keeps its accuracy in cells far
+// thinner than the rounding of x.
 //
-// Meshes come with the ends that `with_sides` gives them. Where the operator is singular (no Dirichlet side, no alpha, no c) the load
-// must be compatible, the solution's integral is zero, and errors are taken of functions less their means.
+// Meshes come with the ends that `with_sides` gives them. Where the operator is singular (no Dirichlet side, no alpha, no c)
+// the load must be compatible, the solution's integral is zero, and errors are taken of functions less their means.
 // Source: Goeddeke, Strzodka 2011, Section 2.3.
 
 #include <cmath>
@@ -64,14 +66,15 @@ struct PoissonProblem {
 [[nodiscard]] TensorMesh with_sides(const TensorMesh& mesh, const Sides& sides);
 [[nodiscard]] MappedMesh with_sides(const MappedMesh& mesh, const Sides& sides);
 
-/// What the operator has beside the Laplacian. An alpha that is the same at all points of its side that integrals see is a number.
-/// Throws UsageError for alpha that is negative or not finite.
+/// What the operator has beside the Laplacian. An alpha that is the same at all points of its side that integrals see is a
+/// number. Throws UsageError for alpha that is negative or not finite.
 [[nodiscard]] OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem);
 
 /// K and c on the cells of the mesh, c beside `reaction`; nothing where K = 1 and c is a number.
 [[nodiscard]] std::optional<CellCoefficients> cell_coefficients(Context& ctx, const Geometry& mesh,
                                                                 const PoissonProblem& problem);
-// `cells` below are what cell_coefficients gives for the same mesh and problem, where the caller has them; else they are evaluated anew.
+// `cells` below are what cell_coefficients gives for the same mesh and problem, where the caller has them; else they are
+// evaluated anew.
 
 /// A u = 0 for constants: no Dirichlet side, no alpha and no c.
 [[nodiscard]] bool is_singular(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
@@ -84,14 +87,14 @@ struct Compatibility {
   [[nodiscard]] bool holds() const { return std::abs(sum) <= negligible * sum_of_magnitudes; }
 };
 
-/// Subtracts from f the constant that makes b compatible, and says how large the sum was before. Where nothing but rounding is left of
-/// b it is zero, since a solver would take rounding for a right-hand side.
+/// Subtracts from f the constant that makes b compatible, and says how large the sum was before. Where nothing but rounding is
+/// left of b it is zero, since a solver would take rounding for a right-hand side.
 Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<double> b);
 /// Subtracts its mean over the domain from u_h.
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u);
 
-/// u at the unknowns of a smooth function with the Dirichlet sides' values, linear between opposite sides (Coons): what a pass of full
-/// multigrid starts from, since the coarser levels know nothing of those values. Zero where no side has any.
+/// u at the unknowns of a smooth function with the Dirichlet sides' values, linear between opposite sides (Coons): what a pass
+/// of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no side has any.
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u);
 /// Some Dirichlet side has values that are not known to be zero.
 [[nodiscard]] bool has_boundary_values(const PoissonProblem& problem);
@@ -106,8 +109,8 @@ struct CornerGap {
 void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells = nullptr);
 
-/// What sides alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is zero but at
-/// the unknowns of the first and last columns and rows.
+/// What sides alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is
+/// zero but at the unknowns of the first and last columns and rows.
 struct SideLoads {
   GridShape shape;
   std::vector<double> left, right;  // columns, which have the corners

@@ -7,8 +7,9 @@
 //     sine      (x + w, y + w), w = size sin(2 pi x) sin(2 pi y); folded from size 1 / (2 pi) on
 //     Kershaw   lines jump up and down between six strips; cells beside a side are e or 2 - e times as high as even ones
 //
-// Source of the last: D. Kershaw, Differencing of the Diffusion Equation in Lagrangian Hydrodynamic Codes, J. Comput. Phys. 39, 1981,
-// in the smooth form of the meshes of T. Kolev et al., Efficient Exascale Discretizations, Int. J. High Perform. Comput. Appl. 35, 2021.
+// Source of the last: D. Kershaw, Differencing of the Diffusion Equation in Lagrangian Hydrodynamic Codes, J. Comput. Phys. 39,
+// 1981, in the smooth form of the meshes of T. Kolev et al., Efficient Exascale Discretizations, Int. J. High Perform. Comput.
+// Appl. 35, 2021.
 
 #include <string>
 

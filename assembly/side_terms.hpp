@@ -1,7 +1,7 @@
 #pragma once
 
-// What sides add to the operators of this folder: checks, and for stored bands the integrals of alpha phi_i phi_j over natural sides, by
-// the 4-point Gauss rule.
+// What sides add to the operators of this folder: checks, and for stored bands the integrals of alpha phi_i phi_j over natural
+// sides, by the 4-point Gauss rule.
 
 #include <algorithm>
 #include <cmath>

@@ -14,9 +14,9 @@
 // formulas. Widths are computed as widths and scaled to sum to the length: each is accurate to a few units of its own last
 // digit, however thin.
 //
-// Files hold coordinates (increasing; the line starts at the first) or widths, separated by blanks, commas or line ends; # begins a comment.
-// Extreme grading needs widths: beside x = 1 coordinates are 1e-16 apart, so that the difference of two knows a width of
-// 1e-12 to four digits and one of 1e-17 not at all.
+// Files hold coordinates (increasing; the line starts at the first) or widths, separated by blanks, commas or line ends; #
+// begins a comment. Extreme grading needs widths: beside x = 1 coordinates are 1e-16 apart, so that the difference of two knows
+// a width of 1e-12 to four digits and one of 1e-17 not at all.
 //
 // Sources: Roos, Stynes, Tobiska, Robust Numerical Methods for Singularly Perturbed Differential Equations, 2008 (Shishkin);
 // Thompson, Warsi, Mastin, Numerical Grid Generation, 1985 (tanh).

@@ -8,11 +8,11 @@
 // widths say nothing of distances here. Positions lie bottom row first, x fastest, in double: cells so thin that their
 // coordinates do not tell their sides apart want a TensorMesh.
 //
-// det J = x_t y_s - x_s y_t is linear in t and in s without their product, so that it is positive everywhere in a cell where it is
-// at its corners.
+// det J = x_t y_s - x_s y_t is linear in t and in s without their product, so that it is positive everywhere in a cell where it
+// is at its corners.
 //
-// Errors: UsageError for positions that are not finite, naming the node; for cells that are turned over, folded or without area,
-// naming the first; for periodic sides that are not one another's copies, shifted.
+// Errors: UsageError for positions that are not finite, naming the node; for cells that are turned over, folded or without
+// area, naming the first; for periodic sides that are not one another's copies, shifted.
 
 #include <memory>
 #include <vector>

@@ -1,6 +1,7 @@
 #pragma once
 
-// TensorMesh: a rectangle, [0, a] x [0, b] unless its lines start elsewhere, cut into cells by two lines, lists of interval widths,
+// TensorMesh: a rectangle, [0, a] x [0, b] unless its lines start elsewhere, cut into cells by two lines, lists of interval
+// widths,
 //
 //     x_i = x_0 + h_0 + ... + h_(i-1)   (i = 0 .. n),      h_i = x_(i+1) - x_i   only in exact arithmetic.
 //
@@ -10,8 +11,8 @@
 //     natural     (Neumann, Robin) it is one                           nodes 0 .. n     where both ends are
 //     periodic    both ends are the same node; both or none            nodes 0 .. n - 1
 //
-// Any number of intervals coarsens: even nodes stay, and the last one of an odd number stays alone, so that coarse node I is fine
-// node 2 I but for the last. A line goes on down to one unknown (two between natural ends), a periodic one to three.
+// Any number of intervals coarsens: even nodes stay, and the last one of an odd number stays alone, so that coarse node I is
+// fine node 2 I but for the last. A line goes on down to one unknown (two between natural ends), a periodic one to three.
 //
 // Widths are kept, never differences of coordinates: beside x = 1 a width of 9e-19 cannot be told from zero by
 // subtraction. A node's distance to the nearer end is the sum of the widths between, free of accumulated rounding, and its
@@ -51,8 +52,8 @@ class Line {
   /// The same intervals with the first node at x_0.
   [[nodiscard]] Line starting_at(double origin) const;
 
-  /// The same intervals between ends of these kinds. Throws UsageError where one alone is periodic, or a periodic line has fewer than
-  /// three intervals.
+  /// The same intervals between ends of these kinds. Throws UsageError where one alone is periodic, or a periodic line has
+  /// fewer than three intervals.
   [[nodiscard]] Line with_ends(LineEnd first, LineEnd last) const;
 
   [[nodiscard]] int size() const { return static_cast<int>(widths_.size()); }

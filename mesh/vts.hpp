@@ -1,7 +1,7 @@
 #pragma once
 
-// Structured-grid files (.vts) of deformed meshes: written for ParaView as rectilinear ones are (mesh/vtk.hpp), and read by VTK's own
-// reader. Points are those of the nodes, x fastest, in a plane z = constant.
+// Structured-grid files (.vts) of deformed meshes: written for ParaView as rectilinear ones are (mesh/vtk.hpp), and read by
+// VTK's own reader. Points are those of the nodes, x fastest, in a plane z = constant.
 
 #include <string>
 #include <vector>
@@ -15,8 +15,9 @@ namespace stratum {
 void write_vts(const std::string& path, const MappedMesh& mesh, const std::vector<VtkField>& node_fields,
                const std::vector<VtkField>& cell_fields = {});
 
-/// The nodes of a file, on a logical mesh of equal cells of the unit square with this name. Throws FileError for a file that cannot be
-/// read, UsageError for one of another ending, for points that are no plane mesh of quadrilaterals, and when this build has no VTK.
+/// The nodes of a file, on a logical mesh of equal cells of the unit square with this name. Throws FileError for a file that
+/// cannot be read, UsageError for one of another ending, for points that are no plane mesh of quadrilaterals, and when this
+/// build has no VTK.
 [[nodiscard]] MappedMesh read_vts(const std::string& path, const std::string& name = "custom");
 
 }  // namespace stratum

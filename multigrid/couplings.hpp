@@ -5,9 +5,9 @@
 //     s_x = - sum of a over the columns left and right of a node           s_y over the rows below and above it
 //     m   = (a_(-1,1) + a_(1,-1) - a_(-1,-1) - a_(1,1)) / 2
 //
-// Of bilinear elements on cells hx x hy they are s_x = 2 kxx hy / hx, s_y = 2 kyy hx / hy and m = kxy, so that sqrt(s_x / s_y) is how many
-// times a node is as high as wide for what smoothers feel. Where 4 m^2 is near s_x s_y, K couples along a direction between the axes:
-// 1 - 4 m^2 / (s_x s_y) is det K / (kxx kyy), about the ratio of its eigenvalues.
+// Of bilinear elements on cells hx x hy they are s_x = 2 kxx hy / hx, s_y = 2 kyy hx / hy and m = kxy, so that sqrt(s_x / s_y)
+// is how many times a node is as high as wide for what smoothers feel. Where 4 m^2 is near s_x s_y, K couples along a direction
+// between the axes: 1 - 4 m^2 / (s_x s_y) is det K / (kxx kyy), about the ratio of its eigenvalues.
 //
 // Nodes near sides do not count, as boundary values hold them and their rows lack what was eliminated. Waits for the stream.
 
@@ -22,7 +22,8 @@ struct Couplings {
   double least_aligned = 1;  // the least such number
   double jump = 1;           // max ratio of sqrt(s_x s_y), which is K whatever the cells' shape, at neighbouring nodes
 
-  /// Where V-cycles, of any smoother here, begin to need help on coarse levels: eigenvalues 1 : 20 at 45 degrees, 1 : 100 at 30.
+  /// Where V-cycles, of any smoother here, begin to need help on coarse levels: eigenvalues 1 : 20 at 45 degrees, 1 : 100 at
+  /// 30.
   static constexpr double aligned = 0.06;
   [[nodiscard]] bool is_rotated() const { return rotated > 0.01; }
 };

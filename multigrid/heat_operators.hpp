@@ -4,10 +4,10 @@
 //
 //     S = A + s M,     s = 1 / (gamma dt)
 //
-// by PoissonSolver, which is made once and updated where s or the coefficients change; that allocates nothing on the device (but where an
-// Robin side meets coefficients that change with the time). Where K, c and the capacity are constant all are tensor operators, and the
-// equation is divided by K: `scale` = 1 / K. Else they are of cell form, coarse levels are Galerkin products, and the method is cg
-// unless another is asked for.
+// by PoissonSolver, which is made once and updated where s or the coefficients change; that allocates nothing on the device
+// (but where an Robin side meets coefficients that change with the time). Where K, c and the capacity are constant all are
+// tensor operators, and the equation is divided by K: `scale` = 1 / K. Else they are of cell form, coarse levels are Galerkin
+// products, and the method is cg unless another is asked for.
 
 #include <optional>
 #include <vector>
@@ -19,8 +19,8 @@ namespace stratum {
 
 class HeatOperators {
  public:
-  /// With the coefficients at time t. Throws as PoissonSolver does, UsageError for a capacity that is not positive, single precision
-  /// and full multigrid.
+  /// With the coefficients at time t. Throws as PoissonSolver does, UsageError for a capacity that is not positive, single
+  /// precision and full multigrid.
   HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, double s,
                 const PoissonSolverParams& params, const SmootherRegistry& registry);
 

@@ -1,11 +1,12 @@
 #pragma once
 
-// HeatSolver: steps in time of  M u' = F(t) - A u - A_D g - M_D g'  (assembly/heat_problem.hpp). A step from u_n over dt has stages
+// HeatSolver: steps in time of  M u' = F(t) - A u - A_D g - M_D g'  (assembly/heat_problem.hpp). A step from u_n over dt has
+// stages
 //
 //     u_i = u_n + dt sum over j <= i of a_ij k_j,     M k_i + M_D k_i,D = F(t_i) - A u_i - A_D g(t_i),     t_i = t_n + c_i dt
 //
-// with k_D such that g obeys the first equation, too: values that change with the time keep the order. The last stage is u_(n+1), its
-// k the first one of the next step. Solved for is u_i:
+// with k_D such that g obeys the first equation, too: values that change with the time keep the order. The last stage is
+// u_(n+1), its k the first one of the next step. Solved for is u_i:
 //
 //     (A + s M) u_i = s M p + F(t_i) - A_D g(t_i) - s M_D (g(t_i) - p_D),     p = u_n + dt sum over j < i,     s = 1 / (a_ii dt)
 //
@@ -14,18 +15,21 @@
 //     crank_nicolson      2       1     A-stable: what starts rough rings on
 //     tr_bdf2             2       2     gamma = 2 - sqrt 2, L-stable; with a tolerance its steps adapt
 //
-// Adaptive steps: est = dt sum (b_j - b^_j) k_j with the embedded third-order weights, taken through S^-1 s M (which keeps stiff parts from
-// ruling the step), measured in || v ||_M = sqrt(v^T M v) and compared with tol times the largest || u ||_M so far. A step with
-// e = || est || / (tol || u ||) > 1 is rejected; the next is 0.9 e^(-0.7/3) e_before^(0.4/3) times as long, within [0.2, 5], and one that would
-// shrink by less than a tenth or grow by less than a fifth stays, which spares an update. Steps end at the times asked for, and are not made shorter than 1e-10 of the time until then: one of that length is
-// taken whatever its error, as where data jump in time, and counted as forced.
+// Adaptive steps: est = dt sum (b_j - b^_j) k_j with the embedded third-order weights, taken through S^-1 s M (which keeps
+// stiff parts from ruling the step), measured in || v ||_M = sqrt(v^T M v) and compared with tol times the largest || u ||_M so
+// far. A step with e = || est || / (tol || u ||) > 1 is rejected; the next is 0.9 e^(-0.7/3) e_before^(0.4/3) times as long,
+// within [0.2, 5], and one that would shrink by less than a tenth or grow by less than a fifth stays, which spares an update.
+// Steps end at the times asked for, and are not made shorter than 1e-10 of the time until then: one of that length is taken
+// whatever its error, as where data jump in time, and counted as forced.
 //
 // Every stage starts from the better of u_n and the line through the last two k, integrated, and is solved until
-// || residual || <= eta s max || M u ||: as small as a change of the step's start by eta. eta is 1e-2 tol, or 1e-8 where steps are fixed.
-// Where heat is conserved (no Dirichlet or Robin side, c = 0), so is the sum of what solving leaves: a constant is added.
+// || residual || <= eta s max || M u ||: as small as a change of the step's start by eta. eta is 1e-2 tol, or 1e-8 where steps
+// are fixed. Where heat is conserved (no Dirichlet or Robin side, c = 0), so is the sum of what solving leaves: a constant is
+// added.
 //
-// Sources: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996; R. E. Bank et al., Transient simulation of silicon devices and
-// circuits, 1985; M. E. Hosea, L. F. Shampine, Analysis and implementation of TR-BDF2, 1996 (error estimate).
+// Sources: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996; R. E. Bank et al., Transient simulation of
+// silicon devices and circuits, 1985; M. E. Hosea, L. F. Shampine, Analysis and implementation of TR-BDF2, 1996 (error
+// estimate).
 
 #include <array>
 #include <cstdint>
@@ -82,8 +86,8 @@ struct HeatState {
 
 class HeatSolver {
  public:
-  /// At the start, with the initial u. Throws UsageError for a method, steps or a tolerance that do not go together, what the problem's
-  /// functions give that is not finite or out of range, and as PoissonSolver does.
+  /// At the start, with the initial u. Throws UsageError for a method, steps or a tolerance that do not go together, what the
+  /// problem's functions give that is not finite or out of range, and as PoissonSolver does.
   HeatSolver(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, const HeatParams& params,
              const SmootherRegistry& registry = builtin_smoothers());
   ~HeatSolver();
@@ -94,8 +98,8 @@ class HeatSolver {
 
   /// Called after every step with what has been done so far and the step's length.
   using Monitor = std::function<void(const HeatReport&, double dt)>;
-  /// Steps to this time, and ends there exactly: fixed steps are as long as `dt` or so much shorter that they are alike. Stays at the time
-  /// it has come to where a stage is not solved, and says so. Throws UsageError for a time that lies behind.
+  /// Steps to this time, and ends there exactly: fixed steps are as long as `dt` or so much shorter that they are alike. Stays
+  /// at the time it has come to where a stage is not solved, and says so. Throws UsageError for a time that lies behind.
   const HeatReport& advance(Context& ctx, double to, const Monitor& monitor = {});
 
   [[nodiscard]] double time() const;
@@ -112,8 +116,8 @@ class HeatSolver {
   [[nodiscard]] const PoissonSolver& solver() const;
 
   [[nodiscard]] HeatState state(Context& ctx) const;
-  /// Goes on from a state of this mesh, sides and method, with the same bits as without the break. Throws UsageError for one of another
-  /// number of nodes.
+  /// Goes on from a state of this mesh, sides and method, with the same bits as without the break. Throws UsageError for one of
+  /// another number of nodes.
   void restore(Context& ctx, const HeatState& state);
 
  private:

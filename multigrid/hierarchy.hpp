@@ -1,7 +1,7 @@
 #pragma once
 
-// Hierarchy: the levels of a multigrid method, level 0 the coarsest: operators A_l, and the transfer P_l between level l and l - 1. The
-// cycle, full multigrid and solvers take one and do not know where its operators came from:
+// Hierarchy: the levels of a multigrid method, level 0 the coarsest: operators A_l, and the transfer P_l between level l and l
+// - 1. The cycle, full multigrid and solvers take one and do not know where its operators came from:
 //
 //     assembled   every level's operator is assembled on its mesh
 //     galerkin    the finest is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp), formed in double;
@@ -45,7 +45,8 @@ class Interpolation {
   Interpolation() = default;
   /// K by the conductances of the finest mesh's cells, which need not outlive the call. 1.5 words a fine node.
   [[nodiscard]] static Interpolation network(const Conductances& k) { return {&k, false}; }
-  /// K by split sums, which need it as well: two more products at set-up, fewer cycles where it jumps. Not for `update`. 1.5 words.
+  /// K by split sums, which need it as well: two more products at set-up, fewer cycles where it jumps. Not for `update`. 1.5
+  /// words.
   [[nodiscard]] static Interpolation split(const Conductances& k, const CellCoefficients& cells) {
     return {&k, false, &cells};
   }
@@ -77,8 +78,8 @@ class Hierarchy final : public Handle {
   /// Meshes coarsest first. Throws UsageError as assemble_operator does.
   [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
                                            const OperatorTerms& terms = {});
-  /// From a matrix, which is shared, whose unknowns are those of the mesh. Throws UsageError for coefficients that check_coefficients
-  /// refuses, and for a mesh of other unknowns or cells.
+  /// From a matrix, which is shared, whose unknowns are those of the mesh. Throws UsageError for coefficients that
+  /// check_coefficients refuses, and for a mesh of other unknowns or cells.
   [[nodiscard]] static Hierarchy galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                                           const MatrixTraits& traits = {},
                                           const Interpolation& interpolation = {}) requires std::is_same_v<T, double>;
@@ -97,15 +98,15 @@ class Hierarchy final : public Handle {
   /// Coarse operators are products, not assembled.
   [[nodiscard]] bool is_galerkin() const { return !state_->assembly; }
 
-  /// Another c of OperatorTerms for one that was assembled of tensor operators with c > 0, again above 0. Allocates nothing on the device.
-  /// The others in this precision or another that were made from the same meshes keep theirs.
+  /// Another c of OperatorTerms for one that was assembled of tensor operators with c > 0, again above 0. Allocates nothing on
+  /// the device. The others in this precision or another that were made from the same meshes keep theirs.
   void set_reaction(Context& ctx, double c);
   /// c of the levels that were assembled.
   [[nodiscard]] double reaction() const { return state_->assembly ? state_->assembly->second.reaction : 0; }
 
-  /// Other coefficients for a hierarchy made from a matrix: of the same form and shape, in the same memory or in other, which is then
-  /// the one shared. Allocates nothing; waits for the stream. Errors as for `galerkin`; the hierarchy is then good for nothing but
-  /// another update. True where the finest coefficients lie where they lay before.
+  /// Other coefficients for a hierarchy made from a matrix: of the same form and shape, in the same memory or in other, which
+  /// is then the one shared. Allocates nothing; waits for the stream. Errors as for `galerkin`; the hierarchy is then good for
+  /// nothing but another update. True where the finest coefficients lie where they lay before.
   bool update(Context& ctx, const GridOperator<double>& a);
   /// The same with other conductances, where the interpolation follows some; without, it stays as it was.
   bool update(Context& ctx, const GridOperator<double>& a, const Conductances& k);

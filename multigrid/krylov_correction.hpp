@@ -1,14 +1,16 @@
 #pragma once
 
-// What the K-cycle does on a level: two steps of flexible conjugate gradients from zero for A x = b, C being a cycle from zero there,
+// What the K-cycle does on a level: two steps of flexible conjugate gradients from zero for A x = b, C being a cycle from zero
+// there,
 //
 //     z1 = C b          q1 = A z1,   r1 = (z1, q1),                t1 = (z1, b) / r1,    b <- b - t1 q1
 //     z2 = C b          q2 = A z2,   r2 = (z2, q2) - g^2 / r1,     t2 = (z2, b) / r2,    g = (z2, q1)
 //     x = (t1 - g t2 / r1) z1 + t2 z2
 //
 // for A symmetric positive definite. Without curvature a step is what the cycle says (t1 = 1), or none (t2 = 0). Numbers
-// stay where kernels read them: nothing waits for the stream, nothing is allocated. For one piece of a grid. Words a node: 21, and two products with A.
-// Source: Y. Notay, P. Vassilevski, Recursive Krylov-based multigrid cycles, Numer. Linear Algebra Appl. 15, 2008.
+// stay where kernels read them: nothing waits for the stream, nothing is allocated. For one piece of a grid. Words a node: 21,
+// and two products with A. Source: Y. Notay, P. Vassilevski, Recursive Krylov-based multigrid cycles, Numer. Linear Algebra
+// Appl. 15, 2008.
 
 #include <stratum/core/operators/grid_operator.hpp>
 

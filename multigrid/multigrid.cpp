@@ -33,8 +33,8 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
           {params.smoother, params.smoother_params, params.steps.value_or(steps_by_default(params.smoother)), ""}};
 }
 
-/// The level that fast diagonalisation is to solve, if its operator is of tensor form: on a GPU the first below the finest of at
-/// most `diagonalise_below` unknowns in each direction.
+/// The level that fast diagonalisation is to solve, if its operator is of tensor form: on a GPU the first below the finest of
+/// at most `diagonalise_below` unknowns in each direction.
 std::optional<int> diagonalised_level(const Context& ctx, const std::vector<TensorMesh>& meshes,
                                       const MultigridParams& params) {
   if (!ctx.on_gpu() || params.coarse != CoarseSolver::automatic || meshes.front().unknowns().nodes() == 0)
@@ -210,8 +210,8 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
     work();
 }
 
-// Launch budget on a GPU. Whatever its size, a kernel in a graph costs a microsecond or two and a few more for its first rows, and
-// levels up to about 500 x 500 cost nothing else. Kernels of V(2,2) from zero on one level, tensor operator:
+// Launch budget on a GPU. Whatever its size, a kernel in a graph costs a microsecond or two and a few more for its first rows,
+// and levels up to about 500 x 500 cost nothing else. Kernels of V(2,2) from zero on one level, tensor operator:
 //
 //     jacobi                   2    smoothing and restriction; prolongation and smoothing
 //     colour_gs                6    one a step, restriction with the defect, prolongation with the update

@@ -4,13 +4,13 @@
 //
 //     cycle(l, b, x):  smooth x;  d = P^T (b - A x);  e = 0;  gamma times cycle(l - 1, d, e);  x += P e;  smooth x
 //
-// V: gamma = 1. W: gamma = 2. F: an F-cycle below, then a V-cycle. W2: gamma = 2 from the two finest levels down, below them 1: about
-// 1.4 times the work of V. K: as W2, but two steps of flexible conjugate gradients for A e = d, the cycle below being what they are
-// preconditioned by (multigrid/krylov_correction.hpp), for symmetric positive definite A: better than W2 for rotated tensors, worse for
-// isolated islands of high K, and no constant map: for fcg, gcr, gmres. As a Preconditioner it is one cycle from zero. With
-// `symmetric` the post-smoothing mirrors the pre-smoothing, as CG needs; a standalone solver converges faster without.
-// Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU unless the coarsest level is solved
-// by CG (multigrid/bottom.hpp).
+// V: gamma = 1. W: gamma = 2. F: an F-cycle below, then a V-cycle. W2: gamma = 2 from the two finest levels down, below them 1:
+// about 1.4 times the work of V. K: as W2, but two steps of flexible conjugate gradients for A e = d, the cycle below being
+// what they are preconditioned by (multigrid/krylov_correction.hpp), for symmetric positive definite A: better than W2 for
+// rotated tensors, worse for isolated islands of high K, and no constant map: for fcg, gcr, gmres. As a Preconditioner it is
+// one cycle from zero. With `symmetric` the post-smoothing mirrors the pre-smoothing, as CG needs; a standalone solver
+// converges faster without. Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU
+// unless the coarsest level is solved by CG (multigrid/bottom.hpp).
 //
 // Where the operator is singular (constants), the coarsest level is solved without a mean, and the mean of a cycle's result is
 // subtracted.
@@ -49,8 +49,8 @@ struct MultigridParams {
   CoarseSolver coarse = CoarseSolver::automatic;
   bool singular = false;        // of a matrix: MatrixTraits
   bool measure_levels = false;  // fill LevelReport::seconds; synchronises
-  /// On a GPU, cycles of tensor operators end at the finest coarse level of at most this many unknowns in each direction, solved
-  /// by fast diagonalisation: one kernel in place of all below. 0: they go on to level 0.
+  /// On a GPU, cycles of tensor operators end at the finest coarse level of at most this many unknowns in each direction,
+  /// solved by fast diagonalisation: one kernel in place of all below. 0: they go on to level 0.
   int diagonalise_below = FastDiagonalisation<float>::max_nodes;
 };
 
@@ -69,8 +69,8 @@ class Multigrid final : public Preconditioner<T>, public Handle {
             const MultigridParams& params, const SmootherRegistry& registry = builtin_smoothers());
 
   /// From a matrix alone: the interpolation is that of `mesh`, whose interior nodes are the unknowns of `a`. Multigrid<double>
-  /// shares `a` and reads its coefficients where they lie; Multigrid<float> keeps a narrowed copy. `symmetric` promises that `a`
-  /// is symmetric, as CG does; nine bands need not be. The interpolation does not see coefficients: where
+  /// shares `a` and reads its coefficients where they lie; Multigrid<float> keeps a narrowed copy. `symmetric` promises that
+  /// `a` is symmetric, as CG does; nine bands need not be. The interpolation does not see coefficients: where
   /// they jump by 1000 inside coarse cells, CG with the symmetric cycle takes 10 to 12 iterations to 1e-8 (127 x 127 unknowns)
   /// and the cycle alone is not there after 60. Throws UsageError for coefficients that
   /// check_coefficients refuses. Smoother "auto" goes by what the matrices of the levels couple (multigrid/couplings.hpp).

@@ -2,29 +2,31 @@
 
 // Interpolation that follows K in -div(K grad u) + c u: that of a network of resistors between the nodes.
 //
-// A cell conducts gx = kxx hy / hx along x and gy = kyy hx / hy along y. A coarse cell conducts as its cells do, in series along the
-// direction and parallel across it:
+// A cell conducts gx = kxx hy / hx along x and gy = kyy hx / hy along y. A coarse cell conducts as its cells do, in series
+// along the direction and parallel across it:
 //
 //     gx_C = sum over its rows of 1 / (sum over the row of 1 / gx)          gy_C alike
 //
-// The node between coarse nodes L and R, with wL = gx of the two cells at its left and wR of those at its right (0 outside the grid), is
+// The node between coarse nodes L and R, with wL = gx of the two cells at its left and wR of those at its right (0 outside the
+// grid), is
 //
 //     x = (wL x_L + wR x_R) / (wL + wR)          of widths, where K = 1
 //
-// The node at the centre of a coarse cell satisfies its equation A x = 0, its neighbours on the cell's edges being interpolated, where
-// s = - (sum of the eight other coefficients) >= a_(0,0) / 2; beside a Dirichlet side, whose coefficients a matrix need not hold, s is
-// a_(0,0) less what a reaction term adds to the row. Where the reaction dominates it is the mean of the four neighbours, weighted by
-// conductances. No weight suffers cancellation; with K = 1 all are those of the widths.
+// The node at the centre of a coarse cell satisfies its equation A x = 0, its neighbours on the cell's edges being
+// interpolated, where s = - (sum of the eight other coefficients) >= a_(0,0) / 2; beside a Dirichlet side, whose coefficients a
+// matrix need not hold, s is a_(0,0) less what a reaction term adds to the row. Where the reaction dominates it is the mean of
+// the four neighbours, weighted by conductances. No weight suffers cancellation; with K = 1 all are those of the widths.
 //
-// Or wL and wR are split sums, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) of the part A_x of A that has derivatives in x, those in y of A_y, both
-// with the mixed terms, on all nodes, carried down as P^T A_x P: fewer cycles where K jumps (where a sum is negative, conductances).
+// Or wL and wR are split sums, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) of the part A_x of A that has derivatives in x, those in y
+// of A_y, both with the mixed terms, on all nodes, carried down as P^T A_x P: fewer cycles where K jumps (where a sum is
+// negative, conductances).
 //
-// Where no K is known, wL and wR are sums of a matrix row, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) and so on (beside a Dirichlet side what
-// the others leave of the diagonal entry), as long as both are above 1e-6 of their entries: below it rounding would be amplified from
-// level to level. There, and in the row beside a Dirichlet side, the widths serve.
+// Where no K is known, wL and wR are sums of a matrix row, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) and so on (beside a Dirichlet
+// side what the others leave of the diagonal entry), as long as both are above 1e-6 of their entries: below it rounding would
+// be amplified from level to level. There, and in the row beside a Dirichlet side, the widths serve.
 //
-// Sources: J. E. Dendy, Black Box Multigrid, J. Comput. Phys. 48, 1982 (sums, centres); conductances as in AMReX's nodal solvers. Nothing
-// here waits for the stream but the making of Conductances.
+// Sources: J. E. Dendy, Black Box Multigrid, J. Comput. Phys. 48, 1982 (sums, centres); conductances as in AMReX's nodal
+// solvers. Nothing here waits for the stream but the making of Conductances.
 
 #include <cstdint>
 
@@ -61,7 +63,8 @@ void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse);
 /// Where the weights of edges come from.
 enum class EdgeWeights : std::uint8_t { conductances, matrix };
 
-/// The weights of p (Transfer::weighted) for A on its fine grid. From the matrix, k serves where its sums do not: that of the widths.
+/// The weights of p (Transfer::weighted) for A on its fine grid. From the matrix, k serves where its sums do not: that of the
+/// widths.
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p);
 

@@ -76,7 +76,8 @@ bool asks_matrix(const PoissonSolverParams& params, bool of_matrix) {
   return leaves_cycle_open(params) && (params.coefficients != nullptr || (of_matrix && params.multigrid.symmetric));
 }
 
-/// Cycle and method for a K that is rotated against the mesh. The recursion of a K-cycle may not have isolated islands of high K.
+/// Cycle and method for a K that is rotated against the mesh. The recursion of a K-cycle may not have isolated islands of high
+/// K.
 void take_more_of_coarse_levels(PoissonSolverParams& params, bool jumps) {
   const bool method_open = !params.method && params.inner.digits == 0;
   const bool k = !jumps && (method_open || !entry_of(params).constant_symmetric);

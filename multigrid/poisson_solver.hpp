@@ -17,9 +17,9 @@
 //
 // With smoother "auto" the method and the cycle, where they are left open, follow from how far widths jump in both directions
 // at once (the smaller largest_jump): below 16 V-cycles, to 200 F-cycles on a CPU with 50000 unknowns or more, else CG. Where K
-// varies, on deformed meshes and for matrices that are said to be symmetric, from the matrix (multigrid/couplings.hpp): flexible
-// CG around K-cycles where it is rotated against the axes, CG around W2-cycles where it jumps as well, CG around V-cycles where
-// it only jumps or varies.
+// varies, on deformed meshes and for matrices that are said to be symmetric, from the matrix (multigrid/couplings.hpp):
+// flexible CG around K-cycles where it is rotated against the axes, CG around W2-cycles where it jumps as well, CG around
+// V-cycles where it only jumps or varies.
 //
 // A mixed solve that stagnates above the rounding of double, overflows or breaks down is taken up again in double unless
 // `retry_in_double` is off; the report's reason says so. All vectors are in double.
@@ -46,10 +46,12 @@ struct PoissonSolverParams {
   MultigridParams multigrid;
   OperatorForm form = OperatorForm::tensor;  // symmetric where it is tensor and an alpha varies along its side
   OperatorTerms terms{};                     // beside the Laplacian; the mesh says what its ends are
-  /// K, and c beside that of `terms`, of the mesh's cells; null: K = 1. The finest operator is then a cell or tensor operator, coarse
-  /// ones are Galerkin products whose interpolation follows K, and the method is cg where none is asked for (fcg with a K-cycle).
+  /// K, and c beside that of `terms`, of the mesh's cells; null: K = 1. The finest operator is then a cell or tensor operator,
+  /// coarse ones are Galerkin products whose interpolation follows K, and the method is cg where none is asked for (fcg with a
+  /// K-cycle).
   std::shared_ptr<const CellCoefficients> coefficients{};
-  /// Of Galerkin products: network where coefficients are given and on deformed meshes, which have no split one; of a matrix bilinear.
+  /// Of Galerkin products: network where coefficients are given and on deformed meshes, which have no split one; of a matrix
+  /// bilinear.
   std::optional<InterpolationKind> interpolation{};
   Precision precision = Precision::mixed;
   InnerStop inner;
@@ -62,9 +64,9 @@ struct PoissonSolverParams {
   bool retry_in_double = true;
 };
 
-/// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one on a plan of the Context. (Beyond them: one vector
-/// while a solve that stagnated is looked at, and a cycle in double where a mixed one is taken up again.) A batch of several
-/// systems has as many b and x and, where they are solved one a thread, the threads' hierarchies.
+/// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one on a plan of the Context. (Beyond them: one
+/// vector while a solve that stagnated is looked at, and a cycle in double where a mixed one is taken up again.) A batch of
+/// several systems has as many b and x and, where they are solved one a thread, the threads' hierarchies.
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                                            const SmootherRegistry& registry = builtin_smoothers(),
                                            std::size_t systems = 1);
@@ -76,8 +78,8 @@ class PoissonSolver {
   /// On a deformed mesh the finest operator is five bands (assembly/mapped_operators.hpp), else all is as with `coefficients`.
   PoissonSolver(Context& ctx, const Geometry& mesh, const PoissonSolverParams& params = {},
                 const SmootherRegistry& registry = builtin_smoothers());
-  /// Of a matrix, which is shared, whose unknowns are those of the mesh: on Hierarchy::galerkin. What `params.multigrid` says of it
-  /// (symmetric, singular) is taken on trust but for what check_coefficients sees; `form` and `terms` do not matter.
+  /// Of a matrix, which is shared, whose unknowns are those of the mesh: on Hierarchy::galerkin. What `params.multigrid` says
+  /// of it (symmetric, singular) is taken on trust but for what check_coefficients sees; `form` and `terms` do not matter.
   PoissonSolver(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                 const PoissonSolverParams& params = {}, const SmootherRegistry& registry = builtin_smoothers());
   /// The same with an interpolation that follows these conductances of the mesh's cells, which need not outlive the call.
@@ -94,17 +96,17 @@ class PoissonSolver {
 
   /// Solves A x_k = b_k for every k; each system stops on its own, with the bits of a solve of its own. On a CPU systems of
   /// up to `most_unknowns_side_by_side` unknowns are solved one a thread, each thread with a hierarchy of its own, made at the
-  /// first such call (ResourceError where they would not fit in memory); larger ones, and those on a GPU, one after the other, and
-  /// what they share is the set-up.
+  /// first such call (ResourceError where they would not fit in memory); larger ones, and those on a GPU, one after the other,
+  /// and what they share is the set-up.
   std::vector<SolveReport> solve(Context& ctx, std::span<const GridView<const double>> b,
                                  std::span<const GridView<double>> x);
   static constexpr std::int64_t most_unknowns_side_by_side = 300'000;
 
-  /// Another c in `params.terms`, for one that was made with c > 0, K = 1 and a tensor operator (Hierarchy::set_reaction). Allocates
-  /// nothing on the device.
+  /// Another c in `params.terms`, for one that was made with c > 0, K = 1 and a tensor operator (Hierarchy::set_reaction).
+  /// Allocates nothing on the device.
   void set_reaction(Context& ctx, double c);
-  /// Other coefficients for a solver of a matrix (Hierarchy::update), and other conductances where it was made with some. Allocates
-  /// nothing on the device. What was made for batches is made anew at the next one.
+  /// Other coefficients for a solver of a matrix (Hierarchy::update), and other conductances where it was made with some.
+  /// Allocates nothing on the device. What was made for batches is made anew at the next one.
   void update(Context& ctx, const GridOperator<double>& a);
   void update(Context& ctx, const GridOperator<double>& a, const Conductances& k);
 

@@ -49,7 +49,8 @@ double largest_jump(const Intervals& line) {
 
 namespace {
 
-/// How strongly a level couples along x and along y, the shape of its cells alone or what K makes of it, and whether along neither.
+/// How strongly a level couples along x and along y, the shape of its cells alone or what K makes of it, and whether along
+/// neither.
 struct Strengths {
   double along_x, along_y;
   bool rotated;

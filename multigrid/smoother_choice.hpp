@@ -16,8 +16,9 @@
 // On lines of more than eight cells the two nodes beside either end do not count as narrow: the boundary value holds them,
 // however thin their cells. Each smoother is undamped, two steps before and two after. The limits are where measured times to
 // 1e-8 cross.
-// Of Galerkin products the matrix decides, since what it couples also follows K: R_x and R_y are those of multigrid/couplings.hpp, and
-// where K is rotated against the axes it is adi. O(nx + ny) a level on the host; of a matrix some passes over it. Source: Trottenberg, Oosterlee, Schueller, Multigrid, 2001, Section 5.1.
+// Of Galerkin products the matrix decides, since what it couples also follows K: R_x and R_y are those of
+// multigrid/couplings.hpp, and where K is rotated against the axes it is adi. O(nx + ny) a level on the host; of a matrix some
+// passes over it. Source: Trottenberg, Oosterlee, Schueller, Multigrid, 2001, Section 5.1.
 
 #include <optional>
 #include <string>

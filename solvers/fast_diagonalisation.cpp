@@ -24,8 +24,8 @@ struct Eigenpairs {
   std::vector<double> vectors, values;
 };
 
-/// With M = L L^T, Jacobi rotations on L^-1 K L^-T: they find small eigenvalues beside large ones to full relative accuracy, which
-/// a boundary layer needs.
+/// With M = L L^T, Jacobi rotations on L^-1 K L^-T: they find small eigenvalues beside large ones to full relative accuracy,
+/// which a boundary layer needs.
 Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<double>& mass,
                      const std::vector<double>& diagonal_term) {
   const std::size_t n = stiffness.size() - 1;
@@ -169,8 +169,8 @@ __device__ STRATUM_INLINE void multiply_rows(const T* p, const T* q, const Store
 template <class T, int n>
 constexpr std::size_t solve_bytes = (4 * n + 3 * n / solve_blocks) * row_length<T, n> * sizeof(T);
 
-/// matrices: Vx, Vx^T, Vy, Vy^T, lambda, mu, padded to n. A block keeps rows of B Vx and of Z = U Vx^T, by j or by the number of an
-/// eigenvector of y, and passes them to all blocks of the cluster; the matrices are there before the right-hand side is.
+/// matrices: Vx, Vx^T, Vy, Vy^T, lambda, mu, padded to n. A block keeps rows of B Vx and of Z = U Vx^T, by j or by the number
+/// of an eigenvector of y, and passes them to all blocks of the cluster; the matrices are there before the right-hand side is.
 template <int n, class T>
 __global__ void __launch_bounds__(solve_threads)
     diagonal_solve_kernel(const T* matrices, const GridView<const T> b, const GridView<T> x) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Fast diagonalisation: the direct solution of A x = b for a tensor operator A = Kx (x) My + Mx (x) (Ky + E). With the generalised
-// eigenvectors of each direction, K V = M V Lambda and V^T M V = 1,
+// Fast diagonalisation: the direct solution of A x = b for a tensor operator A = Kx (x) My + Mx (x) (Ky + E). With the
+// generalised eigenvectors of each direction, K V = M V Lambda and V^T M V = 1,
 //
 //     X = Vx U Vy^T ,   U_ac = (Vx^T B Vy)_ac / (lambda_a + mu_c) ,
 //
@@ -31,9 +31,9 @@ class FastDiagonalisation final : public Preconditioner<T> {
   [[nodiscard]] static std::unique_ptr<FastDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
                                                                  bool singular = false);
 
-  /// For A + c Mx (x) My, A being what it was made of and c of either sign: eigenvectors stay, eigenvalues of y move by c. Where T is
-  /// float, A had better not have a large mass term itself, in which its stiffness is rounded away. Allocates nothing on the
-  /// device; waits for the stream.
+  /// For A + c Mx (x) My, A being what it was made of and c of either sign: eigenvectors stay, eigenvalues of y move by c.
+  /// Where T is float, A had better not have a large mass term itself, in which its stiffness is rounded away. Allocates
+  /// nothing on the device; waits for the stream.
   void set_mass(Context& ctx, double c);
 
   /// x = A^-1 b

@@ -29,8 +29,8 @@ STRATUM_HOST_DEVICE STRATUM_INLINE float plus(float x, float y) {
 #endif
 }
 
-/// (A x)_ij without a term of the size of A's entries times x. The row formula of tensor operators takes differences along x of sums
-/// that are rounded before: as good as x in one float, and no better.
+/// (A x)_ij without a term of the size of A's entries times x. The row formula of tensor operators takes differences along x of
+/// sums that are rounded before: as good as x in one float, and no better.
 template <class View>
 STRATUM_HOST_DEVICE STRATUM_INLINE float product(const View& a, GridView<const float> x, int i, int j) {
   return a.sum(x, i, j);

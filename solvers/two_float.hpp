@@ -1,16 +1,17 @@
 #pragma once
 
-// TwoFloatRefinement: A x = b without arithmetic in double but for sums, for GPUs whose double is slow. x is kept in two floats,
+// TwoFloatRefinement: A x = b without arithmetic in double but for sums, for GPUs whose double is slow. x is kept in two
+// floats,
 //
 //     r = (b - A hi) - A lo ,   A e = s r to 1e-4 in float ,   (hi, lo) <- (hi, lo) + e / s ,   s a power of two near 1 / ||r|| ,
 //
-// the last by an error-free sum. Where the float residual keeps to differences of neighbours (tensor and cell operators), rounding
-// A is a relative change of K by 6e-8 a cell, and x comes out as near to the solution in the energy norm, sqrt(e' A e / x' A x)
-// about 1e-7. Stored bands lose A 1 = 0 by rounding, and with it three digits and more.
+// the last by an error-free sum. Where the float residual keeps to differences of neighbours (tensor and cell operators),
+// rounding A is a relative change of K by 6e-8 a cell, and x comes out as near to the solution in the energy norm, sqrt(e' A e
+// / x' A x) about 1e-7. Stored bands lose A 1 = 0 by rounding, and with it three digits and more.
 //
 // The residual ||b - A x|| is another matter: x in two floats leaves 1e-6 ||b|| and more of it, which grows four times a level.
-// So rounds end where the next correction, as far as the last two tell, would be below the rounding of float in the energy norm,
-// most often after two. Then the residual is formed once in double, and the report goes by that:
+// So rounds end where the next correction, as far as the last two tell, would be below the rounding of float in the energy
+// norm, most often after two. Then the residual is formed once in double, and the report goes by that:
 //
 //     converged       it is within the tolerance
 //     rounding        it is above, the rounds have ended as above, and float explains it (<= 2 eps || |A| |x| + |b| ||)
@@ -18,8 +19,8 @@
 //     else            what the solve in float ended with: max iterations, breakdown, diverged
 //
 // Iterations and their history are those of the solves in float, of all rounds; the last residual is the true one. A restarted
-// residual may stand above that of the recursion before it. b is scaled by a power of two so that float holds it; b and x come in
-// and go out in double. Words of float a node: 5, and what the solver keeps. Waits for the stream.
+// residual may stand above that of the recursion before it. b is scaled by a power of two so that float holds it; b and x come
+// in and go out in double. Words of float a node: 5, and what the solver keeps. Waits for the stream.
 // Sources: D. Knuth, The Art of Computer Programming 2, Section 4.2.2 (the sum); Goeddeke, Strzodka 2011, Section 2.5.
 
 #include <stratum/core/operators/grid_operator.hpp>

@@ -53,8 +53,9 @@ class RemovedWhenInterrupted {
   std::size_t count_;
 };
 
-/// Signals end the program at once, with exit code 128 + signal. Only an unfinished file would outlive it, and unlink and _exit are
-/// among what a handler may call. Beyond the file size that a shell allows, writing fails as on a full disk, without a signal.
+/// Signals end the program at once, with exit code 128 + signal. Only an unfinished file would outlive it, and unlink and _exit
+/// are among what a handler may call. Beyond the file size that a shell allows, writing fails as on a full disk, without a
+/// signal.
 inline void handle_signals() {
   struct sigaction action {};
   action.sa_handler = [](int signal) {
@@ -75,8 +76,8 @@ inline void handle_signals() {
 
 class OutputFiles {
  public:
-  /// Those that are given on the command line or in the configuration. Throws UsageError for two of one file, and for one that is
-  /// read, too: by an option, or named in `more_inputs`.
+  /// Those that are given on the command line or in the configuration. Throws UsageError for two of one file, and for one that
+  /// is read, too: by an option, or named in `more_inputs`.
   explicit OutputFiles(const CommandLine& options, const std::vector<std::string>& more_inputs = {}) {
     for (const auto& [option, path] : options.files(Names::input)) inputs_.emplace_back("--" + option, path);
     for (const auto& path : more_inputs) inputs_.emplace_back("the problem", path);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A series of files for ParaView: SERIES.pvd names SERIES_0000.vtr, SERIES_0001.vtr ... and their times. Every file is written whole or not at
-// all, SERIES.pvd anew after each, so that what a run has come to can be opened while it goes on.
+// A series of files for ParaView: SERIES.pvd names SERIES_0000.vtr, SERIES_0001.vtr ... and their times. Every file is written
+// whole or not at all, SERIES.pvd anew after each, so that what a run has come to can be opened while it goes on.
 
 #include <cstdio>
 #include <filesystem>

@@ -1,20 +1,21 @@
 #pragma once
 
-// The form of -div(K grad u) + c u on a tensor-product mesh with K and c per cell: it stores them alone, and makes element matrices on the
-// fly from them and the widths. Words a node: scalar K 1, diagonal K 2, full K 3; with c scalar K 3, else 1 more; a residual or a sweep
-// moves 3 more.
+// The form of -div(K grad u) + c u on a tensor-product mesh with K and c per cell: it stores them alone, and makes element
+// matrices on the fly from them and the widths. Words a node: scalar K 1, diagonal K 2, full K 3; with c scalar K 3, else 1
+// more; a residual or a sweep moves 3 more.
 //
-// Cell (I, J) has widths hx and hy. Between its corners p = kxx hy / (6 hx), q = kyy hx / (6 hy), s = kxy / 2 and m = c hx hy / 36:
+// Cell (I, J) has widths hx and hy. Between its corners p = kxx hy / (6 hx), q = kyy hx / (6 hy), s = kxy / 2 and m = c hx hy /
+// 36:
 //
 //     x flux through its lower, its upper part       p (2 d_lower + d_upper),  p (d_lower + 2 d_upper)     d: differences along x
 //     y flux through its left, its right part        q (2 e_left + e_right),   q (e_left + 2 e_right)      e: differences along y
 //     (A u)_ij = F_west - F_east + G_south - G_north + what s adds to diagonal differences + m (2 (2 u_0 + u_1) + (2 u_2 + u_3))
 //
-// No term has the size of p u: constants give exactly zero, and in float what is lost is a relative change of K. Scalar K is stored as
-// k = K hx hy / 6 with 1 / hx^2 and 1 / hy^2 beside it: p = k / hx^2, q = k / hy^2.
+// No term has the size of p u: constants give exactly zero, and in float what is lost is a relative change of K. Scalar K is
+// stored as k = K hx hy / 6 with 1 / hx^2 and 1 / hy^2 beside it: p = k / hx^2, q = k / hy^2.
 //
-// A cell beyond a natural side has K = 0; an alpha is its m, alpha h / 12 along an edge of length h. Where the grid is periodic it is
-// the cell at the other end.
+// A cell beyond a natural side has K = 0; an alpha is its m, alpha h / 12 along an edge of length h. Where the grid is periodic
+// it is the cell at the other end.
 //
 // The row formula stands in core/operators/cell_formulas.hpp.
 
@@ -35,9 +36,9 @@ namespace stratum {
 /// What K is, by the numbers stored for it.
 enum class CellTensor : std::uint8_t { scalar = 1, diagonal = 2, full = 3 };
 
-/// Cell (i, j) of the view lies south-west of node (i, j). `scalar`: K alone, and p and q are k, to be multiplied; no branch stands in its
-/// formulas. What is not stored points to p: null, masked loads that compilers turn branches into would each be a fault that is
-/// suppressed, 25 ns of a CPU.
+/// Cell (i, j) of the view lies south-west of node (i, j). `scalar`: K alone, and p and q are k, to be multiplied; no branch
+/// stands in its formulas. What is not stored points to p: null, masked loads that compilers turn branches into would each be a
+/// fault that is suppressed, 25 ns of a CPU.
 template <class T, bool scalar>
 struct CellView : StencilSums<CellView<T, scalar>, T> {
   static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = true;
@@ -132,8 +133,8 @@ struct CellView : StencilSums<CellView<T, scalar>, T> {
   }
 };
 
-/// The cells that touch the unknowns of `grid`, those beyond natural sides among them: nx + 1 by ny + 1 numbers each, cell (i, j)
-/// south-west of unknown (i, j).
+/// The cells that touch the unknowns of `grid`, those beyond natural sides among them: nx + 1 by ny + 1 numbers each, cell (i,
+/// j) south-west of unknown (i, j).
 template <class T>
 struct CellOperator {
   static constexpr std::string_view name = "cell";

@@ -1,8 +1,8 @@
 #pragma once
 
-// Rows of a cell operator on the CPU in packs (core/operators/cell_formulas.hpp): of r = b - A x, and of the equations of x lines, whose
-// right-hand side is b less what lies beside the line. Neighbours come out of registers, and what an interval adds to the nodes at
-// its ends is formed once.
+// Rows of a cell operator on the CPU in packs (core/operators/cell_formulas.hpp): of r = b - A x, and of the equations of x
+// lines, whose right-hand side is b less what lies beside the line. Neighbours come out of registers, and what an interval adds
+// to the nodes at its ends is formed once.
 
 #include <stratum/core/operators/cell.hpp>
 #include <stratum/core/operators/packed_row.hpp>
@@ -17,8 +17,8 @@ class CellRow : public PackedRow<bytes, T> {
   using Base::width;
   using typename Base::Pack;
 
-  /// Of row j from column `first` on, -1 or a whole number of packs later, where its own number has no meaning. Asks for what is read
-  /// `ahead` rows later. `coupled`: x is not zero.
+  /// Of row j from column `first` on, -1 or a whole number of packs later, where its own number has no meaning. Asks for what
+  /// is read `ahead` rows later. `coupled`: x is not zero.
   STRATUM_INLINE CellRow(const CellView<T, scalar>& a, const GridView<const T>& b, const GridView<const T>& x, int j,
                          int ahead, int first = -1, bool coupled = true)
       : Base(x.nx), a_(a), cells_(j * a.pitch), others_(j * a.others_pitch),
@@ -62,8 +62,8 @@ class CellRow : public PackedRow<bytes, T> {
     before_ = pair_;
     take<with_x>(i);
   }
-  /// Intervals i .. i + width - 1 with the columns at their ends; behind the last column x is zero, and behind the last cell there is
-  /// nothing.
+  /// Intervals i .. i + width - 1 with the columns at their ends; behind the last column x is zero, and behind the last cell
+  /// there is nothing.
   template <bool with_x>
   STRATUM_INLINE void take(int i) {
     pair_.p_south = pair_.p_north = pair_.q_south = pair_.q_north = Pack{};

@@ -1,8 +1,8 @@
 #pragma once
 
-// CUDA form of the line solves, for smoothers/line.cu. All kernels cut lines into segments of S unknowns, one a thread, and join
-// them (solvers/lines/partition.hpp): over the lanes of a warp, over the warps of a block, and over the blocks of a cluster, which
-// talk through each other's shared memory. Needs compute capability 9.0.
+// CUDA form of the line solves, for smoothers/line.cu. All kernels cut lines into segments of S unknowns, one a thread, and
+// join them (solvers/lines/partition.hpp): over the lanes of a warp, over the warps of a block, and over the blocks of a
+// cluster, which talk through each other's shared memory. Needs compute capability 9.0.
 //
 //   kernel          lines                                  words a node and sweep over both colours
 //   solve_x_lines   any, along x; one a block or cluster   3 and the coefficients; x twice, from the L2 cache

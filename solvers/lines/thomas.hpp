@@ -78,7 +78,8 @@ template <class T>
 struct LineScratch {
   T *multipliers, *eliminated, *second;
   int wide;
-  /// Batches are multiples of this long, so that a node has its place in a pack, and with it its bits, for any number of threads.
+  /// Batches are multiples of this long, so that a node has its place in a pack, and with it its bits, for any number of
+  /// threads.
   static constexpr int rounded = 16;
 
   static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {
@@ -147,15 +148,15 @@ struct Eliminator {
   }
 };
 
-/// Of a symmetric line; `multiplier` is c. `by_sums`: the excess a of a row, what the matrix that is left has as the row's sum, goes along
-/// beside the pivot,
+/// Of a symmetric line; `multiplier` is c. `by_sums`: the excess a of a row, what the matrix that is left has as the row's sum,
+/// goes along beside the pivot,
 ///
 ///     a_p = s_p - u_(p-1) q_(p-1) ,   d_p = a_p - u_p ,   q_p = a_p / d_p = 1 + c_p ,
 ///     x_p = x_(p+1) + (z_p - q_p x_(p+1)) ,
 ///
-/// s_p the sum of row p with the entries beyond the line's ends, q_(-1) = 1 and u_(-1) the entry before the line, and `multiplier` is q.
-/// Where cells are stretched (u < 0) that adds positive numbers only, and a small row sum is not lost in large entries (Grassmann,
-/// Taksar, Heyman, Operations Research 33, 1985).
+/// s_p the sum of row p with the entries beyond the line's ends, q_(-1) = 1 and u_(-1) the entry before the line, and
+/// `multiplier` is q. Where cells are stretched (u < 0) that adds positive numbers only, and a small row sum is not lost in
+/// large entries (Grassmann, Taksar, Heyman, Operations Research 33, 1985).
 template <class Pack, class T, bool by_sums>
 struct SymmetricElimination {
   Pack upper, multiplier, z;
@@ -517,8 +518,8 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
   }
 }
 
-/// A row of numbers from column `start` on, as packs read it: in place, or what there is of columns first .. last in `row`, zeros
-/// elsewhere.
+/// A row of numbers from column `start` on, as packs read it: in place, or what there is of columns first .. last in `row`,
+/// zeros elsewhere.
 template <class T>
 struct RowPiece {
   int start, first, last;

@@ -1,4 +1,5 @@
-// deal.II assembles the same matrices on deformed cells from its own mapping, elements and 2 x 2 Gauss points; entries agree to rounding.
+// deal.II assembles the same matrices on deformed cells from its own mapping, elements and 2 x 2 Gauss points; entries agree to
+// rounding.
 
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/dofs/dof_handler.h>

@@ -1,4 +1,5 @@
-// Steps in time: orders with data of every kind that change with the time, stiff starts, conservation, counts, restarts, bad input.
+// Steps in time: orders with data of every kind that change with the time, stiff starts, conservation, counts, restarts, bad
+// input.
 
 #include <cmath>
 #include <numbers>
@@ -18,7 +19,8 @@ using enum SideKind;
 constexpr double pi = std::numbers::pi;
 constexpr TimeMethod every_method[] = {TimeMethod::euler, TimeMethod::crank_nicolson, TimeMethod::tr_bdf2};
 
-/// u = (1 + x^2 + y^2 / 2) cos 3t + (x + 2 y) sin t: exact in space up to a smooth part, with data of all kinds that change with the time.
+/// u = (1 + x^2 + y^2 / 2) cos 3t + (x + 2 y) sin t: exact in space up to a smooth part, with data of all kinds that change
+/// with the time.
 double smooth(const Point& p) {
   return (1 + p.x * p.x + p.y * p.y / 2) * std::cos(3 * p.t) + (p.x + 2 * p.y) * std::sin(p.t);
 }

@@ -1,44 +1,15 @@
 // Files of coefficients: the first byte says whether the rest is read as .npy or as .csv. What is accepted are finite numbers,
 // one a cell.
 
-#include <unistd.h>
-
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
-#include <string>
 
 #include <stratum/assembly/cell_files.hpp>
 #include <stratum/core/errors.hpp>
 
+#include "scratch_file.hpp"
 #include "target.hpp"
 
-namespace {
-
 using namespace stratum;
-
-/// A file of this process, gone with it.
-class ScratchFile {
- public:
-  explicit ScratchFile(const char* ending)
-      : path_(std::filesystem::temp_directory_path() / ("stratum_fuzz_" + std::to_string(getpid()) + ending)) {}
-  ~ScratchFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-  [[nodiscard]] std::string path() const { return path_.string(); }
-  void write(const void* data, std::size_t size) const {
-    std::FILE* file = std::fopen(path_.c_str(), "wb");
-    require(file != nullptr && std::fwrite(data, 1, size, file) == size && std::fclose(file) == 0, "a file is written");
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const ScratchFile npy(".npy"), csv(".csv");

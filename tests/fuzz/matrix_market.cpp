@@ -1,42 +1,18 @@
 // Matrix Market files: the first byte says whether the rest is read as a matrix or as a vector. What is accepted comes back the
 // same after it was written and read once more.
 
-#include <unistd.h>
-
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
 #include <string>
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/matrix_market.hpp>
 
+#include "scratch_file.hpp"
 #include "target.hpp"
 
 namespace {
 
 using namespace stratum;
-
-/// A file of this process, gone with it.
-class ScratchFile {
- public:
-  explicit ScratchFile(const char* name)
-      : path_(std::filesystem::temp_directory_path() / ("stratum_fuzz_" + std::to_string(getpid()) + name)) {}
-  ~ScratchFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-  [[nodiscard]] std::string path() const { return path_.string(); }
-  void write(const void* data, std::size_t size) const {
-    std::FILE* file = std::fopen(path_.c_str(), "wb");
-    require(file != nullptr && std::fwrite(data, 1, size, file) == size && std::fclose(file) == 0, "a file is written");
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 bool contains(const SparseRows& a, const SparseRows& b) {
   bool same = a.rows == b.rows && a.columns == b.columns;

@@ -9,7 +9,7 @@
 // rounding A is a relative change of K by 6e-8 a cell, and x comes out as near to the solution in the energy norm, sqrt(e' A e
 // / x' A x) about 1e-7. Stored bands lose A 1 = 0 by rounding, and with it three digits and more.
 //
-// The residual ||b - A x|| is another matter: x in two floats leaves 1e-6 ||b|| and more of it, which grows four times a level.
+// The residual ||b - A x|| is another matter: x in two floats leaves 1e-6 ||b|| and more of it, which doubles a level.
 // So rounds end where the next correction, as far as the last two tell, would be below the rounding of float in the energy
 // norm, most often after two. Then the residual is formed once in double, and the report goes by that:
 //

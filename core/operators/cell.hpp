@@ -42,7 +42,6 @@ enum class CellTensor : std::uint8_t { scalar = 1, diagonal = 2, full = 3 };
 template <class T, bool scalar>
 struct CellView : StencilSums<CellView<T, scalar>, T> {
   static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = true;
-  static constexpr bool is_scalar = scalar;
   const T *p = nullptr, *q = nullptr;
   const T *s = nullptr, *m = nullptr;
   const T *rx2 = nullptr,
@@ -61,8 +60,6 @@ struct CellView : StencilSums<CellView<T, scalar>, T> {
     } else {
       c.p_south = p[south], c.p_north = p[north];
       c.q_south = q[south], c.q_north = q[north];
-    }
-    if constexpr (!scalar) {
       const std::int64_t others_south = j * others_pitch + i, others_north = others_south + others_pitch;
       c.has_s = has_s;
       c.has_m = has_m;

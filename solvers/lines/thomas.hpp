@@ -483,6 +483,28 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
 
 // --- y lines -------------------------------------------------------------------------------------------------------------
 
+/// Back-substitution of a wide batch, which elimination has left in `scratch`, row after row.
+template <int stride, bool coupled, class View, class T>
+STRATUM_INLINE void substitute_wide(const LineRhs<Direction::y, coupled, View, T>& rhs, const int first,
+                                    const int count, const int n, const T omega, const T keep, const GridView<T> y,
+                                    const LineScratch<T>& scratch) {
+  const int w = scratch.wide;
+  const T* const multipliers = scratch.multipliers;
+  T* const solution = scratch.multipliers + std::int64_t{w} * n;
+  alignas(64) const T zeros[widest_batch] = {};
+  for (int j = n - 1; j >= 0; --j) {
+    const T* const c = multipliers + std::int64_t{j} * w;
+    T* const z = solution + std::int64_t{j} * w;
+    const T* const above = j == n - 1 ? zeros : z + w;
+#pragma omp simd
+    for (int k = 0; k < count; ++k) {
+      z[k] = substituted<View, T>(c[k], z[k], above[k]);
+      const int i = first + stride * k;
+      y(i, j) = keep == T(0) ? omega * z[k] : keep * rhs.x(i, j) + omega * z[k];
+    }
+  }
+}
+
 /// One wide batch of y lines with bands, row after row.
 template <int stride, bool coupled, class View, class T>
 STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const int first,
@@ -505,17 +527,7 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
       z[k] = (rhs(i, j) - l * z_below[k]) * pivot;
     }
   }
-  for (int j = n - 1; j >= 0; --j) {
-    const T* const c = multipliers + std::int64_t{j} * w;
-    T* const z = solution + std::int64_t{j} * w;
-    const T* const above = j == n - 1 ? zeros : z + w;
-#pragma omp simd
-    for (int k = 0; k < count; ++k) {
-      z[k] -= c[k] * above[k];
-      const int i = first + stride * k;
-      y(i, j) = keep == T(0) ? omega * z[k] : keep * rhs.x(i, j) + omega * z[k];
-    }
-  }
+  substitute_wide<stride>(rhs, first, count, n, omega, keep, y, scratch);
 }
 
 /// A row of numbers from column `start` on, as packs read it: in place, or what there is of columns first .. last in `row`,
@@ -639,17 +651,7 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, CellVi
       R::pack(lower + k) = line.upper;
     }
   }
-  for (int j = n - 1; j >= 0; --j) {
-    const T* const c = multipliers + std::int64_t{j} * w;
-    T* const z = solution + std::int64_t{j} * w;
-    const T* const above = j == n - 1 ? zeros : z + w;
-#pragma omp simd
-    for (int k = 0; k < count; ++k) {
-      z[k] = above[k] + (z[k] - c[k] * above[k]);
-      const int i = first + stride * k;
-      y(i, j) = keep == T(0) ? omega * z[k] : keep * rhs.x(i, j) + omega * z[k];
-    }
-  }
+  substitute_wide<stride>(rhs, first, count, n, omega, keep, y, scratch);
 }
 
 /// Solves one batch of y lines of n positions with bands.

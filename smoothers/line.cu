@@ -20,7 +20,7 @@ struct Sweep {
   template <Direction direction>
   void run(Context& ctx) const {
     if (line_order == LineOrder::simultaneous) return solve<direction>(ctx, 0, 1, !zero);
-    if constexpr (direction == Direction::y && is_tensor<View>)
+    if constexpr (direction == Direction::y && cuda::walks_y_lines<View>)
       if (omega == T(1) && (first == 0 ? in_one_pass<false>(ctx) : in_one_pass<true>(ctx))) return;
     solve<direction>(ctx, first, 2, !zero);
     solve<direction>(ctx, 1 - first, 2, true);

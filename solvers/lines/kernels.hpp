@@ -9,6 +9,7 @@
 //   walk_x_lines    tensor operator; a block walks down    3
 //   solve_y_lines   any, along y; 1 to 16 a block          6 and twice the coefficients: cache lines hold both colours
 //   walk_y_lines    tensor operator; both colours at once  3
+//                   scalar cell operator, likewise         4
 //
 // The first and third take any length up to 36864, any damping and any order. In walks position p = i + 1 of a line holds
 // node i: column -1 is where rows are aligned.
@@ -627,7 +628,12 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-// --- tensor operators: lines walked over ---------------------------------------------------------------------------------
+// --- lines walked over ---------------------------------------------------------------------------------------------------
+
+template <class T>
+struct alignas(2 * sizeof(T)) Interval {
+  T k, m;
+};
 
 /// Forms the equations of a line of a tensor operator from interval to interval and pushes them to a segment
 /// (core/operators/tensor_formulas.hpp). Beside the line lie two others behind intervals (k, m) each; the line's own stiffness
@@ -659,8 +665,10 @@ class TensorWalk {
     u_ = beside_.mass(xa, xb);
     v_ = beside_.stiffness(xa, xb);
   }
-  /// Interval (k, m) before position number c of the segment, c = 0 .. S; the neighbours and b there.
-  __device__ STRATUM_INLINE void step(Segment<T, S, true, sums>& segment, int c, T k, T m, T xa, T xb, T b) {
+  /// The interval before position number c of the segment, c = 0 .. S; the neighbours and b there.
+  __device__ STRATUM_INLINE void step(Segment<T, S, true, sums>& segment, int c, Interval<T> interval, T xa, T xb,
+                                      T b) {
+    const T k = interval.k, m = interval.m;
     AtEnds<T> add{};
     if constexpr (coupled) {
       const T u = beside_.mass(xa, xb), v = beside_.stiffness(xa, xb);
@@ -818,9 +826,9 @@ __global__ void __launch_bounds__(walk_x_threads)
           xn = load(north + place);
         }
 #pragma unroll
-        for (int e = 0; e < size; ++e) walk.step(segment, c * size + e, k.v[e], m.v[e], xs.v[e], xn.v[e], right.v[e]);
+        for (int e = 0; e < size; ++e) walk.step(segment, c * size + e, {k.v[e], m.v[e]}, xs.v[e], xn.v[e], right.v[e]);
       }
-      walk.step(segment, S, k_next, m_next, south_next, north_next, T(0));
+      walk.step(segment, S, {k_next, m_next}, south_next, north_next, T(0));
     }
     Row<T, sums> row;
     const Piece<T, sums> joined = join(segment.piece(), lane, warp, row);
@@ -839,6 +847,50 @@ __global__ void __launch_bounds__(walk_x_threads)
   }
 }
 
+/// Scalar K of the cells on both sides of a line, towards lines a and b, and 1 / h^2 of their interval.
+template <class T>
+struct CellsBeside {
+  T a, b, r_along;
+};
+
+/// Forms the equations of a line of a scalar cell operator from interval to interval, as TensorWalk does. An interval has two
+/// cells, towards line a and line b. Nodes before interval number `first` and behind number `last` are no unknowns: there 1 x = 0
+/// is solved.
+template <int S, bool coupled, class T>
+class CellWalk {
+ public:
+  /// `ra` and `rb`: 1 / h^2 across the line.
+  __device__ STRATUM_INLINE CellWalk(T ra, T rb, int first, int last) : ra_(ra), rb_(rb), first_(first), last_(last) {}
+  __device__ STRATUM_INLINE void start(T xa, T xb) { before_ = {xa, T(0), xb}; }
+  /// The cells of the interval before position number c of the segment, c = 0 .. S; the neighbours and b there.
+  __device__ STRATUM_INLINE void step(Segment<T, S, true, true>& segment, int c, const CellsBeside<T>& k, T xa, T xb,
+                                      T b) {
+    const CellPair<T> pair{k.a * k.r_along, k.b * k.r_along, k.a * ra_, k.b * rb_};
+    AtEnds<T> add{};
+    if constexpr (coupled) {
+      const ColumnOfThree<T> here{xa, T(0), xb};
+      add = pair.product(before_, here);
+      before_ = here;
+    }
+    // What couples an unknown to what is none stays in its sum.
+    const bool joins = first_ < c && c < last_, unknown = first_ < c && c <= last_;
+    const T coupling = pair.coupling(), excess = pair.row_excess().left, own = joins ? excess : excess - coupling;
+    if (c > 0) {
+      const T diagonal = unknown ? sum_ + own : T(1), right = unknown ? right_ - add.left : T(0);
+      segment.push(c - 1, coupling_, diagonal, joins ? coupling : T(0), right);
+    }
+    sum_ = own;
+    coupling_ = joins ? coupling : T(0);
+    right_ = b - add.right;
+  }
+
+ private:
+  T ra_, rb_;
+  int first_, last_;
+  ColumnOfThree<T> before_{};
+  T sum_ = 0, coupling_ = 0, right_ = 0;
+};
+
 /// Two neighbouring numbers of a row, of both colours.
 template <class T>
 struct alignas(2 * sizeof(T)) Pair {
@@ -847,62 +899,222 @@ struct alignas(2 * sizeof(T)) Pair {
 
 /// How walk_y_lines cuts the grid. A tile is 128 bytes wide, narrower ones do not reach the memory's speed, and `rows` high
 /// in every block; a column is as high as the cluster, which walks over `tiles_each` tiles.
-template <class T, bool sums>
+template <class T>
 struct YWalk {
   static constexpr int segment = 16, segments = warp, rows = segments * segment;
   static constexpr int width = static_cast<int>(128 / sizeof(T)), pairs = width / 2, threads = pairs * segments;
-  static constexpr int x_pitch = width + pack_size<T>;  // room for the column behind the tile
-  static constexpr int column = rows + segments + 4;    // a column, with a number between segments
-  static constexpr int numbers = pack_size<T> + (rows + 2) * x_pitch + rows * width + 4 * column + 2 * (width + 2) +
-                                 Turn<T, sums>::numbers(pairs, segments);
-  static constexpr std::size_t bytes = sizeof(T) * numbers + sizeof(Mailbox<T, most_blocks, sums>) * 2 * pairs;
+  static constexpr int chunk = pack_size<T>, chunks = width / chunk;
+  static constexpr int pitch = width + chunk;         // room for the column behind the tile
+  static constexpr int column = rows + segments + 4;  // a column, with a number between segments
   int tiles, tiles_each;
 
   static __device__ STRATUM_INLINE int in_column(int r) { return r + 1 + (r + segment) / segment; }
+
+  /// Fetches `rows` rows of a tile, those with r < inside.
+  static __device__ STRATUM_INLINE void fetch(T* to, int to_pitch, const T* from, std::int64_t from_pitch, int inside) {
+    constexpr int step = threads / chunks;
+    const int t = static_cast<int>(threadIdx.x), row = t / chunks, part = t % chunks * chunk;
+    to += row * to_pitch + part;
+    from += row * from_pitch + part;
+#pragma unroll
+    for (int r = 0; r < rows; r += step) {
+      copy_async<16>(to + r * to_pitch, from, r + row < inside);
+      from += step * from_pitch;
+    }
+  }
 };
+
+// What walk_y_lines asks of an operator is its tile: its numbers in shared memory, b, and the equations of lines. Lines a and b
+// lie beside a line behind intervals 0, 1 or 2: before the even column of a thread's pair, between its two, behind the odd one.
+
+/// Of a tensor operator.
+template <class View, class T>
+class YTile {
+  using W = YWalk<T>;
+  static constexpr bool sums = by_sums<View>;
+
+ public:
+  static constexpr int numbers = W::rows * W::width + 2 * W::column + 2 * (W::width + 2);
+
+  __device__ STRATUM_INLINE YTile(const View& a, const GridView<const T>& b, T* memory, int base)
+      : a_(a), b_(b), base_(base), b_tile_(memory), intervals_(memory + W::rows * W::width),
+        between_(intervals_ + 2 * W::column) {
+    for (int r = static_cast<int>(threadIdx.x); r <= W::rows; r += W::threads) {
+      intervals_[2 * W::in_column(r)] = interval(a.ky, base + r, b.ny);
+      intervals_[2 * W::in_column(r) + 1] = interval(a.my, base + r, b.ny);
+    }
+  }
+  /// Asks for what the tile from position p on has. `fetch_late`: for what the second colour of the tile before still reads.
+  __device__ STRATUM_INLINE void fetch_late(int /*p*/) const {}
+  __device__ STRATUM_INLINE void fetch(int p) const {
+    const int t = static_cast<int>(threadIdx.x), part = t % W::chunks * W::chunk, q = t % (W::width + 2);
+    W::fetch(b_tile_, W::width, &b_(p - 1, base_ - 1), b_.pitch, p + part <= b_.nx ? b_.ny + 2 - base_ : 0);
+    // Intervals p - 1 .. p + width between the columns.
+    const T* const factors = t < W::width + 2 ? a_.kx : a_.mx;
+    if (t < 2 * (W::width + 2)) copy_async<sizeof(T)>(between_ + t, factors + p + q - 1, p + q <= b_.nx + 1);
+  }
+  /// Turns to columns `even` and the next, the thread's pair in the tile, before the tile has come; `row` of the block begins
+  /// the thread's segment.
+  __device__ STRATUM_INLINE void turn_to(int even, int pair, int row) {
+    e_[0] = e_[1] = 0;
+    if constexpr (View::has_reaction) {
+      e_[0] = even > 0 && even <= b_.nx ? __ldg(a_.e + even - 1) : T(0);
+      e_[1] = even < b_.nx ? __ldg(a_.e + even) : T(0);
+    }
+    begins_line_ = base_ + row == 0;
+    right_ = b_tile_ + row * W::width + 2 * pair;
+    along_ = reinterpret_cast<const Interval<T>*>(intervals_) + W::in_column(row);
+    across_ = between_ + 2 * pair;
+  }
+  /// When it has.
+  __device__ STRATUM_INLINE void begin() {
+#pragma unroll
+    for (int n = 0; n < 3; ++n) beside_[n] = {across_[n], across_[n + W::width + 2]};
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE Pair<T> right(int k) const {
+    return *reinterpret_cast<const Pair<T>*>(right_ + k * W::width);
+  }
+  template <bool coupled>
+  [[nodiscard]] __device__ STRATUM_INLINE auto line(int a, int b, bool odd, bool itself, bool is_a, bool is_b) const {
+    return TensorWalk<W::segment, coupled, sums, T>(beside_[a].k, beside_[a].m, beside_[b].k, beside_[b].m, e_[odd],
+                                                    begins_line_, {itself, is_a, is_b});
+  }
+  /// Before position k of the segment.
+  [[nodiscard]] __device__ STRATUM_INLINE Interval<T> interval_before(int k, int /*a*/, int /*b*/) const {
+    return along_[k < W::segment ? k : k + 1];
+  }
+
+ private:
+  const View& a_;
+  const GridView<const T>& b_;
+  int base_;
+  T *b_tile_, *intervals_, *between_;  // the last: k, then m, between the columns of the tile
+  const T *right_ = nullptr, *across_ = nullptr;
+  const Interval<T>* along_ = nullptr;
+  Interval<T> beside_[3];
+  T e_[2];
+  bool begins_line_ = false;
+};
+
+/// Of a scalar cell operator: its cells take the room of b, which is read when it is needed, the first time from the L2 cache.
+template <class T>
+class YTile<CellView<T, true>, T> {
+  using W = YWalk<T>;
+  using View = CellView<T, true>;
+
+ public:
+  static constexpr int numbers = (W::rows + 1) * W::pitch + W::column;
+
+  __device__ STRATUM_INLINE YTile(const View& a, const GridView<const T>& b, T* memory, int base)
+      : a_(a), b_(b), base_(base), cells_(memory), along_(memory + (W::rows + 1) * W::pitch) {
+    for (int r = static_cast<int>(threadIdx.x); r <= W::rows; r += W::threads)
+      along_[W::in_column(r)] = base + r > 0 && base + r <= b.ny + 1 ? a.ry2[base + r - 1] : T(0);
+  }
+  __device__ STRATUM_INLINE void fetch_late(int p) const {
+    // Cells p - 1 .. p + width - 1 of rows base - 1 .. base + rows - 1; there are nx + 1 by ny + 1.
+    const int t = static_cast<int>(threadIdx.x), part = t % W::chunks * W::chunk;
+    const T* const from = a_.p + (base_ - 1) * a_.pitch + p - 1;
+    const int inside = b_.ny + 2 - base_;
+    W::fetch(cells_, W::pitch, from, a_.pitch, p + part <= b_.nx + 1 ? inside : 0);
+    if (t < W::chunks)
+      copy_async<16>(cells_ + W::rows * W::pitch + part, from + W::rows * a_.pitch + part,
+                     W::rows < inside && p + part <= b_.nx + 1);
+    for (int r = t; r <= W::rows; r += W::threads)
+      copy_async<sizeof(T)>(cells_ + r * W::pitch + W::width, from + r * a_.pitch + W::width,
+                            r < inside && p + W::width <= b_.nx + 1);
+  }
+  __device__ STRATUM_INLINE void fetch(int p) const {
+    for (int r = static_cast<int>(threadIdx.x); r < W::rows; r += W::threads)
+      if (base_ + r > 0 && base_ + r <= b_.ny)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(&b_(p - 1, base_ + r - 1)));
+  }
+  __device__ STRATUM_INLINE void turn_to(int even, int pair, int row) {
+    const int position = base_ + row;
+    even_ = even;
+    first_ = 1 - position;
+    last_ = b_.ny + 1 - position;
+    mine_ = cells_ + row * W::pitch + 2 * pair;
+    my_along_ = along_ + W::in_column(row);
+#pragma unroll
+    for (int n = 0; n < 3; ++n)
+      across_[n] = even + n > 0 && even + n <= b_.nx + 1 ? __ldg(a_.rx2 + even + n - 1) : T(0);
+#pragma unroll
+    for (int k = 0; k < W::segment; ++k) {
+      right_[k] = {0, 0};
+      if (position + k > 0 && position + k <= b_.ny && even <= b_.nx) {
+        const auto* const from = &b_(even - 1, position + k - 1);
+        right_[k] = *reinterpret_cast<const Pair<T>*>(from);
+      }
+    }
+  }
+  __device__ STRATUM_INLINE void begin() {}
+  [[nodiscard]] __device__ STRATUM_INLINE Pair<T> right(int k) const { return right_[k]; }
+  template <bool coupled>
+  [[nodiscard]] __device__ STRATUM_INLINE auto line(int a, int b, bool /*odd*/, bool itself, bool /*is_a*/,
+                                                    bool /*is_b*/) const {
+    return CellWalk<W::segment, coupled, T>(across_[a], across_[b], itself ? first_ : W::segment + 1, last_);
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE CellsBeside<T> interval_before(int k, int a, int b) const {
+    return {mine_[k * W::pitch + a], mine_[k * W::pitch + b], my_along_[k < W::segment ? k : k + 1]};
+  }
+
+ private:
+  const View& a_;
+  const GridView<const T>& b_;
+  int base_;
+  T *cells_, *along_;  // along_: 1 / h^2
+  const T *mine_ = nullptr, *my_along_ = nullptr;
+  int even_ = 0, first_ = 0, last_ = 0;
+  T across_[3];
+  Pair<T> right_[W::segment];
+};
+
+template <class View>
+constexpr bool walks_y_lines = is_tensor<View>;
+template <class T>
+constexpr bool walks_y_lines<CellView<T, true>> = true;
+
+template <class View, class T>
+constexpr std::size_t y_walk_bytes = sizeof(T) *
+                                         (pack_size<T> + (YWalk<T>::rows + 2) * YWalk<T>::pitch +
+                                          YTile<View, T>::numbers + 2 * YWalk<T>::column +
+                                          Turn<T, by_sums<View>>::numbers(YWalk<T>::pairs, YWalk<T>::segments)) +
+                                     sizeof(Mailbox<T, most_blocks, by_sums<View>>) * 2 * YWalk<T>::pairs;
 
 /// Both colours of a sweep along y. In a tile the lines of the first colour are solved, then those of the second, between
 /// which they lie; the second colour's line at the tile's beginning has one neighbour in the tile before, which is kept. The
 /// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines. In
 /// place: what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way
 /// to shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of
-/// columns in the order of the walk, segment s. 3 words a node.
+/// columns in the order of the walk, segment s.
 template <bool coupled, bool mirrored, class View, class T>
-__global__ void __launch_bounds__(YWalk<T, by_sums<View>>::threads)
-    walk_y_lines(const View a, const GridView<const T> b, const YWalk<T, by_sums<View>> walk, const GridView<T> y) {
-  constexpr bool sums = by_sums<View>;
-  using W = YWalk<T, sums>;
-  constexpr int S = W::segment, R = W::rows, chunk = pack_size<T>, chunks = W::width / chunk;
+__global__ void __launch_bounds__(YWalk<T>::threads)
+    walk_y_lines(const View a, const GridView<const T> b, const YWalk<T> walk, const GridView<T> y) {
+  constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
+  using W = YWalk<T>;
+  constexpr int S = W::segment, R = W::rows, chunk = W::chunk, chunks = W::chunks;
   extern __shared__ __align__(16) unsigned char memory[];
   const cg::cluster_group cluster = cg::this_cluster();
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int t = static_cast<int>(threadIdx.x), c = t % W::pairs, s = t / W::pairs, nx = y.nx, ny = y.ny;
   auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, sums>*>(memory);
-  T* const x_tile = reinterpret_cast<T*>(mailboxes + 2 * W::pairs) + chunk + W::x_pitch;
-  T* const b_tile = x_tile + (R + 1) * W::x_pitch;
-  T* const kept = b_tile + R * W::width;         // the last first-colour column of this tile and of the one before
-  T* const intervals = kept + 2 * W::column;     // k and m
-  T* const between = intervals + 2 * W::column;  // k, then m, between the columns of the tile
-  const Turn<T, sums> turn{between + 2 * (W::width + 2), W::pairs, W::segments};
+  T* const x_tile = reinterpret_cast<T*>(mailboxes + 2 * W::pairs) + chunk + W::pitch;
+  T* const numbers = x_tile + (R + 1) * W::pitch;
+  T* const kept = numbers + YTile<View, T>::numbers;  // the last first-colour column of this tile and of the one before
+  const Turn<T, sums> turn{kept + 2 * W::column, W::pairs, W::segments};
 
   const int base = rank * R;  // position of row 0 of the block's part of a tile
+  YTile<View, T> tile_of(a, b, numbers, base);
+  const auto begin_of = [&](int tile) { return (mirrored ? walk.tiles - 1 - tile : tile) * W::width; };
   const auto fetch = [&](int tile) {
-    constexpr int step = W::threads / chunks;
-    const int p = (mirrored ? walk.tiles - 1 - tile : tile) * W::width, row = t / chunks, part = t % chunks * chunk;
-    const int inside = p + part <= nx ? ny + 2 - base : 0;  // rows of the block that lie in the grid
-    const T *from_x = &y(p + part - 1, base + row - 1), *from_b = &b(p + part - 1, base + row - 1);
-#pragma unroll
-    for (int r = 0; r < R; r += step) {
-      if (coupled) copy_async<16>(x_tile + (r + row) * W::x_pitch + part, from_x, r + row < inside);
-      copy_async<16>(b_tile + (r + row) * W::width + part, from_b, r + row < inside);
-      from_x += step * y.pitch;
-      from_b += step * b.pitch;
-    }
+    const int p = begin_of(tile), part = t % chunks * chunk;
+    tile_of.fetch(p);
     if constexpr (coupled) {
+      W::fetch(x_tile, W::pitch, &y(p - 1, base - 1), y.pitch, p + part <= nx ? ny + 2 - base : 0);
       // The column behind the tile, and the rows beside the block's.
       const int behind = mirrored ? p - 1 : p + W::width, place = mirrored ? -1 : W::width;
       const auto fetch_behind = [&](int r) {
-        copy_async<sizeof(T)>(x_tile + r * W::x_pitch + place, &y(behind - 1, base + r - 1),
+        copy_async<sizeof(T)>(x_tile + r * W::pitch + place, &y(behind - 1, base + r - 1),
                               behind >= 0 && behind <= nx && base + r >= 0 && base + r <= ny + 1);
       };
 #pragma unroll
@@ -910,72 +1122,58 @@ __global__ void __launch_bounds__(YWalk<T, by_sums<View>>::threads)
       if (t < 2) fetch_behind(t == 0 ? -1 : R);
       const int r = t < chunks ? -1 : R;
       if (t < 2 * chunks)
-        copy_async<16>(x_tile + r * W::x_pitch + part, &y(p + part - 1, base + r - 1),
+        copy_async<16>(x_tile + r * W::pitch + part, &y(p + part - 1, base + r - 1),
                        p + part <= nx && base + r >= 0 && base + r <= ny + 1);
     }
-    // Intervals p - 1 .. p + width between the columns.
-    const int q = t % (W::width + 2);
-    const T* const factors = t < W::width + 2 ? a.kx : a.mx;
-    if (t < 2 * (W::width + 2)) copy_async<sizeof(T)>(between + t, factors + p + q - 1, p + q <= nx + 1);
   };
 
-  for (int r = t; r <= R; r += W::threads) {
-    intervals[2 * W::in_column(r)] = interval(a.ky, base + r, ny);
-    intervals[2 * W::in_column(r) + 1] = interval(a.my, base + r, ny);
-  }
   for (int r = t; r < 2 * W::column; r += W::threads) kept[r] = 0;
   const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
   const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
   open_mailboxes(cluster, mailboxes, 2 * W::pairs);
   after_previous();
   fetch(first_tile);
-  const auto* const my_intervals = reinterpret_cast<const Pair<T>*>(intervals) + W::in_column(s * S);
+  tile_of.fetch_late(begin_of(first_tile));
   const int position = base + s * S, pair = mirrored ? W::pairs - 1 - c : c;
 
 #pragma unroll 1
   for (int tile = first_tile; tile < last_tile; ++tile) {
-    const int even = (mirrored ? walk.tiles - 1 - tile : tile) * W::width + 2 * pair;  // position of the pair's columns
+    const int even = begin_of(tile) + 2 * pair;  // position of the pair's columns
     const bool even_used = even > 0 && even <= nx, odd_used = even < nx;
     const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
     const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
-    T e_even = 0, e_odd = 0;
-    if constexpr (View::has_reaction) {
-      e_even = even_used ? __ldg(a.e + even - 1) : T(0);
-      e_odd = odd_used ? __ldg(a.e + even) : T(0);
-    }
+    tile_of.turn_to(even, pair, s * S);
     wait_for_copies();
     __syncthreads();
-    const T *const k = between + 2 * pair, *const m = k + W::width + 2;
-    const T k0 = k[0], m0 = m[0], k1 = k[1], m1 = m[1], k2 = k[2], m2 = m[2];
+    tile_of.begin();
 
     T b_second[S], x_first[S];
     T near_before = 0, near_behind = 0;  // beside the unknowns before and behind the segment
     Segment<T, S, true, sums> segment;
     {
       // Neighbours: the second-colour lines of the pair itself and of the next pair.
-      TensorWalk<S, coupled, sums, T> line(k1, m1, mirrored ? k0 : k2, mirrored ? m0 : m2, mirrored ? e_even : e_odd,
-                                           position == 0, {first_used, true, true});
-      const T* const x = x_tile + s * S * W::x_pitch + 2 * pair + (mirrored ? 1 : 0);
+      constexpr int own_side = 1, next_side = mirrored ? 0 : 2;
+      auto line = tile_of.template line<coupled>(own_side, next_side, !mirrored, first_used, true, true);
+      const T* const x = x_tile + s * S * W::pitch + 2 * pair + (mirrored ? 1 : 0);
       const auto second_of = [&](int k, T& own, T& next) {
-        own = coupled ? x[k * W::x_pitch] : T(0);
-        next = coupled ? x[k * W::x_pitch + (mirrored ? -2 : 2)] : T(0);
+        own = coupled ? x[k * W::pitch] : T(0);
+        next = coupled ? x[k * W::pitch + (mirrored ? -2 : 2)] : T(0);
       };
       T own, next;
       second_of(-1, own, next);
-      if constexpr (sums) near_before = line.beside().near(own, next);
+      if constexpr (differs) near_before = line.beside().near(own, next);
       line.start(own, next);
 #pragma unroll
       for (int k = 0; k <= S; ++k) {
         second_of(k, own, next);
-        if constexpr (sums) (k < S ? x_first[k < S ? k : 0] : near_behind) = line.beside().near(own, next);
+        if constexpr (differs) (k < S ? x_first[k < S ? k : 0] : near_behind) = line.beside().near(own, next);
         T right = 0;
         if (k < S) {
-          const auto both = *reinterpret_cast<const Pair<T>*>(b_tile + (s * S + k) * W::width + 2 * pair);
+          const Pair<T> both = tile_of.right(k < S ? k : 0);
           right = mirrored ? both.even : both.odd;
           b_second[k < S ? k : 0] = mirrored ? both.odd : both.even;
         }
-        line.step(segment, k, my_intervals[k < S ? k : S + 1].even, my_intervals[k < S ? k : S + 1].odd, own, next,
-                  right);
+        line.step(segment, k, tile_of.interval_before(k, own_side, next_side), own, next, right);
       }
     }
     turn.put(c, s, segment.piece());
@@ -986,7 +1184,7 @@ __global__ void __launch_bounds__(YWalk<T, by_sums<View>>::threads)
     segment.substitute(turn.left(c, s), turn.own(c, s));
     const T before = near_before + turn.left(c, s), behind = near_behind + turn.right(c, s);
 #pragma unroll
-    for (int k = 0; k < S; ++k) x_first[k] = sums ? x_first[k] + segment[k] : segment[k];
+    for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
     T* const kept_now = kept + tile % 2 * W::column + W::in_column(s * S);
     const T* const kept_before = kept + (tile + 1) % 2 * W::column + W::in_column(s * S);
     if (c == W::pairs - 1) {
@@ -1000,28 +1198,28 @@ __global__ void __launch_bounds__(YWalk<T, by_sums<View>>::threads)
       const T x = __shfl_up_sync(all_lanes, own, 1, W::pairs);
       return c == 0 ? kept_before[k < 0 ? -2 : k < S ? k : S + 1] : x;  // a number lies between segments
     };
-    LinesBeside<T, sums> beside_second;
+    // Neighbours: the first-colour lines of the pair before and of the pair itself.
+    constexpr int previous_side = mirrored ? 2 : 0, own_side = 1;
+    auto second =
+        tile_of.template line<true>(previous_side, own_side, mirrored, second_used, previous_used, first_used);
     {
-      // Neighbours: the first-colour lines of the pair before and of the pair itself.
-      TensorWalk<S, true, sums, T> line(mirrored ? k2 : k0, mirrored ? m2 : m0, k1, m1, mirrored ? e_odd : e_even,
-                                        position == 0, {second_used, previous_used, first_used});
-      beside_second = line.beside();
-      line.start(previous(before, -1), before);
+      second.start(previous(before, -1), before);
 #pragma unroll
       for (int k = 0; k <= S; ++k) {
         const T own = k < S ? x_first[k < S ? k : 0] : behind;
-        line.step(segment, k, my_intervals[k < S ? k : S + 1].even, my_intervals[k < S ? k : S + 1].odd,
-                  previous(own, k), own, k < S ? b_second[k < S ? k : 0] : T(0));
+        second.step(segment, k, tile_of.interval_before(k, previous_side, own_side), previous(own, k), own,
+                    k < S ? b_second[k < S ? k : 0] : T(0));
       }
     }
     turn.put(c, s, segment.piece());
     __syncthreads();
+    if (tile + 1 < last_tile) tile_of.fetch_late(begin_of(tile + 1));
     solve_turned(cluster, turn, mailboxes + W::pairs, tile - first_tile);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
-    if constexpr (sums) {
+    if constexpr (differs) {
 #pragma unroll
-      for (int k = 0; k < S; ++k) segment[k] += beside_second.near(previous(x_first[k], k), x_first[k]);
+      for (int k = 0; k < S; ++k) segment[k] += second.beside().near(previous(x_first[k], k), x_first[k]);
     }
     const bool second_done = c > 0 || tile > first_tile || tile == 0;
     const bool even_done = even_used && (mirrored || second_done);
@@ -1105,22 +1303,22 @@ bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const
   return launch.template operator()<32>();
 }
 
-/// Both colours of y lines of a tensor operator, in place, odd columns first unless mirrored; false where they are too short
-/// or too long. Lines that are left are given back, all of the second colour.
+/// Both colours of y lines of an operator that `walks_y_lines`, in place, odd columns first unless mirrored; false where they
+/// are too short or too long. Lines that are left are given back, all of the second colour.
 template <bool coupled, bool mirrored, class View, class T>
 bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
-  using W = YWalk<T, by_sums<View>>;
+  using W = YWalk<T>;
   const int cluster = divide_up(y.ny + 1, W::rows);
   if (y.ny < 768 || cluster > most_blocks) return false;
   const auto kernel = walk_y_lines<coupled, mirrored, View, T>;
   W walk{divide_up(y.nx + 1, W::width), 1};
-  Launch launch{walk.tiles * cluster, W::threads, W::bytes, cluster};
+  Launch launch{walk.tiles * cluster, W::threads, y_walk_bytes<View, T>, cluster};
   if (!launch.fits()) return false;
   walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
   launch.early = walk.tiles_each == 1;  // small grids; where all clusters walk, early ones come to lie badly
   const int clusters = divide_up(walk.tiles, walk.tiles_each);
   launch.grid = clusters * cluster;
-  launch(ctx, kernel, a.columns(), b, walk, y);
+  launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y);
   const int stride = walk.tiles_each * W::width;
   left = {mirrored ? walk.tiles * W::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1, T(1),
           T(0)};

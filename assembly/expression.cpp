@@ -93,6 +93,7 @@ class Expression {
             " values, not one");
   }
   [[nodiscard]] bool uses(const std::string& variable) const { return parser_.GetUsedVar().count(variable) > 0; }
+  [[nodiscard]] ExpressionText text() const { return {text_, a_, b_}; }
 
  private:
   std::string text_;
@@ -119,6 +120,12 @@ ScalarFunction parse_expression(const std::string& text, double a, double b, Var
   }
 }
 
+std::optional<ExpressionText> expression_of(const ScalarFunction& function) {
+  const auto* const expression = function.target<Expression>();
+  if (expression == nullptr || expression->uses("t")) return std::nullopt;
+  return expression->text();
+}
+
 bool depends_on_time(const std::string& text, double a, double b) {
   return Expression(text, a, b, Variables::space_and_time).uses("t");
 }
@@ -130,6 +137,8 @@ bool expressions_available() { return false; }
 ScalarFunction parse_expression(const std::string& text, double /*a*/, double /*b*/, Variables /*variables*/) {
   throw UsageError(message("expression '", text, "': this build has no muParser (Debian: libmuparser-dev)"));
 }
+
+std::optional<ExpressionText> expression_of(const ScalarFunction& /*function*/) { return std::nullopt; }
 
 bool depends_on_time(const std::string& /*text*/, double /*a*/, double /*b*/) { return false; }
 

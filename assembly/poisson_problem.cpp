@@ -8,8 +8,10 @@
 #include <utility>
 
 #include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/gpu_integrals.hpp>
 #include <stratum/assembly/mapped_element.hpp>
 #include <stratum/assembly/points.hpp>
+#include <stratum/assembly/polynomial_problem.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
 
@@ -327,9 +329,31 @@ void for_each_dirichlet_alpha(const Geometry& mesh, const PoissonProblem& proble
   }
 }
 
+/// At the nodes of sides; zero where they are natural.
+SideValues side_values(const Geometry& mesh, const PoissonProblem& problem) {
+  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
+  const std::vector<double> vertical(static_cast<std::size_t>(y.size()) + 1),
+      horizontal(static_cast<std::size_t>(x.size()) + 1);
+  SideValues values{vertical, vertical, horizontal, horizontal};
+  for_each_dirichlet_value(mesh, problem, [&](int i, int j, double value) {
+    const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
+    if (i == 0) values.left[q] = value;
+    if (i == x.size()) values.right[q] = value;
+    if (j == 0) values.bottom[p] = value;
+    if (j == y.size()) values.top[p] = value;
+  });
+  if (x.is_periodic()) values.bottom.back() = values.bottom.front(), values.top.back() = values.top.front();
+  if (y.is_periodic()) values.left.back() = values.left.front(), values.right.back() = values.right.front();
+  return values;
+}
+
 /// A_ik for the Dirichlet node k goes to the right-hand sides of its neighbours.
-void subtract_boundary(const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
-                       HostGrid& b) {
+template <class Loads>
+void subtract_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
+                       Loads& b) {
+  if (!has_boundary_values(problem)) return;
+  const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
+  if (own) cells = &*own;
   const auto values = dirichlet_values(mesh, problem);
   const auto subtract = [&](std::size_t n, int i, int j, double entry) {
     if (values[n] != 0) b(i, j) -= entry * values[n];
@@ -342,13 +366,13 @@ void subtract_boundary(const Geometry& mesh, const PoissonProblem& problem, cons
 
 ScalarFunction rhs_function(const PoissonProblem& problem) {
   if (problem.rhs) return problem.rhs;
-  return [](const Point& p) { return 2 * (p.to_bottom * p.to_top + p.to_left * p.to_right); };
+  return PolynomialRhs{};
 }
 
 ScalarFunction exact_function(const PoissonProblem& problem) {
   expects(problem.has_exact(), "the exact solution of this problem is not known");
   if (problem.exact) return problem.exact;
-  return [](const Point& p) { return p.to_left * p.to_right * p.to_bottom * p.to_top; };
+  return PolynomialSolution{};
 }
 
 ScalarFunction boundary_function(const PoissonProblem& problem) {
@@ -502,15 +526,7 @@ bool has_boundary_values(const PoissonProblem& problem) {
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u) {
   expects_fit(ctx, "the solution", u, mesh.logical().unknowns());
   const Line &x = mesh.logical().x(), &y = mesh.logical().y();
-  const auto size = [](const Line& line) { return static_cast<std::size_t>(line.size()) + 1; };
-  std::vector<double> left(size(y), 0.0), right(left), bottom(size(x), 0.0), top(bottom);
-  for_each_dirichlet_value(mesh, problem, [&](int i, int j, double value) {
-    const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
-    if (i == 0) left[q] = value;
-    if (i == x.size()) right[q] = value;
-    if (j == 0) bottom[p] = value;
-    if (j == y.size()) top[p] = value;
-  });
+  auto [left, right, bottom, top] = side_values(mesh, problem);
   // A side without values of its own takes those of the side across; where neither has any, the direction has no part.
   const auto complete = [](SideKind first, SideKind second, std::vector<double>& a, std::vector<double>& b) {
     if (first != SideKind::dirichlet) a = b;
@@ -573,6 +589,23 @@ SideLoads::SideLoads(const GridShape& unknowns)
     : shape(unknowns), left(static_cast<std::size_t>(unknowns.ny), 0.0), right(left),
       bottom(static_cast<std::size_t>(unknowns.nx), 0.0), top(bottom) {}
 
+void add(Context& ctx, const SideLoads& sides, std::array<Vector<double>, 2>& through, GridView<double> b) {
+  if (b.nodes() == 0) return;
+  const auto add_part = [&](const std::vector<double>& numbers, Vector<double>& line, int i, int j) {
+    if (std::all_of(numbers.begin(), numbers.end(), [](double value) { return value == 0; })) return;
+    GridView<double> part = b;
+    part.data = &b(i, j);
+    part.nx = line.view().nx;
+    part.ny = line.view().ny;
+    copy_from_host(ctx, numbers.data(), line.view());
+    axpy(ctx, 1, line.cview(), part);
+  };
+  add_part(sides.left, through[0], 0, 0);
+  add_part(sides.right, through[0], b.nx - 1, 0);
+  add_part(sides.bottom, through[1], 0, 0);
+  add_part(sides.top, through[1], 0, b.ny - 1);
+}
+
 std::vector<double> dirichlet_values(const Geometry& mesh, const PoissonProblem& problem) {
   std::vector<double> values;
   for_each_dirichlet_value(mesh, problem, [&](int /*i*/, int /*j*/, double value) { values.push_back(value); });
@@ -600,16 +633,20 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
           "the mesh has not the ends of the problem's sides; with_sides gives them");
   expects(mesh.mapped() == nullptr || !problem.is_polynomial(),
           "the problem without functions is one of rectangles; a deformed mesh needs a right-hand side");
+  if (mesh.mapped() == nullptr && load_on_gpu(ctx, logical, rhs_function(problem), b)) {
+    SideLoads sides(b.shape());
+    add_fluxes(mesh, problem, sides);
+    subtract_boundary(ctx, mesh, problem, cells, sides);
+    std::array<Vector<double>, 2> through{Vector<double>(ctx, {1, b.ny}), Vector<double>(ctx, {b.nx, 1})};
+    return add(ctx, sides, through, b);
+  }
   HostGrid load(b.nx, b.ny);
   if (problem.is_polynomial())
     add_polynomial_load(ctx, logical, load);
   else
     add_load(ctx, mesh, gauss4, problem.rhs, load);
   for (const SideOf& side : all_sides(problem.sides)) add_flux(mesh, side, load);
-  if (has_boundary_values(problem)) {
-    const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
-    subtract_boundary(mesh, problem, own ? &*own : cells, load);
-  }
+  subtract_boundary(ctx, mesh, problem, cells, load);
   copy_from_host(ctx, load.values.data(), b);
 }
 
@@ -635,9 +672,10 @@ std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const
   return std::move(values.values);
 }
 
-std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                        GridView<const double> u, const CellCoefficients* cells) {
-  if (!problem.has_exact()) return std::nullopt;
+namespace {
+
+/// In cells on the host, rows in order.
+ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> u) {
   const auto values = nodal_solution(ctx, mesh, problem, u);
   const int cells_x = mesh.logical().x().size(), cells_y = mesh.logical().y().size();
   const auto nodes_x = static_cast<std::size_t>(cells_x) + 1;
@@ -672,13 +710,24 @@ std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, cons
       },
       exact_function(problem));
   const auto sum = [](const std::vector<double>& rows) { return std::accumulate(rows.begin(), rows.end(), 0.0); };
-  double error_sum = sum(error), norm_sum = sum(norm);
+  return {sum(error), sum(norm), sum(error_integral), sum(exact_integral), sum(areas)};
+}
+
+}  // namespace
+
+std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                                        GridView<const double> u, const CellCoefficients* cells) {
+  if (!problem.has_exact()) return std::nullopt;
+  const auto on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr
+                          ? errors_on_gpu(ctx, mesh.logical(), exact_function(problem), u, side_values(mesh, problem))
+                          : std::nullopt;
+  const ErrorSums sums = on_gpu ? *on_gpu : errors_on_host(ctx, mesh, problem, u);
+  double error = sums.error, norm = sums.norm;
   if (is_singular(ctx, mesh, problem, cells)) {
-    const double area = sum(areas), e = sum(error_integral), u_integral = sum(exact_integral);
-    error_sum = std::max(0.0, error_sum - e * e / area);
-    norm_sum = std::max(0.0, norm_sum - u_integral * u_integral / area);
+    error = std::max(0.0, error - sums.error_integral * sums.error_integral / sums.area);
+    norm = std::max(0.0, norm - sums.exact_integral * sums.exact_integral / sums.area);
   }
-  return std::sqrt(norm_sum > 0 ? error_sum / norm_sum : error_sum);
+  return std::sqrt(norm > 0 ? error / norm : error);
 }
 
 }  // namespace stratum

@@ -19,6 +19,7 @@
 // the load must be compatible, the solution's integral is zero, and errors are taken of functions less their means.
 // Source: Goeddeke, Strzodka 2011, Section 2.3.
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -119,6 +120,8 @@ struct SideLoads {
   explicit SideLoads(const GridShape& unknowns);
   [[nodiscard]] double& operator()(int i, int j);
 };
+/// b = b + sides, through a column and a row of the Context's memory.
+void add(Context& ctx, const SideLoads& sides, std::array<Vector<double>, 2>& through, GridView<double> b);
 /// b_i = b_i + integral of g phi_i over the natural sides
 void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, SideLoads& b);
 

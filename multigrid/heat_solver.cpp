@@ -161,28 +161,7 @@ struct HeatSolver::Implementation {
       sides(entry.i, entry.j) -= entry.value * values[entry.node];
     for (const auto& entry : operators->dirichlet_entries_of_mass())
       sides(entry.i, entry.j) -= entry.value * slopes[entry.node];
-    const auto add = [&](const std::vector<double>& numbers, Vector<double>& through, GridView<double> part) {
-      if (std::all_of(numbers.begin(), numbers.end(), [](double value) { return value == 0; })) return;
-      copy_from_host(ctx, numbers.data(), through.view());
-      axpy(ctx, 1, through.cview(), part);
-    };
-    const auto column = [&](int i) {
-      GridView<double> part = to;
-      part.data = &to(i, 0);
-      part.nx = 1;
-      return part;
-    };
-    const auto row = [&](int j) {
-      GridView<double> part = to;
-      part.data = &to(0, j);
-      part.ny = 1;
-      return part;
-    };
-    if (to.nodes() == 0) return;
-    add(sides.left, line[0], column(0));
-    add(sides.right, line[0], column(to.nx - 1));
-    add(sides.bottom, line[1], row(0));
-    add(sides.top, line[1], row(to.ny - 1));
+    add(ctx, sides, line, to);
   }
 
   // --- the start -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,179 @@
+#include <stratum/assembly/gpu_integrals.hpp>
+
+#include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/expression_source.hpp>
+#include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/polynomial_problem.hpp>
+#include <stratum/core/grid/blas.hpp>
+#if defined(__CUDACC__)
+#include <stratum/assembly/point_kernels.hpp>
+#include <stratum/core/device/runtime_compiler.hpp>
+#endif
+
+namespace stratum {
+
+#if defined(__CUDACC__)
+
+/// Text of assembly/point_kernels.hpp; the build makes it.
+extern const char* const point_kernels_source;
+
+namespace {
+
+using namespace cuda;
+
+/// On fewer nodes a host evaluates an expression in less time than the compiler takes.
+constexpr std::int64_t worth_compiling = std::int64_t{1} << 16;
+
+/// Numbers of the host's in the memory of the GPU.
+Vector<double> copy_of(Context& ctx, const std::vector<double>& numbers) {
+  Vector<double> copy(ctx, static_cast<int>(numbers.size()));
+  copy_from_host(ctx, numbers.data(), copy.view());
+  return copy;
+}
+
+/// The points of a line, and their memory.
+class GaussPoints {
+ public:
+  template <class Rule>
+  GaussPoints(Context& ctx, const Line& line, const Rule& rule)
+      : line_{.count = static_cast<int>(rule.size()),
+              .intervals = line.size(),
+              .first = line.first_unknown(),
+              .unknowns = line.unknowns(),
+              .periodic = line.is_periodic()} {
+    std::vector<double> numbers[arrays];
+    for (int k = 0; k < line.size(); ++k) {
+      const LineInterval interval(line, k);
+      for (const auto& [t, weight] : rule) {
+        const LinePoint p = interval.at(t);
+        const double of_point[] = {p.at, p.from_begin, p.from_end, t, weight * interval.width};
+        for (int n = 0; n < arrays; ++n) numbers[n].push_back(of_point[n]);
+      }
+    }
+    const double** const pointers[] = {&line_.at, &line_.from_begin, &line_.from_end, &line_.fraction, &line_.weight};
+    for (int n = 0; n < arrays; ++n) {
+      memory_[n] = copy_of(ctx, numbers[n]);
+      *pointers[n] = memory_[n].cview().data;
+    }
+  }
+  [[nodiscard]] const GaussLine& line() const { return line_; }
+
+ private:
+  static constexpr int arrays = 5;
+  GaussLine line_;
+  Vector<double> memory_[arrays];
+};
+
+template <class F>
+__global__ void load_kernel(const LoadArguments to) {
+  load_of(F{}, to);
+}
+template <class F>
+__global__ void errors_kernel(const ErrorArguments to) {
+  errors_of(F{}, to);
+}
+
+/// A kernel that is there, or one that has been made for an expression.
+struct PointKernel {
+  const void* function = nullptr;
+  std::optional<RuntimeKernel> made;
+  [[nodiscard]] const void* get() const { return made ? made->function() : function; }
+};
+
+/// `body` and `arguments`: the kernel's, as point_kernels.hpp calls them.
+std::optional<PointKernel> kernel_of_expression(const ScalarFunction& f, std::int64_t nodes, const char* body,
+                                                const char* arguments) {
+  const auto expression = nodes < worth_compiling ? std::nullopt : expression_of(f);
+  const auto text = expression ? source_of_expression(expression->text) : std::nullopt;
+  if (!text) return std::nullopt;
+  const auto number = [](double value) {
+    char digits[32];
+    (void)std::snprintf(digits, sizeof digits, "%a", value);
+    return std::string(digits);
+  };
+  const std::string source = message(
+      point_kernels_source, expression_helpers("static __device__"),
+      "struct Expression {\n  __device__ double operator()(const stratum::cuda::PointOnDevice& point) const {\n",
+      "    const double x = point.x, y = point.y, xl = point.to_left, xr = point.to_right, yl = point.to_bottom, ",
+      "yr = point.to_top;\n    const double a = ", number(expression->a), ", b = ", number(expression->b),
+      ", pi = 3.14159265358979323846, e = 2.71828182845904523536;\n    return ", *text, ";\n  }\n};\n",
+      "extern \"C\" __global__ void kernel(const stratum::cuda::", arguments, " to) {\n  stratum::cuda::", body,
+      "(Expression{}, to);\n}\n");
+  auto made = RuntimeKernel::compile(source, "kernel");
+  if (!made) return std::nullopt;
+  return PointKernel{nullptr, std::move(made)};
+}
+
+template <class Arguments>
+void launch(const Context& ctx, const PointKernel& kernel, dim3 grid, unsigned threads, Arguments arguments) {
+  void* pointers[] = {&arguments};
+  STRATUM_CUDA_CHECK(
+      cudaLaunchKernel(kernel.get(), grid, dim3(threads), pointers, 0, static_cast<cudaStream_t>(ctx.stream())));
+}
+
+unsigned rows_of_blocks(int rows) { return static_cast<unsigned>(rows < 65535 ? rows : 65535); }
+
+}  // namespace
+
+bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, GridView<double> b) {
+  if (!ctx.on_gpu() || b.nodes() == 0) return false;
+  std::optional<PointKernel> kernel;
+  if (f.target<PolynomialRhs>() != nullptr)
+    kernel = PointKernel{reinterpret_cast<const void*>(load_kernel<PolynomialRhs>), {}};
+  else
+    kernel = kernel_of_expression(f, b.nodes(), "load_of", "LoadArguments");
+  if (!kernel) return false;
+  const GaussPoints x(ctx, mesh.x(), gauss4), y(ctx, mesh.y(), gauss4);
+  const auto flag = allocate(ctx, sizeof(int));
+  constexpr unsigned threads = 128;
+  launch(ctx, *kernel, dim3((static_cast<unsigned>(b.nx) + threads - 1) / threads, rows_of_blocks(b.ny)), threads,
+         LoadArguments{x.line(), y.line(), b.data, b.pitch, static_cast<int*>(flag.get())});
+  int not_finite = 0;
+  STRATUM_CUDA_CHECK(cudaMemcpyAsync(&not_finite, flag.get(), sizeof not_finite, cudaMemcpyDeviceToHost,
+                                     static_cast<cudaStream_t>(ctx.stream())));
+  ctx.synchronise();
+  return not_finite == 0;
+}
+
+std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
+                                       GridView<const double> u, const SideValues& sides) {
+  if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
+  std::optional<PointKernel> kernel;
+  if (exact.target<PolynomialSolution>() != nullptr)
+    kernel = PointKernel{reinterpret_cast<const void*>(errors_kernel<PolynomialSolution>), {}};
+  else
+    kernel = kernel_of_expression(exact, u.nodes(), "errors_of", "ErrorArguments");
+  if (!kernel) return std::nullopt;
+  const GaussPoints x(ctx, mesh.x(), gauss3), y(ctx, mesh.y(), gauss3);
+  const auto left = copy_of(ctx, sides.left), right = copy_of(ctx, sides.right), bottom = copy_of(ctx, sides.bottom),
+             top = copy_of(ctx, sides.top);
+  const int rows = mesh.y().size();
+  Vector<double> sums(ctx, rows * error_sums);
+  launch(ctx, *kernel, dim3(rows_of_blocks(rows)), error_threads,
+         ErrorArguments{
+             x.line(), y.line(),
+             NodalValues{u.data, u.pitch, left.cview().data, right.cview().data, bottom.cview().data, top.cview().data},
+             sums.view().data});
+  std::vector<double> of_rows(static_cast<std::size_t>(rows) * error_sums);
+  copy_to_host(ctx, sums.cview(), of_rows.data());
+  double total[error_sums] = {};
+  for (std::size_t k = 0; k < of_rows.size(); ++k) total[k % error_sums] += of_rows[k];
+  for (const double sum : total)
+    if (!std::isfinite(sum)) return std::nullopt;
+  return ErrorSums{total[0], total[1], total[2], total[3], total[4]};
+}
+
+#else
+
+bool load_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, const ScalarFunction& /*f*/, GridView<double> /*b*/) {
+  return false;
+}
+
+std::optional<ErrorSums> errors_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, const ScalarFunction& /*exact*/,
+                                       GridView<const double> /*u*/, const SideValues& /*sides*/) {
+  return std::nullopt;
+}
+
+#endif
+
+}  // namespace stratum

@@ -1,0 +1,39 @@
+#pragma once
+
+// Integrals over the cells of a rectangle's mesh, on a GPU, of functions that a GPU can compute:
+//
+//     b_i = integral of f phi_i           4 x 4 Gauss rule        writes 1 word a node and reads the 1-D arrays of points
+//     the sums of an error norm           3 x 3 Gauss rule        reads 1 word a node
+//
+// Functions are the polynomial problem's and, where the CUDA toolkit's NVRTC is found at run time, expressions; small grids, on
+// which the host is done before the compiler is, are left to it. Each gives nothing, and the host does it, elsewhere: on the
+// CPU, for functions of C++, and where the function has a value that is not finite, so that the host says where. Both wait for
+// the stream.
+
+#include <optional>
+#include <vector>
+
+#include <stratum/assembly/geometry.hpp>
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/grid/vector.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+
+namespace stratum {
+
+/// True where b is done, on the mesh's unknowns.
+[[nodiscard]] bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, GridView<double> b);
+
+/// Integrals of (u_h - u)^2, u^2, u_h - u, u and 1.
+struct ErrorSums {
+  double error = 0, norm = 0, error_integral = 0, exact_integral = 0, area = 0;
+};
+
+/// Values on the nodes of the four sides, where these are Dirichlet ones; else whatever.
+struct SideValues {
+  std::vector<double> left, right, bottom, top;
+};
+
+[[nodiscard]] std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
+                                                     GridView<const double> u, const SideValues& sides);
+
+}  // namespace stratum

@@ -1,0 +1,123 @@
+// Loads and error norms on a GPU are those of the host, and are formed there where they can be.
+
+#include <stratum/assembly/gpu_integrals.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <stratum/assembly/expression.hpp>
+#include <stratum/core/errors.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/mesh/named_meshes.hpp>
+
+#include "support/random_expression.hpp"
+
+namespace {
+
+using namespace stratum;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+class GpuIntegralsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cuda_available()) GTEST_SKIP() << "no CUDA device in this machine or build";
+  }
+  static ScalarFunction parsed(const std::string& text) { return parse_expression(text, 1, 1); }
+
+  static std::vector<double> load(Backend backend, const TensorMesh& mesh, const PoissonProblem& problem) {
+    Context ctx(backend);
+    Vector<double> b(ctx, mesh.unknowns());
+    assemble_load(ctx, mesh, problem, b.view());
+    std::vector<double> numbers(static_cast<std::size_t>(b.cview().nodes()));
+    copy_to_host(ctx, b.cview(), numbers.data());
+    return numbers;
+  }
+  static void expect_same_load(const TensorMesh& mesh, const PoissonProblem& problem, const std::string& what) {
+    const auto host = load(Backend::cpu, mesh, problem), gpu = load(Backend::cuda, mesh, problem);
+    for (std::size_t k = 0; k < host.size(); ++k)
+      ASSERT_NEAR(gpu[k], host[k], 1e-12 * (std::abs(host[k]) + largest_beside(host, k, mesh.unknowns().nx)))
+          << what << ", unknown " << k;
+  }
+  /// In the row, of values that cancel there.
+  static double largest_beside(const std::vector<double>& b, std::size_t k, int nx) {
+    const std::size_t row = k / static_cast<std::size_t>(nx) * static_cast<std::size_t>(nx);
+    double largest = 0;
+    for (std::size_t i = std::max(k, row + 1) - 1; i < std::min(k + 2, row + static_cast<std::size_t>(nx)); ++i)
+      largest = std::max(largest, std::abs(b[i]));
+    return largest;
+  }
+  static double error(Backend backend, const TensorMesh& mesh, const PoissonProblem& problem) {
+    Context ctx(backend);
+    Vector<double> u(ctx, mesh.unknowns());
+    std::vector<double> numbers;
+    for (int k = 0; k < static_cast<int>(u.cview().nodes()); ++k) numbers.push_back(0.1 + 0.05 * std::sin(0.37 * k));
+    copy_from_host(ctx, numbers.data(), u.view());
+    return relative_l2_error(ctx, mesh, problem, u.cview()).value();
+  }
+};
+
+TEST_F(GpuIntegralsTest, ThePolynomialProblem) {
+  for (const char* const name : {"U1", "A3", "A5"})
+    for (const int level : {1, 5, 9}) {
+      const TensorMesh mesh = make_mesh(mesh_family(name), level);
+      expect_same_load(mesh, {}, name);
+      EXPECT_NEAR(error(Backend::cuda, mesh, {}) / error(Backend::cpu, mesh, {}), 1, 1e-12) << name << level;
+    }
+  Context ctx(Backend::cuda);
+  const TensorMesh mesh = make_mesh(mesh_family("A3"), 4);
+  Vector<double> b(ctx, mesh.unknowns());
+  EXPECT_TRUE(load_on_gpu(ctx, mesh, rhs_function({}), b.view()));
+}
+
+TEST_F(GpuIntegralsTest, ExpressionsWithSidesOfEveryKind) {
+  if (!expressions_available()) GTEST_SKIP() << "this build has no muParser";
+  PoissonProblem problem;
+  problem.rhs = parsed("sin(5*x)*exp(-y) + (x < 0.3 && y > 0.5 ? 3 : xr*yr)");
+  problem.exact = parsed("cos(x)*(1+y^2)");
+  const SideCondition periodic{SideKind::periodic}, dirichlet{SideKind::dirichlet, parsed("1+x+y*y")},
+      neumann{SideKind::neumann, parsed("x-y")}, robin{SideKind::robin, parsed("y"), parsed("2+x")};
+  const Sides all[] = {{dirichlet, dirichlet, dirichlet, dirichlet}, {neumann, dirichlet, robin, dirichlet},
+                       {periodic, periodic, dirichlet, neumann},     {robin, neumann, periodic, periodic},
+                       {periodic, periodic, periodic, periodic},     {neumann, neumann, neumann, neumann}};
+  for (const Sides& sides : all) {
+    problem.sides = sides;
+    const TensorMesh mesh = with_sides(make_mesh(mesh_family("A2"), 9), sides);
+    expect_same_load(mesh, problem, "sides");
+    EXPECT_NEAR(error(Backend::cuda, mesh, problem) / error(Backend::cpu, mesh, problem), 1, 1e-12);
+  }
+}
+
+TEST_F(GpuIntegralsTest, RandomExpressions) {
+  if (!expressions_available()) GTEST_SKIP() << "this build has no muParser";
+  const TensorMesh mesh = make_mesh(mesh_family("U1"), 9);
+  Context ctx(Backend::cuda);
+  Vector<double> b(ctx, mesh.unknowns());
+  test::RandomExpression random(11);
+  for (int k = 0; k < 30; ++k) {
+    const std::string text = random(1 + k % 3);
+    PoissonProblem problem;
+    problem.rhs = parsed(text);
+    ASSERT_TRUE(load_on_gpu(ctx, mesh, problem.rhs, b.view())) << text;
+    expect_same_load(mesh, problem, text);
+  }
+}
+
+TEST_F(GpuIntegralsTest, WhatAGpuCannotComputeIsTheHosts) {
+  Context ctx(Backend::cuda);
+  const TensorMesh mesh = make_mesh(mesh_family("U1"), 9);
+  Vector<double> b(ctx, mesh.unknowns());
+  EXPECT_FALSE(load_on_gpu(
+      ctx, mesh, [](const Point& p) { return p.x; }, b.view()));
+  if (!expressions_available()) return;
+  PoissonProblem problem;
+  problem.rhs = parsed("1/(x-x)");
+  EXPECT_FALSE(load_on_gpu(ctx, mesh, problem.rhs, b.view()));
+  EXPECT_THAT([&] { assemble_load(ctx, mesh, problem, b.view()); },
+              ThrowsMessage<UsageError>(HasSubstr("right-hand side is inf at")));
+}
+
+}  // namespace

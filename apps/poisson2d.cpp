@@ -671,6 +671,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                                "); it has the value of the left or right one"));
   progress(settings, "setting up ...");
   auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
+  solver->rehearse(ctx);
   std::vector<Vector<double>> bs, xs;
   progress(settings, "assembling the right-hand side ...");
   for (const auto& problem : settings.problems) {

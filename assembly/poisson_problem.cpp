@@ -12,6 +12,7 @@
 #include <stratum/assembly/mapped_element.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/polynomial_problem.hpp>
+#include <stratum/assembly/rectangle_fields.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
 
@@ -123,20 +124,15 @@ void add_load(Context& ctx, const Geometry& mesh, const Rule& rule, const Scalar
 }
 
 /// Integrals of phi_i of the unknowns.
-HostGrid hat_integrals(Context& ctx, const Geometry& mesh) {
-  const TensorMesh& logical = mesh.logical();
-  const GridShape shape = logical.unknowns();
+HostGrid hat_integrals(Context& ctx, const MappedMesh& mesh) {
+  const GridShape shape = mesh.logical().unknowns();
   HostGrid hats(shape.nx, shape.ny);
-  if (mesh.mapped() != nullptr) {
-    add_load(
-        ctx, mesh, gauss3, [](const Point&) { return 1.0; }, hats);
-    return hats;
-  }
-  const auto x = at_unknowns(logical.x(), hat_integrals(logical.x())),
-             y = at_unknowns(logical.y(), hat_integrals(logical.y()));
-  for (int j = 0; j < hats.ny; ++j)
-    for (int i = 0; i < hats.nx; ++i) hats(i, j) = x[static_cast<std::size_t>(i)] * y[static_cast<std::size_t>(j)];
+  add_load(
+      ctx, mesh, gauss3, [](const Point&) { return 1.0; }, hats);
   return hats;
+}
+HatIntegrals hat_integrals(const TensorMesh& mesh) {
+  return {at_unknowns(mesh.x(), hat_integrals(mesh.x())), at_unknowns(mesh.y(), hat_integrals(mesh.y()))};
 }
 
 // --- sides ---------------------------------------------------------------------------------------------------------------
@@ -482,6 +478,7 @@ bool is_singular(Context& ctx, const Geometry& mesh, const PoissonProblem& probl
 
 Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<double> b) {
   expects_fit(ctx, "the load vector", b, mesh.logical().unknowns());
+  if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical()), b);
   HostGrid load(b.nx, b.ny);
   copy_to_host(ctx, GridView<const double>(b), load.values.data());
   Compatibility found;
@@ -489,7 +486,7 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<doubl
     found.sum += value;
     found.sum_of_magnitudes += std::abs(value);
   }
-  const HostGrid hats = hat_integrals(ctx, mesh);
+  const HostGrid hats = hat_integrals(ctx, *mesh.mapped());
   const double area = std::accumulate(hats.values.begin(), hats.values.end(), 0.0), mean = found.sum / area;
   const auto subtract = [&](double constant) {
     for (std::size_t k = 0; k < load.values.size(); ++k) load.values[k] -= constant * hats.values[k];
@@ -507,9 +504,10 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<doubl
 
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u) {
   expects_fit(ctx, "the solution", u, mesh.logical().unknowns());
+  if (mesh.mapped() == nullptr) return subtract_integral_mean(ctx, hat_integrals(mesh.logical()), u);
   HostGrid values(u.nx, u.ny);
   copy_to_host(ctx, GridView<const double>(u), values.values.data());
-  const HostGrid hats = hat_integrals(ctx, mesh);
+  const HostGrid hats = hat_integrals(ctx, *mesh.mapped());
   const double mean = std::inner_product(values.values.begin(), values.values.end(), hats.values.begin(), 0.0) /
                       std::accumulate(hats.values.begin(), hats.values.end(), 0.0);
   for (double& value : values.values) value -= mean;
@@ -544,23 +542,26 @@ void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
   }
   const bool in_x = complete(s.left.kind, s.right.kind, left, right);
   const bool in_y = complete(s.bottom.kind, s.top.kind, bottom, top);
-  const auto first_x = static_cast<std::size_t>(x.first_unknown()),
-             first_y = static_cast<std::size_t>(y.first_unknown());
-  HostGrid values(u.nx, u.ny);
-  for (int j = 0; j < u.ny; ++j)
-    for (int i = 0; i < u.nx; ++i) {
-      const auto p = static_cast<std::size_t>(i) + first_x, q = static_cast<std::size_t>(j) + first_y;
-      const double t = x.from_begin()[p] / x.length(), v = y.from_begin()[q] / y.length();
-      const double along_x = (1 - t) * left[q] + t * right[q], along_y = (1 - v) * bottom[p] + v * top[p];
-      if (in_x && in_y) {
-        const double corners =
-            (1 - v) * ((1 - t) * corner[0][0] + t * corner[1][0]) + v * ((1 - t) * corner[0][1] + t * corner[1][1]);
-        values(i, j) = along_x + along_y - corners;
-      } else {
-        values(i, j) = in_x ? along_x : in_y ? along_y : 0;
-      }
-    }
-  copy_from_host(ctx, values.values.data(), u);
+  const auto of_unknowns = [](const Line& line, const std::vector<double>& at_nodes) {
+    const auto first = at_nodes.begin() + line.first_unknown();
+    return std::vector<double>(first, first + line.unknowns());
+  };
+  const auto fractions = [&](const Line& line) {
+    auto part = of_unknowns(line, line.from_begin());
+    for (double& t : part) t /= line.length();
+    return part;
+  };
+  set_coons_patch(ctx,
+                  {of_unknowns(y, left),
+                   of_unknowns(y, right),
+                   of_unknowns(x, bottom),
+                   of_unknowns(x, top),
+                   fractions(x),
+                   fractions(y),
+                   {{corner[0][0], corner[0][1]}, {corner[1][0], corner[1][1]}},
+                   in_x,
+                   in_y},
+                  u);
 }
 
 CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem) {

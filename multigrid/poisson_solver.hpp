@@ -91,6 +91,10 @@ class PoissonSolver {
   PoissonSolver(const PoissonSolver&) = delete;
   PoissonSolver& operator=(const PoissonSolver&) = delete;
 
+  /// On a GPU: two iterations on numbers of its own, which take two vectors meanwhile, so that device code is loaded and cycles
+  /// are recorded before the first solve; part of the set-up's time.
+  void rehearse(Context& ctx);
+
   /// Solves A x = b from the given x (full multigrid ignores it unless full_multigrid_from_x).
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});
 

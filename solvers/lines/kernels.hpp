@@ -270,12 +270,6 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const CellView<T, scalar>&
 /// Threads of a block, so that a thread has 128 registers.
 constexpr int x_line_threads = 512;
 
-/// Short segments of scalar cells in float do with half of them: one block reads while another solves.
-template <int S, class View>
-constexpr int x_line_blocks = 1;
-template <>
-constexpr int x_line_blocks<8, CellView<float, true>> = 2;
-
 template <int S, bool sums, class T>
 std::size_t x_line_bytes(int threads) {
   return sizeof(T) * static_cast<std::size_t>((sums ? 4 : 3) * S * threads) +
@@ -327,7 +321,7 @@ __device__ STRATUM_INLINE void store_nodes(const GridView<T>& y, int i, int j, c
 /// A block, or the blocks of a cluster together, solve one line. A warp reads its own 32 segments along the row, divides the
 /// equations by their diagonal and turns them over in shared memory.
 template <int S, bool coupled, class View, class T>
-__global__ void __launch_bounds__(x_line_threads, x_line_blocks<S, View>)
+__global__ void __launch_bounds__(x_line_threads)
     solve_x_lines(const View a, const GridView<const T> b, const GridView<const T> x, const Lines<T> lines,
                   const GridView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -1259,7 +1253,7 @@ void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, Grid
   };
   if (y.nx < 512) return launch.template operator()<4>();
   // Without neighbours a multiprocessor has registers for two blocks of short segments.
-  if (y.nx < 2048 || sizeof(T) == 8 || !coupled || x_line_blocks<8, View> == 2) return launch.template operator()<8>();
+  if (y.nx < 2048 || sizeof(T) == 8 || !coupled) return launch.template operator()<8>();
   return launch.template operator()<16>();
 }
 

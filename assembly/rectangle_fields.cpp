@@ -1,0 +1,120 @@
+#include <stratum/assembly/rectangle_fields.hpp>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/reduce.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// In memory that the Context computes on.
+Vector<double> copy_of(Context& ctx, const std::vector<double>& numbers) {
+  Vector<double> copy(ctx, static_cast<int>(numbers.size()));
+  copy_from_host(ctx, numbers.data(), copy.view());
+  return copy;
+}
+
+struct Hats {
+  const double *x, *y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return x[i] * y[j]; }
+};
+
+struct Sum {
+  static constexpr bool takes_maximum = false;
+  GridView<const double> b;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return b(i, j); }
+};
+
+struct SumOfMagnitudes {
+  static constexpr bool takes_maximum = false;
+  GridView<const double> b;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return b(i, j) < 0 ? -b(i, j) : b(i, j); }
+};
+
+/// By hats.
+struct WeightedSum {
+  static constexpr bool takes_maximum = false;
+  GridView<const double> u;
+  Hats hats;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return u(i, j) * hats(i, j); }
+};
+
+/// Largest |b| / hat.
+struct LargestMean {
+  static constexpr bool takes_maximum = true;
+  GridView<const double> b;
+  Hats hats;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    return (b(i, j) < 0 ? -b(i, j) : b(i, j)) / hats(i, j);
+  }
+};
+
+struct SubtractHats {
+  GridView<double> b;
+  Hats hats;
+  double constant;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const { return b(i, j) - constant * hats(i, j); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double value) const { b(i, j) = value; }
+};
+
+struct Subtract {
+  GridView<double> u;
+  double constant;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const { return u(i, j) - constant; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double value) const { u(i, j) = value; }
+};
+
+struct CoonsPatch {
+  GridView<double> u;
+  const double *left, *right, *bottom, *top, *t, *s;
+  double c00, c01, c10, c11;  // corners by x, by y
+  bool in_x, in_y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
+    const double p = t[i], q = s[j];
+    const double along_x = (1 - p) * left[j] + p * right[j], along_y = (1 - q) * bottom[i] + q * top[i];
+    const double corners = (1 - q) * ((1 - p) * c00 + p * c10) + q * ((1 - p) * c01 + p * c11);
+    return in_x && in_y ? along_x + along_y - corners : in_x ? along_x : in_y ? along_y : 0;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double value) const { u(i, j) = value; }
+};
+
+}  // namespace
+
+double HatIntegrals::area() const {
+  return std::accumulate(x.begin(), x.end(), 0.0) * std::accumulate(y.begin(), y.end(), 0.0);
+}
+
+Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridView<double> b) {
+  const auto x = copy_of(ctx, of_lines.x), y = copy_of(ctx, of_lines.y);
+  const Hats hats{x.cview().data, y.cview().data};
+  const auto sum = [&] { return reduce(ctx, b.nx, b.ny, Sum{b}); };
+  const auto subtract = [&](double constant) { for_each_node(ctx, all_nodes(b), SubtractHats{b, hats, constant}); };
+  const Compatibility found{sum(), reduce(ctx, b.nx, b.ny, SumOfMagnitudes{b})};
+  const double mean = found.sum / of_lines.area();
+  subtract(mean);
+  subtract(sum() / of_lines.area());                                        // what rounding left
+  constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();  // of integrals over four cells
+  if (reduce(ctx, b.nx, b.ny, LargestMean{b, hats}) <= rounding * std::abs(mean)) set(ctx, 0.0, b);
+  return found;
+}
+
+void subtract_integral_mean(Context& ctx, const HatIntegrals& of_lines, GridView<double> u) {
+  const auto x = copy_of(ctx, of_lines.x), y = copy_of(ctx, of_lines.y);
+  const double integral = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data}});
+  for_each_node(ctx, all_nodes(u), Subtract{u, integral / of_lines.area()});
+}
+
+void set_coons_patch(Context& ctx, const CoonsSides& of, GridView<double> u) {
+  const auto left = copy_of(ctx, of.left), right = copy_of(ctx, of.right), bottom = copy_of(ctx, of.bottom),
+             top = copy_of(ctx, of.top), t = copy_of(ctx, of.t), s = copy_of(ctx, of.s);
+  for_each_node(ctx, all_nodes(u),
+                CoonsPatch{u, left.cview().data, right.cview().data, bottom.cview().data, top.cview().data,
+                           t.cview().data, s.cview().data, of.corner[0][0], of.corner[0][1], of.corner[1][0],
+                           of.corner[1][1], of.in_x, of.in_y});
+}
+
+}  // namespace stratum

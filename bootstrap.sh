@@ -14,7 +14,7 @@ required=(g++ cmake ninja-build)
 optional=(libmuparser-dev libvtk9-dev)
 required_by_tests=(libgtest-dev libgmock-dev)
 optional_for_tests=(libdeal.ii-dev libpetsc-real-dev pkg-config)
-optional_for_benchmark=(libhypre-dev)
+optional_for_benchmark=(libhypre-dev libfftw3-dev)
 
 usage() {
   cat <<END

@@ -34,6 +34,7 @@
 #include "auto_table.hpp"
 #include "peers/cusparse.hpp"
 #include "peers/hypre.hpp"
+#include "peers/sine_transform.hpp"
 #include "support/program.hpp"
 #include "support/solve_output.hpp"
 #include "support/timing.hpp"
@@ -91,6 +92,7 @@ struct Settings {
   std::vector<OperatorForm> solve_forms{OperatorForm::tensor};
   std::vector<SmootherVariant> smoothers;  // of the solves
   std::vector<std::string> peers;          // solvers of hypre
+  bool sine_transforms = false;            // on uniform meshes
   std::string no_peers;                    // why there are none
   std::string no_cusparse;                 // why it takes no part
   int finest_peer_level = 0;
@@ -179,6 +181,8 @@ struct Contestant {
     best.setup_seconds = setup;
   }
 };
+
+constexpr std::string_view sine_transforms_name = "sine-transforms";
 
 class Benchmark {
  public:
@@ -413,8 +417,9 @@ class Benchmark {
   }
 
   [[nodiscard]] std::string peers() const {
-    return settings_.peers.empty() ? "none, " + settings_.no_peers
-                                   : message("hypre ", Hypre::version(), " on one core");
+    std::string names = settings_.peers.empty() ? "" : message("hypre ", Hypre::version());
+    if (settings_.sine_transforms) names += message(names.empty() ? "" : ", ", SineTransforms::version());
+    return names.empty() ? "none, " + settings_.no_peers : names + " on one core";
   }
 
   void measure_solves(const std::string& mesh_name, int level) {
@@ -429,6 +434,9 @@ class Benchmark {
       system.k = k;
       if (level <= settings_.finest_peer_level)
         for (const auto& peer : settings_.peers) contestants.push_back(peer_contestant(peer));
+      if (settings_.sine_transforms && level <= settings_.finest_peer_level && !k &&
+          SineTransforms::solves(system.mesh))
+        contestants.push_back(sine_transforms());
       for (int round = 0; round < settings_.rounds; ++round)
         for (auto& contestant : contestants) {
           // What failed on a mesh fails on its finer levels too, and in double as in mixed precision.
@@ -552,6 +560,15 @@ class Benchmark {
     return {"hypre " + name, std::string(to_string(OperatorForm::nine_band)), "", "", "double", run};
   }
 
+  [[nodiscard]] Contestant sine_transforms() const {
+    const auto run = [this](System& system) {
+      const SineTransforms solver(system.mesh, settings_.now);
+      const auto a = assemble_laplace<double>(ctx_, system.mesh, OperatorForm::tensor);
+      return shortest_of_several([&] { return solver.solve(ctx_, a, system.b.cview(), system.x.view(), rtol); });
+    };
+    return {std::string(sine_transforms_name), "none", "", "", "double", run};
+  }
+
   /// The first that converges is what the passes of full multigrid are compared with.
   void measure_error(System& system, Contestant& contestant) const {
     if (!contestant.one_pass()) {
@@ -642,7 +659,9 @@ CommandLine make_command_line() {
          {"random", "N", "50", "how many random meshes for --auto, 0 .. 1000"},
          {"rounds", "N", "3", "how often all solves of a mesh and level take turns, 1 .. 100 (with --quick: 1)"},
          {"peers", "LIST", "all",
-          "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; all where it is there, or none (no cuSPARSE either)"},
+          "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; sine-transforms, by FFTW, which solve on uniform "
+          "meshes; all "
+          "that are there, or none (no cuSPARSE either)"},
          {"peer-level", "N", "10", "finest level that peers solve too, 2 .. 15"},
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
          {"clock", "NAME", "wall", "wall, or cpu: what one thread has spent, for a machine shared with others"},
@@ -651,26 +670,36 @@ CommandLine make_command_line() {
       {"Other", {{"help", "", "", "print this"}, {"version", "", "", "print the version"}}});
 }
 
-/// hypre runs in this process, on one core: it is compared with one thread of our own, or not at all.
+/// Peers run in this process, on one core: they are compared with one thread of our own, or not at all.
 void parse_peers(const std::string& text, const Context& ctx, Settings& settings) {
   if (text == "none") {
     settings.no_peers = "not asked for";
     return;
   }
-  if (!Hypre::available())
-    settings.no_peers = "built without hypre (Debian: libhypre-dev)";
-  else if (ctx.on_gpu() || ctx.threads() != 1)
-    settings.no_peers = "hypre has one core: --backend cpu --threads 1 compares";
+  if (ctx.on_gpu() || ctx.threads() != 1)
+    settings.no_peers = "peers have one core: --backend cpu --threads 1 compares";
+  else if (!Hypre::available() && !SineTransforms::available())
+    settings.no_peers = "built without hypre and FFTW (Debian: libhypre-dev, libfftw3-dev)";
   if (text == "all") {
-    if (settings.no_peers.empty()) settings.peers = Hypre::solvers();
+    if (!settings.no_peers.empty()) return;
+    if (Hypre::available()) settings.peers = Hypre::solvers();
+    settings.sine_transforms = SineTransforms::available();
     return;
   }
-  settings.peers = parse_list("--peers", text, [](const std::string& name) {
-    std::vector<std::pair<std::string, std::string>> known;
-    for (const auto& solver : Hypre::solvers()) known.emplace_back(solver, solver);
-    return choice("--peers", name, known);
-  });
-  expects(settings.no_peers.empty(), "--peers ", text, ": ", settings.no_peers);
+  std::vector<std::pair<std::string, std::string>> known{
+      {std::string(sine_transforms_name), std::string(sine_transforms_name)}};
+  for (const auto& solver : Hypre::solvers()) known.emplace_back(solver, solver);
+  for (const auto& name :
+       parse_list("--peers", text, [&](const std::string& peer) { return choice("--peers", peer, known); })) {
+    const bool sines = name == sine_transforms_name;
+    expects(settings.no_peers.empty(), "--peers ", text, ": ", settings.no_peers);
+    expects(sines ? SineTransforms::available() : Hypre::available(), "--peers ", name, ": built without ",
+            sines ? "FFTW (Debian: libfftw3-dev)" : "hypre (Debian: libhypre-dev)");
+    if (sines)
+      settings.sine_transforms = true;
+    else
+      settings.peers.push_back(name);
+  }
 }
 
 Settings parse_settings(const CommandLine& options, const Context& ctx) {

@@ -43,10 +43,10 @@ has 0 '"left_out": \[$'
 if command -v jq >/dev/null; then jq -e '.copy_gb_per_s > 0' bench.json >/dev/null || fail "not JSON"; fi
 
 # Peers on one core, or a word on why there are none. Convergence is claimed on the residual of our own operator.
-has 1 '"peers": "none, (built without hypre|hypre has one core)'
+has 1 '"peers": "none, (built without hypre|peers have one core)'
 run 0 --threads 1 --clock cpu --levels 5 --what solves --smoothers adi --json bench.json
 if [ "${2:-OFF}" = ON ]; then
-  has 1 '"peers": "hypre [0-9.]+ on one core"'
+  has 1 '"peers": "hypre [0-9.]+(, fftw[^"]*)? on one core"'
   for mesh in U1 A3; do
     for peer in SMG SMG-CG PFMG-CG BoomerAMG-CG; do
       has 1 "\"$mesh\",.*\"hypre $peer\",.*\"nine-band\",.*\"converged\", +\"setup_seconds\": [0-9].*\"solve_seconds\": [0-9]"
@@ -55,7 +55,12 @@ if [ "${2:-OFF}" = ON ]; then
   run 0 --threads 1 --levels 7 --what solves --smoothers adi --meshes A5 --peers PFMG-CG --json bench.json
   has 1 '"hypre PFMG-CG",.*"max iterations",.*"solve_seconds": null.*"relative_residual": [0-9.e-]+'
 else
-  has 1 '"peers": "none, built without hypre'
+  has 1 '"peers": "(none, built without hypre|fftw)'
+fi
+if grep -q '"peers": ".*fftw' bench.json; then
+  run 0 --threads 1 --levels 5 --what solves --smoothers adi --meshes U1,A3 --peers sine-transforms --json bench.json
+  has 1 '"U1",.*"sine-transforms",.*"converged",.*"solve_seconds": [0-9]'
+  has 0 '"A3",.*"sine-transforms"'
 fi
 
 run 0 --threads 1 --clock cpu --auto --meshes U1,A3 --levels 4 --random 2 --json auto.json

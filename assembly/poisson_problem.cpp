@@ -258,7 +258,7 @@ void for_each_dirichlet_node(const TensorMesh& mesh, const Sides& sides, const F
   const int end_x = mesh.x().is_periodic() ? last_x - 1 : last_x;
   for (int i = 0; i <= end_x; ++i) {
     visit(i, 0);
-    visit(i, last_y);
+    if (!mesh.y().is_periodic()) visit(i, last_y);
   }
   for (int j = 1; j < last_y; ++j) {
     visit(0, j);

@@ -217,6 +217,24 @@ TEST_P(SidesTest, LoadsHaveABilinearSolution) {
   }
 }
 
+/// Where boundary values meet a seam, either direction's nodes there are one.
+TEST_P(SidesTest, BoundaryValuesBesideAPeriodicSeam) {
+  for (const bool in_x : {true, false}) {
+    PoissonProblem problem;
+    problem.rhs = [](const Point&) { return 0.0; };
+    problem.boundary = [](const Point&) { return 1.0; };
+    Sides& s = problem.sides;
+    (in_x ? s.left : s.bottom).kind = (in_x ? s.right : s.top).kind = periodic;
+    const auto mesh = with_sides({Line({0.3, 0.2, 0.4, 0.1}), Line({0.1, 0.5, 0.4})}, s);
+    const auto a = assemble_operator<double>(ctx(), mesh, OperatorForm::tensor, {});
+    Vector<double> b(ctx(), mesh.unknowns()), ones(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
+    set(ctx(), 1.0, ones.view());
+    assemble_load(ctx(), mesh, problem, b.view());
+    a.residual(ctx(), b.cview(), ones.cview(), r.view());
+    EXPECT_LT(norm2(ctx(), r.cview()), 1e-13) << in_x;
+  }
+}
+
 TEST(Sides, WhatContradictsItselfIsRefused) {
   const TensorMesh mesh{Line(std::vector<double>(5, 0.2)), Line(std::vector<double>(4, 0.25))};
   PoissonProblem problem;

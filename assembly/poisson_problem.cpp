@@ -12,6 +12,7 @@
 #include <stratum/assembly/mapped_element.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/polynomial_problem.hpp>
+#include <stratum/assembly/problem_sides.hpp>
 #include <stratum/assembly/rectangle_fields.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
@@ -137,22 +138,9 @@ HatIntegrals hat_integrals(const TensorMesh& mesh) {
 
 // --- sides ---------------------------------------------------------------------------------------------------------------
 
-struct SideOf {
-  const SideCondition& condition;
-  const char* name;
-  SidePlace place;
-};
-
-std::array<SideOf, 4> all_sides(const Sides& sides) {
-  return {{{sides.left, "left", {Direction::y, false}},
-           {sides.right, "right", {Direction::y, true}},
-           {sides.bottom, "bottom", {Direction::x, false}},
-           {sides.top, "top", {Direction::x, true}}}};
-}
-
-bool is_natural(const SideCondition& condition) {
-  return condition.kind == SideKind::neumann || condition.kind == SideKind::robin;
-}
+using detail::all_sides;
+using detail::is_natural;
+using detail::SideOf;
 
 /// Integrals of g phi_i over a natural side.
 template <class Loads>
@@ -492,6 +480,7 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<doubl
     for (std::size_t k = 0; k < load.values.size(); ++k) load.values[k] -= constant * hats.values[k];
   };
   subtract(mean);
+  found.mean = mean;
   subtract(std::accumulate(load.values.begin(), load.values.end(), 0.0) / area);  // what rounding left
   constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();        // of integrals over four cells
   const double most = rounding * std::abs(mean);

@@ -84,6 +84,7 @@ struct PoissonProblem {
 /// How far a load vector is from having a solution where the operator is singular.
 struct Compatibility {
   double sum = 0, sum_of_magnitudes = 0;
+  double mean = 0;  // what is subtracted from f
   static constexpr double negligible = 1e-8;
   [[nodiscard]] bool holds() const { return std::abs(sum) <= negligible * sum_of_magnitudes; }
 };

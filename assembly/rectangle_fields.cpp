@@ -93,8 +93,9 @@ Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridVi
   const Hats hats{x.cview().data, y.cview().data};
   const auto sum = [&] { return reduce(ctx, b.nx, b.ny, Sum{b}); };
   const auto subtract = [&](double constant) { for_each_node(ctx, all_nodes(b), SubtractHats{b, hats, constant}); };
-  const Compatibility found{sum(), reduce(ctx, b.nx, b.ny, SumOfMagnitudes{b})};
-  const double mean = found.sum / of_lines.area();
+  const double all = sum();
+  const Compatibility found{all, reduce(ctx, b.nx, b.ny, SumOfMagnitudes{b}), all / of_lines.area()};
+  const double mean = found.mean;
   subtract(mean);
   subtract(sum() / of_lines.area());                                        // what rounding left
   constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();  // of integrals over four cells

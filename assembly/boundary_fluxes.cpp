@@ -1,0 +1,327 @@
+#include <stratum/assembly/boundary_fluxes.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/mapped_element.hpp>
+#include <stratum/assembly/points.hpp>
+#include <stratum/assembly/problem_sides.hpp>
+#include <stratum/core/errors.hpp>
+#include <stratum/core/grid/blas.hpp>
+
+namespace stratum {
+
+namespace {
+
+using detail::SideOf;
+
+enum : std::size_t { left, right, bottom, top };
+
+/// Corners of a cell are numbered a = ax + 2 ay.
+using CornerValues = std::array<double, 4>;
+
+/// Integral of f phi_a over a cell by the rule of load vectors.
+CornerValues load_of(const CellPoints& cell, const ScalarFunction& f) {
+  CornerValues load{};
+  for (const auto& [s, weight_y] : gauss4)
+    for (const auto& [t, weight_x] : gauss4) {
+      const double value = weight_x * weight_y * cell.measure(t, s) * evaluate(f, cell.at(t, s), "right-hand side");
+      load[0] += value * (1 - t) * (1 - s);
+      load[1] += value * t * (1 - s);
+      load[2] += value * (1 - t) * s;
+      load[3] += value * t * s;
+    }
+  return load;
+}
+
+/// A solution on a mesh, cell by cell.
+class CellwiseSolution {
+ public:
+  CellwiseSolution(const Geometry& mesh, const PoissonProblem& problem, std::span<const double> nodal,
+                   const CellCoefficients* cells)
+      : mesh_(mesh), nodal_(nodal), cells_(cells), reaction_(problem.reaction) {}
+
+  [[nodiscard]] int nx() const { return mesh_.logical().x().size(); }
+  [[nodiscard]] int ny() const { return mesh_.logical().y().size(); }
+  [[nodiscard]] bool has_reaction() const { return reaction_ != 0 || (cells_ != nullptr && !cells_->c.empty()); }
+
+  [[nodiscard]] CornerValues corners(int i, int j) const {
+    const auto nodes = static_cast<std::size_t>(nx()) + 1;
+    const double* south = &nodal_[static_cast<std::size_t>(j) * nodes + static_cast<std::size_t>(i)];
+    return {south[0], south[1], south[nodes], south[nodes + 1]};
+  }
+
+  /// Integral of c u_h phi_a over a cell.
+  [[nodiscard]] CornerValues reaction(int i, int j) const {
+    const CornerValues u = corners(i, j);
+    CornerValues sums{};
+    with_entries(i, j, {0, 0, 0, material(i, j).c},
+                 [&](std::size_t a, std::size_t b, double m) { sums[a] += m * u[b]; });
+    return sums;
+  }
+  /// Integral of grad phi_a . K grad u_h over a cell, by differences: rows of the element matrix sum up to zero. Adds what
+  /// rounding of the values may make of each to `magnitudes`.
+  [[nodiscard]] CornerValues diffusion(int i, int j, CornerValues& magnitudes) const {
+    const CornerValues u = corners(i, j);
+    CornerValues sums{};
+    CellMaterial k = material(i, j);
+    k.c = 0;
+    with_entries(i, j, k, [&](std::size_t a, std::size_t b, double entry) {
+      if (a == b) return;
+      sums[a] += entry * (u[b] - u[a]);
+      magnitudes[a] += std::abs(entry) * std::max(std::abs(u[a]), std::abs(u[b]));
+    });
+    return sums;
+  }
+  /// Integral of phi n.K grad u_h over the interval of a side at its end, phi that of the node there.
+  [[nodiscard]] double flux_at_end(const SideOf& side, bool last_end) const {
+    const bool row = side.place.along == Direction::x;
+    const int across = side.place.last ? (row ? ny() : nx()) - 1 : 0, along = last_end ? (row ? nx() : ny()) - 1 : 0;
+    const int i = row ? along : across, j = row ? across : along;
+    const CornerValues u = corners(i, j);
+    const CellMaterial k = material(i, j);
+    const double end = side.place.last ? 1 : 0, outward = side.place.last ? 1 : -1;
+    double sum = 0;
+    for (const auto& [v, weight] : gauss4) {
+      const double t = row ? v : end, s = row ? end : v;
+      const double ut = (1 - s) * (u[1] - u[0]) + s * (u[3] - u[2]), us = (1 - t) * (u[2] - u[0]) + t * (u[3] - u[1]);
+      // J = [xt xs; yt ys]; along the side nx, ny are the normal times the interval's length.
+      double xt = 0, xs = 0, yt = 0, ys = 0;
+      if (mesh_.mapped() != nullptr) {
+        const auto [sw, se, nw, ne] = mesh_.mapped()->cell(i, j);
+        xt = (1 - s) * (se.x - sw.x) + s * (ne.x - nw.x);
+        yt = (1 - s) * (se.y - sw.y) + s * (ne.y - nw.y);
+        xs = (1 - t) * (nw.x - sw.x) + t * (ne.x - se.x);
+        ys = (1 - t) * (nw.y - sw.y) + t * (ne.y - se.y);
+      } else {
+        xt = mesh_.logical().x().widths()[static_cast<std::size_t>(i)];
+        ys = mesh_.logical().y().widths()[static_cast<std::size_t>(j)];
+      }
+      const double det = xt * ys - xs * yt, ux = (ys * ut - yt * us) / det, uy = (xt * us - xs * ut) / det;
+      const double normal_x = outward * (row ? -yt : ys), normal_y = outward * (row ? xt : -xs);
+      const double phi = last_end ? v : 1 - v;
+      sum += weight * phi * (normal_x * (k.xx * ux + k.xy * uy) + normal_y * (k.xy * ux + k.yy * uy));
+    }
+    return sum;
+  }
+  /// At fraction v of interval k of a side.
+  [[nodiscard]] double on_side(const SidePlace& side, int k, double v) const {
+    const bool row = side.along == Direction::x;
+    const auto nodes = static_cast<std::size_t>(nx()) + 1;
+    const std::size_t across = side.last ? static_cast<std::size_t>(row ? ny() : nx()) : 0, step = row ? 1 : nodes,
+                      first = across * (row ? nodes : 1) + static_cast<std::size_t>(k) * step;
+    return (1 - v) * nodal_[first] + v * nodal_[first + step];
+  }
+
+ private:
+  [[nodiscard]] CellMaterial material(int i, int j) const {
+    if (cells_ == nullptr) return {.c = reaction_};
+    return {cells_->kxx(i, j), cells_->kxy(i, j), cells_->kyy(i, j), cells_->reaction(i, j) + reaction_};
+  }
+  template <class F>
+  void with_entries(int i, int j, const CellMaterial& k, const F& f) const {
+    const auto visit = [&](const auto& entry) {
+      for (std::size_t a = 0; a < 4; ++a)
+        for (std::size_t b = 0; b < 4; ++b)
+          f(a, b,
+            entry(static_cast<int>(a % 2), static_cast<int>(a / 2), static_cast<int>(b % 2), static_cast<int>(b / 2)));
+    };
+    if (mesh_.mapped() != nullptr) {
+      const MappedElement element = element_of(*mesh_.mapped(), i, j, k);
+      visit([&](int ax, int ay, int bx, int by) { return element.entry(ax, ay, bx, by); });
+      return;
+    }
+    const double hx = mesh_.logical().x().widths()[static_cast<std::size_t>(i)],
+                 hy = mesh_.logical().y().widths()[static_cast<std::size_t>(j)];
+    visit([&](int ax, int ay, int bx, int by) { return element_entry(hx, hy, k.xx, k.xy, k.yy, k.c, ax, ay, bx, by); });
+  }
+
+  const Geometry& mesh_;
+  std::span<const double> nodal_;
+  const CellCoefficients* cells_;
+  double reaction_;
+};
+
+/// Of n.K grad u by the data of a natural side: over the side, and times phi of its first and its last node.
+struct GivenFlux {
+  double all = 0, first = 0, last = 0;
+};
+GivenFlux given_flux(const Geometry& mesh, const SideOf& side, const CellwiseSolution& u) {
+  GivenFlux flux;
+  const int intervals = mesh.along(side.place).size();
+  for (int k = 0; k < intervals; ++k)
+    for (const auto& [v, weight] : gauss4) {
+      const Point p = mesh.on_side(side.place, k, v);
+      double value = side.condition.value ? evaluate(side.condition.value, p, "value of a side") : 0;
+      if (side.condition.kind == SideKind::robin)
+        value -= evaluate(side.condition.alpha, p, "alpha of a side") * u.on_side(side.place, k, v);
+      value *= weight * mesh.length_on_side(side.place, k);
+      flux.all += value;
+      if (k == 0) flux.first += (1 - v) * value;
+      if (k == intervals - 1) flux.last += v * value;
+    }
+  return flux;
+}
+
+/// r_i of nodes of the sides: sums over those of one side between its corners, and the corners', c = cx + 2 cy.
+struct Reactions {
+  std::array<double, 4> sides{}, corners{};
+  double magnitude = 0;
+
+  void add(const CellwiseSolution& u, const ScalarFunction& f, const Geometry& mesh, int i, int j) {
+    CornerValues magnitudes{};
+    CornerValues r = u.diffusion(i, j, magnitudes);
+    const CornerValues c = u.has_reaction() ? u.reaction(i, j) : CornerValues{}, load = load_of(mesh.cell(i, j), f);
+    for (std::size_t a = 0; a < 4; ++a) {
+      const int p = i + static_cast<int>(a % 2), q = j + static_cast<int>(a / 2);
+      const bool on_x = p == 0 || p == u.nx(), on_y = q == 0 || q == u.ny();
+      if (!on_x && !on_y) continue;
+      r[a] += c[a] - load[a];
+      magnitude += magnitudes[a];
+      if (on_x && on_y)
+        corners[(p == 0 ? 0U : 1U) + (q == 0 ? 0U : 2U)] += r[a];
+      else
+        sides[on_x ? (p == 0 ? left : right) : (q == 0 ? bottom : top)] += r[a];
+    }
+  }
+};
+
+Reactions reactions(const CellwiseSolution& u, const ScalarFunction& f, const Geometry& mesh) {
+  Reactions sums;
+  for (int i = 0; i < u.nx(); ++i) {
+    sums.add(u, f, mesh, i, 0);
+    if (u.ny() > 1) sums.add(u, f, mesh, i, u.ny() - 1);
+  }
+  for (int j = 1; j < u.ny() - 1; ++j) {
+    sums.add(u, f, mesh, 0, j);
+    if (u.nx() > 1) sums.add(u, f, mesh, u.nx() - 1, j);
+  }
+  return sums;
+}
+
+void expect_nodal(const Geometry& mesh, std::span<const double> nodal) {
+  const auto nx = static_cast<std::size_t>(mesh.logical().x().size()) + 1,
+             ny = static_cast<std::size_t>(mesh.logical().y().size()) + 1;
+  expects(nodal.size() == nx * ny, "the solution has ", nodal.size(), " nodal values, the mesh ", nx, " x ", ny,
+          " nodes");
+}
+
+}  // namespace
+
+BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                               std::span<const double> nodal, const CellCoefficients* cells) {
+  expect_nodal(mesh, nodal);
+  const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
+  const CellwiseSolution u(mesh, problem, nodal, own ? &*own : cells);
+  const auto sides = detail::all_sides(problem.sides);
+  const auto kind = [&](std::size_t side) { return sides[side].condition.kind; };
+  const auto natural = [&](std::size_t side) { return detail::is_natural(sides[side].condition); };
+
+  std::array<double, 4> inward{};  // integrals of n.K grad u
+  std::array<GivenFlux, 4> given{};
+  for (std::size_t k = 0; k < 4; ++k)
+    if (natural(k)) {
+      given[k] = given_flux(mesh, sides[k], u);
+      inward[k] = given[k].all;
+    }
+  BoundaryFluxes found;
+  if (!natural(left) || !natural(right) || !natural(bottom) || !natural(top)) {
+    const Reactions r = reactions(u, rhs_function(problem), mesh);
+    found.rounding = std::numeric_limits<double>::epsilon() * r.magnitude;
+    for (std::size_t k = 0; k < 4; ++k)
+      if (!natural(k)) inward[k] += r.sides[k];
+    // Of the node at a corner of `side`, at the last end of its line or at the first; of a periodic side the mean with the one
+    // across.
+    const auto at_corner = [&](std::size_t side, bool last_end) {
+      const double flux = u.flux_at_end(sides[side], last_end);
+      return kind(side) == SideKind::periodic ? (flux - u.flux_at_end(sides[side ^ 1U], last_end)) / 2 : flux;
+    };
+    for (std::size_t c = 0; c < 4; ++c) {
+      const std::size_t v = c % 2 == 0 ? left : right, h = c / 2 == 0 ? bottom : top;
+      const bool v_end = h == top, h_end = v == right;
+      if (natural(v) && natural(h)) continue;
+      if (natural(v)) {
+        inward[h] += r.corners[c] - (v_end ? given[v].last : given[v].first);
+      } else if (natural(h)) {
+        inward[v] += r.corners[c] - (h_end ? given[h].last : given[h].first);
+      } else {
+        const double of_v = at_corner(v, v_end), of_h = at_corner(h, h_end), rest = r.corners[c] - of_v - of_h;
+        const bool v_takes = kind(v) == SideKind::dirichlet, h_takes = kind(h) == SideKind::dirichlet;
+        inward[v] += of_v + (v_takes ? (h_takes ? rest / 2 : rest) : 0);
+        inward[h] += of_h + (h_takes ? (v_takes ? rest / 2 : rest) : 0);
+      }
+    }
+  }
+  // No minus zero.
+  found.left = 0 - inward[left];
+  found.right = 0 - inward[right];
+  found.bottom = 0 - inward[bottom];
+  found.top = 0 - inward[top];
+  if (u.has_reaction()) {
+    std::vector<double> rows(static_cast<std::size_t>(u.ny()), 0.0);
+    for_each_row(ctx, u.ny(), [&](int j) {
+      for (int i = 0; i < u.nx(); ++i)
+        for (const double value : u.reaction(i, j)) rows[static_cast<std::size_t>(j)] += value;
+    });
+    found.reaction = std::accumulate(rows.begin(), rows.end(), 0.0);
+  }
+  return found;
+}
+
+double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> b,
+                     const CellCoefficients* cells) {
+  const TensorMesh& logical = mesh.logical();
+  expects_fit(ctx, "the load vector", b, logical.unknowns());
+  double sum = 0;
+  if (b.nodes() > 0) {
+    Vector<double> ones(ctx, logical.unknowns());
+    set(ctx, 1.0, ones.view());
+    sum = dot(ctx, ones.cview(), b);
+  }
+  // What natural sides and boundary values added.
+  SideLoads given(logical.unknowns());
+  if (b.nodes() > 0) add_fluxes(mesh, problem, given);
+  for (const auto* part : {&given.left, &given.right, &given.bottom, &given.top})
+    sum -= std::accumulate(part->begin(), part->end(), 0.0);
+  if (has_boundary_values(problem)) {
+    const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
+    const auto values = dirichlet_values(mesh, problem);
+    for (const auto& [node, i, j, value] : dirichlet_entries(mesh, problem, own ? &*own : cells, problem.reaction))
+      sum += value * values[node];
+  }
+  // The nodes that are no unknowns.
+  const ScalarFunction f = rhs_function(problem);
+  const Line &x = logical.x(), &y = logical.y();
+  const auto is_dirichlet = [](const Line& line, int node) {
+    return (node == 0 && line.first_end() == LineEnd::dirichlet) ||
+           (node == line.size() && line.last_end() == LineEnd::dirichlet);
+  };
+  const auto add_cell = [&](int i, int j) {
+    bool any = false;
+    std::array<bool, 4> counts{};
+    for (std::size_t a = 0; a < 4; ++a)
+      any =
+          (counts[a] = is_dirichlet(x, i + static_cast<int>(a % 2)) || is_dirichlet(y, j + static_cast<int>(a / 2))) ||
+          any;
+    if (!any) return;
+    const CornerValues load = load_of(mesh.cell(i, j), f);
+    for (std::size_t a = 0; a < 4; ++a)
+      if (counts[a]) sum += load[a];
+  };
+  for (int i = 0; i < x.size(); ++i) {
+    add_cell(i, 0);
+    if (y.size() > 1) add_cell(i, y.size() - 1);
+  }
+  for (int j = 1; j < y.size() - 1; ++j) {
+    add_cell(0, j);
+    if (x.size() > 1) add_cell(x.size() - 1, j);
+  }
+  return sum;
+}
+
+}  // namespace stratum

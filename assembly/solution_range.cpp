@@ -1,0 +1,87 @@
+#include <stratum/assembly/solution_range.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <stratum/assembly/points.hpp>
+#include <stratum/core/errors.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// Numbers of nodes, the first of equal ones.
+struct RowExtremes {
+  std::size_t smallest = 0, largest = 0;
+  std::size_t step_from = 0, step_to = 0;
+};
+
+}  // namespace
+
+double SolutionRange::largest_step() const {
+  return range() > 0 ? std::abs(step_to.value - step_from.value) / range() : 0;
+}
+
+SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const double> nodal) {
+  const auto nx = static_cast<std::size_t>(mesh.logical().x().size()) + 1,
+             ny = static_cast<std::size_t>(mesh.logical().y().size()) + 1;
+  expects(nodal.size() == nx * ny, "the solution has ", nodal.size(), " nodal values, the mesh ", nx, " x ", ny,
+          " nodes");
+  const auto step = [&](const RowExtremes& e) { return std::abs(nodal[e.step_to] - nodal[e.step_from]); };
+  const auto merge = [&](RowExtremes& all, const RowExtremes& row) {
+    if (nodal[row.smallest] < nodal[all.smallest]) all.smallest = row.smallest;
+    if (nodal[row.largest] > nodal[all.largest]) all.largest = row.largest;
+    if (step(row) > step(all)) {
+      all.step_from = row.step_from;
+      all.step_to = row.step_to;
+    }
+  };
+  std::vector<RowExtremes> rows(ny);
+  for_each_row(ctx, static_cast<int>(ny), [&](int row) {
+    const auto j = static_cast<std::size_t>(row), first = j * nx;
+    RowExtremes& own = rows[j] = {first, first, first, first};
+    const bool inside = row > 0 && j + 1 < ny;
+    for (std::size_t k = first; k < first + nx; ++k) {
+      merge(own, {k, k, k, inside && k > first ? k - 1 : k});
+      if (row > 0 && k > first && k + 1 < first + nx) merge(own, {k, k, k - nx, k});
+    }
+  });
+  RowExtremes all;
+  for (const auto& row : rows) merge(all, row);
+
+  const auto value_at = [&](std::size_t k) {
+    const Point p = mesh.node(static_cast<int>(k % nx), static_cast<int>(k / nx));
+    return NodalValue{nodal[k], p.x, p.y};
+  };
+  SolutionRange found{value_at(all.smallest),  value_at(all.largest), nodal[0], nodal[0],
+                      value_at(all.step_from), value_at(all.step_to)};
+  const auto visit = [&](std::size_t k) {
+    found.smallest_on_boundary = std::min(found.smallest_on_boundary, nodal[k]);
+    found.largest_on_boundary = std::max(found.largest_on_boundary, nodal[k]);
+  };
+  for (std::size_t i = 0; i < nx; ++i) {
+    visit(i);
+    visit((ny - 1) * nx + i);
+  }
+  for (std::size_t j = 0; j < ny; ++j) {
+    visit(j * nx);
+    visit(j * nx + nx - 1);
+  }
+  return found;
+}
+
+double smallest_width(const Geometry& mesh) {
+  if (mesh.mapped() == nullptr) return mesh.logical().smallest_width();
+  double smallest = HUGE_VAL;
+  for (int j = 0; j < mesh.logical().y().size(); ++j)
+    for (int i = 0; i < mesh.logical().x().size(); ++i) {
+      const Quadrilateral cell = mesh.mapped()->cell(i, j);
+      for (const auto& [first, second] :
+           {std::pair{cell.at(0, 0.5), cell.at(1, 0.5)}, {cell.at(0.5, 0), cell.at(0.5, 1)}})
+        smallest = std::min(smallest, std::hypot(second.x - first.x, second.y - first.y));
+    }
+  return smallest;
+}
+
+}  // namespace stratum

@@ -7,7 +7,9 @@
 
 #include <sys/resource.h>
 
+#include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/io/json.hpp>
 #include <stratum/mesh/vtk.hpp>
@@ -162,7 +164,7 @@ constexpr const char* examples =
     "  poisson2d --rhs 1 --kappa file:k.npy --level 8\n"
     "  poisson2d --rhs 1 --kappa file:a.csv,0,1+x --reaction file:c.vtr:density\n"
     "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
-    "  poisson2d --map '(1+x)*cos(pi/2*(1-y)),(1+x)*sin(pi/2*(1-y))' --rhs 0 --boundary x\n"
+    "  poisson2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --rhs 0 --boundary x\n"
     "  poisson2d --mesh-file wing.vts --rhs 1 --level 2\n"
     "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
     "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n";
@@ -333,10 +335,17 @@ PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geom
   return params;
 }
 
+/// What is done with a solution.
+struct Uses {
+  bool summary = false;
+  bool vtk = false;
+  [[nodiscard]] bool nodal() const { return vtk; }
+};
+
 /// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone,
 /// while nodal values are compared or written to a file. Throws when there is less of it or of the GPU's, before anything is
 /// allocated.
-std::int64_t expected_memory(const Context& ctx, const Settings& settings, const Geometry& geometry, bool with_file,
+std::int64_t expected_memory(const Context& ctx, const Settings& settings, const Geometry& geometry, const Uses& uses,
                              const PoissonSolverParams& params) {
   const TensorMesh& mesh = geometry.logical();
   const std::int64_t field = std::int64_t{mesh.x().size() + 1} * (mesh.y().size() + 1) * std::int64_t{sizeof(double)};
@@ -349,12 +358,12 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   constexpr std::int64_t writer = std::int64_t{7} << 20;
   std::int64_t fields = geometry.mapped() != nullptr ? 4 : 1;  // aspect ratios, points
   for (const auto& problem : settings.problems) fields += problem.has_exact() ? 4 : 2;
-  const std::int64_t after =
-      (with_file ? writer + fields * field : 2 * field) +
-      (on_host ? static_cast<std::int64_t>(systems) * vector_bytes<double>(Backend::cpu, shape) : 0);
-  const std::int64_t needed = std::max(solving, after);
+  const auto count = static_cast<std::int64_t>(systems);
+  const std::int64_t comparing =
+      (uses.nodal() ? count + 2 : 2) * field + (on_host ? count * vector_bytes<double>(Backend::cpu, shape) : 0);
+  const std::int64_t needed = std::max({solving, comparing, uses.vtk ? writer + fields * field : 0});
   expect_room(ctx, message("mesh ", mesh.name(), " with ", shape.nx, " x ", shape.ny, " unknowns"), needed, solver,
-              with_file ? "; --vtk none may take less" : "");
+              uses.vtk ? "; --vtk none may take less" : "");
   return peak_memory() + needed;
 }
 
@@ -368,11 +377,19 @@ std::string coarsening(const std::vector<TensorMesh>& hierarchy) {
                  direction("y", [](const TensorMesh& m) -> const Line& { return m.y(); }));
 }
 
+/// What the solution is like.
+struct Summary {
+  SolutionRange range;
+  BoundaryFluxes fluxes;
+  double load = 0;  // integral of f
+};
+
 /// One right-hand side.
 struct System {
   std::string rhs;  // as given, where there are several
   SolveReport report;
   std::optional<double> error;
+  std::optional<Summary> summary;  // of one that is finite
 };
 
 struct Outcome {
@@ -383,7 +400,7 @@ struct Outcome {
   std::string choice;          // of method or cycle
   std::vector<LevelReport> smoothers;
   std::int64_t expected_memory = 0;
-  double largest_aspect_ratio = 1;
+  double largest_aspect_ratio = 1, smallest_width = 0;
   std::vector<System> systems{};  // one for each right-hand side
   std::size_t worst = 0;
   std::optional<double> error{};  // of the system that went worst, the first of those
@@ -410,16 +427,20 @@ struct Outcome {
 };
 
 /// Fields of the only right-hand side by their names, of several ones numbered from 1 on.
-void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, const std::vector<Vector<double>>& x,
-               const std::string& path) {
+void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh,
+               const std::vector<std::vector<double>>& solutions, const std::string& path) {
   std::deque<std::pair<std::string, std::vector<double>>> nodal;
-  for (std::size_t k = 0; k < x.size(); ++k) {
+  std::vector<VtkField> fields;
+  for (std::size_t k = 0; k < solutions.size(); ++k) {
     const auto& problem = settings.problems[k];
-    const auto add =
-        [&, number = x.size() == 1 ? "" : message("_", k + 1) ](const char* name, std::vector<double> values) -> auto& {
-      return nodal.emplace_back(name + number, std::move(values)).second;
+    const std::string number = solutions.size() == 1 ? "" : message("_", k + 1);
+    const auto& solution = solutions[k];
+    const auto add = [&](const char* name, std::vector<double> values) -> auto& {
+      auto& added = nodal.emplace_back(name + number, std::move(values));
+      fields.push_back({added.first, added.second});
+      return added.second;
     };
-    const auto& solution = add("solution", nodal_solution(ctx, mesh, problem, x[k].cview()));
+    fields.push_back({"solution" + number, solution});
     (void)add("rhs", at_nodes(ctx, mesh, rhs_function(problem)));
     if (!problem.has_exact()) continue;
     const auto& exact = add("exact", at_nodes(ctx, mesh, exact_function(problem)));
@@ -427,9 +448,6 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
     std::transform(solution.begin(), solution.end(), exact.begin(), error.begin(), std::minus<>());
   }
   const auto aspect_ratios = mesh.mapped() ? cell_aspect_ratios(*mesh.mapped()) : cell_aspect_ratios(mesh.logical());
-  std::vector<VtkField> fields;
-  fields.reserve(nodal.size());
-  for (const auto& [name, values] : nodal) fields.push_back({name, values});
   const std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
   if (mesh.mapped())
     write_vts(path, *mesh.mapped(), fields, of_cells);
@@ -444,6 +462,27 @@ std::string level_json(const LevelReport& level) {
                  ", \"reason\": ", JsonObject::string(level.reason), "}");
 }
 
+/// Extremes and fluxes; members without numbers where the solution is not finite.
+void add_summary(JsonObject& json, const std::optional<Summary>& summary) {
+  const auto numbers = [&](const std::string& name, const std::vector<double>& values) {
+    if (summary)
+      json.add_raw(name, JsonObject::array(values, JsonObject::number));
+    else
+      json.add_raw(name, "null");
+  };
+  const auto [range, fluxes, load] = summary.value_or(Summary{});
+  const double unknown = std::nan("");
+  json.add("minimum", summary ? range.smallest.value : unknown).add("maximum", summary ? range.largest.value : unknown);
+  numbers("minimum_at", {range.smallest.x, range.smallest.y});
+  numbers("maximum_at", {range.largest.x, range.largest.y});
+  numbers("boundary_range", {range.smallest_on_boundary, range.largest_on_boundary});
+  json.add("largest_step", summary ? range.largest_step() : unknown);
+  numbers("largest_step_at", {range.step_from.x, range.step_from.y, range.step_to.x, range.step_to.y});
+  numbers("fluxes", {fluxes.left, fluxes.right, fluxes.bottom, fluxes.top});
+  json.add("flux_rounding", summary ? fluxes.rounding : unknown);
+  json.add("reaction_integral", summary ? fluxes.reaction : unknown).add("load_integral", summary ? load : unknown);
+}
+
 /// One of several right-hand sides.
 std::string system_json(const Settings& settings, const System& system) {
   const auto& report = system.report;
@@ -451,6 +490,7 @@ std::string system_json(const Settings& settings, const System& system) {
   json.add("rhs", system.rhs);
   add_end(json, report, settings.exit_code(report));
   json.add("relative_l2_error", system.error.value_or(std::nan(""))).add("solve_seconds", report.solve_seconds);
+  add_summary(json, system.summary);
   json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
   return "\n    " + json.line();
 }
@@ -466,6 +506,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("residual_reduction", outcome.reduction());
   json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
   json.add("relative_l2_error", outcome.error.value_or(unknown));
+  add_summary(json, outcome.systems[outcome.worst].summary);
   const auto& family = settings.mesh.family;
   const auto& hierarchy = outcome.hierarchy;
   const auto cells = [](const TensorMesh& mesh) { return message("[", mesh.x().size(), ", ", mesh.y().size(), "]"); };
@@ -477,7 +518,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   for (const char* name : {"map", "mesh-file"})
     if (options.has(name)) json.add(name[3] == 'h' ? "mesh_file" : name, options.text(name));
   json.add("largest_aspect_ratio", outcome.largest_aspect_ratio);
-  json.add("smallest_width", settings.deformation.is_given() ? unknown : outcome.mesh().smallest_width());
+  json.add("smallest_width", outcome.smallest_width);
   for (const char* side : side_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
   if (options.has("kappa")) json.add("kappa", options.text("kappa"));
   if (settings.problems[0].reaction_of_cells.is_given())
@@ -553,8 +594,9 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
       message(family.name, " on [", x0, ", ", x0 + family.a, "] x [", y0, ", ", y0 + family.b, "], ", how);
   if (options.has("map")) where += ", mapped by " + settings.deformation.text;
   if (options.has("mesh-file")) where = "from " + settings.deformation.text;
-  std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n", where.c_str(),
-              mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, outcome.largest_aspect_ratio);
+  std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",
+              where.c_str(), mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, outcome.smallest_width,
+              outcome.largest_aspect_ratio);
   std::string sides;
   for (const char* side : side_names)
     if (options.has(side)) sides += message(sides.empty() ? "" : ", ", side, " ", options.text(side));
@@ -578,6 +620,37 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("\n");
 }
 
+void print_summary(const Summary& summary) {
+  const auto& [range, fluxes, load] = summary;
+  std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g); %.6g to %.6g on the boundary\n",
+              range.smallest.value, range.smallest.x, range.smallest.y, range.largest.value, range.largest.x,
+              range.largest.y, range.smallest_on_boundary, range.largest_on_boundary);
+  std::printf("flux        outward: left %.6g, right %.6g, bottom %.6g, top %.6g", fluxes.left, fluxes.right,
+              fluxes.bottom, fluxes.top);
+  constexpr double digits_shown = 1e-6, no_digits = 1e-2;
+  const double largest = std::max({std::abs(fluxes.left), std::abs(fluxes.right), std::abs(fluxes.bottom),
+                                   std::abs(fluxes.top), std::abs(fluxes.reaction)});
+  if (fluxes.rounding > digits_shown * largest) std::printf("; known to %.0e: rounding in thin cells", fluxes.rounding);
+  if (fluxes.rounding > no_digits * largest) return (void)std::printf("\n");
+  std::printf("\nbalance     %.6g", fluxes.sum());
+  if (fluxes.reaction != 0) std::printf(" with %.6g of the reaction", fluxes.reaction);
+  std::printf(", integral of f %.6g; they differ by %.1e\n", load, std::abs(fluxes.sum() - load));
+}
+
+/// Where neighbouring nodes differ by a large part of the range.
+void warn_of_layers(const Outcome& outcome) {
+  constexpr double most = 0.2;
+  for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
+    const auto& summary = outcome.systems[k].summary;
+    if (!summary || summary->range.largest_step() <= most) continue;
+    const auto& [from, to] = std::pair{summary->range.step_from, summary->range.step_to};
+    warn(program_name,
+         message(outcome.systems.size() == 1 ? "the solution" : message("solution ", k + 1), " changes by ",
+                 std::lround(100 * summary->range.largest_step()), " % of its range between the neighbouring nodes (",
+                 from.x, ", ", from.y, ") and (", to.x, ", ", to.y, "): the mesh does not resolve it there"));
+  }
+}
+
 void print_outcome(const Settings& settings, const Outcome& outcome) {
   const auto& report = outcome.report;
   print_end(report, settings.solver.precision == Precision::mixed);
@@ -585,6 +658,7 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
     std::printf("error       %.7e (L2, relative to the exact solution)\n", *outcome.error);
   else
     std::printf("error       not known (--exact gives the exact solution)\n");
+  if (const auto& summary = outcome.systems.front().summary) print_summary(*summary);
   std::printf("time        %.3g s set-up, %.3g s solve", report.setup_seconds, report.solve_seconds);
   if (report.iterations > 0) std::printf(": %.3g million unknowns per second", outcome.unknowns_per_second() / 1e6);
   std::printf("\n");
@@ -609,7 +683,7 @@ void print_table_row(const Outcome& outcome, const Outcome* coarser) {
 void print_systems(const Outcome& outcome) {
   std::printf("  rhs   iterations   relative residual   relative error    seconds   status\n");
   for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
-    const auto& [rhs, report, error] = outcome.systems[k];
+    const auto& [rhs, report, error, summary] = outcome.systems[k];
     std::printf("%5zu   %10d   %17.3e   ", k + 1, report.iterations, report.relative_residual());
     std::printf(error ? "%14.7e" : "     not known", error.value_or(0));
     std::printf("   %8.3g   %s: %s\n", report.solve_seconds, std::string(to_string(report.status)).c_str(),
@@ -644,7 +718,7 @@ std::vector<SolveReport> reports_of(const Outcome& outcome) {
 struct Solved {
   Outcome outcome;
   ProblemMesh mesh;
-  std::vector<Vector<double>> x;
+  std::vector<std::vector<double>> nodal{};  // of every right-hand side, where a file is made of it
 };
 
 /// What the solver is given as a start has, for one right-hand side, no residual but rounding: nothing is left to measure by.
@@ -659,13 +733,21 @@ bool starts_at_solution(Context& ctx, const GridOperator<double>& a, const std::
   return false;
 }
 
-Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, bool with_file) {
+/// As solved: f is less by what makes it compatible.
+PoissonProblem solved_problem(const PoissonProblem& problem, double mean) {
+  if (mean == 0) return problem;
+  PoissonProblem less = problem;
+  less.rhs = [f = rhs_function(problem), mean](const Point& p) { return f(p) - mean; };
+  return less;
+}
+
+Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, const Uses& uses) {
   const bool talk = !settings.quiet && !settings.table;
   ProblemMesh mesh = settings.mesh_at(ctx, level);
   PoissonSolverParams params = params_on(ctx, settings, mesh);
   const auto cells = params.coefficients;
   const bool singular = is_singular(ctx, mesh, settings.problems[0], cells.get());
-  const auto expected = expected_memory(ctx, settings, mesh, with_file, params);
+  const auto expected = expected_memory(ctx, settings, mesh, uses, params);
   if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
     warn(program_name, message("two sides differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
                                "); it has the value of the left or right one"));
@@ -673,14 +755,19 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
   solver->rehearse(ctx);
   std::vector<Vector<double>> bs, xs;
+  std::vector<double> means(settings.problems.size(), 0.0), loads(means);
   progress(settings, "assembling the right-hand side ...");
-  for (const auto& problem : settings.problems) {
+  for (std::size_t k = 0; k < settings.problems.size(); ++k) {
+    const auto& problem = settings.problems[k];
     bs.emplace_back(ctx, mesh.logical().unknowns());
     xs.emplace_back(ctx, mesh.logical().unknowns());
     assemble_load(ctx, mesh, problem, bs.back().view(), cells.get());
+    if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back().cview(), cells.get());
     if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back().view());
     if (!singular) continue;
     const auto found = make_compatible(ctx, mesh, bs.back().view());
+    means[k] = found.mean;
+    loads[k] -= found.sum;
     expects(found.holds() || settings.project,
             "no side and no reaction holds u, so that f and the fluxes must balance; their sum is ", found.sum, ", ",
             100 * std::abs(found.sum) / found.sum_of_magnitudes,
@@ -698,16 +785,29 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                   solver->choice(),
                   solver->level_reports(),
                   expected,
-                  mesh.largest_aspect_ratio()};
+                  mesh.largest_aspect_ratio(),
+                  smallest_width(mesh)};
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
   if (singular)
     for (auto& x : xs) subtract_integral_mean(ctx, mesh, x.view());
   solver.reset();  // makes room for what follows
   bs.clear();
-  for (std::size_t k = 0; k < reports.size(); ++k)
+  std::vector<std::vector<double>> kept;
+  for (std::size_t k = 0; k < reports.size(); ++k) {
+    const auto& problem = settings.problems[k];
+    std::optional<Summary> summary;
+    if (uses.summary || uses.nodal()) {
+      auto nodal = nodal_solution(ctx, mesh, problem, xs[k].cview());
+      if (uses.summary && exit_code(reports[k].status) != 3) {
+        const PoissonProblem solved = solved_problem(problem, means[k]);
+        summary = {solution_range(ctx, mesh, nodal), boundary_fluxes(ctx, mesh, solved, nodal, cells.get()), loads[k]};
+      }
+      if (uses.nodal()) kept.push_back(std::move(nodal));
+    }
     outcome.systems.push_back({reports.size() > 1 ? options.texts("rhs")[k] : "", std::move(reports[k]),
-                               relative_l2_error(ctx, mesh, settings.problems[k], xs[k].cview(), cells.get())});
+                               relative_l2_error(ctx, mesh, problem, xs[k].cview(), cells.get()), summary});
+  }
   const auto worst = std::max_element(outcome.systems.begin(), outcome.systems.end(), [](const auto& l, const auto& r) {
     return exit_code(l.report.status) < exit_code(r.report.status);
   });
@@ -716,7 +816,8 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   outcome.error = worst->error;
   if (talk && xs.size() == 1) print_outcome(settings, outcome);
   if (talk && xs.size() > 1) print_systems(outcome);
-  return {std::move(outcome), std::move(mesh), std::move(xs)};
+  if (talk) warn_of_layers(outcome);
+  return {std::move(outcome), std::move(mesh), std::move(kept)};
 }
 
 /// The solution of the last level for ParaView, where there is one to show.
@@ -726,12 +827,13 @@ void write_solution(Context& ctx, const Settings& settings, const Solved& solved
   if (settings.exit_code(outcome.report) == 3) {
     if (!settings.quiet && !settings.table)
       std::printf("not written %s: %s no solution to show\n", outputs.path("vtk").c_str(),
-                  solved.x.size() == 1 ? "there is" : message("right-hand side ", outcome.worst + 1, " has").c_str());
+                  solved.nodal.size() == 1 ? "there is"
+                                           : message("right-hand side ", outcome.worst + 1, " has").c_str());
     return outputs.remove("vtk");
   }
   progress(settings, "writing the file for ParaView ...");
   try {
-    outputs.write("vtk", [&](const std::string& path) { write_vtk(ctx, settings, solved.mesh, solved.x, path); });
+    outputs.write("vtk", [&](const std::string& path) { write_vtk(ctx, settings, solved.mesh, solved.nodal, path); });
   } catch (const FileError& error) {
     progress(settings, "");
     if (settings.vtk_asked_for) throw;
@@ -746,16 +848,18 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   // Of a table the largest mesh first: the others would be solved for nothing.
   if (settings.first_level < settings.last_level) {
     const ProblemMesh finest = settings.mesh_at(ctx, settings.last_level);
-    (void)expected_memory(ctx, settings, finest, outputs.has("vtk"), params_on(ctx, settings, finest));
+    (void)expected_memory(ctx, settings, finest, {.vtk = outputs.has("vtk")}, params_on(ctx, settings, finest));
   }
 
   std::vector<Outcome> outcomes;
   std::optional<Solved> last;
   int code = 0;
   for (int level = settings.first_level; level <= settings.last_level; ++level) {
-    const bool with_file = level == settings.last_level && outputs.has("vtk");
+    const bool is_last = level == settings.last_level;
     last.reset();
-    last.emplace(solve(ctx, settings, options, level, with_file));
+    last.emplace(solve(
+        ctx, settings, options, level,
+        {.summary = is_last && (!settings.quiet || outputs.has("report")), .vtk = is_last && outputs.has("vtk")}));
     outcomes.push_back(last->outcome);
     const auto& report = outcomes.back().report;
     code = std::max(code, settings.exit_code(report));

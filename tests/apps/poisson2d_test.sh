@@ -14,7 +14,7 @@ needs_vtk() {
   rm probe.vtr
 }
 
-small=(--level 4 --vtk none)
+small=(--level 5 --vtk none)
 
 # --- what works ----------------------------------------------------------------------------------------------------------
 
@@ -78,6 +78,40 @@ case_report_is_json_with_all_keys() {
   check "len(r['history']) == r['iterations'] + 1"
   check "r['residual_reduction'] <= 1e-8"
   check "0 < r['relative_l2_error'] < 1e-2"
+}
+
+# u = x (1 - x) y (1 - y), whose flux through each side is 1/6.
+case_summary_of_the_solution() {
+  run 0 --level 6 --rtol 1e-11 --vtk none --report report.json
+  prints '^mesh .* thinnest 0\.0156 wide'
+  prints '^solution    0 at \(0, 0\) to 0\.0625[0-9]* at \(0\.5, 0\.5\); 0 to 0 on the boundary'
+  prints '^flux        outward: left 0\.1666'
+  prints '^balance     0\.66666[67], integral of f 0\.666667'
+  [ ! -s .errors ] || fail "warns"
+  check "all(abs(flux - 1 / 6) < 1e-4 for flux in r['fluxes'])"
+  check "abs(sum(r['fluxes']) - r['load_integral']) < 1e-10 and abs(r['load_integral'] - 2 / 3) < 1e-12"
+  check "r['minimum'] == 0 and abs(r['maximum'] - 0.0625) < 1e-4 and r['maximum_at'] == [0.5, 0.5]"
+  check "r['boundary_range'] == [0, 0] and r['smallest_width'] == 1 / 64 and r['largest_step'] < 0.1"
+  run 0 --level 5 --rhs 1 --left neumann:2 --right robin:10,0 --bottom periodic --top periodic --reaction 4 --rtol 1e-11 \
+    --vtk none --report report.json
+  check "r['fluxes'][0] == -2 and abs(r['fluxes'][2] + r['fluxes'][3]) < 1e-9"
+  check "r['reaction_integral'] > 0.1 and abs(sum(r['fluxes']) + r['reaction_integral'] - 1) < 1e-9"
+  run 0 --level 5 --left neumann --right neumann --bottom neumann --top neumann --rhs 1+x --project --vtk none --report report.json
+  check "r['fluxes'] == [0, 0, 0, 0] and abs(r['load_integral']) < 1e-12"
+  run 0 --level 4 --rhs 1 --rhs x --vtk none --report report.json
+  check "abs(r['right_hand_sides'][1]['load_integral'] - 0.5) < 1e-12"
+  run 3 --mesh A2 --smoother jacobi --vtk none --report report.json
+  check "r['fluxes'] is None and r['maximum'] is None"
+}
+
+case_layers_that_are_not_resolved() {
+  local layer=(--rhs 1 --reaction 1e6 --vtk none)
+  run 0 --level 5 "${layer[@]}"
+  grep -qE 'warning: the solution changes by 100 % of its range between the neighbouring nodes \(' .errors || fail "no warning"
+  run 0 --level 5 "${layer[@]}" --quiet
+  [ ! -s .errors ] || fail "quiet is not quiet"
+  run 0 --cells 64,64 --grade-x shishkin:0.003,both --grade-y shishkin:0.003,both --solver cg "${layer[@]}"
+  [ ! -s .errors ] || fail "warns of a layer that is resolved"
 }
 
 case_history_is_csv() {
@@ -712,7 +746,7 @@ case_full_disk() {
     has_files report.json
     rm report.json
     ulimit -f 1
-    refused --code 5 --level 4 --vtk none --report report.json -- report.json 'too large'
+    refused --code 5 --level 5 --vtk none --report report.json -- report.json 'too large'
     exit "$failures"
   ) || failures=$((failures + 1))
   refused --code 5 "${small[@]}" --report /dev/full -- /dev/full

@@ -17,6 +17,7 @@
 
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
+#include "support/probe.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
 #include "support/solve_output.hpp"
@@ -42,6 +43,7 @@ struct Settings {
   bool baseline_follows_values =
       false;  // the initial residual, as Dirichlet sides have values and nothing was asked for
   Machine machine;
+  std::optional<Probe> probe;
   bool vtk_asked_for = false;
   bool table = false;
   bool quiet = false;
@@ -129,6 +131,9 @@ CommandLine make_command_line() {
                     "(poisson2d_<mesh>_L<level>.vtr); FILE.vts with --map and --mesh-file"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
         output_file("history", "FILE.csv", "the residual after every iteration"),
+        {"probe", "LINE:FILE", "",
+         "X0,Y0,X1,Y1,N:FILE.csv, the solution along a line, at N points from (X0, Y0) to (X1, Y1): x, y, the "
+         "distance from the first end and u"},
         {"convergence-table", "L1..L2", "", "solve on every level from L1 to L2 and print the errors side by side"},
         {"quiet", "", "", "print errors only"}}}};
   return CommandLine(
@@ -273,6 +278,10 @@ Settings parse_settings(const CommandLine& options) {
   if (settings.mesh.base || settings.first_level < always_enough)
     (void)settings.logical_at(settings.first_level);                       // too few cells for the sides are found here
   if (settings.mesh.base) (void)settings.logical_at(settings.last_level);  // and too many
+  if (options.has("probe")) {
+    settings.probe = parse_probe(options.text("probe"));
+    if (!settings.deformation.is_given()) (void)located(*settings.probe, settings.mesh.at(settings.mesh.base ? 0 : 1));
+  }
   settings.machine = parse_machine(options);
   settings.quiet = options.is_set("quiet");
   return settings;
@@ -280,6 +289,7 @@ Settings parse_settings(const CommandLine& options) {
 
 OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   OutputFiles outputs(options, input_files(options, {"kappa", "reaction"}));
+  if (settings.probe) outputs.add("probe", settings.probe->path);
   settings.vtk_asked_for = outputs.has("vtk");
   const std::string name = outputs.path("vtk");
   const std::string ending = settings.vtk_ending();
@@ -302,6 +312,7 @@ void give_up_vtk(const Settings& settings, OutputFiles& outputs, const std::stri
 void check_outputs(const Settings& settings, OutputFiles& outputs) {
   outputs.check("report");
   outputs.check("history");
+  outputs.check("probe");
   if (!outputs.has("vtk")) return;
   const std::int64_t nodes = settings.mesh.nodes(settings.last_level);
   if (!settings.vtk_asked_for && nodes > default_vtk_nodes) {
@@ -339,7 +350,8 @@ PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geom
 struct Uses {
   bool summary = false;
   bool vtk = false;
-  [[nodiscard]] bool nodal() const { return vtk; }
+  bool other_files = false;
+  [[nodiscard]] bool nodal() const { return vtk || other_files; }
 };
 
 /// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone,
@@ -820,17 +832,21 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   return {std::move(outcome), std::move(mesh), std::move(kept)};
 }
 
-/// The solution of the last level for ParaView, where there is one to show.
+/// Files of the last level's solution, where there is one to show.
 void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs) {
-  if (!outputs.has("vtk")) return;
   const Outcome& outcome = solved.outcome;
   if (settings.exit_code(outcome.report) == 3) {
-    if (!settings.quiet && !settings.table)
-      std::printf("not written %s: %s no solution to show\n", outputs.path("vtk").c_str(),
-                  solved.nodal.size() == 1 ? "there is"
-                                           : message("right-hand side ", outcome.worst + 1, " has").c_str());
-    return outputs.remove("vtk");
+    for (const char* file : {"probe", "vtk"}) {
+      if (outputs.has(file) && !settings.quiet && !settings.table)
+        std::printf("not written %s: %s no solution to show\n", outputs.path(file).c_str(),
+                    settings.problems.size() == 1 ? "there is"
+                                                  : message("right-hand side ", outcome.worst + 1, " has").c_str());
+      outputs.remove(file);
+    }
+    return;
   }
+  if (settings.probe) outputs.write_text("probe", csv_profile(*settings.probe, solved.mesh, solved.nodal));
+  if (!outputs.has("vtk")) return;
   progress(settings, "writing the file for ParaView ...");
   try {
     outputs.write("vtk", [&](const std::string& path) { write_vtk(ctx, settings, solved.mesh, solved.nodal, path); });
@@ -845,21 +861,23 @@ void write_solution(Context& ctx, const Settings& settings, const Solved& solved
 int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
   Context ctx = settings.machine.context();
   check_outputs(settings, outputs);
-  // Of a table the largest mesh first: the others would be solved for nothing.
-  if (settings.first_level < settings.last_level) {
+  // Nothing shall be solved in vain: of a table the largest mesh comes first, and what is to be read off a deformed one.
+  const Uses of_last{.summary = !settings.quiet || outputs.has("report"),
+                     .vtk = outputs.has("vtk"),
+                     .other_files = outputs.has("probe")};
+  const bool deformed_probe = settings.probe && settings.deformation.is_given();
+  if (settings.first_level < settings.last_level || deformed_probe) {
     const ProblemMesh finest = settings.mesh_at(ctx, settings.last_level);
-    (void)expected_memory(ctx, settings, finest, {.vtk = outputs.has("vtk")}, params_on(ctx, settings, finest));
+    (void)expected_memory(ctx, settings, finest, of_last, params_on(ctx, settings, finest));
+    if (deformed_probe) (void)located(*settings.probe, finest);
   }
 
   std::vector<Outcome> outcomes;
   std::optional<Solved> last;
   int code = 0;
   for (int level = settings.first_level; level <= settings.last_level; ++level) {
-    const bool is_last = level == settings.last_level;
     last.reset();
-    last.emplace(solve(
-        ctx, settings, options, level,
-        {.summary = is_last && (!settings.quiet || outputs.has("report")), .vtk = is_last && outputs.has("vtk")}));
+    last.emplace(solve(ctx, settings, options, level, level == settings.last_level ? of_last : Uses{}));
     outcomes.push_back(last->outcome);
     const auto& report = outcomes.back().report;
     code = std::max(code, settings.exit_code(report));

@@ -114,6 +114,43 @@ case_layers_that_are_not_resolved() {
   [ ! -s .errors ] || fail "warns of a layer that is resolved"
 }
 
+case_probe_along_a_line() {
+  run 0 --level 5 --rhs 0 --exact '1+2*x+3*y+x*y' --rtol 1e-12 --vtk none --probe 0,1,0.5,0,4:line.csv
+  prints '^written +line\.csv'
+  has_files line.csv
+  python3 - <<'END' || fail "the profile is wrong"
+import csv, math
+rows = list(csv.DictReader(open("line.csv")))
+assert list(rows[0]) == ["x", "y", "s", "u"] and len(rows) == 4
+for k, row in enumerate(rows):
+    x, y, s, u = (float(row[name]) for name in "xysu")
+    assert abs(x - k / 6) < 1e-14 and abs(y - (1 - k / 3)) < 1e-14 and abs(s - k / 3 * math.hypot(0.5, 1)) < 1e-14
+    assert abs(u - (1 + 2 * x + 3 * y + x * y)) < 1e-9
+END
+  run 0 --level 5 --map 'x+y/2,y' --rhs 0 --exact '1+2*x+3*y' --rtol 1e-12 --vtk none --probe 0.5,1,1,0,3:line.csv
+  tail -n 1 line.csv | awk -F, '{ exit !($1 == 1 && $2 == 0 && $4 > 2.999999 && $4 < 3.000001) }' || fail "on a deformed mesh"
+  run 0 --level 4 --rhs 1 --rhs x --quiet --vtk none --probe 0,0,1,1,3:-
+  [ "$(head -n 1 .output)" = x,y,s,u_1,u_2 ] || fail "not both solutions"
+  run 0 --cells 8,8 --origin 5,5 --vtk none --rhs 1 --probe 5,5,6,6,2:line.csv
+  run 0 --rhs 0 --convergence-table 2..3 --exact 'x+y' --probe 0,0,1,1,3:line.csv
+  run 3 --mesh A2 --smoother jacobi --vtk none --probe 0,0,1,1,3:other.csv
+  prints 'not written other.csv'
+  has_files line.csv
+}
+
+case_probes_that_cannot_be() {
+  refused "${small[@]}" --probe 0,0,1,1,11 -- --probe X0,Y0,X1,Y1,N:FILE.csv
+  refused "${small[@]}" --probe 0,0,1,1,11: -- --probe 'names no file'
+  refused "${small[@]}" --probe 0,0,1,11:a.csv -- --probe X0,Y0,X1,Y1,N
+  refused "${small[@]}" --probe 0,0,1,x,11:a.csv -- --probe "'x'"
+  refused "${small[@]}" --probe 0,0,1,1,1:a.csv -- --probe "'1'" '2 ..'
+  refused "${small[@]}" --probe 0,0,1,1.5,5:a.csv -- --probe '(0.75, 1.125), point 4 of 5, is outside the domain'
+  refused "${small[@]}" --probe 1,1,1,1,5:a.csv -- --probe 'both ends'
+  refused "${small[@]}" --probe 0,0,1,1,5:a.csv --report a.csv -- a.csv
+  refused --code 5 "${small[@]}" --probe 0,0,1,1,5:missing/a.csv -- missing/a.csv
+  refused --level 4 --vtk none --map 'x+y,y' --rhs 1 --probe 0,0,0,1,3:a.csv -- '(0, 0.5), point 2 of 3, is outside'
+}
+
 case_history_is_csv() {
   run 0 "${small[@]}" --history history.csv --report report.json
   has_files history.csv report.json
@@ -287,7 +324,7 @@ case_expressions() {
 case_help_teaches() {
   run 0 --help
   for option in mesh list-meshes level domain nu smoother list-smoothers line-order damping steps cycle precision inner solver restart \
-    operator rtol atol baseline max-iterations rhs exact boundary left right bottom top kappa reaction project backend threads vtk report history config print-config quiet \
+    operator rtol atol baseline max-iterations rhs exact boundary left right bottom top kappa reaction project backend threads vtk report history probe config print-config quiet \
     convergence-table; do
     prints "--$option\\b"
   done

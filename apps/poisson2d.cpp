@@ -9,6 +9,7 @@
 
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/picture.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/io/json.hpp>
@@ -129,6 +130,8 @@ CommandLine make_command_line() {
        {output_file("vtk", "FILE.vtr",
                     "solution, exact solution, error, right-hand side and aspect ratios for ParaView "
                     "(poisson2d_<mesh>_L<level>.vtr); FILE.vts with --map and --mesh-file"),
+        output_file("png", "FILE.png",
+                    "a picture: the solution (the first one of several) in colours, and enlarged where cells are thin"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
         output_file("history", "FILE.csv", "the residual after every iteration"),
         {"probe", "LINE:FILE", "",
@@ -295,6 +298,9 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   const std::string ending = settings.vtk_ending();
   expects(name.empty() || name == "-" || name.ends_with(ending), "--vtk: '", name, "' must end in ", ending,
           ", by which ParaView knows ", settings.deformation.is_given() ? "a deformed mesh" : "it");
+  const std::string picture = outputs.path("png");
+  expects(picture.empty() || picture == "-" || picture.ends_with(".png"), "--png: '", picture, "' must end in .png");
+  expects(picture.empty() || pictures_available(), "--png: this build has no VTK that draws (Debian: libvtk9-dev)");
   if (!options.has("vtk") && !settings.table)
     outputs.add("vtk", message("poisson2d_", settings.mesh.family.name, "_L", settings.last_level, ending));
   return outputs;
@@ -313,6 +319,7 @@ void check_outputs(const Settings& settings, OutputFiles& outputs) {
   outputs.check("report");
   outputs.check("history");
   outputs.check("probe");
+  outputs.check("png");
   if (!outputs.has("vtk")) return;
   const std::int64_t nodes = settings.mesh.nodes(settings.last_level);
   if (!settings.vtk_asked_for && nodes > default_vtk_nodes) {
@@ -836,7 +843,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
 void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs) {
   const Outcome& outcome = solved.outcome;
   if (settings.exit_code(outcome.report) == 3) {
-    for (const char* file : {"probe", "vtk"}) {
+    for (const char* file : {"probe", "png", "vtk"}) {
       if (outputs.has(file) && !settings.quiet && !settings.table)
         std::printf("not written %s: %s no solution to show\n", outputs.path(file).c_str(),
                     settings.problems.size() == 1 ? "there is"
@@ -846,6 +853,14 @@ void write_solution(Context& ctx, const Settings& settings, const Solved& solved
     return;
   }
   if (settings.probe) outputs.write_text("probe", csv_profile(*settings.probe, solved.mesh, solved.nodal));
+  if (outputs.has("png")) {
+    progress(settings, "drawing ...");
+    const auto& logical = solved.mesh.logical();
+    const std::string title = message("solution", logical.name() == "custom" ? "" : " on " + logical.name(), ", ",
+                                      logical.x().size(), " x ", logical.y().size(), " cells");
+    outputs.write("png", [&](const std::string& path) { write_png(path, solved.mesh, solved.nodal.front(), title); });
+    progress(settings, "");
+  }
   if (!outputs.has("vtk")) return;
   progress(settings, "writing the file for ParaView ...");
   try {
@@ -864,7 +879,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   // Nothing shall be solved in vain: of a table the largest mesh comes first, and what is to be read off a deformed one.
   const Uses of_last{.summary = !settings.quiet || outputs.has("report"),
                      .vtk = outputs.has("vtk"),
-                     .other_files = outputs.has("probe")};
+                     .other_files = outputs.has("probe") || outputs.has("png")};
   const bool deformed_probe = settings.probe && settings.deformation.is_given();
   if (settings.first_level < settings.last_level || deformed_probe) {
     const ProblemMesh finest = settings.mesh_at(ctx, settings.last_level);

@@ -11,8 +11,9 @@ namespace {
 
 constexpr double negligible = 1e-12;  // of lengths
 
-/// Interval and fraction of a coordinate.
-std::optional<std::pair<int, double>> on_line(const Line& line, double x) {
+}  // namespace
+
+std::optional<std::pair<int, double>> interval_of(const Line& line, double x) {
   const double at = x - line.origin(), margin = negligible * line.length();
   if (!(at >= -margin && at <= line.length() + margin)) return std::nullopt;
   const auto& nodes = line.from_begin();
@@ -20,8 +21,8 @@ std::optional<std::pair<int, double>> on_line(const Line& line, double x) {
   return std::pair{static_cast<int>(k), std::clamp((at - nodes[k]) / line.widths()[k], 0.0, 1.0)};
 }
 
-/// t and s of a point in a cell or near it. Cells are convex, so that Newton's method gets there from the middle.
-std::optional<std::pair<double, double>> within(const Quadrilateral& cell, const Position& p) {
+// Cells are convex, so that Newton's method gets there from the middle.
+std::optional<std::pair<double, double>> fractions_of(const Quadrilateral& cell, const Position& p) {
   double t = 0.5, s = 0.5;
   constexpr int enough = 30;
   constexpr double rounding = 1e-14, far_away = 100;
@@ -40,8 +41,6 @@ std::optional<std::pair<double, double>> within(const Quadrilateral& cell, const
   }
   return std::pair{t, s};
 }
-
-}  // namespace
 
 PointLocator::Box PointLocator::box_of(const Quadrilateral& cell) {
   const auto [x0, x1] = std::minmax({cell.sw.x, cell.se.x, cell.nw.x, cell.ne.x});
@@ -67,7 +66,7 @@ PointLocator::PointLocator(const Geometry& mesh) : mesh_(mesh) {
 std::optional<MeshPoint> PointLocator::locate(const Position& p) const {
   const MappedMesh* const mapped = mesh_.mapped();
   if (mapped == nullptr) {
-    const auto x = on_line(mesh_.logical().x(), p.x), y = on_line(mesh_.logical().y(), p.y);
+    const auto x = interval_of(mesh_.logical().x(), p.x), y = interval_of(mesh_.logical().y(), p.y);
     if (!x || !y) return std::nullopt;
     return MeshPoint{x->first, y->first, x->second, y->second};
   }
@@ -77,7 +76,7 @@ std::optional<MeshPoint> PointLocator::locate(const Position& p) const {
     for (int i = 0; i < mapped->logical().x().size(); ++i) {
       const Quadrilateral cell = mapped->cell(i, j);
       if (!box_of(cell).contains(p, margin)) continue;
-      const auto found = within(cell, p);
+      const auto found = fractions_of(cell, p);
       if (!found) continue;
       const double t = std::clamp(found->first, 0.0, 1.0), s = std::clamp(found->second, 0.0, 1.0);
       const Position at = cell.at(t, s);

@@ -11,11 +11,17 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <stratum/assembly/geometry.hpp>
 
 namespace stratum {
+
+/// The interval that a coordinate lies in, and its fraction there; nothing beyond the ends.
+[[nodiscard]] std::optional<std::pair<int, double>> interval_of(const Line& line, double x);
+/// t and s of a point in a cell or near it; nothing far away.
+[[nodiscard]] std::optional<std::pair<double, double>> fractions_of(const Quadrilateral& cell, const Position& p);
 
 /// Fractions t and s of cell (i, j).
 struct MeshPoint {

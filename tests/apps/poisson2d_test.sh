@@ -151,6 +151,59 @@ case_probes_that_cannot_be() {
   refused --level 4 --vtk none --map 'x+y,y' --rhs 1 --probe 0,0,0,1,3:a.csv -- '(0, 0.5), point 2 of 3, is outside'
 }
 
+case_picture() {
+  run 0 --level 5 --vtk none --png u.png
+  if grep -q 'no VTK that draws' .errors; then skip "this build draws nothing"; fi
+  prints '^written +u\.png'
+  has_files u.png
+  cat >read.py <<'END'
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+assert data[:8] == b"\x89PNG\r\n\x1a\n"
+chunks, at = b"", 8
+while at < len(data):
+    (length,), kind = struct.unpack(">I", data[at : at + 4]), data[at + 4 : at + 8]
+    if kind == b"IHDR":
+        width, height, depth, colour = struct.unpack(">IIBB", data[at + 8 : at + 18])
+        assert (depth, colour) == (8, 2)
+    if kind == b"IDAT":
+        chunks += data[at + 8 : at + 8 + length]
+    at += 12 + length
+raw, rows, before = zlib.decompress(chunks), [], bytes(3 * width)
+for j in range(height):
+    kind, row = raw[j * (3 * width + 1)], bytearray(raw[j * (3 * width + 1) + 1 : (j + 1) * (3 * width + 1)])
+    for k in range(3 * width):
+        left, up, corner = row[k - 3] if k > 2 else 0, before[k], before[k - 3] if k > 2 else 0
+        guess = left + up - corner
+        nearest = min((left, up, corner), key=lambda v: abs(guess - v))
+        row[k] = (row[k] + [0, left, up, (left + up) // 2, nearest][kind]) % 256
+    rows.append(bytes(row))
+    before = bytes(row)
+pixel = lambda x, y: tuple(rows[y][3 * x : 3 * x + 3])
+END
+  # The middle of the panel has the largest value, its corners the smallest; text above it and beside the legend.
+  python3 - u.png <<'END' || fail "not the picture"
+exec(open("read.py").read())
+assert width < height * 1.4
+assert pixel(96 + 280, 48 + 280) == (253, 231, 37) and pixel(97, 49) == (68, 1, 84) and pixel(0, 0) == (255, 255, 255)
+assert any(pixel(x, y) < (100, 100, 100) for x in range(96, 400) for y in range(10, 40))
+assert any(pixel(x, y) < (100, 100, 100) for x in range(96 + 560 + 55, width) for y in range(40, 60))
+END
+  rm u.png
+  run 0 --level 5 --mesh A3 --vtk none --png u.png
+  python3 - u.png <<'END' || fail "nothing is enlarged"
+exec(open("read.py").read())
+assert width > height * 2 and pixel(96 + 558, 48 + 558) != pixel(96 + 280, 48 + 280)
+END
+  rm u.png
+  run 0 --level 5 --map 'x+y/2,y' --rhs 1 --rhs x --vtk none --png u.png
+  run 3 --mesh A2 --smoother jacobi --vtk none --png v.png
+  prints 'not written v.png'
+  refused "${small[@]}" --png u.jpg -- --png u.jpg .png
+  refused --code 5 "${small[@]}" --png missing/u.png -- missing/u.png
+  has_files read.py u.png
+}
+
 case_history_is_csv() {
   run 0 "${small[@]}" --history history.csv --report report.json
   has_files history.csv report.json
@@ -324,7 +377,7 @@ case_expressions() {
 case_help_teaches() {
   run 0 --help
   for option in mesh list-meshes level domain nu smoother list-smoothers line-order damping steps cycle precision inner solver restart \
-    operator rtol atol baseline max-iterations rhs exact boundary left right bottom top kappa reaction project backend threads vtk report history probe config print-config quiet \
+    operator rtol atol baseline max-iterations rhs exact boundary left right bottom top kappa reaction project backend threads vtk png report history probe config print-config quiet \
     convergence-table; do
     prints "--$option\\b"
   done

@@ -13,6 +13,7 @@
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/io/json.hpp>
+#include <stratum/core/io/npy_file.hpp>
 #include <stratum/mesh/vtk.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
@@ -30,6 +31,8 @@ using namespace stratum;
 using namespace stratum::apps;
 
 constexpr const char* program_name = "poisson2d";
+// Of NumPy's arrays.
+constexpr std::string_view array_ending = ".npy";
 // Without being asked for, files of several hundred megabytes are not written.
 constexpr std::int64_t default_vtk_nodes = 5'000'000;
 
@@ -45,6 +48,7 @@ struct Settings {
       false;  // the initial residual, as Dirichlet sides have values and nothing was asked for
   Machine machine;
   std::optional<Probe> probe;
+  VtkCompression compression = VtkCompression::fast;
   bool vtk_asked_for = false;
   bool table = false;
   bool quiet = false;
@@ -129,7 +133,10 @@ CommandLine make_command_line() {
       {"Output",
        {output_file("vtk", "FILE.vtr",
                     "solution, exact solution, error, right-hand side and aspect ratios for ParaView "
-                    "(poisson2d_<mesh>_L<level>.vtr); FILE.vts with --map and --mesh-file"),
+                    "(poisson2d_<mesh>_L<level>.vtr); FILE.vts with --map and --mesh-file; FILE.npy: the solution "
+                    "alone, an array "
+                    "for NumPy of shape (ny + 1, nx + 1), which is written where VTK is missing"),
+        {"vtk-compress", "HOW", "fast", "none, fast (LZ4), or best (zlib: up to a third less, ten times as slow)"},
         output_file("png", "FILE.png",
                     "a picture: the solution (the first one of several) in colours, and enlarged where cells are thin"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
@@ -285,6 +292,9 @@ Settings parse_settings(const CommandLine& options) {
     settings.probe = parse_probe(options.text("probe"));
     if (!settings.deformation.is_given()) (void)located(*settings.probe, settings.mesh.at(settings.mesh.base ? 0 : 1));
   }
+  settings.compression = choice<VtkCompression>(
+      "--vtk-compress", options.text("vtk-compress"),
+      {{"none", VtkCompression::none}, {"fast", VtkCompression::fast}, {"best", VtkCompression::best}});
   settings.machine = parse_machine(options);
   settings.quiet = options.is_set("quiet");
   return settings;
@@ -296,13 +306,16 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   settings.vtk_asked_for = outputs.has("vtk");
   const std::string name = outputs.path("vtk");
   const std::string ending = settings.vtk_ending();
-  expects(name.empty() || name == "-" || name.ends_with(ending), "--vtk: '", name, "' must end in ", ending,
-          ", by which ParaView knows ", settings.deformation.is_given() ? "a deformed mesh" : "it");
+  const bool is_array = name.ends_with(array_ending);
+  expects(name.empty() || name == "-" || name.ends_with(ending) || is_array, "--vtk: '", name, "' must end in ", ending,
+          ", by which ParaView knows ", settings.deformation.is_given() ? "a deformed mesh" : "it", ", or in .npy");
+  expects(!is_array || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
   const std::string picture = outputs.path("png");
   expects(picture.empty() || picture == "-" || picture.ends_with(".png"), "--png: '", picture, "' must end in .png");
   expects(picture.empty() || pictures_available(), "--png: this build has no VTK that draws (Debian: libvtk9-dev)");
   if (!options.has("vtk") && !settings.table)
-    outputs.add("vtk", message("poisson2d_", settings.mesh.family.name, "_L", settings.last_level, ending));
+    outputs.add("vtk", message("poisson2d_", mesh_label(options), "_L", settings.last_level,
+                               vtk_available() ? ending : std::string(array_ending)));
   return outputs;
 }
 
@@ -329,7 +342,8 @@ void check_outputs(const Settings& settings, OutputFiles& outputs) {
     return outputs.remove("vtk");
   }
   try {
-    expects(vtk_available(), "this build has no VTK (Debian: libvtk9-dev); --vtk none asks for no file");
+    expects(vtk_available() || outputs.path("vtk").ends_with(array_ending),
+            "this build has no VTK (Debian: libvtk9-dev); --vtk FILE.npy writes an array, --vtk none no file");
     outputs.check("vtk");
   } catch (const std::exception& error) {
     if (settings.vtk_asked_for) throw;
@@ -469,9 +483,17 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh,
   const auto aspect_ratios = mesh.mapped() ? cell_aspect_ratios(*mesh.mapped()) : cell_aspect_ratios(mesh.logical());
   const std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
   if (mesh.mapped())
-    write_vts(path, *mesh.mapped(), fields, of_cells);
+    write_vts(path, *mesh.mapped(), fields, of_cells, settings.compression);
   else
-    write_vtr(path, mesh.logical(), fields, of_cells);
+    write_vtr(path, mesh.logical(), fields, of_cells, settings.compression);
+}
+
+/// Solutions alone, on all nodes.
+void write_array(const ProblemMesh& mesh, const std::vector<std::vector<double>>& solutions, const std::string& path) {
+  std::vector<std::size_t> shape{static_cast<std::size_t>(mesh.logical().y().size()) + 1,
+                                 static_cast<std::size_t>(mesh.logical().x().size()) + 1};
+  if (solutions.size() > 1) shape.insert(shape.begin(), solutions.size());
+  write_npy(path, shape, {solutions.begin(), solutions.end()});
 }
 
 /// What smooths on a level.
@@ -515,7 +537,7 @@ std::string system_json(const Settings& settings, const System& system) {
 }
 
 std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
-                        const std::vector<Outcome>& outcomes) {
+                        const std::vector<Outcome>& outcomes, const OutputFiles& outputs) {
   const auto& outcome = outcomes.back();
   const auto& report = outcome.report;
   const double unknown = std::nan("");
@@ -558,6 +580,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
     json.add("interpolation", to_string(outcome.params.interpolation.value_or(InterpolationKind::network)));
   add_machine(json, ctx);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
+  json.add("write_seconds", outputs.seconds("vtk"));
   json.add("unknowns_per_second", outcome.unknowns_per_second());
   json.add("seconds_per_unknown_per_digit", outcome.seconds_per_unknown_per_digit());
   json.add("expected_memory_bytes", static_cast<double>(outcome.expected_memory));
@@ -864,7 +887,13 @@ void write_solution(Context& ctx, const Settings& settings, const Solved& solved
   if (!outputs.has("vtk")) return;
   progress(settings, "writing the file for ParaView ...");
   try {
-    outputs.write("vtk", [&](const std::string& path) { write_vtk(ctx, settings, solved.mesh, solved.nodal, path); });
+    const bool is_array = outputs.path("vtk").ends_with(array_ending);
+    outputs.write("vtk", [&](const std::string& path) {
+      if (is_array)
+        write_array(solved.mesh, solved.nodal, path);
+      else
+        write_vtk(ctx, settings, solved.mesh, solved.nodal, path);
+    });
   } catch (const FileError& error) {
     progress(settings, "");
     if (settings.vtk_asked_for) throw;
@@ -900,7 +929,9 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
     if (settings.table && !settings.quiet)
       print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
   }
-  const auto write_report = [&] { outputs.write_text("report", json_report(settings, options, ctx, outcomes)); };
+  const auto write_report = [&] {
+    outputs.write_text("report", json_report(settings, options, ctx, outcomes, outputs));
+  };
   // First what is small: a full disk shall not lose it.
   if (outputs.path("report") != "-") write_report();
   outputs.write_text("history", csv_history(reports_of(outcomes.back())));

@@ -26,7 +26,7 @@ std::vector<double> cell_aspect_ratios(const TensorMesh& mesh) {
 bool vtk_available() { return true; }
 
 void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkField>& node_fields,
-               const std::vector<VtkField>& cell_fields) {
+               const std::vector<VtkField>& cell_fields, VtkCompression compression) {
   const auto x = mesh.x().coordinates(), y = mesh.y().coordinates();
   const double zero = 0;
   vtkNew<vtkRectilinearGrid> grid;
@@ -34,7 +34,7 @@ void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vecto
   grid->SetXCoordinates(detail::wrap("x", x));
   grid->SetYCoordinates(detail::wrap("y", y));
   grid->SetZCoordinates(detail::wrap("z", {&zero, 1}));
-  detail::write_grid<vtkXMLRectilinearGridWriter>(path, grid.Get(), node_fields, cell_fields);
+  detail::write_grid<vtkXMLRectilinearGridWriter>(path, grid.Get(), node_fields, cell_fields, compression);
 }
 
 #else
@@ -42,7 +42,7 @@ void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vecto
 bool vtk_available() { return false; }
 
 void write_vtr(const std::string& path, const TensorMesh& /*mesh*/, const std::vector<VtkField>& /*node_fields*/,
-               const std::vector<VtkField>& /*cell_fields*/) {
+               const std::vector<VtkField>& /*cell_fields*/, VtkCompression /*compression*/) {
   throw UsageError(message("cannot write '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Rectilinear-grid files (.vtr) for ParaView, written by VTK's own writer: appended, compressed, in double.
+// Rectilinear-grid files (.vtr) for ParaView, written by VTK's own writer: appended, compressed unless asked for otherwise, in
+// double.
 // The file is written under a temporary name and renamed, so that it is there whole or not at all.
 
 #include <span>
@@ -17,12 +18,15 @@ struct VtkField {
   std::span<const double> values;
 };
 
+/// Of files: fast is LZ4, about as quick as none; best is zlib, ten times as slow for up to a third less.
+enum class VtkCompression : std::uint8_t { none, fast, best };
+
 /// True when this build can write VTK files.
 [[nodiscard]] bool vtk_available();
 
 /// Throws UsageError when this build has no VTK or a field has the wrong size, FileError when the file cannot be written.
 void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkField>& node_fields,
-               const std::vector<VtkField>& cell_fields = {});
+               const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
 
 /// Ratio of the longer side to the shorter of every cell, x fastest.
 [[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh& mesh);

@@ -38,13 +38,13 @@ inline void add_fields(vtkDataSetAttributes* data, const std::vector<VtkField>& 
   if (!fields.empty()) data->SetActiveScalars(fields.front().name.c_str());
 }
 
-/// Appended, compressed, there whole or not at all.
+/// Appended, there whole or not at all.
 template <class Writer, class Grid>
 void write_grid(const std::string& path, Grid* grid, const std::vector<VtkField>& node_fields,
-                const std::vector<VtkField>& cell_fields) {
+                const std::vector<VtkField>& cell_fields, VtkCompression compression) {
   add_fields(grid->GetPointData(), node_fields, std::int64_t{grid->GetNumberOfPoints()}, "nodes");
   add_fields(grid->GetCellData(), cell_fields, std::int64_t{grid->GetNumberOfCells()}, "cells");
-  write_whole(path, [grid](const std::string& temporary) -> std::string {
+  write_whole(path, [grid, compression](const std::string& temporary) -> std::string {
     vtkNew<Writer> writer;
     // With an observer of its own VTK prints no error; the error code says what went wrong.
     vtkNew<vtkCallbackCommand> silent;
@@ -55,7 +55,11 @@ void write_grid(const std::string& path, Grid* grid, const std::vector<VtkField>
     writer->SetInputData(grid);
     writer->SetDataModeToAppended();
     writer->EncodeAppendedDataOff();
-    writer->SetCompressorTypeToZLib();
+    switch (compression) {
+      case VtkCompression::none: writer->SetCompressorTypeToNone(); break;
+      case VtkCompression::fast: writer->SetCompressorTypeToLZ4(); break;
+      case VtkCompression::best: writer->SetCompressorTypeToZLib(); break;
+    }
     writer->SetHeaderTypeToUInt64();
     const bool written = writer->Write() == 1;
     const auto code = static_cast<int>(writer->GetErrorCode());

@@ -20,7 +20,7 @@ namespace stratum {
 #if defined(STRATUM_HAVE_VTK)
 
 void write_vts(const std::string& path, const MappedMesh& mesh, const std::vector<VtkField>& node_fields,
-               const std::vector<VtkField>& cell_fields) {
+               const std::vector<VtkField>& cell_fields, VtkCompression compression) {
   const auto &x = mesh.x(), &y = mesh.y();
   vtkNew<vtkPoints> points;
   points->SetDataTypeToDouble();
@@ -29,7 +29,7 @@ void write_vts(const std::string& path, const MappedMesh& mesh, const std::vecto
   vtkNew<vtkStructuredGrid> grid;
   grid->SetDimensions(mesh.logical().x().size() + 1, mesh.logical().y().size() + 1, 1);
   grid->SetPoints(points);
-  detail::write_grid<vtkXMLStructuredGridWriter>(path, grid.Get(), node_fields, cell_fields);
+  detail::write_grid<vtkXMLStructuredGridWriter>(path, grid.Get(), node_fields, cell_fields, compression);
 }
 
 MappedMesh read_vts(const std::string& path, const std::string& name) {
@@ -63,7 +63,7 @@ MappedMesh read_vts(const std::string& path, const std::string& name) {
 #else
 
 void write_vts(const std::string& path, const MappedMesh& /*mesh*/, const std::vector<VtkField>& /*node_fields*/,
-               const std::vector<VtkField>& /*cell_fields*/) {
+               const std::vector<VtkField>& /*cell_fields*/, VtkCompression /*compression*/) {
   throw UsageError(message("cannot write '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
 }
 

@@ -13,7 +13,7 @@ namespace stratum {
 
 /// Throws as write_vtr does.
 void write_vts(const std::string& path, const MappedMesh& mesh, const std::vector<VtkField>& node_fields,
-               const std::vector<VtkField>& cell_fields = {});
+               const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
 
 /// The nodes of a file, on a logical mesh of equal cells of the unit square with this name. Throws FileError for a file that
 /// cannot be read, UsageError for one of another ending, for points that are no plane mesh of quadrilaterals, and when this

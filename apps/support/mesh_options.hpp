@@ -2,10 +2,13 @@
 
 // Which mesh: options, the mesh of every level, what --help says about gradings.
 
+#include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -152,6 +155,25 @@ inline void list_meshes() {
     *start = given;
   }
   return mesh;
+}
+
+/// For names of files, so that another mesh has another one: its own name, or what was given to describe it.
+[[nodiscard]] inline std::string mesh_label(const CommandLine& options) {
+  std::string label;
+  for (const char* option : {"domain", "origin", "nu", "thin", "cells", "grade-x", "grade-y", "map", "mesh-file"}) {
+    if (!options.has(option)) continue;
+    std::string text = options.text(option);
+    if (std::string_view(option) == "map") text = message(std::hex, std::hash<std::string>()(text) & 0xffffffffU);
+    for (char& c : text)
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '+' && c != '-') c = '-';
+    constexpr std::size_t longest = 60;
+    if (text.size() > longest) text = text.substr(text.size() - longest);
+    label += (label.empty() ? "" : "_") + std::string(option) + "-" + text;
+  }
+  const bool has_shape = options.has("domain") || options.has("nu") || options.has("thin") || options.has("cells") ||
+                         options.has("grade-x") || options.has("grade-y") || options.has("mesh-file");
+  if (has_shape) return label;
+  return options.text("mesh") + (label.empty() ? "" : "_" + label);
 }
 
 [[nodiscard]] inline int parse_level(const CommandLine& options, const MeshChoice& mesh) {

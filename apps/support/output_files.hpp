@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -92,7 +93,7 @@ class OutputFiles {
     for (const auto& [reader, input] : inputs_)
       expects(path == "-" || !same_file(input, path), "--", option, ": '", path, "' is read by ", reader,
               " and would be overwritten");
-    files_.push_back({option, path, false});
+    files_.push_back({option, path, false, 0});
   }
   void remove(const std::string& option) {
     std::erase_if(files_, [&](const File& file) { return file.option == option; });
@@ -121,12 +122,19 @@ class OutputFiles {
   void write(const std::string& option, const std::function<void(const std::string& path)>& make) {
     for (auto& file : files_) {
       if (file.option != option) continue;
+      const auto start = std::chrono::steady_clock::now();
       if (file.path == "-")
         write_to_standard_output(make);
       else
         make(file.path);
+      file.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       file.written = true;
     }
+  }
+  /// Of all times that it was written; zero where it was not.
+  [[nodiscard]] double seconds(const std::string& option) const {
+    const File* const file = find(option);
+    return file == nullptr ? 0 : file->seconds;
   }
   void write_text(const std::string& option, const std::string& text) {
     write(option, [&text](const std::string& path) { write_whole_text(path, text); });
@@ -134,13 +142,14 @@ class OutputFiles {
 
   void print_written() const {
     for (const auto& file : files_)
-      if (file.written && file.path != "-") std::printf("written     %s\n", file.path.c_str());
+      if (file.written && file.path != "-") std::printf("written     %s in %.2g s\n", file.path.c_str(), file.seconds);
   }
 
  private:
   struct File {
     std::string option, path;
     bool written;
+    double seconds;
   };
 
   [[nodiscard]] const File* find(const std::string& option) const {

@@ -62,8 +62,56 @@ case_vtk_file_holds_the_fields() {
   for field in solution exact error rhs aspect_ratio; do
     grep -aqF "Name=\"$field\"" out.vtr || fail "no field $field in the file"
   done
-  grep -aqF 'compressor="vtkZLibDataCompressor"' out.vtr || fail "the file is not compressed"
+  grep -aqF 'compressor="vtkLZ4DataCompressor"' out.vtr || fail "the file is not compressed"
   grep -aqF 'format="appended"' out.vtr || fail "the data are not appended"
+}
+
+case_compression_of_files() {
+  needs_vtk
+  local how
+  for how in none fast best; do run 0 --level 6 --vtk $how.vtr --vtk-compress $how; done
+  prints '^written +best\.vtr in [0-9.e+-]+ s'
+  [ "$(stat -c %s best.vtr)" -lt "$(stat -c %s fast.vtr)" ] && [ "$(stat -c %s fast.vtr)" -lt "$(stat -c %s none.vtr)" ] ||
+    fail "sizes $(stat -c %s best.vtr fast.vtr none.vtr)"
+  grep -aqF compressor none.vtr && fail "none is compressed"
+  refused --level 4 --vtk out.vtr --vtk-compress zip -- --vtk-compress zip none fast best
+  refused --level 4 --vtk out.npy --vtk-compress best -- --vtk-compress .npy
+}
+
+case_arrays_for_numpy() {
+  run 0 --cells 8,5 --rhs 0 --exact '1+2*x+3*y' --rtol 1e-13 --vtk u.npy --report report.json
+  has_files report.json u.npy
+  check "r['write_seconds'] > 0"
+  cat >read.py <<'END'
+import ast, struct, sys
+data = open("u.npy", "rb").read()
+assert data[:8] == b"\x93NUMPY\x01\x00"
+(length,) = struct.unpack("<H", data[8:10])
+assert (10 + length) % 64 == 0
+header = ast.literal_eval(data[10 : 10 + length].decode())
+assert header["descr"] == "<f8" and header["fortran_order"] is False
+u = struct.unpack("<%dd" % ((len(data) - 10 - length) // 8), data[10 + length :])
+END
+  python3 - <<'END' || fail "not the array"
+exec(open("read.py").read())
+assert header["shape"] == (6, 9) and len(u) == 54
+assert all(abs(u[9 * j + i] - (1 + i / 4 + 3 * j / 5)) < 1e-9 for j in range(6) for i in range(9))
+END
+  run 0 --cells 8,5 --rhs 1 --rhs x --vtk u.npy --quiet
+  python3 -c 'exec(open("read.py").read()); assert header["shape"] == (2, 6, 9) and len(u) == 108' || fail "not two solutions"
+}
+
+case_default_names_of_other_meshes_differ() {
+  needs_vtk
+  local options
+  for options in "--level 3" "--mesh A3 --level 3" "--cells 8,8" "--cells 8,9" "--cells 8,8 --grade-x tanh:2,last" \
+    "--cells 8,8 --grade-y tanh:2,last" "--nu 0.3 --level 3" "--nu 0.4 --level 3" "--level 3 --domain 2,1" \
+    "--level 3 --origin 1,1" "--level 3 --map x+y,y --rhs 1" "--level 3 --map x-y,y --rhs 1"; do
+    # shellcheck disable=SC2086
+    run 0 --quiet $options
+  done
+  [ "$(files | wc -w)" -eq 12 ] || fail "12 meshes, files $(files)"
+  [ -e poisson2d_U1_L3.vtr ] && [ -e poisson2d_cells-8-8_grade-x-tanh-2-last_L0.vtr ] || fail "names are $(files)"
 }
 
 case_report_is_json_with_all_keys() {
@@ -377,7 +425,7 @@ case_expressions() {
 case_help_teaches() {
   run 0 --help
   for option in mesh list-meshes level domain nu smoother list-smoothers line-order damping steps cycle precision inner solver restart \
-    operator rtol atol baseline max-iterations rhs exact boundary left right bottom top kappa reaction project backend threads vtk png report history probe config print-config quiet \
+    operator rtol atol baseline max-iterations rhs exact boundary left right bottom top kappa reaction project backend threads vtk vtk-compress png report history probe config print-config quiet \
     convergence-table; do
     prints "--$option\\b"
   done

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include <stratum/assembly/boundary_fluxes.hpp>
+#include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/expression.hpp>
 #include <stratum/assembly/picture.hpp>
 #include <stratum/assembly/solution_range.hpp>
@@ -144,7 +145,9 @@ CommandLine make_command_line() {
         {"probe", "LINE:FILE", "",
          "X0,Y0,X1,Y1,N:FILE.csv, the solution along a line, at N points from (X0, Y0) to (X1, Y1): x, y, the "
          "distance from the first end and u"},
-        {"convergence-table", "L1..L2", "", "solve on every level from L1 to L2 and print the errors side by side"},
+        {"convergence-table", "L1..L2", "",
+         "solve on every level from L1 to L2 and print the errors side by side; without an exact solution the "
+         "differences of successive levels, the order they show, and the error that follows"},
         {"quiet", "", "", "print errors only"}}}};
   return CommandLine(
       settings, {"Other",
@@ -277,7 +280,6 @@ Settings parse_settings(const CommandLine& options) {
   if (options.has("convergence-table")) {
     expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
     expects(settings.problems.size() == 1, "--convergence-table: one right-hand side, not ", settings.problems.size());
-    expects(settings.problems[0].has_exact(), "--convergence-table: errors need the exact solution, give --exact");
     const auto [first, last] =
         parse_pair("--convergence-table", options.text("convergence-table"), "..", "a range of levels L1..L2");
     settings.first_level = parse_integer("--convergence-table", first, 0, max_level);
@@ -370,9 +372,10 @@ PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geom
 /// What is done with a solution.
 struct Uses {
   bool summary = false;
+  bool errors = false;  // those beside the L2 error
   bool vtk = false;
-  bool other_files = false;
-  [[nodiscard]] bool nodal() const { return vtk || other_files; }
+  bool kept = false;  // for other files, or to be compared with the next level
+  [[nodiscard]] bool nodal() const { return vtk || kept; }
 };
 
 /// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone,
@@ -422,6 +425,7 @@ struct System {
   std::string rhs;  // as given, where there are several
   SolveReport report;
   std::optional<double> error;
+  std::optional<RelativeErrors> other_errors;
   std::optional<Summary> summary;  // of one that is finite
 };
 
@@ -438,6 +442,8 @@ struct Outcome {
   std::size_t worst = 0;
   std::optional<double> error{};  // of the system that went worst, the first of those
   SolveReport report{};
+  std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution
+  std::optional<double> order{};                // that two differences show
 
   [[nodiscard]] const TensorMesh& mesh() const { return hierarchy.back(); }
   [[nodiscard]] std::int64_t unknowns() const { return mesh().unknowns().nodes(); }
@@ -451,6 +457,15 @@ struct Outcome {
   [[nodiscard]] std::string cycle_name(const CommandLine& options) const {
     if (options.has("cycle")) return options.text("cycle");
     return std::string(to_string(params.multigrid.cycle.value_or(Cycle::v)));
+  }
+  [[nodiscard]] const std::optional<RelativeErrors>& other_errors() const { return systems[worst].other_errors; }
+  /// Richardson's estimate of the error, with the order of bilinear elements where none is known; none where differences do not
+  /// fall.
+  [[nodiscard]] std::optional<double> estimated_error() const {
+    constexpr double expected_order = 2, least = 0.1;
+    const double p = order.value_or(expected_order);
+    if (!difference || p < least) return std::nullopt;
+    return difference->l2 / (std::exp2(p) - 1);
   }
   [[nodiscard]] double unknowns_per_second() const { return static_cast<double>(unknowns()) / report.solve_seconds; }
   [[nodiscard]] double reduction() const { return report.residual / report.initial_residual; }
@@ -524,13 +539,36 @@ void add_summary(JsonObject& json, const std::optional<Summary>& summary) {
   json.add("reaction_integral", summary ? fluxes.reaction : unknown).add("load_integral", summary ? load : unknown);
 }
 
+void add_errors(JsonObject& json, const std::optional<RelativeErrors>& errors) {
+  const double unknown = std::nan("");
+  json.add("relative_largest_error", errors ? errors->largest : unknown);
+  json.add("relative_energy_error", errors ? errors->energy : unknown);
+}
+
+/// A row of the table.
+std::string level_row_json(const Outcome& outcome) {
+  const double unknown = std::nan("");
+  JsonObject json;
+  json.add("level", outcome.level).add("unknowns", static_cast<double>(outcome.unknowns()));
+  json.add("status", to_string(outcome.report.status)).add("iterations", outcome.report.iterations);
+  json.add("relative_l2_error", outcome.error.value_or(unknown));
+  add_errors(json, outcome.other_errors());
+  json.add("relative_l2_difference", outcome.difference ? outcome.difference->l2 : unknown);
+  json.add("relative_largest_difference", outcome.difference ? outcome.difference->largest : unknown);
+  json.add("order", outcome.order.value_or(unknown));
+  json.add("estimated_l2_error", outcome.estimated_error().value_or(unknown));
+  return json.line();
+}
+
 /// One of several right-hand sides.
 std::string system_json(const Settings& settings, const System& system) {
   const auto& report = system.report;
   JsonObject json;
   json.add("rhs", system.rhs);
   add_end(json, report, settings.exit_code(report));
-  json.add("relative_l2_error", system.error.value_or(std::nan(""))).add("solve_seconds", report.solve_seconds);
+  json.add("relative_l2_error", system.error.value_or(std::nan("")));
+  add_errors(json, system.other_errors);
+  json.add("solve_seconds", report.solve_seconds);
   add_summary(json, system.summary);
   json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
   return "\n    " + json.line();
@@ -547,6 +585,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("residual_reduction", outcome.reduction());
   json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
   json.add("relative_l2_error", outcome.error.value_or(unknown));
+  add_errors(json, outcome.other_errors());
   add_summary(json, outcome.systems[outcome.worst].summary);
   const auto& family = settings.mesh.family;
   const auto& hierarchy = outcome.hierarchy;
@@ -590,13 +629,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
     json.add_raw("right_hand_sides", JsonObject::array(outcome.systems, [&](const System& system) {
                    return system_json(settings, system);
                  }));
-  if (settings.table)
-    json.add_raw("convergence_table", JsonObject::array(outcomes, [](const Outcome& o) {
-                   return message("{\"level\": ", o.level, ", \"unknowns\": ", o.unknowns(),
-                                  ", \"status\": ", JsonObject::string(to_string(o.report.status)),
-                                  ", \"iterations\": ", o.report.iterations,
-                                  ", \"relative_l2_error\": ", JsonObject::number(*o.error), "}");
-                 }));
+  if (settings.table) json.add_raw("convergence_table", JsonObject::array(outcomes, level_row_json));
   return json.text();
 }
 
@@ -693,11 +726,21 @@ void warn_of_layers(const Outcome& outcome) {
   }
 }
 
+std::string three_digits(double value) {
+  char text[16];
+  (void)std::snprintf(text, sizeof text, "%.2e", value);
+  return text;
+}
+
 void print_outcome(const Settings& settings, const Outcome& outcome) {
   const auto& report = outcome.report;
   print_end(report, settings.solver.precision == Precision::mixed);
   if (outcome.error)
-    std::printf("error       %.7e (L2, relative to the exact solution)\n", *outcome.error);
+    std::printf("error       %.7e (L2, relative to the exact solution)%s\n", *outcome.error,
+                outcome.other_errors() ? message(", largest ", three_digits(outcome.other_errors()->largest),
+                                                 ", energy ", three_digits(outcome.other_errors()->energy))
+                                             .c_str()
+                                       : "");
   else
     std::printf("error       not known (--exact gives the exact solution)\n");
   if (const auto& summary = outcome.systems.front().summary) print_summary(*summary);
@@ -709,13 +752,31 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
 void print_table_row(const Outcome& outcome, const Outcome* coarser) {
   const auto& report = outcome.report;
   if (coarser == nullptr)
-    std::printf("level   unknowns   iterations   residual    relative error   reduction    seconds\n");
-  std::printf("%5d %10lld   %10d   %8.1e     %12.7e   ", outcome.level, static_cast<long long>(outcome.unknowns()),
-              report.iterations, report.relative_residual(), *outcome.error);
-  if (coarser == nullptr)
-    std::printf("%9s", "");
-  else
-    std::printf("%9.3f", *coarser->error / *outcome.error);
+    std::printf(outcome.error ? "level   unknowns   iterations   residual    relative error   reduction    largest     "
+                                "energy    seconds\n"
+                              : "level   unknowns   iterations   residual    difference   order   estimated error    "
+                                "largest difference    seconds\n");
+  std::printf("%5d %10lld   %10d   %8.1e   ", outcome.level, static_cast<long long>(outcome.unknowns()),
+              report.iterations, report.relative_residual());
+  const auto number = [](const char* format, int width, const std::optional<double>& value) {
+    if (value)
+      std::printf(format, *value);
+    else
+      std::printf("%*s", width, "");
+  };
+  if (outcome.error) {
+    const auto& others = outcome.other_errors();
+    std::printf("  %12.7e   ", *outcome.error);
+    number("%9.3f", 9, coarser != nullptr ? std::optional(*coarser->error / *outcome.error) : std::nullopt);
+    number("   %8.2e", 11, others ? std::optional(others->largest) : std::nullopt);
+    number("   %8.2e", 11, others ? std::optional(others->energy) : std::nullopt);
+  } else {
+    const auto& difference = outcome.difference;
+    number(" %10.4e", 11, difference ? std::optional(difference->l2) : std::nullopt);
+    number("   %5.2f", 8, outcome.order);
+    number("   %15.4e", 18, outcome.estimated_error());
+    number("   %19.4e", 22, difference ? std::optional(difference->largest) : std::nullopt);
+  }
   std::printf("   %8.3g%s%s\n", report.solve_seconds, report.status == Status::converged ? "" : "  ",
               report.status == Status::converged ? "" : std::string(to_string(report.status)).c_str());
   (void)std::fflush(stdout);
@@ -725,7 +786,7 @@ void print_table_row(const Outcome& outcome, const Outcome* coarser) {
 void print_systems(const Outcome& outcome) {
   std::printf("  rhs   iterations   relative residual   relative error    seconds   status\n");
   for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
-    const auto& [rhs, report, error, summary] = outcome.systems[k];
+    const auto& [rhs, report, error, other_errors, summary] = outcome.systems[k];
     std::printf("%5zu   %10d   %17.3e   ", k + 1, report.iterations, report.relative_residual());
     std::printf(error ? "%14.7e" : "     not known", error.value_or(0));
     std::printf("   %8.3g   %s: %s\n", report.solve_seconds, std::string(to_string(report.status)).c_str(),
@@ -839,16 +900,22 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   for (std::size_t k = 0; k < reports.size(); ++k) {
     const auto& problem = settings.problems[k];
     std::optional<Summary> summary;
-    if (uses.summary || uses.nodal()) {
+    std::optional<RelativeErrors> other_errors;
+    // On the host, which is no match for a GPU.
+    const bool errors = uses.errors && problem.has_exact() && exit_code(reports[k].status) != 3 &&
+                        (!ctx.on_gpu() || settings.mesh.nodes(level) <= default_vtk_nodes);
+    if (uses.summary || errors || uses.nodal()) {
       auto nodal = nodal_solution(ctx, mesh, problem, xs[k].cview());
       if (uses.summary && exit_code(reports[k].status) != 3) {
         const PoissonProblem solved = solved_problem(problem, means[k]);
         summary = {solution_range(ctx, mesh, nodal), boundary_fluxes(ctx, mesh, solved, nodal, cells.get()), loads[k]};
       }
+      if (errors) other_errors = relative_errors(ctx, mesh, problem, nodal, cells.get());
       if (uses.nodal()) kept.push_back(std::move(nodal));
     }
     outcome.systems.push_back({reports.size() > 1 ? options.texts("rhs")[k] : "", std::move(reports[k]),
-                               relative_l2_error(ctx, mesh, problem, xs[k].cview(), cells.get()), summary});
+                               relative_l2_error(ctx, mesh, problem, xs[k].cview(), cells.get()), other_errors,
+                               summary});
   }
   const auto worst = std::max_element(outcome.systems.begin(), outcome.systems.end(), [](const auto& l, const auto& r) {
     return exit_code(l.report.status) < exit_code(r.report.status);
@@ -902,13 +969,23 @@ void write_solution(Context& ctx, const Settings& settings, const Solved& solved
   progress(settings, "");
 }
 
+/// With the level before.
+void compare(Outcome& outcome, std::span<const double> nodal, const Solved& coarser) {
+  const auto finite = [](const Outcome& o) { return exit_code(o.report.status) != 3; };
+  if (!finite(outcome) || !finite(coarser.outcome)) return;
+  outcome.difference = level_difference(coarser.mesh, coarser.nodal[0], nodal);
+  const auto& before = coarser.outcome.difference;
+  if (before && before->l2 > 0 && outcome.difference->l2 > 0)
+    outcome.order = std::log2(before->l2 / outcome.difference->l2);
+}
+
 int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
   Context ctx = settings.machine.context();
   check_outputs(settings, outputs);
   // Nothing shall be solved in vain: of a table the largest mesh comes first, and what is to be read off a deformed one.
   const Uses of_last{.summary = !settings.quiet || outputs.has("report"),
                      .vtk = outputs.has("vtk"),
-                     .other_files = outputs.has("probe") || outputs.has("png")};
+                     .kept = outputs.has("probe") || outputs.has("png")};
   const bool deformed_probe = settings.probe && settings.deformation.is_given();
   if (settings.first_level < settings.last_level || deformed_probe) {
     const ProblemMesh finest = settings.mesh_at(ctx, settings.last_level);
@@ -918,10 +995,16 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
 
   std::vector<Outcome> outcomes;
   std::optional<Solved> last;
+  const bool differences = settings.table && !settings.problems[0].has_exact();
   int code = 0;
   for (int level = settings.first_level; level <= settings.last_level; ++level) {
+    Uses uses = level == settings.last_level ? of_last : Uses{};
+    uses.errors = !settings.quiet || outputs.has("report");
+    uses.kept = uses.kept || differences;
+    const std::optional<Solved> coarser = differences ? std::exchange(last, std::nullopt) : std::nullopt;
     last.reset();
-    last.emplace(solve(ctx, settings, options, level, level == settings.last_level ? of_last : Uses{}));
+    last.emplace(solve(ctx, settings, options, level, uses));
+    if (coarser) compare(last->outcome, last->nodal[0], *coarser);
     outcomes.push_back(last->outcome);
     const auto& report = outcomes.back().report;
     code = std::max(code, settings.exit_code(report));

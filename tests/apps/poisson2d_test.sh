@@ -28,8 +28,8 @@ case_default_run_writes_a_file_for_paraview() {
   prints '^ +[0-9]+ +[0-9.e+-]+ +0\.[0-9]+'
   [ ! -s .errors ] || fail "writes to stderr without a terminal"
   if ! grep -q 'no file for ParaView' .output; then
-    prints '^written +poisson2d_U1_L5\.vtr'
-    has_files poisson2d_U1_L5.vtr
+    prints '^written +poisson2d_U1_L5\.(vtr|npy)'
+    [[ $(files) == poisson2d_U1_L5.@(vtr|npy) ]] || fail "left '$(files)'"
   fi
 }
 
@@ -269,6 +269,41 @@ case_convergence_table() {
   prints '^ +7 +16129 .* 4\.0|^ +7 +16129 .* 3\.9'
   [ "$(grep -cE '^ +[4-7] ' .output)" -eq 4 ] || fail "not one line for each level"
   no_files
+}
+
+case_convergence_table_without_an_exact_solution() {
+  # The nodal errors of a known solution, hidden from the program.
+  local sine=(--rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --rtol 1e-11)
+  run 0 "${sine[@]}" --convergence-table 3..6 --report report.json
+  prints '^level +unknowns .* difference +order +estimated error'
+  check "[row['order'] is None for row in r['convergence_table']] == [True, True, False, False]"
+  check "[row['relative_l2_difference'] is None for row in r['convergence_table']] == [True, False, False, False]"
+  check "abs(r['convergence_table'][3]['order'] - 2) < 0.05"
+  mv report.json table.json
+  run 0 "${sine[@]}" --exact 'sin(pi*x)*sin(pi*y)' --level 6 --vtk none --probe 0.5,0.5,0.75,0.75,2:line.csv
+  # The largest error is in the middle; relative nodal errors of a sine are the same everywhere on an even mesh.
+  python3 - <<'END' || fail "the estimate is not the error"
+import csv, json
+estimate = json.load(open("table.json"))["convergence_table"][3]["estimated_l2_error"]
+error = abs(float(next(csv.DictReader(open("line.csv")))["u"]) - 1)
+assert 0.8 < estimate / error < 1.25, (estimate, error)
+END
+  run 0 --convergence-table 2..4 --rhs 1 --map 'x+y/2,y' --left neumann --reaction 1
+  run 0 --convergence-table 0..2 --rhs 1 --cells 5,7 --grade-x tanh:2,both
+  # A constant has no differences.
+  run 0 --convergence-table 2..4 --rhs 0 --boundary 3
+}
+
+case_largest_and_energy_errors() {
+  run 0 --convergence-table 4..6 --rtol 1e-11 --report report.json
+  prints '^level .* largest +energy'
+  check "all(3.9 < a['relative_largest_error'] / b['relative_largest_error'] < 4.1 and
+    1.95 < a['relative_energy_error'] / b['relative_energy_error'] < 2.05
+    for a, b in zip(r['convergence_table'], r['convergence_table'][1:]))"
+  run 0 --level 5 --vtk none --report report.json
+  prints '^error +1\.110.* largest [0-9.e-]+, energy [0-9.e-]+$'
+  # That of interpolation: |u|_2 / |u|_1 h / 12^(1/2), up to the mixed derivative.
+  check "abs(r['relative_energy_error'] * 32 - 1) < 0.3"
 }
 
 case_full_multigrid_in_one_pass() {

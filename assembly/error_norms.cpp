@@ -1,0 +1,166 @@
+#include <stratum/assembly/error_norms.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/points.hpp>
+#include <stratum/core/errors.hpp>
+
+namespace stratum {
+
+namespace {
+
+using Matrix3 = std::array<std::array<double, 3>, 3>;
+
+/// Row k: the slope at point k of the three quadratic functions that are one at a point and zero at the others.
+Matrix3 slopes() {
+  Matrix3 d{};
+  for (std::size_t k = 0; k < 3; ++k)
+    for (std::size_t l = 0; l < 3; ++l) {
+      const std::size_t m = (l + 1) % 3, n = (l + 2) % 3;
+      d[k][l] = ((gauss3[k].t - gauss3[m].t) + (gauss3[k].t - gauss3[n].t)) /
+                ((gauss3[l].t - gauss3[m].t) * (gauss3[l].t - gauss3[n].t));
+    }
+  return d;
+}
+
+/// Of a function given at the points of cells: its extremes, integral and energy.
+struct Sums {
+  double smallest = HUGE_VAL, largest = -HUGE_VAL;
+  double integral = 0, energy = 0;
+
+  void add(const Sums& other) {
+    smallest = std::min(smallest, other.smallest);
+    largest = std::max(largest, other.largest);
+    integral += other.integral;
+    energy += other.energy;
+  }
+  [[nodiscard]] double farthest_from(double mean) const { return std::max(largest - mean, mean - smallest); }
+};
+
+/// d(x, y)/d(t, s) of a cell at a point.
+struct Jacobian {
+  double xt, xs, yt, ys;
+};
+Jacobian jacobian_of(const Geometry& mesh, int i, int j, double t, double s) {
+  if (mesh.mapped() == nullptr)
+    return {mesh.logical().x().widths()[static_cast<std::size_t>(i)], 0, 0,
+            mesh.logical().y().widths()[static_cast<std::size_t>(j)]};
+  const auto [sw, se, nw, ne] = mesh.mapped()->cell(i, j);
+  return {(1 - s) * (se.x - sw.x) + s * (ne.x - nw.x), (1 - t) * (nw.x - sw.x) + t * (ne.x - se.x),
+          (1 - s) * (se.y - sw.y) + s * (ne.y - nw.y), (1 - t) * (nw.y - sw.y) + t * (ne.y - se.y)};
+}
+
+void expect_values(const Geometry& mesh, std::span<const double> nodal, int times) {
+  const auto nodes = (static_cast<std::size_t>(times * mesh.logical().x().size()) + 1) *
+                     (static_cast<std::size_t>(times * mesh.logical().y().size()) + 1);
+  expects(nodal.size() == nodes, "the solution has ", nodal.size(), " nodal values, the mesh ", nodes, " nodes");
+}
+
+}  // namespace
+
+std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                                              std::span<const double> nodal, const CellCoefficients* cells) {
+  if (!problem.has_exact()) return std::nullopt;
+  expect_values(mesh, nodal, 1);
+  const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
+  const CellCoefficients* const k = own ? &*own : cells;
+  const int cells_x = mesh.logical().x().size(), cells_y = mesh.logical().y().size();
+  const auto nodes_x = static_cast<std::size_t>(cells_x) + 1;
+  const Matrix3 slope = slopes();
+  struct Row {
+    Sums error, exact;
+    double area = 0;
+  };
+  std::vector<Row> rows(static_cast<std::size_t>(cells_y));
+  for_each_row(
+      ctx, cells_y,
+      [&](int j, const ScalarFunction& exact) {
+        Row row;
+        for (int i = 0; i < cells_x; ++i) {
+          const double* south = &nodal[static_cast<std::size_t>(j) * nodes_x + static_cast<std::size_t>(i)];
+          const double* north = south + nodes_x;
+          const CellPoints cell = mesh.cell(i, j);
+          Matrix3 e{}, u{};  // by height first
+          for (std::size_t q = 0; q < 3; ++q)
+            for (std::size_t p = 0; p < 3; ++p) {
+              const double t = gauss3[p].t, s = gauss3[q].t;
+              u[q][p] = evaluate(exact, cell.at(t, s), "exact solution");
+              e[q][p] =
+                  (1 - s) * ((1 - t) * south[0] + t * south[1]) + s * ((1 - t) * north[0] + t * north[1]) - u[q][p];
+            }
+          const double kxx = k ? k->kxx(i, j) : 1, kxy = k ? k->kxy(i, j) : 0, kyy = k ? k->kyy(i, j) : 1,
+                       c = problem.reaction + (k ? k->reaction(i, j) : 0);
+          const auto add = [&](const Matrix3& values, Sums& sums) {
+            for (std::size_t q = 0; q < 3; ++q)
+              for (std::size_t p = 0; p < 3; ++p) {
+                double by_t = 0, by_s = 0;
+                for (std::size_t l = 0; l < 3; ++l) {
+                  by_t += slope[p][l] * values[q][l];
+                  by_s += slope[q][l] * values[l][p];
+                }
+                const auto [xt, xs, yt, ys] = jacobian_of(mesh, i, j, gauss3[p].t, gauss3[q].t);
+                const double det = xt * ys - xs * yt, by_x = (ys * by_t - yt * by_s) / det,
+                             by_y = (xt * by_s - xs * by_t) / det;
+                const double weight = gauss3[p].weight * gauss3[q].weight * det, value = values[q][p];
+                sums.smallest = std::min(sums.smallest, value);
+                sums.largest = std::max(sums.largest, value);
+                sums.integral += weight * value;
+                sums.energy +=
+                    weight * (kxx * by_x * by_x + 2 * kxy * by_x * by_y + kyy * by_y * by_y + c * value * value);
+              }
+          };
+          add(e, row.error);
+          add(u, row.exact);
+          for (const auto& [s, weight_y] : gauss3)
+            for (const auto& [t, weight_x] : gauss3) row.area += weight_x * weight_y * cell.measure(t, s);
+        }
+        rows[static_cast<std::size_t>(j)] = row;
+      },
+      exact_function(problem));
+  Row all;
+  for (const Row& row : rows) {
+    all.error.add(row.error);
+    all.exact.add(row.exact);
+    all.area += row.area;
+  }
+  const bool singular = is_singular(ctx, mesh, problem, k);
+  const double mean_error = singular ? all.error.integral / all.area : 0,
+               mean_exact = singular ? all.exact.integral / all.area : 0;
+  const auto relative = [](double error, double norm) { return norm > 0 ? error / norm : error; };
+  return RelativeErrors{
+      relative(all.error.farthest_from(mean_error), all.exact.farthest_from(mean_exact)),
+      relative(std::sqrt(std::max(0.0, all.error.energy)), std::sqrt(std::max(0.0, all.exact.energy)))};
+}
+
+LevelDifference level_difference(const Geometry& coarse_mesh, std::span<const double> coarse,
+                                 std::span<const double> fine) {
+  expect_values(coarse_mesh, coarse, 1);
+  expect_values(coarse_mesh, fine, 2);
+  const int cells_x = coarse_mesh.logical().x().size(), cells_y = coarse_mesh.logical().y().size();
+  const auto coarse_at = [&](int i, int j) {
+    return coarse[static_cast<std::size_t>(j) * (static_cast<std::size_t>(cells_x) + 1) + static_cast<std::size_t>(i)];
+  };
+  const auto fine_at = [&](int i, int j) {
+    return fine[static_cast<std::size_t>(2 * j) * (static_cast<std::size_t>(2 * cells_x) + 1) +
+                static_cast<std::size_t>(2 * i)];
+  };
+  double difference = 0, norm = 0, largest = 0, largest_value = 0;
+  for (int j = 0; j < cells_y; ++j)
+    for (int i = 0; i < cells_x; ++i) {
+      const double area = coarse_mesh.cell(i, j).measure(0.5, 0.5);  // linear in t and in s
+      for (const auto& [p, q] : {std::pair{i, j}, {i + 1, j}, {i, j + 1}, {i + 1, j + 1}}) {
+        const double value = fine_at(p, q), d = coarse_at(p, q) - value;
+        difference += area / 4 * d * d;
+        norm += area / 4 * value * value;
+        largest = std::max(largest, std::abs(d));
+        largest_value = std::max(largest_value, std::abs(value));
+      }
+    }
+  return {std::sqrt(norm > 0 ? difference / norm : difference), largest_value > 0 ? largest / largest_value : largest};
+}
+
+}  // namespace stratum

@@ -1,0 +1,78 @@
+// Largest and energy errors, and differences of levels.
+
+#include <stratum/assembly/error_norms.hpp>
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+namespace {
+
+using namespace stratum;
+
+/// The same errors by derivatives that are known, of nodal interpolation.
+TEST(ErrorNorms, AreThoseOfKnownDerivatives) {
+  Context ctx(Backend::cpu, 2);
+  PoissonProblem problem;
+  problem.rhs = [](const Point&) { return 1.0; };
+  // Quadratic: gradients through three points are exact. u_h interpolates, and on a cell e = hx^2 t (1 - t) / 2 * 2.
+  problem.exact = [](const Point& p) { return p.x * p.x; };
+  problem.diffusion.xx = 3.0;
+  problem.reaction = 2;
+  const TensorMesh mesh(Line({0.5, 0.25, 0.25}), bisected(2.0, 2, ThinSide::first, 0.5));
+  const auto found = relative_errors(ctx, mesh, problem, at_nodes(ctx, mesh, problem.exact));
+  // integral of (2 x - slope)^2 = h^3 / 3, of (x^2 - u_h)^2 = h^5 / 30 on an interval h.
+  double error = 0;
+  for (const double h : mesh.x().widths()) error += 2 * (3 * h * h * h / 3 + 2 * std::pow(h, 5) / 30);
+  const double exact = 2 * (3 * 4.0 / 3 + 2 * 1.0 / 5);
+  EXPECT_NEAR(found->energy, std::sqrt(error / exact), 1e-12);
+  // At the middle of the first interval; u is largest at the last Gauss point.
+  EXPECT_NEAR(found->largest, 0.0625 / std::pow(1 - 0.25 * 0.1127016653792583, 2), 1e-12);
+  EXPECT_FALSE(relative_errors(ctx, mesh, PoissonProblem{.rhs = problem.rhs}, std::vector<double>(20)).has_value());
+}
+
+TEST(ErrorNorms, DoNotDependOnTheMesh) {
+  Context ctx(Backend::cpu, 2);
+  PoissonProblem problem;
+  problem.rhs = [](const Point&) { return 1.0; };
+  problem.exact = [](const Point& p) { return p.x * p.x - p.y; };
+  problem.diffusion = {2.0, 0.5, 1.0};
+  const TensorMesh mesh(Line({0.5, 0.25, 0.25}), bisected(2.0, 2));
+  const auto nodal = at_nodes(ctx, mesh, problem.exact);
+  const MappedMesh same = mapped(
+      ctx, mesh, [](const Point& p) { return p.x; }, [](const Point& p) { return p.y; });
+  const auto a = relative_errors(ctx, mesh, problem, nodal), b = relative_errors(ctx, same, problem, nodal);
+  EXPECT_NEAR(a->energy, b->energy, 1e-13);
+  EXPECT_NEAR(a->largest, b->largest, 1e-13);
+}
+
+// Where u is known up to a constant no constant is an error.
+TEST(ErrorNorms, LeaveConstantsOutWhereTheProblemIsSingular) {
+  Context ctx(Backend::cpu, 1);
+  PoissonProblem problem;
+  problem.rhs = [](const Point&) { return 0.0; };
+  problem.exact = [](const Point& p) { return p.x; };
+  for (auto* side : {&problem.sides.left, &problem.sides.right, &problem.sides.bottom, &problem.sides.top})
+    side->kind = SideKind::neumann;
+  const TensorMesh mesh = with_sides(TensorMesh(bisected(1.0, 2), bisected(1.0, 2)), problem.sides);
+  const auto nodal = at_nodes(ctx, mesh, [](const Point& p) { return p.x + 7; });
+  const auto found = relative_errors(ctx, mesh, problem, nodal);
+  EXPECT_LT(found->largest, 1e-13);
+  EXPECT_LT(found->energy, 1e-13);
+}
+
+TEST(ErrorNorms, DifferencesOfLevels) {
+  Context ctx(Backend::cpu, 1);
+  const TensorMesh coarse(Line({0.5, 0.5}), Line({1.0})), fine(Line({0.25, 0.25, 0.25, 0.25}), Line({0.5, 0.5}));
+  auto values = at_nodes(ctx, coarse, [](const Point& p) { return p.x; });
+  const auto on_fine = at_nodes(ctx, fine, [](const Point& p) { return p.x; });
+  EXPECT_EQ(level_difference(coarse, values, on_fine).l2, 0);
+  values[1] += 0.1;  // at (1/2, 0), a quarter of whose cells has area 1/4
+  const auto found = level_difference(coarse, values, on_fine);
+  EXPECT_NEAR(found.largest, 0.1, 1e-15);
+  // || x ||^2: both nodes at x = 1/2 have weight 1/4, those at x = 1 have 1/8.
+  EXPECT_NEAR(found.l2, std::sqrt(0.25 * 0.01 / (2 * 0.25 * 0.25 + 2 * 0.125)), 1e-15);
+  EXPECT_THROW((void)level_difference(coarse, values, values), UsageError);
+}
+
+}  // namespace

@@ -13,6 +13,7 @@
 #include "support/mesh_options.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
+#include "support/progress.hpp"
 #include "support/restart_file.hpp"
 #include "support/solve_output.hpp"
 #include "support/solver_options.hpp"
@@ -255,29 +256,6 @@ struct Run {
   double setup_seconds = 0, solve_seconds = 0;
 };
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-/// On a terminal, four times a second at most: how far it has come and how long it will take.
-class Progress {
- public:
-  Progress(const Settings& settings, double from) : end_(settings.end), from_(from), shows_(!settings.quiet) {}
-  void operator()(const HeatReport& report, double dt) {
-    const double now = seconds();
-    if (!shows_ || now - last_ < 0.25) return;
-    last_ = now;
-    const double done = (report.t - from_) / (end_ - from_);
-    const auto left = static_cast<long long>(done > 0 ? (now - begin_) * (1 - done) / done : 0);
-    char text[160];
-    (void)std::snprintf(text, sizeof text, "t = %.6g (%.0f %%), %lld steps, dt %.3g, %lld:%02lld:%02lld left", report.t,
-                        100 * done, static_cast<long long>(report.steps), dt, left / 3600, left / 60 % 60, left % 60);
-    progress(text);
-  }
-
- private:
-  double end_, from_, begin_ = seconds(), last_ = begin_;
-  bool shows_;
-};
-
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const HeatSolver& solver) {
   const auto& mesh = solver.mesh();
   const auto& params = solver.solver().params();
@@ -403,7 +381,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   Context ctx = settings.machine.context();
   expects(!outputs.has("vtk") || vtk_available(), "--vtk: this build has no VTK (Debian: libvtk9-dev)");
   outputs.check();
-  const double begin = seconds();
+  const double begin = wall_seconds();
   const TensorMesh mesh = with_sides(settings.mesh.at(settings.level), settings.problem.space.sides);
   std::optional<HeatState> state;
   if (options.has("restart")) {
@@ -431,7 +409,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   if (!settings.quiet) progress("");
 
   Run result;
-  result.setup_seconds = seconds() - begin;
+  result.setup_seconds = wall_seconds() - begin;
   if (!settings.quiet) print_heading(settings, options, ctx, solver);
   const double start = settings.params.start;
   const Stops pictures(start, settings.end, settings.output_every), saves(start, settings.end, settings.restart_every);
@@ -458,16 +436,24 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     });
   };
   show(pictures.has(solver.time()) || solver.time() == start);
-  Progress monitor(settings, solver.time());
-  const double ready = seconds();
+  Progress monitor(!settings.quiet);
+  const double from = solver.time();
+  const double ready = wall_seconds();
   while (solver.time() < settings.end) {
     const double to = std::min(pictures.after(solver.time()), saves.after(solver.time()));
-    result.report = solver.advance(ctx, to, [&](const HeatReport& report, double dt) { monitor(report, dt); });
+    result.report = solver.advance(ctx, to, [&](const HeatReport& report, double dt) {
+      monitor((report.t - from) / (settings.end - from), [&] {
+        char text[96];
+        (void)std::snprintf(text, sizeof text, "t = %.6g, %lld steps, dt %.3g", report.t,
+                            static_cast<long long>(report.steps), dt);
+        return std::string(text);
+      });
+    });
     if (result.report.status != Status::converged) break;
     if (pictures.has(to)) show(true);
     if (saves.has(to)) save();
   }
-  result.solve_seconds = seconds() - ready;
+  result.solve_seconds = wall_seconds() - ready;
   if (result.report.status != Status::converged) show(false);
   result.error = solver.relative_l2_error(ctx);
   const int code = exit_code(result.report.status);
@@ -486,17 +472,18 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Program program{program_name,
-                  before_options,
-                  message(about_gradings, about_coefficient_files, examples, about_outputs, about_end),
-                  make_command_line(),
-                  {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
-                  [](const CommandLine& options) -> std::function<int()> {
-                    Settings settings = parse_settings(options);
-                    OutputFiles outputs = parse_outputs(options);
-                    return [settings = std::move(settings), outputs = std::move(outputs), &options] {
-                      return run(settings, options, outputs);
-                    };
-                  }};
+  Program program{
+      program_name,
+      before_options,
+      message(about_expressions, about_gradings, about_coefficient_files, examples, about_outputs, about_end),
+      make_command_line(),
+      {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
+      [](const CommandLine& options) -> std::function<int()> {
+        Settings settings = parse_settings(options);
+        OutputFiles outputs = parse_outputs(options);
+        return [settings = std::move(settings), outputs = std::move(outputs), &options] {
+          return run(settings, options, outputs);
+        };
+      }};
   return run_program(program, argc, argv);
 }

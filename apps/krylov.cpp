@@ -24,6 +24,7 @@
 #include <stratum/solvers/solver.hpp>
 
 #include "support/program.hpp"
+#include "support/progress.hpp"
 #include "support/solve_output.hpp"
 #include "support/timing.hpp"
 
@@ -485,9 +486,14 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
   if (!settings.quiet) print_heading(ctx, system, settings, plan);
   Outcome outcome;
   Monitor table;
-  if (!settings.quiet) table = residual_table(stop.baseline, norm2(ctx, b.cview()) / scale);
+  Progress progress(!settings.quiet);
+  if (!settings.quiet) {
+    const double norm = norm2(ctx, b.cview()) / scale;
+    table = with_progress(progress, settings.stop, norm, residual_table(stop.baseline, norm));
+  }
   outcome.report = solver->solve(ctx, *a, m.get(), b.cview(), x.view(), stop,
                                  table ? Monitor([&](int it, double r) { table(it, r / scale); }) : Monitor{});
+  progress.clear();
   ctx.synchronise();
   outcome.report.setup_seconds = ready - begin;
   outcome.report.solve_seconds = wall_seconds() - ready;
@@ -505,6 +511,30 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
 
 // --- printing and writing -----------------------------------------------------------------------------------------------
 
+/// What to try where a method for definite matrices broke down; empty where the matrix is not to blame. A direction of negative
+/// curvature and a positive entry of the diagonal, which is another one's curvature, say that it is indefinite.
+std::string advice(const System& system, const Plan& plan, const SolveReport& report) {
+  const bool wants_definite = plan.method == "cg" || plan.method == "fcg" || plan.method == "cr";
+  if (report.status != Status::breakdown || !system.symmetric || !wants_definite) return "";
+  const auto diagonal = system.a.diagonal();
+  const auto negative = std::count_if(diagonal.begin(), diagonal.end(), [](double d) { return d < 0; });
+  const bool by_preconditioner = report.reason.find("preconditioner") != std::string::npos;
+  if (by_preconditioner && negative == 0) return "";
+  const std::string others = plan.method == "cr" ? "--method gmres" : "--method cr or gmres";
+  if (negative < system.a.rows) return "the matrix is symmetric and indefinite: try " + others;
+  // Gershgorin: no eigenvalue is above the largest sum of a row's diagonal and the magnitudes beside it.
+  bool dominated = true;
+  for (int i = 0; i < system.a.rows; ++i) {
+    double sum = 0;
+    for (auto k = static_cast<std::size_t>(system.a.start[static_cast<std::size_t>(i)]);
+         k < static_cast<std::size_t>(system.a.start[static_cast<std::size_t>(i) + 1]); ++k)
+      sum += system.a.column[k] == i ? system.a.value[k] : std::abs(system.a.value[k]);
+    dominated = dominated && sum <= 0;
+  }
+  if (dominated) return "the matrix is negative definite: solve -A x = -b, or try " + others;
+  return "the diagonal of the matrix is negative: solve -A x = -b where it is negative definite, else try " + others;
+}
+
 void print_outcome(const Outcome& outcome) {
   const auto& report = outcome.report;
   print_end(report, report.inner_iterations > 0);
@@ -518,6 +548,7 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
   JsonObject json;
   json.add("program", "krylov").add("version", STRATUM_VERSION);
   add_end(json, report, exit_code(report.status, settings.tolerance_asked_for));
+  json.add("advice", advice(system, plan, report));
   json.add("rtol", settings.stop.rtol).add("largest_error", outcome.error.value_or(std::nan("")));
   json.add("matrix", system.name).add("rows", system.a.rows).add("entries", static_cast<double>(system.a.entries()));
   json.add_raw("symmetric", system.symmetric ? "true" : "false");
@@ -546,10 +577,12 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
                                                : solve_in<double, double>(ctx, system, settings, plan);
   const auto& report = outcome.report;
   const int code = exit_code(report.status, settings.tolerance_asked_for);
+  const std::string proposal = advice(system, plan, report);
   if (!settings.quiet)
     print_outcome(outcome);
   else if (code != 0)
     print_failure("krylov", report);
+  if (!proposal.empty()) (void)std::fprintf(stderr, "krylov: %s\n", proposal.c_str());
   // First what is small: a full disk shall not lose it.
   outputs.write_text("report", json_report(options, ctx, system, settings, plan, outcome));
   outputs.write_text("history", csv_history({&report, 1}));

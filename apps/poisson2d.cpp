@@ -23,6 +23,7 @@
 #include "support/probe.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
+#include "support/progress.hpp"
 #include "support/solve_output.hpp"
 #include "support/solver_options.hpp"
 
@@ -797,11 +798,18 @@ void print_systems(const Outcome& outcome) {
 /// One with a line for every iteration, several as a batch.
 std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, PoissonSolver& solver,
                                    const std::vector<Vector<double>>& bs, std::vector<Vector<double>>& xs) {
-  const auto baseline = solver.params().stop.baseline;
+  const auto& stop = solver.params().stop;
   const bool talk = !settings.quiet && !settings.table;
-  if (bs.size() == 1)
-    return {solver.solve(ctx, bs[0].cview(), xs[0].view(),
-                         talk ? residual_table(baseline, norm2(ctx, bs[0].cview())) : Monitor{})};
+  if (bs.size() == 1) {
+    if (settings.quiet) return {solver.solve(ctx, bs[0].cview(), xs[0].view())};
+    const double norm = norm2(ctx, bs[0].cview());
+    Progress progress(true);
+    std::vector<SolveReport> reports{
+        solver.solve(ctx, bs[0].cview(), xs[0].view(),
+                     with_progress(progress, stop, norm, talk ? residual_table(stop.baseline, norm) : Monitor{}))};
+    progress.clear();
+    return reports;
+  }
   std::vector<GridView<const double>> b;
   std::vector<GridView<double>> x;
   for (std::size_t k = 0; k < bs.size(); ++k) {
@@ -1028,17 +1036,18 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
 }  // namespace
 
 int main(int argc, char** argv) {
-  Program program{program_name,
-                  before_options,
-                  message(about_gradings, about_coefficient_files, examples, about_outputs, about_exit_codes),
-                  make_command_line(),
-                  {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
-                  [](const CommandLine& options) -> std::function<int()> {
-                    Settings settings = parse_settings(options);
-                    OutputFiles outputs = parse_outputs(options, settings);
-                    return [settings = std::move(settings), outputs = std::move(outputs), &options] {
-                      return run(settings, options, outputs);
-                    };
-                  }};
+  Program program{
+      program_name,
+      before_options,
+      message(about_expressions, about_gradings, about_coefficient_files, examples, about_outputs, about_exit_codes),
+      make_command_line(),
+      {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
+      [](const CommandLine& options) -> std::function<int()> {
+        Settings settings = parse_settings(options);
+        OutputFiles outputs = parse_outputs(options, settings);
+        return [settings = std::move(settings), outputs = std::move(outputs), &options] {
+          return run(settings, options, outputs);
+        };
+      }};
   return run_program(program, argc, argv);
 }

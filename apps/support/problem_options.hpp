@@ -31,6 +31,16 @@ namespace stratum::apps {
 }
 
 /// For the end of --help.
+inline constexpr const char* about_expressions =
+    "Expressions, as in 'x < 1/2 && y > 0 ? sin(pi*x) : 2*y^2'\n"
+    "  + - * / ^              arithmetic; -x^2 is -(x^2)\n"
+    "  == != < <= > >= && ||  1 where it holds, else 0; two comparisons are joined by && (0 < x && x < 1)\n"
+    "  C ? U : V              U where C holds, else V\n"
+    "  sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp ln log log2 log10 sqrt abs sign rint\n"
+    "  min max sum avg        of any number of values; log is ln\n"
+    "  pi e                   and the names that the options above say: x, y ...\n\n";
+
+/// For the end of --help.
 inline constexpr const char* about_coefficient_files =
     "Coefficients from files, on the cells of the mesh or of one that it refines by halving; bottom row first\n"
     "  file:PATH.vtr[:ARRAY]  cell data of VTK's rectilinear grids, .vti of uniform ones; one number a cell, or\n"

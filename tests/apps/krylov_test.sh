@@ -241,6 +241,48 @@ case_an_indefinite_matrix_breaks_cg_down() {
   run 0 --matrix a.mtx --rhs b.mtx --method cr
 }
 
+case_what_is_not_positive_definite_gets_advice() {
+  matrix() { printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 %s\n2 1 %s\n2 2 %s\n' "$@" >a.mtx; }
+  advises() { grep -qF "krylov: $1" .errors || fail "does not advise '$1'"; }
+  printf '%%%%MatrixMarket matrix array real general\n2 1\n0\n1\n' >b.mtx
+  matrix 1 2 -5
+  run 3 --matrix a.mtx --rhs b.mtx --report report.json
+  advises 'the matrix is symmetric and indefinite: try --method cr or gmres'
+  check "r['advice'].endswith('cr or gmres')"
+  run 3 --matrix a.mtx --rhs b.mtx --quiet --method fcg
+  advises 'the matrix is symmetric and indefinite: try --method cr or gmres'
+  run 3 --matrix a.mtx --rhs b.mtx --method cr --preconditioner jacobi
+  advises 'the matrix is symmetric and indefinite: try --method gmres'
+  run 0 --matrix a.mtx --rhs b.mtx --method gmres
+  [ ! -s .errors ] || fail "advises where nothing is wrong"
+  matrix -3 1 -2
+  run 3 --matrix a.mtx --rhs b.mtx
+  advises 'the matrix is negative definite: solve -A x = -b, or try --method cr or gmres'
+  run 0 --matrix a.mtx --rhs b.mtx --method cr
+  matrix -3 4 -2
+  run 3 --matrix a.mtx --rhs b.mtx
+  advises 'the diagonal of the matrix is negative: solve -A x = -b where it is negative definite, else try --method cr or gmres'
+}
+
+case_progress_on_a_terminal_only() {
+  local long=(--unknowns 1500,1500 --rtol 1e-14 --threads 1)
+  timeout 4 "$program" --backend cpu "${long[@]}" >.output 2>.errors
+  [ ! -s .errors ] || fail "tells its progress where there is no terminal"
+  python3 - "$program" --backend cpu "${long[@]}" <<'END' || fail "no progress on a terminal"
+import os, pty, re, select, signal, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+text, end = b"", time.time() + 120
+while b" left" not in text and time.time() < end:
+    if select.select([terminal], [], [], 1)[0]:
+        text += os.read(terminal, 65536)
+os.kill(pid, signal.SIGTERM)
+os.waitpid(pid, 0)
+sys.exit(0 if re.search(rb"iteration \d+, \d+ %, \d+:\d\d:\d\d left", text) else 1)
+END
+}
+
 case_richardson_diverges() {
   run 3 "${small[@]}" --method richardson
   prints '^status +diverged'

@@ -468,6 +468,22 @@ case_help_teaches() {
   prints 'poisson2d --mesh A3'
 }
 
+case_every_function_of_the_help_is_one() {
+  run 0 --help
+  local functions name
+  functions=$(sed -n '/^  sin cos/s/^  //p' .output)
+  [ "$(wc -w <<<"$functions")" -ge 20 ] || fail "functions are '$functions'"
+  for name in $functions; do
+    run 0 --rhs "$name($([ "$name" = atan2 ] && echo y,)x)" --print-config
+    if grep -q muParser .errors; then skip "this build has no muParser"; fi
+  done
+  for name in min max sum avg; do run 0 --level 2 --vtk none --quiet --rhs "$name(x, y, 1)"; done
+  for name in 'x == y ? 1 : 2' 'x != 0 && y >= 1 || x <= y' '-x^2*y/3'; do run 0 --level 2 --vtk none --quiet --rhs "$name"; done
+  # log is ln, and -x^2 is -(x^2).
+  run 0 --level 3 --vtk none --rhs 1 --boundary 'log(e) - ln(e) + (-2^2 == -4)' --report report.json
+  check "r['boundary_range'] == [1, 1]"
+}
+
 case_lists() {
   run 0 --list-meshes
   for mesh in U1 U2 U3 A1 A2 A3 A4 A5; do prints "^$mesh "; done

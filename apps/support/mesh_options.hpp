@@ -4,8 +4,9 @@
 
 #include <cctype>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
-#include <functional>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -159,21 +160,26 @@ inline void list_meshes() {
 
 /// For names of files, so that another mesh has another one: its own name, or what was given to describe it.
 [[nodiscard]] inline std::string mesh_label(const CommandLine& options) {
-  std::string label;
-  for (const char* option : {"domain", "origin", "nu", "thin", "cells", "grade-x", "grade-y", "map", "mesh-file"}) {
-    if (!options.has(option)) continue;
-    std::string text = options.text(option);
-    if (std::string_view(option) == "map") text = message(std::hex, std::hash<std::string>()(text) & 0xffffffffU);
+  const auto of_files = [](std::string text) {
     for (char& c : text)
-      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '+' && c != '-') c = '-';
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && std::string_view("._+-").find(c) == std::string::npos)
+        c = '-';
     constexpr std::size_t longest = 60;
-    if (text.size() > longest) text = text.substr(text.size() - longest);
-    label += (label.empty() ? "" : "_") + std::string(option) + "-" + text;
+    return text.size() > longest ? text.substr(text.size() - longest) : text;
+  };
+  if (options.has("mesh-file"))
+    return of_files(std::filesystem::path(options.text("mesh-file")).replace_extension().string());
+  std::string label;
+  for (const char* option : {"domain", "nu", "thin", "cells", "grade-x", "grade-y"})
+    if (options.has(option)) label += message(label.empty() ? "" : "_", option, "-", of_files(options.text(option)));
+  if (label.empty()) label = options.text("mesh");
+  if (options.has("origin")) label += "_origin-" + of_files(options.text("origin"));
+  if (options.has("map")) {
+    std::uint32_t hash = 2166136261U;  // FNV-1a: expressions make poor names
+    for (const char c : options.text("map")) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+    label += message("_map-", std::hex, hash);
   }
-  const bool has_shape = options.has("domain") || options.has("nu") || options.has("thin") || options.has("cells") ||
-                         options.has("grade-x") || options.has("grade-y") || options.has("mesh-file");
-  if (has_shape) return label;
-  return options.text("mesh") + (label.empty() ? "" : "_" + label);
+  return label;
 }
 
 [[nodiscard]] inline int parse_level(const CommandLine& options, const MeshChoice& mesh) {

@@ -10,7 +10,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 # Without the required packages nothing builds; without an optional one its feature is off.
-required=(g++ cmake ninja-build)
+required=(g++ cmake ninja-build libboost-program-options-dev nlohmann-json3-dev)
 optional=(libmuparser-dev libvtk9-dev)
 required_by_tests=(libgtest-dev libgmock-dev)
 optional_for_tests=(libdeal.ii-dev libpetsc-real-dev pkg-config)
@@ -84,7 +84,10 @@ if [ "$cuda" = auto ]; then
   if [ "$preset" != sanitize ] && toolkit_suffices; then cuda=ON; else cuda=OFF; fi
 fi
 
-# Tools count when anyone's own is on the PATH, libraries when their package is installed.
+includes() { echo "#include <$1>" | "${CXX:-c++}" -x c++ -E -; }
+
+# Tools count when anyone's own is on the PATH, headers that programs need when the compiler finds them, other libraries when
+# their package is installed.
 missing() {
   local package
   for package; do
@@ -92,6 +95,8 @@ missing() {
       g++) command -v "${CXX:-c++}" ;;
       cmake) command -v cmake ;;
       ninja-build) command -v ninja ;;
+      libboost-program-options-dev) includes boost/program_options.hpp ;;
+      nlohmann-json3-dev) includes nlohmann/json.hpp ;;
       *) [[ $(dpkg-query -W -f='${db:Status-Status}' "$package") == installed* ]] ;;
     esac >/dev/null 2>&1 || echo "$package"
   done

@@ -1,6 +1,7 @@
 #pragma once
 
-// Options of the programs, from the command line and a configuration file, with numbers checked against their ranges.
+// Options of the programs, from the command line and a configuration file, with numbers checked against their ranges. What is an
+// option and what its value is Boost.Program_options's to say; the programs say what is allowed, and what was meant.
 
 #include <algorithm>
 #include <charconv>
@@ -133,19 +134,6 @@ template <class Parse>
   }
 }
 
-/// How many letters to insert, delete or replace until one name is the other.
-[[nodiscard]] inline std::size_t edits(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < to.size(); ++j)
-      diagonal =
-          std::exchange(row[j + 1], std::min({diagonal + (from[i] == to[j] ? 0 : 1), row[j] + 1, row[j + 1] + 1}));
-  }
-  return row.back();
-}
-
 /// Options are --name VALUE or --name=VALUE, switches --name, and --no-name to undo one of a configuration. A value that stands
 /// by itself may begin with one dash, as -x does; what begins with two is the next option.
 class CommandLine {
@@ -155,30 +143,9 @@ class CommandLine {
     groups_.push_back(std::move(actions));
   }
 
-  /// Reads the command line, then the file named by --config; what stands on the command line wins.
-  void parse(int argc, char** argv) {
-    for (int k = 1; k < argc; ++k) {
-      const std::string word = argv[k] == help_letter ? "--help" : argv[k];
-      expects(word.starts_with("--"), "unexpected argument '", shown(word), "'; options begin with --");
-      const auto equals = word.find('=');
-      const bool attached = equals != std::string::npos;
-      const std::string name = word.substr(2, equals - 2);
-      const Option* const undone = undone_by(name);
-      const Option& option = undone != nullptr ? *undone : find(name);
-      if (option.is_switch()) {
-        expects(!attached, "--", option.name, " takes no value, '", shown(word), "' has one");
-        add(given_, option, undone != nullptr ? "false" : "true");
-        continue;
-      }
-      const std::string value = attached ? word.substr(equals + 1) : k + 1 < argc ? argv[k + 1] : "--";
-      expects(attached ? !value.empty() : value != help_letter && !value.starts_with("--"), "--", option.name,
-              " lacks its value: --", option.name, " ", option.value_name, " or --", option.name, "=",
-              option.value_name);
-      add(given_, option, value);
-      if (!attached) ++k;
-    }
-    if (has("config")) given_.merge(read(text("config")));
-  }
+  /// Reads the command line, then the file named by --config; what stands on the command line wins. Throws UsageError with the
+  /// option and what is wrong with it, FileError where the file cannot be read.
+  void parse(int argc, char** argv);
 
   [[nodiscard]] bool knows(const std::string& name) const {
     for (const auto& group : groups_)
@@ -246,8 +213,8 @@ class CommandLine {
         const bool given = option.is_switch() ? is_set(option.name) : has(option.name);
         for (const auto& value :
              given ? texts(option.name) : std::vector{option.is_switch() ? "true" : option.fallback}) {
-          expects(value.find_first_of("#\n") == std::string::npos && trimmed(value) == value, "--", option.name, ": '",
-                  shown(value),
+          expects(value.find_first_of("#\n") == std::string::npos && !has_blanks_around(value), "--", option.name,
+                  ": '", shown(value),
                   "' cannot stand in a configuration, where # begins a comment and blanks around a value are lost");
           out << (given ? "" : "# ") << option.name << "=" << value << "\n";
         }
@@ -257,70 +224,21 @@ class CommandLine {
   }
 
  private:
+  /// Which a configuration would lose.
+  static bool has_blanks_around(const std::string& value) {
+    const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+    return !value.empty() && (is_blank(value.front()) || is_blank(value.back()));
+  }
+
   using Values = std::map<std::string, std::vector<std::string>>;
   static constexpr std::size_t width = 109;
-  static constexpr std::size_t longest_name = 40;  // longer ones are not compared to the end
-  static constexpr std::string_view help_letter = "-h";
 
-  static std::string trimmed(const std::string& text) {
-    constexpr const char* blanks = " \t\r";
-    const auto first = text.find_first_not_of(blanks);
-    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) + 1 - first);
-  }
-
-  static void add(Values& values, const Option& option, const std::string& value) {
-    auto& all_of_it = values[option.name];
-    expects(all_of_it.empty() || option.repeatable, "--", option.name, " is given twice");
-    all_of_it.push_back(value);
-  }
-
+  /// Throws UsageError for an unknown one, with the one closest to it.
+  [[nodiscard]] const Option& find(const std::string& name) const;
   /// The setting that --no-NAME undoes; null for any other name.
-  [[nodiscard]] const Option* undone_by(const std::string& name) const {
-    if (!name.starts_with("no-")) return nullptr;
-    for (const auto& group : std::span(groups_).first(groups_.size() - 1))
-      for (const auto& option : group.options)
-        if (option.is_switch() && name == "no-" + option.name) return &option;
-    return nullptr;
-  }
-
-  [[nodiscard]] const Option& find(const std::string& name) const {
-    std::string closest = "; ";
-    std::size_t distance = std::min<std::size_t>(3, name.size());
-    for (const auto& group : groups_)
-      for (const auto& option : group.options) {
-        const auto this_far = edits(std::string_view(name).substr(0, longest_name), option.name);
-        if (this_far == 0) return option;
-        if (this_far >= distance) continue;
-        distance = this_far;
-        closest = "; did you mean --" + option.name + "? ";
-      }
-    throw UsageError(message("unknown option '--", shown(name), "'", closest, "--help lists the options"));
-  }
-
-  /// Lines of name=value; # begins a comment.
-  [[nodiscard]] Values read(const std::string& path) const {
-    TextFile file(path);
-    Values values;
-    try {
-      while (file.next()) {
-        const std::string line = trimmed(file.line().substr(0, file.line().find('#')));
-        if (line.empty()) continue;
-        const auto equals = line.find('=');
-        expects(equals != std::string::npos, "'", shown(line),
-                "' is not name=value; --print-config shows a configuration");
-        const Option& option = find(trimmed(line.substr(0, equals)));
-        const std::string value = trimmed(line.substr(equals + 1));
-        for (const auto& action : groups_.back().options)
-          expects(&action != &option, "--", option.name, " belongs on the command line");
-        expects(!option.is_switch() || value == "true" || value == "false", "--", option.name, ": '", shown(value),
-                "' is not true or false");
-        add(values, option, value);
-      }
-    } catch (const UsageError& error) {
-      throw UsageError(message("configuration '", path, "', line ", file.number(), ": ", error.what()));
-    }
-    return values;
-  }
+  [[nodiscard]] const Option* undone_by(const std::string& name) const;
+  void add(Values& values, const std::string& name, std::string value) const;
+  [[nodiscard]] Values read(const std::string& path) const;
 
   std::vector<OptionGroup> groups_;  // the last: actions
   Values given_;

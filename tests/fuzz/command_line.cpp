@@ -92,6 +92,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     configuration = options.configuration();
   } catch (const UsageError&) {
     return 0;
+  } catch (const FileError&) {  // of no text
+    return 0;
   }
   auto again = make_command_line();
   parse(again, {}, configuration);

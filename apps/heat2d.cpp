@@ -2,11 +2,11 @@
 // multigrid, and writes what ParaView opens as a film. --help explains; the file is parse, step, print, write, in that order.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <deque>
 #include <optional>
 
+#include <stratum/assembly/picture.hpp>
 #include <stratum/core/io/json.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
 
@@ -84,6 +84,7 @@ CommandLine make_command_line() {
         {"output-every", "DT", "", "a line, and a file of the film, whenever so much time has passed (at the end)"},
         output_file("save", "FILE", "all that --restart goes on from"),
         {"restart-every", "DT", "", "write it whenever so much time has passed (at the end)"},
+        output_file("png", "FILE.png", "a picture of u at the end, and enlarged where cells are thin"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
         {"quiet", "", "", "print errors only"}}}};
   return CommandLine(
@@ -236,6 +237,9 @@ OutputFiles parse_outputs(const CommandLine& options) {
   const std::string series = outputs.path("vtk");
   expects(series.empty() || series.ends_with(".pvd"), "--vtk: '", series,
           "' must end in .pvd, by which ParaView knows a film; its pictures are files beside it");
+  const std::string png = outputs.path("png");
+  expects(png.empty() || png == "-" || png.ends_with(".png"), "--png: '", png, "' must end in .png");
+  expects(png.empty() || pictures_available(), "--png: this build has no VTK that draws (Debian: libvtk9-dev)");
   expects(outputs.path("save") != "-", "--save: it is read again, and standard output is not");
   return outputs;
 }
@@ -465,6 +469,10 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
                        result.report.reason.c_str());
   }
   outputs.write_text("report", json_report(settings, options, ctx, solver, result));
+  if (code != 3)  // there is something to show
+    outputs.write("png", [&](const std::string& path) {
+      write_png(path, mesh, solver.nodal_solution(ctx), message("u at t = ", solver.time()));
+    });
   if (!settings.quiet) outputs.print_written();
   return code;
 }

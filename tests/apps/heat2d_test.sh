@@ -95,6 +95,11 @@ times = [float(s.get("timestep")) for s in sets]
 sys.exit(times != [0, 0.05, 0.1, 0.12] or [s.get("file") for s in sets] != ["film_%04d.vtr" % k for k in range(4)])
 END
   refused --vtk film.vtr -- "'film.vtr' must end in .pvd"
+  rm film*
+  run 0 "${small[@]}" --end 0.12 --png u.png
+  head -c 4 u.png | grep -q PNG || fail "no picture"
+  has_files u.png
+  refused --png u.gif -- "'u.gif' must end in .png"
 }
 
 case_restarts_are_the_uninterrupted_run() {

@@ -278,10 +278,16 @@ double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& p
   const TensorMesh& logical = mesh.logical();
   expects_fit(ctx, "the load vector", b, logical.unknowns());
   double sum = 0;
-  if (b.nodes() > 0) {
+  if (ctx.on_gpu() && b.nodes() > 0) {
     Vector<double> ones(ctx, logical.unknowns());
     set(ctx, 1.0, ones.view());
     sum = dot(ctx, ones.cview(), b);
+  } else {
+    for (int j = 0; j < b.ny; ++j) {
+      double row = 0;
+      for (int i = 0; i < b.nx; ++i) row += b(i, j);
+      sum += row;
+    }
   }
   // What natural sides and boundary values added.
   SideLoads given(logical.unknowns());

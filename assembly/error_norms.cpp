@@ -41,17 +41,47 @@ struct Sums {
   [[nodiscard]] double farthest_from(double mean) const { return std::max(largest - mean, mean - smallest); }
 };
 
-/// d(x, y)/d(t, s) of a cell at a point.
-struct Jacobian {
-  double xt, xs, yt, ys;
+/// d(t, s)/d(x, y) of a cell at a point, and the point's weight.
+struct Slopes {
+  double tx, ty, sx, sy, weight;
 };
-Jacobian jacobian_of(const Geometry& mesh, int i, int j, double t, double s) {
-  if (mesh.mapped() == nullptr)
-    return {mesh.logical().x().widths()[static_cast<std::size_t>(i)], 0, 0,
-            mesh.logical().y().widths()[static_cast<std::size_t>(j)]};
-  const auto [sw, se, nw, ne] = mesh.mapped()->cell(i, j);
-  return {(1 - s) * (se.x - sw.x) + s * (ne.x - nw.x), (1 - t) * (nw.x - sw.x) + t * (ne.x - se.x),
-          (1 - s) * (se.y - sw.y) + s * (ne.y - nw.y), (1 - t) * (nw.y - sw.y) + t * (ne.y - se.y)};
+using CellSlopes = std::array<Slopes, 9>;
+
+CellSlopes slopes_of(const Geometry& mesh, int i, int j) {
+  CellSlopes all{};
+  if (mesh.mapped() == nullptr) {
+    const double hx = mesh.logical().x().widths()[static_cast<std::size_t>(i)],
+                 hy = mesh.logical().y().widths()[static_cast<std::size_t>(j)];
+    all.fill({1 / hx, 0, 0, 1 / hy, hx * hy});
+  } else {
+    const auto [sw, se, nw, ne] = mesh.mapped()->cell(i, j);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const double t = gauss3[k % 3].t, s = gauss3[k / 3].t;
+      const double xt = (1 - s) * (se.x - sw.x) + s * (ne.x - nw.x), yt = (1 - s) * (se.y - sw.y) + s * (ne.y - nw.y),
+                   xs = (1 - t) * (nw.x - sw.x) + t * (ne.x - se.x), ys = (1 - t) * (nw.y - sw.y) + t * (ne.y - se.y);
+      const double det = xt * ys - xs * yt;
+      all[k] = {ys / det, -xs / det, -yt / det, xt / det, det};
+    }
+  }
+  for (std::size_t k = 0; k < all.size(); ++k) all[k].weight *= gauss3[k % 3].weight * gauss3[k / 3].weight;
+  return all;
+}
+
+/// Adds those of one cell, `values` by height first, K = [kxx kxy; kxy kyy].
+void add_cell(const Matrix3& values, const Matrix3& slope, const CellSlopes& cell, double kxx, double kxy, double kyy,
+              double c, Sums& sums) {
+  for (std::size_t q = 0; q < 3; ++q)
+    for (std::size_t p = 0; p < 3; ++p) {
+      const double value = values[q][p];
+      const double by_t = slope[p][0] * values[q][0] + slope[p][1] * values[q][1] + slope[p][2] * values[q][2],
+                   by_s = slope[q][0] * values[0][p] + slope[q][1] * values[1][p] + slope[q][2] * values[2][p];
+      const auto& [tx, ty, sx, sy, weight] = cell[3 * q + p];
+      const double by_x = tx * by_t + sx * by_s, by_y = ty * by_t + sy * by_s;
+      sums.smallest = std::min(sums.smallest, value);
+      sums.largest = std::max(sums.largest, value);
+      sums.integral += weight * value;
+      sums.energy += weight * (kxx * by_x * by_x + 2 * kxy * by_x * by_y + kyy * by_y * by_y + c * value * value);
+    }
 }
 
 void expect_values(const Geometry& mesh, std::span<const double> nodal, int times) {
@@ -94,29 +124,10 @@ std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh
             }
           const double kxx = k ? k->kxx(i, j) : 1, kxy = k ? k->kxy(i, j) : 0, kyy = k ? k->kyy(i, j) : 1,
                        c = problem.reaction + (k ? k->reaction(i, j) : 0);
-          const auto add = [&](const Matrix3& values, Sums& sums) {
-            for (std::size_t q = 0; q < 3; ++q)
-              for (std::size_t p = 0; p < 3; ++p) {
-                double by_t = 0, by_s = 0;
-                for (std::size_t l = 0; l < 3; ++l) {
-                  by_t += slope[p][l] * values[q][l];
-                  by_s += slope[q][l] * values[l][p];
-                }
-                const auto [xt, xs, yt, ys] = jacobian_of(mesh, i, j, gauss3[p].t, gauss3[q].t);
-                const double det = xt * ys - xs * yt, by_x = (ys * by_t - yt * by_s) / det,
-                             by_y = (xt * by_s - xs * by_t) / det;
-                const double weight = gauss3[p].weight * gauss3[q].weight * det, value = values[q][p];
-                sums.smallest = std::min(sums.smallest, value);
-                sums.largest = std::max(sums.largest, value);
-                sums.integral += weight * value;
-                sums.energy +=
-                    weight * (kxx * by_x * by_x + 2 * kxy * by_x * by_y + kyy * by_y * by_y + c * value * value);
-              }
-          };
-          add(e, row.error);
-          add(u, row.exact);
-          for (const auto& [s, weight_y] : gauss3)
-            for (const auto& [t, weight_x] : gauss3) row.area += weight_x * weight_y * cell.measure(t, s);
+          const CellSlopes points = slopes_of(mesh, i, j);
+          add_cell(e, slope, points, kxx, kxy, kyy, c, row.error);
+          add_cell(u, slope, points, kxx, kxy, kyy, c, row.exact);
+          for (const auto& point : points) row.area += point.weight;
         }
         rows[static_cast<std::size_t>(j)] = row;
       },

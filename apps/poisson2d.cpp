@@ -912,12 +912,13 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     // On the host, which is no match for a GPU.
     const bool errors = uses.errors && problem.has_exact() && exit_code(reports[k].status) != 3 &&
                         (!ctx.on_gpu() || settings.mesh.nodes(level) <= default_vtk_nodes);
-    if (uses.summary || errors || uses.nodal()) {
+    if (uses.summary && exit_code(reports[k].status) != 3) {
+      const PoissonProblem solved = solved_problem(problem, means[k]);
+      const auto u = xs[k].cview();
+      summary = {solution_range(ctx, mesh, problem, u), boundary_fluxes(ctx, mesh, solved, u, cells.get()), loads[k]};
+    }
+    if (errors || uses.nodal()) {
       auto nodal = nodal_solution(ctx, mesh, problem, xs[k].cview());
-      if (uses.summary && exit_code(reports[k].status) != 3) {
-        const PoissonProblem solved = solved_problem(problem, means[k]);
-        summary = {solution_range(ctx, mesh, nodal), boundary_fluxes(ctx, mesh, solved, nodal, cells.get()), loads[k]};
-      }
       if (errors) other_errors = relative_errors(ctx, mesh, problem, nodal, cells.get());
       if (uses.nodal()) kept.push_back(std::move(nodal));
     }

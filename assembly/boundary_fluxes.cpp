@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -9,8 +10,10 @@
 
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/mapped_element.hpp>
+#include <stratum/assembly/near_sides.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/problem_sides.hpp>
+#include <stratum/assembly/rectangle_fields.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
 
@@ -42,18 +45,18 @@ CornerValues load_of(const CellPoints& cell, const ScalarFunction& f) {
 /// A solution on a mesh, cell by cell.
 class CellwiseSolution {
  public:
-  CellwiseSolution(const Geometry& mesh, const PoissonProblem& problem, std::span<const double> nodal,
+  /// Nodal values of the cells that are asked for.
+  using NodalValues = std::function<double(int i, int j)>;
+  CellwiseSolution(const Geometry& mesh, const PoissonProblem& problem, NodalValues values,
                    const CellCoefficients* cells)
-      : mesh_(mesh), nodal_(nodal), cells_(cells), reaction_(problem.reaction) {}
+      : mesh_(mesh), values_(std::move(values)), cells_(cells), reaction_(problem.reaction) {}
 
   [[nodiscard]] int nx() const { return mesh_.logical().x().size(); }
   [[nodiscard]] int ny() const { return mesh_.logical().y().size(); }
   [[nodiscard]] bool has_reaction() const { return reaction_ != 0 || (cells_ != nullptr && !cells_->c.empty()); }
 
   [[nodiscard]] CornerValues corners(int i, int j) const {
-    const auto nodes = static_cast<std::size_t>(nx()) + 1;
-    const double* south = &nodal_[static_cast<std::size_t>(j) * nodes + static_cast<std::size_t>(i)];
-    return {south[0], south[1], south[nodes], south[nodes + 1]};
+    return {values_(i, j), values_(i + 1, j), values_(i, j + 1), values_(i + 1, j + 1)};
   }
 
   /// Integral of c u_h phi_a over a cell.
@@ -112,10 +115,9 @@ class CellwiseSolution {
   /// At fraction v of interval k of a side.
   [[nodiscard]] double on_side(const SidePlace& side, int k, double v) const {
     const bool row = side.along == Direction::x;
-    const auto nodes = static_cast<std::size_t>(nx()) + 1;
-    const std::size_t across = side.last ? static_cast<std::size_t>(row ? ny() : nx()) : 0, step = row ? 1 : nodes,
-                      first = across * (row ? nodes : 1) + static_cast<std::size_t>(k) * step;
-    return (1 - v) * nodal_[first] + v * nodal_[first + step];
+    const int across = side.last ? (row ? ny() : nx()) : 0;
+    const auto at = [&](int n) { return row ? values_(n, across) : values_(across, n); };
+    return (1 - v) * at(k) + v * at(k + 1);
   }
 
  private:
@@ -142,7 +144,7 @@ class CellwiseSolution {
   }
 
   const Geometry& mesh_;
-  std::span<const double> nodal_;
+  NodalValues values_;
   const CellCoefficients* cells_;
   double reaction_;
 };
@@ -211,13 +213,8 @@ void expect_nodal(const Geometry& mesh, std::span<const double> nodal) {
           " nodes");
 }
 
-}  // namespace
-
-BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                               std::span<const double> nodal, const CellCoefficients* cells) {
-  expect_nodal(mesh, nodal);
-  const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
-  const CellwiseSolution u(mesh, problem, nodal, own ? &*own : cells);
+/// Without the reaction.
+BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, const CellwiseSolution& u) {
   const auto sides = detail::all_sides(problem.sides);
   const auto kind = [&](std::size_t side) { return sides[side].condition.kind; };
   const auto natural = [&](std::size_t side) { return detail::is_natural(sides[side].condition); };
@@ -262,6 +259,21 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
   found.right = 0 - inward[right];
   found.bottom = 0 - inward[bottom];
   found.top = 0 - inward[top];
+  return found;
+}
+
+}  // namespace
+
+BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                               std::span<const double> nodal, const CellCoefficients* cells) {
+  expect_nodal(mesh, nodal);
+  const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
+  const auto nodes = static_cast<std::size_t>(mesh.logical().x().size()) + 1;
+  const CellwiseSolution u(
+      mesh, problem,
+      [nodal, nodes](int i, int j) { return nodal[static_cast<std::size_t>(j) * nodes + static_cast<std::size_t>(i)]; },
+      own ? &*own : cells);
+  BoundaryFluxes found = fluxes_of(mesh, problem, u);
   if (u.has_reaction()) {
     std::vector<double> rows(static_cast<std::size_t>(u.ny()), 0.0);
     for_each_row(ctx, u.ny(), [&](int j) {
@@ -273,22 +285,24 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
   return found;
 }
 
+BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                               GridView<const double> u, const CellCoefficients* cells) {
+  const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
+  const CellCoefficients* const k = own ? &*own : cells;
+  if (mesh.mapped() != nullptr || (k != nullptr && !k->c.empty()))
+    return boundary_fluxes(ctx, mesh, problem, nodal_solution(ctx, mesh, problem, u), k);
+  BoundaryFluxes found =
+      fluxes_of(mesh, problem, CellwiseSolution(mesh, problem, NearSides(ctx, mesh.logical(), problem, u), k));
+  if (problem.reaction != 0) found.reaction = problem.reaction * integral(ctx, mesh.logical(), problem, u);
+  return found;
+}
+
 double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> b,
                      const CellCoefficients* cells) {
   const TensorMesh& logical = mesh.logical();
   expects_fit(ctx, "the load vector", b, logical.unknowns());
   double sum = 0;
-  if (ctx.on_gpu() && b.nodes() > 0) {
-    Vector<double> ones(ctx, logical.unknowns());
-    set(ctx, 1.0, ones.view());
-    sum = dot(ctx, ones.cview(), b);
-  } else {
-    for (int j = 0; j < b.ny; ++j) {
-      double row = 0;
-      for (int i = 0; i < b.nx; ++i) row += b(i, j);
-      sum += row;
-    }
-  }
+  if (b.nodes() > 0) sum = sum_of(ctx, b);
   // What natural sides and boundary values added.
   SideLoads given(logical.unknowns());
   if (b.nodes() > 0) add_fluxes(mesh, problem, given);

@@ -45,6 +45,10 @@ struct BoundaryFluxes {
 [[nodiscard]] BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                              std::span<const double> nodal, const CellCoefficients* cells = nullptr);
 
+/// Of the solution's unknowns: on a rectangle with constant c those near the sides alone come to the host.
+[[nodiscard]] BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                                             GridView<const double> u, const CellCoefficients* cells = nullptr);
+
 /// The integral of f as the load vector b has it.
 [[nodiscard]] double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                    GridView<const double> b, const CellCoefficients* cells = nullptr);

@@ -43,6 +43,13 @@ struct LinePoint {
   return {line.origin() + line.from_begin()[k], line.from_begin()[k], line.from_end()[k]};
 }
 
+/// The unknown that node i is; negative: none.
+[[nodiscard]] inline int unknown_at(const Line& line, int node) {
+  if (line.is_periodic() && node == line.size()) return 0;
+  const int i = node - line.first_unknown();
+  return i < line.unknowns() ? i : -1;
+}
+
 /// An interval of a line.
 struct LineInterval {
   double origin = 0, from_begin = 0, from_end = 0, width = 0,

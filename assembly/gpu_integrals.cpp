@@ -5,6 +5,7 @@
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/polynomial_problem.hpp>
 #include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/reduce.hpp>
 #if defined(__CUDACC__)
 #include <stratum/assembly/point_kernels.hpp>
 #include <stratum/core/device/runtime_compiler.hpp>
@@ -31,16 +32,16 @@ Vector<double> copy_of(Context& ctx, const std::vector<double>& numbers) {
   return copy;
 }
 
+LineNodes nodes_of(const Line& line) {
+  return {line.size(), line.first_unknown(), line.unknowns(), line.is_periodic()};
+}
+
 /// The points of a line, and their memory.
 class GaussPoints {
  public:
   template <class Rule>
-  GaussPoints(Context& ctx, const Line& line, const Rule& rule)
-      : line_{.count = static_cast<int>(rule.size()),
-              .intervals = line.size(),
-              .first = line.first_unknown(),
-              .unknowns = line.unknowns(),
-              .periodic = line.is_periodic()} {
+  GaussPoints(Context& ctx, const Line& line, const Rule& rule) : line_{nodes_of(line)} {
+    line_.count = static_cast<int>(rule.size());
     std::vector<double> numbers[arrays];
     for (int k = 0; k < line.size(); ++k) {
       const LineInterval interval(line, k);
@@ -113,7 +114,113 @@ void launch(const Context& ctx, const PointKernel& kernel, dim3 grid, unsigned t
 
 unsigned rows_of_blocks(int rows) { return static_cast<unsigned>(rows < 65535 ? rows : 65535); }
 
+/// u_h at all nodes, and the memory of what the sides have.
+class NodesOnGpu {
+ public:
+  NodesOnGpu(Context& ctx, GridView<const double> u, const SideValues& sides)
+      : memory_{copy_of(ctx, sides.left), copy_of(ctx, sides.right), copy_of(ctx, sides.bottom),
+                copy_of(ctx, sides.top)},
+        values_{u.data,
+                u.pitch,
+                memory_[0].cview().data,
+                memory_[1].cview().data,
+                memory_[2].cview().data,
+                memory_[3].cview().data} {}
+  [[nodiscard]] const NodalValues& values() const { return values_; }
+
+ private:
+  Vector<double> memory_[4];
+  NodalValues values_;
+};
+
+// For extremes of nodal values: each is a function of node (i, j).
+struct Value {
+  NodalValues values;
+  LineNodes x, y;
+  double sign;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return sign * values(x, y, i, j); }
+};
+/// To the node before, along x or along y; none along sides.
+struct Step {
+  NodalValues values;
+  LineNodes x, y;
+  bool along_x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const bool there = along_x ? i > 0 && j > 0 && j < y.intervals : j > 0 && i > 0 && i < x.intervals;
+    if (!there) return 0;
+    const double d = values(x, y, i, j) - (along_x ? values(x, y, i - 1, j) : values(x, y, i, j - 1));
+    return d < 0 ? -d : d;
+  }
+};
+template <class F>
+struct Largest {
+  F f;
+  static constexpr bool takes_maximum = true;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return f(i, j); }
+};
+/// The first node with this value has the largest of these numbers.
+template <class F>
+struct Where {
+  F f;
+  double value;
+  int nodes_x;
+  static constexpr bool takes_maximum = true;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    return f(i, j) == value ? -(static_cast<double>(j) * nodes_x + i) : -1e300;
+  }
+};
+
+struct FoundNode {
+  double value;
+  int i, j;
+};
+template <class F>
+FoundNode first_largest(Context& ctx, const TensorMesh& mesh, const F& f) {
+  const int nx = mesh.x().size() + 1, ny = mesh.y().size() + 1;
+  const double value = reduce(ctx, nx, ny, Largest<F>{f});
+  const auto at = static_cast<std::int64_t>(-reduce(ctx, nx, ny, Where<F>{f, value, nx}));
+  return {value, static_cast<int>(at % nx), static_cast<int>(at / nx)};
+}
+
 }  // namespace
+
+std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, GridView<const double> u,
+                                          const SideValues& sides) {
+  if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
+  const LineNodes x = nodes_of(mesh.x()), y = nodes_of(mesh.y());
+  const NodesOnGpu nodes(ctx, u, sides);
+  const auto [smallest, i0, j0] = first_largest(ctx, mesh, Value{nodes.values(), x, y, -1});
+  const auto [largest, i1, j1] = first_largest(ctx, mesh, Value{nodes.values(), x, y, 1});
+  if (!std::isfinite(smallest) || !std::isfinite(largest)) return std::nullopt;
+  const auto in_x = first_largest(ctx, mesh, Step{nodes.values(), x, y, true}),
+             in_y = first_largest(ctx, mesh, Step{nodes.values(), x, y, false});
+  const bool along_x = in_x.value >= in_y.value;
+  const auto& step = along_x ? in_x : in_y;
+  const Geometry geometry(mesh);
+  const auto number = [&](int i, int j) {
+    double value = 0;
+    const int p = x.unknown(i), q = y.unknown(j);
+    if (p < 0) return (i == 0 ? sides.left : sides.right)[static_cast<std::size_t>(j)];
+    if (q < 0) return (j == 0 ? sides.bottom : sides.top)[static_cast<std::size_t>(i)];
+    GridView<const double> one = u;
+    one.data = &u(p, q);
+    one.nx = one.ny = 1;
+    copy_to_host(ctx, one, &value);
+    return value;
+  };
+  const auto node = [&](double value, int i, int j) {
+    const Point p = geometry.node(i, j);
+    return NodalValue{value, p.x, p.y};
+  };
+  const int before_i = step.value > 0 && along_x ? step.i - 1 : step.i,
+            before_j = step.value > 0 && !along_x ? step.j - 1 : step.j;
+  SolutionRange found;
+  found.smallest = node(0 - smallest, i0, j0);
+  found.largest = node(largest, i1, j1);
+  found.step_from = node(number(before_i, before_j), before_i, before_j);
+  found.step_to = node(number(step.i, step.j), step.i, step.j);
+  return found;
+}
 
 bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, GridView<double> b) {
   if (!ctx.on_gpu() || b.nodes() == 0) return false;
@@ -145,15 +252,11 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, con
     kernel = kernel_of_expression(exact, u.nodes(), "errors_of", "ErrorArguments");
   if (!kernel) return std::nullopt;
   const GaussPoints x(ctx, mesh.x(), gauss3), y(ctx, mesh.y(), gauss3);
-  const auto left = copy_of(ctx, sides.left), right = copy_of(ctx, sides.right), bottom = copy_of(ctx, sides.bottom),
-             top = copy_of(ctx, sides.top);
+  const NodesOnGpu nodes(ctx, u, sides);
   const int rows = mesh.y().size();
   Vector<double> sums(ctx, rows * error_sums);
   launch(ctx, *kernel, dim3(rows_of_blocks(rows)), error_threads,
-         ErrorArguments{
-             x.line(), y.line(),
-             NodalValues{u.data, u.pitch, left.cview().data, right.cview().data, bottom.cview().data, top.cview().data},
-             sums.view().data});
+         ErrorArguments{x.line(), y.line(), nodes.values(), sums.view().data});
   std::vector<double> of_rows(static_cast<std::size_t>(rows) * error_sums);
   copy_to_host(ctx, sums.cview(), of_rows.data());
   double total[error_sums] = {};
@@ -167,6 +270,11 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, con
 
 bool load_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, const ScalarFunction& /*f*/, GridView<double> /*b*/) {
   return false;
+}
+
+std::optional<SolutionRange> range_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, GridView<const double> /*u*/,
+                                          const SideValues& /*sides*/) {
+  return std::nullopt;
 }
 
 std::optional<ErrorSums> errors_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, const ScalarFunction& /*exact*/,

@@ -4,6 +4,7 @@
 //
 //     b_i = integral of f phi_i           4 x 4 Gauss rule        writes 1 word a node and reads the 1-D arrays of points
 //     the sums of an error norm           3 x 3 Gauss rule        reads 1 word a node
+//     the range of a solution             8 reductions            reads 1 word a node each
 //
 // Functions are the polynomial problem's and, where the CUDA toolkit's NVRTC is found at run time, expressions; small grids, on
 // which the host is done before the compiler is, are left to it. Each gives nothing, and the host does it, elsewhere: on the
@@ -11,9 +12,9 @@
 // the stream.
 
 #include <optional>
-#include <vector>
 
-#include <stratum/assembly/geometry.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/grid/vector.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
@@ -28,12 +29,11 @@ struct ErrorSums {
   double error = 0, norm = 0, error_integral = 0, exact_integral = 0, area = 0;
 };
 
-/// Values on the nodes of the four sides, where these are Dirichlet ones; else whatever.
-struct SideValues {
-  std::vector<double> left, right, bottom, top;
-};
-
 [[nodiscard]] std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
                                                      GridView<const double> u, const SideValues& sides);
+
+/// All but the boundary's values. Nothing where u has a value that is not finite.
+[[nodiscard]] std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, GridView<const double> u,
+                                                        const SideValues& sides);
 
 }  // namespace stratum

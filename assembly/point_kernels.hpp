@@ -13,20 +13,24 @@ struct PointOnDevice {
   double x, y, to_left, to_right, to_bottom, to_top;
 };
 
-/// The Gauss points of a line's intervals, number n of interval k at k * count + n; and its nodes that are unknowns, which begin
-/// with node `first`.
-struct GaussLine {
-  const double *at, *from_begin, *from_end;
-  const double *fraction, *weight;  // of the interval; times its width
-  int count, intervals;
-  int first, unknowns;
+/// The nodes of a line that are unknowns begin with node `first`.
+struct LineNodes {
+  int intervals, first, unknowns;
   bool periodic;
 
-  __device__ int unknown(int node) const {
+  /// Negative: none.
+  __host__ __device__ int unknown(int node) const {
     if (periodic && node == intervals) return 0;
     const int i = node - first;
     return i < unknowns ? i : -1;
   }
+};
+
+/// And the Gauss points of its intervals, number n of interval k at k * count + n.
+struct GaussLine : LineNodes {
+  const double *at, *from_begin, *from_end;
+  const double *fraction, *weight;  // of the interval; times its width
+  int count;
 };
 
 template <class F>
@@ -79,7 +83,7 @@ struct NodalValues {
   long long pitch;
   const double *left, *right, *bottom, *top;
 
-  __device__ double operator()(const GaussLine& x, const GaussLine& y, int i, int j) const {
+  __host__ __device__ double operator()(const LineNodes& x, const LineNodes& y, int i, int j) const {
     const int p = x.unknown(i), q = y.unknown(j);
     if (p >= 0 && q >= 0) return u[q * pitch + p];
     // The left and right side have the corners.

@@ -46,30 +46,6 @@ std::vector<double> parabola_loads(const Line& line) {
       });
 }
 
-/// Integrals of phi_i for all nodes.
-std::vector<double> hat_integrals(const Line& line) {
-  std::vector<double> loads(line.widths().size() + 1, 0.0);
-  for (std::size_t k = 0; k < line.widths().size(); ++k) {
-    loads[k] += line.widths()[k] / 2;
-    loads[k + 1] += line.widths()[k] / 2;
-  }
-  return loads;
-}
-
-/// Of numbers at all nodes those that belong to unknowns.
-std::vector<double> at_unknowns(const Line& line, std::vector<double> loads) {
-  if (line.is_periodic()) loads.front() += loads.back();
-  const auto first = loads.begin() + line.first_unknown();
-  return {first, first + line.unknowns()};
-}
-
-/// The unknown that node i is; negative: none.
-int unknown_at(const Line& line, int node) {
-  if (line.is_periodic() && node == line.size()) return 0;
-  const int i = node - line.first_unknown();
-  return i < line.unknowns() ? i : -1;
-}
-
 /// The unknowns of a rectangle of the host's: row j, x fastest.
 struct HostGrid {
   int nx, ny;
@@ -313,24 +289,6 @@ void for_each_dirichlet_alpha(const Geometry& mesh, const PoissonProblem& proble
   }
 }
 
-/// At the nodes of sides; zero where they are natural.
-SideValues side_values(const Geometry& mesh, const PoissonProblem& problem) {
-  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
-  const std::vector<double> vertical(static_cast<std::size_t>(y.size()) + 1),
-      horizontal(static_cast<std::size_t>(x.size()) + 1);
-  SideValues values{vertical, vertical, horizontal, horizontal};
-  for_each_dirichlet_value(mesh, problem, [&](int i, int j, double value) {
-    const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
-    if (i == 0) values.left[q] = value;
-    if (i == x.size()) values.right[q] = value;
-    if (j == 0) values.bottom[p] = value;
-    if (j == y.size()) values.top[p] = value;
-  });
-  if (x.is_periodic()) values.bottom.back() = values.bottom.front(), values.top.back() = values.top.front();
-  if (y.is_periodic()) values.left.back() = values.left.front(), values.right.back() = values.right.front();
-  return values;
-}
-
 /// A_ik for the Dirichlet node k goes to the right-hand sides of its neighbours.
 template <class Loads>
 void subtract_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
@@ -508,6 +466,23 @@ bool has_boundary_values(const PoissonProblem& problem) {
     if (side.condition.kind == SideKind::dirichlet && (side.condition.value || problem.boundary || problem.exact))
       return true;
   return false;
+}
+
+SideValues side_values(const Geometry& mesh, const PoissonProblem& problem) {
+  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
+  const std::vector<double> vertical(static_cast<std::size_t>(y.size()) + 1),
+      horizontal(static_cast<std::size_t>(x.size()) + 1);
+  SideValues values{vertical, vertical, horizontal, horizontal};
+  for_each_dirichlet_value(mesh, problem, [&](int i, int j, double value) {
+    const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
+    if (i == 0) values.left[q] = value;
+    if (i == x.size()) values.right[q] = value;
+    if (j == 0) values.bottom[p] = value;
+    if (j == y.size()) values.top[p] = value;
+  });
+  if (x.is_periodic()) values.bottom.back() = values.bottom.front(), values.top.back() = values.top.front();
+  if (y.is_periodic()) values.left.back() = values.left.front(), values.right.back() = values.right.front();
+  return values;
 }
 
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u) {

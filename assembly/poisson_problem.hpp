@@ -143,6 +143,12 @@ struct DirichletEntry {
                                                       GridView<const double> u,
                                                       const CellCoefficients* cells = nullptr);
 
+/// On the nodes of the four sides: what Dirichlet ones have, corners included; zero where a side is natural or periodic.
+struct SideValues {
+  std::vector<double> left, right, bottom, top;
+};
+[[nodiscard]] SideValues side_values(const Geometry& mesh, const PoissonProblem& problem);
+
 /// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest.
 [[nodiscard]] std::vector<double> nodal_solution(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                                  GridView<const double> u);

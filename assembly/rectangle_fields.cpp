@@ -84,6 +84,21 @@ struct CoonsPatch {
 
 }  // namespace
 
+std::vector<double> hat_integrals(const Line& line) {
+  std::vector<double> loads(line.widths().size() + 1, 0.0);
+  for (std::size_t k = 0; k < line.widths().size(); ++k) {
+    loads[k] += line.widths()[k] / 2;
+    loads[k + 1] += line.widths()[k] / 2;
+  }
+  return loads;
+}
+
+std::vector<double> at_unknowns(const Line& line, std::vector<double> loads) {
+  if (line.is_periodic()) loads.front() += loads.back();
+  const auto first = loads.begin() + line.first_unknown();
+  return {first, first + line.unknowns()};
+}
+
 double HatIntegrals::area() const {
   return std::accumulate(x.begin(), x.end(), 0.0) * std::accumulate(y.begin(), y.end(), 0.0);
 }
@@ -107,6 +122,29 @@ void subtract_integral_mean(Context& ctx, const HatIntegrals& of_lines, GridView
   const auto x = copy_of(ctx, of_lines.x), y = copy_of(ctx, of_lines.y);
   const double integral = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data}});
   for_each_node(ctx, all_nodes(u), Subtract{u, integral / of_lines.area()});
+}
+
+double sum_of(Context& ctx, GridView<const double> u) { return reduce(ctx, u.nx, u.ny, Sum{u}); }
+
+double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<const double> u) {
+  const auto hat_x = hat_integrals(mesh.x()), hat_y = hat_integrals(mesh.y());
+  double sum = 0;
+  if (u.nodes() > 0) {
+    const auto x = copy_of(ctx, at_unknowns(mesh.x(), hat_x)), y = copy_of(ctx, at_unknowns(mesh.y(), hat_y));
+    sum = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data}});
+  }
+  // Dirichlet sides; the left and right one have the corners.
+  const SideValues sides = side_values(mesh, problem);
+  const bool on_left = mesh.x().first_end() == LineEnd::dirichlet, on_right = mesh.x().last_end() == LineEnd::dirichlet;
+  for (std::size_t j = 0; j < hat_y.size(); ++j) {
+    if (on_left) sum += hat_y[j] * hat_x.front() * sides.left[j];
+    if (on_right) sum += hat_y[j] * hat_x.back() * sides.right[j];
+  }
+  for (std::size_t i = on_left ? 1 : 0; i + (on_right ? 1 : 0) < hat_x.size(); ++i) {
+    if (mesh.y().first_end() == LineEnd::dirichlet) sum += hat_x[i] * hat_y.front() * sides.bottom[i];
+    if (mesh.y().last_end() == LineEnd::dirichlet) sum += hat_x[i] * hat_y.back() * sides.top[i];
+  }
+  return sum;
 }
 
 void set_coons_patch(Context& ctx, const CoonsSides& of, GridView<double> u) {

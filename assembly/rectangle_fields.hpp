@@ -13,6 +13,10 @@
 
 namespace stratum {
 
+/// In one direction: integrals of phi_i for all nodes; of numbers at all nodes those that belong to unknowns.
+[[nodiscard]] std::vector<double> hat_integrals(const Line& line);
+[[nodiscard]] std::vector<double> at_unknowns(const Line& line, std::vector<double> numbers);
+
 /// Integrals of the phi_i of the unknowns are products of these.
 struct HatIntegrals {
   std::vector<double> x, y;
@@ -23,6 +27,11 @@ struct HatIntegrals {
 Compatibility make_compatible(Context& ctx, const HatIntegrals& hats, GridView<double> b);
 /// u = u - sum u hats / area
 void subtract_integral_mean(Context& ctx, const HatIntegrals& hats, GridView<double> u);
+
+[[nodiscard]] double sum_of(Context& ctx, GridView<const double> u);
+/// Of u_h over the domain, values of Dirichlet sides included.
+[[nodiscard]] double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
+                              GridView<const double> u);
 
 /// Values along the sides at the unknowns' rows and columns, and at the corners by x, by y; `in_x`, `in_y`: the directions that
 /// have sides with values.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include <stratum/assembly/gpu_integrals.hpp>
+#include <stratum/assembly/near_sides.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/core/errors.hpp>
 
@@ -69,6 +71,29 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const
     visit(j * nx + nx - 1);
   }
   return found;
+}
+
+SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                             GridView<const double> u) {
+  auto found = ctx.on_gpu() && mesh.mapped() == nullptr
+                   ? range_on_gpu(ctx, mesh.logical(), u, side_values(mesh, problem))
+                   : std::nullopt;
+  if (!found) return solution_range(ctx, mesh, nodal_solution(ctx, mesh, problem, u));
+  const NearSides values(ctx, mesh.logical(), problem, u);
+  found->smallest_on_boundary = found->largest_on_boundary = values(0, 0);
+  const auto visit = [&](int i, int j) {
+    found->smallest_on_boundary = std::min(found->smallest_on_boundary, values(i, j));
+    found->largest_on_boundary = std::max(found->largest_on_boundary, values(i, j));
+  };
+  for (int i = 0; i <= values.last_x(); ++i) {
+    visit(i, 0);
+    visit(i, values.last_y());
+  }
+  for (int j = 0; j <= values.last_y(); ++j) {
+    visit(0, j);
+    visit(values.last_x(), j);
+  }
+  return *found;
 }
 
 double smallest_width(const Geometry& mesh) {

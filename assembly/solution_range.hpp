@@ -10,7 +10,7 @@
 
 #include <span>
 
-#include <stratum/assembly/geometry.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
 
 namespace stratum {
 
@@ -29,6 +29,9 @@ struct SolutionRange {
 };
 
 [[nodiscard]] SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const double> nodal);
+/// Of the solution's unknowns: on a GPU and a rectangle without copying them to the host.
+[[nodiscard]] SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                                           GridView<const double> u);
 
 /// Of intervals of a rectangle's mesh; of quadrilaterals the shortest distance between the midpoints of opposite sides.
 [[nodiscard]] double smallest_width(const Geometry& mesh);

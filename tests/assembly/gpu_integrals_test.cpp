@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/expression.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
@@ -50,12 +51,42 @@ class GpuIntegralsTest : public testing::Test {
       largest = std::max(largest, std::abs(b[i]));
     return largest;
   }
-  static double error(Backend backend, const TensorMesh& mesh, const PoissonProblem& problem) {
-    Context ctx(backend);
+  static Vector<double> some_solution(Context& ctx, const TensorMesh& mesh) {
     Vector<double> u(ctx, mesh.unknowns());
     std::vector<double> numbers;
     for (int k = 0; k < static_cast<int>(u.cview().nodes()); ++k) numbers.push_back(0.1 + 0.05 * std::sin(0.37 * k));
     copy_from_host(ctx, numbers.data(), u.view());
+    return u;
+  }
+  static void expect_same_summary(const TensorMesh& mesh, const PoissonProblem& problem) {
+    Context cpu(Backend::cpu), gpu(Backend::cuda);
+    const auto on_cpu = some_solution(cpu, mesh), on_gpu = some_solution(gpu, mesh);
+    const auto expected = solution_range(cpu, mesh, problem, on_cpu.cview());
+    const auto found = solution_range(gpu, mesh, problem, on_gpu.cview());
+    for (const auto& [a, b] : {std::pair{found.smallest, expected.smallest},
+                               {found.largest, expected.largest},
+                               {found.step_from, expected.step_from},
+                               {found.step_to, expected.step_to}}) {
+      EXPECT_EQ(a.value, b.value);
+      EXPECT_EQ(a.x, b.x);
+      EXPECT_EQ(a.y, b.y);
+    }
+    EXPECT_EQ(found.smallest_on_boundary, expected.smallest_on_boundary);
+    EXPECT_EQ(found.largest_on_boundary, expected.largest_on_boundary);
+    const auto f = boundary_fluxes(cpu, mesh, problem, on_cpu.cview()),
+               g = boundary_fluxes(gpu, mesh, problem, on_gpu.cview());
+    const double scale =
+        std::abs(f.left) + std::abs(f.right) + std::abs(f.bottom) + std::abs(f.top) + std::abs(f.reaction);
+    for (const auto& [a, b] : {std::pair{g.left, f.left},
+                               {g.right, f.right},
+                               {g.bottom, f.bottom},
+                               {g.top, f.top},
+                               {g.reaction, f.reaction}})
+      EXPECT_NEAR(a, b, 1e-12 * scale);
+  }
+  static double error(Backend backend, const TensorMesh& mesh, const PoissonProblem& problem) {
+    Context ctx(backend);
+    const auto u = some_solution(ctx, mesh);
     return relative_l2_error(ctx, mesh, problem, u.cview()).value();
   }
 };
@@ -65,6 +96,7 @@ TEST_F(GpuIntegralsTest, ThePolynomialProblem) {
     for (const int level : {1, 5, 9}) {
       const TensorMesh mesh = make_mesh(mesh_family(name), level);
       expect_same_load(mesh, {}, name);
+      expect_same_summary(mesh, {});
       EXPECT_NEAR(error(Backend::cuda, mesh, {}) / error(Backend::cpu, mesh, {}), 1, 1e-12) << name << level;
     }
   Context ctx(Backend::cuda);
@@ -78,6 +110,7 @@ TEST_F(GpuIntegralsTest, ExpressionsWithSidesOfEveryKind) {
   PoissonProblem problem;
   problem.rhs = parsed("sin(5*x)*exp(-y) + (x < 0.3 && y > 0.5 ? 3 : xr*yr)");
   problem.exact = parsed("cos(x)*(1+y^2)");
+  problem.reaction = 0.5;
   const SideCondition periodic{SideKind::periodic}, dirichlet{SideKind::dirichlet, parsed("1+x+y*y")},
       neumann{SideKind::neumann, parsed("x-y")}, robin{SideKind::robin, parsed("y"), parsed("2+x")};
   const Sides all[] = {{dirichlet, dirichlet, dirichlet, dirichlet}, {neumann, dirichlet, robin, dirichlet},
@@ -87,6 +120,7 @@ TEST_F(GpuIntegralsTest, ExpressionsWithSidesOfEveryKind) {
     problem.sides = sides;
     const TensorMesh mesh = with_sides(make_mesh(mesh_family("A2"), 9), sides);
     expect_same_load(mesh, problem, "sides");
+    expect_same_summary(mesh, problem);
     EXPECT_NEAR(error(Backend::cuda, mesh, problem) / error(Backend::cpu, mesh, problem), 1, 1e-12);
   }
 }

@@ -155,7 +155,7 @@ struct Step {
 template <class F>
 struct Largest {
   F f;
-  static constexpr bool takes_maximum = true;
+  static constexpr bool takes_maximum = true, of_any_sign = true;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return f(i, j); }
 };
 /// The first node with this value has the largest of these numbers.
@@ -164,7 +164,7 @@ struct Where {
   F f;
   double value;
   int nodes_x;
-  static constexpr bool takes_maximum = true;
+  static constexpr bool takes_maximum = true, of_any_sign = true;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
     return f(i, j) == value ? -(static_cast<double>(j) * nodes_x + i) : -1e300;
   }

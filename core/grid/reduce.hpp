@@ -2,7 +2,8 @@
 
 // Reductions: sums and largest values of a functor over the nodes of a grid, in double,
 //
-//     reduce(ctx, nx, ny, term)       sum of term(i, j), or the largest where Term::takes_maximum
+//     reduce(ctx, nx, ny, term)       sum of term(i, j), or the largest where Term::takes_maximum, 0 where all are negative unless
+//                                     Term::of_any_sign is there
 //     norm_of(ctx, nx, ny, value)     square root of the sum of value(i, j)^2, in the whole range of double
 //     largest_of(ctx, nx, ny, value)  max |value(i, j)|; NaN where there is one
 //
@@ -27,10 +28,20 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double combine(double a, double b) {
     return a + b;
 }
 
+/// What combined with a number leaves it as it is.
+template <class Term>
+STRATUM_HOST_DEVICE STRATUM_INLINE constexpr double neutral() {
+  if constexpr (requires { Term::of_any_sign; })
+    return -HUGE_VAL;
+  else
+    return 0;
+}
+
 template <class Term>
 STRATUM_SIMD_CLONES double reduce_row(const Term term, int begin, int end, int j) {
   // Eight partial sums in a fixed order, whatever the vector length: the compiler may not reorder them.
-  double part[8] = {};
+  double part[8];
+  for (double& number : part) number = neutral<Term>();
   int i = begin;
   for (; i + 8 <= end; i += 8)
     for (int k = 0; k < 8; ++k) part[k] = combine<Term>(part[k], term(i + k, j));
@@ -78,7 +89,7 @@ __device__ double reduce_block(double value) {
 template <class Term>
 __global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
   cuda::after_previous();
-  double value = 0;
+  double value = neutral<Term>();
   if (ny == 1) {
     for (std::int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < nx; i += std::int64_t{gridDim.x} * blockDim.x)
       value = combine<Term>(value, term(static_cast<int>(i), 0));
@@ -89,7 +100,7 @@ __global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
 #pragma unroll
         for (int k = 0; k < reduction_unroll; ++k) {
           const int i = begin + k * reduction_threads;
-          terms[k] = i < nx ? term(i, j) : 0.0;
+          terms[k] = i < nx ? term(i, j) : neutral<Term>();
         }
 #pragma unroll
         for (int k = 0; k < reduction_unroll; ++k) value = combine<Term>(value, terms[k]);
@@ -102,7 +113,7 @@ __global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
 template <class Term>
 __global__ void reduce_partials(double* partial, int count, double* host) {
   cuda::after_previous();
-  double value = 0;
+  double value = neutral<Term>();
   for (int k = static_cast<int>(threadIdx.x); k < count; k += reduction_threads)
     value = combine<Term>(value, partial[k]);
   value = reduce_block<Term>(value);
@@ -136,7 +147,7 @@ void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, 
   const int count = parts.count();
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
   for (int k = 0; k < count; ++k) partial[k + 1] = parts.reduce(term, k);
-  partial[0] = 0;
+  partial[0] = detail::neutral<Term>();
   for (int k = 0; k < count; ++k) partial[0] = detail::combine<Term>(partial[0], partial[k + 1]);
 }
 

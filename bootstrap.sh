@@ -140,6 +140,7 @@ install_packages() {
   done
 }
 
+# Warnings are errors where the tests are built: a user's build never fails over one.
 # CMake runs again only when what it would find or be told has changed; changed sources are ninja's business.
 configure() {
   local tests=$1 stamp version fresh=()
@@ -165,7 +166,7 @@ configure() {
   # A copied or moved checkout brings a cache that names the old place.
   grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt" || fresh=(--fresh)
   (cd "$root" && quietly cmake --preset "$preset" "${fresh[@]}" \
-    -DSTRATUM_BUILD_TESTS="$tests" -DSTRATUM_CUDA="$cuda") || fail_with_log "configuring failed"
+    -DSTRATUM_BUILD_TESTS="$tests" -DSTRATUM_CUDA="$cuda" -DSTRATUM_WERROR="$tests") || fail_with_log "configuring failed"
   sed -n 's/^-- stratum: /  /p' "$log" >&2
   printf '%s\n' "$stamp" >"$build/bootstrap.stamp"
 }

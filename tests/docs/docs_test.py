@@ -4,13 +4,13 @@
 docs_test.py commands PAGE.md BIN [--heavy]   runs the commands of a page as printed, in their order, in one empty directory
 docs_test.py links SOURCE                     links, anchors and named files of all pages exist
 
-A page holds commands in two kinds of blocks. Every command must end with exit code 0, or with N where `# exit code N` follows it.
+A page holds commands in two kinds of blocks. Every command must end with exit code 0, or with N where `# exit code N` follows.
 
     ```sh         commands, one a line; a line that ends with \\ goes on, and so does a here-document
     ```console    `$ COMMAND`, and below it what it prints; a line `...` stands for any lines
 
-Printed numbers: whole ones agree exactly, those of eight and more digits to 1e-4, others to 5 %; seconds are not compared. A comment
-on the line before a block says what is not run here:
+Printed numbers: whole ones agree exactly, those of eight and more digits to 1e-4, others to 5 %; seconds and what rounding leaves
+are not compared. A comment on the line before a block says what is not run here:
 
     <!-- not run: REASON -->      counted, never run
     <!-- heavy: REASON -->        run with --heavy only
@@ -93,11 +93,11 @@ def same_number(shown, printed):
 
 
 def same(shown, printed, ends_in_seconds=False):
-    """A line as shown and as printed; seconds, and numbers on a line of time, are not compared."""
+    """A line as shown and as printed; seconds, and numbers on lines of time and of what rounding leaves, are not compared."""
     if ends_in_seconds:
         shown, printed = (re.sub(r"[\d.e-]+$", "N", line) for line in (shown, printed))
     shown, printed = (re.sub(r"[\d.]+(e[-+]?\d+)? s\b", "N s", " ".join(line.split())) for line in (shown, printed))
-    if shown.startswith("time "):
+    if shown.startswith(("time ", "status rounding:")):
         shown, printed = (NUMBER.sub("N", line) for line in (shown, printed))
     if NUMBER.split(shown) != NUMBER.split(printed):
         return False

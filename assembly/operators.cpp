@@ -197,8 +197,8 @@ std::optional<OperatorTerms> tensor_terms(const SeparableCoefficients& k, Operat
 struct IntervalBefore {
   int first, n;
   bool periodic;
-  explicit IntervalBefore(const Line& line)
-      : first(line.first_unknown() - 1), n(line.size()), periodic(line.is_periodic()) {}
+  /// Unknown 0 has this global number.
+  IntervalBefore(const Line& line, int origin) : first(origin - 1), n(line.size()), periodic(line.is_periodic()) {}
   STRATUM_HOST_DEVICE STRATUM_INLINE int operator()(int unknown) const {
     const int before = unknown + first;
     return periodic ? (before + n) % n : before;
@@ -241,10 +241,10 @@ struct FillCells {
 void fill_cells(Context& ctx, const TensorMesh& mesh, const CellFields& cells, const OperatorTerms& terms,
                 CellOperator<double>& a) {
   if (ctx.plans()) return;
-  const IntervalBefore x(mesh.x()), y(mesh.y());
+  const IntervalBefore x(mesh.x(), a.grid.origin_x), y(mesh.y(), a.grid.origin_y);
   const auto to = a.k[0].view();
   const auto part = [](Vector<double>& numbers) { return numbers.empty() ? GridView<double>() : numbers.view(); };
-  for_each_node(ctx, all_nodes(to),
+  for_each_node(ctx, {0, to.nx, 1, a.first_row(), to.ny, 1},
                 FillCells{cells.view(),
                           x,
                           y,
@@ -256,24 +256,26 @@ void fill_cells(Context& ctx, const TensorMesh& mesh, const CellFields& cells, c
                           {to, part(a.k[1]), part(a.k[2])},
                           part(a.m)});
   if (a.tensor != CellTensor::scalar) return ctx.synchronise();  // the fields may be gone before the stream is here
-  const auto squares = [&ctx](const Line& line, const IntervalBefore& interval, Vector<double>& reciprocals) {
-    std::vector<double> numbers(static_cast<std::size_t>(reciprocals.shape().nx), 0.0);
+  const auto squares = [&ctx](const Line& line, const IntervalBefore& interval, int first,
+                              GridView<double> reciprocals) {
+    std::vector<double> numbers(static_cast<std::size_t>(reciprocals.nx), 0.0);
     for (std::size_t i = 0; i < numbers.size(); ++i)
-      if (const int number = interval(static_cast<int>(i)); interval.inside(number)) {
+      if (const int number = interval(static_cast<int>(i) + first); interval.inside(number)) {
         const double h = line.widths()[static_cast<std::size_t>(number)];
         numbers[i] = 1 / (h * h);
       }
-    copy_from_host(ctx, numbers.data(), reciprocals.view());
+    copy_from_host(ctx, numbers.data(), reciprocals);
   };
-  squares(mesh.x(), x, a.rx2);
-  squares(mesh.y(), y, a.ry2);
+  const auto parts = a.parts();
+  squares(mesh.x(), x, 0, parts[4]);
+  squares(mesh.y(), y, a.first_row(), parts[5]);
 }
 
 CellOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, const CellCoefficients& cells,
-                                   const CellFields& fields, const OperatorTerms& terms) {
+                                   const CellFields& fields, const OperatorTerms& terms, const GridShape& shape) {
   const bool reaction = !cells.c.empty() || terms.reaction > 0 || !terms.left.is_zero() || !terms.right.is_zero() ||
                         !terms.bottom.is_zero() || !terms.top.is_zero();
-  CellOperator<double> a(ctx, mesh.unknowns(), cell_tensor(mesh, cells), reaction);
+  CellOperator<double> a(ctx, shape, cell_tensor(mesh, cells), reaction);
   fill_cells(ctx, mesh, fields, terms, a);
   return a;
 }
@@ -296,6 +298,11 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, co
 
 GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                         const CellFields& fields, const OperatorTerms& terms) {
+  return assemble_diffusion(ctx, mesh, k, fields, terms, mesh.unknowns());
+}
+
+GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+                                        const CellFields& fields, const OperatorTerms& terms, const GridShape& strip) {
   check_range<double>(mesh);
   detail::check_terms(mesh, terms);
   expects(k.nx == mesh.x().size() && k.ny == mesh.y().size(), "the coefficients are of ", k.nx, " x ", k.ny,
@@ -310,9 +317,8 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, co
     others.reaction = 0;
   }
   if (const auto factors = separated(terms.reaction > 0 ? all : k))
-    if (const auto held = tensor_terms(*factors, others))
-      return tensor_operator(ctx, mesh, *held, mesh.unknowns(), *factors);
-  CellOperator<double> cells = cell_operator(ctx, mesh, k, fields, terms);
+    if (const auto held = tensor_terms(*factors, others)) return tensor_operator(ctx, mesh, *held, strip, *factors);
+  CellOperator<double> cells = cell_operator(ctx, mesh, k, fields, terms, strip);
   if (!terms.varies()) return GridOperator<double>(std::move(cells));
   return detail::with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
@@ -406,8 +412,6 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, Operator
 template <class T>
 GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form, const OperatorTerms& terms,
                                   const GridShape& strip) {
-  expects(!terms.varies() || (!strip.below && !strip.above),
-          "an alpha that varies along its side is not for strips yet");
   check_range<T>(mesh);
   detail::check_terms(mesh, terms);
   expects(!terms.varies() || traits(form).has_bands, "a ", to_string(form),
@@ -418,10 +422,9 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, Operator
     if constexpr (Form::View::is_separable) {
       return in_precision<T>(ctx, GridOperator<double>(std::move(a)));
     } else if constexpr (std::is_same_v<Form, CellOperator<double>>) {
-      expects(!strip.below && !strip.above, "a cell operator is not for strips yet");
       const CellCoefficients ones = unit_coefficients(mesh);
       return in_precision<T>(ctx, GridOperator<double>(cell_operator(
-                                      ctx, mesh, ones, CellFields(ctx, mesh, ones, terms.reaction), terms)));
+                                      ctx, mesh, ones, CellFields(ctx, mesh, ones, terms.reaction), terms, strip)));
     } else {
       static_assert(Form::View::has_bands, "nothing assembles this form");
       if (!terms.varies()) return bands_of<typename Form::template In<T>>(ctx, a);

@@ -57,6 +57,10 @@ template <class T>
 /// The same with the fields of k, which kernels take c beside it from.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                                       const CellFields& fields, const OperatorTerms& terms);
+/// Of a strip, k and its fields those of the whole mesh.
+[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+                                                      const CellFields& fields, const OperatorTerms& terms,
+                                                      const GridShape& strip);
 
 /// Another c for a tensor operator of this mesh that was assembled with one, in the memory it has: nothing is allocated on the
 /// device. `terms` are the operator's with the new c.

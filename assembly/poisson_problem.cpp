@@ -46,23 +46,38 @@ std::vector<double> parabola_loads(const Line& line) {
       });
 }
 
-/// The unknowns of a rectangle of the host's: row j, x fastest.
+/// The unknowns of a rectangle of the host's: row j, x fastest. Of a strip rows from `first` on, numbered as all of them are.
 struct HostGrid {
-  int nx, ny;
+  int nx, ny, first;
   std::vector<double> values;
-  HostGrid(int nx_, int ny_)
-      : nx(nx_), ny(ny_), values(static_cast<std::size_t>(nx_) * static_cast<std::size_t>(ny_), 0.0) {}
+  HostGrid(int nx_, int ny_, int first_ = 0)
+      : nx(nx_), ny(ny_), first(first_), values(static_cast<std::size_t>(nx_) * static_cast<std::size_t>(ny_), 0.0) {}
+  [[nodiscard]] int end() const { return first + ny; }
+  [[nodiscard]] bool has(int j) const { return j >= first && j < end(); }
   double& operator()(int i, int j) {
-    return values[static_cast<std::size_t>(j) * static_cast<std::size_t>(nx) + static_cast<std::size_t>(i)];
+    return values[static_cast<std::size_t>(j - first) * static_cast<std::size_t>(nx) + static_cast<std::size_t>(i)];
   }
 };
+
+/// The number, among all rows of unknowns, of the first one of `part`, which has all rows or those of a strip.
+template <class T>
+int first_row_of(const Context& ctx, const char* name, const TensorMesh& mesh, const GridView<T>& part) {
+  const GridShape all = mesh.unknowns();
+  const bool strip = part.below || part.above;
+  expects_fit(ctx, name, part, all.nx, strip ? part.ny : all.ny);
+  if (!strip) return 0;
+  const int first = part.origin_y - all.origin_y;
+  expects(first >= 0 && first + part.ny <= all.ny, name, " is a strip of rows ", first, " to ", first + part.ny - 1,
+          " of a mesh that has ", all.ny);
+  return first;
+}
 
 void add_polynomial_load(Context& ctx, const TensorMesh& mesh, HostGrid& b) {
   const auto x = at_unknowns(mesh.x(), parabola_loads(mesh.x())), y = at_unknowns(mesh.y(), parabola_loads(mesh.y()));
   const auto hat_x = at_unknowns(mesh.x(), hat_integrals(mesh.x())),
              hat_y = at_unknowns(mesh.y(), hat_integrals(mesh.y()));
 #pragma omp parallel for schedule(static) num_threads(ctx.threads())
-  for (int j = 0; j < b.ny; ++j)
+  for (int j = b.first; j < b.end(); ++j)
     for (int i = 0; i < b.nx; ++i) {
       const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
       b(i, j) = 2 * (y[q] * hat_x[p] + x[p] * hat_y[q]);
@@ -75,7 +90,8 @@ void add_load(Context& ctx, const Geometry& mesh, const Rule& rule, const Scalar
   const Line &x = mesh.logical().x(), &y = mesh.logical().y();
   for_each_row(
       ctx, b.ny,
-      [&](int j, const ScalarFunction& own) {
+      [&](int own_row, const ScalarFunction& own) {
+        const int j = b.first + own_row;
         for (int upper = 0; upper < 2; ++upper) {
           int cell_y = j + y.first_unknown() - 1 + upper;
           if (cell_y < 0 && y.is_periodic()) cell_y = y.size() - 1;
@@ -132,7 +148,8 @@ void add_flux(const Geometry& mesh, const SideOf& side, Loads& b) {
   const int line = side.place.last ? mesh.across(side.place).unknowns() - 1 : 0;
   for (std::size_t k = 0; k < loads.size(); ++k) {
     const int i = static_cast<int>(k);
-    (side.place.along == Direction::x ? b(i, line) : b(line, i)) += loads[k];
+    const bool row = side.place.along == Direction::x;
+    if (b.has(row ? line : i)) b(row ? i : line, row ? line : i) += loads[k];
   }
 }
 
@@ -298,7 +315,7 @@ void subtract_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem&
   if (own) cells = &*own;
   const auto values = dirichlet_values(mesh, problem);
   const auto subtract = [&](std::size_t n, int i, int j, double entry) {
-    if (values[n] != 0) b(i, j) -= entry * values[n];
+    if (values[n] != 0 && b.has(j)) b(i, j) -= entry * values[n];
   };
   for_each_dirichlet_entry(mesh, problem, cells, problem.reaction, subtract);
   for_each_dirichlet_alpha(mesh, problem, subtract);
@@ -486,7 +503,7 @@ SideValues side_values(const Geometry& mesh, const PoissonProblem& problem) {
 }
 
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u) {
-  expects_fit(ctx, "the solution", u, mesh.logical().unknowns());
+  const int first_row = first_row_of(ctx, "the solution", mesh.logical(), u);
   const Line &x = mesh.logical().x(), &y = mesh.logical().y();
   auto [left, right, bottom, top] = side_values(mesh, problem);
   // A side without values of its own takes those of the side across; where neither has any, the direction has no part.
@@ -506,9 +523,10 @@ void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
   }
   const bool in_x = complete(s.left.kind, s.right.kind, left, right);
   const bool in_y = complete(s.bottom.kind, s.top.kind, bottom, top);
-  const auto of_unknowns = [](const Line& line, const std::vector<double>& at_nodes) {
-    const auto first = at_nodes.begin() + line.first_unknown();
-    return std::vector<double>(first, first + line.unknowns());
+  const auto of_unknowns = [&](const Line& line, const std::vector<double>& at_nodes) {
+    const bool rows = &line == &y;
+    const auto first = at_nodes.begin() + line.first_unknown() + (rows ? first_row : 0);
+    return std::vector<double>(first, first + (rows ? u.ny : u.nx));
   };
   const auto fractions = [&](const Line& line) {
     auto part = of_unknowns(line, line.from_begin());
@@ -593,19 +611,19 @@ void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, SideLoads& 
 void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells) {
   const TensorMesh& logical = mesh.logical();
-  expects_fit(ctx, "the load vector", b, logical.unknowns());
+  const int first_row = first_row_of(ctx, "the load vector", logical, b);
   expects(logical.unknowns() == with_sides(logical, problem.sides).unknowns(),
           "the mesh has not the ends of the problem's sides; with_sides gives them");
   expects(mesh.mapped() == nullptr || !problem.is_polynomial(),
           "the problem without functions is one of rectangles; a deformed mesh needs a right-hand side");
-  if (mesh.mapped() == nullptr && load_on_gpu(ctx, logical, rhs_function(problem), b)) {
+  if (mesh.mapped() == nullptr && !b.below && !b.above && load_on_gpu(ctx, logical, rhs_function(problem), b)) {
     SideLoads sides(b.shape());
     add_fluxes(mesh, problem, sides);
     subtract_boundary(ctx, mesh, problem, cells, sides);
     std::array<Vector<double>, 2> through{Vector<double>(ctx, {1, b.ny}), Vector<double>(ctx, {b.nx, 1})};
     return add(ctx, sides, through, b);
   }
-  HostGrid load(b.nx, b.ny);
+  HostGrid load(b.nx, b.ny, first_row);
   if (problem.is_polynomial())
     add_polynomial_load(ctx, logical, load);
   else

@@ -96,7 +96,8 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<doubl
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u);
 
 /// u at the unknowns of a smooth function with the Dirichlet sides' values, linear between opposite sides (Coons): what a pass
-/// of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no side has any.
+/// of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no side has any. Of a strip
+/// (mesh/strips.hpp), its rows.
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u);
 /// Some Dirichlet side has values that are not known to be zero.
 [[nodiscard]] bool has_boundary_values(const PoissonProblem& problem);
@@ -107,7 +108,8 @@ struct CornerGap {
 };
 [[nodiscard]] CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem);
 
-/// The load vector on the nodes that are unknowns. Throws UsageError when a function gives a value that is not finite.
+/// The load vector on the nodes that are unknowns; of a strip (mesh/strips.hpp), its rows. Throws UsageError when a function
+/// gives a value that is not finite.
 void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells = nullptr);
 
@@ -119,6 +121,7 @@ struct SideLoads {
   std::vector<double> bottom, top;
 
   explicit SideLoads(const GridShape& unknowns);
+  [[nodiscard]] bool has(int /*row*/) const { return true; }
   [[nodiscard]] double& operator()(int i, int j);
 };
 /// b = b + sides, through a column and a row of the Context's memory.

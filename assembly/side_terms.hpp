@@ -59,18 +59,18 @@ inline SideMass::SideMass(const Geometry& mesh, const SidePlace& side, const std
   }
 }
 
+/// Numbers from `first` on.
 template <class T>
-void add_line(Context& ctx, GridView<T> band, Direction along, int line, const std::vector<T>& numbers) {
+void add_line(Context& ctx, GridView<T> band, Direction along, int line, const std::vector<T>& numbers, int first) {
   const bool row = along == Direction::x;
   GridView<T> part = band;
   part.data = row ? &band(0, line) : &band(line, 0);
   part.nx = row ? band.nx : 1;
   part.ny = row ? 1 : band.ny;
-  std::vector<T> host(numbers.size());
+  std::vector<T> host(static_cast<std::size_t>(part.nodes()));
   copy_to_host(ctx, GridView<const T>(part), host.data());
-  for (std::size_t k = 0; k < host.size(); ++k) host[k] += numbers[k];
+  for (std::size_t k = 0; k < host.size(); ++k) host[k] += numbers[static_cast<std::size_t>(first) + k];
   copy_from_host(ctx, host.data(), part);
-  exchange(ctx, band);
 }
 
 /// Null where it is not stored.
@@ -80,20 +80,24 @@ Vector<double>* band_of(Bands& a, int dx, int dy) {
   return k < 0 ? nullptr : &a.band[static_cast<std::size_t>(k)];
 }
 
+/// Of a strip's bands, to the nodes of the side that are its own.
 template <class Bands>
 void add_side(Context& ctx, const Geometry& mesh, const SidePlace& side, const RobinCoefficient& alpha, Bands& a) {
   if (!alpha.varying) return;
   const auto [along, last] = side;
   const bool row = along == Direction::x;
+  const GridShape shape = a.shape();
+  if (row && (last ? shape.above : shape.below)) return;
   const SideMass mass(mesh, side, alpha.varying);
-  const int line = !last ? 0 : (row ? a.shape().ny : a.shape().nx) - 1;
-  add_line(ctx, band_of(a, 0, 0)->view(), along, line, mass.own);
-  add_line(ctx, band_of(a, row ? 1 : 0, row ? 0 : 1)->view(), along, line, mass.next);
+  const int line = !last ? 0 : (row ? shape.ny : shape.nx) - 1;
+  const int first = row ? 0 : shape.origin_y - mesh.along(side).first_unknown();
+  add_line(ctx, band_of(a, 0, 0)->view(), along, line, mass.own, first);
+  add_line(ctx, band_of(a, row ? 1 : 0, row ? 0 : 1)->view(), along, line, mass.next, first);
   auto* const back = band_of(a, row ? -1 : 0, row ? 0 : -1);
   if (back == nullptr) return;
   std::vector<double> before(mass.next);
   std::rotate(before.begin(), before.end() - 1, before.end());
-  add_line(ctx, back->view(), along, line, before);
+  add_line(ctx, back->view(), along, line, before, first);
 }
 
 /// The bands and what an alpha that varies adds to them.
@@ -103,6 +107,8 @@ Bands with_sides(Context& ctx, const Geometry& mesh, const OperatorTerms& terms,
   add_side(ctx, mesh, {Direction::y, true}, terms.right, a);
   add_side(ctx, mesh, {Direction::x, false}, terms.bottom, a);
   add_side(ctx, mesh, {Direction::x, true}, terms.top, a);
+  if (terms.varies())
+    for (auto& band : a.band) exchange(ctx, band.view());
   return a;
 }
 

@@ -131,7 +131,8 @@ struct CellView : StencilSums<CellView<T, scalar>, T> {
 };
 
 /// The cells that touch the unknowns of `grid`, those beyond natural sides among them: nx + 1 by ny + 1 numbers each, cell (i,
-/// j) south-west of unknown (i, j).
+/// j) south-west of unknown (i, j). Of a strip that others lie below, those of row -1 as well: a Galerkin product reads one row of
+/// the piece below.
 template <class T>
 struct CellOperator {
   static constexpr std::string_view name = "cell";
@@ -158,6 +159,8 @@ struct CellOperator {
   }
   [[nodiscard]] GridShape shape() const { return grid; }
   [[nodiscard]] bool has_reaction() const { return !m.empty(); }
+  /// Of cells.
+  [[nodiscard]] int first_row() const { return grid.below ? -1 : 0; }
 
   template <bool scalar>
   [[nodiscard]] CellView<T, scalar> view() const {
@@ -194,8 +197,18 @@ struct CellOperator {
  private:
   template <class V, class Self>
   static std::array<V, 6> parts_of(Self& a) {
-    const auto part = [](auto& numbers) { return numbers.empty() ? V() : V(numbers.view()); };
-    return {part(a.k[0]), part(a.k[1]), part(a.k[2]), part(a.m), part(a.rx2), part(a.ry2)};
+    // With as many rows and columns before the first.
+    const auto part = [](auto& numbers, int rows, int columns) {
+      if (numbers.empty()) return V();
+      V v = numbers.view();
+      v.data -= rows * v.pitch + columns;
+      v.nx += columns;
+      v.ny += rows;
+      return v;
+    };
+    const int more = -a.first_row();
+    return {part(a.k[0], more, 0), part(a.k[1], more, 0), part(a.k[2], more, 0),
+            part(a.m, more, 0),    part(a.rx2, 0, 0),     part(a.ry2, 0, more)};
   }
 };
 

@@ -24,8 +24,38 @@ struct Ends {
 };
 constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
                                {natural, dirichlet, natural, natural},
-                               {dirichlet, dirichlet, periodic, periodic},
+                               {dirichlet, natural, periodic, periodic},
                                {periodic, periodic, dirichlet, natural}};
+
+/// An operator of the tests. K by cells is of so many numbers each; 0: there is none.
+struct Kind {
+  const char* name;
+  OperatorForm form;
+  int numbers = 0;
+};
+constexpr Kind every_kind[] = {{"tensor", OperatorForm::tensor},       {"symmetric", OperatorForm::symmetric},
+                               {"nine-band", OperatorForm::nine_band}, {"cell", OperatorForm::cell},
+                               {"scalar K", OperatorForm::cell, 1},    {"full K", OperatorForm::cell, 3}};
+
+/// Stored bands take an alpha that varies, others a constant one; scalar K alone has no other terms, which would make it
+/// diagonal.
+OperatorTerms terms_of(const Kind& kind, const TensorMesh& mesh) {
+  OperatorTerms terms;
+  if (kind.numbers == 1) return terms;
+  terms.reaction = 3;
+  const auto put = [&kind](LineEnd end, double value, RobinCoefficient& alpha) {
+    if (end != natural) return;
+    if (traits(kind.form).has_bands)
+      alpha.varying = [value](double s) { return value * (1 + s * s); };
+    else
+      alpha.constant = value;
+  };
+  put(mesh.x().first_end(), 2, terms.left);
+  put(mesh.x().last_end(), 3, terms.right);
+  put(mesh.y().first_end(), 4, terms.bottom);
+  put(mesh.y().last_end(), 5, terms.top);
+  return terms;
+}
 
 template <class S>
 class StripsTest : public test::OnEverySetting<S> {
@@ -65,11 +95,19 @@ class StripsTest : public test::OnEverySetting<S> {
         put(s.nx, 0, 1, s.ny);
       }
     }
-    [[nodiscard]] GridOperator<Number> laplace(OperatorForm form, bool on_coarse = false) {
-      OperatorTerms terms;
-      terms.reaction = 3;
-      return assemble_operator<Number>(ctx, on_coarse ? coarse_mesh : mesh, form, terms,
-                                       (on_coarse ? coarse : fine).unknowns());
+    [[nodiscard]] GridOperator<Number> make(const Kind& kind) {
+      const OperatorTerms terms = terms_of(kind, mesh);
+      if (kind.numbers == 0) return assemble_operator<Number>(ctx, mesh, kind.form, terms, fine.unknowns());
+      test::Random random(11);
+      const auto draw = [&](double low, double high) {
+        return random.values(static_cast<std::size_t>(mesh.cells()), low, high);
+      };
+      CellCoefficients k{mesh.x().size(), mesh.y().size(), draw(1, 9), {}, {}, {}};
+      if (kind.numbers == 3) k.xy = draw(-0.9, 0.9), k.yy = draw(1, 9), k.c = draw(0, 2);
+      const CellFields fields(ctx, mesh, k, terms.reaction);
+      const auto a = assemble_diffusion(ctx, mesh, k, fields, terms, fine.unknowns());
+      EXPECT_EQ(a.form(), OperatorForm::cell);
+      return convert<Number>(ctx, a);
     }
   };
 
@@ -127,25 +165,22 @@ class StripsTest : public test::OnEverySetting<S> {
       }
   }
   Values random_numbers(const GridShape& shape) { return random_.values(static_cast<std::size_t>(shape.nodes())); }
-  /// A GPU adds up in another order where it marches, which it does on one piece.
+  /// A GPU adds up in another order where it marches, and forms loads itself, which it does on one piece.
   static constexpr double pointwise = S::backend == Backend::cpu ? 0 : test::tolerance<Number>;
   test::Random random_{401};
 };
 TYPED_TEST_SUITE(StripsTest, test::EverySetting);
-
-/// Cell operators are refused.
-constexpr OperatorForm forms_of_strips[] = {OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band};
 
 TYPED_TEST(StripsTest, ResidualsAndSmoothersSeeNoCut) {
   using T = typename TypeParam::Number;
   this->for_every_mesh([&](const TensorMesh& mesh) {
     const GridShape whole = mesh.unknowns();
     const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
-    for (const auto form : forms_of_strips) {
-      SCOPED_TRACE(to_string(form));
+    for (const Kind& kind : every_kind) {
+      SCOPED_TRACE(kind.name);
       this->expect_the_same(mesh, this->pointwise, [&](auto& piece) {
         const auto shape = piece.fine.unknowns();
-        const auto a = piece.laplace(form);
+        const auto a = piece.make(kind);
         const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
         Vector<T> r(piece.ctx, shape);
         a.residual(piece.ctx, b.cview(), x.cview(), r.view());
@@ -158,7 +193,7 @@ TYPED_TEST(StripsTest, ResidualsAndSmoothersSeeNoCut) {
             this->expect_the_same(mesh, name == std::string("jacobi") ? this->pointwise : test::tolerance<T>,
                                   [&](auto& piece) {
                                     const auto shape = piece.fine.unknowns();
-                                    const auto a = piece.laplace(form);
+                                    const auto a = piece.make(kind);
                                     auto x = piece.part(shape, whole, xs);
                                     const auto b = piece.part(shape, whole, bs);
                                     const auto smoother = builtin_smoothers().make<T>(piece.ctx, name, shape, {});
@@ -183,14 +218,14 @@ TYPED_TEST(StripsTest, TransferSeesNoCut) {
       transfer.prolongate_add(piece.ctx, e.cview(), x.view());
       return test::to_host(piece.ctx, x);
     });
-    for (const auto form : forms_of_strips)
+    for (const Kind& kind : every_kind)
       this->expect_the_same(mesh, test::tolerance<T>, [&](auto& piece) {
         const auto shape = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
         const Transfer<T> transfer(piece.ctx, piece.mesh, piece.coarse_mesh, shape, coarse);
         const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
         Vector<T> d(piece.ctx, coarse);
         piece.poison(d);
-        transfer.restrict_residual(piece.ctx, piece.laplace(form), b.cview(), x.cview(), d.view());
+        transfer.restrict_residual(piece.ctx, piece.make(kind), b.cview(), x.cview(), d.view());
         Values both = test::to_host(piece.ctx, d);
         transfer.restrict_to(piece.ctx, b.cview(), d.view());
         const Values second = test::to_host(piece.ctx, d);
@@ -220,14 +255,14 @@ TYPED_TEST(StripsTest, ReductionsAreOfAllPieces) {
 TYPED_TEST(StripsTest, GalerkinProductsSeeNoCut) {
   if constexpr (std::is_same_v<typename TypeParam::Number, double>)
     this->for_every_mesh([&](const TensorMesh& mesh) {
-      for (const auto form : forms_of_strips) {
-        SCOPED_TRACE(to_string(form));
+      for (const Kind& kind : every_kind) {
+        SCOPED_TRACE(kind.name);
         this->expect_the_same(mesh, 1e-14, [&](auto& piece) {
           const auto shape = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
           const Transfer<double> transfer(piece.ctx, piece.mesh, piece.coarse_mesh, shape, coarse);
-          GridOperator<double> product = SymmetricNineBand<double>(piece.ctx, coarse);
-          if (form == OperatorForm::nine_band) product = NineBandMatrix<double>(piece.ctx, coarse);
-          galerkin_product(piece.ctx, piece.laplace(form), transfer, product);
+          const auto a = piece.make(kind);
+          auto product = galerkin_operator(piece.ctx, a, coarse);
+          galerkin_product(piece.ctx, a, transfer, product);
           // Seen through a product with random numbers, halos of bands included.
           test::Random random(7);
           const GridShape whole_coarse = piece.coarse_mesh.unknowns();
@@ -238,6 +273,34 @@ TYPED_TEST(StripsTest, GalerkinProductsSeeNoCut) {
           return test::to_host(piece.ctx, y);
         });
       }
+    });
+}
+
+TYPED_TEST(StripsTest, LoadsAndSideValuesSeeNoCut) {
+  if constexpr (std::is_same_v<typename TypeParam::Number, double>)
+    this->for_every_mesh([&](const TensorMesh& mesh) {
+      const auto value = [](const Point& p) { return 2 + p.x - p.y * p.y; };
+      const auto side = [&value](LineEnd end) {
+        const auto kind = end == dirichlet ? SideKind::dirichlet
+                          : end == natural ? SideKind::robin
+                                           : SideKind::periodic;
+        return SideCondition{kind, value, [](const Point& p) { return 1 + p.x * p.x + p.y; }};
+      };
+      PoissonProblem given;
+      given.rhs = [](const Point& p) { return p.x * p.to_top + 3; };
+      given.sides = {side(mesh.x().first_end()), side(mesh.x().last_end()), side(mesh.y().first_end()),
+                     side(mesh.y().last_end())};
+      given.diffusion.xx = given.rhs;
+      PoissonProblem polynomial;
+      polynomial.sides = given.sides;
+      for (const auto* problem : {&given, &polynomial})
+        this->expect_the_same(mesh, this->pointwise, [&](auto& piece) {
+          Vector<double> b(piece.ctx, piece.fine.unknowns()), u(piece.ctx, piece.fine.unknowns());
+          assemble_load(piece.ctx, piece.mesh, *problem, b.view());
+          lift_boundary(piece.ctx, piece.mesh, *problem, u.view());
+          axpy<double, double>(piece.ctx, 1e-3, u.cview(), b.view());
+          return test::to_host(piece.ctx, b);
+        });
     });
 }
 

@@ -433,7 +433,7 @@ struct System {
 struct Outcome {
   int level = 0;
   std::vector<TensorMesh> hierarchy;  // coarsest first
-  CoarseSolver coarse_solver = CoarseSolver::automatic;
+  std::string coarse_solver;
   PoissonSolverParams params;  // with what was left open filled in
   std::string choice;          // of method or cycle
   std::vector<LevelReport> smoothers;
@@ -450,7 +450,7 @@ struct Outcome {
   [[nodiscard]] std::int64_t unknowns() const { return mesh().unknowns().nodes(); }
   [[nodiscard]] std::string_view coarse_solver_name() const {
     const auto coarsest = hierarchy.front().unknowns().nodes();
-    return coarsest == 0 ? "none" : coarsest == 1 ? "one unknown" : to_string(coarse_solver);
+    return coarsest == 0 ? "none" : coarsest == 1 ? "one unknown" : std::string_view(coarse_solver);
   }
   [[nodiscard]] std::string method_name() const {
     return std::string(to_string(params.method.value_or(Method::multigrid)));

@@ -341,7 +341,7 @@ inline void DealiiPreconditioner::State::make_cycle(const GridOperator<double>& 
   params.symmetric = symmetric;
   params.mirrored = true;
   // Conjugate gradients on the coarsest level would need what is not there.
-  if (!symmetric) params.coarse = CoarseSolver::direct;
+  if (!symmetric) params.coarse = "direct";
   made.emplace(ctx, matrix, TensorMesh(numbering.x.intervals(), numbering.y.intervals(), "deal.II"), params,
                data.single_precision);
 }

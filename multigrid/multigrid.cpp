@@ -37,8 +37,7 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
 /// at most `diagonalise_below` unknowns in each direction.
 std::optional<int> diagonalised_level(const Context& ctx, const std::vector<TensorMesh>& meshes,
                                       const MultigridParams& params) {
-  if (!ctx.on_gpu() || params.coarse != CoarseSolver::automatic || meshes.front().unknowns().nodes() == 0)
-    return std::nullopt;
+  if (!ctx.on_gpu() || params.coarse != "automatic" || meshes.front().unknowns().nodes() == 0) return std::nullopt;
   for (int l = static_cast<int>(meshes.size()) - 1; l-- > 0;) {
     const GridShape shape = meshes[static_cast<std::size_t>(l)].unknowns();
     if (std::max(shape.nx, shape.ny) <= params.diagonalise_below) return l;
@@ -104,7 +103,7 @@ class Multigrid<T>::State {
   Hierarchy<T> hierarchy;
   MultigridParams params;
   InUse in_use;
-  CoarseSolver coarse_solver = CoarseSolver::automatic;
+  std::string coarse_solver;
   int lowest = 0;  // where the cycle ends
   std::vector<Level> levels;
 
@@ -147,8 +146,9 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
     if (l > 0 && level.smoother->jacobi_damping() && hierarchy.transfer(l).fuses(ctx, a, steps))
       level.smoothed = Vector<T>(ctx, a.shape());
   }
-  coarse_solver = coarse_solver_for(hierarchy.level_operator(0).shape(), params.coarse);
-  bottom_ = make_bottom(ctx, hierarchy, params.coarse, registry);
+  const BottomRegistry bottoms = params.bottoms != nullptr ? *params.bottoms : builtin_bottoms();
+  coarse_solver = coarse_solver_for(bottoms, hierarchy.level_operator(0).shape(), params.coarse);
+  bottom_ = make_bottom(ctx, hierarchy, coarse_solver, registry, bottoms);
   if (!bottom_) return;
   if (hierarchy.is_singular()) mean_ = mean_scratch(ctx, hierarchy.finest().shape());
   recordable_ = !bottom_->waits() && !params.measure_levels;
@@ -181,7 +181,7 @@ template <class T>
 template <class... K>
 void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, const K&... k) {
   const bool in_place = hierarchy.update(ctx, a, k...);
-  if (bottom_) bottom_->update(ctx, hierarchy);
+  if (bottom_) bottom_->set_up(ctx, hierarchy);
   if (in_place) return;
   // Recorded cycles read the coefficients where they were.
   for (auto& level : levels) level.recording.clear();
@@ -190,7 +190,7 @@ void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, co
 template <class T>
 void Multigrid<T>::State::set_reaction(Context& ctx, double c) {
   hierarchy.set_reaction(ctx, c);
-  if (bottom_) bottom_->update(ctx, hierarchy);
+  if (bottom_) bottom_->set_up(ctx, hierarchy);
   if (diagonalised_) diagonalised_->set_mass(ctx, c - made_with_);
 }
 
@@ -340,7 +340,7 @@ int Multigrid<T>::lowest_level() const {
 }
 
 template <class T>
-CoarseSolver Multigrid<T>::coarse_solver() const {
+const std::string& Multigrid<T>::coarse_solver() const {
   return state_->coarse_solver;
 }
 

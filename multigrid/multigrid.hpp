@@ -46,9 +46,10 @@ struct MultigridParams {
   std::optional<Cycle> cycle{};  // v
   bool symmetric = false;        // A is, and the cycle is to be: post-smoothing mirrors pre-smoothing
   bool mirrored = false;  // the latter without the former: the cycle's transpose is that of the transposed matrix
-  CoarseSolver coarse = CoarseSolver::automatic;
-  bool singular = false;        // of a matrix: MatrixTraits
-  bool measure_levels = false;  // fill LevelReport::seconds; synchronises
+  std::string coarse = "automatic";                 // of the coarsest level: multigrid/bottom.hpp
+  std::shared_ptr<const BottomRegistry> bottoms{};  // where its solver comes from; null: builtin_bottoms
+  bool singular = false;                            // of a matrix: MatrixTraits
+  bool measure_levels = false;                      // fill LevelReport::seconds; synchronises
   /// On a GPU, cycles of tensor operators end at the finest coarse level of at most this many unknowns in each direction,
   /// solved by fast diagonalisation: one kernel in place of all below. 0: they go on to level 0.
   int diagonalise_below = FastDiagonalisation<float>::max_nodes;
@@ -57,7 +58,7 @@ struct MultigridParams {
 template <class T>
 class Multigrid final : public Preconditioner<T>, public Handle {
  public:
-  /// Throws UsageError for an unknown smoother or an odd number of steps with ADI.
+  /// Throws UsageError for an unknown smoother or coarse solver or an odd number of steps with ADI.
   Multigrid(Context& ctx, const Hierarchy<T>& hierarchy, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
 
@@ -101,8 +102,8 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
   /// The level where the cycle ends: level 0 or one that is solved by fast diagonalisation.
   [[nodiscard]] int lowest_level() const;
-  /// How the coarsest level is solved; never `automatic`.
-  [[nodiscard]] CoarseSolver coarse_solver() const;
+  /// How the coarsest level is solved; never "automatic".
+  [[nodiscard]] const std::string& coarse_solver() const;
 
  private:
   class State;

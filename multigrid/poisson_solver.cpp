@@ -691,7 +691,7 @@ const PoissonSolverParams& PoissonSolver::params() const { return implementation
 const std::string& PoissonSolver::choice() const { return implementation_->choice; }
 int PoissonSolver::levels() const { return static_cast<int>(implementation_->meshes.size()); }
 const std::vector<TensorMesh>& PoissonSolver::meshes() const { return implementation_->meshes; }
-CoarseSolver PoissonSolver::coarse_solver() const {
+const std::string& PoissonSolver::coarse_solver() const {
   const Implementation& self = *implementation_;
   return self.float_cycle ? self.float_cycle->multigrid.coarse_solver() : self.double_cycle->multigrid.coarse_solver();
 }

@@ -127,7 +127,7 @@ class PoissonSolver {
   /// Of the hierarchy, coarsest first.
   [[nodiscard]] const std::vector<TensorMesh>& meshes() const;
   /// How the coarsest level is solved; never `automatic`.
-  [[nodiscard]] CoarseSolver coarse_solver() const;
+  [[nodiscard]] const std::string& coarse_solver() const;
   [[nodiscard]] const GridOperator<double>& fine_operator() const;
 
  private:

@@ -60,13 +60,18 @@ void invert(std::vector<double>& a, std::size_t n) {
 
 template <class T>
 DenseInverse<T>::DenseInverse(Context& ctx, const LinearOperator<double>& a, bool singular)
-    : shape_(a.shape()), singular_(singular) {
+    : DenseInverse(ctx, a.shape(), singular) {
+  factor(ctx, a);
+}
+
+template <class T>
+DenseInverse<T>::DenseInverse(Context& ctx, const GridShape& shape, bool singular)
+    : shape_(shape), singular_(singular) {
   const std::int64_t n = shape_.nodes();
   expects(n <= max_unknowns, "a dense inverse is for up to ", max_unknowns, " unknowns, not ", n);
   inverse_ = Vector<T>(ctx, static_cast<int>(n * n));
   unit_ = Vector<double>(ctx, shape_);
   image_ = Vector<double>(ctx, shape_);
-  factor(ctx, a);
 }
 
 template <class T>

@@ -19,8 +19,10 @@ class DenseInverse final : public Preconditioner<T> {
   static constexpr std::int64_t max_unknowns = 64;
 
   DenseInverse(Context& ctx, const LinearOperator<double>& a, bool singular = false);
+  /// Of operators of this shape: `factor` first.
+  DenseInverse(Context& ctx, const GridShape& shape, bool singular);
 
-  /// The same of another operator of this shape. Allocates nothing on the device; waits for the stream.
+  /// Of this operator from now on. Allocates nothing on the device; waits for the stream.
   void factor(Context& ctx, const LinearOperator<double>& a);
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;

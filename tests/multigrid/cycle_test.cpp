@@ -96,9 +96,10 @@ TYPED_TEST(CycleTest, WAndFAgreeWithTheOracle) {
 
 TYPED_TEST(CycleTest, CoarseSolversAgree) {
   using T = typename TypeParam::Number;
-  for (const auto coarse : {CoarseSolver::cg_jacobi, CoarseSolver::cg_adi, CoarseSolver::direct}) {
+  const auto registry = builtin_bottoms();
+  for (const auto& [name, entry] : registry.entries()) {
     MultigridParams params;
-    params.coarse = coarse;
+    params.coarse = name;
     // 10 x 14 and 9 x 15 cells end in coarsest meshes of more than one unknown.
     this->compare(this->random_mesh(10, 14), params, {}, OperatorForm::tensor);
     this->compare(this->random_mesh(9, 15), params, {}, OperatorForm::nine_band);

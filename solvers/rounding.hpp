@@ -33,10 +33,14 @@ class Rounding {
   template <class R>
   [[nodiscard]] bool reached(double residual, GridView<const R> scaled, double slack = 1) {
     constexpr double near = 4;  // x may have grown since
-    if (level_ == 0 || residual <= near * slack * level_)
-      level_ = 2 * static_cast<double>(std::numeric_limits<T>::epsilon()) * a_.magnitude(ctx_, b_, x_);
+    if (level_ == 0 || residual <= near * slack * level_) take_level();
     return std::isfinite(level_) && residual <= slack * level_ &&
            (residual <= rhs_norm_ || has_its_size(residual, scaled));
+  }
+  /// 2 eps || |A| |x| + |b| || of the x of this call or an earlier one; infinite or NaN where it is not known.
+  [[nodiscard]] double level() {
+    if (level_ == 0) take_level();
+    return level_;
   }
   /// The slack for a residual that no longer falls.
   static constexpr double stopped = 16;
@@ -49,6 +53,10 @@ class Rounding {
   }
 
  private:
+  void take_level() {
+    level_ = 2 * static_cast<double>(std::numeric_limits<T>::epsilon()) * a_.magnitude(ctx_, b_, x_);
+  }
+
   Context& ctx_;
   const LinearOperator<T>& a_;
   GridView<const T> b_, x_;

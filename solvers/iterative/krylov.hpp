@@ -60,9 +60,8 @@ class KrylovIteration {
   /// An iteration has ended with x up to date and a recursive residual of this norm in r. True when r has been replaced
   /// by the true residual, from which to start again.
   bool advance(double norm) {
-    // Recursions go on falling where the true residual cannot follow.
     const double unbelievable = std::numeric_limits<T>::epsilon() * rhs_norm_;
-    if (norm <= std::max(target(), unbelievable)) {
+    if (norm <= std::max(target(), unbelievable) || has_parted(norm)) {
       advance_truly(true);
       return true;
     }
@@ -115,6 +114,17 @@ class KrylovIteration {
   }
 
  private:
+  /// Recursions go on falling where the true residual cannot follow. Near rounding that is looked at whenever this norm has fallen
+  /// to a quarter; where it is not so, r is the true residual from now on. How large rounding is costs a pass over memory, once in
+  /// a solve that takes some iterations.
+  [[nodiscard]] bool has_parted(double norm) {
+    constexpr int some = 7;
+    constexpr double late = 1e-4, fall = 0.25, apart = 1.5;
+    if (iteration_ < some || norm > late * rhs_norm_ || norm > fall * looked_at_ || !(norm <= rounding_.level()))
+      return false;
+    looked_at_ = norm;
+    return true_residual() > apart * norm;
+  }
   [[nodiscard]] double true_residual() {
     a_.residual(ctx_, b_, x_, r_);
     verified_ = true;
@@ -138,7 +148,8 @@ class KrylovIteration {
   GridView<T> r_;
   double rhs_norm_;
   double residual_;
-  double best_verified_;  // smallest true residual seen
+  double best_verified_;                                        // smallest true residual seen
+  double looked_at_ = std::numeric_limits<double>::infinity();  // has_parted
   IterationKind kind_;
   int max_iterations_;
   StoppingTest test_;

@@ -76,7 +76,8 @@ TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
                             {side(neumann), side(neumann), side(neumann), {}},
                             {side(robin, 1), side(neumann), {}, side(robin, 1e6)},
                             {side(robin, 1), side(robin, 1), side(robin, 1), side(robin, 1)},
-                            {side(robin, 1e6), side(robin, 1e6), side(robin, 1e6), side(robin, 1e6)}};
+                            {side(robin, 1e6), side(robin, 1e6), side(robin, 1e6), side(robin, 1e6)},
+                            {side(robin, 1e-3), side(robin, 1e-3), side(robin, 1e-3), side(robin, 1e-3)}};
   for (const char* name : {"U1", "A3"})
     for (const auto precision : {Precision::full, Precision::mixed})
       for (std::size_t k = 0; k < std::size(mixtures); ++k) {

@@ -6,12 +6,12 @@
 //     cg_jacobi    conjugate gradients preconditioned by Jacobi, to rounding, so that the cycle stays a constant linear map
 //     cg_adi       by one symmetric ADI application (Goeddeke, Strzodka 2011)
 //
-// or what a user registers. Hierarchies go on down to a few unknowns, where "automatic" is direct; cg_adi serves lists of meshes
-// that end early. One unknown is divided by its diagonal entry whatever was asked for. Only direct takes singular operators, and
-// those that are not symmetric.
+// or what a user registers. Hierarchies go on down to a few unknowns, where "automatic" is direct; cg_adi serves lists of
+// meshes that end early. One unknown is divided by its diagonal entry whatever was asked for. Only direct takes singular
+// operators, and those that are not symmetric.
 //
-// Adding one is adding one file multigrid/bottoms/NAME.cpp that defines `void register_NAME(BottomRegistry&)`; the build collects
-// the calls.
+// Adding one is adding one file multigrid/bottoms/NAME.cpp that defines `void register_NAME(BottomRegistry&)`; the build
+// collects the calls.
 
 #include <memory>
 #include <string>
@@ -27,8 +27,9 @@ namespace stratum {
 template <class T>
 class Bottom : public Preconditioner<T> {
  public:
-  /// Takes the coefficients of the hierarchy's coarsest level: before the first use, and where they have become others. Allocates
-  /// nothing on the device. Throws BreakdownError for a matrix that is singular to rounding although it is not said to be.
+  /// Takes the coefficients of the hierarchy's coarsest level: before the first use, and where they have become others.
+  /// Allocates nothing on the device. Throws BreakdownError for a matrix that is singular to rounding although it is not said
+  /// to be.
   virtual void set_up(Context& ctx, const Hierarchy<T>& hierarchy) = 0;
   /// For the stream.
   [[nodiscard]] virtual bool waits() const = 0;

@@ -113,6 +113,7 @@ struct WeightedGalerkinNode {
   View a;
   WeightsView<const double> w;
   int fine_nx, fine_ny;
+  bool below, above;  // other pieces
   GridView<double> band[9 - first];
 
   /// Weight of coarse node (I, J) at the fine node p columns and q rows from it.
@@ -123,6 +124,13 @@ struct WeightedGalerkinNode {
     if (p == 0) return q < 0 ? 1 - w.south[at] : w.south[at];
     if (q < 0) return p < 0 ? w.ne[at] : w.nw[at];
     return p < 0 ? w.se[at] : w.sw[at];
+  }
+  /// As fine_node; rows of other pieces are numbered on.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int fine_row(int j) const {
+    return (below && j < 0) || (above && j >= fine_ny) ? j : fine_node(w.periodic_y, j, fine_ny);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has_row(int j) const {
+    return (below && j < 0) || fine_row(j) >= 0;
   }
   /// Adds t times the row of P at the fine node p columns and q rows from coarse node (I, J).
   STRATUM_HOST_DEVICE STRATUM_INLINE void spread(double t, int column, int row, int p, int q,
@@ -149,20 +157,21 @@ struct WeightedGalerkinNode {
     }
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    const int column = i + w.origin_x, row = j + w.origin_y;
+    const int column = i + w.origin_x, row = j + w.coarse_origin_y;
     const int reach_x = w.west != nullptr ? 1 : 0, reach_y = w.south != nullptr ? 1 : 0;
     const int centre_x = reach_x == 0 ? i : 2 * column - w.origin_x;
     const int centre_y = reach_y == 0 ? j : 2 * row - w.origin_y;
     double t[5][5] = {};
     for (int q = -reach_y; q <= reach_y; ++q) {
-      const int y = fine_node(w.periodic_y, centre_y + q, fine_ny);
-      if (y < 0) continue;
+      if (!has_row(centre_y + q)) continue;
+      const int y = fine_row(centre_y + q);
       for (int p = -reach_x; p <= reach_x; ++p) {
         const int x = fine_node(w.periodic_x, centre_x + p, fine_nx);
         if (x < 0) continue;
         const double weight = own(column, row, p, q);
-        double c[3][3];
-        read_row<-1>(a, x, y, c[0]);
+        double c[3][3] = {};
+        // As above.
+        if (first == 0 || y >= 0) read_row<-1>(a, x, y, c[0]);
         read_row<0>(a, x, y, c[1]);
         read_row<1>(a, x, y, c[2]);
         for (int dy = 0; dy < 3; ++dy)
@@ -171,7 +180,7 @@ struct WeightedGalerkinNode {
     }
     double to[5][5] = {};  // by coarse nodes around (I, J); the rim stays zero
     for (int q = -1 - reach_y; q <= 1 + reach_y; ++q) {
-      if (fine_node(w.periodic_y, centre_y + q, fine_ny) < 0) continue;
+      if (!has_row(centre_y + q)) continue;
       for (int p = -1 - reach_x; p <= 1 + reach_x; ++p)
         if (fine_node(w.periodic_x, centre_x + p, fine_nx) >= 0) spread(t[q + 2][p + 2], column, row, p, q, to);
     }
@@ -197,7 +206,7 @@ void product(Context& ctx, const View& a, const Transfer<double>& p, ProductOf<V
     for_each_node(ctx, all_nodes(node.band[0]), node);
   };
   if (p.is_weighted())
-    run(WeightedGalerkinNode<first, View>{a, p.weights(), shape.nx, shape.ny, {}});
+    run(WeightedGalerkinNode<first, View>{a, p.weights(), shape.nx, shape.ny, shape.below, shape.above, {}});
   else
     run(GalerkinNode<first, View>{a, p.x_view(), p.y_view(), shape.nx, shape.ny, shape.below, {}});
   for (const auto& band : coarse.band) exchange(ctx, band.cview());

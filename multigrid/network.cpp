@@ -76,6 +76,7 @@ struct Cells {
   CellLine x, y;
   CellNumbers gx, gy, reaction;
   int fine_nx, fine_ny;
+  bool below, above;  // other pieces
   WeightsView<double> w;
 
   // Conductances from node (i, j), numbered with the sides.
@@ -222,7 +223,8 @@ struct Centres : Cells {
                  c_se = a.template coefficient<1, -1>(p, q), c_w = a.template coefficient<-1, 0>(p, q),
                  c_e = a.template coefficient<1, 0>(p, q), c_nw = a.template coefficient<-1, 1>(p, q),
                  c_n = a.template coefficient<0, 1>(p, q), c_ne = a.template coefficient<1, 1>(p, q);
-    const bool inside = (w.periodic_x || (p > 0 && p + 1 < fine_nx)) && (w.periodic_y || (q > 0 && q + 1 < fine_ny));
+    const bool inside = (w.periodic_x || (p > 0 && p + 1 < fine_nx)) &&
+                        (w.periodic_y || ((below || q > 0) && (above || q + 1 < fine_ny)));
     double s = -(((c_sw + c_s) + (c_se + c_w)) + ((c_e + c_nw) + (c_n + c_ne)));
     if (!inside) {
       s = centre;
@@ -326,15 +328,25 @@ void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductan
   const auto numbers = [&fine](const Vector<double>& g) {
     return CellNumbers{g.cview(), fine.periodic_x, fine.periodic_y};
   };
-  const Cells cells{x, y, numbers(k.x), numbers(k.y), numbers(k.reaction), fine.nx, fine.ny, w};
-  const NodeRange with_ends{-1, x.coarse + 1, 1, -1, y.coarse + 1, 1};
+  const Cells cells{x, y, numbers(k.x), numbers(k.y), numbers(k.reaction), fine.nx, fine.ny, fine.below, fine.above, w};
+  // Of a strip edges beside its own as well, and centres that the next one has.
+  const int first = w.coarse_origin_y, last = first + p.coarse_shape().ny;
+  const NodeRange with_ends{-1, x.coarse + 1, 1, fine.below ? first - 1 : -1, fine.above ? last + 1 : y.coarse + 1, 1};
   for_each_node(ctx, with_ends, ConductanceEdges{cells});
   edges(cells, with_ends);
   if (w.sw == nullptr) return;
   a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
-    for_each_node(ctx, {-1, x.coarse, 1, -1, y.coarse, 1}, Centres<View>{cells, view});
+    const Centres<View> centres{cells, view};
+    for_each_node(ctx, {-1, x.coarse, 1, fine.below ? first : -1, fine.above ? last : y.coarse, 1}, centres);
+    p.exchange_centres(ctx);
+    // A periodic line's last interval, seen from its other end.
+    if (fine.below && y.is_alone(first - 1)) for_each_node(ctx, {-1, x.coarse, 1, first - 1, first, 1}, centres);
   });
+}
+
+void expects_whole(const GridShape& fine) {
+  expects(!fine.below && !fine.above, "on strips of a grid the interpolation goes by widths or by conductances");
 }
 
 TensorMesh with_all_nodes(const TensorMesh& mesh) {
@@ -355,6 +367,7 @@ CellCoefficients part_of(const CellCoefficients& k, bool in_x) {
 
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p) {
+  if (edges == EdgeWeights::matrix) expects_whole(p.fine_shape());
   set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange& range) {
     if (edges != EdgeWeights::matrix) return;
     a.visit([&](const auto& view) {
@@ -370,6 +383,7 @@ SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficie
 void SplitParts::set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k,
                              Transfer<double>& p) const {
   const GridShape nodes = mesh_.unknowns();
+  expects_whole(p.fine_shape());
   set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange& range) {
     x_.visit([&](const auto& ax) {
       y_.visit([&](const auto& ay) {

@@ -315,7 +315,7 @@ STRATUM_SIMD_CLONES void prolongate_cells(const ProlongateCell<add, T> p, const 
   if (range.begin_x < 0) p(-1, row);
   for (int begin = 0; begin < pairs; begin += block) {
     const int length = std::min(block, pairs - begin), i = 2 * begin + 1 - w.origin_x;
-    const T *lower = &p.coarse(begin - w.origin_x, row - w.origin_y), *upper = lower + p.coarse.pitch;
+    const T *lower = &p.coarse(begin - w.origin_x, row - w.coarse_origin_y), *upper = lower + p.coarse.pitch;
     const std::int64_t at = w.at(begin, row);
     if (j >= 0 && j < p.fine.ny) {
       const T *south = w.south + at + 1, *sw = w.sw + at, *se = w.se + at, *nw = w.nw + at, *ne = w.ne + at;
@@ -352,7 +352,7 @@ struct RestrictCells {
     const int fine_nx = b.nx, fine_ny = b.ny;
     T* lines[3] = {kept[0], kept[1], kept[2]};
     for (int j = begin; j < end; ++j) {
-      const int row = j + w.origin_y, centre = 2 * row - w.origin_y;
+      const int row = j + w.coarse_origin_y, centre = 2 * row - w.origin_y;
       if (j > begin) std::swap(lines[0], lines[2]);
       // One call for all rows, as the code is long.
       for (int k = j > begin ? 1 : 0; k < 3; ++k) {
@@ -397,7 +397,7 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& co
 template <class T>
 Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
                       const GridShape& coarse_strip)
-    : fine_(fine_strip), coarse_(coarse_strip) {
+    : fine_(fine_strip), coarse_(coarse_strip), intervals_x_(coarse.x().size()), intervals_y_(coarse.y().size()) {
   const auto build = [&](const Line& f, const Line& c, int origin, int coarse_origin, bool cut, Direction& direction) {
     direction.origin = origin;
     direction.coarse_origin = coarse_origin;
@@ -436,9 +436,18 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& co
 
 template <class T>
 Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse) {
-  Transfer p(ctx, fine, coarse);
+  return weighted(ctx, fine, coarse, fine.unknowns(), coarse.unknowns());
+}
+
+template <class T>
+Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse,
+                                  const GridShape& fine_strip, const GridShape& coarse_strip) {
+  Transfer p(ctx, fine, coarse, fine_strip, coarse_strip);
   const bool x = !p.x_.left.empty(), y = !p.y_.left.empty(), both = x && y;
-  const GridShape cells{coarse.x().size() + 3, coarse.y().size() + 3};
+  GridShape cells{p.intervals_x_ + 3, 0};
+  cells.below = fine_strip.below;
+  cells.above = fine_strip.above;
+  cells.ny = (cells.above ? coarse_strip.origin_y + coarse_strip.ny : p.intervals_y_ + 2) - p.first_weights();
   for (const bool there : {x, y, both, both, both, both})
     p.weights_.push_back(there ? Vector<T>(ctx, cells) : Vector<T>());
   if (!ctx.on_gpu() && both) p.rows_ = Vector<T>(ctx, GridShape{p.fine_.nx + 3, 3 * ctx.threads()});
@@ -447,8 +456,20 @@ Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh& fine, const Te
 
 template <class T>
 void Transfer<T>::assign_weights(Context& ctx, const Transfer<double>& other) {
+  // With the rows beside a strip's own.
+  const auto all_rows = [](auto view) {
+    view.data -= view.pitch;
+    view.ny += 2;
+    return view;
+  };
   for (std::size_t k = 0; k < weights_.size(); ++k)
-    if (!weights_[k].empty()) copy<double, T>(ctx, other.weights_[k].cview(), weights_[k].view());
+    if (!weights_[k].empty()) copy<double, T>(ctx, all_rows(other.weights_[k].cview()), all_rows(weights_[k].view()));
+}
+
+template <class T>
+void Transfer<T>::exchange_centres(Context& ctx) {
+  for (std::size_t k = 2; k < weights_.size(); ++k)
+    if (!weights_[k].empty()) exchange(ctx, weights_[k].view());
 }
 
 template <class T>
@@ -525,7 +546,10 @@ void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T
 template <class Defect, class T>
 void restrict_weighted(Context& ctx, const WeightsView<const T>& w, const Defect& defect, const GridShape& fine,
                        GridView<T> coarse) {
-  for_each_node(ctx, all_nodes(coarse), RestrictWeighted<Defect, T>{w, defect, fine.nx, fine.ny, coarse});
+  const int above = w.south != nullptr && coarse.above ? 1 : 0;  // a row that belongs to the next piece
+  for_each_node(ctx, {0, coarse.nx, 1, 0, coarse.ny + above, 1},
+                RestrictWeighted<Defect, T>{w, defect, fine.nx, fine.ny, coarse});
+  if (w.south != nullptr) detail::add_from_below(ctx, coarse);
 }
 
 template <class T>

@@ -42,15 +42,17 @@ struct TransferView {
 ///     edge to (I, J + 1)                            x = south x_(I,J) + (1 - south) x_(I,J+1)        null where y is not
 ///     centre of the cell between the four           x = sw x_(I,J) + se x_(I+1,J) + nw x_(I,J+1) + ne x_(I+1,J+1)    both
 ///
-/// An interval that stays alone has edge weight 0, its centres those of its right edge.
+/// An interval that stays alone has edge weight 0, its centres those of its right edge. A strip has the rows of its own coarse
+/// nodes, and one more beside other strips.
 template <class T>
 struct WeightsView {
   T *west = nullptr, *south = nullptr;
   T *sw = nullptr, *se = nullptr, *nw = nullptr, *ne = nullptr;
   std::int64_t pitch = 0;
-  int intervals_x = 0, intervals_y = 0;  // coarse
-  int origin_x = 1, origin_y = 1;        // of both grids
-  bool periodic_x = false, periodic_y = false;
+  int intervals_x = 0, intervals_y = 0;  // coarse, of the whole mesh
+  int origin_x = 1;                      // of both grids
+  int origin_y = 1, coarse_origin_y = 1;
+  bool periodic_x = false, periodic_y = false;  // with the other end in this piece
 
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE std::int64_t at(int i, int j) const { return j * pitch + i; }
 };
@@ -65,6 +67,8 @@ class Transfer {
            const GridShape& coarse_strip);
   /// By weights of every coarse cell, which are zero until they are set.
   [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse);
+  [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse,
+                                         const GridShape& fine_strip, const GridShape& coarse_strip);
 
   /// x_fine += P x_coarse
   void prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
@@ -108,6 +112,8 @@ class Transfer {
   [[nodiscard]] WeightsView<T> weights() { return weights_of<T>(*this); }
   /// Those of another between the same grids, rounded.
   void assign_weights(Context& ctx, const Transfer<double>& other);
+  /// The rows of weights beside a strip's own, of centres: from the strips that have them.
+  void exchange_centres(Context& ctx);
 
  private:
   template <class>
@@ -118,16 +124,17 @@ class Transfer {
     WeightsView<W> view;
     view.origin_x = fine.origin_x;
     view.origin_y = fine.origin_y;
+    view.coarse_origin_y = self.coarse_.origin_y;
+    view.intervals_x = self.intervals_x_;
+    view.intervals_y = self.intervals_y_;
     view.periodic_x = fine.periodic_x;
-    view.periodic_y = fine.periodic_y;
+    view.periodic_y = fine.periodic_y && !fine.below && !fine.above;
     W** const to[] = {&view.west, &view.south, &view.sw, &view.se, &view.nw, &view.ne};
     for (std::size_t k = 0; k < self.weights_.size(); ++k) {
       if (self.weights_[k].empty()) continue;
       const auto numbers = self.weights_[k].view();
-      *to[k] = &numbers(1, 1);
+      *to[k] = &numbers(1, -self.first_weights());
       view.pitch = numbers.pitch;
-      view.intervals_x = numbers.nx - 3;
-      view.intervals_y = numbers.ny - 3;
     }
     return view;
   }
@@ -143,8 +150,11 @@ class Transfer {
   [[nodiscard]] bool can_march() const {
     return coarsens_both() && !is_weighted() && x_.origin == 1 && y_.origin == 1 && !fine_.has_halo();
   }
+  /// The first row of weights, numbered as coarse nodes are.
+  [[nodiscard]] int first_weights() const { return fine_.below ? coarse_.origin_y : -1; }
   Direction x_, y_;
   GridShape fine_, coarse_;
+  int intervals_x_ = 0, intervals_y_ = 0;  // of the coarse mesh
   std::vector<Vector<T>>
       weights_;             // six where they are by cells, as in WeightsView; empty where a direction is not coarsened
   mutable Vector<T> rows_;  // two fine rows per thread for restrict_residual on the CPU, three where weighted

@@ -26,7 +26,7 @@ struct ProlongateCell {
     if (i >= 0 && i < fine.nx && j >= 0 && j < fine.ny) fine(i, j) = add ? fine(i, j) + value : value;
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int column, int row) const {
-    const T* c = &coarse(column - w.origin_x, row - w.origin_y);
+    const T* c = &coarse(column - w.origin_x, row - w.coarse_origin_y);
     const int i = 2 * column + 1 - w.origin_x, j = 2 * row + 1 - w.origin_y;
     const std::int64_t at = w.at(column, row), up = coarse.pitch;
     if (w.south == nullptr) {
@@ -44,8 +44,8 @@ struct ProlongateCell {
   }
   [[nodiscard]] NodeRange range() const {
     const auto first = [](const T* weights, int origin) { return weights != nullptr ? origin - 1 : origin; };
-    return {first(w.west, w.origin_x),  coarse.nx + w.origin_x, 1,
-            first(w.south, w.origin_y), coarse.ny + w.origin_y, 1};
+    return {first(w.west, w.origin_x),         coarse.nx + w.origin_x,        1,
+            first(w.south, w.coarse_origin_y), coarse.ny + w.coarse_origin_y, 1};
   }
 };
 
@@ -62,7 +62,7 @@ struct RestrictWeighted {
     return column >= 0 && row >= 0 ? weight * defect(column, row) : T(0);
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    const int column = i + w.origin_x, row = j + w.origin_y;
+    const int column = i + w.origin_x, row = j + w.coarse_origin_y;
     const int x = 2 * column - w.origin_x, y = 2 * row - w.origin_y;
     const std::int64_t own = w.at(column, row), left = own - 1, below = own - w.pitch;
     if (w.south == nullptr) {

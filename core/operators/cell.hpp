@@ -131,8 +131,8 @@ struct CellView : StencilSums<CellView<T, scalar>, T> {
 };
 
 /// The cells that touch the unknowns of `grid`, those beyond natural sides among them: nx + 1 by ny + 1 numbers each, cell (i,
-/// j) south-west of unknown (i, j). Of a strip that others lie below, those of row -1 as well: a Galerkin product reads one row of
-/// the piece below.
+/// j) south-west of unknown (i, j). Of a strip that others lie below, those of row -1 as well: a Galerkin product reads one row
+/// of the piece below.
 template <class T>
 struct CellOperator {
   static constexpr std::string_view name = "cell";

@@ -1,5 +1,5 @@
-// Conjugate gradients (solvers/iterative/cg.hpp) from zero to rounding, preconditioned by a smoother that is applied once forward
-// and once backward. For symmetric positive definite operators of any size; waits for the stream in every iteration.
+// Conjugate gradients (solvers/iterative/cg.hpp) from zero to rounding, preconditioned by a smoother that is applied once
+// forward and once backward. For symmetric positive definite operators of any size; waits for the stream in every iteration.
 
 #include <algorithm>
 #include <limits>

@@ -114,9 +114,9 @@ class KrylovIteration {
   }
 
  private:
-  /// Recursions go on falling where the true residual cannot follow. Near rounding that is looked at whenever this norm has fallen
-  /// to a quarter; where it is not so, r is the true residual from now on. How large rounding is costs a pass over memory, once in
-  /// a solve that takes some iterations.
+  /// Recursions go on falling where the true residual cannot follow. Near rounding that is looked at whenever this norm has
+  /// fallen to a quarter; where it is not so, r is the true residual from now on. How large rounding is costs a pass over
+  /// memory, once in a solve that takes some iterations.
   [[nodiscard]] bool has_parted(double norm) {
     constexpr int some = 7;
     constexpr double late = 1e-4, fall = 0.25, apart = 1.5;

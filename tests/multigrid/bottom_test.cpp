@@ -1,5 +1,5 @@
-// What every coarse solver promises, over everything in the registry, in every precision and on every backend. A new one is in here
-// by being registered.
+// What every coarse solver promises, over everything in the registry, in every precision and on every backend. A new one is in
+// here by being registered.
 
 #include <memory>
 

@@ -95,21 +95,38 @@ class StripsTest : public test::OnEverySetting<S> {
         put(s.nx, 0, 1, s.ny);
       }
     }
-    [[nodiscard]] GridOperator<Number> make(const Kind& kind) {
-      const OperatorTerms terms = terms_of(kind, mesh);
-      if (kind.numbers == 0) return assemble_operator<Number>(ctx, mesh, kind.form, terms, fine.unknowns());
+    [[nodiscard]] CellCoefficients coefficients(const Kind& kind) const {
       test::Random random(11);
       const auto draw = [&](double low, double high) {
         return random.values(static_cast<std::size_t>(mesh.cells()), low, high);
       };
       CellCoefficients k{mesh.x().size(), mesh.y().size(), draw(1, 9), {}, {}, {}};
+      if (kind.numbers == 0) k.xx.assign(k.xx.size(), 1.0);
       if (kind.numbers == 3) k.xy = draw(-0.9, 0.9), k.yy = draw(1, 9), k.c = draw(0, 2);
+      return k;
+    }
+    [[nodiscard]] GridOperator<Number> make(const Kind& kind) {
+      const OperatorTerms terms = terms_of(kind, mesh);
+      if (kind.numbers == 0) return assemble_operator<Number>(ctx, mesh, kind.form, terms, fine.unknowns());
+      const CellCoefficients k = coefficients(kind);
       const CellFields fields(ctx, mesh, k, terms.reaction);
       const auto a = assemble_diffusion(ctx, mesh, k, fields, terms, fine.unknowns());
       EXPECT_EQ(a.form(), OperatorForm::cell);
       return convert<Number>(ctx, a);
     }
   };
+
+  /// By widths, or by the conductances of the kind's K.
+  [[nodiscard]] static Transfer<Number> transfer(Piece& piece, const Kind* by = nullptr) {
+    const auto fine = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
+    if (by == nullptr) return {piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse};
+    auto exact = Transfer<double>::weighted(piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse);
+    const Conductances k(piece.ctx, piece.mesh, piece.coefficients(*by), terms_of(*by, piece.mesh).reaction);
+    set_network_weights(piece.ctx, convert<double>(piece.ctx, piece.make(*by)), k, EdgeWeights::conductances, exact);
+    auto p = Transfer<Number>::weighted(piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse);
+    p.assign_weights(piece.ctx, exact);
+    return p;
+  }
 
   /// work(piece) gives the piece's rows of the result; all of them together.
   template <class Work>
@@ -210,20 +227,21 @@ TYPED_TEST(StripsTest, TransferSeesNoCut) {
     const GridShape whole = mesh.unknowns(), whole_coarse = mesh.coarser().unknowns();
     const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole),
                  es = this->random_numbers(whole_coarse);
-    this->expect_the_same(mesh, this->pointwise, [&](auto& piece) {
-      const auto shape = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
-      const Transfer<T> transfer(piece.ctx, piece.mesh, piece.coarse_mesh, shape, coarse);
-      auto x = piece.part(shape, whole, xs);
-      const auto e = piece.part(coarse, whole_coarse, es);
-      transfer.prolongate_add(piece.ctx, e.cview(), x.view());
-      return test::to_host(piece.ctx, x);
-    });
-    for (const Kind& kind : every_kind)
+    const auto prolongate = [&](const Kind* by) {
+      this->expect_the_same(mesh, this->pointwise, [&](auto& piece) {
+        const auto transfer = this->transfer(piece, by);
+        auto x = piece.part(piece.fine.unknowns(), whole, xs);
+        const auto e = piece.part(piece.coarse.unknowns(), whole_coarse, es);
+        transfer.prolongate_add(piece.ctx, e.cview(), x.view());
+        return test::to_host(piece.ctx, x);
+      });
+    };
+    const auto restrict_residual = [&](const Kind& kind, const Kind* by) {
       this->expect_the_same(mesh, test::tolerance<T>, [&](auto& piece) {
-        const auto shape = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
-        const Transfer<T> transfer(piece.ctx, piece.mesh, piece.coarse_mesh, shape, coarse);
+        const auto shape = piece.fine.unknowns();
+        const auto transfer = this->transfer(piece, by);
         const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
-        Vector<T> d(piece.ctx, coarse);
+        Vector<T> d(piece.ctx, piece.coarse.unknowns());
         piece.poison(d);
         transfer.restrict_residual(piece.ctx, piece.make(kind), b.cview(), x.cview(), d.view());
         Values both = test::to_host(piece.ctx, d);
@@ -232,6 +250,14 @@ TYPED_TEST(StripsTest, TransferSeesNoCut) {
         for (std::size_t k = 0; k < both.size(); ++k) both[k] += 1e-3 * second[k];
         return both;
       });
+    };
+    prolongate(nullptr);
+    for (const Kind& kind : every_kind) {
+      SCOPED_TRACE(kind.name);
+      restrict_residual(kind, nullptr);
+      prolongate(&kind);
+      restrict_residual(kind, &kind);
+    }
   });
 }
 
@@ -257,21 +283,22 @@ TYPED_TEST(StripsTest, GalerkinProductsSeeNoCut) {
     this->for_every_mesh([&](const TensorMesh& mesh) {
       for (const Kind& kind : every_kind) {
         SCOPED_TRACE(kind.name);
-        this->expect_the_same(mesh, 1e-14, [&](auto& piece) {
-          const auto shape = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
-          const Transfer<double> transfer(piece.ctx, piece.mesh, piece.coarse_mesh, shape, coarse);
-          const auto a = piece.make(kind);
-          auto product = galerkin_operator(piece.ctx, a, coarse);
-          galerkin_product(piece.ctx, a, transfer, product);
-          // Seen through a product with random numbers, halos of bands included.
-          test::Random random(7);
-          const GridShape whole_coarse = piece.coarse_mesh.unknowns();
-          const auto x =
-              piece.part(coarse, whole_coarse, random.values(static_cast<std::size_t>(whole_coarse.nodes())));
-          Vector<double> y(piece.ctx, coarse);
-          product.apply(piece.ctx, x.cview(), y.view());
-          return test::to_host(piece.ctx, y);
-        });
+        for (const Kind* by : {static_cast<const Kind*>(nullptr), &kind})
+          this->expect_the_same(mesh, 1e-14, [&](auto& piece) {
+            const auto coarse = piece.coarse.unknowns();
+            const auto transfer = this->transfer(piece, by);
+            const auto a = piece.make(kind);
+            auto product = galerkin_operator(piece.ctx, a, coarse);
+            galerkin_product(piece.ctx, a, transfer, product);
+            // Seen through a product with random numbers, halos of bands included.
+            test::Random random(7);
+            const GridShape whole_coarse = piece.coarse_mesh.unknowns();
+            const auto x =
+                piece.part(coarse, whole_coarse, random.values(static_cast<std::size_t>(whole_coarse.nodes())));
+            Vector<double> y(piece.ctx, coarse);
+            product.apply(piece.ctx, x.cview(), y.view());
+            return test::to_host(piece.ctx, y);
+          });
       }
     });
 }
@@ -302,6 +329,17 @@ TYPED_TEST(StripsTest, LoadsAndSideValuesSeeNoCut) {
           return test::to_host(piece.ctx, b);
         });
     });
+}
+
+TEST(Strip, InterpolationGoesByWidthsOrConductances) {
+  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)), Line(std::vector<double>(100, 1.0))};
+  Context ctx(Backend::cpu, 1);
+  const auto coarse = mesh.coarser();
+  const Strip strip(mesh, 2, 0, 1);
+  auto p = Transfer<double>::weighted(ctx, mesh, coarse, strip.unknowns(), strip.coarser(coarse).unknowns());
+  const auto a = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, {}, strip.unknowns());
+  EXPECT_THAT([&] { set_network_weights(ctx, a, Conductances(ctx, mesh), EdgeWeights::matrix, p); },
+              testing::ThrowsMessage<UsageError>(testing::HasSubstr("conductances")));
 }
 
 TEST(Strip, NeedsACommunicatorToExchange) {

@@ -526,6 +526,12 @@ void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T>
   prolongate_impl<false>(ctx, x_.view(), y_.view(), can_march(), coarse, fine);
 }
 
+/// Coarse rows that a piece restricts to: its own, and where y is coarsened one of the next piece, which adds it to its own.
+template <class T>
+int restricted_rows(bool coarsened_y, const GridView<T>& coarse) {
+  return coarse.ny + (coarsened_y && coarse.above ? 1 : 0);
+}
+
 /// With or without looking where fine nodes are missing, or wrap.
 template <class Defect, class T>
 void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
@@ -537,27 +543,26 @@ void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T
     for_each_node(ctx, all_nodes(coarse), Restrict<true, Defect, T>{x, y, defect, fine.nx, fine.ny, coarse});
     return;
   }
-  const int above = y.left != nullptr && coarse.above ? 1 : 0;  // a row that belongs to the next piece
-  for_each_node(ctx, {0, coarse.nx, 1, 0, coarse.ny + above, 1},
+  for_each_node(ctx, {0, coarse.nx, 1, 0, restricted_rows(y.left != nullptr, coarse), 1},
                 Restrict<false, Defect, T>{x, y, defect, fine.nx, fine.ny, coarse});
-  if (y.left != nullptr) detail::add_from_below(ctx, coarse);
 }
 
 template <class Defect, class T>
 void restrict_weighted(Context& ctx, const WeightsView<const T>& w, const Defect& defect, const GridShape& fine,
                        GridView<T> coarse) {
-  const int above = w.south != nullptr && coarse.above ? 1 : 0;  // a row that belongs to the next piece
-  for_each_node(ctx, {0, coarse.nx, 1, 0, coarse.ny + above, 1},
+  for_each_node(ctx, {0, coarse.nx, 1, 0, restricted_rows(w.south != nullptr, coarse), 1},
                 RestrictWeighted<Defect, T>{w, defect, fine.nx, fine.ny, coarse});
-  if (w.south != nullptr) detail::add_from_below(ctx, coarse);
 }
 
 template <class T>
 void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
   check(ctx, fine, coarse);
   const GivenDefect<T> defect{fine};
-  if (is_weighted()) return restrict_weighted(ctx, weights(), defect, fine_, coarse);
-  restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_, coarse);
+  if (is_weighted())
+    restrict_weighted(ctx, weights(), defect, fine_, coarse);
+  else
+    restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_, coarse);
+  if (!y_.left.empty()) detail::add_from_below(ctx, coarse);
 }
 
 template <class T>
@@ -583,7 +588,7 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
     if (!keeps_rows) return restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_, coarse);
     const int kept = is_weighted() ? 3 : 2;
     const int team = std::min(ctx.threads(), rows_.shape().ny / kept);
-    const int coarse_rows = coarse.ny + (y_.view().left != nullptr && coarse.above ? 1 : 0);
+    const int coarse_rows = restricted_rows(!y_.left.empty(), coarse);
     const GridView<T> rows = rows_.view();
 #pragma omp parallel for schedule(static, 1) num_threads(team) if (b.nodes() > serial_limit)
     for (int part = 0; part < team; ++part) {
@@ -598,8 +603,8 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
       simd::run_widest(RestrictRows<View, T>{defect, x_.view(), y_.view(), coarse, share(part), share(part + 1), own,
                                              own + rows.pitch});
     }
-    if (y_.view().left != nullptr) detail::add_from_below(ctx, coarse);
   });
+  if (!y_.left.empty()) detail::add_from_below(ctx, coarse);
 }
 
 #if defined(__CUDACC__)

@@ -15,11 +15,11 @@
 
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/core/io/json.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "support/json.hpp"
 #include "support/timing.hpp"
 
 namespace stratum::apps {
@@ -118,7 +118,7 @@ class AutoTable {
     json.add("program", "stratum_bench --auto").add("version", STRATUM_VERSION).add("device", ctx_.description());
     json.add("rtol", rtol).add("seed", seed).add("clock", clock);
     json.add("within_15_percent", within_).add("geometric_mean", mean_).add("largest", worst_);
-    json.add_raw("meshes", JsonObject::array(rows_, [](const std::string& row) { return "\n    " + row; }));
+    json.add("meshes", rows_);
     return json.text();
   }
 
@@ -192,19 +192,19 @@ class AutoTable {
                 ratio);
     (void)std::fflush(stdout);
     JsonObject json;
-    json.add("mesh", name).add("unknowns", static_cast<double>(mesh.unknowns().nodes()));
+    json.add("mesh", name).add("unknowns", mesh.unknowns().nodes());
     json.add("auto", choice_of(*chosen.solver))
         .add("auto_seconds", chosen.seconds)
         .add("auto_iterations", chosen.iterations);
     json.add("best_fixed", best().name).add("best_fixed_seconds", best().seconds);
     json.add("best_fixed_iterations", best().iterations).add("ratio", ratio);
-    rows_.push_back(json.line());
+    rows_.push_back(json.value());
   }
 
   Context& ctx_;
   Stopwatch now_;
   std::vector<double> ratios_;
-  std::vector<std::string> rows_;
+  Json rows_ = Json::array();
   int within_ = 0;
   double mean_ = 0, worst_ = 0;
 };

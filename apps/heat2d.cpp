@@ -7,7 +7,6 @@
 #include <optional>
 
 #include <stratum/assembly/picture.hpp>
-#include <stratum/core/io/json.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
 
 #include "support/mesh_options.hpp"
@@ -317,29 +316,28 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("status", to_string(r.status)).add("reason", r.reason).add("exit_code", exit_code(r.status));
   json.add("relative_l2_error", run.error.value_or(unknown));
   json.add("mesh", settings.mesh.family.name).add("level", settings.level);
-  json.add_raw("cells", message("[", mesh.x().size(), ", ", mesh.y().size(), "]"));
-  json.add("unknowns", static_cast<double>(mesh.unknowns().nodes()));
+  json.add("cells", {mesh.x().size(), mesh.y().size()});
+  json.add("unknowns", mesh.unknowns().nodes());
   json.add("largest_aspect_ratio", mesh.largest_aspect_ratio());
   for (const char* side : side_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
   for (const char* name : {"initial", "rhs", "capacity", "kappa", "reaction", "boundary", "exact"})
     if (options.has(name)) json.add(name, options.text(name));
   json.add("method", to_string(settings.params.method)).add("start", settings.params.start).add("end", settings.end);
   json.add("dt", settings.params.dt.value_or(unknown)).add("tol", settings.params.tol.value_or(unknown));
-  json.add("t", r.t).add("steps", static_cast<double>(r.steps)).add("rejected", static_cast<double>(r.rejected));
-  json.add("forced", static_cast<double>(r.forced));
+  json.add("t", r.t).add("steps", r.steps).add("rejected", r.rejected);
+  json.add("forced", r.forced);
   json.add("shortest_dt", r.shortest_dt).add("longest_dt", r.longest_dt);
-  json.add("solves", static_cast<double>(r.solves)).add("cycles", static_cast<double>(r.cycles));
-  json.add("most_cycles", r.most_cycles).add("updates", static_cast<double>(r.updates));
+  json.add("solves", r.solves).add("cycles", r.cycles);
+  json.add("most_cycles", r.most_cycles).add("updates", r.updates);
   json.add("heat_at_first", run.moments.front().heat).add("heat", run.moments.back().heat);
   const auto& params = solver.solver().params();
   json.add("solver", to_string(params.method.value_or(Method::multigrid))).add("operator", to_string(params.form));
   for (const char* name : {"smoother", "precision", "inner"}) json.add(name, options.text(name));
   add_machine(json, ctx);
   json.add("setup_seconds", run.setup_seconds).add("solve_seconds", run.solve_seconds);
-  json.add_raw("outputs", JsonObject::array(run.moments, [](const Moment& m) {
-                 return message("\n    {\"t\": ", JsonObject::number(m.t), ", \"steps\": ", m.steps,
-                                ", \"heat\": ", JsonObject::number(m.heat), "}");
-               }));
+  json.add("outputs", json_array(run.moments, [](const Moment& m) {
+             return Json{{"t", m.t}, {"steps", m.steps}, {"heat", m.heat}};
+           }));
   return json.text();
 }
 

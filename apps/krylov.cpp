@@ -9,7 +9,6 @@
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/core/io/json.hpp>
 #include <stratum/core/io/matrix_market.hpp>
 #include <stratum/core/operators/band_matrix.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
@@ -550,8 +549,8 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
   add_end(json, report, exit_code(report.status, settings.tolerance_asked_for));
   json.add("advice", advice(system, plan, report));
   json.add("rtol", settings.stop.rtol).add("largest_error", outcome.error.value_or(std::nan("")));
-  json.add("matrix", system.name).add("rows", system.a.rows).add("entries", static_cast<double>(system.a.entries()));
-  json.add_raw("symmetric", system.symmetric ? "true" : "false");
+  json.add("matrix", system.name).add("rows", system.a.rows).add("entries", system.a.entries());
+  json.add("symmetric", system.symmetric);
   json.add("storage", plan.on_grid ? grid_storage(system) : plan.storage == Storage::band ? "band" : "csr");
   json.add("method", plan.method).add("restart", settings.restart);
   json.add("precision", settings.single ? "single" : "double");
@@ -563,7 +562,7 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
       .add("inner_precision", settings.inner_single ? "single" : "double");
   add_machine(json, ctx);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
-  json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
+  json.add("history", report.history);
   return json.text();
 }
 

@@ -13,7 +13,6 @@
 #include <stratum/assembly/picture.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/core/io/json.hpp>
 #include <stratum/core/io/npy_file.hpp>
 #include <stratum/mesh/vtk.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
@@ -513,19 +512,20 @@ void write_array(const ProblemMesh& mesh, const std::vector<std::vector<double>>
 }
 
 /// What smooths on a level.
-std::string level_json(const LevelReport& level) {
-  return message("\n    {\"unknowns\": [", level.nx, ", ", level.ny,
-                 "], \"smoother\": ", JsonObject::string(level.smoother), ", \"steps\": ", level.steps,
-                 ", \"reason\": ", JsonObject::string(level.reason), "}");
+Json level_json(const LevelReport& level) {
+  return {{"unknowns", {level.nx, level.ny}},
+          {"smoother", level.smoother},
+          {"steps", level.steps},
+          {"reason", level.reason}};
 }
 
 /// Extremes and fluxes; members without numbers where the solution is not finite.
 void add_summary(JsonObject& json, const std::optional<Summary>& summary) {
   const auto numbers = [&](const std::string& name, const std::vector<double>& values) {
     if (summary)
-      json.add_raw(name, JsonObject::array(values, JsonObject::number));
+      json.add(name, values);
     else
-      json.add_raw(name, "null");
+      json.add(name, nullptr);
   };
   const auto [range, fluxes, load] = summary.value_or(Summary{});
   const double unknown = std::nan("");
@@ -547,10 +547,10 @@ void add_errors(JsonObject& json, const std::optional<RelativeErrors>& errors) {
 }
 
 /// A row of the table.
-std::string level_row_json(const Outcome& outcome) {
+Json level_row_json(const Outcome& outcome) {
   const double unknown = std::nan("");
   JsonObject json;
-  json.add("level", outcome.level).add("unknowns", static_cast<double>(outcome.unknowns()));
+  json.add("level", outcome.level).add("unknowns", outcome.unknowns());
   json.add("status", to_string(outcome.report.status)).add("iterations", outcome.report.iterations);
   json.add("relative_l2_error", outcome.error.value_or(unknown));
   add_errors(json, outcome.other_errors());
@@ -558,11 +558,11 @@ std::string level_row_json(const Outcome& outcome) {
   json.add("relative_largest_difference", outcome.difference ? outcome.difference->largest : unknown);
   json.add("order", outcome.order.value_or(unknown));
   json.add("estimated_l2_error", outcome.estimated_error().value_or(unknown));
-  return json.line();
+  return json.value();
 }
 
 /// One of several right-hand sides.
-std::string system_json(const Settings& settings, const System& system) {
+Json system_json(const Settings& settings, const System& system) {
   const auto& report = system.report;
   JsonObject json;
   json.add("rhs", system.rhs);
@@ -571,8 +571,8 @@ std::string system_json(const Settings& settings, const System& system) {
   add_errors(json, system.other_errors);
   json.add("solve_seconds", report.solve_seconds);
   add_summary(json, system.summary);
-  json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
-  return "\n    " + json.line();
+  json.add("history", report.history);
+  return json.value();
 }
 
 std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
@@ -590,10 +590,10 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   add_summary(json, outcome.systems[outcome.worst].summary);
   const auto& family = settings.mesh.family;
   const auto& hierarchy = outcome.hierarchy;
-  const auto cells = [](const TensorMesh& mesh) { return message("[", mesh.x().size(), ", ", mesh.y().size(), "]"); };
-  json.add("mesh", family.name).add("level", outcome.level).add("levels", static_cast<double>(hierarchy.size()));
-  json.add_raw("domain", JsonObject::array(std::vector{family.a, family.b}, JsonObject::number));
-  json.add_raw("origin", JsonObject::array(std::vector{settings.mesh.x0, settings.mesh.y0}, JsonObject::number));
+  const auto cells = [](const TensorMesh& mesh) { return Json{mesh.x().size(), mesh.y().size()}; };
+  json.add("mesh", family.name).add("level", outcome.level).add("levels", hierarchy.size());
+  json.add("domain", std::vector{family.a, family.b});
+  json.add("origin", std::vector{settings.mesh.x0, settings.mesh.y0});
   json.add("nu", settings.mesh.base ? unknown : family.nu);
   if (settings.mesh.base) json.add("grade_x", settings.mesh.grade_x).add("grade_y", settings.mesh.grade_y);
   for (const char* name : {"map", "mesh-file"})
@@ -606,11 +606,11 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
     json.add("reaction", options.text("reaction"));
   else
     json.add("reaction", settings.problems[0].reaction);
-  json.add_raw("cells", cells(outcome.mesh())).add("unknowns", static_cast<double>(outcome.unknowns()));
-  json.add_raw("hierarchy", JsonObject::array(hierarchy, cells));
+  json.add("cells", cells(outcome.mesh())).add("unknowns", outcome.unknowns());
+  json.add("hierarchy", json_array(hierarchy, cells));
   json.add("coarsening", coarsening(hierarchy)).add("coarse_solver", outcome.coarse_solver_name());
   json.add("solver", outcome.method_name()).add("cycle", outcome.cycle_name(options)).add("choice", outcome.choice);
-  json.add("smoother", options.text("smoother")).add_raw("smoothers", JsonObject::array(outcome.smoothers, level_json));
+  json.add("smoother", options.text("smoother")).add("smoothers", json_array(outcome.smoothers, level_json));
   json.add("line_order", options.text("line-order"));
   json.add("steps", outcome.smoothers.back().steps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
@@ -623,14 +623,13 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("write_seconds", outputs.seconds("vtk"));
   json.add("unknowns_per_second", outcome.unknowns_per_second());
   json.add("seconds_per_unknown_per_digit", outcome.seconds_per_unknown_per_digit());
-  json.add("expected_memory_bytes", static_cast<double>(outcome.expected_memory));
-  json.add("peak_memory_bytes", static_cast<double>(peak_memory()));
-  json.add_raw("history", JsonObject::array(report.history, JsonObject::number));
+  json.add("expected_memory_bytes", outcome.expected_memory);
+  json.add("peak_memory_bytes", peak_memory());
+  json.add("history", report.history);
   if (outcome.systems.size() > 1)
-    json.add_raw("right_hand_sides", JsonObject::array(outcome.systems, [&](const System& system) {
-                   return system_json(settings, system);
-                 }));
-  if (settings.table) json.add_raw("convergence_table", JsonObject::array(outcomes, level_row_json));
+    json.add("right_hand_sides",
+             json_array(outcome.systems, [&](const System& system) { return system_json(settings, system); }));
+  if (settings.table) json.add("convergence_table", json_array(outcomes, level_row_json));
   return json.text();
 }
 

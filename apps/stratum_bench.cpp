@@ -26,7 +26,6 @@
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/assembly/sample_coefficients.hpp>
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/core/io/json.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/solvers/lines/tridiagonal.hpp>
@@ -221,21 +220,18 @@ class Benchmark {
   }
 
   [[nodiscard]] std::string json() const {
-    const auto lines = [](const std::vector<std::string>& entries) {
-      return JsonObject::array(entries, [](const std::string& entry) { return "\n    " + entry; });
-    };
     JsonObject json;
     json.add("program", "stratum_bench").add("version", STRATUM_VERSION);
     add_machine(json, ctx_);
     json.add("processor", processor());
     json.add("clock", settings_.now == cpu_seconds ? "cpu" : "wall");
     json.add("load_average_before", load_before_).add("load_average_after", load_average());
-    json.add_raw("quick", settings_.quick ? "true" : "false").add("rounds", settings_.rounds);
+    json.add("quick", settings_.quick).add("rounds", settings_.rounds);
     json.add("copy_vector_bytes", copy_bytes_).add("copy_gb_per_s", copy_rate_ * 1e-9);
     json.add("rtol", rtol).add("max_iterations", max_iterations).add("peers", peers());
     json.add("line_peer", line_peer());
-    json.add_raw("kernels", lines(kernels_)).add_raw("lines", lines(lines_)).add_raw("solves", lines(solves_));
-    json.add_raw("left_out", lines(left_out_));
+    json.add("kernels", kernels_).add("lines", lines_).add("solves", solves_);
+    json.add("left_out", left_out_);
     return json.text();
   }
 
@@ -247,7 +243,7 @@ class Benchmark {
       body();
     } catch (const std::exception& error) {
       std::printf("%s: left out, %s\n", what.c_str(), error.what());
-      left_out_.push_back(JsonObject::string(message(what, ": ", error.what())));
+      left_out_.push_back(message(what, ": ", error.what()));
     }
     (void)std::fflush(stdout);
   }
@@ -274,13 +270,13 @@ class Benchmark {
 
   /// A line of a table, and the end of its JSON.
   template <class T>
-  std::string report_rate(JsonObject json, const std::string& name, double words, const GridShape& shape,
-                          double seconds) const {
+  Json report_rate(JsonObject json, const std::string& name, double words, const GridShape& shape,
+                   double seconds) const {
     const double rate = words * static_cast<double>(shape.nodes()) * sizeof(T) / seconds;
     std::printf("%-28s %8.4g %10.4f %9.1f %7.1f\n", name.c_str(), words, seconds * 1e3, rate * 1e-9,
                 100 * rate / copy_rate_);
     json.add("words_per_unknown", words).add("milliseconds", seconds * 1e3).add("gb_per_s", rate * 1e-9);
-    return json.add("percent_of_copy", 100 * rate / copy_rate_).line();
+    return json.add("percent_of_copy", 100 * rate / copy_rate_).value();
   }
   static void print_rate_heading(const char* what) {
     std::printf("%-28s %8s %10s %9s %7s\n", what, "words", "ms", "GB/s", "% copy");
@@ -340,7 +336,7 @@ class Benchmark {
           solver.emplace(ctx_, shape, direction, method);
         } catch (const UsageError& error) {
           std::printf("%s %s: left out, %s\n", name.c_str(), along_x ? "x" : "y", error.what());
-          lines_.push_back(entry(name).add("left_out", error.what()).line());
+          lines_.push_back(entry(name).add("left_out", error.what()).value());
           continue;
         }
         report(name, seconds_per_call(ctx_, settings_.now, operands,
@@ -377,7 +373,7 @@ class Benchmark {
     const auto measure = [&](const std::string& name, double words, const auto& kernel) {
       const double seconds = seconds_per_call(ctx_, settings_.now, operands, kernel);
       JsonObject json;
-      json.add("level", level).add("unknowns", static_cast<double>(shape.nodes())).add("operator", to_string(form));
+      json.add("level", level).add("unknowns", shape.nodes()).add("operator", to_string(form));
       json.add("precision", precision_of<T>).add("kernel", name);
       kernels_.push_back(report_rate<T>(std::move(json), name, words, shape, seconds));
     };
@@ -605,14 +601,14 @@ class Benchmark {
     json.add("relative_residual", best.relative_residual()).add("seconds_per_unknown_per_digit", per_digit);
     if (contestant.one_pass())
       json.add("error_to_converged_error", ratio).add("algebraic_to_converged_error", algebraic);
-    solves_.push_back(json.line());
+    solves_.push_back(json.value());
   }
 
   Context& ctx_;
   const Settings& settings_;
   std::optional<Hypre> hypre_;
   double copy_bytes_ = 0, copy_rate_ = 0, load_before_ = load_average();
-  std::vector<std::string> kernels_, lines_, solves_, left_out_;  // JSON
+  Json kernels_ = Json::array(), lines_ = Json::array(), solves_ = Json::array(), left_out_ = Json::array();
   std::set<std::string> failed_;
 };
 
@@ -641,8 +637,9 @@ std::vector<int> parse_levels(const std::string& text) {
 SmootherVariant parse_smoother(const std::string& text) {
   for (const auto& choice : all_smoothers())
     if (choice.label() == text) return choice;
-  const auto label = [](const SmootherVariant& choice) { return choice.label(); };
-  throw UsageError(message("--smoothers: unknown '", text, "'; known are ", JsonObject::array(all_smoothers(), label)));
+  std::string known;
+  for (const auto& choice : all_smoothers()) known += (known.empty() ? "" : ", ") + choice.label();
+  throw UsageError(message("--smoothers: unknown '", text, "'; known are ", known));
 }
 
 CommandLine make_command_line() {

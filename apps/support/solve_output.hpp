@@ -14,11 +14,11 @@
 
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
-#include <stratum/core/io/json.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 #include "command_line.hpp"
+#include "json.hpp"
 
 namespace stratum::apps {
 

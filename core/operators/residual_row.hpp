@@ -8,6 +8,7 @@
 // In place, nodes before i - width may be overwritten once next(i) has returned.
 
 #include <stratum/core/operators/cell_row.hpp>
+#include <stratum/core/operators/symmetric_nine_band.hpp>
 #include <stratum/core/operators/tensor.hpp>
 
 namespace stratum {
@@ -132,6 +133,85 @@ class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes,
   const T *right_, *south_, *centre_, *north_, *kx_, *mx_, *right_ahead_, *x_ahead_;
   T ks_, kn_, ms_, mn_, own_, e_ = 0;
   Pack mass_{}, stiffness_{}, to_left_, to_right_, k_, m_, k_before_, m_before_;
+};
+
+/// Symmetric bands. Neighbours come out of registers, and the rows that are needed `ahead` rows later are asked for.
+template <int bytes, class Number>
+class ResidualRow<bytes, SymmetricNineBandView<Number>> : public PackedRow<bytes, Number> {
+ public:
+  static constexpr bool in_packs = false;  // where residuals alone are wanted a plain loop is quicker
+  using T = Number;
+  using View = SymmetricNineBandView<T>;
+  using Base = PackedRow<bytes, T>;
+  using Base::width;
+  using typename Base::Pack;
+
+  STRATUM_INLINE ResidualRow(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
+                             int ahead = 1)
+      : Base(x.nx), last_(x.nx - (x.periodic_x ? 0 : 1)), right_(&b(0, j)), x_(&x(0, j)), x_pitch_(x.pitch), a_(a),
+        row_(j * a.pitch), to_later_(ahead * a.pitch), x_to_later_((ahead + 1) * x.pitch),
+        b_to_later_(ahead * b.pitch) {
+    take<true>(-1);
+  }
+
+  STRATUM_INLINE Pack next(int i) { return advance<true>(i); }
+  /// The same where the three rows of x are zero, whatever they hold.
+  STRATUM_INLINE Pack next_of_zero(int i) { return advance<false>(i); }
+  /// Entries of the nodes whose residual came last.
+  STRATUM_INLINE Pack centre() const { return centre_; }
+  STRATUM_INLINE Pack west() const { return to_east_.west(); }
+  STRATUM_INLINE Pack east() const { return to_east_.here; }
+
+ private:
+  /// Numbers at the pack's nodes and at those beside them.
+  struct Stream {
+    Pack before, here, ahead;
+    STRATUM_INLINE Stream() { before = here = ahead = Pack{}; }
+    STRATUM_INLINE void shift(Pack next) { before = here, here = ahead, ahead = next; }
+    [[nodiscard]] STRATUM_INLINE Pack west() const { return simd::one_back<T, bytes>(before, here); }
+    [[nodiscard]] STRATUM_INLINE Pack east() const { return simd::one_ahead<T, bytes>(here, ahead); }
+  };
+  /// Of band k.
+  STRATUM_INLINE Pack entries(int k, int i) const { return simd::pack<bytes>(a_.band[k] + row_ + i); }
+  STRATUM_INLINE Pack entries_below(int k, int i) const { return simd::pack<bytes>(a_.band[k] + row_ - a_.pitch + i); }
+  /// Columns i .. i + width - 1; behind the last one x is zero, and behind the last row not in memory.
+  template <bool with_x>
+  STRATUM_INLINE void take(int i) {
+    const bool there = i <= last_;
+    to_east_.shift(there ? entries(1, i) : Pack{});
+    to_north_west_.shift(there ? entries_below(2, i) : Pack{});
+    to_north_east_.shift(there ? entries_below(4, i) : Pack{});
+    if constexpr (with_x) {
+      south_.shift(there ? simd::pack<bytes>(x_ - x_pitch_ + i) : Pack{});
+      centre_row_.shift(there ? simd::pack<bytes>(x_ + i) : Pack{});
+      north_.shift(there ? simd::pack<bytes>(x_ + x_pitch_ + i) : Pack{});
+    }
+  }
+  template <bool with_x>
+  STRATUM_INLINE Pack advance(int i) {
+    for (const T* const band : a_.band) __builtin_prefetch(band + row_ + to_later_ + i, 0, 2);
+    __builtin_prefetch(right_ + b_to_later_ + i, 0, 2);
+    if constexpr (with_x) __builtin_prefetch(x_ + x_to_later_ + i, 0, 2);
+    take<with_x>(i);
+    const int first = i - width;
+    centre_ = entries(0, first);
+    const Pack right = simd::pack<bytes>(right_ + first);
+    if constexpr (!with_x) return right;
+    const Pack sw = to_north_east_.west(), s = entries_below(3, first), se = to_north_west_.east();
+    const Pack nw = entries(2, first), n = entries(3, first), ne = entries(4, first);
+    return right - (centre_ * centre_row_.here + (west() * centre_row_.west() + east() * centre_row_.east()) +
+                    (sw * south_.west() + s * south_.here + se * south_.east()) +
+                    (nw * north_.west() + n * north_.here + ne * north_.east()));
+  }
+
+  int last_;
+  const T *right_, *x_;
+  std::int64_t x_pitch_;
+  const View a_;
+  std::int64_t row_, to_later_, x_to_later_, b_to_later_;
+  Stream south_, centre_row_, north_;               // x
+  Stream to_east_, to_north_west_, to_north_east_;  // a; the last two of the row below
+  Pack centre_;
 };
 
 /// A cell operator.

@@ -33,13 +33,16 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   Rounding<double> rounding(ctx, a, b, x, rhs_norm);
   int inner = 0;
   bool done = test.done(0, initial);
-  const auto check_rounding = [&](double residual, double slack = 1) {
-    if (!rounding.reached(residual, r_.cview(), slack)) return;
+  const auto end_at_rounding = [&](bool reached) {
+    if (!reached) return;
     test.end_at_rounding();
     done = true;
   };
+  const auto check_rounding = [&](double residual, double slack = 1) {
+    end_at_rounding(rounding.reached(residual, r_.cview(), slack));
+  };
   // Of a tolerance relative to rounding noise nothing would be left to reduce.
-  if (!done && stop.baseline == Baseline::initial) check_rounding(initial);
+  if (!done && stop.baseline == Baseline::initial) end_at_rounding(rounding.reached_at_start(initial, r_.cview()));
   double norm = initial;
   for (int iteration = 1; !done; ++iteration) {
     m.apply(ctx, r_.cview(), c_.view());

@@ -11,8 +11,13 @@
 // definite, x is nearer to the solution than zero is.)
 // Source: N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, Section 12.1.
 //
+// Rows of thin cells are large. What the others still have may hide below the rounding of these: a start that is at rounding by its
+// norm has to be so by rows, too, within 32 eps; if it is not, an iteration that comes to rounding later has to be so by rows, or to
+// have stopped by them.
+//
 // Asking waits for the stream. The size is kept until a residual comes near it.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -35,7 +40,14 @@ class Rounding {
     constexpr double near = 4;  // x may have grown since
     if (level_ == 0 || residual <= near * slack * level_) take_level();
     return std::isfinite(level_) && residual <= slack * level_ &&
-           (residual <= rhs_norm_ || has_its_size(residual, scaled));
+           (residual <= rhs_norm_ || has_its_size(residual, scaled)) && (!hides_ || by_rows(slack > 1 ? 1 : 3));
+  }
+  /// The same of the x that an iteration starts from.
+  template <class R>
+  [[nodiscard]] bool reached_at_start(double residual, GridView<const R> scaled) {
+    if (!reached(residual, scaled)) return false;
+    hides_ = true;
+    return by_rows(3);
   }
   /// 2 eps || |A| |x| + |b| || of the x of this call or an earlier one; infinite or NaN where it is not known.
   [[nodiscard]] double level() {
@@ -53,6 +65,13 @@ class Rounding {
   }
 
  private:
+  /// At rounding by rows, or no nearer to it in so many times of asking.
+  [[nodiscard]] bool by_rows(int times) {
+    const double error = a_.backward_error(ctx_, b_, x_);
+    stopped_ = error > 0.5 * least_ ? stopped_ + 1 : 0;
+    least_ = std::min(least_, error);
+    return error <= 32 * static_cast<double>(std::numeric_limits<T>::epsilon()) || stopped_ >= times;
+  }
   void take_level() {
     level_ = 2 * static_cast<double>(std::numeric_limits<T>::epsilon()) * a_.magnitude(ctx_, b_, x_);
   }
@@ -62,6 +81,9 @@ class Rounding {
   GridView<const T> b_, x_;
   double rhs_norm_;
   double level_ = 0;
+  bool hides_ = false;
+  double least_ = std::numeric_limits<double>::infinity();
+  int stopped_ = 0;
 };
 
 }  // namespace stratum

@@ -81,6 +81,17 @@ struct Magnitudes {
   }
 };
 
+/// |b - A x| / (|A| |x| + |b|)
+template <class View, class T>
+struct BackwardError {
+  Magnitudes<View, T> of;
+  static constexpr bool takes_maximum = true;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double size = of(i, j), residual = of.size(of.b(i, j) - of.a.sum(of.x, i, j));
+    return residual == 0 ? 0 : residual / size;
+  }
+};
+
 template <class View, class T>
 struct Diagonal {
   View a;
@@ -186,6 +197,16 @@ double GridOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<co
   exchange(ctx, x);
   return visit([&](const auto& a) {
     return norm_of(ctx, x.nx, x.ny, Magnitudes<std::decay_t<decltype(a)>, T>{a, b, x});
+  });
+}
+
+template <class T>
+double GridOperator<T>::backward_error(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+  expects_fit(ctx, "b", b, shape());
+  expects_fit(ctx, "x", x, shape());
+  exchange(ctx, x);
+  return visit([&](const auto& a) {
+    return reduce(ctx, x.nx, x.ny, BackwardError<std::decay_t<decltype(a)>, T>{{a, b, x}});
   });
 }
 

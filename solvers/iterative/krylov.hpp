@@ -39,7 +39,8 @@ class KrylovIteration {
         test_(stop, rhs_norm_, residual_, monitor, kind), rounding_(ctx, a, b, x, rhs_norm_) {
     done_ = test_.done(0, residual_);
     // Of a tolerance relative to rounding noise nothing would be left to reduce.
-    if (!done_ && stop.baseline == Baseline::initial) check_rounding();
+    if (!done_ && stop.baseline == Baseline::initial)
+      end_at_rounding(rounding_.template reached_at_start<T>(residual_, r_));
   }
 
   [[nodiscard]] bool done() const { return done_; }
@@ -131,7 +132,10 @@ class KrylovIteration {
     return norm2<T>(ctx_, r_);
   }
   void check_rounding(double slack = 1) {
-    if (!rounding_.template reached<T>(test_.report().residual, r_, slack)) return;
+    end_at_rounding(rounding_.template reached<T>(test_.report().residual, r_, slack));
+  }
+  void end_at_rounding(bool reached) {
+    if (!reached) return;
     test_.end_at_rounding();
     done_ = true;
   }

@@ -242,8 +242,8 @@ SparseRows laplacian(int nx, int ny, double epsilon) {
   return a;
 }
 
-/// Throws when a matrix that is to be generated leaves no room to solve. Counted is what is always there: its rows, b and x on the
-/// host; the method's vectors on the backend, and the operator, which for multigrid on a mesh takes nothing.
+/// Throws when a matrix that is to be generated leaves no room to solve. Counted is what is always there: its rows, b and x on
+/// the host; the method's vectors on the backend, and the operator, which for multigrid on a mesh takes nothing.
 void expect_room_for(const Context& ctx, const Settings& settings, const std::string& name, std::int64_t rows,
                      int entries_a_row) {
   const auto& method = solver_entry(settings.method.empty() ? "cg" : settings.method);

@@ -14,9 +14,9 @@
 // rounding where u_h solves its equations, and by the sum of their residuals where it nearly does. F_S has an error of second
 // order; differences across thin cells, as K grad u_h at the side itself has them, would have one of first order.
 //
-// A corner's reaction belongs to two sides. A natural one has what its data say; of two Dirichlet sides each has the integral of
-// phi_i n.K grad u_h over its own interval there, taken from the corner's cell, and half of what is left. Through two opposite
-// periodic sides flows the same: beside a Dirichlet side their part is the mean of such integrals in both cells.
+// A corner's reaction belongs to two sides. A natural one has what its data say; of two Dirichlet sides each has the integral
+// of phi_i n.K grad u_h over its own interval there, taken from the corner's cell, and half of what is left. Through two
+// opposite periodic sides flows the same: beside a Dirichlet side their part is the mean of such integrals in both cells.
 //
 // Nodal values are on the host, those of all nodes, x fastest, as nodal_solution gives them. Work: cells at the sides, and all
 // where there is c. Source: P. M. Gresho, R. L. Lee, S. T. Chan, M. K. Maslanik, The consistent Galerkin method for computing

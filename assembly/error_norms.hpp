@@ -5,18 +5,18 @@
 //
 //     largest  max | e | / max | u |,    energy  ( integral of grad e . K grad e + c e^2  /  the same of u )^(1/2),
 //
-// e = u_h - u, at the 3 x 3 Gauss points of every cell; gradients are those of the quadratic functions through the points (u need
-// not come with derivatives), whose own error is of an order more than that of grad u_h. Absolute where u = 0, less means where
-// the problem is singular.
+// e = u_h - u, at the 3 x 3 Gauss points of every cell; gradients are those of the quadratic functions through the points (u
+// need not come with derivatives), whose own error is of an order more than that of grad u_h. Absolute where u = 0, less means
+// where the problem is singular.
 //
 //     difference of levels  || u_H - u_h || / || u_h ||  over the nodes of H, every second one of h, weighted by a quarter of the
 //     cells around; and the largest.
 //
-// With an order p observed from two of these, D_H and D_h, p = log2 (D_H / D_h), the error of the finest is about D_h / (2^p - 1)
-// (L. F. Richardson, The approximate arithmetical solution by finite differences, 1911).
+// With an order p observed from two of these, D_H and D_h, p = log2 (D_H / D_h), the error of the finest is about
+// D_h / (2^p - 1) (L. F. Richardson, The approximate arithmetical solution by finite differences, 1911).
 //
-// Nodal values are on the host, those of all nodes, x fastest. Throws UsageError for another number of them, and where the exact
-// solution is not finite.
+// Nodal values are on the host, those of all nodes, x fastest. Throws UsageError for another number of them, and where the
+// exact solution is not finite.
 
 #include <optional>
 #include <span>

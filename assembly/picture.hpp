@@ -1,14 +1,15 @@
 #pragma once
 
-// A picture of nodal values, as PNG: the domain in colours with a legend, and where cells are thin the same once more, enlarged.
+// A picture of nodal values, as PNG: the domain in colours with a legend, and where cells are thin the same once more,
+// enlarged.
 //
-// Each panel has a colour scale of its own, from the smallest to the largest value in it, linear. Panels are to scale unless one
-// side is more than three times as long as the other; the enlarged one shows the shortest quarter of the cells of each direction,
-// with mesh lines where they are far enough apart, and is not to scale. (On a mesh of quadrilaterals it is a square
+// Each panel has a colour scale of its own, from the smallest to the largest value in it, linear. Panels are to scale unless
+// one side is more than three times as long as the other; the enlarged one shows the shortest quarter of the cells of each
+// direction, with mesh lines where they are far enough apart, and is not to scale. (On a mesh of quadrilaterals it is a square
 // around the thinnest cell.) There is none where no width is less than half of another.
 //
-// Drawn by VTK's vtkLookupTable, vtkImageMapToColors, vtkFreeTypeTools and vtkPNGWriter, none of which needs a display. The file
-// is there whole or not at all.
+// Drawn by VTK's vtkLookupTable, vtkImageMapToColors, vtkFreeTypeTools and vtkPNGWriter, none of which needs a display. The
+// file is there whole or not at all.
 
 #include <span>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
-// Device code that evaluates a function at the Gauss points of a rectangle's cells: load vector and error sums. The project compiles it
-// for the functions that it knows, and the runtime compiler for expressions: nothing is included here, and nothing of the standard
-// library is used. assembly/gpu_integrals.hpp has the formulas.
+// Device code that evaluates a function at the Gauss points of a rectangle's cells: load vector and error sums. The project
+// compiles it for the functions that it knows, and the runtime compiler for expressions: nothing is included here, and nothing
+// of the standard library is used. assembly/gpu_integrals.hpp has the formulas.
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The problem of the published accuracy study, in distances to the sides: u = xl xr yl yr, -Laplace u = 2 (yl yr + xl xr). Named
-// functors of any point, so that a GPU computes them too.
+// The problem of the published accuracy study, in distances to the sides: u = xl xr yl yr, -Laplace u = 2 (yl yr + xl xr).
+// Named functors of any point, so that a GPU computes them too.
 
 #include <stratum/core/config.hpp>
 

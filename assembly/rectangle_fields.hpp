@@ -1,6 +1,7 @@
 #pragma once
 
-// Grid functions of a rectangle's mesh that are put together from 1-D ones, so that nothing of the grid's size lies on the host:
+// Grid functions of a rectangle's mesh that are put together from 1-D ones, so that nothing of the grid's size lies on the
+// host:
 //
 //     integrals of phi_i                    hat_x(i) hat_y(j)
 //     Coons's patch between four sides      by what the sides have, linear in between

@@ -5,8 +5,9 @@
 //     max over edges of cells, those along sides excepted, of | u_1 - u_2 |
 //
 // of two neighbouring nodes: where it is a large part of the range the mesh does not resolve the solution there. (Along sides u
-// is often given.) Bilinear functions have their extremes at nodes. Nodal values are on the host, those of all nodes, x fastest,
-// as nodal_solution gives them. Of several equal ones the first is named. Throws UsageError for another number of values.
+// is often given.) Bilinear functions have their extremes at nodes. Nodal values are on the host, those of all nodes, x
+// fastest, as nodal_solution gives them. Of several equal ones the first is named. Throws UsageError for another number of
+// values.
 
 #include <span>
 

@@ -16,13 +16,13 @@
 // sixth digit, and lines closer than 1e-14 of the domain's size cannot be told apart, which is refused. Only the interpolation
 // depends on them; the operators are the matrix and its Galerkin products.
 //
-// Constraints. Rows of constrained unknowns hold their diagonal entry alone, as AffineConstraints::distribute_local_to_global and
-// MatrixTools::apply_boundary_values leave them; such an entry is simply inverted. All unknowns on the sides must be
+// Constraints. Rows of constrained unknowns hold their diagonal entry alone, as AffineConstraints::distribute_local_to_global
+// and MatrixTools::apply_boundary_values leave them; such an entry is simply inverted. All unknowns on the sides must be
 // constrained; whether their columns were cleared too does not matter to the preconditioner.
 //
-// One thread at a time. vmult is one cycle, post-smoothing mirroring pre-smoothing: symmetric for a symmetric matrix, as SolverCG needs. The matrix
-// need not be symmetric; then Tvmult makes a second hierarchy, for the transpose, when it is first called.
-// Both run on the host's memory: on a GPU vectors are copied there and back. Errors: stratum::UsageError.
+// One thread at a time. vmult is one cycle, post-smoothing mirroring pre-smoothing: symmetric for a symmetric matrix, as
+// SolverCG needs. The matrix need not be symmetric; then Tvmult makes a second hierarchy, for the transpose, when it is first
+// called. Both run on the host's memory: on a GPU vectors are copied there and back. Errors: stratum::UsageError.
 //
 // This header is compiled by the user's program; the library does not depend on deal.II. Tested with 9.4.
 

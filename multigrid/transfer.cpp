@@ -28,8 +28,8 @@ constexpr int depth = 2;  // rows asked for ahead
 template <class T>
 using Given = cuda::Given<T, depth>;
 
-/// The rows of x + P e, x another stage's, both directions coarsened. A lane's columns start at an even global number, so that every
-/// second one is a coarse column of its own half chunk.
+/// The rows of x + P e, x another stage's, both directions coarsened. A lane's columns start at an even global number, so that
+/// every second one is a coarse column of its own half chunk.
 template <class T, class Source = Given<T>>
 struct Prolonged {
   using Number = T;
@@ -92,8 +92,8 @@ struct Prolonged {
   };
 };
 
-/// What is added to an interpolant, at a chunk of its row j that begins with `column` and is to go to `at`: nothing, what is there
-/// already, or alpha z.
+/// What is added to an interpolant, at a chunk of its row j that begins with `column` and is to go to `at`: nothing, what is
+/// there already, or alpha z.
 template <class T>
 struct Nothing {
   __device__ STRATUM_INLINE Chunk<T> operator()(const T* /*at*/, int /*column*/, int /*j*/) const { return {}; }
@@ -118,8 +118,8 @@ struct Scaled {
   }
 };
 
-/// Chunk c of the fine rows between 2 J and 2 J + 3 (local), J even: loads first, so that they are in flight together. Words per
-/// fine node: 1.25 and what is added.
+/// Chunk c of the fine rows between 2 J and 2 J + 3 (local), J even: loads first, so that they are in flight together. Words
+/// per fine node: 1.25 and what is added.
 template <class T, class Added>
 struct ProlongateChunk {
   static constexpr int coarse_rows = 2;
@@ -253,8 +253,8 @@ STRATUM_SIMD_CLONES void prolongate_row(const ProlongateCoarsened<add, T> p, con
   for (int interval = pairs; interval < p.end(); ++interval) p(interval, j);
 }
 
-/// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it. Rows are kept from their
-/// column -1 on, up to two columns beyond the last.
+/// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it. Rows are kept from
+/// their column -1 on, up to two columns beyond the last.
 template <class View, class T>
 struct RestrictRows {
   ComputedDefect<View, T> defect;
@@ -270,8 +270,8 @@ struct RestrictRows {
     const bool coarsened_y = y.left != nullptr;
     std::fill_n(lower, fine_nx, T(0));
     for (int j = begin; j < end; ++j) {
-      // The fine row after the coarse one belongs to this coarse row and to the next. One call for all rows: what a thread computes
-      // first and what it computes later then has the same bits.
+      // The fine row after the coarse one belongs to this coarse row and to the next. One call for all rows: what a thread
+      // computes first and what it computes later then has the same bits.
       const int node = j + y.coarse_origin;
       for (int k = coarsened_y && j > begin ? 1 : 0; k < (coarsened_y ? 3 : 1); ++k) {
         const T here = !coarsened_y || k == 1 ? T(1) : k == 0 ? y.right[node - 1] : y.left[node];

@@ -6,16 +6,16 @@
 //
 //     x_fine = (wr x_I + wl x_(I+1)) / (wl + wr) .
 //
-// An odd number of fine intervals leaves the last one alone, and its right end stays: there fine node 2 I + 1 is coarse node I + 1,
-// as if its weights were (0, 1), and fine node 2 I + 2 does not exist. Restriction is the transpose. A direction that is not
-// coarsened is the identity. Indices are global: line 0 is the first side.
+// An odd number of fine intervals leaves the last one alone, and its right end stays: there fine node 2 I + 1 is coarse node I
+// + 1, as if its weights were (0, 1), and fine node 2 I + 2 does not exist. Restriction is the transpose. A direction that is
+// not coarsened is the identity. Indices are global: line 0 is the first side.
 //
-// `Transfer::weighted` has weights of its own in every coarse cell instead (multigrid/network.hpp makes them): one for each of its edges,
-// four for its centre.
+// `Transfer::weighted` has weights of its own in every coarse cell instead (multigrid/network.hpp makes them): one for each of
+// its edges, four for its centre.
 //
 // Throws UsageError for vectors of other shapes, and for memory that the Context does not compute on.
-// Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients; weights by cells are
-// 1.5 more.
+// Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients; weights by
+// cells are 1.5 more.
 
 #include <vector>
 
@@ -24,8 +24,8 @@
 
 namespace stratum {
 
-/// One direction as kernels see it. Weights are per coarse interval, from -1 (the last one where periodic, else of no weight) to
-/// their number; null where the direction is not coarsened.
+/// One direction as kernels see it. Weights are per coarse interval, from -1 (the last one where periodic, else of no weight)
+/// to their number; null where the direction is not coarsened.
 template <class T>
 struct TransferView {
   const T* left = nullptr;   // weight of the left coarse node at the new node of each coarse interval
@@ -35,8 +35,8 @@ struct TransferView {
   bool periodic = false;  // with the other end in this piece
 };
 
-/// Weights by coarse cells, T const or not. Coarse nodes are numbered with the sides: I = 0 .. intervals, as if Dirichlet nodes were
-/// unknowns. Numbers go from -1 (where periodic the last interval's, seen from its right end) to intervals + 1.
+/// Weights by coarse cells, T const or not. Coarse nodes are numbered with the sides: I = 0 .. intervals, as if Dirichlet nodes
+/// were unknowns. Numbers go from -1 (where periodic the last interval's, seen from its right end) to intervals + 1.
 ///
 ///     edge from coarse node (I, J) to (I + 1, J)    x = west x_(I,J) + (1 - west) x_(I+1,J)          null where x is not coarsened
 ///     edge to (I, J + 1)                            x = south x_(I,J) + (1 - south) x_(I,J+1)        null where y is not
@@ -62,7 +62,8 @@ class Transfer {
  public:
   Transfer() = default;
   Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse);
-  /// Between a strip of the fine mesh and the one below it. Pieces restrict their own rows and add what belongs to the row above.
+  /// Between a strip of the fine mesh and the one below it. Pieces restrict their own rows and add what belongs to the row
+  /// above.
   Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
            const GridShape& coarse_strip);
   /// By weights of every coarse cell, which are zero until they are set.
@@ -91,8 +92,8 @@ class Transfer {
   template <class Z>
   void prolongate_plus(Context& ctx, GridView<const T> coarse, T alpha, GridView<const Z> z, GridView<T> x) const;
 
-  // Damped Jacobi fused with transfer, for a GPU, a tensor operator, both directions coarsened and few steps: a pass over memory
-  // before the coarse correction and one after it, 5.5 words a node in all.
+  // Damped Jacobi fused with transfer, for a GPU, a tensor operator, both directions coarsened and few steps: a pass over
+  // memory before the coarse correction and one after it, 5.5 words a node in all.
   static constexpr int max_fused_steps = 3;
   [[nodiscard]] bool fuses(const Context& ctx, const GridOperator<T>& a, int steps) const;
   /// x = `steps` steps from zero for A x = b;  coarse = P^T (b - A x): 2.25 words

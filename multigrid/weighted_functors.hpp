@@ -12,7 +12,8 @@ STRATUM_HOST_DEVICE STRATUM_INLINE int fine_node(bool periodic, int i, int n) {
   return i >= 0 && i < n ? i : -1;
 }
 
-/// The fine nodes of coarse cell (I, J) but those on its lower and its left side. A direction that is not coarsened has nodes for cells.
+/// The fine nodes of coarse cell (I, J) but those on its lower and its left side. A direction that is not coarsened has nodes
+/// for cells.
 template <bool add, class T>
 struct ProlongateCell {
   WeightsView<const T> w;

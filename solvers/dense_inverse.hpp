@@ -4,9 +4,9 @@
 //
 //     z = A^-1 r ;       of a singular A with A 1 = 0 and symmetric:  z = P (A + t 1 1^T)^-1 P r ,  P = 1 - 1 1^T / n
 //
-// (t: the mean of the diagonal entries over n), which is the solution without a mean of the system without one. For any operator of
-// up to `max_unknowns` unknowns; n^2 words. apply allocates nothing and does not wait for the stream. Throws UsageError for more
-// unknowns, BreakdownError where A is singular to rounding although it is not said to be.
+// (t: the mean of the diagonal entries over n), which is the solution without a mean of the system without one. For any
+// operator of up to `max_unknowns` unknowns; n^2 words. apply allocates nothing and does not wait for the stream. Throws
+// UsageError for more unknowns, BreakdownError where A is singular to rounding although it is not said to be.
 
 #include <stratum/core/grid/vector.hpp>
 #include <stratum/core/operators/linear_operator.hpp>

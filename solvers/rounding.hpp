@@ -1,19 +1,19 @@
 #pragma once
 
-// Rounding: whether a residual is as small as the precision lets it be. Forming b - A x rounds terms of the size of |A| |x| and |b|,
-// and x itself has the digits of its precision and no more, so that
+// Rounding: whether a residual is as small as the precision lets it be. Forming b - A x rounds terms of the size of |A| |x| and
+// |b|, and x itself has the digits of its precision and no more, so that
 //
 //     || b - A x ||  cannot be expected below about  2 eps || |A| |x| + |b| || .
 //
 // Smooth solutions get to a tenth of that, and what an iteration leaves can be some times more: where it has visibly stopped, a
-// `slack` is allowed. The rounding of an x that blew up is large, too, and no excuse: beyond ||b|| the residual counts as rounding only where x has the size it should have
-// along itself, |(x, r)| <= |(x, b)|. (Of the multiples of x the best is then half of x, or more: where A is symmetric positive
-// definite, x is nearer to the solution than zero is.)
+// `slack` is allowed. The rounding of an x that blew up is large, too, and no excuse: beyond ||b|| the residual counts as
+// rounding only where x has the size it should have along itself, |(x, r)| <= |(x, b)|. (Of the multiples of x the best is then
+// half of x, or more: where A is symmetric positive definite, x is nearer to the solution than zero is.)
 // Source: N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, Section 12.1.
 //
-// Rows of thin cells are large. What the others still have may hide below the rounding of these: a start that is at rounding by its
-// norm has to be so by rows, too, within 32 eps; if it is not, an iteration that comes to rounding later has to be so by rows, or to
-// have stopped by them.
+// Rows of thin cells are large. What the others still have may hide below the rounding of these: a start that is at rounding by
+// its norm has to be so by rows, too, within 32 eps; if it is not, an iteration that comes to rounding later has to be so by
+// rows, or to have stopped by them.
 //
 // Asking waits for the stream. The size is kept until a residual comes near it.
 
@@ -33,8 +33,8 @@ class Rounding {
   Rounding(Context& ctx, const LinearOperator<T>& a, GridView<const T> b, GridView<const T> x, double rhs_norm)
       : ctx_(ctx), a_(a), b_(b), x_(x), rhs_norm_(rhs_norm) {}
 
-  /// Whether r = b - A x with this norm is at rounding; `scaled` is a multiple of r, in any precision. False where A does not know
-  /// the size of its terms.
+  /// Whether r = b - A x with this norm is at rounding; `scaled` is a multiple of r, in any precision. False where A does not
+  /// know the size of its terms.
   template <class R>
   [[nodiscard]] bool reached(double residual, GridView<const R> scaled, double slack = 1) {
     constexpr double near = 4;  // x may have grown since

@@ -1,7 +1,7 @@
 #pragma once
 
-// The fast direct solver of uniform meshes as a peer of the benchmark: the sines sin(pi k i / (nx + 1)) sin(pi l j / (ny + 1)) are
-// eigenvectors of the Q1 Laplacian with Dirichlet sides, so that two sine transforms of two dimensions solve A x = b,
+// The fast direct solver of uniform meshes as a peer of the benchmark: the sines sin(pi k i / (nx + 1)) sin(pi l j / (ny + 1))
+// are eigenvectors of the Q1 Laplacian with Dirichlet sides, so that two sine transforms of two dimensions solve A x = b,
 //
 //     x = S D^-1 S b ,   d_kl = kx_k my_l + mx_k ky_l ,   kx_k = (2 - 2 cos t) / hx ,   mx_k = hx (4 + 2 cos t) / 6 ,   t = pi k / (nx + 1)
 //

@@ -1,7 +1,7 @@
 #pragma once
 
-// Options of the programs, from the command line and a configuration file, with numbers checked against their ranges. What is an
-// option and what its value is Boost.Program_options's to say; the programs say what is allowed, and what was meant.
+// Options of the programs, from the command line and a configuration file, with numbers checked against their ranges. What is
+// an option and what its value is Boost.Program_options's to say; the programs say what is allowed, and what was meant.
 
 #include <algorithm>
 #include <charconv>

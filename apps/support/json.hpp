@@ -1,7 +1,8 @@
 #pragma once
 
-// Reports as JSON, by nlohmann-json: members in the order of their adding, numbers that JSON cannot hold are null, bytes that are no UTF-8
-// become U+FFFD. A member a line, and an element a line in arrays of objects, so that people and grep read them too.
+// Reports as JSON, by nlohmann-json: members in the order of their adding, numbers that JSON cannot hold are null, bytes that
+// are no UTF-8 become U+FFFD. A member a line, and an element a line in arrays of objects, so that people and grep read them
+// too.
 
 #include <cstdint>
 #include <string>

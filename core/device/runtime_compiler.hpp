@@ -1,7 +1,7 @@
 #pragma once
 
-// For CUDA sources only: kernels made from text while the program runs, by NVRTC, which is looked for then and not linked. Errors
-// of the compiler are not the user's: a kernel that cannot be made is not there, and the caller has another way.
+// For CUDA sources only: kernels made from text while the program runs, by NVRTC, which is looked for then and not linked.
+// Errors of the compiler are not the user's: a kernel that cannot be made is not there, and the caller has another way.
 
 #include <cuda_runtime.h>
 #include <dlfcn.h>

@@ -9,7 +9,8 @@
 //
 // Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, as for for_each_node. Partial sums belong to rows (to
 // parts of a row that is alone), not to threads, and are added in order: the same input gives the same bits on any number of
-// threads. Results come back to the host and therefore wait for the stream. For sources that compile as CUDA where there is CUDA.
+// threads. Results come back to the host and therefore wait for the stream. For sources that compile as CUDA where there is
+// CUDA.
 
 #include <algorithm>
 #include <cmath>

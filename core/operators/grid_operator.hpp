@@ -1,8 +1,8 @@
 #pragma once
 
-// Grid operators: a nine-point operator in one of the forms of core/operators/forms.hpp. A form's view gives the coefficients through
-// one accessor, `coefficient<dx, dy>(i, j)`, and the partial sums that smoothers need; smoothers are templates on the view and are
-// visited once per sweep (`GridOperator::visit`).
+// Grid operators: a nine-point operator in one of the forms of core/operators/forms.hpp. A form's view gives the coefficients
+// through one accessor, `coefficient<dx, dy>(i, j)`, and the partial sums that smoothers need; smoothers are templates on the
+// view and are visited once per sweep (`GridOperator::visit`).
 
 #include <concepts>
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace stratum {
 
-/// Any of the forms behind LinearOperator. A handle: copies are the same operator. Throws UsageError for bands that differ in shape,
-/// pitch or memory, factors of another length, and vectors of another shape or in other memory.
+/// Any of the forms behind LinearOperator. A handle: copies are the same operator. Throws UsageError for bands that differ in
+/// shape, pitch or memory, factors of another length, and vectors of another shape or in other memory.
 template <class T>
 class GridOperator final : public LinearOperator<T>, public Handle {
  public:

@@ -854,8 +854,8 @@ struct CellsBeside {
 };
 
 /// Forms the equations of a line of a scalar cell operator from interval to interval, as TensorWalk does. An interval has two
-/// cells, towards line a and line b. Nodes before interval number `first` and behind number `last` are no unknowns: there 1 x = 0
-/// is solved.
+/// cells, towards line a and line b. Nodes before interval number `first` and behind number `last` are no unknowns: there 1 x =
+/// 0 is solved.
 template <int S, bool coupled, class T>
 class CellWalk {
  public:

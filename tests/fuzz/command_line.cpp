@@ -1,5 +1,5 @@
-// Command line and configuration file: the input is a line for every argument, then an empty line, then the file. What is accepted
-// can be written as a configuration, and that gives the same options again.
+// Command line and configuration file: the input is a line for every argument, then an empty line, then the file. What is
+// accepted can be written as a configuration, and that gives the same options again.
 
 #include <string>
 #include <vector>

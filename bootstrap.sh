@@ -85,8 +85,9 @@ if [ "$cuda" = auto ]; then
 fi
 
 includes() { echo "#include <$1>" | "${CXX:-c++}" -x c++ -E -; }
+links() { echo 'int main() {}' | "${CXX:-c++}" -x c++ - -o /dev/null "-l$1"; }
 
-# Tools count when anyone's own is on the PATH, headers that programs need when the compiler finds them, other libraries when
+# Tools count when anyone's own is on the PATH, what programs need when the compiler finds it, other libraries when
 # their package is installed.
 missing() {
   local package
@@ -95,7 +96,7 @@ missing() {
       g++) command -v "${CXX:-c++}" ;;
       cmake) command -v cmake ;;
       ninja-build) command -v ninja ;;
-      libboost-program-options-dev) includes boost/program_options.hpp ;;
+      libboost-program-options-dev) includes boost/program_options.hpp && links boost_program_options ;;
       nlohmann-json3-dev) includes nlohmann/json.hpp ;;
       *) [[ $(dpkg-query -W -f='${db:Status-Status}' "$package") == installed* ]] ;;
     esac >/dev/null 2>&1 || echo "$package"

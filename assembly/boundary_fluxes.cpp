@@ -93,19 +93,13 @@ class CellwiseSolution {
     for (const auto& [v, weight] : gauss4) {
       const double t = row ? v : end, s = row ? end : v;
       const double ut = (1 - s) * (u[1] - u[0]) + s * (u[3] - u[2]), us = (1 - t) * (u[2] - u[0]) + t * (u[3] - u[1]);
-      // J = [xt xs; yt ys]; along the side nx, ny are the normal times the interval's length.
-      double xt = 0, xs = 0, yt = 0, ys = 0;
-      if (mesh_.mapped() != nullptr) {
-        const auto [sw, se, nw, ne] = mesh_.mapped()->cell(i, j);
-        xt = (1 - s) * (se.x - sw.x) + s * (ne.x - nw.x);
-        yt = (1 - s) * (se.y - sw.y) + s * (ne.y - nw.y);
-        xs = (1 - t) * (nw.x - sw.x) + t * (ne.x - se.x);
-        ys = (1 - t) * (nw.y - sw.y) + t * (ne.y - se.y);
-      } else {
-        xt = mesh_.logical().x().widths()[static_cast<std::size_t>(i)];
-        ys = mesh_.logical().y().widths()[static_cast<std::size_t>(j)];
-      }
-      const double det = xt * ys - xs * yt, ux = (ys * ut - yt * us) / det, uy = (xt * us - xs * ut) / det;
+      const Jacobian at = mesh_.mapped() != nullptr
+                              ? mesh_.mapped()->cell(i, j).derivatives(t, s)
+                              : Jacobian{.xt = mesh_.logical().x().widths()[static_cast<std::size_t>(i)],
+                                         .ys = mesh_.logical().y().widths()[static_cast<std::size_t>(j)]};
+      const auto [xt, xs, yt, ys] = at;
+      const double det = at.determinant(), ux = (ys * ut - yt * us) / det, uy = (xt * us - xs * ut) / det;
+      // The normal times the interval's length.
       const double normal_x = outward * (row ? -yt : ys), normal_y = outward * (row ? xt : -xs);
       const double phi = last_end ? v : 1 - v;
       sum += weight * phi * (normal_x * (k.xx * ux + k.xy * uy) + normal_y * (k.xy * ux + k.yy * uy));
@@ -206,13 +200,6 @@ Reactions reactions(const CellwiseSolution& u, const ScalarFunction& f, const Ge
   return sums;
 }
 
-void expect_nodal(const Geometry& mesh, std::span<const double> nodal) {
-  const auto nx = static_cast<std::size_t>(mesh.logical().x().size()) + 1,
-             ny = static_cast<std::size_t>(mesh.logical().y().size()) + 1;
-  expects(nodal.size() == nx * ny, "the solution has ", nodal.size(), " nodal values, the mesh ", nx, " x ", ny,
-          " nodes");
-}
-
 /// Without the reaction.
 BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, const CellwiseSolution& u) {
   const auto sides = detail::all_sides(problem.sides);
@@ -266,7 +253,7 @@ BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, co
 
 BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                std::span<const double> nodal, const CellCoefficients* cells) {
-  expect_nodal(mesh, nodal);
+  expects_nodal(mesh, nodal);
   const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
   const auto nodes = static_cast<std::size_t>(mesh.logical().x().size()) + 1;
   const CellwiseSolution u(

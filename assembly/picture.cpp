@@ -1,5 +1,6 @@
 #include <stratum/assembly/picture.hpp>
 
+#include <stratum/assembly/points.hpp>
 #include <stratum/core/errors.hpp>
 
 #if defined(STRATUM_HAVE_PICTURES)
@@ -404,9 +405,7 @@ Raster whole_domain(const Geometry& mesh, int side) {
 bool pictures_available() { return true; }
 
 void write_png(const std::string& path, const Geometry& mesh, std::span<const double> nodal, const std::string& title) {
-  const auto nodes = (static_cast<std::size_t>(mesh.logical().x().size()) + 1) *
-                     (static_cast<std::size_t>(mesh.logical().y().size()) + 1);
-  expects(nodal.size() == nodes, "the solution has ", nodal.size(), " nodal values, the mesh ", nodes, " nodes");
+  expects_nodal(mesh, nodal);
   expects(std::all_of(nodal.begin(), nodal.end(), [](double value) { return std::isfinite(value); }),
           "no picture shows values that are not finite");
   constexpr int side = 560, least = 320;

@@ -28,12 +28,9 @@ std::optional<std::pair<double, double>> fractions_of(const Quadrilateral& cell,
   constexpr double rounding = 1e-14, far_away = 100;
   for (int k = 0; k < enough; ++k) {
     const Position at = cell.at(t, s);
-    const double xt = (1 - s) * (cell.se.x - cell.sw.x) + s * (cell.ne.x - cell.nw.x),
-                 yt = (1 - s) * (cell.se.y - cell.sw.y) + s * (cell.ne.y - cell.nw.y),
-                 xs = (1 - t) * (cell.nw.x - cell.sw.x) + t * (cell.ne.x - cell.se.x),
-                 ys = (1 - t) * (cell.nw.y - cell.sw.y) + t * (cell.ne.y - cell.se.y);
-    const double det = xt * ys - xs * yt, dx = p.x - at.x, dy = p.y - at.y;
-    const double dt = (ys * dx - xs * dy) / det, ds = (xt * dy - yt * dx) / det;
+    const Jacobian j = cell.derivatives(t, s);
+    const double det = j.determinant(), dx = p.x - at.x, dy = p.y - at.y;
+    const double dt = (j.ys * dx - j.xs * dy) / det, ds = (j.xt * dy - j.yt * dx) / det;
     t += dt;
     s += ds;
     if (!(std::abs(t) < far_away && std::abs(s) < far_away)) return std::nullopt;

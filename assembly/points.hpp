@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <exception>
+#include <span>
 
 #include <stratum/assembly/coefficients.hpp>
+#include <stratum/assembly/geometry.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
@@ -15,6 +17,15 @@ inline double evaluate(const ScalarFunction& function, const Point& p, const cha
   const double value = function(p);
   expects(std::isfinite(value), "the ", what, " is ", value, " at (", p.x, ", ", p.y, "); it must be finite");
   return value;
+}
+
+/// Throws UsageError unless there is a value for every node of the mesh, or of the one whose cells are this many times as many in
+/// direction.
+inline void expects_nodal(const Geometry& mesh, std::span<const double> nodal, int times = 1) {
+  const auto nx = static_cast<std::size_t>(times * mesh.logical().x().size()) + 1,
+             ny = static_cast<std::size_t>(times * mesh.logical().y().size()) + 1;
+  expects(nodal.size() == nx * ny, "the solution has ", nodal.size(), " nodal values, the mesh ", nx, " x ", ny,
+          " nodes");
 }
 
 /// Runs body(j, functions...) for rows j = 0 .. rows-1 on the Context's threads, each with its own copies of the functions,

@@ -28,8 +28,7 @@ double SolutionRange::largest_step() const {
 SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const double> nodal) {
   const auto nx = static_cast<std::size_t>(mesh.logical().x().size()) + 1,
              ny = static_cast<std::size_t>(mesh.logical().y().size()) + 1;
-  expects(nodal.size() == nx * ny, "the solution has ", nodal.size(), " nodal values, the mesh ", nx, " x ", ny,
-          " nodes");
+  expects_nodal(mesh, nodal);
   const auto step = [&](const RowExtremes& e) { return std::abs(nodal[e.step_to] - nodal[e.step_from]); };
   const auto merge = [&](RowExtremes& all, const RowExtremes& row) {
     if (nodal[row.smallest] < nodal[all.smallest]) all.smallest = row.smallest;

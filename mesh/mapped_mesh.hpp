@@ -25,6 +25,12 @@ struct Position {
   double x = 0, y = 0;
 };
 
+/// J = d(x, y)/d(t, s) = [xt xs; yt ys].
+struct Jacobian {
+  double xt = 0, xs = 0, yt = 0, ys = 0;
+  [[nodiscard]] double determinant() const { return xt * ys - xs * yt; }
+};
+
 /// A cell by its corners.
 struct Quadrilateral {
   Position sw, se, nw, ne;
@@ -34,10 +40,10 @@ struct Quadrilateral {
     return {(1 - s) * ((1 - t) * sw.x + t * se.x) + s * ((1 - t) * nw.x + t * ne.x),
             (1 - s) * ((1 - t) * sw.y + t * se.y) + s * ((1 - t) * nw.y + t * ne.y)};
   }
-  [[nodiscard]] double jacobian(double t, double s) const {
-    const double xt = (1 - s) * (se.x - sw.x) + s * (ne.x - nw.x), yt = (1 - s) * (se.y - sw.y) + s * (ne.y - nw.y),
-                 xs = (1 - t) * (nw.x - sw.x) + t * (ne.x - se.x), ys = (1 - t) * (nw.y - sw.y) + t * (ne.y - se.y);
-    return xt * ys - xs * yt;
+  [[nodiscard]] double jacobian(double t, double s) const { return derivatives(t, s).determinant(); }
+  [[nodiscard]] Jacobian derivatives(double t, double s) const {
+    return {(1 - s) * (se.x - sw.x) + s * (ne.x - nw.x), (1 - t) * (nw.x - sw.x) + t * (ne.x - se.x),
+            (1 - s) * (se.y - sw.y) + s * (ne.y - nw.y), (1 - t) * (nw.y - sw.y) + t * (ne.y - se.y)};
   }
   /// Of the lines between the midpoints of opposite sides, the longer to the shorter.
   [[nodiscard]] double aspect_ratio() const;

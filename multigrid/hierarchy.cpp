@@ -82,13 +82,11 @@ Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>
   return Hierarchy(std::move(state));
 }
 
-/// The levels below the finest one, from it. `k`: other conductances; `split`: K of split sums.
+/// The levels below the finest one, from it. `k`: other conductances; `parts`: of split sums.
 template <class T>
-void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, const CellCoefficients* split,
+void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optional<SplitParts> parts,
                                  State& state) requires std::is_same_v<T, double> {
   const bool of_matrix = state.k.size() == state.a.size();
-  std::optional<SplitParts> parts;
-  if (split != nullptr) parts.emplace(ctx, state.meshes.back(), *split);
   for (std::size_t l = state.a.size(); l-- > 1;) {
     if (of_matrix) {
       set_network_weights(ctx, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l]);
@@ -123,8 +121,11 @@ Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a,
     if (k != nullptr && !finest) state->k.emplace_back(ctx, level, !k->reaction.empty());
     if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
   }
-  state->by_split_sums = interpolation.split_cells() != nullptr;
-  form_products(ctx, k, interpolation.split_cells(), *state);
+  std::optional<SplitParts> parts;
+  if (interpolation.split_cells() != nullptr) parts.emplace(ctx, mesh, *interpolation.split_cells());
+  if (interpolation.by_split_links()) parts.emplace(ctx, mesh, a);
+  state->by_split_sums = parts.has_value();
+  form_products(ctx, k, std::move(parts), *state);
   return Hierarchy(std::move(state));
 }
 
@@ -216,7 +217,7 @@ bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Con
     check_coefficients(ctx, a, state_->traits.symmetric);
     const bool in_place = addresses(finest()) == addresses(a);
     state_->a.back() = a;
-    form_products(ctx, k, nullptr, *state_);
+    form_products(ctx, k, std::nullopt, *state_);
     ctx.synchronise();  // kernels may read coefficients before those that came before have ended
     return in_place;
   } else {

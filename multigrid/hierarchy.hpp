@@ -50,6 +50,8 @@ class Interpolation {
   [[nodiscard]] static Interpolation split(const Conductances& k, const CellCoefficients& cells) {
     return {&k, false, &cells};
   }
+  /// A five-point matrix between natural ends by split sums of its links; k are its conductances. Not for `update`. 1.5 words.
+  [[nodiscard]] static Interpolation split_links(const Conductances& k) { return {&k, false, nullptr, true}; }
   /// The matrix, where no K is known. 1.5 words a fine node.
   [[nodiscard]] static Interpolation of_matrix() { return {nullptr, true}; }
 
@@ -57,12 +59,13 @@ class Interpolation {
   [[nodiscard]] const Conductances* conductances() const { return k_; }
   /// Of split sums, else null.
   [[nodiscard]] const CellCoefficients* split_cells() const { return cells_; }
+  [[nodiscard]] bool by_split_links() const { return links_; }
 
  private:
-  Interpolation(const Conductances* k, bool matrix, const CellCoefficients* cells = nullptr)
-      : k_(k), of_matrix_(matrix), cells_(cells) {}
+  Interpolation(const Conductances* k, bool matrix, const CellCoefficients* cells = nullptr, bool links = false)
+      : k_(k), of_matrix_(matrix), links_(links), cells_(cells) {}
   const Conductances* k_ = nullptr;
-  bool of_matrix_ = false;
+  bool of_matrix_ = false, links_ = false;
   const CellCoefficients* cells_ = nullptr;
 };
 
@@ -131,7 +134,7 @@ class Hierarchy final : public Handle {
   [[nodiscard]] bool is_weighted() const;
   void round_weights(Context& ctx);
   bool update(Context& ctx, const GridOperator<double>& a, const Conductances* k);
-  static void form_products(Context& ctx, const Conductances* k, const CellCoefficients* split,
+  static void form_products(Context& ctx, const Conductances* k, std::optional<SplitParts> parts,
                             State& state) requires std::is_same_v<T, double>;
   explicit Hierarchy(std::shared_ptr<State> state) : state_(std::move(state)) {}
 

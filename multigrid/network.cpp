@@ -252,6 +252,47 @@ struct Conduct {
   }
 };
 
+/// Of a five-point matrix.
+template <class View>
+struct ConductLinks {
+  View a;
+  GridView<double> x, y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    x(i, j) = -0.5 * (a.template coefficient<1, 0>(i, j) + a.template coefficient<1, 0>(i, j + 1));
+    y(i, j) = -0.5 * (a.template coefficient<0, 1>(i, j) + a.template coefficient<0, 1>(i + 1, j));
+  }
+};
+
+/// The links along x or y of a five-point matrix, as a matrix whose rows have no sum.
+template <class View>
+struct KeepLinks {
+  View a;
+  bool along_x;
+  GridView<double> centre, east, north;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const int nx = centre.nx, ny = centre.ny;
+    const double e = along_x && i + 1 < nx ? a.template coefficient<1, 0>(i, j) : 0.0;
+    const double n = !along_x && j + 1 < ny ? a.template coefficient<0, 1>(i, j) : 0.0;
+    const double w = along_x && i > 0 ? a.template coefficient<-1, 0>(i, j) : 0.0;
+    const double s = !along_x && j > 0 ? a.template coefficient<0, -1>(i, j) : 0.0;
+    east(i, j) = e;
+    north(i, j) = n;
+    centre(i, j) = -((e + n) + (w + s));
+  }
+};
+
+GridOperator<double> links_of(Context& ctx, const GridOperator<double>& a, bool along_x) {
+  SymmetricNineBand<double> part(ctx, a.shape());
+  const auto band = [&part](int dx, int dy) {
+    return part.band[static_cast<std::size_t>(band_index(dx, dy) - SymmetricNineBand<double>::first)].view();
+  };
+  a.visit([&](const auto& view) {
+    for_each_node(ctx, all_nodes(band(0, 0)),
+                  KeepLinks<std::decay_t<decltype(view)>>{view, along_x, band(0, 0), band(1, 0), band(0, 1)});
+  });
+  return part;
+}
+
 GridShape cells_of(const TensorMesh& mesh) { return {mesh.x().size(), mesh.y().size(), 0, 0}; }
 
 /// Of a tensor mesh; K = 1 where there is none.
@@ -266,6 +307,13 @@ struct ConductTensor {
     if (reaction.data != nullptr) reaction(i, j) = cells.reaction(i, j) * (hx * hy);
   }
 };
+
+void expects_all_nodes(const TensorMesh& mesh, const GridOperator<double>& a) {
+  const GridShape shape = a.shape();
+  expects(shape.nx == mesh.x().size() + 1 && shape.ny == mesh.y().size() + 1, "a five-point matrix on ", shape.nx,
+          " x ", shape.ny, " unknowns does not have those of all nodes of ", mesh.x().size(), " x ", mesh.y().size(),
+          " cells");
+}
 
 }  // namespace
 
@@ -293,6 +341,14 @@ void Conductances::assign(Context& ctx, const CellFields& fields) {
           " x ", given.ny, " cells do not belong to a mesh of ", x.shape().nx, " x ", x.shape().ny);
   for_each_node(ctx, all_nodes(x.view()), ConductTensor{fields.view(), x.view(), y.view(), reaction.view()});
   ctx.synchronise();  // the fields may be gone before the stream is here
+}
+
+Conductances::Conductances(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a)
+    : Conductances(ctx, mesh, false) {
+  expects_all_nodes(mesh, a);
+  a.visit([&](const auto& view) {
+    for_each_node(ctx, all_nodes(x.view()), ConductLinks<std::decay_t<decltype(view)>>{view, x.view(), y.view()});
+  });
 }
 
 Conductances::Conductances(Context& ctx, const MappedMesh& mesh, const MappedCells& cells)
@@ -379,6 +435,11 @@ void set_network_weights(Context& ctx, const GridOperator<double>& a, const Cond
 SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k)
     : mesh_(with_all_nodes(mesh)), x_(assemble_diffusion(ctx, mesh_, part_of(k, true))),
       y_(assemble_diffusion(ctx, mesh_, part_of(k, false))) {}
+
+SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a)
+    : mesh_(mesh), x_(links_of(ctx, a, true)), y_(links_of(ctx, a, false)) {
+  expects_all_nodes(mesh, a);
+}
 
 void SplitParts::set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k,
                              Transfer<double>& p) const {

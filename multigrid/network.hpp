@@ -19,7 +19,7 @@
 //
 // Or wL and wR are split sums, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) of the part A_x of A that has derivatives in x, those in y
 // of A_y, both with the mixed terms, on all nodes, carried down as P^T A_x P: fewer cycles where K jumps (where a sum is
-// negative, conductances).
+// negative, conductances). Of a five-point matrix A_x are the links along x, A_y those along y.
 //
 // Where no K is known, wL and wR are sums of a matrix row, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) and so on (beside a Dirichlet
 // side what the others leave of the diagonal entry), as long as both are above 1e-6 of their entries: below it rounding would
@@ -50,6 +50,9 @@ struct Conductances {
   Conductances(Context& ctx, const TensorMesh& mesh, const CellFields& fields);
   /// K = 1.
   Conductances(Context& ctx, const TensorMesh& mesh);
+  /// Of a five-point matrix on all nodes of the mesh: a cell conducts along x as the mean of the links on its lower and its
+  /// upper edge, and along y alike.
+  Conductances(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a);
   /// Of quadrilaterals: integrals of g_tt and g_ss (assembly/mapped_element.hpp), which on rectangles are the above.
   Conductances(Context& ctx, const MappedMesh& mesh, const MappedCells& cells);
 
@@ -73,6 +76,8 @@ void set_network_weights(Context& ctx, const GridOperator<double>& a, const Cond
 class SplitParts {
  public:
   SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k);
+  /// Of a five-point matrix on all nodes of the mesh.
+  SplitParts(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a);
   /// The weights of p by split sums, and A_x and A_y of the coarser mesh.
   void set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p) const;
   void coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh& coarse);

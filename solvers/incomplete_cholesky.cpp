@@ -60,26 +60,6 @@ Factor factorise(const SparseRows& a, int block_size, double shift) {
   return f;
 }
 
-SparseRows transposed(const SparseRows& a) {
-  SparseRows t;
-  t.rows = a.columns;
-  t.columns = a.rows;
-  t.start.assign(static_cast<std::size_t>(t.rows) + 1, 0);
-  t.column.resize(a.column.size());
-  t.value.resize(a.value.size());
-  for (const int j : a.column) ++t.start[static_cast<std::size_t>(j) + 1];
-  for (std::size_t j = 0; j < static_cast<std::size_t>(t.rows); ++j) t.start[j + 1] += t.start[j];
-  auto next = t.start;
-  for (int i = 0; i < a.rows; ++i)
-    for (int k = a.start[static_cast<std::size_t>(i)]; k < a.start[static_cast<std::size_t>(i) + 1]; ++k) {
-      const auto from = static_cast<std::size_t>(k);
-      const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(a.column[from])]++);
-      t.column[to] = i;
-      t.value[to] = a.value[from];
-    }
-  return t;
-}
-
 /// Rows in the order of their levels, and the beginnings of levels: a row's level is one above its highest predecessor's.
 struct Levels {
   std::vector<int> rows, begin;

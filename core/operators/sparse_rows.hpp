@@ -32,6 +32,9 @@ struct SparseEntry {
   double value = 0;
 };
 
+/// A^T
+[[nodiscard]] SparseRows transposed(const SparseRows& a);
+
 /// Rows from entries in any order; entries of the same place are added. Throws UsageError for one outside the matrix.
 [[nodiscard]] SparseRows sparse_rows(int rows, int columns, std::vector<SparseEntry> entries);
 

@@ -1,0 +1,209 @@
+#include <stratum/solvers/deflation/deflated_cg.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <stratum/solvers/iterative/krylov.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// A (x^ + Z y) for what sees x^ alone.
+class InTwoParts final : public LinearOperator<double> {
+ public:
+  InTwoParts(const LinearOperator<double>& a, const Deflation& deflation, GridView<const double> y)
+      : a_(a), deflation_(deflation), y_(y) {}
+  [[nodiscard]] GridShape shape() const override { return a_.shape(); }
+  void apply(Context& ctx, GridView<const double> x, GridView<double> to) const override {
+    a_.apply(ctx, x, to);
+    deflation_.add_image(ctx, 1, y_, to);
+  }
+  void residual(Context& ctx, GridView<const double> b, GridView<const double> x, GridView<double> r) const override {
+    a_.residual(ctx, b, x, r);
+    deflation_.add_image(ctx, -1, y_, r);
+  }
+  [[nodiscard]] double magnitude(Context& ctx, GridView<const double> b, GridView<const double> x) const override {
+    return a_.magnitude(ctx, b, x);
+  }
+  [[nodiscard]] double backward_error(Context& ctx, GridView<const double> b, GridView<const double> x) const override {
+    return a_.backward_error(ctx, b, x);
+  }
+
+ private:
+  const LinearOperator<double>& a_;
+  const Deflation& deflation_;
+  GridView<const double> y_;
+};
+
+/// Eigenvalues w and eigenvectors, the columns of v, of a symmetric matrix, by Jacobi's rotations.
+void eigenvectors(std::size_t n, std::vector<double>& a, std::vector<double>& v) {
+  v.assign(n * n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) v[i * n + i] = 1;
+  constexpr int most_sweeps = 60;
+  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+    double beside = 0, diagonal = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) (i == j ? diagonal : beside) += a[i * n + j] * a[i * n + j];
+    if (beside <= 1e-28 * diagonal) return;
+    for (std::size_t p = 0; p < n; ++p)
+      for (std::size_t q = p + 1; q < n; ++q) {
+        if (a[p * n + q] == 0) continue;
+        const double theta = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
+        const double t = (theta >= 0 ? 1 : -1) / (std::abs(theta) + std::hypot(theta, 1.0));
+        const double c = 1 / std::hypot(t, 1.0), s = t * c;
+        const auto rotate = [c, s](double& x, double& y) {
+          const double from = x;
+          x = c * from - s * y;
+          y = s * from + c * y;
+        };
+        for (std::size_t k = 0; k < n; ++k) rotate(a[k * n + p], a[k * n + q]);
+        for (std::size_t k = 0; k < n; ++k) rotate(a[p * n + k], a[q * n + k]);
+        for (std::size_t k = 0; k < n; ++k) rotate(v[k * n + p], v[k * n + q]);
+      }
+  }
+}
+
+}  // namespace
+
+DeflatedCg::DeflatedCg(Context& ctx, const GridShape& shape, const DeflatedCgParams& params)
+    : Solver<double>(shape), params_(params), r_(ctx, shape), z_(ctx, shape), p_(ctx, shape), ap_(ctx, shape) {
+  expects(params.keep >= 0, "vectors to keep must be 0 or more, not ", params.keep);
+  expects(!params.two_parts, "x in two parts takes deflation vectors with cores");
+  for (int k = 0; k < params.keep; ++k) kept_.emplace_back(ctx, shape);
+  if (params.singular) mean_ = SharedVector<double>(mean_scratch(ctx, shape));
+}
+
+DeflatedCg::DeflatedCg(Context& ctx, const Deflation& deflation, const DeflatedCgParams& params)
+    : DeflatedCg(ctx, deflation.shape(), {false, params.singular, params.keep}) {
+  expects(!params.two_parts || deflation.has_cores(), "x in two parts takes deflation vectors with cores");
+  params_ = params;
+  deflation_ = std::make_shared<const Deflation>(deflation);
+  for (auto* coarse : {&d_, &c_, &cp_, &y_, &dp_}) *coarse = SharedVector<double>(ctx, deflation.count());
+}
+
+SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preconditioner<double>* m,
+                            GridView<const double> b, GridView<double> x, const StoppingParams& stop,
+                            const Monitor& monitor) {
+  expects_constant_symmetric("deflated conjugate gradients", m);
+  const auto r = r_.view(), z = z_.view(), p = p_.view(), ap = ap_.view();
+  const auto d = d_.view(), c = c_.view(), cp = cp_.view(), y = y_.view(), dp = dp_.view();
+  const Deflation* const q = deflation_.get();
+  const bool two_parts = params_.two_parts;
+  if (q != nullptr) set(ctx, 0.0, y);
+  const auto with_coarse_part = two_parts ? std::make_unique<InTwoParts>(a, *q, y_.cview()) : nullptr;
+  const LinearOperator<double>& whole = two_parts ? *with_coarse_part : a;
+  *lanczos_ = {};
+  KrylovIteration<double> iteration(ctx, whole, m, b, x, r, stop, monitor);
+  double rz = 0;
+  int step = 0;
+  for (bool restart = true; !iteration.done(); ++step) {
+    constexpr int now_and_then = 10;
+    if (params_.singular && (restart || step % now_and_then == 0)) subtract_mean<double>(ctx, r, mean_.view());
+    if (q != nullptr && restart) {
+      q->restrict_to(ctx, r, d);
+      q->solve(ctx, d, c);
+      if (two_parts)
+        axpy<double, double>(ctx, 1, c, y);
+      else
+        q->add(ctx, c, x);
+      q->add_image(ctx, -1, c, r);
+    }
+    if (m == nullptr)
+      copy<double, double>(ctx, r, z);
+    else
+      (void)iteration.precondition(r, z);
+    double product = 0;
+    if (q != nullptr) {
+      q->restrict_to(ctx, r, d);
+      copy<double, double>(ctx, d, c);
+      q->subtract_products(ctx, z, c);
+      q->solve(ctx, c, c);
+      if (!two_parts) q->add(ctx, c, z);
+    }
+    product = dot<double>(ctx, r, z);
+    if (two_parts) {
+      product += dot<double>(ctx, c, d);
+      q->move_means(ctx, z, c);
+    }
+    if (!(product > 0)) {
+      iteration.break_down(message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite"));
+      break;
+    }
+    const double beta = restart ? 0 : product / rz;
+    rz = product;
+    const bool keep = !two_parts && lanczos_->alpha.size() < kept_.size();
+    if (keep) {
+      lanczos_->beta.push_back(beta);
+      copy_scaled<double, double>(ctx, 1 / std::sqrt(rz), z, kept_[lanczos_->alpha.size()].view());
+    }
+    xpay<double>(ctx, z, beta, p);
+    a.apply(ctx, p, ap);
+    double curvature = 0;
+    if (two_parts) {
+      xpay<double>(ctx, c, beta, cp);
+      q->add_image(ctx, 1, cp, ap);
+      q->restrict_to(ctx, ap, dp);
+      curvature = dot<double>(ctx, cp, dp);
+    }
+    curvature += dot<double>(ctx, p, ap);
+    if (!(curvature > 0)) {
+      iteration.break_down(message("(p, A p) = ", curvature, ": the operator is not positive definite"));
+      break;
+    }
+    const double alpha = rz / curvature;
+    if (keep) lanczos_->alpha.push_back(alpha);
+    axpy<double, double>(ctx, alpha, p, x);
+    if (two_parts) axpy<double, double>(ctx, alpha, cp, y);
+    axpy<double, double>(ctx, -alpha, ap, r);
+    restart = iteration.advance(norm2<double>(ctx, r));
+  }
+  SolveReport report = iteration.finish();
+  lanczos_->rounded_residual = report.residual;
+  if (two_parts) {
+    q->add(ctx, y, x);
+    a.residual(ctx, b, x, r);
+    lanczos_->rounded_residual = norm2<double>(ctx, r);
+  }
+  return report;
+}
+
+DeflationVectors DeflatedCg::ritz(Context& ctx, int count) const {
+  const auto& [alpha, beta, residual] = *lanczos_;
+  // Up to where the recursion began anew.
+  std::size_t n = alpha.size();
+  for (std::size_t k = 1; k < n; ++k)
+    if (beta[k] == 0) n = k;
+  expects(n > 0, "there are no Ritz vectors: no iteration was kept");
+  std::vector<double> t(n * n, 0.0), v;
+  for (std::size_t k = 0; k < n; ++k) {
+    t[k * n + k] = 1 / alpha[k] + (k > 0 ? beta[k] / alpha[k - 1] : 0);
+    if (k + 1 < n) t[k * n + k + 1] = t[(k + 1) * n + k] = -std::sqrt(beta[k + 1]) / alpha[k];
+  }
+  eigenvectors(n, t, v);
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t l, std::size_t r) { return t[l * n + l] < t[r * n + r]; });
+  order.resize(std::min(n, static_cast<std::size_t>(std::max(count, 0))));
+  DeflationVectors vectors;
+  vectors.z.rows = static_cast<int>(order.size());
+  vectors.z.columns = static_cast<int>(shape().nodes());
+  Vector<double> u(ctx, shape());
+  std::vector<double> host(static_cast<std::size_t>(shape().nodes()));
+  for (const std::size_t s : order) {
+    set(ctx, 0.0, u.view());
+    for (std::size_t k = 0; k < n; ++k) axpy<double, double>(ctx, v[k * n + s], kept_[k].cview(), u.view());
+    copy_to_host(ctx, u.cview(), host.data());
+    for (std::size_t k = 0; k < host.size(); ++k) {
+      if (host[k] == 0) continue;
+      vectors.z.column.push_back(static_cast<int>(k));
+      vectors.z.value.push_back(host[k]);
+    }
+    vectors.z.start.push_back(static_cast<int>(vectors.z.column.size()));
+  }
+  return vectors;
+}
+
+}  // namespace stratum

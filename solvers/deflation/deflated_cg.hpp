@@ -1,0 +1,64 @@
+#pragma once
+
+// Deflated conjugate gradients, A-DEF2: x <- x + Q (b - A x) first, then conjugate gradients preconditioned by
+//
+//     z = P^T M^-1 r + Q r = y + Z E^-1 (Z^T r - (A Z)^T y) ,   y = M^-1 r        (solvers/deflation/deflation.hpp)
+//
+// for A symmetric positive semidefinite, M symmetric positive definite and constant. One coarse solve an iteration.
+//
+// x in two parts (`two_parts`, for contrasts from 1e4 on): x = x^ + Z y and p = p^ + Z c, the means over the vectors' cores in
+// y and c, so that A p = A p^ + (A Z) c loses nothing where p is large and even. The residual that is tested is that of both
+// parts; the sum that is returned rounds it to what one array can hold.
+//
+// Where A is singular (A 1 = 0) right-hand sides have no mean; that of r, rounding, is removed every ten iterations.
+//
+// Ritz vectors: with `keep` the first so many z = M^-1 r are kept, and the eigenvectors of the Lanczos matrix with the lowest
+// eigenvalues, in terms of them, deflate a later solve with the same matrix. They are worth what the run had come to: keep nearly
+// all of it. A vector each.
+//
+// Four to six reductions an iteration, each waiting for the stream. Sources: Tang, Nabben, Vuik, Erlangga 2009 (A-DEF2);
+// Y. Saad, M. Yeung, J. Erhel, F. Guyomarc'h, A deflated version of the conjugate gradient algorithm, 2000.
+
+#include <vector>
+
+#include <stratum/solvers/deflation/deflation.hpp>
+#include <stratum/solvers/solver.hpp>
+
+namespace stratum {
+
+struct DeflatedCgParams {
+  bool two_parts = false;
+  bool singular = false;  // A 1 = 0
+  int keep = 0;           // vectors for `ritz`
+};
+
+class DeflatedCg final : public Solver<double>, public Handle {
+ public:
+  /// Throws UsageError for two parts where the vectors have no cores.
+  DeflatedCg(Context& ctx, const Deflation& deflation, const DeflatedCgParams& params = {});
+  /// Without vectors: conjugate gradients that keep what Ritz vectors take.
+  DeflatedCg(Context& ctx, const GridShape& shape, const DeflatedCgParams& params);
+
+  /// The `count` lowest of the last solve, or as many as it has. Waits for the stream.
+  [[nodiscard]] DeflationVectors ritz(Context& ctx, int count) const;
+
+  /// Of the x of the last solve in one array: || b - A x ||.
+  [[nodiscard]] double rounded_residual() const { return lanczos_->rounded_residual; }
+
+ private:
+  struct Lanczos {
+    std::vector<double> alpha, beta;
+    double rounded_residual = 0;
+  };
+  SolveReport run(Context& ctx, const LinearOperator<double>& a, Preconditioner<double>* m, GridView<const double> b,
+                  GridView<double> x, const StoppingParams& stop, const Monitor& monitor) override;
+
+  std::shared_ptr<const Deflation> deflation_;  // null: none
+  DeflatedCgParams params_;
+  SharedVector<double> r_, z_, p_, ap_, mean_;
+  SharedVector<double> d_, c_, cp_, y_, dp_;  // coarse: Z^T r, of z, of p, of x, Z^T A p
+  std::vector<SharedVector<double>> kept_;
+  std::shared_ptr<Lanczos> lanczos_ = std::make_shared<Lanczos>();
+};
+
+}  // namespace stratum

@@ -1,0 +1,365 @@
+#include <stratum/solvers/deflation/deflation.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
+
+namespace stratum {
+
+namespace {
+
+constexpr int chunk_entries = 1024;
+
+/// Sums of row i and of its magnitudes; the former is zero where it is rounding.
+double row_sum(const SparseRows& a, int i) {
+  double sum = 0, size = 0;
+  for (int k = a.start[std::size_t(i)]; k < a.start[std::size_t(i) + 1]; ++k) {
+    sum += a.value[std::size_t(k)];
+    size += std::abs(a.value[std::size_t(k)]);
+  }
+  constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
+  return std::abs(sum) <= rounding * size ? 0 : sum;
+}
+
+/// One entry of a row of sparse vectors.
+struct Entry {
+  int vector;
+  double value;
+};
+
+/// (A Z)_i by differences, for any node in turn.
+class ImageOfVectors {
+ public:
+  ImageOfVectors(const SparseRows& a, const SparseRows& z) : a_(a), z_(z), slot_(std::size_t(z.columns), -1) {}
+  /// In the order of the vectors.
+  const std::vector<Entry>& row(int i) {
+    entries_.clear();
+    const int own = z_.start[std::size_t(i)], own_end = z_.start[std::size_t(i) + 1];
+    for (int k = a_.start[std::size_t(i)]; k < a_.start[std::size_t(i) + 1]; ++k) {
+      const int j = a_.column[std::size_t(k)];
+      if (j == i) continue;
+      const double a_ij = a_.value[std::size_t(k)];
+      int p = own, q = z_.start[std::size_t(j)];
+      const int q_end = z_.start[std::size_t(j) + 1];
+      while (p < own_end || q < q_end) {
+        const int from_i = p < own_end ? z_.column[std::size_t(p)] : std::numeric_limits<int>::max();
+        const int from_j = q < q_end ? z_.column[std::size_t(q)] : std::numeric_limits<int>::max();
+        double difference = 0;
+        if (from_j <= from_i) difference += z_.value[std::size_t(q++)];
+        if (from_i <= from_j) difference -= z_.value[std::size_t(p++)];
+        add(std::min(from_i, from_j), a_ij * difference);
+      }
+    }
+    const double sum = row_sum(a_, i);
+    for (int p = own; p < own_end; ++p) add(z_.column[std::size_t(p)], sum * z_.value[std::size_t(p)]);
+    for (const Entry& entry : entries_) slot_[std::size_t(entry.vector)] = -1;
+    std::erase_if(entries_, [](const Entry& entry) { return entry.value == 0; });
+    std::sort(entries_.begin(), entries_.end(), [](const Entry& l, const Entry& r) { return l.vector < r.vector; });
+    return entries_;
+  }
+
+ private:
+  void add(int vector, double value) {
+    int& slot = slot_[std::size_t(vector)];
+    if (slot < 0) {
+      slot = static_cast<int>(entries_.size());
+      entries_.push_back({vector, 0});
+    }
+    entries_[std::size_t(slot)].value += value;
+  }
+
+  const SparseRows &a_, &z_;
+  std::vector<int> slot_;
+  std::vector<Entry> entries_;
+};
+
+/// Z^T (A Z), entries of both triangles averaged.
+SparseRows coarse_matrix(const SparseRows& z, const SparseRows& az) {
+  std::vector<std::vector<Entry>> rows(std::size_t(z.columns));
+  for (int i = 0; i < z.rows; ++i)
+    for (int p = z.start[std::size_t(i)]; p < z.start[std::size_t(i) + 1]; ++p) {
+      auto& row = rows[std::size_t(z.column[std::size_t(p)])];
+      for (int q = az.start[std::size_t(i)]; q < az.start[std::size_t(i) + 1]; ++q) {
+        const int vector = az.column[std::size_t(q)];
+        const double product = z.value[std::size_t(p)] * az.value[std::size_t(q)];
+        const auto found =
+            std::find_if(row.begin(), row.end(), [vector](const Entry& e) { return e.vector == vector; });
+        if (found == row.end())
+          row.push_back({vector, product});
+        else
+          found->value += product;
+      }
+    }
+  std::vector<SparseEntry> entries;
+  for (int d = 0; d < z.columns; ++d)
+    for (const Entry& entry : rows[std::size_t(d)]) {
+      entries.push_back({d, entry.vector, entry.value / 2});
+      entries.push_back({entry.vector, d, entry.value / 2});
+    }
+  return sparse_rows(z.columns, z.columns, std::move(entries));
+}
+
+/// Z^T A Z 1, without cancellation.
+std::vector<double> coarse_sums(const SparseRows& a, const SparseRows& z) {
+  std::vector<double> all(std::size_t(z.rows), 0.0), sums(std::size_t(z.columns), 0.0);
+  for (int i = 0; i < z.rows; ++i)
+    for (int p = z.start[std::size_t(i)]; p < z.start[std::size_t(i) + 1]; ++p)
+      all[std::size_t(i)] += z.value[std::size_t(p)];
+  for (int i = 0; i < z.rows; ++i) {
+    double image = row_sum(a, i) * all[std::size_t(i)];
+    for (int k = a.start[std::size_t(i)]; k < a.start[std::size_t(i) + 1]; ++k)
+      image += a.value[std::size_t(k)] * (all[std::size_t(a.column[std::size_t(k)])] - all[std::size_t(i)]);
+    for (int p = z.start[std::size_t(i)]; p < z.start[std::size_t(i) + 1]; ++p)
+      sums[std::size_t(z.column[std::size_t(p)])] += z.value[std::size_t(p)] * image;
+  }
+  return sums;
+}
+
+template <class T>
+SharedVector<T> uploaded(Context& ctx, const std::vector<T>& numbers) {
+  SharedVector<T> v(ctx, static_cast<int>(numbers.size()));
+  copy_from_host(ctx, numbers.data(), v.view());
+  return v;
+}
+
+/// Number of a node of the grid.
+struct Nodes {
+  GridView<const double> x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int node) const { return x(node % x.nx, node / x.nx); }
+};
+
+/// d_k <- keep d_k + factor times the sum of the chunks of vector k
+struct SumChunks {
+  const int* first_chunk;
+  const double* partial;
+  double keep, factor;
+  GridView<double> d;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*row*/) const {
+    double sum = 0;
+    for (int c = first_chunk[k]; c < first_chunk[k + 1]; ++c) sum += partial[c];
+    d[k] = (keep == 0 ? 0 : keep * d[k]) + factor * sum;
+  }
+};
+
+/// x_ij <- x_ij + alpha sum over the node's entries of value c
+struct AddRow {
+  const int *start, *vector;
+  const double* value;
+  bool differences;
+  double alpha;
+  GridView<const double> c;
+  GridView<double> x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const int node = j * x.nx + i, begin = start[node], end = start[node + 1];
+    if (begin == end) return;
+    double sum = 0;
+    if (differences) {
+      const double home = c[vector[begin]];
+      sum = value[begin] * home;
+      for (int k = begin + 1; k < end; ++k) sum += value[k] * (c[vector[k]] - home);
+    } else {
+      for (int k = begin; k < end; ++k) sum += value[k] * c[vector[k]];
+    }
+    x(i, j) += alpha * sum;
+  }
+};
+
+#if defined(__CUDACC__)
+
+constexpr int warps_a_block = 4;
+
+__device__ double sum_of_warp(double value) {
+  for (int width = 16; width > 0; width /= 2) value += __shfl_down_sync(0xffffffffU, value, width);
+  return value;
+}
+
+/// A warp a chunk.
+__global__ void sum_chunks(const int* begin, const int* node, const double* value, const Nodes x, double* partial,
+                           int chunks) {
+  cuda::after_previous();
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int chunk = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+  if (chunk >= chunks) return;
+  double sum = 0;
+  for (int k = begin[chunk] + lane; k < begin[chunk + 1]; k += 32) sum += value[k] * x(node[k]);
+  sum = sum_of_warp(sum);
+  if (lane == 0) partial[chunk] = sum;
+}
+
+/// A warp a row of the inverse.
+__global__ void multiply_rows(const double* inverse, const double* d, double* c, int count) {
+  cuda::after_previous();
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int i = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+  if (i >= count) return;
+  const double* row = inverse + static_cast<std::int64_t>(i) * count;
+  double sum = 0;
+#pragma unroll 8
+  for (int k = lane; k < count; k += 32) sum += row[k] * d[k];
+  sum = sum_of_warp(sum);
+  if (lane == 0) c[i] = sum;
+}
+
+#endif
+
+}  // namespace
+
+Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors)
+    : shape_(shape), count_(vectors.count()) {
+  a.validate();
+  vectors.z.validate();
+  expects(a.rows == a.columns && shape.nodes() == a.rows && vectors.z.columns == a.rows, "deflation vectors of ",
+          vectors.z.columns, " numbers, a matrix of ", a.rows, " x ", a.columns, ", and a grid of ", shape.nx, " x ",
+          shape.ny);
+  expects(vectors.core.empty() || vectors.core.size() == std::size_t(a.rows), vectors.core.size(), " cores of ", a.rows,
+          " nodes");
+  for (int d = 0; d < count_; ++d)
+    expects(vectors.z.start[std::size_t(d)] < vectors.z.start[std::size_t(d) + 1], "deflation vector ", d, " is zero");
+  if (ctx.on_gpu()) {
+    const std::int64_t bytes = std::int64_t{count_} * count_ * 8, available = available_memory(ctx);
+    expects(bytes <= available && std::int64_t{count_} * count_ < std::numeric_limits<int>::max(), count_,
+            " deflation vectors: the inverse of their matrix takes ", bytes >> 20, " MB, and there are ",
+            available >> 20, "; use fewer");
+  }
+  const SparseRows z = transposed(vectors.z);
+  SparseRows az, az_of_home;
+  az.rows = az_of_home.rows = a.rows;
+  az.columns = az_of_home.columns = count_;
+  ImageOfVectors image(a, z);
+  const auto append = [](SparseRows& rows, int vector, double value) {
+    rows.column.push_back(vector);
+    rows.value.push_back(value);
+  };
+  for (int i = 0; i < a.rows; ++i) {
+    const auto& entries = image.row(i);
+    for (const Entry& entry : entries) append(az, entry.vector, entry.value);
+    az.start.push_back(static_cast<int>(az.column.size()));
+    if (!vectors.covers) continue;
+    const int home = z.column[std::size_t(z.start[std::size_t(i)])];
+    const double sum = row_sum(a, i);
+    const bool others =
+        std::any_of(entries.begin(), entries.end(), [home](const Entry& e) { return e.vector != home; });
+    if (others || sum != 0) append(az_of_home, home, sum);
+    for (const Entry& entry : entries)
+      if (entry.vector != home) append(az_of_home, entry.vector, entry.value);
+    az_of_home.start.push_back(static_cast<int>(az_of_home.column.size()));
+  }
+  factor_ = std::make_shared<CoarseFactor>(coarse_matrix(z, az), coarse_sums(a, z));
+  entries_ = static_cast<double>(z.entries() + az.entries()) / std::max(1, a.rows);
+  z_by_vectors_ = by_vectors(ctx, vectors.z);
+  az_by_vectors_ = by_vectors(ctx, transposed(az));
+  z_by_nodes_ = by_nodes(ctx, z, false);
+  az_by_nodes_ = vectors.covers ? by_nodes(ctx, az_of_home, true) : by_nodes(ctx, az, false);
+  if (!vectors.core.empty()) {
+    SparseRows cores;
+    cores.rows = a.rows;
+    cores.columns = count_;
+    std::vector<double> size(std::size_t(count_), 0.0);
+    for (const int d : vectors.core)
+      if (d >= 0) ++size[std::size_t(d)];
+    for (const int d : vectors.core) {
+      if (d >= 0) append(cores, d, 1 / size[std::size_t(d)]);
+      cores.start.push_back(static_cast<int>(cores.column.size()));
+    }
+    cores_ = by_vectors(ctx, transposed(cores));
+  }
+  if (ctx.on_gpu()) inverse_ = uploaded(ctx, factor_->inverse(ctx.threads()));
+  means_ = SharedVector<double>(ctx, count_);
+  right_ = SharedVector<double>(ctx, count_);
+}
+
+Deflation::ByVectors Deflation::by_vectors(Context& ctx, const SparseRows& rows) const {
+  std::vector<int> begin, first_chunk{0};
+  for (int d = 0; d < rows.rows; ++d) {
+    for (int k = rows.start[std::size_t(d)]; k < rows.start[std::size_t(d) + 1]; k += chunk_entries) begin.push_back(k);
+    first_chunk.push_back(static_cast<int>(begin.size()));
+  }
+  ByVectors w;
+  w.chunks = static_cast<int>(begin.size());
+  begin.push_back(rows.start.back());
+  w.node = uploaded(ctx, rows.column);
+  w.value = uploaded(ctx, rows.value);
+  w.begin = uploaded(ctx, begin);
+  w.first_chunk = uploaded(ctx, first_chunk);
+  w.partial = SharedVector<double>(ctx, w.chunks);
+  return w;
+}
+
+Deflation::ByNodes Deflation::by_nodes(Context& ctx, const SparseRows& rows, bool differences) const {
+  return {uploaded(ctx, rows.start), uploaded(ctx, rows.column), uploaded(ctx, rows.value), differences};
+}
+
+void Deflation::multiply_transposed(Context& ctx, const ByVectors& w, GridView<const double> x, double keep,
+                                    double factor, GridView<double> d) const {
+  expects_fit(ctx, "x", x, shape_);
+  const int *begin = w.begin.view().data, *node = w.node.view().data;
+  const double* value = w.value.view().data;
+  double* partial = w.partial.view().data;
+  const Nodes at{x};
+  const SumChunks sum{w.first_chunk.view().data, partial, keep, factor, d};
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    cuda::Launch{static_cast<unsigned>(cuda::divide_up(w.chunks, warps_a_block)),
+                 32 * warps_a_block}(ctx, sum_chunks, begin, node, value, at, partial, w.chunks);
+    return for_each_node(ctx, all_nodes(d), sum);
+  }
+#endif
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (x.nodes() > serial_limit)
+  for (int c = 0; c < w.chunks; ++c) {
+    double part = 0;
+    for (int k = begin[c]; k < begin[c + 1]; ++k) part += value[k] * at(node[k]);
+    partial[c] = part;
+  }
+  for_each_node(ctx, all_nodes(d), sum);
+}
+
+void Deflation::multiply_add(Context& ctx, const ByNodes& w, double alpha, GridView<const double> c,
+                             GridView<double> x) const {
+  expects_fit(ctx, "x", x, shape_);
+  for_each_node(ctx, all_nodes(x),
+                AddRow{w.start.view().data, w.vector.view().data, w.value.view().data, w.differences, alpha, c, x});
+}
+
+void Deflation::restrict_to(Context& ctx, GridView<const double> r, GridView<double> d) const {
+  multiply_transposed(ctx, z_by_vectors_, r, 0, 1, d);
+}
+
+void Deflation::subtract_products(Context& ctx, GridView<const double> x, GridView<double> d) const {
+  multiply_transposed(ctx, az_by_vectors_, x, 1, -1, d);
+}
+
+void Deflation::solve(Context& ctx, GridView<const double> d, GridView<double> c) const {
+  if (d.data == c.data) {
+    copy<double, double>(ctx, d, right_.view());
+    d = right_.cview();
+  }
+#if defined(__CUDACC__)
+  if (ctx.on_gpu())
+    return cuda::Launch{static_cast<unsigned>(cuda::divide_up(count_, warps_a_block)),
+                        32 * warps_a_block}(ctx, multiply_rows, inverse_.view().data, d.data, c.data, count_);
+#endif
+  copy<double, double>(ctx, d, c);
+  factor_->solve(c.data);
+}
+
+void Deflation::add(Context& ctx, GridView<const double> c, GridView<double> x) const {
+  multiply_add(ctx, z_by_nodes_, 1, c, x);
+}
+
+void Deflation::add_image(Context& ctx, double alpha, GridView<const double> c, GridView<double> r) const {
+  multiply_add(ctx, az_by_nodes_, alpha, c, r);
+}
+
+void Deflation::move_means(Context& ctx, GridView<double> x, GridView<double> c) const {
+  const auto means = means_.view();
+  multiply_transposed(ctx, cores_, x, 0, 1, means);
+  axpy<double, double>(ctx, 1, means, c);
+  multiply_add(ctx, z_by_nodes_, -1, means, x);
+}
+
+}  // namespace stratum

@@ -1,0 +1,90 @@
+#pragma once
+
+// Deflation: the coarse space of some vectors Z (solvers/deflation/vectors.hpp) for symmetric positive semidefinite A,
+//
+//     E = Z^T A Z ,    Q = Z E^-1 Z^T ,    P = 1 - A Q .
+//
+// P A has no part in Z: conjugate gradients preconditioned by P^T M^-1 + Q (solvers/deflation/deflated_cg.hpp) see the
+// spectrum that M leaves without it. All of it in double. What a cycle in float or a large contrast would lose is kept by the
+// way numbers are formed:
+//
+//     A Z       (A z)_i = sum over j of a_ij (z_j - z_i) + s_i z_i ,  s_i the row's sum, zero where it is rounding
+//     A Z y     of domains that cover the grid by differences as well: sum of (A z_d)_i (y_d - y_home) + s_i y_home
+//     E^-1      solvers/deflation/coarse_factor.hpp; on a GPU its inverse, formed from the factors
+//
+// Set up on the host. Words: Z and A Z twice, by vectors and by nodes, 1.5 an entry. CPU: products by nodes and by parts of
+// vectors in parallel. CUDA: a warp for up to 1024 entries of a vector, sums in a fixed order; E^-1 is a matrix of m^2 words. Nothing
+// waits for the stream, nothing is allocated after set-up. A handle: copies are the same.
+//
+// Throws UsageError for vectors of another grid or without an entry, and where the inverse would not fit into memory.
+//
+// Source: J. M. Tang, R. Nabben, C. Vuik, Y. Erlangga, Comparison of two-level preconditioners derived from deflation, domain
+// decomposition and multigrid methods, J. Sci. Comput. 39, 2009 (A-DEF2).
+
+#include <memory>
+
+#include <stratum/core/operators/sparse_rows.hpp>
+#include <stratum/core/shared.hpp>
+#include <stratum/solvers/deflation/coarse_factor.hpp>
+#include <stratum/solvers/deflation/vectors.hpp>
+
+namespace stratum {
+
+class Deflation final : public Handle {
+ public:
+  /// Of A, whose rows are the nodes of the shape.
+  Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors);
+
+  [[nodiscard]] const GridShape& shape() const { return shape_; }
+  /// Vectors, which coarse ones have numbers for: flat.
+  [[nodiscard]] int count() const { return count_; }
+  [[nodiscard]] const CoarseFactor& factor() const { return *factor_; }
+  /// Entries of Z and A Z together, a node.
+  [[nodiscard]] double entries_a_node() const { return entries_; }
+
+  /// d = Z^T r
+  void restrict_to(Context& ctx, GridView<const double> r, GridView<double> d) const;
+  /// d <- d - (A Z)^T x
+  void subtract_products(Context& ctx, GridView<const double> x, GridView<double> d) const;
+  /// c = E^-1 d; d may be c
+  void solve(Context& ctx, GridView<const double> d, GridView<double> c) const;
+  /// x <- x + Z c
+  void add(Context& ctx, GridView<const double> c, GridView<double> x) const;
+  /// r <- r + alpha A Z c
+  void add_image(Context& ctx, double alpha, GridView<const double> c, GridView<double> r) const;
+  /// Some vectors have a core (solvers/deflation/vectors.hpp).
+  [[nodiscard]] bool has_cores() const { return cores_.chunks > 0; }
+  /// The means of x over the cores go from x to c: x + Z c stays what it is.
+  void move_means(Context& ctx, GridView<double> x, GridView<double> c) const;
+
+ private:
+  /// Vectors one after the other, cut into chunks that are summed separately.
+  struct ByVectors {
+    SharedVector<int> node, begin, first_chunk;  // of an entry; of a chunk, and the end; of a vector, and their number
+    SharedVector<double> value, partial;
+    int chunks = 0;
+  };
+  /// Nodes one after the other. `differences`: the first entry of a node is that of its home.
+  struct ByNodes {
+    SharedVector<int> start, vector;
+    SharedVector<double> value;
+    bool differences = false;
+  };
+  [[nodiscard]] ByVectors by_vectors(Context& ctx, const SparseRows& rows) const;
+  [[nodiscard]] ByNodes by_nodes(Context& ctx, const SparseRows& rows, bool differences) const;
+  /// d = keep d + factor W^T x
+  void multiply_transposed(Context& ctx, const ByVectors& w, GridView<const double> x, double keep, double factor,
+                           GridView<double> d) const;
+  void multiply_add(Context& ctx, const ByNodes& w, double alpha, GridView<const double> c, GridView<double> x) const;
+
+  GridShape shape_;
+  int count_ = 0;
+  double entries_ = 0;
+  ByVectors z_by_vectors_, az_by_vectors_, cores_;
+  ByNodes z_by_nodes_, az_by_nodes_;
+  std::shared_ptr<const CoarseFactor> factor_;
+  SharedVector<double> inverse_;  // on a GPU
+  SharedVector<double> means_, right_;
+};
+
+}  // namespace stratum

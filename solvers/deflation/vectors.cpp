@@ -1,0 +1,104 @@
+#include <stratum/solvers/deflation/vectors.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <stratum/core/errors.hpp>
+
+namespace stratum {
+
+DeflationVectors vectors_of_domains(const std::vector<int>& domain) {
+  int count = 0;
+  for (const int d : domain) {
+    expects(d >= -1, "a domain is a number from 0 on, or -1 for none, not ", d);
+    count = std::max(count, d + 1);
+  }
+  std::vector<int> size(static_cast<std::size_t>(count), 0);
+  for (const int d : domain)
+    if (d >= 0) ++size[static_cast<std::size_t>(d)];
+  DeflationVectors v;
+  std::vector<int> number(size.size(), -1), next;
+  for (std::size_t d = 0; d < size.size(); ++d) {
+    if (size[d] == 0) continue;
+    number[d] = v.z.rows++;
+    next.push_back(v.z.start.back());
+    v.z.start.push_back(v.z.start.back() + size[d]);
+  }
+  v.z.columns = static_cast<int>(domain.size());
+  v.z.column.resize(static_cast<std::size_t>(v.z.start.back()));
+  v.z.value.assign(v.z.column.size(), 1.0);
+  v.core.assign(domain.size(), -1);
+  v.covers = v.z.column.size() == domain.size();
+  for (std::size_t k = 0; k < domain.size(); ++k) {
+    if (domain[k] < 0) continue;
+    v.core[k] = number[static_cast<std::size_t>(domain[k])];
+    v.z.column[static_cast<std::size_t>(next[static_cast<std::size_t>(v.core[k])]++)] = static_cast<int>(k);
+  }
+  return v;
+}
+
+std::vector<int> stripes(const GridShape& shape, int count) {
+  expects(count >= 1 && count <= shape.nodes(), count, " stripes of ", shape.nodes(), " nodes");
+  std::vector<int> domain(static_cast<std::size_t>(shape.nodes()));
+  for (std::size_t k = 0; k < domain.size(); ++k)
+    domain[k] = static_cast<int>(k * static_cast<std::size_t>(count) / domain.size());
+  return domain;
+}
+
+std::vector<int> square_blocks(const GridShape& shape, int across) {
+  expects(across >= 1 && across <= std::min(shape.nx, shape.ny), across, " x ", across, " blocks of ", shape.nx, " x ",
+          shape.ny, " nodes");
+  std::vector<int> domain;
+  domain.reserve(static_cast<std::size_t>(shape.nodes()));
+  const auto block = [across](int i, int n) { return static_cast<int>(std::int64_t{i} * across / n); };
+  for (int j = 0; j < shape.ny; ++j)
+    for (int i = 0; i < shape.nx; ++i) domain.push_back(block(j, shape.ny) * across + block(i, shape.nx));
+  return domain;
+}
+
+std::vector<int> split_domains(const std::vector<int>& domain, const std::vector<int>& by) {
+  expects(domain.size() == by.size(), "domains of ", domain.size(), " nodes cannot be split by numbers of ", by.size());
+  std::map<std::pair<int, int>, int> number;
+  for (std::size_t k = 0; k < domain.size(); ++k)
+    if (domain[k] >= 0) number[{domain[k], by[k]}] = 0;
+  int next = 0;
+  for (auto& [pair, n] : number) n = next++;
+  std::vector<int> split(domain.size(), -1);
+  for (std::size_t k = 0; k < domain.size(); ++k)
+    if (domain[k] >= 0) split[k] = number.at({domain[k], by[k]});
+  return split;
+}
+
+std::vector<int> connected_parts(const GridShape& shape, const std::vector<char>& marked, bool corners) {
+  expects(marked.size() == static_cast<std::size_t>(shape.nodes()), marked.size(), " marks for ", shape.nx, " x ",
+          shape.ny, " nodes");
+  std::vector<int> part(marked.size(), -1), front;
+  int count = 0;
+  for (std::size_t first = 0; first < marked.size(); ++first) {
+    if (!marked[first] || part[first] >= 0) continue;
+    front.assign(1, static_cast<int>(first));
+    part[first] = count;
+    while (!front.empty()) {
+      const int node = front.back(), i = node % shape.nx, j = node / shape.nx;
+      front.pop_back();
+      for (int dj = -1; dj <= 1; ++dj)
+        for (int di = -1; di <= 1; ++di) {
+          if (!corners && di != 0 && dj != 0) continue;
+          int p = i + di, q = j + dj;
+          if (shape.periodic_x) p = (p + shape.nx) % shape.nx;
+          if (shape.periodic_y) q = (q + shape.ny) % shape.ny;
+          if (p < 0 || p >= shape.nx || q < 0 || q >= shape.ny) continue;
+          const auto to =
+              static_cast<std::size_t>(q) * static_cast<std::size_t>(shape.nx) + static_cast<std::size_t>(p);
+          if (!marked[to] || part[to] >= 0) continue;
+          part[to] = count;
+          front.push_back(static_cast<int>(to));
+        }
+    }
+    ++count;
+  }
+  return part;
+}
+
+}  // namespace stratum

@@ -1,0 +1,42 @@
+#pragma once
+
+// Deflation vectors, the columns of Z: what a preconditioner leaves slow in A x = b and a coarse system solves exactly
+// (solvers/deflation/deflation.hpp). Nodes of an nx x ny grid are numbered along x first.
+//
+// Domains are numbers of nodes, -1 where a node is in none; the vector of a domain is one there and zero elsewhere. Square
+// blocks do more than as many stripes; where they cut inclusions of another phase, split blocks do more again.
+//
+// Sources: J. M. Tang, Two-Level Preconditioned Conjugate Gradient Methods with Applications to Bubbly Flow Problems, 2008;
+// R. Gupta, Implementation of the Deflated Preconditioned Conjugate Gradient Method for Bubbly Flow on the Graphical
+// Processing Unit, 2010 (stripes).
+
+#include <vector>
+
+#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/operators/sparse_rows.hpp>
+
+namespace stratum {
+
+struct DeflationVectors {
+  SparseRows z;  // a row is a vector, a column a node
+  std::vector<int>
+      core;  // of every node: the vector that is one there and whose size x may have apart, or -1. Empty: none
+  bool covers = false;  // every node has one vector, which is one there
+
+  [[nodiscard]] int count() const { return z.rows; }
+};
+
+/// Throws UsageError for a domain that is -2 or less; those without a node are left out.
+[[nodiscard]] DeflationVectors vectors_of_domains(const std::vector<int>& domain);
+
+/// `count` stripes of consecutive nodes, as equal as can be. Throws UsageError unless there is a node for each.
+[[nodiscard]] std::vector<int> stripes(const GridShape& shape, int count);
+/// across x across rectangles, as equal as can be. Throws UsageError unless there is a node for each.
+[[nodiscard]] std::vector<int> square_blocks(const GridShape& shape, int across);
+/// A domain for every pair that occurs, in the order of the first number.
+[[nodiscard]] std::vector<int> split_domains(const std::vector<int>& domain, const std::vector<int>& by);
+
+/// The connected parts of what is marked, numbered, -1 elsewhere; neighbours share a side, or a corner where `corners`.
+[[nodiscard]] std::vector<int> connected_parts(const GridShape& shape, const std::vector<char>& marked, bool corners);
+
+}  // namespace stratum

@@ -338,15 +338,30 @@ struct SubtractMean {
 
 }  // namespace
 
+namespace {
+/// x <- x - (sum of all terms) / divisor
+template <class Term, class T>
+void subtract_sum_of(Context& ctx, const Term& term, double divisor, GridView<T> x, GridView<double> scratch) {
+  const int numbers = reduction_numbers(ctx, x.nx, x.ny);
+  expects(scratch.nx > numbers, "the scratch of a mean must have ", numbers + 1, " numbers, not ", scratch.nx);
+  double* const sum = scratch.data;
+  reduce_to(ctx, x.nx, x.ny, term, sum, sum + numbers);
+  for_each_node(ctx, all_nodes(x), SubtractMean<T>{sum, divisor, x});
+}
+}  // namespace
+
 template <class T>
 void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch) {
   expects_on(ctx, x);
   if (x.nodes() == 0) return;
-  const int numbers = reduction_numbers(ctx, x.nx, x.ny);
-  expects(scratch.nx > numbers, "the scratch of a mean must have ", numbers + 1, " numbers, not ", scratch.nx);
-  double* const sum = scratch.data;
-  reduce_to(ctx, x.nx, x.ny, Value<T>{x}, sum, sum + numbers);
-  for_each_node(ctx, all_nodes(x), SubtractMean<T>{sum, static_cast<double>(x.nodes()), x});
+  subtract_sum_of(ctx, Value<T>{x}, static_cast<double>(x.nodes()), x, scratch);
+}
+
+template <class T>
+void subtract_mean(Context& ctx, GridView<const T> weights, GridView<T> x, GridView<double> scratch) {
+  expects_on(ctx, x);
+  expects_fit(ctx, "weights", weights, x.shape());
+  if (x.nodes() > 0) subtract_sum_of(ctx, Product<T>{weights, x}, 1, x, scratch);
 }
 
 Vector<double> mean_scratch(Context& ctx, const GridShape& shape) {
@@ -419,6 +434,7 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   template double dot(Context&, GridView<const T>, GridView<const T>);                                           \
   template std::vector<double> dots(Context&, const std::vector<DotPair<T>>&);                                   \
   template void subtract_mean(Context&, GridView<T>, GridView<double>);                                          \
+  template void subtract_mean(Context&, GridView<const T>, GridView<T>, GridView<double>);                       \
   template double norm2(Context&, GridView<const T>);                                                            \
   template double norm_max(Context&, GridView<const T>);                                                         \
   template const double* norm_max_in_place(Context&, GridView<const T>);                                         \

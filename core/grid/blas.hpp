@@ -67,6 +67,9 @@ template <class T>
 /// larger, is kept by whoever records this.
 template <class T>
 void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch);
+/// The same of a mean by weights, which sum to one: x_ij <- x_ij - sum of w x.
+template <class T>
+void subtract_mean(Context& ctx, GridView<const T> weights, GridView<T> x, GridView<double> scratch);
 [[nodiscard]] Vector<double> mean_scratch(Context& ctx, const GridShape& shape);
 
 /// The sum of the first `count` numbers of the Context's scratch for reductions, where kernels have left partial sums.

@@ -73,15 +73,27 @@ DeflatedCg::DeflatedCg(Context& ctx, const GridShape& shape, const DeflatedCgPar
   expects(params.keep >= 0, "vectors to keep must be 0 or more, not ", params.keep);
   expects(!params.two_parts, "x in two parts takes deflation vectors with cores");
   for (int k = 0; k < params.keep; ++k) kept_.emplace_back(ctx, shape);
-  if (params.singular) mean_ = SharedVector<double>(mean_scratch(ctx, shape));
+  if (params.diagonal.empty()) return;
+  expects(params.diagonal.size() == static_cast<std::size_t>(shape.nodes()), "a diagonal of ", params.diagonal.size(),
+          " numbers for ", shape.nx, " x ", shape.ny, " unknowns");
+  const double sum = std::accumulate(params.diagonal.begin(), params.diagonal.end(), 0.0);
+  std::vector<double> weights;
+  for (const double entry : params.diagonal) weights.push_back(entry / sum);
+  weights_ = SharedVector<double>(ctx, shape);
+  copy_from_host(ctx, weights.data(), weights_.view());
+  mean_ = SharedVector<double>(mean_scratch(ctx, shape));
 }
 
 DeflatedCg::DeflatedCg(Context& ctx, const Deflation& deflation, const DeflatedCgParams& params)
-    : DeflatedCg(ctx, deflation.shape(), {false, params.singular, params.keep}) {
+    : DeflatedCg(ctx, deflation.shape(), {false, params.keep, params.diagonal}) {
   expects(!params.two_parts || deflation.has_cores(), "x in two parts takes deflation vectors with cores");
-  params_ = params;
+  params_.two_parts = params.two_parts;
   deflation_ = std::make_shared<const Deflation>(deflation);
   for (auto* coarse : {&d_, &c_, &cp_, &y_, &dp_}) *coarse = SharedVector<double>(ctx, deflation.count());
+  if (weights_.empty() || !deflation.covers()) return;
+  coarse_weights_ = SharedVector<double>(ctx, deflation.count());
+  coarse_mean_ = SharedVector<double>(mean_scratch(ctx, coarse_weights_.shape()));
+  deflation.restrict_to(ctx, weights_.cview(), coarse_weights_.view());
 }
 
 SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preconditioner<double>* m,
@@ -95,21 +107,28 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
   if (q != nullptr) set(ctx, 0.0, y);
   const auto with_coarse_part = two_parts ? std::make_unique<InTwoParts>(a, *q, y_.cview()) : nullptr;
   const LinearOperator<double>& whole = two_parts ? *with_coarse_part : a;
+  // Which constant a solution of a singular system has: of both parts, where the vectors add up to one.
+  const auto centre = [&](GridView<double> fine, GridView<double> coarse) {
+    if (weights_.empty()) return;
+    subtract_mean<double>(ctx, weights_.cview(), fine, mean_.view());
+    if (two_parts && q->covers()) subtract_mean<double>(ctx, coarse_weights_.cview(), coarse, coarse_mean_.view());
+  };
   *lanczos_ = {};
   KrylovIteration<double> iteration(ctx, whole, m, b, x, r, stop, monitor);
   double rz = 0;
   int step = 0;
   for (bool restart = true; !iteration.done(); ++step) {
     constexpr int now_and_then = 10;
-    if (params_.singular && (restart || step % now_and_then == 0)) subtract_mean<double>(ctx, r, mean_.view());
+    if (!weights_.empty() && (restart || step % now_and_then == 0)) subtract_mean<double>(ctx, r, mean_.view());
     if (q != nullptr && restart) {
       q->restrict_to(ctx, r, d);
       q->solve(ctx, d, c);
+      q->add_image(ctx, -1, c, r);
       if (two_parts)
         axpy<double, double>(ctx, 1, c, y);
       else
         q->add(ctx, c, x);
-      q->add_image(ctx, -1, c, r);
+      centre(x, y);
     }
     if (m == nullptr)
       copy<double, double>(ctx, r, z);
@@ -123,10 +142,11 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
       q->solve(ctx, c, c);
       if (!two_parts) q->add(ctx, c, z);
     }
+    if (two_parts) q->move_means(ctx, z, c);
+    centre(z, c);
     product = dot<double>(ctx, r, z);
     if (two_parts) {
       product += dot<double>(ctx, c, d);
-      q->move_means(ctx, z, c);
     }
     if (!(product > 0)) {
       iteration.break_down(message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite"));

@@ -10,7 +10,8 @@
 // y and c, so that A p = A p^ + (A Z) c loses nothing where p is large and even. The residual that is tested is that of both
 // parts; the sum that is returned rounds it to what one array can hold.
 //
-// Where A is singular (A 1 = 0) right-hand sides have no mean; that of r, rounding, is removed every ten iterations.
+// Where A is singular (A 1 = 0) right-hand sides have no mean; that of r, rounding, is removed every ten iterations. Of the
+// solutions the one with sum a_ii x_i = 0 is taken: x is small where coefficients are large, and so is the residual's rounding.
 //
 // Ritz vectors: with `keep` the first so many z = M^-1 r are kept, and the eigenvectors of the Lanczos matrix with the lowest
 // eigenvalues, in terms of them, deflate a later solve with the same matrix. They are worth what the run had come to: keep nearly
@@ -28,8 +29,8 @@ namespace stratum {
 
 struct DeflatedCgParams {
   bool two_parts = false;
-  bool singular = false;  // A 1 = 0
-  int keep = 0;           // vectors for `ritz`
+  int keep = 0;                  // vectors for `ritz`
+  std::vector<double> diagonal;  // of A, where A 1 = 0
 };
 
 class DeflatedCg final : public Solver<double>, public Handle {
@@ -55,7 +56,9 @@ class DeflatedCg final : public Solver<double>, public Handle {
 
   std::shared_ptr<const Deflation> deflation_;  // null: none
   DeflatedCgParams params_;
-  SharedVector<double> r_, z_, p_, ap_, mean_;
+  SharedVector<double> r_, z_, p_, ap_;
+  SharedVector<double> weights_, mean_;  // where A is singular: its diagonal over the sum, and scratch
+  SharedVector<double> coarse_weights_, coarse_mean_;
   SharedVector<double> d_, c_, cp_, y_, dp_;  // coarse: Z^T r, of z, of p, of x, Z^T A p
   std::vector<SharedVector<double>> kept_;
   std::shared_ptr<Lanczos> lanczos_ = std::make_shared<Lanczos>();

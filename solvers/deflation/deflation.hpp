@@ -52,6 +52,8 @@ class Deflation final : public Handle {
   void add(Context& ctx, GridView<const double> c, GridView<double> x) const;
   /// r <- r + alpha A Z c
   void add_image(Context& ctx, double alpha, GridView<const double> c, GridView<double> r) const;
+  /// Every node has one vector: together they are one everywhere.
+  [[nodiscard]] bool covers() const { return az_by_nodes_.differences; }
   /// Some vectors have a core (solvers/deflation/vectors.hpp).
   [[nodiscard]] bool has_cores() const { return cores_.chunks > 0; }
   /// The means of x over the cores go from x to c: x + Z c stays what it is.

@@ -111,7 +111,11 @@ CommandLine make_command_line() {
              "matrix's parts in x and y: fewer iterations where K jumps, more to set up; on rectangles), bilinear, or "
              "matrix (network)"}},
            smoothing_options(),
-           {{"precision", "NAME", "mixed",
+           {{"deflate", "KIND", "none",
+             "cg where K varies: vectors that take slow modes out of it, inclusions (a vector for each isolated one of "
+             "high K, from 1000 times the rest on: half the iterations), blocks:N (N x N of them), ritz:K (the lowest "
+             "of another solve), or auto: inclusions where they pay"},
+            {"precision", "NAME", "mixed",
              "mixed (float cycles, double defect and update), double, two-float (for GPUs whose double is slow: CG in "
              "float, x in two of them, right to 1e-7 in the energy norm with a residual above 1e-8; tensor and cell "
              "operators), or single (to see it fail)"},
@@ -237,6 +241,8 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   std::vector<std::pair<std::string, Method>> methods;
   for (const auto method : every_method) methods.emplace_back(to_string(method), method);
   if (options.has("solver")) params.method = choice<Method>("--solver", options.text("solver"), methods);
+  params.deflate = parse_deflation(options.text("deflate"));
+  if (params.deflate.by != DeflateBy::none && !params.method) params.method = Method::cg;
   params.krylov.restart = options.integer("restart", 1, 1000);
   expects(!options.has("restart") || params.method == Method::gcr || params.method == Method::gmres,
           "--restart: only gcr and gmres start again, not ", options.text("solver"));
@@ -267,6 +273,11 @@ Settings parse_settings(const CommandLine& options) {
     expects(settings.solver.interpolation != InterpolationKind::split,
             "--interpolation: split is for rectangles; with ", option, " take network, bilinear or matrix");
   }
+  expects(settings.solver.deflate.by == DeflateBy::none ||
+              (settings.problems[0].has_coefficients() && !settings.deformation.is_given()),
+          "--deflate: it is for coefficients that vary, by --kappa or an expression for --reaction, on rectangles");
+  expects(settings.solver.deflate.by == DeflateBy::none || settings.solver.method == Method::cg,
+          "--deflate: it is for conjugate gradients, --solver cg, not ", options.text("solver"));
   expects(!options.has("operator") || !settings.problems[0].has_coefficients(),
           "--operator: coefficients that vary choose the operator's form; leave it out with --kappa and expressions "
           "for --reaction");
@@ -611,7 +622,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("coarsening", coarsening(hierarchy)).add("coarse_solver", outcome.coarse_solver_name());
   json.add("solver", outcome.method_name()).add("cycle", outcome.cycle_name(options)).add("choice", outcome.choice);
   json.add("smoother", options.text("smoother")).add("smoothers", json_array(outcome.smoothers, level_json));
-  json.add("line_order", options.text("line-order"));
+  json.add("deflate", options.text("deflate")).add("line_order", options.text("line-order"));
   json.add("steps", outcome.smoothers.back().steps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   for (const char* name : {"precision", "inner"}) json.add(name, options.text(name));

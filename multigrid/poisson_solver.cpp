@@ -246,6 +246,10 @@ struct PoissonSolver::Implementation {
     if (params.multigrid.smoother != "auto") (void)registry.find(params.multigrid.smoother);
     expects(params.precision != Precision::single || !params.full_multigrid,
             "full multigrid keeps its iterate in double; precision single does not apply to it");
+    expects(params.deflate.by == DeflateBy::none ||
+                (params.method == Method::cg && params.coefficients &&
+                 (params.precision == Precision::mixed || params.precision == Precision::full)),
+            "deflation is for conjugate gradients where K varies, in mixed or double precision");
     const bool in_two_floats = params.precision == Precision::two_float;
     expects(!in_two_floats || !params.full_multigrid,
             "full multigrid keeps its iterate in double; two floats do not apply to it");
@@ -400,6 +404,14 @@ struct PoissonSolver::Implementation {
       single.solver = make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov);
   }
   void make_solver_in_double(Context& ctx) {
+    if (params.deflate.by != DeflateBy::none && !ctx.plans()) {
+      DeflatedSolver made =
+          make_deflated_solver(ctx, *in_double, *params.coefficients, params.terms,
+                               double_cycle ? *double_cycle->in_double : *float_cycle->in_double, params.deflate);
+      if (!made.description.empty()) choice += (choice.empty() ? "" : "; ") + made.description;
+      solver = std::move(made.solver);
+      if (solver) return;
+    }
     solver = make_solver<double>(ctx, entry_of(params).name, a.shape(), params.krylov);
   }
 

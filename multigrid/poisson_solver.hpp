@@ -13,6 +13,7 @@
 //             cg, fcg, cr           preconditioned by the symmetric cycle; of these fcg alone takes a K-cycle
 //             gcr, gmres, bicgstab  preconditioned by the ordinary cycle; gcr and gmres start again after krylov.restart
 //                                   directions (solvers/solver.hpp)
+//   deflate            cg without the slow modes that inclusions of high K leave (multigrid/deflated_solver.hpp)
 //   full_multigrid     one pass from the coarsest level up; with `stop` it goes on by cycles to the tolerance
 //
 // With smoother "auto" the method and the cycle, where they are left open, follow from how far widths jump in both directions
@@ -30,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include <stratum/multigrid/deflated_solver.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/solvers/iterative/refinement.hpp>
 
@@ -62,6 +64,7 @@ struct PoissonSolverParams {
   bool full_multigrid_from_x = false;  // for the correction of the given x: coarse levels know no boundary values
   bool continue_after_full_multigrid = false;  // to stop.rtol
   bool retry_in_double = true;
+  DeflateParams deflate{};  // of method cg, K by cells of a rectangle; what it takes is not in required_memory
 };
 
 /// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one on a plan of the Context. (Beyond them: one

@@ -55,4 +55,15 @@ inline void parse_smoothing(const CommandLine& options, MultigridParams& multigr
   return inner;
 }
 
+inline constexpr const char* deflation_kinds = "none, inclusions, blocks:N, ritz:K or auto";
+
+[[nodiscard]] inline DeflateParams parse_deflation(const std::string& text) {
+  for (const auto by : {DeflateBy::none, DeflateBy::inclusions, DeflateBy::automatic})
+    if (text == to_string(by)) return {by};
+  const auto [kind, number] = parse_pair("--deflate", text, ":", deflation_kinds);
+  if (kind == to_string(DeflateBy::blocks)) return {DeflateBy::blocks, parse_integer("--deflate", number, 1, 1000)};
+  if (kind == to_string(DeflateBy::ritz)) return {DeflateBy::ritz, parse_integer("--deflate", number, 1, 100)};
+  throw UsageError(message("--deflate: '", text, "' is not ", deflation_kinds));
+}
+
 }  // namespace stratum::apps

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
@@ -16,11 +17,21 @@ namespace {
 
 template <int dx, int dy, class View>
 void append(SparseRows& rows, const View& a, const GridShape& shape, int i, int j) {
-  if (i + dx < 0 || i + dx >= shape.nx || j + dy < 0 || j + dy >= shape.ny) return;
+  const auto neighbour = [](int k, int n, bool periodic) { return periodic ? (k + n) % n : k >= 0 && k < n ? k : -1; };
+  const int p = neighbour(i + dx, shape.nx, shape.periodic_x), q = neighbour(j + dy, shape.ny, shape.periodic_y);
+  if (p < 0 || q < 0) return;
   const double value = a.template coefficient<dx, dy>(i, j);
   if (value == 0) return;
-  rows.column.push_back((j + dy) * shape.nx + i + dx);
+  rows.column.push_back(q * shape.nx + p);
   rows.value.push_back(value);
+}
+
+/// The entries from `begin` on by columns: neighbours across a periodic side come out of order.
+void sort_row(SparseRows& rows, std::size_t begin) {
+  std::vector<std::pair<int, double>> entries;
+  for (std::size_t k = begin; k < rows.column.size(); ++k) entries.emplace_back(rows.column[k], rows.value[k]);
+  std::sort(entries.begin(), entries.end());
+  for (std::size_t k = 0; k < entries.size(); ++k) std::tie(rows.column[begin + k], rows.value[begin + k]) = entries[k];
 }
 
 }  // namespace
@@ -35,6 +46,7 @@ SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
   a.visit([&](const auto& view) {
     for (int j = 0; j < shape.ny; ++j)
       for (int i = 0; i < shape.nx; ++i) {
+        const std::size_t begin = rows.value.size();
         append<-1, -1>(rows, view, shape, i, j);
         append<0, -1>(rows, view, shape, i, j);
         append<1, -1>(rows, view, shape, i, j);
@@ -44,6 +56,7 @@ SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
         append<-1, 1>(rows, view, shape, i, j);
         append<0, 1>(rows, view, shape, i, j);
         append<1, 1>(rows, view, shape, i, j);
+        if (shape.periodic_x || shape.periodic_y) sort_row(rows, begin);
         rows.start.push_back(static_cast<int>(rows.value.size()));
       }
   });

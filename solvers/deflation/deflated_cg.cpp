@@ -14,8 +14,10 @@ namespace {
 /// A (x^ + Z y) for what sees x^ alone.
 class InTwoParts final : public LinearOperator<double> {
  public:
-  InTwoParts(const LinearOperator<double>& a, const Deflation& deflation, GridView<const double> y)
-      : a_(a), deflation_(deflation), y_(y) {}
+  /// Its terms are as large as those of x^, or of the sum of both parts in `sum`.
+  InTwoParts(const LinearOperator<double>& a, const Deflation& deflation, GridView<const double> y,
+             GridView<double> sum)
+      : a_(a), deflation_(deflation), y_(y), sum_(sum) {}
   [[nodiscard]] GridShape shape() const override { return a_.shape(); }
   void apply(Context& ctx, GridView<const double> x, GridView<double> to) const override {
     a_.apply(ctx, x, to);
@@ -26,16 +28,24 @@ class InTwoParts final : public LinearOperator<double> {
     deflation_.add_image(ctx, -1, y_, r);
   }
   [[nodiscard]] double magnitude(Context& ctx, GridView<const double> b, GridView<const double> x) const override {
-    return a_.magnitude(ctx, b, x);
+    return a_.magnitude(ctx, b, whole(ctx, x));
   }
   [[nodiscard]] double backward_error(Context& ctx, GridView<const double> b, GridView<const double> x) const override {
-    return a_.backward_error(ctx, b, x);
+    return a_.backward_error(ctx, b, whole(ctx, x));
   }
 
  private:
+  [[nodiscard]] GridView<const double> whole(Context& ctx, GridView<const double> x) const {
+    if (sum_.data == nullptr) return x;
+    copy<double, double>(ctx, x, sum_);
+    deflation_.add(ctx, y_, sum_);
+    return sum_;
+  }
+
   const LinearOperator<double>& a_;
   const Deflation& deflation_;
   GridView<const double> y_;
+  GridView<double> sum_;
 };
 
 /// Eigenvalues w and eigenvectors, the columns of v, of a symmetric matrix, by Jacobi's rotations.
@@ -85,9 +95,10 @@ DeflatedCg::DeflatedCg(Context& ctx, const GridShape& shape, const DeflatedCgPar
 }
 
 DeflatedCg::DeflatedCg(Context& ctx, const Deflation& deflation, const DeflatedCgParams& params)
-    : DeflatedCg(ctx, deflation.shape(), {false, params.keep, params.diagonal}) {
+    : DeflatedCg(ctx, deflation.shape(), {.keep = params.keep, .diagonal = params.diagonal}) {
   expects(!params.two_parts || deflation.has_cores(), "x in two parts takes deflation vectors with cores");
   params_.two_parts = params.two_parts;
+  params_.beyond_one_array = params.beyond_one_array;
   deflation_ = std::make_shared<const Deflation>(deflation);
   for (auto* coarse : {&d_, &c_, &cp_, &y_, &dp_}) *coarse = SharedVector<double>(ctx, deflation.count());
   if (weights_.empty() || !deflation.covers()) return;
@@ -105,7 +116,9 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
   const Deflation* const q = deflation_.get();
   const bool two_parts = params_.two_parts;
   if (q != nullptr) set(ctx, 0.0, y);
-  const auto with_coarse_part = two_parts ? std::make_unique<InTwoParts>(a, *q, y_.cview()) : nullptr;
+  const auto with_coarse_part =
+      two_parts ? std::make_unique<InTwoParts>(a, *q, y_.cview(), params_.beyond_one_array ? GridView<double>() : z)
+                : nullptr;
   const LinearOperator<double>& whole = two_parts ? *with_coarse_part : a;
   // Which constant a solution of a singular system has: of both parts, where the vectors add up to one.
   const auto centre = [&](GridView<double> fine, GridView<double> coarse) {
@@ -179,19 +192,33 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     if (two_parts) axpy<double, double>(ctx, alpha, cp, y);
     axpy<double, double>(ctx, -alpha, ap, r);
     restart = iteration.advance(norm2<double>(ctx, r));
+    // The sum of both parts no longer follows them.
+    constexpr double apart = 1.25;
+    if (two_parts && !params_.beyond_one_array && iteration.may_be_rounding()) {
+      copy<double, double>(ctx, x, z);
+      q->add(ctx, y, z);
+      a.residual(ctx, b, z, ap);
+      if (norm2<double>(ctx, ap) > apart * iteration.residual()) iteration.end_at_rounding();
+    }
   }
   SolveReport report = iteration.finish();
-  lanczos_->rounded_residual = report.residual;
-  if (two_parts) {
-    q->add(ctx, y, x);
-    a.residual(ctx, b, x, r);
-    lanczos_->rounded_residual = norm2<double>(ctx, r);
+  lanczos_->residual = report.residual;
+  if (!two_parts) return report;
+  q->add(ctx, y, x);
+  a.residual(ctx, b, x, r);
+  report.residual = norm2<double>(ctx, r);
+  const bool reached = report.status == Status::converged;
+  if ((reached && report.residual > iteration.target()) || report.status == Status::rounding) {
+    report.status = Status::rounding;
+    report.reason =
+        message("the residual of x in two parts is ", lanczos_->residual, reached ? ", as asked for" : "",
+                "; that of their sum, ", report.residual, ", is as small as rounding to one array lets it be");
   }
   return report;
 }
 
 DeflationVectors DeflatedCg::ritz(Context& ctx, int count) const {
-  const auto& [alpha, beta, residual] = *lanczos_;
+  const auto& [alpha, beta, residual_of_parts] = *lanczos_;
   // Up to where the recursion began anew.
   std::size_t n = alpha.size();
   for (std::size_t k = 1; k < n; ++k)

@@ -8,7 +8,9 @@
 //
 // x in two parts (`two_parts`, for contrasts from 1e4 on): x = x^ + Z y and p = p^ + Z c, the means over the vectors' cores in
 // y and c, so that A p = A p^ + (A Z) c loses nothing where p is large and even. The residual that is tested is that of both
-// parts; the sum that is returned rounds it to what one array can hold.
+// parts. The sum that is returned rounds x to what one array can hold: the iteration ends there as `rounding`, or goes on to
+// what both parts can hold (`beyond_one_array`); where the sum's residual is then above the tolerance the status is the same, and the
+// reason says both.
 //
 // Where A is singular (A 1 = 0) right-hand sides have no mean; that of r, rounding, is removed every ten iterations. Of the
 // solutions the one with sum a_ii x_i = 0 is taken: x is small where coefficients are large, and so is the residual's rounding.
@@ -29,6 +31,7 @@ namespace stratum {
 
 struct DeflatedCgParams {
   bool two_parts = false;
+  bool beyond_one_array = false;
   int keep = 0;                  // vectors for `ritz`
   std::vector<double> diagonal;  // of A, where A 1 = 0
 };
@@ -43,13 +46,13 @@ class DeflatedCg final : public Solver<double>, public Handle {
   /// The `count` lowest of the last solve, or as many as it has. Waits for the stream.
   [[nodiscard]] DeflationVectors ritz(Context& ctx, int count) const;
 
-  /// Of the x of the last solve in one array: || b - A x ||.
-  [[nodiscard]] double rounded_residual() const { return lanczos_->rounded_residual; }
+  /// || b - A x || of the last solve's x, in two parts where it was kept so.
+  [[nodiscard]] double residual_of_parts() const { return lanczos_->residual; }
 
  private:
   struct Lanczos {
     std::vector<double> alpha, beta;
-    double rounded_residual = 0;
+    double residual = 0;
   };
   SolveReport run(Context& ctx, const LinearOperator<double>& a, Preconditioner<double>* m, GridView<const double> b,
                   GridView<double> x, const StoppingParams& stop, const Monitor& monitor) override;

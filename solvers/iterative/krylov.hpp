@@ -102,6 +102,13 @@ class KrylovIteration {
     break_down(why);
     return false;
   }
+  /// The residual is so small that rounding may be all there is to it.
+  [[nodiscard]] bool may_be_rounding() {
+    constexpr double late = 1e-4;
+    return !done_ && residual_ <= late * rhs_norm_ && residual_ <= rounding_.level();
+  }
+  /// As whoever iterates has found out.
+  void end_at_rounding() { end_at_rounding(true); }
   void break_down(const std::string& why) { end(Status::breakdown, message(why, " in iteration ", iteration_ + 1)); }
 
   /// The report, with the true residual of x. `as_recorded` keeps the recursive one.

@@ -1,0 +1,101 @@
+#include <stratum/multigrid/deflated_solver.hpp>
+
+#include <algorithm>
+#include <random>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/multigrid/smoother_choice.hpp>
+
+namespace stratum {
+
+namespace {
+
+constexpr double jump_for_vectors = 1e3, jump_for_two_parts = 1e4;
+constexpr int most_vectors = 400;
+
+double jump_of(const CellCoefficients& k) {
+  const auto [least, most] = std::minmax_element(k.xx.begin(), k.xx.end());
+  return *most / *least;
+}
+
+bool is_even(const TensorMesh& mesh) {
+  constexpr double most = 1.5;
+  return largest_jump(mesh.x()) < most && largest_jump(mesh.y()) < most;
+}
+
+/// Of a solve with a right-hand side that has everything in it.
+DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preconditioner<double>& m,
+                              const std::vector<double>& diagonal, int count) {
+  constexpr int iterations = 26;
+  DeflatedCg solver(ctx, a.shape(), {.keep = std::max(iterations, 2 * count), .diagonal = diagonal});
+  std::vector<double> white(static_cast<std::size_t>(a.shape().nodes()));
+  std::mt19937 random(777);
+  double mean = 0;
+  for (double& value : white) mean += value = 2 * static_cast<double>(random()) / 4294967296.0 - 1;
+  mean /= static_cast<double>(white.size());
+  for (double& value : white) value -= diagonal.empty() ? 0 : mean;
+  Vector<double> b(ctx, a.shape()), x(ctx, a.shape());
+  copy_from_host(ctx, white.data(), b.view());
+  StoppingParams stop;
+  stop.rtol = 1e-10;
+  stop.max_iterations = std::max(iterations, 2 * count);
+  (void)solver.solve(ctx, a, m, b.cview(), x.view(), stop);
+  return solver.ritz(ctx, count);
+}
+
+}  // namespace
+
+std::string_view to_string(DeflateBy kind) {
+  switch (kind) {
+    case DeflateBy::none: return "none";
+    case DeflateBy::inclusions: return "inclusions";
+    case DeflateBy::blocks: return "blocks";
+    case DeflateBy::ritz: return "ritz";
+    case DeflateBy::automatic: return "auto";
+  }
+  return "unknown";
+}
+
+DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy, const CellCoefficients& k,
+                                    const OperatorTerms& terms, Preconditioner<double>& m,
+                                    const DeflateParams& params) {
+  const TensorMesh& mesh = hierarchy.meshes().back();
+  const GridOperator<double>& a = hierarchy.finest();
+  const double jump = jump_of(k);
+  const bool automatic = params.by == DeflateBy::automatic,
+             by_inclusions = automatic || params.by == DeflateBy::inclusions;
+  if (params.by == DeflateBy::none) return {};
+  if (automatic && jump < jump_for_vectors) return {nullptr, message("no deflation: K jumps by ", jump)};
+  if (automatic && !is_even(mesh)) return {nullptr, "no deflation: the mesh is graded"};
+  Inclusions found;
+  if (by_inclusions) {
+    found = inclusions(mesh, k);
+    const int count = found.floating();
+    if (count == 0) return {nullptr, "no deflation: no inclusion of high K is isolated"};
+    if (automatic && count > most_vectors) return {nullptr, message("no deflation: ", count, " inclusions")};
+  }
+  Context host(Backend::cpu, ctx.threads());
+  const SparseRows rows = sparse_rows(host, ctx.on_gpu() ? assemble_diffusion(host, mesh, k, terms) : a);
+  DeflatedCgParams cg;
+  if (hierarchy.is_singular()) cg.diagonal = rows.diagonal();
+  DeflationVectors vectors;
+  std::string description;
+  if (by_inclusions) {
+    vectors = inclusion_vectors(ctx, hierarchy, found);
+    description = message(vectors.count(), vectors.count() == 1 ? " inclusion" : " inclusions");
+  } else if (params.by == DeflateBy::blocks) {
+    vectors = vectors_of_domains(square_blocks(a.shape(), params.count));
+    description = message(params.count, " x ", params.count, " blocks");
+  } else {
+    expects(params.count >= 1, "Ritz vectors: 1 or more, not ", params.count);
+    vectors = ritz_vectors(ctx, a, m, cg.diagonal, params.count);
+    description = message(vectors.count(), " Ritz vectors");
+  }
+  const Deflation deflation(ctx, rows, a.shape(), vectors);
+  cg.two_parts = jump >= jump_for_two_parts && deflation.has_cores();
+  if (cg.two_parts) description += ", x in two parts";
+  return {std::make_unique<DeflatedCg>(ctx, deflation, cg), "deflated by " + description};
+}
+
+}  // namespace stratum

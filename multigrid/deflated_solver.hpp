@@ -1,0 +1,40 @@
+#pragma once
+
+// Deflated conjugate gradients around a cycle for -div(K grad u) + c u = f on a rectangle: which vectors, and the solver
+// (solvers/deflation/deflated_cg.hpp). A's rows are taken on the host.
+//
+//   inclusions  a vector for every isolated inclusion of high K (multigrid/inclusions.hpp): what a cycle leaves slow
+//   blocks      of `count` x `count` rectangles: for weak preconditioners; around a cycle they gain nothing
+//   ritz        the `count` lowest Ritz vectors of a solve of its own with another right-hand side: for many solves
+//   automatic   inclusions where K jumps by 1000 or more, the mesh is nearly even, and there are 1 to 400; none else
+//
+// x is kept in two parts where K jumps by 1e4 or more, and the vectors allow it.
+
+#include <memory>
+#include <string>
+
+#include <stratum/multigrid/inclusions.hpp>
+#include <stratum/solvers/deflation/deflated_cg.hpp>
+
+namespace stratum {
+
+enum class DeflateBy : std::uint8_t { none, inclusions, blocks, ritz, automatic };
+[[nodiscard]] std::string_view to_string(DeflateBy kind);
+
+struct DeflateParams {
+  DeflateBy by = DeflateBy::none;
+  int count = 0;  // blocks: across; ritz: vectors
+};
+
+struct DeflatedSolver {
+  std::unique_ptr<DeflatedCg> solver;  // null: nothing to deflate
+  std::string description;             // of the vectors, or why there are none
+};
+
+/// For the finest operator of the hierarchy, assembled from K and the terms; m is what CG is preconditioned by. Throws
+/// UsageError for a count that does not fit.
+[[nodiscard]] DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy,
+                                                  const CellCoefficients& k, const OperatorTerms& terms,
+                                                  Preconditioner<double>& m, const DeflateParams& params);
+
+}  // namespace stratum

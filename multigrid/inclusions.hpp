@@ -1,0 +1,41 @@
+#pragma once
+
+// Inclusions of high K, and a deflation vector for each: isolated ones leave a cycle a slow mode each, however few cycles it
+// takes else (solvers/deflation/deflation.hpp removes them).
+//
+// An inclusion is a connected part of what lies above the geometric mean of the smallest and the largest K; cells that share a
+// node are connected. One that holds a Dirichlet node is grounded: no slow mode, no vector.
+//
+// The vector of an inclusion is one on its nodes and zero on those of all others. Around it, it is injected to the coarsest
+// grid that has eight cells across and brought back by the cycle's own prolongation P, on every level with ones where the inclusion's
+// nodes stay: as smooth outside as the cycle resolves. A vector that ends at the inclusion would not do: its energy grows as
+// cells shrink.
+//
+// On the host and, by Transfer, where the hierarchy is; two to four cycles' time for 25 inclusions. Throws UsageError for
+// numbers that do not belong to the hierarchy's finest unknowns.
+
+#include <vector>
+
+#include <stratum/assembly/coefficients.hpp>
+#include <stratum/multigrid/hierarchy.hpp>
+#include <stratum/solvers/deflation/vectors.hpp>
+
+namespace stratum {
+
+struct Inclusions {
+  std::vector<int> of_unknown;  // -1: in none
+  std::vector<char> grounded;   // of every inclusion
+
+  /// Those that have a vector.
+  [[nodiscard]] int floating() const;
+};
+
+/// Of K = kxx, the mesh's own cells.
+[[nodiscard]] Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k);
+/// Of a number an unknown, where unknowns are cells (assembly/five_point.hpp): those that share a side are connected.
+[[nodiscard]] Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kappa);
+
+[[nodiscard]] DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierarchy,
+                                                 const Inclusions& inclusions);
+
+}  // namespace stratum

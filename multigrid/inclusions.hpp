@@ -7,9 +7,9 @@
 // node are connected. One that holds a Dirichlet node is grounded: no slow mode, no vector.
 //
 // The vector of an inclusion is one on its nodes and zero on those of all others. Around it, it is injected to the coarsest
-// grid that has eight cells across and brought back by the cycle's own prolongation P, on every level with ones where the inclusion's
-// nodes stay: as smooth outside as the cycle resolves. A vector that ends at the inclusion would not do: its energy grows as
-// cells shrink.
+// grid that has eight cells across and brought back by the cycle's own prolongation P, on every level with ones where the
+// inclusion's nodes stay: as smooth outside as the cycle resolves. A vector that ends at the inclusion would not do: its energy
+// grows as cells shrink.
 //
 // On the host and, by Transfer, where the hierarchy is; two to four cycles' time for 25 inclusions. Throws UsageError for
 // numbers that do not belong to the hierarchy's finest unknowns.

@@ -63,8 +63,8 @@ template <class T>
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
 
-/// x_ij <- x_ij - (sum of all) / their number, of one piece. Nothing waits for the stream; the scratch, of a shape as large as x's or
-/// larger, is kept by whoever records this.
+/// x_ij <- x_ij - (sum of all) / their number, of one piece. Nothing waits for the stream; the scratch, of a shape as large as
+/// x's or larger, is kept by whoever records this.
 template <class T>
 void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch);
 /// The same of a mean by weights, which sum to one: x_ij <- x_ij - sum of w x.

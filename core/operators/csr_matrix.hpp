@@ -5,10 +5,11 @@
 //     (A x)_i = sum over k in start_i .. start_(i+1) - 1 of value_k x_(column_k) .
 //
 // CsrMatrix<T> is the operator in the memory of a Context, made from SparseRows, the matrix on the host. Vectors are flat,
-// n x 1. Indices are 32-bit: up to 2^31 - 1 rows and as many entries. Words moved per row by a residual, m entries a row: m values, m indices of four bytes, one row
-// start of four bytes, x, b and the result; x again for every entry whose column has left the cache. `apply` does without b.
-// CPU: rows in parallel. CUDA: own kernel, 1 to 32 threads a row by the mean length of the rows; sums in a fixed order.
-// Neither waits for the stream. Throws UsageError for a pattern that is not one, naming the row.
+// n x 1. Indices are 32-bit: up to 2^31 - 1 rows and as many entries. Words moved per row by a residual, m entries a row: m
+// values, m indices of four bytes, one row start of four bytes, x, b and the result; x again for every entry whose column has
+// left the cache. `apply` does without b. CPU: rows in parallel. CUDA: own kernel, 1 to 32 threads a row by the mean length of
+// the rows; sums in a fixed order. Neither waits for the stream. Throws UsageError for a pattern that is not one, naming the
+// row.
 
 #include <cstdint>
 #include <vector>

@@ -9,8 +9,8 @@
 //
 // so that every entry of L, D and E^-1 has full relative accuracy, whatever the contrast (W. Grassmann, M. Taksar, D. Heyman,
 // Regenerative analysis and steady state distributions for Markov chains, Oper. Res. 33, 1985). A pivot that vanishes, the
-// last one of a singular E, leaves its unknown zero. Any other E: pivots below 1e-12 of their diagonal are left out likewise, so
-// that vectors may depend on each other.
+// last one of a singular E, leaves its unknown zero. Any other E: pivots below 1e-12 of their diagonal are left out likewise,
+// so that vectors may depend on each other.
 //
 // m unknowns, half a bandwidth of w: m w^2 operations to factorise, 2 m w to solve, m (w + 1) words.
 

@@ -13,8 +13,8 @@
 //     E^-1      solvers/deflation/coarse_factor.hpp; on a GPU its inverse, formed from the factors
 //
 // Set up on the host. Words: Z and A Z twice, by vectors and by nodes, 1.5 an entry. CPU: products by nodes and by parts of
-// vectors in parallel. CUDA: a warp for up to 1024 entries of a vector, sums in a fixed order; E^-1 is a matrix of m^2 words. Nothing
-// waits for the stream, nothing is allocated after set-up. A handle: copies are the same.
+// vectors in parallel. CUDA: a warp for up to 1024 entries of a vector, sums in a fixed order; E^-1 is a matrix of m^2 words.
+// Nothing waits for the stream, nothing is allocated after set-up. A handle: copies are the same.
 //
 // Throws UsageError for vectors of another grid or without an entry, and where the inverse would not fit into memory.
 //

@@ -32,8 +32,8 @@ namespace stratum {
 struct DeflatedCgParams {
   bool two_parts = false;
   bool beyond_one_array = false;
-  int keep = 0;                  // vectors for `ritz`
-  std::vector<double> diagonal;  // of A, where A 1 = 0
+  int keep = 0;                    // vectors for `ritz`
+  std::vector<double> diagonal{};  // of A, where A 1 = 0
 };
 
 class DeflatedCg final : public Solver<double>, public Handle {

@@ -1,0 +1,44 @@
+#include <stratum/solvers/deflation/vectors.hpp>
+
+#include <gmock/gmock.h>
+
+#include "support/sparse.hpp"
+
+namespace {
+
+using namespace stratum;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(DeflationVectorsTest, OfDomainsAreOnesInTheirDomain) {
+  const auto v = vectors_of_domains({2, 0, -1, 2, 0, 5});
+  v.z.validate();
+  EXPECT_EQ(v.count(), 3) << "numbers without a node are left out";
+  EXPECT_FALSE(v.covers);
+  EXPECT_THAT(v.z.column, ElementsAre(1, 4, 0, 3, 5));
+  EXPECT_THAT(v.z.start, ElementsAre(0, 2, 4, 5));
+  EXPECT_THAT(v.core, ElementsAre(1, 0, -1, 1, 0, 2));
+  EXPECT_TRUE(vectors_of_domains({0, 1, 0}).covers);
+  EXPECT_THAT(test::error_text<UsageError>([] { (void)vectors_of_domains({0, -2}); }), HasSubstr("not -2"));
+}
+
+TEST(DeflationVectorsTest, StripesAndBlocksShareNodesEqually) {
+  EXPECT_THAT(stripes({3, 2}, 3), ElementsAre(0, 0, 1, 1, 2, 2));
+  EXPECT_THAT(square_blocks({5, 3}, 2), ElementsAre(0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 2, 2, 2, 3, 3));
+  EXPECT_THROW((void)stripes({3, 2}, 7), UsageError);
+  EXPECT_THROW((void)square_blocks({5, 3}, 4), UsageError);
+  EXPECT_THROW((void)square_blocks({5, 3}, 0), UsageError);
+  EXPECT_THAT(split_domains({0, 0, 1, -1, 1}, {7, 3, 3, 3, 3}), ElementsAre(1, 0, 2, -1, 2));
+}
+
+TEST(DeflationVectorsTest, PartsAreConnectedBySidesOrCorners) {
+  const std::vector<char> marked{1, 0, 0, 1,  //
+                                 0, 1, 0, 1,  //
+                                 0, 0, 0, 1};
+  EXPECT_THAT(connected_parts({4, 3}, marked, false), ElementsAre(0, -1, -1, 1, -1, 2, -1, 1, -1, -1, -1, 1));
+  EXPECT_THAT(connected_parts({4, 3}, marked, true), ElementsAre(0, -1, -1, 1, -1, 0, -1, 1, -1, -1, -1, 1));
+  EXPECT_THAT(connected_parts({4, 3, 0, 0, true, false}, marked, false),
+              ElementsAre(0, -1, -1, 0, -1, 1, -1, 0, -1, -1, -1, 0));
+}
+
+}  // namespace

@@ -14,12 +14,12 @@
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
-#include <stratum/solvers/incomplete_cholesky.hpp>
 #include <stratum/solvers/inner_solve.hpp>
-#include <stratum/solvers/jacobi.hpp>
 #include <stratum/solvers/jacobi_sweeps.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/preconditioner.hpp>
+#include <stratum/solvers/preconditioners/jacobi.hpp>
 #include <stratum/solvers/solver.hpp>
 
 #include "support/program.hpp"
@@ -32,7 +32,6 @@ namespace {
 using namespace stratum;
 using namespace stratum::apps;
 
-enum class Kind : std::uint8_t { none, jacobi, ic, block_ic, multigrid };
 enum class Storage : std::uint8_t { automatic, band, csr };
 
 struct Settings {
@@ -41,7 +40,7 @@ struct Settings {
   Storage storage = Storage::automatic;
   std::string method;  // empty: by the matrix
   int restart = SolverParams{}.restart;
-  Kind preconditioner = Kind::none;
+  std::string preconditioner;  // empty: none
   IncompleteCholeskyParams incomplete_cholesky;
   MultigridParams multigrid;
   int steps = 2;      // of multigrid: as a preconditioner few do
@@ -54,6 +53,32 @@ struct Settings {
   Machine machine;
   bool quiet = false;
 };
+
+// --- preconditioners ----------------------------------------------------------------------------------------------------
+
+/// Of the matrix, or of the mesh where it comes from one.
+template <class T>
+struct MakeMultigrid {
+  MultigridParams params;
+  std::optional<TensorMesh> mesh;
+
+  std::unique_ptr<Preconditioner<T>> operator()(Context& ctx, const GridShape& shape,
+                                                const PreconditionerParams& of) const {
+    if (mesh) return std::make_unique<Multigrid<T>>(ctx, mesh_hierarchy(*mesh), OperatorForm::tensor, params);
+    return std::make_unique<Multigrid<T>>(ctx, grid_operator(ctx, of.matrix, shape), params);
+  }
+};
+
+PreconditionerRegistry preconditioners(const MultigridParams& multigrid = {},
+                                       const std::optional<TensorMesh>& mesh = {}) {
+  auto registry = builtin_preconditioners();
+  registry.add({{.on_grid = true},
+                "multigrid",
+                "a multigrid cycle; the unknowns lie on a grid",
+                MakeMultigrid<float>{multigrid, mesh},
+                MakeMultigrid<double>{multigrid, mesh}});
+  return registry;
+}
 
 // --- options ------------------------------------------------------------------------------------------------------------
 
@@ -85,9 +110,9 @@ CommandLine make_command_line() {
          {"precision", "NAME", "double", "double, or single: all of it in float"}}},
        {"Preconditioner",
         {{"preconditioner", "NAME", "none",
-          "none, jacobi (the diagonal), ic (incomplete Cholesky without fill), block-ic (the same in independent "
-          "blocks, which run in parallel) or multigrid (where the unknowns lie on a grid)"},
-         {"block-size", "N", "1024", "block-ic: rows of a block, 1 .. 1000000000"},
+          "none, or see --list-preconditioners (jacobi, ic, block-ic, multigrid ...)"},
+         {"block-size", "N", plain(IncompleteCholeskyParams::usual_block_size),
+          "block-ic: rows of a block, 1 .. 1000000000"},
          {"ic-shift", "X", plain(defaults.incomplete_cholesky.shift),
           "ic, block-ic: factorise A + X diag(A), X from 0 on, where a pivot is not positive"},
          {"smoother", "NAME", defaults.multigrid.smoother, "multigrid: see poisson2d --list-smoothers"},
@@ -111,6 +136,7 @@ CommandLine make_command_line() {
        {input_file("config", "FILE", "read options from a file of lines like rtol=1e-10; the command line wins"),
         {"print-config", "", "", "print such a file for this command line, and stop"},
         {"list-methods", "", "", "list the methods and what they ask of the matrix"},
+        {"list-preconditioners", "", "", "list the preconditioners, likewise"},
         {"help", "", "", "print this"},
         {"version", "", "", "print the version"}}});
 }
@@ -136,6 +162,12 @@ constexpr const char* examples =
 
 void list_methods() {
   for (const auto& [name, entry] : solver_entries()) std::printf("%-11s %s\n", name.c_str(), entry.description.c_str());
+}
+
+void list_preconditioners() {
+  const auto registry = preconditioners();
+  for (const auto& [name, entry] : registry.entries())
+    std::printf("%-18s %s\n", name.c_str(), entry.description.c_str());
 }
 
 Settings parse_settings(const CommandLine& options) {
@@ -168,22 +200,19 @@ Settings parse_settings(const CommandLine& options) {
   s.inner_single = options.has("inner-precision") ? is_single("inner-precision") : s.single;
   expects(s.inner_single || !s.single, "--inner-precision: cannot be double where --precision is single");
 
-  s.preconditioner = choice<Kind>("--preconditioner", options.text("preconditioner"),
-                                  {{"none", Kind::none},
-                                   {"jacobi", Kind::jacobi},
-                                   {"ic", Kind::ic},
-                                   {"block-ic", Kind::block_ic},
-                                   {"multigrid", Kind::multigrid}});
-  const bool incomplete = s.preconditioner == Kind::ic || s.preconditioner == Kind::block_ic;
+  std::vector<std::pair<std::string, std::string>> names{{"none", ""}};
+  const auto registry = preconditioners();
+  for (const auto& [name, entry] : registry.entries()) names.emplace_back(name, name);
+  s.preconditioner = choice("--preconditioner", options.text("preconditioner"), names);
+  const bool multigrid = s.preconditioner == "multigrid", block_ic = s.preconditioner == "block-ic";
   const std::tuple<const char*, bool, const char*> users[] = {
-      {"smoother", s.preconditioner == Kind::multigrid, "multigrid"},
-      {"steps", s.preconditioner == Kind::multigrid, "multigrid"},
-      {"block-size", s.preconditioner == Kind::block_ic, "block-ic"},
-      {"ic-shift", incomplete, "ic or block-ic"}};
+      {"smoother", multigrid, "multigrid"},
+      {"steps", multigrid, "multigrid"},
+      {"block-size", block_ic, "block-ic"},
+      {"ic-shift", block_ic || s.preconditioner == "ic", "ic or block-ic"}};
   for (const auto& [name, used, owner] : users)
     expects(!options.has(name) || used, "--", name, ": belongs to --preconditioner ", owner);
-  if (s.preconditioner == Kind::block_ic)
-    s.incomplete_cholesky.block_size = options.integer("block-size", 1, 1'000'000'000);
+  if (block_ic) s.incomplete_cholesky.block_size = options.integer("block-size", 1, 1'000'000'000);
   s.incomplete_cholesky.shift = options.number("ic-shift", not_negative);
   s.multigrid.smoother = options.text("smoother");
   check_smoother("--smoother", s.multigrid.smoother);
@@ -191,7 +220,7 @@ Settings parse_settings(const CommandLine& options) {
   if (options.has("inner")) {
     s.inner = options.text("inner");
     if (s.inner != "jacobi") (void)parsed("--inner", [&] { return solver_entry(s.inner).name; });
-    expects(s.inner != "jacobi" || s.preconditioner == Kind::none,
+    expects(s.inner != "jacobi" || s.preconditioner.empty(),
             "--inner jacobi: the sweeps have no preconditioner but the diagonal; leave out --preconditioner");
   }
   for (const char* name : {"inner-tolerance", "inner-max", "inner-test"})
@@ -248,7 +277,7 @@ void expect_room_for(const Context& ctx, const Settings& settings, const std::st
                      int entries_a_row) {
   const auto& method = solver_entry(settings.method.empty() ? "cg" : settings.method);
   const std::int64_t vectors = 2 + method.vectors + std::int64_t{settings.restart} * method.vectors_per_restart;
-  const std::int64_t words = vectors + (settings.preconditioner == Kind::multigrid ? 0 : entries_a_row);
+  const std::int64_t words = vectors + (settings.preconditioner == "multigrid" ? 0 : entries_a_row);
   const std::int64_t solving = rows * words * (settings.single ? 4 : 8);
   const std::int64_t row = 12 * entries_a_row + 4 + 2 * 8;  // entries and their columns, the row's start, b and x
   expect_room(ctx, message(name, " with ", rows, " rows"), rows * row + (ctx.on_gpu() ? 0 : solving), solving);
@@ -344,10 +373,13 @@ Plan make_plan(const System& system, const Settings& settings) {
   const bool constant_symmetric = solver_entry(plan.method).constant_symmetric;
   expects(!constant_symmetric || settings.inner.empty(), "--method ", plan.method,
           ": an inner solve varies from call to call; use fcg, gcr, gmres, bicgstab or richardson");
-  const bool incomplete = settings.preconditioner == Kind::ic || settings.preconditioner == Kind::block_ic;
-  expects(!incomplete || system.symmetric, "--preconditioner ic: the matrix is not symmetric; use jacobi or none");
-  if (settings.preconditioner == Kind::multigrid) {
-    expects(system.grid.has_value(), "--preconditioner multigrid: the unknowns of '", system.name,
+  if (settings.preconditioner.empty()) return plan;
+  const auto registry = preconditioners();
+  const auto& entry = registry.find(settings.preconditioner);
+  expects(!entry.symmetric || system.symmetric, "--preconditioner ", entry.name,
+          ": the matrix is not symmetric; use jacobi or none");
+  if (entry.on_grid) {
+    expects(system.grid.has_value(), "--preconditioner ", entry.name, ": the unknowns of '", system.name,
             "' must lie on a grid; --grid NX,NY says which");
     plan.on_grid = true;
     plan.shape = *system.grid;
@@ -369,31 +401,19 @@ std::shared_ptr<LinearOperator<T>> make_operator(Context& ctx, const Plan& plan,
 template <class T>
 std::shared_ptr<Preconditioner<T>> make_preconditioner(Context& ctx, const System& system, const Settings& settings,
                                                        const Plan& plan) {
-  const auto jacobi = [&] { return JacobiPreconditioner<T>(ctx, plan.shape, system.a.diagonal(), system.a.first_row); };
   std::shared_ptr<Preconditioner<T>> m;
-  switch (settings.preconditioner) {
-    case Kind::none: break;
-    case Kind::jacobi: m = std::make_shared<JacobiPreconditioner<T>>(jacobi()); break;
-    case Kind::ic:
-    case Kind::block_ic:
-      m = std::make_shared<IncompleteCholesky<T>>(ctx, plan.shape, system.a, settings.incomplete_cholesky);
-      break;
-    case Kind::multigrid: {
-      MultigridParams params = settings.multigrid;
-      params.symmetric = system.symmetric;
-      if (system.mesh)
-        m = std::make_shared<Multigrid<T>>(ctx, mesh_hierarchy(*system.mesh), OperatorForm::tensor, params);
-      else
-        m = std::make_shared<Multigrid<T>>(ctx, grid_operator(ctx, system.a, plan.shape), params);
-      break;
-    }
+  if (!settings.preconditioner.empty()) {
+    MultigridParams multigrid = settings.multigrid;
+    multigrid.symmetric = system.symmetric;
+    m = preconditioners(multigrid, system.mesh)
+            .make<T>(ctx, settings.preconditioner, plan.shape, {system.a, settings.incomplete_cholesky});
   }
   if (settings.inner.empty()) return m;
   const auto& stop = settings.inner_stop;
   if (settings.inner == "jacobi") {
     const JacobiSweepsParams params{stop.rtol, stop.max_iterations, settings.sweep_test};
     return std::make_shared<JacobiSweeps<T>>(ctx, make_operator<T>(ctx, plan, system, without_diagonal(system.a)),
-                                             jacobi(), params);
+                                             JacobiPreconditioner<T>(ctx, system.a), params);
   }
   std::shared_ptr<Solver<T>> solver = make_solver<T>(ctx, settings.inner, plan.shape, {settings.restart});
   return std::make_shared<InnerSolve<T>>(make_operator<T>(ctx, plan, system, system.a), solver, m, stop);
@@ -407,15 +427,12 @@ std::string grid_storage(const System& system) {
 }
 
 std::string describe_preconditioner(const Settings& settings) {
-  switch (settings.preconditioner) {
-    case Kind::none: break;
-    case Kind::jacobi: return "jacobi";
-    case Kind::ic: return "ic";
-    case Kind::block_ic: return message("block-ic with ", settings.incomplete_cholesky.block_size, " rows a block");
-    case Kind::multigrid:
-      return message("multigrid, ", settings.multigrid.smoother, ", ", settings.steps, " + ", settings.steps, " steps");
-  }
-  return "no preconditioner";
+  if (settings.preconditioner.empty()) return "no preconditioner";
+  if (settings.preconditioner == "block-ic")
+    return message("block-ic with ", settings.incomplete_cholesky.block_size, " rows a block");
+  if (settings.preconditioner == "multigrid")
+    return message("multigrid, ", settings.multigrid.smoother, ", ", settings.steps, " + ", settings.steps, " steps");
+  return settings.preconditioner;
 }
 
 void print_heading(const Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
@@ -435,7 +452,7 @@ void print_heading(const Context& ctx, const System& system, const Settings& set
                 precision(settings.inner_single), settings.inner == "jacobi" ? "" : ", with ");
   if (settings.inner != "jacobi") {
     std::printf("%s", describe_preconditioner(settings).c_str());
-    if (settings.preconditioner != Kind::none && settings.inner.empty())
+    if (!settings.preconditioner.empty() && settings.inner.empty())
       std::printf(" in %s precision", precision(settings.inner_single));
   }
   std::printf("; %s\n\n", ctx.description().c_str());
@@ -599,7 +616,7 @@ int main(int argc, char** argv) {
                   before_options,
                   message(examples, about_outputs, about_exit_codes),
                   make_command_line(),
-                  {{"list-methods", list_methods}},
+                  {{"list-methods", list_methods}, {"list-preconditioners", list_preconditioners}},
                   [](const CommandLine& options) -> std::function<int()> {
                     return [settings = parse_settings(options), outputs = OutputFiles(options), &options] {
                       return run(settings, options, outputs);

@@ -7,7 +7,7 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/heat_operators.hpp>
-#include <stratum/solvers/jacobi.hpp>
+#include <stratum/solvers/preconditioners/jacobi.hpp>
 
 namespace stratum {
 

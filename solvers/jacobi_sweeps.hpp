@@ -15,7 +15,7 @@
 
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
-#include <stratum/solvers/jacobi.hpp>
+#include <stratum/solvers/preconditioners/jacobi.hpp>
 
 namespace stratum {
 

@@ -46,16 +46,19 @@ case_a_saved_matrix_comes_back() {
 case_every_method_and_preconditioner() {
   run 0 --list-methods
   cut -d' ' -f1 .output >methods
+  run 0 --list-preconditioners
+  sed 's/ .*//; s/^block-ic$/block-ic --block-size 40/; $a none' .output >preconditioners
   while read -r method; do
-    for preconditioner in none jacobi ic "block-ic --block-size 40" multigrid; do
+    while read -r preconditioner; do
       # Without a preconditioner the stationary iteration diverges.
       if [ "$method $preconditioner" = "richardson none" ]; then continue; fi
       # shellcheck disable=SC2086
       run 0 "${small[@]}" --method "$method" --preconditioner $preconditioner --report report.json
       check "r['status'] == 'converged' and r['relative_residual'] <= 1e-8 and r['largest_error'] < 1e-6"
-    done
+    done <preconditioners
   done <methods
   [ "$(wc -l <methods)" -ge 7 ] || fail "fewer methods than there are"
+  [ "$(wc -l <preconditioners)" -ge 5 ] || fail "fewer preconditioners than there are"
 }
 
 case_preconditioners_are_worth_their_name() {
@@ -199,7 +202,7 @@ case_quiet_prints_nothing() {
 case_help_teaches() {
   run 0 --help
   for option in matrix rhs grid method list-methods preconditioner block-size inner inner-tolerance inner-max inner-precision rtol \
-    max-iterations restart precision backend history report solution; do
+    max-iterations restart precision backend history list-preconditioners report solution; do
     prints "--$option\\b"
   done
   prints '[Ee]xample'

@@ -1,11 +1,14 @@
-#include <stratum/solvers/jacobi.hpp>
+#include <stratum/solvers/preconditioners/jacobi.hpp>
 
 #include <cmath>
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/solvers/preconditioner.hpp>
 
 namespace stratum {
+
+void register_jacobi(PreconditionerRegistry& registry);
 
 namespace {
 
@@ -16,6 +19,12 @@ struct Multiply {
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return factor(i, j) * x(i, j); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
 };
+
+template <class T>
+std::unique_ptr<Preconditioner<T>> make_jacobi(Context& ctx, const GridShape& shape,
+                                               const PreconditionerParams& params) {
+  return std::make_unique<JacobiPreconditioner<T>>(ctx, shape, params.matrix.diagonal(), params.matrix.first_row);
+}
 
 }  // namespace
 
@@ -44,5 +53,9 @@ void JacobiPreconditioner<T>::apply(Context& ctx, GridView<const T> r, GridView<
 
 template class JacobiPreconditioner<float>;
 template class JacobiPreconditioner<double>;
+
+void register_jacobi(PreconditionerRegistry& registry) {
+  registry.add({{}, "jacobi", "the diagonal", make_jacobi<float>, make_jacobi<double>});
+}
 
 }  // namespace stratum

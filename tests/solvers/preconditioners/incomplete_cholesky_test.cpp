@@ -1,11 +1,11 @@
-#include <stratum/solvers/incomplete_cholesky.hpp>
+#include <stratum/solvers/preconditioners/incomplete_cholesky.hpp>
 
 #include <cmath>
 
 #include <gmock/gmock.h>
 
 #include <stratum/solvers/iterative/cg.hpp>
-#include <stratum/solvers/jacobi.hpp>
+#include <stratum/solvers/preconditioners/jacobi.hpp>
 
 #include "support/sparse.hpp"
 

@@ -27,6 +27,8 @@
 namespace stratum {
 
 struct IncompleteCholeskyParams {
+  static constexpr int usual_block_size = 1024;  // of the entry block-ic of the registry, where none is given
+
   int block_size = 0;  // rows of a block; 0: one block
   double shift = 0;    // from 0 on
 };

@@ -1,4 +1,4 @@
-#include <stratum/solvers/incomplete_cholesky.hpp>
+#include <stratum/solvers/preconditioners/incomplete_cholesky.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,11 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/solvers/preconditioner.hpp>
 
 namespace stratum {
+
+void register_incomplete_cholesky(PreconditionerRegistry& registry);
 
 namespace {
 
@@ -187,5 +190,33 @@ void IncompleteCholesky<T>::apply(Context& ctx, GridView<const T> r, GridView<T>
 
 template class IncompleteCholesky<float>;
 template class IncompleteCholesky<double>;
+
+namespace {
+
+template <class T>
+std::unique_ptr<Preconditioner<T>> make_ic(Context& ctx, const GridShape& shape, const PreconditionerParams& params) {
+  return std::make_unique<IncompleteCholesky<T>>(ctx, shape, params.matrix,
+                                                 IncompleteCholeskyParams{.shift = params.incomplete_cholesky.shift});
+}
+
+template <class T>
+std::unique_ptr<Preconditioner<T>> make_block_ic(Context& ctx, const GridShape& shape,
+                                                 const PreconditionerParams& params) {
+  IncompleteCholeskyParams blocks = params.incomplete_cholesky;
+  if (blocks.block_size == 0) blocks.block_size = IncompleteCholeskyParams::usual_block_size;
+  return std::make_unique<IncompleteCholesky<T>>(ctx, shape, params.matrix, blocks);
+}
+
+}  // namespace
+
+void register_incomplete_cholesky(PreconditionerRegistry& registry) {
+  registry.add(
+      {{.symmetric = true}, "ic", "incomplete Cholesky without fill: A symmetric", make_ic<float>, make_ic<double>});
+  registry.add({{.symmetric = true},
+                "block-ic",
+                "incomplete Cholesky in independent blocks of rows, which run in parallel: A symmetric",
+                make_block_ic<float>,
+                make_block_ic<double>});
+}
 
 }  // namespace stratum

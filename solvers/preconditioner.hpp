@@ -1,0 +1,48 @@
+#pragma once
+
+// Preconditioners by name that are made from a matrix on the host, A, and from nothing else. Interface: Preconditioner<T> of
+// core/operators/linear_operator.hpp.
+//
+//   name                 M                                                            A                 words a row, m entries
+//   jacobi               its diagonal                                                 no zero there     3
+//   ic                   incomplete Cholesky without fill                             symmetric         4 + 1.5 m in double
+//   block-ic             the same, in blocks of rows that know nothing of each other  symmetric         the same
+//
+// All are constant and symmetric. What each computes, its errors and its source stand in solvers/preconditioners/NAME.hpp.
+// Unknowns are numbered along x first on vectors of any shape.
+//
+// Adding one is adding one file solvers/preconditioners/NAME.cpp that defines `void register_NAME(PreconditionerRegistry&)`; the
+// build collects the calls. Users may register their own at run time, and what takes more than a matrix: a factory may hold it
+// (krylov does so with multigrid).
+
+#include <string_view>
+
+#include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/core/operators/sparse_rows.hpp>
+#include <stratum/core/registry.hpp>
+#include <stratum/solvers/preconditioners/incomplete_cholesky.hpp>
+
+namespace stratum {
+
+struct PreconditionerParams {
+  const SparseRows& matrix;                        // for as long as it is being made
+  IncompleteCholeskyParams incomplete_cholesky{};  // ic takes the shift alone
+};
+
+template <>
+struct Registered<Preconditioner> {
+  static constexpr std::string_view what = "preconditioner";
+  using Params = PreconditionerParams;
+  struct Traits {
+    bool symmetric = false;  // A must be symmetric
+    bool on_grid = false;    // needs vectors on the grid of the unknowns; the others take flat ones too
+  };
+};
+
+using PreconditionerEntry = RegistryEntry<Preconditioner>;
+using PreconditionerRegistry = Registry<Preconditioner>;
+
+/// The preconditioners of this library; a fresh registry that the caller may add to.
+[[nodiscard]] PreconditionerRegistry builtin_preconditioners();
+
+}  // namespace stratum

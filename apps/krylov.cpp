@@ -113,6 +113,8 @@ CommandLine make_command_line() {
           "none, or see --list-preconditioners (jacobi, ic, block-ic, multigrid ...)"},
          {"block-size", "N", plain(IncompleteCholeskyParams::usual_block_size),
           "block-ic: rows of a block, 1 .. 1000000000"},
+         {"blocks", "N", "",
+          "block-ic: so many blocks instead, 1 .. 1000000000 (n / 2 on n x n: two rows of the grid each)"},
          {"ic-shift", "X", plain(defaults.incomplete_cholesky.shift),
           "ic, block-ic: factorise A + X diag(A), X from 0 on, where a pivot is not positive"},
          {"smoother", "NAME", defaults.multigrid.smoother, "multigrid: see poisson2d --list-smoothers"},
@@ -209,10 +211,15 @@ Settings parse_settings(const CommandLine& options) {
       {"smoother", multigrid, "multigrid"},
       {"steps", multigrid, "multigrid"},
       {"block-size", block_ic, "block-ic"},
+      {"blocks", block_ic, "block-ic"},
       {"ic-shift", block_ic || s.preconditioner == "ic", "ic or block-ic"}};
   for (const auto& [name, used, owner] : users)
     expects(!options.has(name) || used, "--", name, ": belongs to --preconditioner ", owner);
-  if (block_ic) s.incomplete_cholesky.block_size = options.integer("block-size", 1, 1'000'000'000);
+  expects(!options.has("blocks") || !options.has("block-size"), "--blocks: --block-size gives them already");
+  if (options.has("blocks"))
+    s.incomplete_cholesky.blocks = options.integer("blocks", 1, 1'000'000'000);
+  else if (block_ic)
+    s.incomplete_cholesky.block_size = options.integer("block-size", 1, 1'000'000'000);
   s.incomplete_cholesky.shift = options.number("ic-shift", not_negative);
   s.multigrid.smoother = options.text("smoother");
   check_smoother("--smoother", s.multigrid.smoother);
@@ -405,8 +412,10 @@ std::shared_ptr<Preconditioner<T>> make_preconditioner(Context& ctx, const Syste
   if (!settings.preconditioner.empty()) {
     MultigridParams multigrid = settings.multigrid;
     multigrid.symmetric = system.symmetric;
-    m = preconditioners(multigrid, system.mesh)
-            .make<T>(ctx, settings.preconditioner, plan.shape, {system.a, settings.incomplete_cholesky});
+    m = parsed("--preconditioner " + settings.preconditioner, [&] {
+      return preconditioners(multigrid, system.mesh)
+          .make<T>(ctx, settings.preconditioner, plan.shape, {system.a, settings.incomplete_cholesky});
+    });
   }
   if (settings.inner.empty()) return m;
   const auto& stop = settings.inner_stop;
@@ -428,6 +437,8 @@ std::string grid_storage(const System& system) {
 
 std::string describe_preconditioner(const Settings& settings) {
   if (settings.preconditioner.empty()) return "no preconditioner";
+  if (settings.incomplete_cholesky.blocks > 0)
+    return message("block-ic in ", settings.incomplete_cholesky.blocks, " blocks");
   if (settings.preconditioner == "block-ic")
     return message("block-ic with ", settings.incomplete_cholesky.block_size, " rows a block");
   if (settings.preconditioner == "multigrid")
@@ -572,7 +583,8 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
   json.add("method", plan.method).add("restart", settings.restart);
   json.add("precision", settings.single ? "single" : "double");
   json.add("preconditioner", options.text("preconditioner"));
-  json.add("block_size", settings.incomplete_cholesky.block_size).add("ic_shift", settings.incomplete_cholesky.shift);
+  json.add("block_size", settings.incomplete_cholesky.block_size).add("blocks", settings.incomplete_cholesky.blocks);
+  json.add("ic_shift", settings.incomplete_cholesky.shift);
   json.add("inner", settings.inner.empty() ? "none" : settings.inner);
   json.add("inner_tolerance", settings.inner_stop.rtol).add("inner_max", settings.inner_stop.max_iterations);
   json.add("inner_test", options.text("inner-test"))

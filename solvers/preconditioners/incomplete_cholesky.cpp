@@ -7,6 +7,9 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/solvers/preconditioner.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/device/launch.hpp>
+#endif
 
 namespace stratum {
 
@@ -20,13 +23,15 @@ struct Factor {
 };
 
 /// Row by row: l_ij d_j = a_ij - sum over k < j of l_ik d_k l_jk on the pattern of a, d_i = a_ii - sum of l_ik^2 d_k.
-Factor factorise(const SparseRows& a, int block_size, double shift) {
+Factor factorise(const SparseRows& a, const std::vector<int>& blocks, double shift) {
   Factor f;
   f.lower.rows = f.lower.columns = a.rows;
   f.pivots.resize(static_cast<std::size_t>(a.rows));
   auto& l = f.lower;
+  std::size_t block = 0;
   for (int i = 0; i < a.rows; ++i) {
-    const int first = i - i % block_size;
+    if (i == blocks[block + 1]) ++block;
+    const int first = blocks[block];
     const auto begin = l.value.size();
     double diagonal = 0;
     for (int k = a.start[static_cast<std::size_t>(i)]; k < a.start[static_cast<std::size_t>(i) + 1]; ++k) {
@@ -63,32 +68,111 @@ Factor factorise(const SparseRows& a, int block_size, double shift) {
   return f;
 }
 
-/// Rows in the order of their levels, and the beginnings of levels: a row's level is one above its highest predecessor's.
-struct Levels {
-  std::vector<int> rows, begin;
+/// First rows of the blocks, and the end.
+std::vector<int> block_beginnings(int rows, const IncompleteCholeskyParams& params) {
+  const int size = params.block_size > 0 ? params.block_size : std::max(rows, 1);
+  const std::int64_t count = params.blocks > 0 ? params.blocks : (std::int64_t{rows} + size - 1) / size;
+  std::vector<int> begin;
+  for (std::int64_t b = 0; b < count; ++b)
+    begin.push_back(static_cast<int>(params.blocks > 0 ? b * rows / count : b * size));
+  begin.push_back(rows);
+  return begin;
+}
+
+/// The entry of row i in the column of the row that is solved before it, if that may be a link of a chain; else -1. Factors up
+/// to one: products of many of them stay in range.
+int possible_link(const SparseRows& triangle, int i, bool backward) {
+  const auto row = static_cast<std::size_t>(i);
+  if (triangle.start[row] == triangle.start[row + 1]) return -1;
+  const int k = backward ? triangle.start[row] : triangle.start[row + 1] - 1;
+  const auto entry = static_cast<std::size_t>(k);
+  return triangle.column[entry] == (backward ? i + 1 : i - 1) && std::abs(triangle.value[entry]) <= 1 ? k : -1;
+}
+
+/// Rows in the order in which they are solved, block by block: where steps begin, and the first step of every block. A row's step is
+/// one above its highest predecessor's, or that of the row before where that is linked to it.
+struct Steps {
+  std::vector<int> rows, begin, of_block;
+
+  /// The most parts of `part` rows that the steps of a block make.
+  [[nodiscard]] int parts(int part) const {
+    int most = 0;
+    for (std::size_t b = 0; b + 1 < of_block.size(); ++b) {
+      int own = 0;
+      for (auto s = static_cast<std::size_t>(of_block[b]); s < static_cast<std::size_t>(of_block[b + 1]); ++s)
+        own += (begin[s + 1] - begin[s] + part - 1) / part;
+      most = std::max(most, own);
+    }
+    return most;
+  }
+  [[nodiscard]] int widest() const {
+    int most = 0;
+    for (std::size_t s = 0; s + 1 < begin.size(); ++s) most = std::max(most, begin[s + 1] - begin[s]);
+    return most;
+  }
 };
 
-Levels find_levels(const SparseRows& triangle, bool backward) {
-  const int n = triangle.rows;
-  std::vector<int> level(static_cast<std::size_t>(n));
-  int highest = -1;
-  for (int m = 0; m < n; ++m) {
-    const auto i = static_cast<std::size_t>(backward ? n - 1 - m : m);
-    int own = 0;
-    for (int k = triangle.start[i]; k < triangle.start[i + 1]; ++k)
-      own = std::max(own, level[static_cast<std::size_t>(triangle.column[static_cast<std::size_t>(k)])] + 1);
-    level[i] = own;
-    highest = std::max(highest, own);
+Steps find_steps(const SparseRows& triangle, const std::vector<int>& blocks, bool backward, bool linked) {
+  Steps steps;
+  const auto n = static_cast<std::size_t>(triangle.rows);
+  steps.rows.resize(n);
+  std::vector<int> step(n);
+  for (std::size_t b = 0; b + 1 < blocks.size(); ++b) {
+    const int first = blocks[b], end = blocks[b + 1];
+    const auto in_order = [&](int m) { return static_cast<std::size_t>(backward ? first + end - 1 - m : m); };
+    steps.of_block.push_back(static_cast<int>(steps.begin.size()));
+    std::vector<int> next;  // places of the rows of each step
+    for (int m = first; m < end; ++m) {
+      const auto i = in_order(m);
+      const int link = linked ? possible_link(triangle, static_cast<int>(i), backward) : -1;
+      int own = 0;
+      for (int k = triangle.start[i]; k < triangle.start[i + 1]; ++k)
+        own = std::max(own, step[static_cast<std::size_t>(triangle.column[static_cast<std::size_t>(k)])] +
+                                (k == link ? 0 : 1));
+      step[i] = own;
+      if (static_cast<std::size_t>(own) >= next.size()) next.push_back(0);
+      ++next[static_cast<std::size_t>(own)];
+    }
+    int place = first;
+    for (int& count : next) {
+      steps.begin.push_back(place);
+      place += count;
+      count = steps.begin.back();
+    }
+    for (int m = first; m < end; ++m) {
+      const auto i = in_order(m);
+      steps.rows[static_cast<std::size_t>(next[static_cast<std::size_t>(step[i])]++)] = static_cast<int>(i);
+    }
   }
-  Levels levels;
-  levels.begin.assign(static_cast<std::size_t>(highest) + 2, 0);
-  for (const int own : level) ++levels.begin[static_cast<std::size_t>(own) + 1];
-  for (std::size_t k = 1; k < levels.begin.size(); ++k) levels.begin[k] += levels.begin[k - 1];
-  levels.rows.resize(static_cast<std::size_t>(n));
-  auto next = levels.begin;
-  for (int i = 0; i < n; ++i)
-    levels.rows[static_cast<std::size_t>(next[static_cast<std::size_t>(level[static_cast<std::size_t>(i)])]++)] = i;
-  return levels;
+  steps.of_block.push_back(static_cast<int>(steps.begin.size()));
+  steps.begin.push_back(triangle.rows);
+  return steps;
+}
+
+/// The rows of a triangle in the order of the steps, and the links, taken out of them.
+struct Ordered {
+  SparseRows rows;
+  std::vector<double> link;
+};
+
+Ordered in_order(const SparseRows& triangle, const Steps& steps, bool backward, bool linked) {
+  Ordered ordered;
+  ordered.rows.rows = ordered.rows.columns = triangle.rows;
+  for (std::size_t s = 0; s + 1 < steps.begin.size(); ++s)
+    for (int m = steps.begin[s]; m < steps.begin[s + 1]; ++m) {
+      const int i = steps.rows[static_cast<std::size_t>(m)];
+      int link = linked ? possible_link(triangle, i, backward) : -1;
+      if (m == steps.begin[s] || steps.rows[static_cast<std::size_t>(m) - 1] != (backward ? i + 1 : i - 1)) link = -1;
+      for (int k = triangle.start[static_cast<std::size_t>(i)]; k < triangle.start[static_cast<std::size_t>(i) + 1];
+           ++k) {
+        if (k == link) continue;
+        ordered.rows.column.push_back(triangle.column[static_cast<std::size_t>(k)]);
+        ordered.rows.value.push_back(triangle.value[static_cast<std::size_t>(k)]);
+      }
+      ordered.rows.start.push_back(static_cast<int>(ordered.rows.value.size()));
+      ordered.link.push_back(link < 0 ? 0 : -triangle.value[static_cast<std::size_t>(link)]);
+    }
+  return ordered;
 }
 
 /// The number of unknown k on the grid.
@@ -104,87 +188,242 @@ struct SolveRow {
   const T* inverse_pivots;
   GridView<const T> r;
   GridView<T> z;
-  const int* rows = nullptr;  // of the levels, on a GPU
+  const int* rows = nullptr;  // in the order of the triangle, on a GPU
 
-  STRATUM_HOST_DEVICE STRATUM_INLINE void row(int i) const {
+  /// Row i, which is number m of the triangle.
+  STRATUM_HOST_DEVICE STRATUM_INLINE void row(int i, int m) const {
     T sum = backward ? inverse_pivots[i] * number(z, i) : number(r, i);
-    for (int k = triangle.start[i]; k < triangle.start[i + 1]; ++k)
+    for (int k = triangle.start[m]; k < triangle.start[m + 1]; ++k)
       sum -= triangle.value[k] * number(z, triangle.column[k]);
     number(z, i) = sum;
   }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int m, int /*j*/) const { row(rows[m]); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int m, int /*j*/) const { row(rows[m], m); }
 };
+
+constexpr int most_threads = 1024;
+
+#if defined(__CUDACC__)
+
+constexpr int warp = 32, most_warps = most_threads / warp;
+
+template <class T>
+struct StepsView {
+  CsrView<T> triangle;
+  const T* link;
+  const int *rows, *steps, *of_block;
+};
+
+/// The numbers of a block, where it is solved: in shared memory, or in z.
+template <bool in_shared, class T>
+struct Numbers {
+  T* shared;
+  int first;
+  GridView<T> z;
+
+  __device__ STRATUM_INLINE T& operator()(int i) const {
+    if constexpr (in_shared)
+      return shared[i - first];
+    else
+      return number(z, i);
+  }
+};
+
+/// The maps z -> factor z + sum of the lanes up to each, one after the other.
+template <class T>
+__device__ STRATUM_INLINE void compose(T& factor, T& sum) {
+  const int lane = static_cast<int>(threadIdx.x) % warp;
+#pragma unroll
+  for (int distance = 1; distance < warp; distance *= 2) {
+    const T factor_before = __shfl_up_sync(~0U, factor, distance), sum_before = __shfl_up_sync(~0U, sum, distance);
+    if (lane >= distance) {
+      sum += factor * sum_before;
+      factor *= factor_before;
+    }
+  }
+}
+
+/// x <- (I + triangle)^-1 x by all threads of a block, step by step, in parts of a row a thread. `totals`: the maps of whole
+/// warps.
+template <class T, class X>
+__device__ STRATUM_INLINE void solve_steps(const StepsView<T>& a, const X& x, T* totals) {
+  const auto threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % warp, own_warp = thread / warp, warps = threads / warp;
+  const auto block = static_cast<int>(blockIdx.x);
+  for (int step = a.of_block[block]; step < a.of_block[block + 1]; ++step) {
+    const int end = a.steps[step + 1];
+    for (int begin = a.steps[step]; begin < end; begin += threads) {
+      const int m = begin + thread;
+      int i = 0;
+      T factor = 0, sum = 0;
+      if (m < end) {
+        i = a.rows[m];
+        factor = a.link[m];
+        sum = x(i);
+        for (int k = a.triangle.start[m]; k < a.triangle.start[m + 1]; ++k)
+          sum -= a.triangle.value[k] * x(a.triangle.column[k]);
+        if (thread == 0 && factor != 0) {  // the row before is in the part before, solved
+          sum += factor * x(a.rows[m - 1]);
+          factor = 0;
+        }
+      }
+      compose(factor, sum);
+      if (lane == warp - 1) {
+        totals[own_warp] = factor;
+        totals[most_warps + own_warp] = sum;
+      }
+      __syncthreads();
+      T factor_of_warps = lane < warps ? totals[lane] : T(0);
+      T sum_of_warps = lane < warps ? totals[most_warps + lane] : T(0);
+      compose(factor_of_warps, sum_of_warps);
+      const T before = __shfl_sync(~0U, sum_of_warps, (own_warp + warp - 1) % warp);
+      if (m < end) x(i) = own_warp == 0 ? sum : sum + factor * before;
+      __syncthreads();
+    }
+  }
+}
+
+/// A thread block for every block.
+template <bool in_shared, class T>
+__global__ void __launch_bounds__(most_threads)
+    solve_blocks_kernel(const int* blocks, const StepsView<T> lower, const StepsView<T> upper, const T* inverse_pivots,
+                        const GridView<const T> r, const GridView<T> z) {
+  cuda::after_previous();
+  extern __shared__ __align__(16) unsigned char memory[];
+  T* const totals = reinterpret_cast<T*>(memory);
+  const int first = blocks[blockIdx.x], end = blocks[blockIdx.x + 1];
+  const auto threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
+  const Numbers<in_shared, T> x{totals + 2 * most_warps, first, z};
+  for (int i = first + thread; i < end; i += threads) x(i) = number(r, i);
+  __syncthreads();
+  solve_steps(lower, x, totals);
+  for (int i = first + thread; i < end; i += threads) x(i) *= inverse_pivots[i];
+  __syncthreads();
+  solve_steps(upper, x, totals);
+  if constexpr (in_shared)
+    for (int i = first + thread; i < end; i += threads) number(z, i) = x(i);
+}
+
+#endif
 
 }  // namespace
 
 template <class T>
-typename IncompleteCholesky<T>::Triangle IncompleteCholesky<T>::upload(Context& ctx, const SparseRows& rows) const {
-  Triangle t{{ctx, static_cast<int>(rows.start.size())},
-             {ctx, static_cast<int>(rows.column.size())},
-             {ctx, static_cast<int>(rows.value.size())}};
-  const std::vector<T> values(rows.value.begin(), rows.value.end());
-  copy_from_host(ctx, rows.start.data(), t.start.view());
-  copy_from_host(ctx, rows.column.data(), t.column.view());
-  copy_from_host(ctx, values.data(), t.value.view());
+typename IncompleteCholesky<T>::Triangle IncompleteCholesky<T>::upload(Context& ctx, const SparseRows& triangle,
+                                                                       bool backward) const {
+  const auto shared = [&ctx]<class Number>(const std::vector<Number>& numbers) {
+    SharedVector<Number> there(ctx, static_cast<int>(numbers.size()));
+    copy_from_host(ctx, numbers.data(), there.view());
+    return there;
+  };
+  const auto narrow = [](const std::vector<double>& values) { return std::vector<T>(values.begin(), values.end()); };
+  const auto put = [&](const SparseRows& rows) {
+    return Triangle{shared(rows.start), shared(rows.column), shared(narrow(rows.value)), {}, {}, {}, {}, {}};
+  };
+  if (!ctx.on_gpu()) return put(triangle);
+  // Launch by launch the blocks take their steps together.
+  const auto together = std::vector<int>{0, triangle.rows};
+  const auto steps = find_steps(triangle, one_launch_ ? blocks_ : together, backward, one_launch_);
+  const auto ordered = in_order(triangle, steps, backward, one_launch_);
+  Triangle t = put(ordered.rows);
+  t.rows = shared(steps.rows);
+  if (!one_launch_) {
+    t.launches = steps.begin;
+    return t;
+  }
+  t.link = shared(narrow(ordered.link));
+  t.steps = shared(steps.begin);
+  t.steps_of_block = shared(steps.of_block);
   return t;
 }
 
 template <class T>
 IncompleteCholesky<T>::IncompleteCholesky(Context& ctx, const GridShape& shape, const SparseRows& a,
                                           const IncompleteCholeskyParams& params)
-    : shape_(shape), block_size_(params.block_size > 0 ? params.block_size : std::max(a.rows, 1)) {
+    : shape_(shape) {
   expects(params.block_size >= 0, "a block has 1 row or more (0: all), not ", params.block_size);
+  expects(params.blocks >= 0 && params.blocks <= std::max(a.rows, 1), "a matrix of ", a.rows,
+          " rows has no more blocks than rows, and 1 or more (0: by their size), not ", params.blocks);
+  expects(params.blocks == 0 || params.block_size == 0, "either the size of the blocks is given, or their number, not ",
+          params.block_size, " and ", params.blocks);
   expects(params.shift >= 0 && std::isfinite(params.shift), "the shift must be from 0 on, not ", params.shift);
   a.validate();
   expects(shape.nodes() == a.rows, "a matrix of ", a.rows, " rows for vectors of ", shape.nodes());
   expects(a.is_symmetric(1e-12), "incomplete Cholesky needs a symmetric matrix; use jacobi or none");
-  blocks_ = (a.rows + block_size_ - 1) / block_size_;
-  const auto factor = factorise(a, block_size_, params.shift);
+  blocks_ = block_beginnings(a.rows, params);
+  const auto factor = factorise(a, blocks_, params.shift);
   const auto upper = transposed(factor.lower);
-  lower_ = upload(ctx, factor.lower);
-  upper_ = upload(ctx, upper);
+  // Turned over, a chain is as long.
+  levels_ = static_cast<int>(find_steps(factor.lower, {0, a.rows}, false, false).begin.size()) - 1;
+  if (ctx.on_gpu()) {
+    const auto forward = find_steps(factor.lower, blocks_, false, true),
+               backward = find_steps(upper, blocks_, true, true);
+    one_launch_ = forward.parts(most_threads) + backward.parts(most_threads) <= 2 * levels_;
+    const int widest = std::min(most_threads, std::max(forward.widest(), backward.widest()));
+    threads_ = static_cast<unsigned>((std::max(widest, 1) + 31) / 32 * 32);
+    device_blocks_ = SharedVector<int>(ctx, static_cast<int>(blocks_.size()));
+    copy_from_host(ctx, blocks_.data(), device_blocks_.view());
+  }
+  lower_ = upload(ctx, factor.lower, false);
+  upper_ = upload(ctx, upper, true);
   std::vector<T> inverse(factor.pivots.size());
   for (std::size_t i = 0; i < inverse.size(); ++i) inverse[i] = static_cast<T>(1 / factor.pivots[i]);
   inverse_pivots_ = SharedVector<T>(ctx, a.rows);
   copy_from_host(ctx, inverse.data(), inverse_pivots_.view());
-  auto forward = find_levels(factor.lower, false), backward = find_levels(upper, true);
-  if (ctx.on_gpu()) {
-    forward_rows_ = SharedVector<int>(ctx, a.rows);
-    backward_rows_ = SharedVector<int>(ctx, a.rows);
-    copy_from_host(ctx, forward.rows.data(), forward_rows_.view());
-    copy_from_host(ctx, backward.rows.data(), backward_rows_.view());
-  }
-  forward_levels_ = std::move(forward.begin);
-  backward_levels_ = std::move(backward.begin);
+}
+
+/// In one launch, on a GPU.
+template <class T>
+void IncompleteCholesky<T>::solve_blocks([[maybe_unused]] Context& ctx, [[maybe_unused]] GridView<const T> r,
+                                         [[maybe_unused]] GridView<T> z) const {
+#if defined(__CUDACC__)
+  if (ctx.plans()) return;
+  const auto view = [](const Triangle& t) {
+    return StepsView<T>{{t.start.view().data, t.column.view().data, t.value.view().data},
+                        t.link.view().data,
+                        t.rows.view().data,
+                        t.steps.view().data,
+                        t.steps_of_block.view().data};
+  };
+  int largest = 0;
+  for (std::size_t b = 0; b + 1 < blocks_.size(); ++b) largest = std::max(largest, blocks_[b + 1] - blocks_[b]);
+  const std::size_t totals = 2 * most_warps * sizeof(T);
+  cuda::Launch launch{static_cast<unsigned>(blocks()), threads_,
+                      totals + static_cast<std::size_t>(largest) * sizeof(T)};
+  const bool in_shared = launch.fits();
+  if (!in_shared) launch.bytes = totals;
+  launch(ctx, in_shared ? solve_blocks_kernel<true, T> : solve_blocks_kernel<false, T>, device_blocks_.view().data,
+         view(lower_), view(upper_), inverse_pivots_.view().data, r, z);
+#endif
 }
 
 template <class T>
 void IncompleteCholesky<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
   expects_fit(ctx, "r", r, shape_);
   expects_fit(ctx, "z", z, shape_);
+  if (one_launch_) return solve_blocks(ctx, r, z);
   const auto view = [](const Triangle& t) {
     return CsrView<T>{t.start.view().data, t.column.view().data, t.value.view().data};
   };
   const T* pivots = inverse_pivots_.view().data;
-  SolveRow<false, T> forward{view(lower_), pivots, r, z};
-  SolveRow<true, T> backward{view(upper_), pivots, r, z};
+  const SolveRow<false, T> forward{view(lower_), pivots, r, z, lower_.rows.view().data};
+  const SolveRow<true, T> backward{view(upper_), pivots, r, z, upper_.rows.view().data};
   if (ctx.on_gpu()) {
-    forward.rows = forward_rows_.view().data;
-    backward.rows = backward_rows_.view().data;
     recording_.run(ctx, r.data, z.data, [&] {
-      for (std::size_t k = 0; k + 1 < forward_levels_.size(); ++k)
-        for_each_node(ctx, {forward_levels_[k], forward_levels_[k + 1], 1, 0, 1, 1}, forward);
-      for (std::size_t k = 0; k + 1 < backward_levels_.size(); ++k)
-        for_each_node(ctx, {backward_levels_[k], backward_levels_[k + 1], 1, 0, 1, 1}, backward);
+      const auto step_by_step = [&ctx](const std::vector<int>& begin, const auto& solve) {
+        for (std::size_t k = 0; k + 1 < begin.size(); ++k)
+          for_each_node(ctx, {begin[k], begin[k + 1], 1, 0, 1, 1}, solve);
+      };
+      step_by_step(lower_.launches, forward);
+      step_by_step(upper_.launches, backward);
     });
     return;
   }
   const int n = static_cast<int>(shape_.nodes());
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (n > serial_limit && blocks_ > 1)
-  for (int block = 0; block < blocks_; ++block) {
-    const int first = block * block_size_, end = block + 1 < blocks_ ? first + block_size_ : n;
-    for (int i = first; i < end; ++i) forward.row(i);
-    for (int i = end - 1; i >= first; --i) backward.row(i);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (n > serial_limit && blocks() > 1)
+  for (int block = 0; block < blocks(); ++block) {
+    const auto b = static_cast<std::size_t>(block);
+    for (int i = blocks_[b]; i < blocks_[b + 1]; ++i) forward.row(i, i);
+    for (int i = blocks_[b + 1] - 1; i >= blocks_[b]; --i) backward.row(i, i);
   }
 }
 
@@ -203,7 +442,7 @@ template <class T>
 std::unique_ptr<Preconditioner<T>> make_block_ic(Context& ctx, const GridShape& shape,
                                                  const PreconditionerParams& params) {
   IncompleteCholeskyParams blocks = params.incomplete_cholesky;
-  if (blocks.block_size == 0) blocks.block_size = IncompleteCholeskyParams::usual_block_size;
+  if (blocks.block_size == 0 && blocks.blocks == 0) blocks.block_size = IncompleteCholeskyParams::usual_block_size;
   return std::make_unique<IncompleteCholesky<T>>(ctx, shape, params.matrix, blocks);
 }
 

@@ -4,19 +4,25 @@
 //
 //     M = (I + L) D (I + L)^T ,   L strictly lower, with the pattern of A,   (M)_ij = a_ij on that pattern .
 //
-// Block IC leaves out the entries of A between blocks of `block_size` consecutive rows first, so that the blocks are
-// factorised and solved independently of each other (Meijerink, van der Vorst 1977; blocks as in Gupta, Implementation of
-// the Deflated Preconditioned Conjugate Gradient Method for Bubbly Flow on the Graphical Processing Unit, 2010). Unknowns
-// are numbered along x first on vectors of any shape. Constant, symmetric.
+// Block IC leaves out the entries of A between blocks of consecutive rows first, so that the blocks are factorised and solved
+// independently of each other (Meijerink, van der Vorst 1977; blocks as in Gupta, Implementation of the Deflated
+// Preconditioned Conjugate Gradient Method for Bubbly Flow on the Graphical Processing Unit, 2010). Blocks are given by their
+// size (the last may be smaller) or their number (sizes then differ by one at most). Unknowns are numbered along x first on
+// vectors of any shape. Constant, symmetric.
 //
 // Factorised in double on the host, kept in T. `apply` moves, per row with m entries in L: 2 m values, 2 m indices of four
-// bytes, and r, z twice, D. CPU: blocks in parallel, rows of a block one after the other. CUDA: rows whose predecessors are
-// done (a level) in parallel, a launch a level, replayed as a CUDA graph: a few launches for small blocks, and as many as
-// the longest chain of dependent rows for a single one (nx + ny - 1 on a five-point grid; n for a tridiagonal matrix, which
-// wants blocks). Does not wait for the stream. z must not be r.
+// bytes, and r, z, D; on a GPU two more values and four more indices. CPU: blocks in parallel, rows of a block one after the
+// other. CUDA: one launch, a thread block for every block, whose numbers stay in shared memory where they fit (227 KB on
+// Hopper: 29000 rows in double). Rows wait for each other in steps. A step is what depends on earlier steps, and on the row
+// before where that is of the same step: the chain z_i = c_i - l_i z_(i-1) is a parallel prefix of affine maps (Blelloch,
+// Prefix Sums and Their Applications, 1990), for |l_i| <= 1, so that no product of them leaves the range of T. So a step is a
+// row of the grid on five and nine points, and all of a tridiagonal matrix. Where a few blocks have rows enough in parallel to
+// fill a device (steps in parts of 1024 rows are more than the longest chain of rows), it is a launch for every level instead,
+// replayed as a CUDA graph. Does not wait for the stream. z must not be r.
 //
-// Throws UsageError when a is not symmetric, BreakdownError when a pivot is not positive: IC(0) exists for M-matrices, not for every
-// positive definite matrix. A shift factorises A + shift diag(A) instead (Manteuffel 1980) and costs iterations.
+// Throws UsageError when a is not symmetric and for more blocks than rows, BreakdownError when a pivot is not positive: IC(0)
+// exists for M-matrices, not for every positive definite matrix. A shift factorises A + shift diag(A) instead (Manteuffel 1980)
+// and costs iterations.
 
 #include <vector>
 
@@ -29,8 +35,9 @@ namespace stratum {
 struct IncompleteCholeskyParams {
   static constexpr int usual_block_size = 1024;  // of the entry block-ic of the registry, where none is given
 
-  int block_size = 0;  // rows of a block; 0: one block
+  int block_size = 0;  // rows of a block; 0: one block, or
   double shift = 0;    // from 0 on
+  int blocks = 0;      // so many of them
 };
 
 template <class T>
@@ -44,25 +51,31 @@ class IncompleteCholesky final : public Preconditioner<T>, public Handle {
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
-  [[nodiscard]] int blocks() const { return blocks_; }
+  [[nodiscard]] int blocks() const { return static_cast<int>(blocks_.size()) - 1; }
   /// The longest chain of rows that wait for each other.
-  [[nodiscard]] int levels() const { return static_cast<int>(forward_levels_.size()) - 1; }
+  [[nodiscard]] int levels() const { return levels_; }
 
  private:
+  /// Row by row on the CPU, on a GPU in the order of the steps.
   struct Triangle {
     SharedVector<int> start, column;
     SharedVector<T> value;
+    SharedVector<int> rows;  // on a GPU: which row this is,
+    SharedVector<T> link;    // what it takes of the row before, with its sign; 0: nothing, or in `value`;
+    SharedVector<int> steps, steps_of_block;  // where they begin
+    std::vector<int> launches;                // likewise, where every step is one
   };
-  [[nodiscard]] Triangle upload(Context& ctx, const SparseRows& rows) const;
+  [[nodiscard]] Triangle upload(Context& ctx, const SparseRows& triangle, bool backward) const;
+  void solve_blocks(Context& ctx, GridView<const T> r, GridView<T> z) const;
 
   GridShape shape_;
-  int block_size_ = 0;
-  int blocks_ = 0;
+  std::vector<int> blocks_;  // their first rows, and the end
+  int levels_ = 0;
+  bool one_launch_ = false;
+  unsigned threads_ = 0;            // of a thread block
   Triangle lower_, upper_;          // L and its transpose
   SharedVector<T> inverse_pivots_;  // 1 / D
-  // On a GPU: rows by level, and where levels begin.
-  SharedVector<int> forward_rows_, backward_rows_;
-  std::vector<int> forward_levels_, backward_levels_;
+  SharedVector<int> device_blocks_;
   Recording recording_;
 };
 

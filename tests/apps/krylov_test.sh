@@ -72,6 +72,14 @@ case_preconditioners_are_worth_their_name() {
     fail "iterations: none $none, ic $ic, block-ic $block, multigrid $multigrid"
 }
 
+case_the_number_of_blocks_or_their_size() {
+  run 0 --unknowns 64,63 --preconditioner block-ic --block-size 126 --report report.json
+  cp report.json by_size.json
+  run 0 --unknowns 64,63 --preconditioner block-ic --blocks 32 --report report.json
+  prints 'block-ic in 32 blocks'
+  check "r['history'] == json.load(open('by_size.json'))['history'] and r['blocks'] == 32 and r['block_size'] == 0"
+}
+
 case_multigrid_on_the_grid_of_a_file() {
   run 0 --unknowns 31,63 --epsilon 100 --save-matrix a.mtx --quiet
   run 0 --matrix a.mtx --grid 31,63 --preconditioner multigrid --report report.json
@@ -373,6 +381,7 @@ case_numbers_out_of_range() {
   for value in 0 -1 x; do refused "${small[@]}" --restart="$value" -- restart; done
   for value in 0 1 2 x; do refused "${small[@]}" --inner cr --inner-tolerance="$value" -- inner-tolerance; done
   for value in 0 -1 x; do refused "${small[@]}" --preconditioner block-ic --block-size="$value" -- block-size; done
+  for value in 0 -1 x; do refused "${small[@]}" --preconditioner block-ic --blocks="$value" -- blocks; done
   for value in -1 nan x; do refused "${small[@]}" --preconditioner ic --ic-shift="$value" -- ic-shift; done
   for value in 0,1 1 a,b 1,2,3 99999999,1; do refused --unknowns="$value" -- unknowns; done
   refused --problem toeplitz --n 0 -- n
@@ -394,6 +403,9 @@ case_contradictions() {
   refused --smoother adi -- smoother multigrid
   refused --preconditioner ic --steps 4 -- steps multigrid
   refused --preconditioner ic --block-size 4 -- block-size block-ic
+  refused --preconditioner ic --blocks 4 -- blocks block-ic
+  refused --preconditioner block-ic --blocks 4 --block-size 4 -- blocks block-size
+  refused "${small[@]}" --preconditioner block-ic --blocks 121 -- '120 rows' 121 block-ic
   refused --preconditioner jacobi --ic-shift 1 -- ic-shift ic
 }
 

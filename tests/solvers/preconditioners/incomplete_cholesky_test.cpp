@@ -107,6 +107,99 @@ TYPED_TEST(IncompleteCholeskyTest, IsExactWithoutFill) {
             test::tolerance<T>);
 }
 
+/// M^-1 r on the backend of the test against that in double on the CPU, which the tests above compare with elimination.
+template <class T>
+void expect_same_as_on_the_host(Context& ctx, const SparseRows& rows, const GridShape& shape,
+                                const IncompleteCholeskyParams& params, const Values& r) {
+  Context host;
+  Vector<double> expected(host, shape);
+  IncompleteCholesky<double>(host, shape, rows, params)
+      .apply(host, test::to_device<double>(host, shape, r).cview(), expected.view());
+  IncompleteCholesky<T> m(ctx, shape, rows, params);
+  const auto on_device = test::to_device<T>(ctx, shape, r);
+  Vector<T> z(ctx, shape);
+  for (int k = 0; k < 3; ++k) m.apply(ctx, on_device.cview(), z.view());
+  EXPECT_LT(reference::relative_difference(test::to_host(ctx, z), test::to_host(host, expected)), test::tolerance<T>);
+  EXPECT_TRUE(test::halo_is_zero(ctx, z));
+}
+
+TYPED_TEST(IncompleteCholeskyTest, BlocksOfEverySizeOnAGrid) {
+  test::Random random(36);
+  // Rows of the grid and parts of them, a grid wider than a thread block, one block beyond shared memory in float too.
+  for (const auto& [nx, ny] : {std::pair{70, 40}, {1500, 3}, {260, 250}}) {
+    const auto rows = five_points(nx, ny);
+    const auto r = random.values(static_cast<std::size_t>(rows.rows));
+    for (const IncompleteCholeskyParams& params : {IncompleteCholeskyParams{},
+                                                   {.block_size = 2 * nx},
+                                                   {.block_size = 1024},
+                                                   {.block_size = 333},
+                                                   {.blocks = 7}}) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", blocks of " << params.block_size << " or "
+                                      << params.blocks << " of them");
+      expect_same_as_on_the_host<typename TypeParam::Number>(this->ctx(), rows, test::unknowns(nx, ny), params, r);
+    }
+  }
+}
+
+TYPED_TEST(IncompleteCholeskyTest, ChainsAndWideLevels) {
+  using T = typename TypeParam::Number;
+  test::Random random(37);
+  constexpr int n = 5000;
+  // All rows wait for the row before; the second half waits for two rows of the first, row by row or both at once.
+  std::vector<SparseEntry> chain, wide, both;
+  const auto couple = [](std::vector<SparseEntry>& entries, int i, int j) {
+    entries.push_back({i, j, -1});
+    entries.push_back({j, i, -1});
+  };
+  for (int i = 0; i < n; ++i) {
+    for (auto* entries : {&chain, &wide, &both}) entries->push_back({i, i, 5});
+    if (i > 0) couple(chain, i, i - 1);
+    if (i > n / 2)
+      for (auto* entries : {&wide, &both})
+        for (const int j : {i - n / 2, 7 * i % (n / 2)})
+          if (j != i - n / 2 || entries == &wide || j % 3 != 0) couple(*entries, i, j);
+    if (i > n / 2 && i % 5 != 0) couple(both, i, i - 1);
+  }
+  const auto r = random.values(n);
+  for (const auto& entries : {chain, wide, both})
+    for (const int block_size : {0, n / 2, 1300, 64})
+      expect_same_as_on_the_host<T>(this->ctx(), sparse_rows(n, n, entries), test::flat(n), {block_size, 0}, r);
+}
+
+TYPED_TEST(IncompleteCholeskyTest, LongProductsOfLargeFactorsDoNoHarm) {
+  using T = typename TypeParam::Number;
+  // In the first half l = 3 and d = 1; 3^1000 is in the range of nothing.
+  constexpr int n = 2000;
+  std::vector<SparseEntry> entries;
+  for (int i = 0; i < n; ++i) {
+    entries.push_back({i, i, i == 0 || i >= n / 2 ? 1.0 : 10.0});
+    if (i == 0 || i >= n / 2) continue;
+    entries.push_back({i, i - 1, 3});
+    entries.push_back({i - 1, i, 3});
+  }
+  IncompleteCholesky<T> m(this->ctx(), sparse_rows(n, n, entries));
+  Values r(n);
+  for (std::size_t i = n / 2; i < n; ++i) r[i] = static_cast<double>(i);
+  Vector<T> z(this->ctx(), n);
+  m.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(n), r).cview(), z.view());
+  EXPECT_EQ(test::to_host(this->ctx(), z), r);
+}
+
+TYPED_TEST(IncompleteCholeskyTest, TheNumberOfBlocksInsteadOfTheirSize) {
+  using T = typename TypeParam::Number;
+  const auto rows = five_points(12, 12);
+  test::Random random(38);
+  const auto r = test::random_vector<T>(this->ctx(), random, test::flat(144));
+  IncompleteCholesky<T> by_size(this->ctx(), rows, {.block_size = 24}), by_number(this->ctx(), rows, {.blocks = 6});
+  Vector<T> z(this->ctx(), 144), same(this->ctx(), 144);
+  by_size.apply(this->ctx(), r.cview(), z.view());
+  by_number.apply(this->ctx(), r.cview(), same.view());
+  EXPECT_EQ(test::to_host(this->ctx(), z), test::to_host(this->ctx(), same));
+  // As many as asked for where they cannot be of one size: 20 blocks of 8 rows would be 18.
+  EXPECT_EQ(IncompleteCholesky<T>(this->ctx(), rows, {.blocks = 20}).blocks(), 20);
+  EXPECT_EQ(IncompleteCholesky<T>(this->ctx(), rows, {.blocks = 144}).levels(), 1);
+}
+
 TYPED_TEST(IncompleteCholeskyTest, TakesVectorsOfAGrid) {
   using T = typename TypeParam::Number;
   const auto rows = five_points(9, 6);
@@ -199,6 +292,10 @@ TEST(IncompleteCholeskyErrors, WhatDoesNotFitIsRefused) {
   EXPECT_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {-1, 0}), UsageError);
   EXPECT_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {0, -1}), UsageError);
   EXPECT_THROW((void)IncompleteCholesky<double>(ctx, GridShape{3, 2}, kershaw()), UsageError);
+  EXPECT_THAT(test::error_text<UsageError>([&] { (void)IncompleteCholesky<double>(ctx, kershaw(), {.blocks = 5}); }),
+              testing::AllOf(HasSubstr("4 rows"), HasSubstr("5")));
+  EXPECT_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {.blocks = -1}), UsageError);
+  EXPECT_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {.block_size = 2, .blocks = 2}), UsageError);
 }
 
 template <class S>

@@ -42,6 +42,7 @@ struct Settings {
   int restart = SolverParams{}.restart;
   std::string preconditioner;  // empty: none
   IncompleteCholeskyParams incomplete_cholesky;
+  IncompletePoissonForm incomplete_poisson = IncompletePoissonForm::scaled;
   MultigridParams multigrid;
   int steps = 2;      // of multigrid: as a preconditioner few do
   std::string inner;  // empty: none; "jacobi": sweeps
@@ -110,13 +111,15 @@ CommandLine make_command_line() {
          {"precision", "NAME", "double", "double, or single: all of it in float"}}},
        {"Preconditioner",
         {{"preconditioner", "NAME", "none",
-          "none, or see --list-preconditioners (jacobi, ic, block-ic, multigrid ...)"},
+          "none, or see --list-preconditioners (jacobi, ic, block-ic, incomplete-poisson, multigrid)"},
          {"block-size", "N", plain(IncompleteCholeskyParams::usual_block_size),
           "block-ic: rows of a block, 1 .. 1000000000"},
          {"blocks", "N", "",
           "block-ic: so many blocks instead, 1 .. 1000000000 (n / 2 on n x n: two rows of the grid each)"},
          {"ic-shift", "X", plain(defaults.incomplete_cholesky.shift),
           "ic, block-ic: factorise A + X diag(A), X from 0 on, where a pivot is not positive"},
+         {"ip-form", "NAME", "scaled",
+          "incomplete-poisson: scaled by the diagonal, or printed, as published for a constant one"},
          {"smoother", "NAME", defaults.multigrid.smoother, "multigrid: see poisson2d --list-smoothers"},
          {"steps", "N", plain(defaults.steps), "multigrid: elementary smoothing steps before and after, 1 .. 1000"},
          {"inner", "METHOD", "",
@@ -212,7 +215,8 @@ Settings parse_settings(const CommandLine& options) {
       {"steps", multigrid, "multigrid"},
       {"block-size", block_ic, "block-ic"},
       {"blocks", block_ic, "block-ic"},
-      {"ic-shift", block_ic || s.preconditioner == "ic", "ic or block-ic"}};
+      {"ic-shift", block_ic || s.preconditioner == "ic", "ic or block-ic"},
+      {"ip-form", s.preconditioner == "incomplete-poisson", "incomplete-poisson"}};
   for (const auto& [name, used, owner] : users)
     expects(!options.has(name) || used, "--", name, ": belongs to --preconditioner ", owner);
   expects(!options.has("blocks") || !options.has("block-size"), "--blocks: --block-size gives them already");
@@ -221,6 +225,9 @@ Settings parse_settings(const CommandLine& options) {
   else if (block_ic)
     s.incomplete_cholesky.block_size = options.integer("block-size", 1, 1'000'000'000);
   s.incomplete_cholesky.shift = options.number("ic-shift", not_negative);
+  s.incomplete_poisson = choice<IncompletePoissonForm>(
+      "--ip-form", options.text("ip-form"),
+      {{"scaled", IncompletePoissonForm::scaled}, {"printed", IncompletePoissonForm::printed}});
   s.multigrid.smoother = options.text("smoother");
   check_smoother("--smoother", s.multigrid.smoother);
   s.multigrid.steps = s.steps = options.integer("steps", 1, 1000);
@@ -372,10 +379,9 @@ Plan make_plan(const System& system, const Settings& settings) {
     expects(name.empty() || name == "jacobi" || !solver_entry(name).symmetric || system.symmetric, option, " ", name,
             ": the matrix is not symmetric; use gcr, gmres or bicgstab");
   plan.diagonals = diagonals_of(system.a).size();
-  // A band takes 8 bytes a row, an entry of CSR 12.
-  const bool bands_pay =
-      plan.diagonals <= 64 && 8 * static_cast<std::int64_t>(plan.diagonals) * system.a.rows <= 12 * system.a.entries();
-  plan.storage = settings.storage != Storage::automatic ? settings.storage : bands_pay ? Storage::band : Storage::csr;
+  plan.storage = settings.storage != Storage::automatic ? settings.storage
+                 : bands_pay(system.a)                  ? Storage::band
+                                                        : Storage::csr;
   plan.shape = GridShape::flat(system.a.rows);
   const bool constant_symmetric = solver_entry(plan.method).constant_symmetric;
   expects(!constant_symmetric || settings.inner.empty(), "--method ", plan.method,
@@ -414,7 +420,8 @@ std::shared_ptr<Preconditioner<T>> make_preconditioner(Context& ctx, const Syste
     multigrid.symmetric = system.symmetric;
     m = parsed("--preconditioner " + settings.preconditioner, [&] {
       return preconditioners(multigrid, system.mesh)
-          .make<T>(ctx, settings.preconditioner, plan.shape, {system.a, settings.incomplete_cholesky});
+          .make<T>(ctx, settings.preconditioner, plan.shape,
+                   {system.a, settings.incomplete_cholesky, settings.incomplete_poisson});
     });
   }
   if (settings.inner.empty()) return m;
@@ -441,6 +448,7 @@ std::string describe_preconditioner(const Settings& settings) {
     return message("block-ic in ", settings.incomplete_cholesky.blocks, " blocks");
   if (settings.preconditioner == "block-ic")
     return message("block-ic with ", settings.incomplete_cholesky.block_size, " rows a block");
+  if (settings.incomplete_poisson == IncompletePoissonForm::printed) return "incomplete-poisson as printed";
   if (settings.preconditioner == "multigrid")
     return message("multigrid, ", settings.multigrid.smoother, ", ", settings.steps, " + ", settings.steps, " steps");
   return settings.preconditioner;
@@ -584,7 +592,7 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
   json.add("precision", settings.single ? "single" : "double");
   json.add("preconditioner", options.text("preconditioner"));
   json.add("block_size", settings.incomplete_cholesky.block_size).add("blocks", settings.incomplete_cholesky.blocks);
-  json.add("ic_shift", settings.incomplete_cholesky.shift);
+  json.add("ic_shift", settings.incomplete_cholesky.shift).add("ip_form", options.text("ip-form"));
   json.add("inner", settings.inner.empty() ? "none" : settings.inner);
   json.add("inner_tolerance", settings.inner_stop.rtol).add("inner_max", settings.inner_stop.max_iterations);
   json.add("inner_test", options.text("inner-test"))

@@ -7,6 +7,7 @@
 //   jacobi               its diagonal                                                 no zero there     3
 //   ic                   incomplete Cholesky without fill                             symmetric         4 + 1.5 m in double
 //   block-ic             the same, in blocks of rows that know nothing of each other  symmetric         the same
+//   incomplete-poisson   an approximate inverse with the pattern of A, as parallel    symmetric         2 + m
 //
 // All are constant and symmetric. What each computes, its errors and its source stand in solvers/preconditioners/NAME.hpp.
 // Unknowns are numbered along x first on vectors of any shape.
@@ -21,12 +22,14 @@
 #include <stratum/core/operators/sparse_rows.hpp>
 #include <stratum/core/registry.hpp>
 #include <stratum/solvers/preconditioners/incomplete_cholesky.hpp>
+#include <stratum/solvers/preconditioners/incomplete_poisson.hpp>
 
 namespace stratum {
 
 struct PreconditionerParams {
   const SparseRows& matrix;                        // for as long as it is being made
   IncompleteCholeskyParams incomplete_cholesky{};  // ic takes the shift alone
+  IncompletePoissonForm incomplete_poisson = IncompletePoissonForm::scaled;
 };
 
 template <>

@@ -101,6 +101,11 @@ std::vector<int> diagonals_of(const SparseRows& a) {
   return offsets;
 }
 
+bool bands_pay(const SparseRows& a) {
+  const auto bands = diagonals_of(a).size();
+  return bands <= 64 && 8 * static_cast<std::int64_t>(bands) * a.rows <= 12 * a.entries();
+}
+
 template <class T>
 BandMatrix<T>::BandMatrix(Context& ctx, int n, std::vector<int> offsets)
     : n_(n), offsets_(std::move(offsets)), device_offsets_(ctx, static_cast<int>(offsets_.size())) {

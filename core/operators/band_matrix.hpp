@@ -19,6 +19,8 @@ namespace stratum {
 
 /// The diagonals that a square matrix has entries on, as offsets from the main one, increasing.
 [[nodiscard]] std::vector<int> diagonals_of(const SparseRows& a);
+/// Whether a few bands hold it in no more memory than rows do, in double: 8 bytes a row for every band, 12 for every entry.
+[[nodiscard]] bool bands_pay(const SparseRows& a);
 
 /// What kernels see: `offsets` in the memory of the Context.
 template <class T>

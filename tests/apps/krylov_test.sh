@@ -80,6 +80,17 @@ case_the_number_of_blocks_or_their_size() {
   check "r['history'] == json.load(open('by_size.json'))['history'] and r['blocks'] == 32 and r['block_size'] == 0"
 }
 
+case_incomplete_poisson_scaled_or_as_printed() {
+  local scaled
+  # A constant diagonal: the forms differ by a factor.
+  run 0 --unknowns 40,30 --preconditioner incomplete-poisson --report report.json
+  check "r['ip_form'] == 'scaled'"
+  scaled=$(python3 -c 'import json; print(json.load(open("report.json"))["iterations"])')
+  run 0 --unknowns 40,30 --preconditioner incomplete-poisson --ip-form printed --report report.json
+  prints 'incomplete-poisson as printed'
+  check "abs(r['iterations'] - $scaled) <= 1 and r['iterations'] < 60 and r['ip_form'] == 'printed'"
+}
+
 case_multigrid_on_the_grid_of_a_file() {
   run 0 --unknowns 31,63 --epsilon 100 --save-matrix a.mtx --quiet
   run 0 --matrix a.mtx --grid 31,63 --preconditioner multigrid --report report.json
@@ -321,13 +332,16 @@ case_what_the_matrix_does_not_allow() {
   local toeplitz=(--problem toeplitz --n 50)
   refused "${toeplitz[@]}" --method cg -- cg symmetric gmres
   refused "${toeplitz[@]}" --inner cg -- --inner cg symmetric
-  refused "${toeplitz[@]}" --preconditioner ic -- symmetric jacobi
+  for preconditioner in ic block-ic incomplete-poisson; do
+    refused "${toeplitz[@]}" --preconditioner $preconditioner -- $preconditioner symmetric jacobi
+  done
   refused "${toeplitz[@]}" --preconditioner multigrid -- grid
   refused "${small[@]}" --method cg --inner gmres -- cg fcg
   printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 1\n' >a.mtx
   # Rows count from 1, as in the file.
   refused --code 3 --matrix a.mtx --preconditioner jacobi -- 'row 2 is 0'
   refused --code 3 --matrix a.mtx --preconditioner ic -- 'row 2:' shift
+  refused --code 3 --matrix a.mtx --preconditioner incomplete-poisson -- 'row 2 is 0'
   printf '%%%%MatrixMarket matrix coordinate real general\n4 4 5\n1 1 1\n2 2 1\n3 3 1\n4 4 1\n1 4 1\n' >b.mtx
   refused --matrix b.mtx --grid 4,1 --preconditioner multigrid -- 'entry (1, 4)'
 }
@@ -366,7 +380,8 @@ case_solution_on_standard_output() {
 
 case_unknown_names_list_the_known() {
   refused "${small[@]}" --method minres -- minres cg gmres bicgstab
-  refused "${small[@]}" --preconditioner ilu -- ilu jacobi block-ic multigrid
+  refused "${small[@]}" --preconditioner ilu -- ilu none jacobi block-ic incomplete-poisson multigrid
+  refused "${small[@]}" --preconditioner incomplete-poisson --ip-form exact -- exact scaled printed
   refused --problem wave -- wave laplacian toeplitz mesh
   refused "${small[@]}" --inner minres -- minres cg
   refused "${small[@]}" --precision half -- half double single
@@ -407,6 +422,7 @@ case_contradictions() {
   refused --preconditioner block-ic --blocks 4 --block-size 4 -- blocks block-size
   refused "${small[@]}" --preconditioner block-ic --blocks 121 -- '120 rows' 121 block-ic
   refused --preconditioner jacobi --ic-shift 1 -- ic-shift ic
+  refused --preconditioner jacobi --ip-form printed -- ip-form incomplete-poisson
 }
 
 case_unwritable_outputs_are_found_before_solving() {

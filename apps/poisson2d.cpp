@@ -383,7 +383,7 @@ PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geom
 /// What is done with a solution.
 struct Uses {
   bool summary = false;
-  bool errors = false;  // those beside the L2 error
+  bool errors = false;
   bool vtk = false;
   bool kept = false;  // for other files, or to be compared with the next level
   [[nodiscard]] bool nodal() const { return vtk || kept; }
@@ -435,8 +435,7 @@ struct Summary {
 struct System {
   std::string rhs;  // as given, where there are several
   SolveReport report;
-  std::optional<double> error;
-  std::optional<RelativeErrors> other_errors;
+  std::optional<RelativeErrors> errors;
   std::optional<Summary> summary;  // of one that is finite
 };
 
@@ -451,8 +450,7 @@ struct Outcome {
   double largest_aspect_ratio = 1, smallest_width = 0;
   std::vector<System> systems{};  // one for each right-hand side
   std::size_t worst = 0;
-  std::optional<double> error{};  // of the system that went worst, the first of those
-  SolveReport report{};
+  SolveReport report{};                         // of the system that went worst, the first of those
   std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution
   std::optional<double> order{};                // that two differences show
 
@@ -469,7 +467,7 @@ struct Outcome {
     if (options.has("cycle")) return options.text("cycle");
     return std::string(to_string(params.multigrid.cycle.value_or(Cycle::v)));
   }
-  [[nodiscard]] const std::optional<RelativeErrors>& other_errors() const { return systems[worst].other_errors; }
+  [[nodiscard]] const std::optional<RelativeErrors>& errors() const { return systems[worst].errors; }
   /// Richardson's estimate of the error, with the order of bilinear elements where none is known; none where differences do not
   /// fall.
   [[nodiscard]] std::optional<double> estimated_error() const {
@@ -553,6 +551,7 @@ void add_summary(JsonObject& json, const std::optional<Summary>& summary) {
 
 void add_errors(JsonObject& json, const std::optional<RelativeErrors>& errors) {
   const double unknown = std::nan("");
+  json.add("relative_l2_error", errors ? errors->l2 : unknown);
   json.add("relative_largest_error", errors ? errors->largest : unknown);
   json.add("relative_energy_error", errors ? errors->energy : unknown);
 }
@@ -563,8 +562,7 @@ Json level_row_json(const Outcome& outcome) {
   JsonObject json;
   json.add("level", outcome.level).add("unknowns", outcome.unknowns());
   json.add("status", to_string(outcome.report.status)).add("iterations", outcome.report.iterations);
-  json.add("relative_l2_error", outcome.error.value_or(unknown));
-  add_errors(json, outcome.other_errors());
+  add_errors(json, outcome.errors());
   json.add("relative_l2_difference", outcome.difference ? outcome.difference->l2 : unknown);
   json.add("relative_largest_difference", outcome.difference ? outcome.difference->largest : unknown);
   json.add("order", outcome.order.value_or(unknown));
@@ -578,8 +576,7 @@ Json system_json(const Settings& settings, const System& system) {
   JsonObject json;
   json.add("rhs", system.rhs);
   add_end(json, report, settings.exit_code(report));
-  json.add("relative_l2_error", system.error.value_or(std::nan("")));
-  add_errors(json, system.other_errors);
+  add_errors(json, system.errors);
   json.add("solve_seconds", report.solve_seconds);
   add_summary(json, system.summary);
   json.add("history", report.history);
@@ -596,8 +593,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   add_end(json, report, settings.exit_code(report));
   json.add("residual_reduction", outcome.reduction());
   json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
-  json.add("relative_l2_error", outcome.error.value_or(unknown));
-  add_errors(json, outcome.other_errors());
+  add_errors(json, outcome.errors());
   add_summary(json, outcome.systems[outcome.worst].summary);
   const auto& family = settings.mesh.family;
   const auto& hierarchy = outcome.hierarchy;
@@ -737,21 +733,12 @@ void warn_of_layers(const Outcome& outcome) {
   }
 }
 
-std::string three_digits(double value) {
-  char text[16];
-  (void)std::snprintf(text, sizeof text, "%.2e", value);
-  return text;
-}
-
 void print_outcome(const Settings& settings, const Outcome& outcome) {
   const auto& report = outcome.report;
   print_end(report, settings.solver.precision == Precision::mixed);
-  if (outcome.error)
-    std::printf("error       %.7e (L2, relative to the exact solution)%s\n", *outcome.error,
-                outcome.other_errors() ? message(", largest ", three_digits(outcome.other_errors()->largest),
-                                                 ", energy ", three_digits(outcome.other_errors()->energy))
-                                             .c_str()
-                                       : "");
+  if (const auto& errors = outcome.errors())
+    std::printf("error       %.7e (L2, relative to the exact solution), largest %.2e, energy %.2e\n", errors->l2,
+                errors->largest, errors->energy);
   else
     std::printf("error       not known (--exact gives the exact solution)\n");
   if (const auto& summary = outcome.systems.front().summary) print_summary(*summary);
@@ -763,10 +750,11 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
 void print_table_row(const Outcome& outcome, const Outcome* coarser) {
   const auto& report = outcome.report;
   if (coarser == nullptr)
-    std::printf(outcome.error ? "level   unknowns   iterations   residual    relative error   reduction    largest     "
-                                "energy    seconds\n"
-                              : "level   unknowns   iterations   residual    difference   order   estimated error    "
-                                "largest difference    seconds\n");
+    std::printf(outcome.errors()
+                    ? "level   unknowns   iterations   residual    relative error   reduction    largest     "
+                      "energy    seconds\n"
+                    : "level   unknowns   iterations   residual    difference   order   estimated error    "
+                      "largest difference    seconds\n");
   std::printf("%5d %10lld   %10d   %8.1e   ", outcome.level, static_cast<long long>(outcome.unknowns()),
               report.iterations, report.relative_residual());
   const auto number = [](const char* format, int width, const std::optional<double>& value) {
@@ -775,12 +763,10 @@ void print_table_row(const Outcome& outcome, const Outcome* coarser) {
     else
       std::printf("%*s", width, "");
   };
-  if (outcome.error) {
-    const auto& others = outcome.other_errors();
-    std::printf("  %12.7e   ", *outcome.error);
-    number("%9.3f", 9, coarser != nullptr ? std::optional(*coarser->error / *outcome.error) : std::nullopt);
-    number("   %8.2e", 11, others ? std::optional(others->largest) : std::nullopt);
-    number("   %8.2e", 11, others ? std::optional(others->energy) : std::nullopt);
+  if (const auto& errors = outcome.errors()) {
+    std::printf("  %12.7e   ", errors->l2);
+    number("%9.3f", 9, coarser != nullptr ? std::optional(coarser->errors()->l2 / errors->l2) : std::nullopt);
+    std::printf("   %8.2e   %8.2e", errors->largest, errors->energy);
   } else {
     const auto& difference = outcome.difference;
     number(" %10.4e", 11, difference ? std::optional(difference->l2) : std::nullopt);
@@ -797,9 +783,9 @@ void print_table_row(const Outcome& outcome, const Outcome* coarser) {
 void print_systems(const Outcome& outcome) {
   std::printf("  rhs   iterations   relative residual   relative error    seconds   status\n");
   for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
-    const auto& [rhs, report, error, other_errors, summary] = outcome.systems[k];
+    const auto& [rhs, report, errors, summary] = outcome.systems[k];
     std::printf("%5zu   %10d   %17.3e   ", k + 1, report.iterations, report.relative_residual());
-    std::printf(error ? "%14.7e" : "     not known", error.value_or(0));
+    std::printf(errors ? "%14.7e" : "     not known", errors ? errors->l2 : 0);
     std::printf("   %8.3g   %s: %s\n", report.solve_seconds, std::string(to_string(report.status)).c_str(),
                 report.reason.c_str());
   }
@@ -914,31 +900,22 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   std::vector<std::vector<double>> kept;
   for (std::size_t k = 0; k < reports.size(); ++k) {
     const auto& problem = settings.problems[k];
-    std::optional<Summary> summary;
-    std::optional<RelativeErrors> other_errors;
-    // On the host, which is no match for a GPU.
-    const bool errors = uses.errors && problem.has_exact() && exit_code(reports[k].status) != 3 &&
-                        (!ctx.on_gpu() || settings.mesh.nodes(level) <= default_vtk_nodes);
-    if (uses.summary && exit_code(reports[k].status) != 3) {
+    const auto u = xs[k].cview();
+    System system{reports.size() > 1 ? options.texts("rhs")[k] : "", std::move(reports[k]), {}, {}};
+    if (uses.summary && exit_code(system.report.status) != 3) {
       const PoissonProblem solved = solved_problem(problem, means[k]);
-      const auto u = xs[k].cview();
-      summary = {solution_range(ctx, mesh, problem, u), boundary_fluxes(ctx, mesh, solved, u, cells.get()), loads[k]};
+      system.summary = {solution_range(ctx, mesh, problem, u), boundary_fluxes(ctx, mesh, solved, u, cells.get()),
+                        loads[k]};
     }
-    if (errors || uses.nodal()) {
-      auto nodal = nodal_solution(ctx, mesh, problem, xs[k].cview());
-      if (errors) other_errors = relative_errors(ctx, mesh, problem, nodal, cells.get());
-      if (uses.nodal()) kept.push_back(std::move(nodal));
-    }
-    outcome.systems.push_back({reports.size() > 1 ? options.texts("rhs")[k] : "", std::move(reports[k]),
-                               relative_l2_error(ctx, mesh, problem, xs[k].cview(), cells.get()), other_errors,
-                               summary});
+    if (uses.errors) system.errors = relative_errors(ctx, mesh, problem, u, cells.get());
+    if (uses.nodal()) kept.push_back(nodal_solution(ctx, mesh, problem, u));
+    outcome.systems.push_back(std::move(system));
   }
   const auto worst = std::max_element(outcome.systems.begin(), outcome.systems.end(), [](const auto& l, const auto& r) {
     return exit_code(l.report.status) < exit_code(r.report.status);
   });
   outcome.worst = static_cast<std::size_t>(worst - outcome.systems.begin());
   outcome.report = worst->report;
-  outcome.error = worst->error;
   if (talk && xs.size() == 1) print_outcome(settings, outcome);
   if (talk && xs.size() > 1) print_systems(outcome);
   if (talk) warn_of_layers(outcome);

@@ -1,9 +1,10 @@
 #pragma once
 
-// Errors beside relative_l2_error of assembly/poisson_problem.hpp, and what solutions on two levels say of them where no exact
-// solution is known.
+// Errors of a solution, and what solutions on two levels say of them where no exact solution is known.
 //
-//     largest  max | e | / max | u |,    energy  ( integral of grad e . K grad e + c e^2  /  the same of u )^(1/2),
+//     l2       || e || / || u ||  (relative_l2_error of assembly/poisson_problem.hpp: this alone)
+//     largest  max | e | / max | u |
+//     energy   ( integral of grad e . K grad e + c e^2  /  the same of u )^(1/2),
 //
 // e = u_h - u, at the 3 x 3 Gauss points of every cell; gradients are those of the quadratic functions through the points (u
 // need not come with derivatives), whose own error is of an order more than that of grad u_h. Absolute where u = 0, less means
@@ -26,13 +27,17 @@
 namespace stratum {
 
 struct RelativeErrors {
-  double largest = 0, energy = 0;
+  double l2 = 0, largest = 0, energy = 0;
 };
 
 /// Empty where u is unknown. `cells`: what cell_coefficients gives, where the caller has them.
 [[nodiscard]] std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh,
                                                             const PoissonProblem& problem,
                                                             std::span<const double> nodal,
+                                                            const CellCoefficients* cells = nullptr);
+/// Of the solution's unknowns: on a GPU and a rectangle without copying them to the host, where the GPU computes u.
+[[nodiscard]] std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh,
+                                                            const PoissonProblem& problem, GridView<const double> u,
                                                             const CellCoefficients* cells = nullptr);
 
 struct LevelDifference {

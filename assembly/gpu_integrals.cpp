@@ -1,5 +1,6 @@
 #include <stratum/assembly/gpu_integrals.hpp>
 
+#include <stratum/assembly/cell_fields.hpp>
 #include <stratum/assembly/expression.hpp>
 #include <stratum/assembly/expression_source.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
@@ -7,7 +8,6 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/reduce.hpp>
 #if defined(__CUDACC__)
-#include <stratum/assembly/point_kernels.hpp>
 #include <stratum/core/device/runtime_compiler.hpp>
 #endif
 
@@ -243,7 +243,8 @@ bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, 
 }
 
 std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
-                                       GridView<const double> u, const SideValues& sides) {
+                                       GridView<const double> u, const SideValues& sides, double reaction,
+                                       const CellCoefficients* cells) {
   if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
   std::optional<PointKernel> kernel;
   if (exact.target<PolynomialSolution>() != nullptr)
@@ -253,17 +254,24 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, con
   if (!kernel) return std::nullopt;
   const GaussPoints x(ctx, mesh.x(), gauss3), y(ctx, mesh.y(), gauss3);
   const NodesOnGpu nodes(ctx, u, sides);
+  CellMaterials materials{nullptr, nullptr, nullptr, nullptr, 0, reaction};
+  std::optional<CellFields> fields;
+  if (cells != nullptr) {
+    const auto& k = fields.emplace(ctx, mesh, *cells, reaction).view();
+    materials = {k.xx.data, k.xy.data, k.yy.data, k.c.data, k.xx.pitch, reaction};
+  }
   const int rows = mesh.y().size();
-  Vector<double> sums(ctx, rows * error_sums);
+  static_assert(sizeof(ErrorSums) % sizeof(double) == 0);
+  Vector<double> sums(ctx, rows * static_cast<int>(sizeof(ErrorSums) / sizeof(double)));
   launch(ctx, *kernel, dim3(rows_of_blocks(rows)), error_threads,
-         ErrorArguments{x.line(), y.line(), nodes.values(), sums.view().data});
-  std::vector<double> of_rows(static_cast<std::size_t>(rows) * error_sums);
-  copy_to_host(ctx, sums.cview(), of_rows.data());
-  double total[error_sums] = {};
-  for (std::size_t k = 0; k < of_rows.size(); ++k) total[k % error_sums] += of_rows[k];
-  for (const double sum : total)
-    if (!std::isfinite(sum)) return std::nullopt;
-  return ErrorSums{total[0], total[1], total[2], total[3], total[4]};
+         ErrorArguments{x.line(), y.line(), nodes.values(), materials, reinterpret_cast<ErrorSums*>(sums.view().data)});
+  std::vector<ErrorSums> of_rows(static_cast<std::size_t>(rows));
+  copy_to_host(ctx, sums.cview(), reinterpret_cast<double*>(of_rows.data()));
+  ErrorSums all = no_error_sums();
+  for (const ErrorSums& row : of_rows) add(row, all);
+  for (const FieldSums& field : {all.error, all.exact})
+    if (!std::isfinite(field.square) || !std::isfinite(field.energy)) return std::nullopt;
+  return all;
 }
 
 #else
@@ -278,7 +286,8 @@ std::optional<SolutionRange> range_on_gpu(Context& /*ctx*/, const TensorMesh& /*
 }
 
 std::optional<ErrorSums> errors_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, const ScalarFunction& /*exact*/,
-                                       GridView<const double> /*u*/, const SideValues& /*sides*/) {
+                                       GridView<const double> /*u*/, const SideValues& /*sides*/, double /*reaction*/,
+                                       const CellCoefficients* /*cells*/) {
   return std::nullopt;
 }
 

@@ -3,7 +3,7 @@
 // Integrals over the cells of a rectangle's mesh, on a GPU, of functions that a GPU can compute:
 //
 //     b_i = integral of f phi_i           4 x 4 Gauss rule        writes 1 word a node and reads the 1-D arrays of points
-//     the sums of an error norm           3 x 3 Gauss rule        reads 1 word a node
+//     the sums of error norms             3 x 3 Gauss rule        reads 1 word a node, and what K and c have
 //     the range of a solution             8 reductions            reads 1 word a node each
 //
 // Functions are the polynomial problem's and, where the CUDA toolkit's NVRTC is found at run time, expressions; small grids, on
@@ -13,6 +13,7 @@
 
 #include <optional>
 
+#include <stratum/assembly/point_kernels.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/device/context.hpp>
@@ -24,13 +25,10 @@ namespace stratum {
 /// True where b is done, on the mesh's unknowns.
 [[nodiscard]] bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, GridView<double> b);
 
-/// Integrals of (u_h - u)^2, u^2, u_h - u, u and 1.
-struct ErrorSums {
-  double error = 0, norm = 0, error_integral = 0, exact_integral = 0, area = 0;
-};
-
+/// `cells`: null where K = 1 and c is `reaction` alone; else copied to the GPU, for a while.
 [[nodiscard]] std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
-                                                     GridView<const double> u, const SideValues& sides);
+                                                     GridView<const double> u, const SideValues& sides, double reaction,
+                                                     const CellCoefficients* cells);
 
 /// All but the boundary's values. Nothing where u has a value that is not finite.
 [[nodiscard]] std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, GridView<const double> u,

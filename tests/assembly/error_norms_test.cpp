@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <stratum/core/grid/blas.hpp>
+
 namespace {
 
 using namespace stratum;
@@ -22,10 +24,14 @@ TEST(ErrorNorms, AreThoseOfKnownDerivatives) {
   const TensorMesh mesh(Line({0.5, 0.25, 0.25}), bisected(2.0, 2, ThinSide::first, 0.5));
   const auto found = relative_errors(ctx, mesh, problem, at_nodes(ctx, mesh, problem.exact));
   // integral of (2 x - slope)^2 = h^3 / 3, of (x^2 - u_h)^2 = h^5 / 30 on an interval h.
-  double error = 0;
-  for (const double h : mesh.x().widths()) error += 2 * (3 * h * h * h / 3 + 2 * std::pow(h, 5) / 30);
+  double error = 0, square = 0;
+  for (const double h : mesh.x().widths()) {
+    error += 2 * (3 * h * h * h / 3 + 2 * std::pow(h, 5) / 30);
+    square += 2 * std::pow(h, 5) / 30;
+  }
   const double exact = 2 * (3 * 4.0 / 3 + 2 * 1.0 / 5);
   EXPECT_NEAR(found->energy, std::sqrt(error / exact), 1e-12);
+  EXPECT_NEAR(found->l2, std::sqrt(square / (2 * 1.0 / 5)), 1e-12);
   // At the middle of the first interval; u is largest at the last Gauss point.
   EXPECT_NEAR(found->largest, 0.0625 / std::pow(1 - 0.25 * 0.1127016653792583, 2), 1e-12);
   EXPECT_FALSE(relative_errors(ctx, mesh, PoissonProblem{.rhs = problem.rhs}, std::vector<double>(20)).has_value());
@@ -42,6 +48,7 @@ TEST(ErrorNorms, DoNotDependOnTheMesh) {
   const MappedMesh same = mapped(
       ctx, mesh, [](const Point& p) { return p.x; }, [](const Point& p) { return p.y; });
   const auto a = relative_errors(ctx, mesh, problem, nodal), b = relative_errors(ctx, same, problem, nodal);
+  EXPECT_NEAR(a->l2, b->l2, 1e-13);
   EXPECT_NEAR(a->energy, b->energy, 1e-13);
   EXPECT_NEAR(a->largest, b->largest, 1e-13);
 }
@@ -57,8 +64,38 @@ TEST(ErrorNorms, LeaveConstantsOutWhereTheProblemIsSingular) {
   const TensorMesh mesh = with_sides(TensorMesh(bisected(1.0, 2), bisected(1.0, 2)), problem.sides);
   const auto nodal = at_nodes(ctx, mesh, [](const Point& p) { return p.x + 7; });
   const auto found = relative_errors(ctx, mesh, problem, nodal);
+  EXPECT_LT(found->l2, 1e-5);  // the root of a difference of squares
   EXPECT_LT(found->largest, 1e-13);
   EXPECT_LT(found->energy, 1e-13);
+}
+
+TEST(ErrorNorms, OfUnknownsAreThoseOfNodalValues) {
+  Context ctx(Backend::cpu, 1);
+  PoissonProblem problem;
+  problem.rhs = [](const Point&) { return 1.0; };
+  problem.exact = [](const Point& p) { return 1 + p.x * p.y; };
+  problem.sides.left.kind = SideKind::neumann;
+  const TensorMesh mesh = with_sides(TensorMesh(bisected(1.0, 3), bisected(1.0, 2)), problem.sides);
+  Vector<double> u(ctx, mesh.unknowns());
+  set(ctx, 0.5, u.view());
+  const auto a = relative_errors(ctx, mesh, problem, u.cview()),
+             b = relative_errors(ctx, mesh, problem, nodal_solution(ctx, mesh, problem, u.cview()));
+  EXPECT_GT(a->l2, 0.1);
+  EXPECT_EQ(a->l2, b->l2);
+  EXPECT_EQ(a->largest, b->largest);
+  EXPECT_EQ(a->energy, b->energy);
+  EXPECT_EQ(a->l2, relative_l2_error(ctx, mesh, problem, u.cview()));
+}
+
+TEST(ErrorNorms, OfWhatIsNotANumberAreNone) {
+  Context ctx(Backend::cpu, 1);
+  const TensorMesh mesh(bisected(1.0, 2), bisected(1.0, 2));
+  auto nodal = at_nodes(ctx, mesh, [](const Point& p) { return p.x; });
+  nodal[12] = std::nan("");
+  const auto found = relative_errors(ctx, mesh, {}, nodal);
+  EXPECT_TRUE(std::isnan(found->l2));
+  EXPECT_TRUE(std::isnan(found->largest));
+  EXPECT_TRUE(std::isnan(found->energy));
 }
 
 TEST(ErrorNorms, DifferencesOfLevels) {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include <stratum/assembly/boundary_fluxes.hpp>
+#include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/expression.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
@@ -84,10 +85,16 @@ class GpuIntegralsTest : public testing::Test {
                                {g.reaction, f.reaction}})
       EXPECT_NEAR(a, b, 1e-12 * scale);
   }
-  static double error(Backend backend, const TensorMesh& mesh, const PoissonProblem& problem) {
+  static RelativeErrors errors(Backend backend, const TensorMesh& mesh, const PoissonProblem& problem) {
     Context ctx(backend);
     const auto u = some_solution(ctx, mesh);
-    return relative_l2_error(ctx, mesh, problem, u.cview()).value();
+    return relative_errors(ctx, mesh, problem, u.cview()).value();
+  }
+  static void expect_same_errors(const TensorMesh& mesh, const PoissonProblem& problem, const std::string& what) {
+    const auto gpu = errors(Backend::cuda, mesh, problem), host = errors(Backend::cpu, mesh, problem);
+    EXPECT_NEAR(gpu.l2 / host.l2, 1, 1e-12) << what;
+    EXPECT_NEAR(gpu.largest / host.largest, 1, 1e-12) << what;
+    EXPECT_NEAR(gpu.energy / host.energy, 1, 1e-10) << what;
   }
 };
 
@@ -97,7 +104,7 @@ TEST_F(GpuIntegralsTest, ThePolynomialProblem) {
       const TensorMesh mesh = make_mesh(mesh_family(name), level);
       expect_same_load(mesh, {}, name);
       expect_same_summary(mesh, {});
-      EXPECT_NEAR(error(Backend::cuda, mesh, {}) / error(Backend::cpu, mesh, {}), 1, 1e-12) << name << level;
+      expect_same_errors(mesh, {}, name + std::to_string(level));
     }
   Context ctx(Backend::cuda);
   const TensorMesh mesh = make_mesh(mesh_family("A3"), 4);
@@ -121,7 +128,27 @@ TEST_F(GpuIntegralsTest, ExpressionsWithSidesOfEveryKind) {
     const TensorMesh mesh = with_sides(make_mesh(mesh_family("A2"), 9), sides);
     expect_same_load(mesh, problem, "sides");
     expect_same_summary(mesh, problem);
-    EXPECT_NEAR(error(Backend::cuda, mesh, problem) / error(Backend::cpu, mesh, problem), 1, 1e-12);
+    expect_same_errors(mesh, problem, "sides");
+  }
+}
+
+TEST_F(GpuIntegralsTest, ErrorsWithCoefficients) {
+  if (!expressions_available()) GTEST_SKIP() << "this build has no muParser";
+  PoissonProblem problem;
+  problem.rhs = parsed("1");
+  problem.exact = parsed("cos(x)*(1+y^2)");
+  const TensorMesh mesh = make_mesh(mesh_family("A2"), 9);
+  Context ctx(Backend::cuda);
+  const auto u = some_solution(ctx, mesh);
+  const auto k = parsed("1+x+3*y"), c = parsed("5*x*y");
+  for (const auto& [diffusion, reaction] : {std::pair{Diffusion{k, {}, {}}, Coefficient{}},
+                                            {Diffusion{k, parsed("x/2"), 2.0}, Coefficient{}},
+                                            {Diffusion{}, Coefficient{c}}}) {
+    problem.diffusion = diffusion;
+    problem.reaction_of_cells = reaction;
+    const auto cells = cell_coefficients(ctx, mesh, problem);
+    EXPECT_TRUE(errors_on_gpu(ctx, mesh, problem.exact, u.cview(), side_values(mesh, problem), 0, &*cells));
+    expect_same_errors(mesh, problem, "coefficients");
   }
 }
 

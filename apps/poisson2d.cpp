@@ -10,6 +10,7 @@
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/gpu_integrals.hpp>
 #include <stratum/assembly/picture.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/grid/blas.hpp>
@@ -334,6 +335,9 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
 
 // --- output files -------------------------------------------------------------------------------------------------------
 
+/// In place of a file for ParaView.
+bool is_array(const OutputFiles& outputs) { return outputs.path("vtk").ends_with(array_ending); }
+
 /// A file for ParaView that nobody has asked for is given up with a word.
 void give_up_vtk(const Settings& settings, OutputFiles& outputs, const std::string& why) {
   if (!settings.quiet) warn(program_name, message("no file for ParaView: ", why));
@@ -355,7 +359,7 @@ void check_outputs(const Settings& settings, OutputFiles& outputs) {
     return outputs.remove("vtk");
   }
   try {
-    expects(vtk_available() || outputs.path("vtk").ends_with(array_ending),
+    expects(vtk_available() || is_array(outputs),
             "this build has no VTK (Debian: libvtk9-dev); --vtk FILE.npy writes an array, --vtk none no file");
     outputs.check("vtk");
   } catch (const std::exception& error) {
@@ -384,9 +388,27 @@ PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geom
 struct Uses {
   bool summary = false;
   bool errors = false;
-  bool vtk = false;
+  bool vtk = false;   // for a file of VTK's
   bool kept = false;  // for other files, or to be compared with the next level
   [[nodiscard]] bool nodal() const { return vtk || kept; }
+};
+
+/// What lies on the host in fields of the grid's size for a while, where a GPU does not compute it: loads; solutions.
+struct HostFields {
+  bool loads = false, solutions = false;
+
+  HostFields(const Context& ctx, const Settings& settings, const Geometry& mesh, const Uses& uses) {
+    const bool rectangle_on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr;
+    const auto computed = [&](const ScalarFunction& f) {
+      return rectangle_on_gpu && gpu_computes(ctx, f, mesh.logical().unknowns().nodes());
+    };
+    const bool cellwise_reaction = settings.problems[0].reaction_of_cells.is_given();
+    solutions = uses.nodal() || (uses.summary && (!rectangle_on_gpu || cellwise_reaction));
+    for (const auto& problem : settings.problems) {
+      loads = loads || !computed(rhs_function(problem));
+      solutions = solutions || (uses.errors && problem.has_exact() && !computed(exact_function(problem)));
+    }
+  }
 };
 
 /// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone,
@@ -396,18 +418,21 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
                              const PoissonSolverParams& params) {
   const TensorMesh& mesh = geometry.logical();
   const std::int64_t field = std::int64_t{mesh.x().size() + 1} * (mesh.y().size() + 1) * std::int64_t{sizeof(double)};
-  const bool on_host = !ctx.on_gpu();
+  const HostFields on_host(ctx, settings, geometry, uses);
   const auto systems = settings.problems.size();
   const auto shape = mesh.unknowns();
   const std::int64_t solver = required_memory(ctx, geometry, params, builtin_smoothers(), systems);
-  const std::int64_t solving = field + (on_host ? solver : 0);
+  const std::int64_t solving = (on_host.loads ? field : 0) + (ctx.on_gpu() ? 0 : solver);
   // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
   constexpr std::int64_t writer = std::int64_t{7} << 20;
   std::int64_t fields = geometry.mapped() != nullptr ? 4 : 1;  // aspect ratios, points
   for (const auto& problem : settings.problems) fields += problem.has_exact() ? 4 : 2;
   const auto count = static_cast<std::int64_t>(systems);
-  const std::int64_t comparing =
-      (uses.nodal() ? count + 2 : 2) * field + (on_host ? count * vector_bytes<double>(Backend::cpu, shape) : 0);
+  // Unknowns and nodes of one solution, beside those that are kept.
+  const std::int64_t comparing = on_host.solutions
+                                     ? (uses.nodal() ? count + 1 : 2) * field +
+                                           (ctx.on_gpu() ? 0 : count * vector_bytes<double>(Backend::cpu, shape))
+                                     : 0;
   const std::int64_t needed = std::max({solving, comparing, uses.vtk ? writer + fields * field : 0});
   expect_room(ctx, message("mesh ", mesh.name(), " with ", shape.nx, " x ", shape.ny, " unknowns"), needed, solver,
               uses.vtk ? "; --vtk none may take less" : "");
@@ -947,9 +972,8 @@ void write_solution(Context& ctx, const Settings& settings, const Solved& solved
   if (!outputs.has("vtk")) return;
   progress(settings, "writing the file for ParaView ...");
   try {
-    const bool is_array = outputs.path("vtk").ends_with(array_ending);
     outputs.write("vtk", [&](const std::string& path) {
-      if (is_array)
+      if (is_array(outputs))
         write_array(solved.mesh, solved.nodal, path);
       else
         write_vtk(ctx, settings, solved.mesh, solved.nodal, path);
@@ -976,9 +1000,11 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   Context ctx = settings.machine.context();
   check_outputs(settings, outputs);
   // Nothing shall be solved in vain: of a table the largest mesh comes first, and what is to be read off a deformed one.
-  const Uses of_last{.summary = !settings.quiet || outputs.has("report"),
-                     .vtk = outputs.has("vtk"),
-                     .kept = outputs.has("probe") || outputs.has("png")};
+  const bool shown = !settings.quiet || outputs.has("report"), array = is_array(outputs);
+  const Uses of_last{.summary = shown,
+                     .errors = shown,
+                     .vtk = outputs.has("vtk") && !array,
+                     .kept = array || outputs.has("probe") || outputs.has("png")};
   const bool deformed_probe = settings.probe && settings.deformation.is_given();
   if (settings.first_level < settings.last_level || deformed_probe) {
     const ProblemMesh finest = settings.mesh_at(ctx, settings.last_level);
@@ -991,8 +1017,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   const bool differences = settings.table && !settings.problems[0].has_exact();
   int code = 0;
   for (int level = settings.first_level; level <= settings.last_level; ++level) {
-    Uses uses = level == settings.last_level ? of_last : Uses{};
-    uses.errors = !settings.quiet || outputs.has("report");
+    Uses uses = level == settings.last_level ? of_last : Uses{.errors = shown};
     uses.kept = uses.kept || differences;
     const std::optional<Solved> coarser = differences ? std::exchange(last, std::nullopt) : std::nullopt;
     last.reset();

@@ -81,12 +81,18 @@ struct PointKernel {
   [[nodiscard]] const void* get() const { return made ? made->function() : function; }
 };
 
+/// Of an expression that is worth it and can be compiled.
+std::optional<std::string> source_to_compile(const ScalarFunction& f, std::int64_t nodes) {
+  const auto expression = nodes < worth_compiling ? std::nullopt : expression_of(f);
+  return expression ? source_of_expression(expression->text) : std::nullopt;
+}
+
 /// `body` and `arguments`: the kernel's, as point_kernels.hpp calls them.
 std::optional<PointKernel> kernel_of_expression(const ScalarFunction& f, std::int64_t nodes, const char* body,
                                                 const char* arguments) {
-  const auto expression = nodes < worth_compiling ? std::nullopt : expression_of(f);
-  const auto text = expression ? source_of_expression(expression->text) : std::nullopt;
+  const auto text = source_to_compile(f, nodes);
   if (!text) return std::nullopt;
+  const auto expression = expression_of(f);
   const auto number = [](double value) {
     char digits[32];
     (void)std::snprintf(digits, sizeof digits, "%a", value);
@@ -222,6 +228,12 @@ std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, 
   return found;
 }
 
+bool gpu_computes(const Context& ctx, const ScalarFunction& f, std::int64_t nodes) {
+  if (!ctx.on_gpu()) return false;
+  return f.target<PolynomialRhs>() != nullptr || f.target<PolynomialSolution>() != nullptr ||
+         (source_to_compile(f, nodes) && RuntimeKernel::available());
+}
+
 bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, GridView<double> b) {
   if (!ctx.on_gpu() || b.nodes() == 0) return false;
   std::optional<PointKernel> kernel;
@@ -275,6 +287,8 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, con
 }
 
 #else
+
+bool gpu_computes(const Context& /*ctx*/, const ScalarFunction& /*f*/, std::int64_t /*nodes*/) { return false; }
 
 bool load_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, const ScalarFunction& /*f*/, GridView<double> /*b*/) {
   return false;

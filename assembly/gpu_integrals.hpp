@@ -22,6 +22,10 @@
 
 namespace stratum {
 
+/// Whether load and error sums of f are formed on the GPU, unless f has a value that is not finite; `nodes`: unknowns. Computes
+/// nothing.
+[[nodiscard]] bool gpu_computes(const Context& ctx, const ScalarFunction& f, std::int64_t nodes);
+
 /// True where b is done, on the mesh's unknowns.
 [[nodiscard]] bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, GridView<double> b);
 

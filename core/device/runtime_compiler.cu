@@ -43,6 +43,8 @@ struct Nvrtc {
 
 }  // namespace
 
+bool RuntimeKernel::available() { return Nvrtc::find().has_value(); }
+
 std::optional<RuntimeKernel> RuntimeKernel::compile(const std::string& source, const char* name) {
   const auto nvrtc = Nvrtc::find();
   if (!nvrtc) return std::nullopt;
@@ -68,6 +70,8 @@ std::optional<RuntimeKernel> RuntimeKernel::compile(const std::string& source, c
 }
 
 #else
+
+bool RuntimeKernel::available() { return false; }
 
 std::optional<RuntimeKernel> RuntimeKernel::compile(const std::string& /*source*/, const char* /*name*/) {
   return std::nullopt;

@@ -18,6 +18,8 @@ class RuntimeKernel {
  public:
   /// For the current device; nothing without NVRTC, or where it refuses the source.
   [[nodiscard]] static std::optional<RuntimeKernel> compile(const std::string& source, const char* name);
+  /// NVRTC is there.
+  [[nodiscard]] static bool available();
 
   [[nodiscard]] const void* function() const { return function_; }
 

@@ -864,7 +864,7 @@ case_the_memory_expected_is_the_peak() {
   local options
   for options in "--level 9 --vtk none" "--mesh A3 --level 10 --vtk none" "--level 10 --cycle fmg --steps 2 --vtk none" \
     "--level 9 --operator nine-band --precision double --solver cg --vtk none" "--cells 180,180 --level 2 --vtk out.vtr" "--level 9 --smoother auto --rhs 1 --rhs x --rhs y --vtk none" \
-    "--level 10 --rhs 1 --rhs x --rhs y --vtk out.vtr"; do
+    "--level 10 --rhs 1 --rhs x --rhs y --vtk out.vtr" "--level 10 --vtk out.npy"; do
     # shellcheck disable=SC2086
     "$program" --backend cpu --threads 2 $options --report report.json >.output 2>.errors
     command="poisson2d $options"

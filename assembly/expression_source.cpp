@@ -1,7 +1,8 @@
 #include <stratum/assembly/expression_source.hpp>
 
-#include <array>
+#include <algorithm>
 #include <cctype>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -54,44 +55,31 @@ class Translation {
     expect(":");
     return "(" + holds(condition) + " ? " + first + " : " + choice() + ")";
   }
-  std::string any() {
-    std::string left = all();
-    while (take("||")) left = truth(holds(left) + " || " + holds(all()));
-    return left;
-  }
-  std::string all() {
-    std::string left = comparison();
-    while (take("&&")) left = truth(holds(left) + " && " + holds(comparison()));
-    return left;
-  }
-  std::string comparison() {
-    std::string left = sum();
-    for (bool found = true; found;) {
-      found = false;
-      for (const char* const sign : {"<=", ">=", "==", "!=", "<", ">"})
-        if (!found && take(sign)) {
-          left = truth(left + " " + sign + " " + sum());
-          found = true;
-        }
-    }
-    return left;
-  }
-  std::string sum() {
-    std::string left = product();
+  using Operand = std::string (Translation::*)();
+  using Joined = std::string (*)(const std::string& left, const std::string& sign, const std::string& right);
+  /// Operands with these signs in between, from the left; of signs the first one that fits.
+  std::string chain(std::initializer_list<std::string_view> signs, Operand operand, Joined join) {
+    std::string left = (this->*operand)();
     for (;;) {
-      const char* const sign = take("+") ? " + " : take("-") ? " - " : nullptr;
-      if (sign == nullptr) return left;
-      left = "(" + left + sign + product() + ")";
+      const auto* const sign = std::find_if(signs.begin(), signs.end(), [&](std::string_view s) { return take(s); });
+      if (sign == signs.end()) return left;
+      left = join(left, message(" ", *sign, " "), (this->*operand)());
     }
   }
-  std::string product() {
-    std::string left = factor();
-    for (;;) {
-      const char* const sign = take("*") ? " * " : take("/") ? " / " : nullptr;
-      if (sign == nullptr) return left;
-      left = "(" + left + sign + factor() + ")";
-    }
+  static std::string of_numbers(const std::string& left, const std::string& sign, const std::string& right) {
+    return "(" + left + sign + right + ")";
   }
+  static std::string of_truths(const std::string& left, const std::string& sign, const std::string& right) {
+    return truth(holds(left) + sign + holds(right));
+  }
+  static std::string compared(const std::string& left, const std::string& sign, const std::string& right) {
+    return truth(left + sign + right);
+  }
+  std::string any() { return chain({"||"}, &Translation::all, of_truths); }
+  std::string all() { return chain({"&&"}, &Translation::comparison, of_truths); }
+  std::string comparison() { return chain({"<=", ">=", "==", "!=", "<", ">"}, &Translation::sum, compared); }
+  std::string sum() { return chain({"+", "-"}, &Translation::product, of_numbers); }
+  std::string product() { return chain({"*", "/"}, &Translation::factor, of_numbers); }
   std::string factor() {
     if (take("-")) return "(-" + power() + ")";
     (void)take("+");

@@ -25,13 +25,6 @@ using namespace cuda;
 /// On fewer nodes a host evaluates an expression in less time than the compiler takes.
 constexpr std::int64_t worth_compiling = std::int64_t{1} << 16;
 
-/// Numbers of the host's in the memory of the GPU.
-Vector<double> copy_of(Context& ctx, const std::vector<double>& numbers) {
-  Vector<double> copy(ctx, static_cast<int>(numbers.size()));
-  copy_from_host(ctx, numbers.data(), copy.view());
-  return copy;
-}
-
 LineNodes nodes_of(const Line& line) {
   return {line.size(), line.first_unknown(), line.unknowns(), line.is_periodic()};
 }
@@ -53,7 +46,7 @@ class GaussPoints {
     }
     const double** const pointers[] = {&line_.at, &line_.from_begin, &line_.from_end, &line_.fraction, &line_.weight};
     for (int n = 0; n < arrays; ++n) {
-      memory_[n] = copy_of(ctx, numbers[n]);
+      memory_[n] = vector_from_host(ctx, numbers[n]);
       *pointers[n] = memory_[n].cview().data;
     }
   }
@@ -124,8 +117,8 @@ unsigned rows_of_blocks(int rows) { return static_cast<unsigned>(rows < 65535 ? 
 class NodesOnGpu {
  public:
   NodesOnGpu(Context& ctx, GridView<const double> u, const SideValues& sides)
-      : memory_{copy_of(ctx, sides.left), copy_of(ctx, sides.right), copy_of(ctx, sides.bottom),
-                copy_of(ctx, sides.top)},
+      : memory_{vector_from_host(ctx, sides.left), vector_from_host(ctx, sides.right),
+                vector_from_host(ctx, sides.bottom), vector_from_host(ctx, sides.top)},
         values_{u.data,
                 u.pitch,
                 memory_[0].cview().data,

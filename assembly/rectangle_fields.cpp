@@ -11,13 +11,6 @@ namespace stratum {
 
 namespace {
 
-/// In memory that the Context computes on.
-Vector<double> copy_of(Context& ctx, const std::vector<double>& numbers) {
-  Vector<double> copy(ctx, static_cast<int>(numbers.size()));
-  copy_from_host(ctx, numbers.data(), copy.view());
-  return copy;
-}
-
 struct Hats {
   const double *x, *y;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return x[i] * y[j]; }
@@ -104,7 +97,7 @@ double HatIntegrals::area() const {
 }
 
 Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridView<double> b) {
-  const auto x = copy_of(ctx, of_lines.x), y = copy_of(ctx, of_lines.y);
+  const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
   const Hats hats{x.cview().data, y.cview().data};
   const auto sum = [&] { return reduce(ctx, b.nx, b.ny, Sum{b}); };
   const auto subtract = [&](double constant) { for_each_node(ctx, all_nodes(b), SubtractHats{b, hats, constant}); };
@@ -119,7 +112,7 @@ Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridVi
 }
 
 void subtract_integral_mean(Context& ctx, const HatIntegrals& of_lines, GridView<double> u) {
-  const auto x = copy_of(ctx, of_lines.x), y = copy_of(ctx, of_lines.y);
+  const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
   const double integral = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data}});
   for_each_node(ctx, all_nodes(u), Subtract{u, integral / of_lines.area()});
 }
@@ -130,7 +123,8 @@ double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& prob
   const auto hat_x = hat_integrals(mesh.x()), hat_y = hat_integrals(mesh.y());
   double sum = 0;
   if (u.nodes() > 0) {
-    const auto x = copy_of(ctx, at_unknowns(mesh.x(), hat_x)), y = copy_of(ctx, at_unknowns(mesh.y(), hat_y));
+    const auto x = vector_from_host(ctx, at_unknowns(mesh.x(), hat_x)),
+               y = vector_from_host(ctx, at_unknowns(mesh.y(), hat_y));
     sum = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data}});
   }
   // Dirichlet sides; the left and right one have the corners.
@@ -148,8 +142,9 @@ double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& prob
 }
 
 void set_coons_patch(Context& ctx, const CoonsSides& of, GridView<double> u) {
-  const auto left = copy_of(ctx, of.left), right = copy_of(ctx, of.right), bottom = copy_of(ctx, of.bottom),
-             top = copy_of(ctx, of.top), t = copy_of(ctx, of.t), s = copy_of(ctx, of.s);
+  const auto left = vector_from_host(ctx, of.left), right = vector_from_host(ctx, of.right),
+             bottom = vector_from_host(ctx, of.bottom), top = vector_from_host(ctx, of.top),
+             t = vector_from_host(ctx, of.t), s = vector_from_host(ctx, of.s);
   for_each_node(ctx, all_nodes(u),
                 CoonsPatch{u, left.cview().data, right.cview().data, bottom.cview().data, top.cview().data,
                            t.cview().data, s.cview().data, of.corner[0][0], of.corner[0][1], of.corner[1][0],

@@ -84,5 +84,12 @@ template <class T>
 void copy_to_host(Context& ctx, GridView<const T> x, T* host);
 template <class T>
 void copy_from_host(Context& ctx, const T* host, GridView<T> x);
+/// A flat vector of these.
+template <class T>
+[[nodiscard]] Vector<T> vector_from_host(Context& ctx, const std::vector<T>& numbers) {
+  Vector<T> copy(ctx, static_cast<int>(numbers.size()));
+  copy_from_host(ctx, numbers.data(), copy.view());
+  return copy;
+}
 
 }  // namespace stratum

@@ -167,12 +167,6 @@ void run_rows(Context& ctx, const CsrMatrix<T>& a, const T* b, const T* x, T* r)
   for (int k = 0; k < parts; ++k) csr_rows<what, T>(view, b, x, r, k * part, std::min(n, (k + 1) * part));
 }
 
-SharedVector<int> to_device(Context& ctx, const std::vector<int>& host) {
-  SharedVector<int> v(ctx, static_cast<int>(host.size()));
-  copy_from_host(ctx, host.data(), v.view());
-  return v;
-}
-
 }  // namespace
 
 template <class T>
@@ -186,10 +180,9 @@ CsrMatrix<T>::CsrMatrix(Context& ctx, const SparseRows& a) : n_(a.rows), entries
             " does not fit the precision of the operator; use double");
     values[k] = static_cast<T>(a.value[k]);
   }
-  start_ = to_device(ctx, a.start);
-  column_ = to_device(ctx, a.column);
-  value_ = SharedVector<T>(ctx, static_cast<int>(values.size()));
-  copy_from_host(ctx, values.data(), value_.view());
+  start_ = vector_from_host(ctx, a.start);
+  column_ = vector_from_host(ctx, a.column);
+  value_ = vector_from_host(ctx, values);
 }
 
 template <class T>

@@ -115,6 +115,18 @@ void copy_checked(Context& ctx, GridView<const From> from, GridView<To> to) {
 
 }  // namespace
 
+namespace {
+
+/// What the rows of b - A x need.
+template <class T>
+void prepare(Context& ctx, const GridShape& shape, GridView<const T> b, GridView<const T> x) {
+  expects_fit(ctx, "b", b, shape);
+  expects_fit(ctx, "x", x, shape);
+  exchange(ctx, x);
+}
+
+}  // namespace
+
 template <class T>
 void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
   expects_fit(ctx, "x", x, shape());
@@ -128,10 +140,8 @@ namespace {
 template <class T, class Formula, class R>
 void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formula, T scale, GridView<const T> b,
                    GridView<const T> x, GridView<R> r) {
-  expects_fit(ctx, "b", b, op.shape());
-  expects_fit(ctx, "x", x, op.shape());
   expects_fit(ctx, "b - A x", r, op.shape());
-  exchange(ctx, x);
+  prepare(ctx, op.shape(), b, x);
   op.visit([&](const auto& a) {
     using View = std::decay_t<decltype(a)>;
 #if defined(__CUDACC__)
@@ -167,10 +177,8 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
                                              GridView<R> r) const {
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && traits().marches && cuda::can_march(b, x, r)) {
-    expects_fit(ctx, "b", b, shape());
-    expects_fit(ctx, "x", x, shape());
     expects_fit(ctx, "b - A x", r, shape());
-    exchange(ctx, x);
+    prepare(ctx, shape(), b, x);
     const cuda::MarchGrid<T> cut(r.nx, r.ny, 1);
     const int count = cut.strips * cut.parts;
     double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count));
@@ -192,9 +200,7 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
 
 template <class T>
 double GridOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
-  expects_fit(ctx, "b", b, shape());
-  expects_fit(ctx, "x", x, shape());
-  exchange(ctx, x);
+  prepare(ctx, shape(), b, x);
   return visit([&](const auto& a) {
     return norm_of(ctx, x.nx, x.ny, Magnitudes<std::decay_t<decltype(a)>, T>{a, b, x});
   });
@@ -202,9 +208,7 @@ double GridOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<co
 
 template <class T>
 double GridOperator<T>::backward_error(Context& ctx, GridView<const T> b, GridView<const T> x) const {
-  expects_fit(ctx, "b", b, shape());
-  expects_fit(ctx, "x", x, shape());
-  exchange(ctx, x);
+  prepare(ctx, shape(), b, x);
   return visit([&](const auto& a) {
     return reduce(ctx, x.nx, x.ny, BackwardError<std::decay_t<decltype(a)>, T>{{a, b, x}});
   });

@@ -120,13 +120,6 @@ std::vector<double> coarse_sums(const SparseRows& a, const SparseRows& z) {
   return sums;
 }
 
-template <class T>
-SharedVector<T> uploaded(Context& ctx, const std::vector<T>& numbers) {
-  SharedVector<T> v(ctx, static_cast<int>(numbers.size()));
-  copy_from_host(ctx, numbers.data(), v.view());
-  return v;
-}
-
 /// Number of a node of the grid.
 struct Nodes {
   GridView<const double> x;
@@ -268,7 +261,7 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, 
     }
     cores_ = by_vectors(ctx, transposed(cores));
   }
-  if (ctx.on_gpu()) inverse_ = uploaded(ctx, factor_->inverse(ctx.threads()));
+  if (ctx.on_gpu()) inverse_ = vector_from_host(ctx, factor_->inverse(ctx.threads()));
   means_ = SharedVector<double>(ctx, count_);
   right_ = SharedVector<double>(ctx, count_);
 }
@@ -282,16 +275,17 @@ Deflation::ByVectors Deflation::by_vectors(Context& ctx, const SparseRows& rows)
   ByVectors w;
   w.chunks = static_cast<int>(begin.size());
   begin.push_back(rows.start.back());
-  w.node = uploaded(ctx, rows.column);
-  w.value = uploaded(ctx, rows.value);
-  w.begin = uploaded(ctx, begin);
-  w.first_chunk = uploaded(ctx, first_chunk);
+  w.node = vector_from_host(ctx, rows.column);
+  w.value = vector_from_host(ctx, rows.value);
+  w.begin = vector_from_host(ctx, begin);
+  w.first_chunk = vector_from_host(ctx, first_chunk);
   w.partial = SharedVector<double>(ctx, w.chunks);
   return w;
 }
 
 Deflation::ByNodes Deflation::by_nodes(Context& ctx, const SparseRows& rows, bool differences) const {
-  return {uploaded(ctx, rows.start), uploaded(ctx, rows.column), uploaded(ctx, rows.value), differences};
+  return {vector_from_host(ctx, rows.start), vector_from_host(ctx, rows.column), vector_from_host(ctx, rows.value),
+          differences};
 }
 
 void Deflation::multiply_transposed(Context& ctx, const ByVectors& w, GridView<const double> x, double keep,

@@ -290,7 +290,7 @@ GridOperator<double> links_of(Context& ctx, const GridOperator<double>& a, bool 
     for_each_node(ctx, all_nodes(band(0, 0)),
                   KeepLinks<std::decay_t<decltype(view)>>{view, along_x, band(0, 0), band(1, 0), band(0, 1)});
   });
-  return part;
+  return GridOperator<double>(std::move(part));
 }
 
 GridShape cells_of(const TensorMesh& mesh) { return {mesh.x().size(), mesh.y().size(), 0, 0}; }
@@ -416,7 +416,7 @@ TensorMesh with_all_nodes(const TensorMesh& mesh) {
 CellCoefficients part_of(const CellCoefficients& k, bool in_x) {
   CellCoefficients part{k.nx, k.ny, k.xx, k.xy, k.yy.empty() ? k.xx : k.yy, {}};
   std::fill(in_x ? part.yy.begin() : part.xx.begin(), in_x ? part.yy.end() : part.xx.end(), 0.0);
-  return part;
+  return GridOperator<double>(std::move(part));
 }
 
 }  // namespace

@@ -12,9 +12,9 @@
 // All are constant and symmetric. What each computes, its errors and its source stand in solvers/preconditioners/NAME.hpp.
 // Unknowns are numbered along x first on vectors of any shape.
 //
-// Adding one is adding one file solvers/preconditioners/NAME.cpp that defines `void register_NAME(PreconditionerRegistry&)`; the
-// build collects the calls. Users may register their own at run time, and what takes more than a matrix: a factory may hold it
-// (krylov does so with multigrid).
+// Adding one is adding one file solvers/preconditioners/NAME.cpp that defines `void register_NAME(PreconditionerRegistry&)`;
+// the build collects the calls. Users may register their own at run time, and what takes more than a matrix: a factory may hold
+// it (krylov does so with multigrid).
 
 #include <string_view>
 

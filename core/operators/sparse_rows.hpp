@@ -38,6 +38,4 @@ struct SparseEntry {
 /// Rows from entries in any order; entries of the same place are added. Throws UsageError for one outside the matrix.
 [[nodiscard]] SparseRows sparse_rows(int rows, int columns, std::vector<SparseEntry> entries);
 
-[[nodiscard]] SparseRows transposed(const SparseRows& a);
-
 }  // namespace stratum

@@ -89,8 +89,8 @@ int possible_link(const SparseRows& triangle, int i, bool backward) {
   return triangle.column[entry] == (backward ? i + 1 : i - 1) && std::abs(triangle.value[entry]) <= 1 ? k : -1;
 }
 
-/// Rows in the order in which they are solved, block by block: where steps begin, and the first step of every block. A row's step is
-/// one above its highest predecessor's, or that of the row before where that is linked to it.
+/// Rows in the order in which they are solved, block by block: where steps begin, and the first step of every block. A row's
+/// step is one above its highest predecessor's, or that of the row before where that is linked to it.
 struct Steps {
   std::vector<int> rows, begin, of_block;
 

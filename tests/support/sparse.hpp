@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include <stratum/assembly/five_point.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 
 #include "reference/krylov.hpp"
@@ -55,6 +56,12 @@ using reference::Dense;
     }
   for (int i = 0; i < n; ++i) entries.push_back({i, i, sum[static_cast<std::size_t>(i)] + random.uniform(0.01, 0.1)});
   return stratum::sparse_rows(n, n, entries);
+}
+
+/// The Poisson matrix, 4 and -1, on nx x ny cells.
+[[nodiscard]] inline SparseRows five_points(int nx, int ny) {
+  Context host;
+  return sparse_rows(host, stratum::five_point_operator(host, stratum::poisson_links(nx, ny)));
 }
 
 [[nodiscard]] inline GridShape flat(int n) { return GridShape::flat(n); }

@@ -7,7 +7,6 @@
 #include <stratum/solvers/iterative/cg.hpp>
 #include <stratum/solvers/preconditioners/jacobi.hpp>
 
-#include "support/five_points.hpp"
 #include "support/sparse.hpp"
 
 namespace {

@@ -8,7 +8,6 @@
 #include <stratum/solvers/preconditioner.hpp>
 #include <stratum/solvers/solver.hpp>
 
-#include "support/five_points.hpp"
 #include "support/sparse.hpp"
 
 namespace {

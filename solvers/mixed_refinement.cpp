@@ -40,6 +40,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   };
   const auto check_rounding = [&](double residual, double slack = 1) {
     end_at_rounding(rounding.reached(residual, r_.cview(), slack));
+    if (rounding.rows_gained()) test.gained();
   };
   // Of a tolerance relative to rounding noise nothing would be left to reduce.
   if (!done && stop.baseline == Baseline::initial) end_at_rounding(rounding.reached_at_start(initial, r_.cview()));

@@ -51,6 +51,8 @@ class StoppingTest {
   bool done(int iteration, double residual);
   /// True where the residual has hardly fallen in the latest iterations, or much less than before, as it does at rounding.
   [[nodiscard]] bool slow() const;
+  /// The iteration gains by another measure than its residual: for as long again it does not stagnate.
+  void gained() { best_iteration_ = report_.iterations; }
   /// Ends the iteration for a reason of the solver's own.
   void end(Status status, std::string reason);
   /// Ends it with the latest residual at rounding.

@@ -140,6 +140,7 @@ class KrylovIteration {
   }
   void check_rounding(double slack = 1) {
     end_at_rounding(rounding_.template reached<T>(test_.report().residual, r_, slack));
+    if (rounding_.rows_gained()) test_.gained();
   }
   void end_at_rounding(bool reached) {
     if (!reached) return;

@@ -31,6 +31,7 @@
 #include <stratum/solvers/lines/tridiagonal.hpp>
 
 #include "auto_table.hpp"
+#include "peers/cufft.hpp"
 #include "peers/cusparse.hpp"
 #include "peers/hypre.hpp"
 #include "peers/sine_transform.hpp"
@@ -48,6 +49,7 @@ constexpr int max_error_level = 12;
 constexpr double rtol = 1e-8;
 constexpr int max_iterations = 100;
 constexpr double peer_bytes = 600;  // for an unknown: BoomerAMG takes 400 to 500
+constexpr double cufft_bytes = 96;  // 32 and what plans take
 
 /// A smoother and, for those that solve lines, their order: NAME or NAME:simultaneous.
 struct SmootherVariant {
@@ -414,6 +416,7 @@ class Benchmark {
 
   [[nodiscard]] std::string peers() const {
     std::string names = settings_.peers.empty() ? "" : message("hypre ", Hypre::version());
+    if (settings_.sine_transforms && ctx_.on_gpu()) return CufftSines::version();
     if (settings_.sine_transforms) names += message(names.empty() ? "" : ", ", SineTransforms::version());
     return names.empty() ? "none, " + settings_.no_peers : names + " on one core";
   }
@@ -558,9 +561,14 @@ class Benchmark {
 
   [[nodiscard]] Contestant sine_transforms() const {
     const auto run = [this](System& system) {
-      const SineTransforms solver(system.mesh, settings_.now);
       const auto a = assemble_laplace<double>(ctx_, system.mesh, OperatorForm::tensor);
-      return shortest_of_several([&] { return solver.solve(ctx_, a, system.b.cview(), system.x.view(), rtol); });
+      const auto measured = [&](const auto& solver) {
+        return shortest_of_several([&] { return solver.solve(ctx_, a, system.b.cview(), system.x.view(), rtol); });
+      };
+      if (!ctx_.on_gpu()) return measured(SineTransforms(system.mesh, settings_.now));
+      expect_available(
+          ctx_, static_cast<std::int64_t>(cufft_bytes * static_cast<double>(system.mesh.unknowns().nodes())), "about ");
+      return measured(CufftSines(ctx_, system.mesh, settings_.now));
     };
     return {std::string(sine_transforms_name), "none", "", "", "double", run};
   }
@@ -656,9 +664,8 @@ CommandLine make_command_line() {
          {"random", "N", "50", "how many random meshes for --auto, 0 .. 1000"},
          {"rounds", "N", "3", "how often all solves of a mesh and level take turns, 1 .. 100 (with --quick: 1)"},
          {"peers", "LIST", "all",
-          "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; sine-transforms, by FFTW, which solve on uniform "
-          "meshes; all "
-          "that are there, or none (no cuSPARSE either)"},
+          "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; sine-transforms, by FFTW or on a GPU cuFFT, which "
+          "solve on uniform meshes; all that are there, or none (no cuSPARSE either)"},
          {"peer-level", "N", "10", "finest level that peers solve too, 2 .. 15"},
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
          {"clock", "NAME", "wall", "wall, or cpu: what one thread has spent, for a machine shared with others"},
@@ -667,20 +674,22 @@ CommandLine make_command_line() {
       {"Other", {{"help", "", "", "print this"}, {"version", "", "", "print the version"}}});
 }
 
-/// Peers run in this process, on one core: they are compared with one thread of our own, or not at all.
+/// Peers of the CPU run in this process, on one core: they are compared with one thread of our own, or not at all. On a GPU
+/// there are sine transforms alone.
 void parse_peers(const std::string& text, const Context& ctx, Settings& settings) {
   if (text == "none") {
     settings.no_peers = "not asked for";
     return;
   }
-  if (ctx.on_gpu() || ctx.threads() != 1)
+  const bool on_gpu = ctx.on_gpu(), has_sines = on_gpu ? CufftSines::available() : SineTransforms::available();
+  if (on_gpu ? !has_sines : ctx.threads() != 1)
     settings.no_peers = "peers have one core: --backend cpu --threads 1 compares";
-  else if (!Hypre::available() && !SineTransforms::available())
+  else if (!Hypre::available() && !has_sines)
     settings.no_peers = "built without hypre and FFTW (Debian: libhypre-dev, libfftw3-dev)";
   if (text == "all") {
     if (!settings.no_peers.empty()) return;
-    if (Hypre::available()) settings.peers = Hypre::solvers();
-    settings.sine_transforms = SineTransforms::available();
+    if (Hypre::available() && !on_gpu) settings.peers = Hypre::solvers();
+    settings.sine_transforms = has_sines;
     return;
   }
   std::vector<std::pair<std::string, std::string>> known{
@@ -690,7 +699,8 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
        parse_list("--peers", text, [&](const std::string& peer) { return choice("--peers", peer, known); })) {
     const bool sines = name == sine_transforms_name;
     expects(settings.no_peers.empty(), "--peers ", text, ": ", settings.no_peers);
-    expects(sines ? SineTransforms::available() : Hypre::available(), "--peers ", name, ": built without ",
+    expects(sines || !on_gpu, "--peers ", name, ": on a GPU there is ", sine_transforms_name);
+    expects(sines ? has_sines : Hypre::available(), "--peers ", name, ": built without ",
             sines ? "FFTW (Debian: libfftw3-dev)" : "hypre (Debian: libhypre-dev)");
     if (sines)
       settings.sine_transforms = true;

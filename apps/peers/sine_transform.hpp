@@ -20,6 +20,16 @@
 
 namespace stratum::apps {
 
+/// kx_k, mx_k, ky_l, my_l. Throws UsageError for a mesh that sine transforms do not solve on.
+struct SineEigenvalues {
+  std::vector<double> kx, mx, ky, my;
+  explicit SineEigenvalues(const TensorMesh& mesh);
+};
+
+/// Of a direct solver's x: the true residual, and whether it is below rtol || b ||; no times.
+[[nodiscard]] SolveReport direct_report(Context& ctx, const GridOperator<double>& a, GridView<const double> b,
+                                        GridView<const double> x, double rtol);
+
 class SineTransforms {
  public:
   [[nodiscard]] static bool available();
@@ -40,7 +50,7 @@ class SineTransforms {
   GridShape shape_;
   std::shared_ptr<double> values_;
   std::shared_ptr<void> plan_;
-  std::vector<double> kx_, mx_, ky_, my_;
+  SineEigenvalues eigenvalues_;
 };
 
 }  // namespace stratum::apps

@@ -15,6 +15,19 @@ struct WrapColumns {
   }
 };
 
+/// All of the halo from the grid itself, in one launch: number k stands for row k, and behind the rows for columns -1 to nx.
+template <class T>
+struct WrapHalo {
+  WrapColumns<T> columns;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int row) const {
+    const GridView<T>& x = columns.x;
+    if (k < x.ny) return columns(k, row);
+    const int i = k - x.ny - 1, from = !x.periodic_x ? i : i < 0 ? x.nx - 1 : i < x.nx ? i : 0;
+    x(i, -1) = x(from, x.ny - 1);
+    x(i, x.ny) = x(from, 0);
+  }
+};
+
 /// Row `to` of x is, or grows by, row `from` of y.
 template <bool add, class T>
 struct TakeRow {
@@ -61,16 +74,16 @@ class Neighbours {
 
 template <class T>
 void fill_halo(Context& ctx, const GridView<T>& view) {
-  if (view.periodic_x) for_each_node(ctx, {0, view.ny, 1, 0, 1, 1}, WrapColumns<T>{view});
-  if (view.below || view.above) {
-    Neighbours<T> neighbours(ctx, view);
-    if (view.below) take_row<false>(ctx, view, -1, neighbours.below, neighbours.below.ny - 1);
-    if (view.above) take_row<false>(ctx, view, view.ny, neighbours.above, 0);
-    neighbours.release();
-  } else if (view.periodic_y) {
-    take_row<false>(ctx, view, -1, view, view.ny - 1);
-    take_row<false>(ctx, view, view.ny, view, 0);
+  const int rows = view.ny;
+  if (!view.below && !view.above) {
+    const int begin = view.periodic_x ? 0 : rows, end = view.periodic_y ? rows + view.nx + 2 : rows;
+    return for_each_node(ctx, {begin, end, 1, 0, 1, 1}, WrapHalo<T>{{view}});
   }
+  if (view.periodic_x) for_each_node(ctx, {0, rows, 1, 0, 1, 1}, WrapColumns<T>{view});
+  Neighbours<T> neighbours(ctx, view);
+  if (view.below) take_row<false>(ctx, view, -1, neighbours.below, neighbours.below.ny - 1);
+  if (view.above) take_row<false>(ctx, view, view.ny, neighbours.above, 0);
+  neighbours.release();
 }
 
 template <class T>

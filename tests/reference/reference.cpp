@@ -23,6 +23,22 @@ Values solve_tridiagonal(const Values& lower, Values diagonal, const Values& upp
   return rhs;
 }
 
+/// The same where x_(-1) is x_(n-1) and x_n is x_0.
+Values solve_cyclic(const Values& lower, const Values& diagonal, const Values& upper, const Values& rhs) {
+  const std::size_t n = rhs.size() - 1;  // without the last unknown
+  const auto first = [n](const Values& v) { return Values(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(n)); };
+  Values response(n, 0.0);  // to the last unknown
+  response.front() -= lower.front();
+  response[n - 1] -= upper[n - 1];
+  Values x = solve_tridiagonal(first(lower), first(diagonal), first(upper), first(rhs));
+  const Values y = solve_tridiagonal(first(lower), first(diagonal), first(upper), response);
+  const double last =
+      (rhs[n] - lower[n] * x[n - 1] - upper[n] * x[0]) / (diagonal[n] + lower[n] * y[n - 1] + upper[n] * y[0]);
+  for (std::size_t i = 0; i < n; ++i) x[i] += last * y[i];
+  x.push_back(last);
+  return x;
+}
+
 /// Adds omega times the solution for the defect r on line k along x (or along y).
 void correct_line(const Stencil& a, const Values& r, Values& x, int k, bool along_x, double omega) {
   const int n = along_x ? a.nx : a.ny;
@@ -34,7 +50,8 @@ void correct_line(const Stencil& a, const Values& r, Values& x, int k, bool alon
     upper[at(l)] = along_x ? a.coefficient(1, 0, i, j) : a.coefficient(0, 1, i, j);
     rhs[at(l)] = r[a.index(i, j)];
   }
-  const Values c = solve_tridiagonal(lower, diagonal, upper, rhs);
+  const bool cyclic = along_x ? a.periodic_x : a.periodic_y;
+  const Values c = cyclic ? solve_cyclic(lower, diagonal, upper, rhs) : solve_tridiagonal(lower, diagonal, upper, rhs);
   for (int l = 0; l < n; ++l) x[along_x ? a.index(l, k) : a.index(k, l)] += omega * c[at(l)];
 }
 
@@ -45,11 +62,15 @@ void lines(const Stencil& a, const Values& b, Values& x, bool along_x, Lines ord
     for (int k = 0; k < count; ++k) correct_line(a, r, x, k, along_x, omega);
     return;
   }
-  for (int half = 0; half < 2; ++half) {
-    const bool odd = (half == 0) != backward;
+  const bool wraps = along_x ? a.periodic_y : a.periodic_x;
+  const auto colour = [&](int k) {
+    if (!wraps) return k % 2;
+    return count % 2 != 0 && k == count - 1 ? 2 : (k + 1) % 2;
+  };
+  for (int step = 0; step < 3; ++step) {
     const Values r = residual(a, b, x);
     for (int k = 0; k < count; ++k)
-      if (((k + 1) % 2 == 1) == odd) correct_line(a, r, x, k, along_x, omega);
+      if (colour(k) == (backward ? 2 - step : step)) correct_line(a, r, x, k, along_x, omega);
   }
 }
 
@@ -85,11 +106,16 @@ std::vector<Weight> interpolation(const Values& h) {
 
 }  // namespace
 
-Stencil::Stencil(int nodes_x, int nodes_y) : nx(nodes_x), ny(nodes_y) {
+Stencil::Stencil(int nodes_x, int nodes_y, bool joined_x, bool joined_y)
+    : nx(nodes_x), ny(nodes_y), periodic_x(joined_x), periodic_y(joined_y) {
   for (auto& values : band) values.assign(size(), 0.0);
 }
 
-std::size_t Stencil::index(int i, int j) const { return reference::at(j) * reference::at(nx) + reference::at(i); }
+std::size_t Stencil::index(int i, int j) const {
+  if (periodic_x) i = (i + nx) % nx;
+  if (periodic_y) j = (j + ny) % ny;
+  return reference::at(j) * reference::at(nx) + reference::at(i);
+}
 
 double& Stencil::at(int dx, int dy, int i, int j) { return band[reference::at(3 * (dy + 1) + dx + 1)][index(i, j)]; }
 
@@ -97,8 +123,9 @@ double Stencil::coefficient(int dx, int dy, int i, int j) const {
   return band[reference::at(3 * (dy + 1) + dx + 1)][index(i, j)];
 }
 
-Stencil kronecker(const Values& kx, const Values& mx, const Values& ky, const Values& my, double c) {
-  Stencil a(static_cast<int>(kx.size()) - 1, static_cast<int>(ky.size()) - 1);
+Stencil kronecker(const Values& kx, const Values& mx, const Values& ky, const Values& my, double c, bool periodic_x,
+                  bool periodic_y) {
+  Stencil a(static_cast<int>(kx.size()) - 1, static_cast<int>(ky.size()) - 1, periodic_x, periodic_y);
   const auto stiffness = [](const Values& k, int i, int d) {
     if (d == 0) return k[at(i)] + k[at(i + 1)];
     return d < 0 ? -k[at(i)] : -k[at(i + 1)];
@@ -130,16 +157,19 @@ Stencil laplace(const Values& hx, const Values& hy) {
   return kronecker(kx, mx, ky, my);
 }
 
-Stencil diffusion(const Values& hx, const Values& hy, const std::function<CellTerms(int, int)>& terms) {
-  Stencil a(static_cast<int>(hx.size()) - 1, static_cast<int>(hy.size()) - 1);
+Stencil diffusion(const Values& hx, const Values& hy, const std::function<CellTerms(int, int)>& terms, bool periodic_x,
+                  bool periodic_y) {
+  const int cells_x = static_cast<int>(hx.size()), cells_y = static_cast<int>(hy.size());
+  const int left = periodic_x ? 0 : -1, below = periodic_y ? 0 : -1;  // of cell 0: its first node
+  Stencil a(cells_x + left, cells_y + below, periodic_x, periodic_y);
   const double offset = 0.5 / std::sqrt(3.0);
-  for (int cy = 0; cy <= a.ny; ++cy)
-    for (int cx = 0; cx <= a.nx; ++cx) {
+  for (int cy = 0; cy < cells_y; ++cy)
+    for (int cx = 0; cx < cells_x; ++cx) {
       const CellTerms k = terms(cx, cy);
       const double wx = hx[at(cx)], wy = hy[at(cy)];
       for (int p = 0; p < 4; ++p)
         for (int q = 0; q < 4; ++q) {
-          const int i = cx - 1 + p % 2, j = cy - 1 + p / 2, dx = q % 2 - p % 2, dy = q / 2 - p / 2;
+          const int i = cx + left + p % 2, j = cy + below + p / 2, dx = q % 2 - p % 2, dy = q / 2 - p / 2;
           if (!a.inside(i, j) || !a.inside(i + dx, j + dy)) continue;
           double value = 0;
           for (const double s : {0.5 - offset, 0.5 + offset})

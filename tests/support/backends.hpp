@@ -135,28 +135,40 @@ template <class T>
   return testing::AssertionSuccess();
 }
 
-[[nodiscard]] inline GridShape unknowns(int nx, int ny) { return {nx, ny, 1, 1}; }
+[[nodiscard]] inline GridShape unknowns(int nx, int ny, bool periodic_x = false, bool periodic_y = false) {
+  return {nx, ny, periodic_x ? 0 : 1, periodic_y ? 0 : 1, periodic_x, periodic_y};
+}
+[[nodiscard]] inline GridShape unknowns(const reference::Stencil& a) {
+  return unknowns(a.nx, a.ny, a.periodic_x, a.periodic_y);
+}
 
 template <class T>
 [[nodiscard]] GridOperator<T> nine_band_operator(Context& ctx, const reference::Stencil& a) {
-  stratum::NineBandMatrix<T> m(ctx, unknowns(a.nx, a.ny));
-  for (std::size_t k = 0; k < 9; ++k) m.band[k] = to_device<T>(ctx, unknowns(a.nx, a.ny), a.band[k]);
+  stratum::NineBandMatrix<T> m(ctx, unknowns(a));
+  for (std::size_t k = 0; k < 9; ++k) {
+    m.band[k] = to_device<T>(ctx, unknowns(a), a.band[k]);
+    exchange(ctx, m.band[k].view());
+  }
   return m;
 }
 
 /// Of a symmetric stencil: its bands 4 (centre) to 8.
 template <class T>
 [[nodiscard]] GridOperator<T> symmetric_operator(Context& ctx, const reference::Stencil& a) {
-  stratum::SymmetricNineBand<T> m(ctx, unknowns(a.nx, a.ny));
-  for (std::size_t k = 0; k < 5; ++k) m.band[k] = to_device<T>(ctx, unknowns(a.nx, a.ny), a.band[k + 4]);
+  stratum::SymmetricNineBand<T> m(ctx, unknowns(a));
+  for (std::size_t k = 0; k < 5; ++k) {
+    m.band[k] = to_device<T>(ctx, unknowns(a), a.band[k + 4]);
+    exchange(ctx, m.band[k].view());
+  }
   return m;
 }
 
 template <class T>
 [[nodiscard]] GridOperator<T> tensor_operator(Context& ctx, const Values& kx, const Values& mx, const Values& ky,
-                                              const Values& my, double c = 0) {
+                                              const Values& my, double c = 0, bool periodic_x = false,
+                                              bool periodic_y = false) {
   const int nx = static_cast<int>(kx.size()) - 1, ny = static_cast<int>(ky.size()) - 1;
-  stratum::TensorOperator<T> a(ctx, unknowns(nx, ny), c != 0);
+  stratum::TensorOperator<T> a(ctx, unknowns(nx, ny, periodic_x, periodic_y), c != 0);
   const auto put = [&](Vector<T>& to, const Values& from) { to = to_device<T>(ctx, to.shape(), from); };
   const auto fold = [&](Values k, const Values& m, Vector<T>& to_k, Vector<T>& to_e) {
     Values e(m.size() - 1);
@@ -219,11 +231,13 @@ struct RandomOperator {
   GridOperator<T> a;
 };
 
+/// `scalar`: the kind of operator that stores least, a tensor operator without reaction or cells with one number each.
 template <class T>
-[[nodiscard]] RandomOperator<T> random_operator(Context& ctx, Random& random, int nx, int ny, OperatorForm form) {
+[[nodiscard]] RandomOperator<T> random_operator(Context& ctx, Random& random, int nx, int ny, OperatorForm form,
+                                                bool periodic_x = false, bool periodic_y = false, bool scalar = false) {
   if (form == OperatorForm::tensor) {
     // Widths and a random coefficient per interval, and a reaction term; positive definite, and no Laplacian.
-    const double c = 5;
+    const double c = scalar ? 0 : 5;
     const auto count_x = static_cast<std::size_t>(nx) + 1, count_y = static_cast<std::size_t>(ny) + 1;
     const Values hx = random.widths(nx + 1), hy = random.widths(ny + 1);
     Values kx = random.values(count_x, 1, 2), mx = random.values(count_x, 1, 2);
@@ -236,30 +250,39 @@ template <class T>
       ky[j] /= hy[j];
       my[j] *= hy[j] / 6;
     }
-    return {reference::kronecker(kx, mx, ky, my, c), tensor_operator<T>(ctx, kx, mx, ky, my, c)};
+    if (periodic_x) kx.back() = kx.front(), mx.back() = mx.front();
+    if (periodic_y) ky.back() = ky.front(), my.back() = my.front();
+    return {reference::kronecker(kx, mx, ky, my, c, periodic_x, periodic_y),
+            tensor_operator<T>(ctx, kx, mx, ky, my, c, periodic_x, periodic_y)};
   }
   if (form == OperatorForm::cell) {
-    const Values hx = random.widths(nx + 1), hy = random.widths(ny + 1);
-    const stratum::TensorMesh mesh{stratum::Line(hx), stratum::Line(hy)};
+    const Values hx = random.widths(periodic_x ? nx : nx + 1), hy = random.widths(periodic_y ? ny : ny + 1);
+    const auto line = [](const Values& h, bool periodic) {
+      const auto end = periodic ? stratum::LineEnd::periodic : stratum::LineEnd::dirichlet;
+      return stratum::Line(h).with_ends(end, end);
+    };
+    const stratum::TensorMesh mesh{line(hx, periodic_x), line(hy, periodic_y)};
     stratum::CellCoefficients k;
-    k.nx = nx + 1;
-    k.ny = ny + 1;
+    k.nx = static_cast<int>(hx.size());
+    k.ny = static_cast<int>(hy.size());
     const auto cells = static_cast<std::size_t>(k.nx) * static_cast<std::size_t>(k.ny);
     k.xx = random.values(cells, 1, 3);
-    k.xy = random.values(cells, -0.9, 0.9);
-    k.yy = random.values(cells, 1, 3);
-    k.c = random.values(cells, 0, 9);
+    if (!scalar) {
+      k.xy = random.values(cells, -0.9, 0.9);
+      k.yy = random.values(cells, 1, 3);
+      k.c = random.values(cells, 0, 9);
+    }
     const auto terms = [&k](int i, int j) {
       return reference::CellTerms{k.kxx(i, j), k.kxy(i, j), k.kyy(i, j), k.reaction(i, j)};
     };
     GridOperator<double> a = stratum::assemble_diffusion(ctx, mesh, k);
     if constexpr (std::is_same_v<T, double>)
-      return {reference::diffusion(hx, hy, terms), std::move(a)};
+      return {reference::diffusion(hx, hy, terms, periodic_x, periodic_y), std::move(a)};
     else
-      return {reference::diffusion(hx, hy, terms), stratum::convert<T>(ctx, a)};
+      return {reference::diffusion(hx, hy, terms, periodic_x, periodic_y), stratum::convert<T>(ctx, a)};
   }
   const bool symmetric = form == OperatorForm::symmetric;
-  reference::Stencil oracle = random.stencil(nx, ny, symmetric);
+  reference::Stencil oracle = random.stencil(nx, ny, symmetric, periodic_x, periodic_y);
   GridOperator<T> a = symmetric ? symmetric_operator<T>(ctx, oracle) : nine_band_operator<T>(ctx, oracle);
   return {std::move(oracle), std::move(a)};
 }

@@ -35,8 +35,9 @@ class Random {
     return h;
   }
   /// Strictly diagonally dominant nine-point coefficients of both signs.
-  [[nodiscard]] reference::Stencil stencil(int nx, int ny, bool symmetric) {
-    reference::Stencil a(nx, ny);
+  [[nodiscard]] reference::Stencil stencil(int nx, int ny, bool symmetric, bool periodic_x = false,
+                                           bool periodic_y = false) {
+    reference::Stencil a(nx, ny, periodic_x, periodic_y);
     for (int j = 0; j < ny; ++j)
       for (int i = 0; i < nx; ++i)
         for (int dy = -1; dy <= 1; ++dy)

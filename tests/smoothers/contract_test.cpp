@@ -52,13 +52,24 @@ class SmootherContract : public test::WithContext<testing::TestWithParam<Case>> 
     return builtin_smoothers().make<T>(ctx(), GetParam().smoother, shape, params);
   }
 
-  /// Calls check(T(), operator of every form and its oracle) for every shape, with T the number of the case.
+  /// Calls check(T(), operator of every form and its oracle) for every shape, with T the number of the case; between Dirichlet
+  /// sides.
   template <class Check>
   void for_every_operator(const Check& check) {
     if (GetParam().number == Number::in_double)
-      for_every_operator_in<double>(check);
+      for_every_operator_in<double>(check, false);
     else
-      for_every_operator_in<float>(check);
+      for_every_operator_in<float>(check, false);
+  }
+  /// On periodic grids, too.
+  template <class Check>
+  void for_every_side(const Check& check) {
+    for_every_operator(check);
+    if (HasFailure()) return;
+    if (GetParam().number == Number::in_double)
+      for_every_operator_in<double>(check, true);
+    else
+      for_every_operator_in<float>(check, true);
   }
 
   template <class T>
@@ -68,21 +79,24 @@ class SmootherContract : public test::WithContext<testing::TestWithParam<Case>> 
 
  private:
   template <class T, class Check>
-  void for_every_operator_in(const Check& check) {
+  void for_every_operator_in(const Check& check, bool periodic) {
     for (const auto& [nx, ny] : test::small_shapes)
-      for (const auto form : test::every_form) {
-        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-        const auto [oracle, a] = test::random_operator<T>(ctx(), random_, nx, ny, form);
-        check(T(), a, oracle);
-        if (HasFailure()) return;  // one is enough; the others would fill the screen
-      }
+      for (const auto form : test::every_form)
+        for (const auto& [x, y] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
+          if ((x || y) != periodic || (x && nx < 3) || (y && ny < 3)) continue;
+          SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form)
+                                          << (x ? ", periodic in x" : "") << (y ? ", periodic in y" : ""));
+          const auto [oracle, a] = test::random_operator<T>(ctx(), random_, nx, ny, form, x, y);
+          check(T(), a, oracle);
+          if (HasFailure()) return;  // one is enough; the others would fill the screen
+        }
   }
 
   test::Random random_{61};
 };
 
 TEST_P(SmootherContract, TheExactSolutionIsAFixedPoint) {
-  for_every_operator([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto smoother = make<T>(a.shape());
     auto x = random_vector<T>(a.shape());
     const Values exact = test::to_host(ctx(), x);
@@ -96,7 +110,7 @@ TEST_P(SmootherContract, TheExactSolutionIsAFixedPoint) {
 }
 
 TEST_P(SmootherContract, AZeroGuessEqualsAGivenZero) {
-  for_every_operator([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
+  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
     for (const auto order : {SweepOrder::forward, SweepOrder::backward})
@@ -115,7 +129,7 @@ TEST_P(SmootherContract, AZeroGuessEqualsAGivenZero) {
 }
 
 TEST_P(SmootherContract, NoStepsFromAZeroGuessGiveZero) {
-  for_every_operator([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
+  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
     auto x = test::to_device<T>(ctx(), a.shape(), Values(oracle.size(), std::nan("")));
@@ -129,7 +143,7 @@ TEST_P(SmootherContract, NoStepsFromAZeroGuessGiveZero) {
 }
 
 TEST_P(SmootherContract, StepsFollowOneAnother) {
-  for_every_operator([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto smoother = make<T>(a.shape());
     const int step = smoother->elementary_steps();
     const auto b = random_vector<T>(a.shape());
@@ -145,7 +159,7 @@ TEST_P(SmootherContract, StepsFollowOneAnother) {
 }
 
 TEST_P(SmootherContract, IsLinear) {
-  for_every_operator([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
+  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
     const auto smoother = make<T>(a.shape());
     const int steps = 2 * smoother->elementary_steps();
     Vector<T> b[2], x[2], sum_b(ctx(), a.shape()), sum_x(ctx(), a.shape());
@@ -176,7 +190,7 @@ TEST_P(SmootherContract, IsLinear) {
 // With x = B b after k steps from zero, forward and backward are adjoint: (B_f r, s) = (r, B_b s). For symmetric A that is
 // (A E_f u, v) = (A u, E_b v) with E = I - B A, so that forward before and backward after make a symmetric cycle.
 TEST_P(SmootherContract, ForwardAndBackwardAreAdjoint) {
-  for_every_operator([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     if (a.form() == OperatorForm::nine_band) return;  // its random coefficients are not symmetric
     const auto smoother = make<T>(a.shape());
     for (const int applications : {1, 2}) {
@@ -208,7 +222,7 @@ TEST_P(SmootherContract, HalosStayZero) {
 }
 
 TEST_P(SmootherContract, TheRightHandSideIsLeftAlone) {
-  for_every_operator([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
     const Values before = test::to_host(ctx(), b);
@@ -219,7 +233,7 @@ TEST_P(SmootherContract, TheRightHandSideIsLeftAlone) {
 }
 
 TEST_P(SmootherContract, NothingIsAllocatedWhileSmoothing) {
-  for_every_operator([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
     Vector<T> x(ctx(), a.shape());
@@ -232,7 +246,7 @@ TEST_P(SmootherContract, NothingIsAllocatedWhileSmoothing) {
 }
 
 TEST_P(SmootherContract, TwoRunsGiveTheSameBits) {
-  for_every_operator([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto b = random_vector<T>(a.shape());
     Values first;
     for (int run = 0; run < 2; ++run) {

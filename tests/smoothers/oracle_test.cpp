@@ -1,8 +1,11 @@
 // Each smoother against its serial oracle. CPU and GPU share their per-node formulae, so that their agreement would prove
 // nothing.
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/smoothers/smoother.hpp>
 
@@ -33,7 +36,8 @@ class SmootherOracle : public test::OnEverySetting<S> {
     for (const bool backward : {false, true})
       for (const int applications : {1, 2}) {
         const int steps = applications * smoother->elementary_steps();
-        const auto b = test::random_vector<Number>(ctx, random_, a.shape());
+        auto b = test::random_vector<Number>(ctx, random_, a.shape());
+        poison_halo(b);
         auto x = test::random_vector<Number>(ctx, random_, a.shape());
         Values expected = test::to_host(ctx, x);
         reference::smooth({name, lines, omega}, oracle, test::to_host(ctx, b), expected, steps, backward);
@@ -44,7 +48,39 @@ class SmootherOracle : public test::OnEverySetting<S> {
       }
   }
 
+  /// On a grid that is periodic in these directions. `scalar`: as random_operator has it. Long lines are solved in zebra order
+  /// alone, others in every order and by every smoother of lines.
+  void compare_lines(int nx, int ny, bool periodic_x, bool periodic_y, OperatorForm form, bool scalar) {
+    SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (scalar ? " scalar" : "")
+                                    << (periodic_x ? ", periodic in x" : "") << (periodic_y ? ", periodic in y" : ""));
+    const auto [oracle, a] =
+        test::random_operator<Number>(this->ctx(), random_, nx, ny, form, periodic_x, periodic_y, scalar);
+    if (std::max(nx, ny) > 200) return compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, {}, 1);
+    for (const char* name : {"line_x", "line_y", "adi"}) {
+      compare(a, oracle, name, LineOrder::zebra, {}, 1);
+      compare(a, oracle, name, LineOrder::zebra, 0.7, 0.7);
+      compare(a, oracle, name, LineOrder::simultaneous, {}, 0.8);
+    }
+  }
+
   test::Random random_{71};
+
+ private:
+  /// What nobody exchanges nobody may read; zeros at physical sides stay.
+  void poison_halo(Vector<Number>& v) {
+    const auto poison = [&](int i, int j, int nx, int ny) {
+      GridView<Number> part = v.view();
+      part.data = &part(i, j);
+      part.nx = nx;
+      part.ny = ny;
+      set(this->ctx(), std::numeric_limits<Number>::quiet_NaN(), part);
+    };
+    const auto shape = v.shape();
+    for (const int i : {-1, shape.nx})
+      if (shape.periodic_x) poison(i, 0, 1, shape.ny);
+    for (const int j : {-1, shape.ny})
+      if (shape.periodic_y) poison(0, j, shape.nx, 1);
+  }
 };
 TYPED_TEST_SUITE(SmootherOracle, test::EverySetting);
 
@@ -116,6 +152,46 @@ TYPED_TEST(SmootherOracle, TheLongestLines) {
         this->compare(a, oracle, nx > ny ? "line_x" : "line_y", order, 0.9, 0.9);
       this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
     }
+}
+
+TYPED_TEST(SmootherOracle, PeriodicGrids) {
+  for (const auto& [nx, ny] :
+       {std::pair{3, 3}, {3, 4}, {4, 5}, {5, 3}, {8, 8}, {9, 17}, {16, 9}, {33, 32}, {3, 129}, {131, 6}})
+    for (const auto form : test::every_form)
+      for (const bool scalar : {false, true}) {
+        if (scalar && form != OperatorForm::tensor && form != OperatorForm::cell) continue;
+        this->compare_lines(nx, ny, true, false, form, scalar);
+        this->compare_lines(nx, ny, false, true, form, scalar);
+        this->compare_lines(nx, ny, true, true, form, scalar);
+      }
+}
+
+// Lines that fill a block and a cluster of blocks, or leave one almost empty, along and across periodic directions.
+TYPED_TEST(SmootherOracle, LongLinesOfPeriodicGrids) {
+  for (const int length : {257, 513, 1024, 1601, 2049, 4100, 9000})
+    for (const auto form : test::every_form) {
+      const bool scalar = length % 3 == 0;
+      this->compare_lines(length, 5, true, length % 2 == 0, form, scalar);
+      this->compare_lines(6, length, length % 2 == 0, true, form, !scalar);
+    }
+}
+
+// Walks take even numbers of lines; those at the seam and the third colour are solved apart.
+TYPED_TEST(SmootherOracle, WalksOverPeriodicGrids) {
+  for (const int count : {3, 4, 15, 16, 17, 31, 32, 33, 64, 65, 129}) {
+    this->compare_lines(count, 801, true, false, OperatorForm::tensor, count % 3 != 0);
+    this->compare_lines(count, 801, true, false, OperatorForm::cell, true);
+    if (count < 20) this->compare_lines(1601, count, false, true, OperatorForm::tensor, count % 3 != 0);
+  }
+  for (const int count : {300, 301}) this->compare_lines(count, 1700, true, false, OperatorForm::tensor, true);
+}
+
+TYPED_TEST(SmootherOracle, TheLongestPeriodicLines) {
+  for (const int length : {18433, 36864, 36865}) {
+    const auto form = length == 18433 ? OperatorForm::symmetric : OperatorForm::tensor;
+    this->compare_lines(length, 3, true, false, form, true);
+    this->compare_lines(3, length, false, true, form, true);
+  }
 }
 
 // A part of a larger grid that begins at line 2 has its odd lines where a grid that begins at line 1 has its even ones. The

@@ -5,6 +5,7 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/solvers/lines/periodic.hpp>
+#include <stratum/solvers/lines/pieces.hpp>
 #include <stratum/solvers/lines/thomas.hpp>
 
 namespace stratum {
@@ -23,11 +24,15 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
   expects(!shape.below && !shape.above, "line smoothers need whole lines, and this is a strip of rows");
-  if (shape.has_halo()) {
+  const int longest = std::max(shape.nx, shape.ny);
+  if (shape.has_halo() && (!ctx.on_gpu() || longest > line::longest_segmented)) {
     for (auto& numbers : periodic_) numbers = Vector<T>(ctx, shape);
     return;
   }
-  if (ctx.on_gpu()) return;
+  if (ctx.on_gpu()) {
+    if (shape.has_halo()) zeros_ = Vector<T>(ctx, longest);
+    return;
+  }
   const auto size = line::LineScratch<T>::size(shape, threads_, params.form);
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
 }
@@ -42,7 +47,7 @@ Guess LineSweep<T>::start(Context& ctx, GridView<T> x, Guess guess) const {
 template <class T>
 void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                               GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
-  if (y.has_halo()) {
+  if (!periodic_[0].empty()) {
     const line::PeriodicScratch<T> scratch{periodic_[0].view(), periodic_[1].view(), periodic_[2].view()};
     return line::sweep_periodic(ctx, direction, a, b, x, y, omega_, line_order_, order, scratch);
   }

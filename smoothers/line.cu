@@ -7,69 +7,115 @@ namespace stratum {
 
 namespace {
 
+/// Halos are brought up to date before every colour: across a periodic direction the first line lies beside the last.
 template <class View, class T>
 struct Sweep {
   View a;
   GridView<const T> b, x;
   GridView<T> y;
   LineOrder line_order;
-  int first;  // line of the first colour
+  SweepOrder order;
   bool zero;
   T omega;
 
   template <Direction direction>
   void run(Context& ctx) const {
-    if (line_order == LineOrder::simultaneous) return solve<direction>(ctx, 0, 1, !zero);
-    if constexpr (direction == Direction::y && cuda::walks_y_lines<View>)
-      if (omega == T(1) && (first == 0 ? in_one_pass<false>(ctx) : in_one_pass<true>(ctx))) return;
-    solve<direction>(ctx, first, 2, !zero);
-    solve<direction>(ctx, 1 - first, 2, true);
+    constexpr bool along_x = direction == Direction::x;
+    const int lines = along_x ? y.ny : y.nx, odd = 1 - ((along_x ? y.origin_y : y.origin_x) & 1);
+    exchange(ctx, x);
+    if (line_order == LineOrder::simultaneous) return solve<direction>(ctx, 0, lines, 1, !zero);
+    const bool backward = order == SweepOrder::backward, wraps = along_x ? y.periodic_y : y.periodic_x;
+    const int pairs = wraps ? lines / 2 * 2 : lines;  // lines of two colours
+    const auto third_colour = [&] { solve<direction>(ctx, pairs, lines, 1, true); };
+    if (pairs < lines && backward) {
+      third_colour();
+      exchange(ctx, x);
+    }
+    two_colours<direction>(ctx, backward ? 1 - odd : odd, pairs);
+    if (pairs < lines && !backward) {
+      exchange(ctx, x);
+      third_colour();
+    }
   }
 
  private:
-  /// One colour or, with stride 1, all lines.
+  static constexpr bool walks = cuda::walks_y_lines<View>;
+
+  /// Lines first, first + 2, ... < end, then those between.
   template <Direction direction>
-  void solve(Context& ctx, int begin, int stride, bool coupled) const {
-    const int lines = direction == Direction::x ? y.ny : y.nx;
-    const int count = lines > begin ? (lines - begin + stride - 1) / stride : 0;
-    const cuda::Lines<T> some{begin, stride, count, omega, zero ? T(0) : T(1) - omega};
-    coupled ? solve<direction, true>(ctx, some) : solve<direction, false>(ctx, some);
+  void two_colours(Context& ctx, int first, int end) const {
+    if constexpr (direction == Direction::y && walks)
+      if (omega == T(1) && !y.periodic_y && (first == 0 ? in_one_pass<false>(ctx, end) : in_one_pass<true>(ctx, end)))
+        return;
+    solve<direction>(ctx, first, end, 2, !zero);
+    exchange(ctx, x);
+    solve<direction>(ctx, 1 - first, end, 2, true);
   }
-  template <Direction direction, bool coupled>
+  /// Lines begin, begin + stride, ... < end.
+  template <Direction direction>
+  void solve(Context& ctx, int begin, int end, int stride, bool coupled) const {
+    const int count = end > begin ? (end - begin + stride - 1) / stride : 0;
+    const cuda::Lines<T> some{begin, stride, count, omega, zero ? T(0) : T(1) - omega};
+    if constexpr (!is_tensor<View> || cuda::by_sums<View>)
+      if (direction == Direction::x ? y.periodic_x : y.periodic_y) return solve<direction, true, true>(ctx, some);
+    coupled ? solve<direction, true, false>(ctx, some) : solve<direction, false, false>(ctx, some);
+  }
+  template <Direction direction, bool coupled, bool ring>
   void solve(Context& ctx, const cuda::Lines<T>& lines) const {
     if constexpr (direction == Direction::x) {
-      if constexpr (is_tensor<View>)
+      if constexpr (is_tensor<View> && !ring)
         if (lines.stride == 2 && omega == T(1) && cuda::launch_x_walk<coupled, View, T>(ctx, a, b, lines, y)) return;
-      cuda::launch_x_lines<coupled, View, T>(ctx, a, b, x, lines, y);
+      cuda::launch_x_lines<coupled, ring, View, T>(ctx, a, b, x, lines, y);
     } else {
-      cuda::launch_y_lines<View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y);
+      cuda::launch_y_lines<ring, View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y);
     }
   }
-  /// Both colours of a y sweep; false where the lines are too short or too long.
+  /// Both colours of the first `end` lines of a y sweep; false where the lines are too short or too long.
   template <bool mirrored>
-  [[nodiscard]] bool in_one_pass(Context& ctx) const {
+  [[nodiscard]] bool in_one_pass(Context& ctx, int end) const {
     cuda::Lines<T> left{};
-    if (!(zero ? cuda::launch_y_walk<false, mirrored, View, T>(ctx, a, b, y, left)
-               : cuda::launch_y_walk<true, mirrored, View, T>(ctx, a, b, y, left)))
+    GridView<const T> right = b;
+    GridView<T> to = y;
+    right.nx = to.nx = end;
+    if (!(zero ? cuda::launch_y_walk<false, mirrored, View, T>(ctx, a, right, to, left)
+               : cuda::launch_y_walk<true, mirrored, View, T>(ctx, a, right, to, left)))
       return false;
     cuda::launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
+    if (!y.periodic_x) return true;
+    // At the seam a line of the second colour was solved beside one that is none to the walk.
+    exchange(ctx, x);
+    const int seam = mirrored ? 0 : end - 1;
+    solve<Direction::y>(ctx, seam, seam + 1, 1, true);
     return true;
   }
 };
+
+/// The same operator with a reaction term that is zero: its lines are solved by sums, as rings must be, and for differences.
+/// `zeros`: as many as the grid is long or wide.
+template <class T>
+TensorView<T, true> with_reaction(const TensorView<T, false>& a, const T* zeros) {
+  TensorView<T, true> v;
+  v.kx = v.column_kx = a.kx;
+  v.ky = v.column_ky = a.ky;
+  v.mx = a.mx;
+  v.my = a.my;
+  v.e = v.column_e = zeros;
+  return v;
+}
 
 }  // namespace
 
 template <class T>
 void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                                 GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
-  exchange(ctx, x);
-  const int origin = direction == Direction::x ? x.origin_y : x.origin_x;
-  const int odd = 1 - (origin & 1), first = order == SweepOrder::forward ? odd : 1 - odd;
-  const bool zero = guess == Guess::zero;
-  a.visit([&](const auto& view) {
-    using View = std::decay_t<decltype(view)>;
-    const Sweep<View, T> sweep{view, b, x, y, line_order_, first, zero, omega_};
-    direction == Direction::x ? sweep.template run<Direction::x>(ctx) : sweep.template run<Direction::y>(ctx);
+  const auto sweep = [&]<class View>(const View& view) {
+    const Sweep<View, T> lines{view, b, x, y, line_order_, order, guess == Guess::zero, omega_};
+    direction == Direction::x ? lines.template run<Direction::x>(ctx) : lines.template run<Direction::y>(ctx);
+  };
+  a.visit([&]<class View>(const View& view) {
+    if constexpr (is_tensor<View> && !cuda::by_sums<View>)
+      if (y.has_halo()) return sweep(with_reaction(view, zeros_.view().data));
+    sweep(view);
   });
 }
 

@@ -10,7 +10,8 @@
 //   simultaneous  all lines from the old x, x <- (1 - omega) x + omega x_line; omega = 0.8; out of place
 //
 // The undamped form solves for the line itself, so that a sweep moves 3 words a node and the coefficients.
-// Backward order takes the even lines first.
+// Backward order takes the even lines first. Across a periodic direction with an odd number of lines the last one lies beside
+// the first: it is a third colour, after the others, or before them in backward order.
 
 #include <array>
 
@@ -37,7 +38,8 @@ class LineSweep {
   LineOrder line_order_;
   T omega_;
   int threads_;
-  std::array<Vector<T>, 3> periodic_;  // where the grid is
+  std::array<Vector<T>, 3> periodic_;  // where the grid is, on a CPU and for the longest lines
+  Vector<T> zeros_;                    // where it is, on a GPU: the reaction that tensor operators lack
   Vector<T> elimination_;              // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };
 

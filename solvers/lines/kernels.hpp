@@ -11,8 +11,8 @@
 //   walk_y_lines    tensor operator; both colours at once  3
 //                   scalar cell operator, likewise         4
 //
-// The first and third take any length up to 36864, any damping and any order. In walks position p = i + 1 of a line holds
-// node i: column -1 is where rows are aligned.
+// The first and third take any length up to 36864, any damping and any order, and lines that are `rings`: on a grid that is
+// periodic along them. In walks position p = i + 1 of a line holds node i: column -1 is where rows are aligned.
 
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
@@ -128,6 +128,7 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const NineBandView<T>& a, 
     q.centre[e] = centre.v[e];
     q.upper[e] = upper.v[e];
     q.right[e] = right.v[e];
+    q.sum[e] = q.lower[e] + q.centre[e] + q.upper[e];
   }
   if constexpr (coupled) {
 #pragma unroll
@@ -155,6 +156,7 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const SymmetricNineBandVie
     q.centre[e] = centre.v[e];
     q.upper[e] = east[e];
     q.right[e] = right.v[e];
+    q.sum[e] = q.lower[e] + q.centre[e] + q.upper[e];
   }
   if constexpr (coupled) {
     const Span<T> south(&x(i, j - 1)), north(&x(i, j + 1));
@@ -276,12 +278,12 @@ std::size_t x_line_bytes(int threads) {
          sizeof(Piece<T, sums>) * (threads / warp + 16);
 }
 
-/// What a thread still lacks of its segment's last unknown and of the one before the segment, once its warp's ends are known;
-/// then all.
+/// What a thread still lacks of its segment's last unknown and of the one before the segment, once the ends of its warp's first
+/// `count` segments are known; then all.
 template <class T, class Segment, bool with_sum>
-__device__ STRATUM_INLINE void substitute(Segment& segment, const Row<T, with_sum>& row, const Ends<T>& ends,
-                                          int lane) {
-  const T last = lane == warp - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
+__device__ STRATUM_INLINE void substitute(Segment& segment, const Row<T, with_sum>& row, const Ends<T>& ends, int lane,
+                                          int count = warp) {
+  const T last = lane == count - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
   T left = __shfl_up_sync(all_lanes, last, 1);
   if (lane == 0) left = ends.left;
   segment.substitute(left, last);
@@ -306,27 +308,28 @@ __device__ STRATUM_INLINE void put_packs(T* to, const Segment& segment, int t, c
   }
 }
 
-/// Stores the nodes i, i + 1, ... of a row, those of them that there are.
+/// Stores the nodes i, i + 1, ... of a row, those of them that are among the first n.
 template <class T>
-__device__ STRATUM_INLINE void store_nodes(const GridView<T>& y, int i, int j, const Pack<T>& numbers) {
-  if (i >= 0 && i + pack_size<T> <= y.nx) {
+__device__ STRATUM_INLINE void store_nodes(const GridView<T>& y, int n, int i, int j, const Pack<T>& numbers) {
+  if (i >= 0 && i + pack_size<T> <= n) {
     store(&y(i, j), numbers);
   } else {
 #pragma unroll
     for (int e = 0; e < pack_size<T>; ++e)
-      if (i + e >= 0 && i + e < y.nx) y(i + e, j) = numbers.v[e];
+      if (i + e >= 0 && i + e < n) y(i + e, j) = numbers.v[e];
   }
 }
 
 /// A block, or the blocks of a cluster together, solve one line. A warp reads its own 32 segments along the row, divides the
-/// equations by their diagonal and turns them over in shared memory.
-template <int S, bool coupled, class View, class T>
+/// equations by their diagonal and turns them over in shared memory. Position 0 is node -1: of a ring that is the last node, so
+/// that n positions hold all, one after the other.
+template <int S, bool coupled, bool ring, class View, class T>
 __global__ void __launch_bounds__(x_line_threads)
     solve_x_lines(const View a, const GridView<const T> b, const GridView<const T> x, const Lines<T> lines,
                   const GridView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
-  constexpr bool sums = by_sums<View>;
+  constexpr bool sums = ring || by_sums<View>;
   const cg::cluster_group cluster = cg::this_cluster();
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x);
@@ -335,7 +338,8 @@ __global__ void __launch_bounds__(x_line_threads)
   T* const row_sums = right + threads * S;  // where there are any
   auto* const warp_pieces = reinterpret_cast<Piece<T, sums>*>(row_sums + (sums ? threads * S : 0));
   auto* const block_pieces = warp_pieces + warps;
-  const int j = lines.first + static_cast<int>(blockIdx.x) / blocks * lines.stride, n = y.nx;
+  const int j = lines.first + static_cast<int>(blockIdx.x) / blocks * lines.stride;
+  const int n = ring ? y.nx - 1 : y.nx;      // nodes from position 1 on
   const int begin = rank * threads * S - 1;  // the node at position 0 of this block
   if (blocks > 1) cluster.sync();            // all run: they may write to each other
   after_previous();
@@ -359,6 +363,14 @@ __global__ void __launch_bounds__(x_line_threads)
         if constexpr (sums) sum.v[e] = q.sum[e] * pivot;
       }
     }
+    if (ring && k == 0 && i == -1) {
+      const auto q = line::line_row<Direction::x, true>(a, n, j);
+      const T pivot = reciprocal(q.diagonal - q.lower - q.upper);
+      l.v[0] = q.lower * pivot;
+      u.v[0] = q.upper * pivot;
+      f.v[0] = line::LineRhs<Direction::x, coupled, View, T>{a, b, x}(n, j) * pivot;
+      sum.v[0] = q.diagonal * pivot;
+    }
     const int place = pack_place<T, S>(pack / packs, pack % packs);
     store(lower + place, l);
     store(upper + place, u);
@@ -367,7 +379,12 @@ __global__ void __launch_bounds__(x_line_threads)
   }
   __syncwarp();
 
-  Segment<T, S, false, sums> segment;
+  // Of the ring's segments those of this warp, of its warps those of this block, of its blocks those there are.
+  const int ring_segments = divide_up(y.nx, S), ring_warps = divide_up(ring_segments, warp);
+  const int my_lanes = ring ? there(ring_segments, (rank * warps + my_warp) * warp, warp) : warp;
+  const int my_warps = ring ? there(ring_warps, rank * warps, warps) : warps;
+  const int my_blocks = ring ? divide_up(ring_warps, warps) : blocks;
+  Segment<T, S, false, sums, ring> segment(min(y.nx - 1 - (begin + 1 + t * S), S - 1));
 #pragma unroll
   for (int c = 0; c < packs; ++c) {
     const int place = pack_place<T, S>(t, c);
@@ -380,24 +397,24 @@ __global__ void __launch_bounds__(x_line_threads)
     }
   }
   Row<T, sums> row;
-  const Piece<T, sums> joined = join(segment.piece(), lane, warp, row);
+  const Piece<T, sums> joined = join(segment.piece(), lane, my_lanes, row);
   if (lane == 0) warp_pieces[my_warp] = joined;
   __syncthreads();
   const Piece<T, sums> piece = warp_pieces[lane < warps ? lane : 0];
   Ends<T> ends;
   if (blocks == 1) {
-    ends = solve_pieces(piece, lane, warps, my_warp);
+    ends = solve_whole<ring>(piece, lane, my_warps, my_warp);
   } else {
     Row<T, sums> warp_row;
-    const Piece<T, sums> whole = join(piece, lane, warps, warp_row);
+    const Piece<T, sums> whole = join(piece, lane, my_warps, warp_row);
     if (t < blocks) cluster.map_shared_rank(block_pieces, t)[rank] = whole;
     cluster.sync();
-    ends = solve_pieces(block_pieces[lane < blocks ? lane : 0], lane, blocks, rank);
-    T own = lane == warps - 1 ? ends.own : warp_row.f - warp_row.a * ends.left - warp_row.c * ends.own;
+    ends = solve_whole<ring>(block_pieces[lane < blocks ? lane : 0], lane, my_blocks, rank);
+    T own = lane == my_warps - 1 ? ends.own : warp_row.f - warp_row.a * ends.left - warp_row.c * ends.own;
     const T left = __shfl_sync(all_lanes, own, my_warp > 0 ? my_warp - 1 : 0);
     ends = {my_warp > 0 ? left : ends.left, __shfl_sync(all_lanes, own, my_warp), T(0)};
   }
-  substitute(segment, row, ends, lane);
+  substitute(segment, row, ends, lane, my_lanes);
   put_packs<S>(right, segment, t, static_cast<const T*>(nullptr));
   __syncwarp();
 #pragma unroll
@@ -413,9 +430,10 @@ __global__ void __launch_bounds__(x_line_threads)
 #pragma unroll
     for (int e = 0; e < size; ++e) {
       solution.v[e] *= lines.omega;
-      if (lines.keep != T(0) && i + e >= 0 && i + e < n) solution.v[e] += lines.keep * x(i + e, j);
+      if (lines.keep != T(0) && i + e >= (ring ? -1 : 0) && i + e < n) solution.v[e] += lines.keep * x(i + e, j);
     }
-    store_nodes(y, i, j, solution);
+    store_nodes(y, n, i, j, solution);
+    if (ring && k == 0 && i == -1) y(n, j) = solution.v[0];
   }
 }
 
@@ -539,17 +557,18 @@ __device__ STRATUM_INLINE void open_mailboxes(const cg::cluster_group& cluster, 
 
 /// Solves the lines whose pieces lie in `turn`: joins 32 segments in a warp, tells all blocks of the cluster, solves. Called
 /// by all threads between two barriers of the block, for the use-th time with these mailboxes, one a line. Another exchange of
-/// the same lines must lie between two uses of a mailbox.
-template <class T, int records, bool sums>
+/// the same lines must lie between two uses of a mailbox. `ring`: the first `total` segments of a line are one.
+template <bool ring, class T, int records, bool sums>
 __device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, const Turn<T, sums>& turn,
-                                            Mailbox<T, records, sums>* mailboxes, int use) {
+                                            Mailbox<T, records, sums>* mailboxes, int use, int total = 0) {
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int lane = static_cast<int>(threadIdx.x) % warp, my_warp = static_cast<int>(threadIdx.x) / warp;
   const int line = my_warp % turn.across, part = my_warp / turn.across, parts = turn.segments / warp;
   const int segment = part * warp + lane, count = blocks * parts, me = rank * parts + part;
+  const int my_lanes = ring ? there(total, me * warp, warp) : warp, pieces = ring ? divide_up(total, warp) : count;
   const Piece<T, sums> mine = turn.piece(line, segment);
   Row<T, sums> row;
-  const Piece<T, sums> joined = join(mine, lane, warp, row);
+  const Piece<T, sums> joined = join(mine, lane, my_lanes, row);
   Mailbox<T, records, sums>& mailbox = mailboxes[line];
   if (blocks > 1) {
     if (part == 0 && lane == 0) mailbox.expect(count);
@@ -559,12 +578,12 @@ __device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, co
     if (lane == 0) mailbox.pieces[me] = joined;
     __syncthreads();
   }
-  const Ends<T> warp_ends = solve_pieces(mailbox.pieces[lane < count ? lane : 0], lane, count, me);
-  const T own = lane == warp - 1 ? warp_ends.own : row.f - row.a * warp_ends.left - row.c * warp_ends.own;
+  const Ends<T> warp_ends = solve_whole<ring>(mailbox.pieces[lane < pieces ? lane : 0], lane, pieces, me);
+  const T own = lane == my_lanes - 1 ? warp_ends.own : row.f - row.a * warp_ends.left - row.c * warp_ends.own;
   T left = __shfl_up_sync(all_lanes, own, 1);
   if (lane == 0) left = warp_ends.left;
   T right = __shfl_down_sync(all_lanes, mine.first.f - mine.first.a * left - mine.first.c * own, 1);
-  if (lane == warp - 1) right = warp_ends.right_first;
+  if (lane == my_lanes - 1) right = warp_ends.right_first;
   turn.left(line, segment) = left;
   turn.own(line, segment) = own;
   turn.right(line, segment) = right;
@@ -577,14 +596,14 @@ std::size_t y_line_bytes(int threads, int across) {
 }
 
 /// A block, or the blocks of a cluster together, solve `across` lines; thread (c, s) has segment s of line c.
-template <int S, int threads, class Rhs, class View, class T>
+template <int S, int threads, bool ring, class Rhs, class View, class T>
 __global__ void __launch_bounds__(threads)
     solve_y_lines(const Rhs rhs, const Lines<T> lines, const GridView<T> y, const int across) {
   extern __shared__ __align__(16) unsigned char memory[];
   const cg::cluster_group cluster = cg::this_cluster();
   const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
   const int t = static_cast<int>(threadIdx.x), segments = threads / across;
-  constexpr bool sums = by_sums<View>;
+  constexpr bool sums = ring || by_sums<View>;
   auto* const mailboxes = reinterpret_cast<Mailbox<T, most_records, sums>*>(memory);
   const Turn<T, sums> turn{reinterpret_cast<T*>(mailboxes + across), across, segments};
   open_mailboxes(cluster, mailboxes, across);
@@ -593,7 +612,7 @@ __global__ void __launch_bounds__(threads)
   const int c = t % across, s = t / across, n = y.ny;
   const int line = static_cast<int>(blockIdx.x) / blocks * across + c, i = lines.first + line * lines.stride;
   const int begin = (rank * segments + s) * S;
-  Segment<T, S, is_symmetric<View>, sums> segment;
+  Segment<T, S, is_symmetric<View>, sums, ring> segment(min(n - 1 - begin, S - 1));
 #pragma unroll
   for (int k = 0; k < S; ++k) {
     const int j = begin + k;
@@ -605,7 +624,7 @@ __global__ void __launch_bounds__(threads)
       u = row.upper;
       f = rhs(i, j);
       // The weights of a symmetric segment know no unknown behind the line: nothing may couple it, not even to zero.
-      if (sums && j == n - 1) {
+      if (sums && !ring && j == n - 1) {
         d -= u;
         u = 0;
       }
@@ -614,7 +633,7 @@ __global__ void __launch_bounds__(threads)
   }
   turn.put(c, s, segment.piece());
   __syncthreads();
-  solve_turned(cluster, turn, mailboxes, 0);
+  solve_turned<ring>(cluster, turn, mailboxes, 0, divide_up(n, S));
   __syncthreads();
   segment.substitute(turn.left(c, s), turn.own(c, s));
   if (line >= lines.count) return;
@@ -623,7 +642,7 @@ __global__ void __launch_bounds__(threads)
     const int j = begin + k;
     if (j >= n) continue;
     T solution = segment[k];
-    if constexpr (sums) solution += rhs.near(i, j);
+    if constexpr (by_sums<View>) solution += rhs.near(i, j);
     y(i, j) = lines.keep == T(0) ? lines.omega * solution : lines.keep * rhs.x(i, j) + lines.omega * solution;
   }
 }
@@ -841,7 +860,7 @@ __global__ void __launch_bounds__(walk_x_threads)
 #pragma unroll
     for (int k = 0; k < packs; ++k) {
       const int pack = my_packs + k * warp;
-      store_nodes(y, pack * size - 1, j, load(own_row + pack_place<T, S>(pack / packs, pack % packs)));
+      store_nodes(y, n, pack * size - 1, j, load(own_row + pack_place<T, S>(pack / packs, pack % packs)));
     }
     __syncwarp();
   }
@@ -1108,14 +1127,15 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
   const auto begin_of = [&](int tile) { return (mirrored ? walk.tiles - 1 - tile : tile) * W::width; };
   const auto fetch = [&](int tile) {
     const int p = begin_of(tile), part = t % chunks * chunk;
+    const int last = y.periodic_x ? nx + 1 : nx;  // position of the last column that is not zero
     tile_of.fetch(p);
     if constexpr (coupled) {
-      W::fetch(x_tile, W::pitch, &y(p - 1, base - 1), y.pitch, p + part <= nx ? ny + 2 - base : 0);
+      W::fetch(x_tile, W::pitch, &y(p - 1, base - 1), y.pitch, p + part <= last ? ny + 2 - base : 0);
       // The column behind the tile, and the rows beside the block's.
       const int behind = mirrored ? p - 1 : p + W::width, place = mirrored ? -1 : W::width;
       const auto fetch_behind = [&](int r) {
         copy_async<sizeof(T)>(x_tile + r * W::pitch + place, &y(behind - 1, base + r - 1),
-                              behind >= 0 && behind <= nx && base + r >= 0 && base + r <= ny + 1);
+                              behind >= 0 && behind <= last && base + r >= 0 && base + r <= ny + 1);
       };
 #pragma unroll
       for (int r = t; r < R; r += W::threads) fetch_behind(r);
@@ -1123,7 +1143,7 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
       const int r = t < chunks ? -1 : R;
       if (t < 2 * chunks)
         copy_async<16>(x_tile + r * W::pitch + part, &y(p + part - 1, base + r - 1),
-                       p + part <= nx && base + r >= 0 && base + r <= ny + 1);
+                       p + part <= last && base + r >= 0 && base + r <= ny + 1);
     }
   };
 
@@ -1178,7 +1198,7 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
     }
     turn.put(c, s, segment.piece());
     __syncthreads();
-    solve_turned(cluster, turn, mailboxes, tile - first_tile);
+    solve_turned<false>(cluster, turn, mailboxes, tile - first_tile);
     if (tile + 1 < last_tile) fetch(tile + 1);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
@@ -1214,7 +1234,7 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
     turn.put(c, s, segment.piece());
     __syncthreads();
     if (tile + 1 < last_tile) tile_of.fetch_late(begin_of(tile + 1));
-    solve_turned(cluster, turn, mailboxes + W::pairs, tile - first_tile);
+    solve_turned<false>(cluster, turn, mailboxes + W::pairs, tile - first_tile);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
     if constexpr (differs) {
@@ -1242,47 +1262,50 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
 
 // --- launching -----------------------------------------------------------------------------------------------------------
 
-template <bool coupled, class View, class T>
+/// `ring`: of a grid that is periodic along them.
+template <bool coupled, bool ring, class View, class T>
 void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, const Lines<T>& lines,
                     GridView<T> y) {
   const auto launch = [&]<int S>() {
-    const int segments = divide_up(y.nx + 1, S), cluster = divide_up(segments, x_line_threads);
+    const int segments = divide_up(ring ? y.nx : y.nx + 1, S), cluster = divide_up(segments, x_line_threads);
     const int threads = divide_up(divide_up(segments, cluster), warp) * warp;
-    Launch{lines.count * cluster, threads, x_line_bytes<S, by_sums<View>, T>(threads),
-           cluster}(ctx, solve_x_lines<S, coupled, View, T>, a, b, x, lines, y);
+    Launch{lines.count * cluster, threads, x_line_bytes < S, ring || by_sums<View>, T > (threads), cluster}(
+        ctx, solve_x_lines<S, coupled, ring, View, T>, a, b, x, lines, y);
   };
   if (y.nx < 512) return launch.template operator()<4>();
   // Without neighbours a multiprocessor has registers for two blocks of short segments.
-  if (y.nx < 2048 || sizeof(T) == 8 || !coupled) return launch.template operator()<8>();
-  return launch.template operator()<16>();
+  if constexpr (sizeof(T) == 4 && coupled)
+    if (y.nx >= 2048) return launch.template operator()<16>();
+  launch.template operator()<8>();
 }
 
-template <int S, int threads, class View, class T, class Rhs>
+template <int S, int threads, bool ring, class View, class T, class Rhs>
 void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, int across,
                     bool early = true) {
   const int cluster = divide_up(y.ny, threads / across * S);
-  Launch{divide_up(lines.count, across) * cluster, threads, y_line_bytes<T, by_sums<View>>(threads, across), cluster,
-         early}(ctx, solve_y_lines<S, threads, Rhs, View, T>, rhs, lines, y, across);
+  Launch{divide_up(lines.count, across) * cluster,    threads, y_line_bytes < T,
+         ring || by_sums < View >> (threads, across), cluster, early}(
+      ctx, solve_y_lines<S, threads, ring, Rhs, View, T>, rhs, lines, y, across);
 }
 
-template <class View, class T, class Rhs>
+template <bool ring, class View, class T, class Rhs>
 void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
   // Every second column of 128 bytes where the memory counts; the longest lines take two warps each.
   constexpr int wide = static_cast<int>(64 / sizeof(T));
-  if (y.ny <= 128) return launch_y_lines<4, 256, View>(ctx, rhs, lines, y, 8);
-  if (y.ny <= 256) return launch_y_lines<4, 256, View>(ctx, rhs, lines, y, 4);
-  if (y.ny <= 512) return launch_y_lines<4, 512, View>(ctx, rhs, lines, y, 8);
-  if (y.ny <= 2048) return launch_y_lines<8, 256, View>(ctx, rhs, lines, y, 8);
-  if (y.ny <= 8192) return launch_y_lines<16, wide * warp, View>(ctx, rhs, lines, y, wide);
-  return launch_y_lines<36, 256, View>(ctx, rhs, lines, y, y.ny <= 36 * warp * 16 ? 8 : 4);
+  if (y.ny <= 128) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 8);
+  if (y.ny <= 256) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 4);
+  if (y.ny <= 512) return launch_y_lines<4, 512, ring, View>(ctx, rhs, lines, y, 8);
+  if (y.ny <= 2048) return launch_y_lines<8, 256, ring, View>(ctx, rhs, lines, y, 8);
+  if (y.ny <= 8192) return launch_y_lines<16, wide * warp, ring, View>(ctx, rhs, lines, y, wide);
+  return launch_y_lines<36, 256, ring, View>(ctx, rhs, lines, y, y.ny <= 36 * warp * 16 ? 8 : 4);
 }
 
-/// A few lines far apart, of up to 8192 nodes. Every number is in a cache line of its own: a line is shared among as many
-/// multiprocessors as blocks reach it.
+/// A few lines far apart, of up to 8192 nodes and no rings. Every number is in a cache line of its own: a line is shared among
+/// as many multiprocessors as blocks reach it.
 template <class View, class T, class Rhs>
 void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
-  if (y.ny <= 4096) return launch_y_lines<8, 32, View>(ctx, rhs, lines, y, 1, false);
-  launch_y_lines<8, 64, View>(ctx, rhs, lines, y, 1, false);
+  if (y.ny <= 4096) return launch_y_lines<8, 32, false, View>(ctx, rhs, lines, y, 1, false);
+  launch_y_lines<8, 64, false, View>(ctx, rhs, lines, y, 1, false);
 }
 
 /// Lines of one colour of a tensor operator, in place; false where they are too short, or too long for a block's shared memory.

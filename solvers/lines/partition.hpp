@@ -119,4 +119,28 @@ __device__ STRATUM_INLINE Ends<T> solve_pieces(const Piece<T, with_sum>& mine, i
   return {left, own, first.f - first.a * own - first.c * right};
 }
 
+/// The same for pieces that form a ring.
+template <class T>
+__device__ STRATUM_INLINE Ends<T> solve_ring(const Piece<T, true>& mine, int lane, int count, int me) {
+  Row<T, true> row;
+  const T last = line::last_of_ring(join(mine, lane, count, row));
+  const T x = lane == count - 1 ? last : row.f - (row.a + row.c) * last;
+  const int after = me + 1 < count ? me + 1 : 0;
+  const T own = __shfl_sync(all_lanes, x, me), left = __shfl_sync(all_lanes, x, me > 0 ? me - 1 : count - 1);
+  const T right = __shfl_sync(all_lanes, x, after);
+  const Row<T, true> first = from_lane(mine.first, after);
+  return {left, own, first.f - first.a * own - first.c * right};
+}
+
+template <bool ring, class T, bool with_sum>
+__device__ STRATUM_INLINE Ends<T> solve_whole(const Piece<T, with_sum>& mine, int lane, int count, int me) {
+  if constexpr (ring)
+    return solve_ring(mine, lane, count, me);
+  else
+    return solve_pieces(mine, lane, count, me);
+}
+
+/// How many of `mine` segments or pieces, of which `before` lie before them, are among the first `total`.
+__device__ STRATUM_INLINE int there(int total, int before, int mine) { return max(0, min(total - before, mine)); }
+
 }  // namespace stratum::cuda

@@ -27,6 +27,12 @@
 //     b_k = e_k - m_k b_(k-1) , b_0 = e_0 ,   pivot_k = b_k - p_k l_0 - u_k ,
 //
 // and both rows of a piece know their own sums, b r of the last row and sum w_k b_k.
+//
+// The line of a periodic grid is a piece that borders on itself: x_left = x_last and x_right = x_first,
+//
+//     (1 + a - c (a' + c')) x_last = f - c f' ,    1 + a - c (a' + c') = s - c s' ,
+//
+// with s and s' the sums of the two rows, without which the left-hand side would cancel.
 
 #include <stratum/core/config.hpp>
 
@@ -137,11 +143,25 @@ struct Piece {
   Row<T, with_sums> first;  // x_first + a x_left + c x_last  = f
 };
 
+/// The longest lines that the kernels of a GPU take: what fits into the registers of a cluster.
+inline constexpr int longest_segmented = 36864;
+
+/// x_last of a piece that borders on itself.
+template <class T>
+STRATUM_HOST_DEVICE STRATUM_INLINE T last_of_ring(const Piece<T, true>& whole) {
+  return (whole.last.f - whole.last.c * whole.first.f) / (whole.last.s - whole.last.c * whole.first.s);
+}
+
 /// S consecutive equations of a line, held by one thread, of which the last unknown is the piece's. Everything is unrolled
-/// and stays in registers: 3 numbers an unknown, 4 if the matrix is not symmetric.
-template <class T, int S, bool symmetric, bool by_sums = false>
+/// and stays in registers: 3 numbers an unknown, 4 if the matrix is not symmetric. `in_ring`: the piece ends with equation
+/// number `last` <= S - 1, which couples its unknown to the next piece; those behind it are no part of it and must be x = 0
+/// (lower = upper = right = 0). A segment with last < 0 is no piece.
+template <class T, int S, bool symmetric, bool by_sums = false, bool in_ring = false>
 class Segment {
  public:
+  Segment() = default;
+  STRATUM_HOST_DEVICE STRATUM_INLINE explicit Segment(int last) : last_(last), piece_{} {}
+
   /// Takes equation k, in the order k = 0 .. S - 1; `diagonal` is its diagonal entry, or the sum over the row.
   STRATUM_HOST_DEVICE STRATUM_INLINE void push(int k, T lower, T diagonal, T upper, T right) {
     x_[k] = right;
@@ -154,6 +174,10 @@ class Segment {
       first_a_ = w_;
       first_f_ = w_ * y_;
       if constexpr (by_sums) first_sum_ = w_ * sum_;
+      if (in_ring && last_ == 0) {
+        put_last(0, upper);
+        piece_.first = same_as_right<T, by_sums>();  // of one unknown: the last itself
+      }
     } else {
       m_[k] = lower * r_[k - 1];
       y_ = right - m_[k] * y_;
@@ -164,18 +188,14 @@ class Segment {
       } else {
         r_[k] = reciprocal(diagonal - m_[k] * upper_);
       }
-      if (k == S - 1) {
-        piece_.last.a = p_ * lower_ * r_[k];
-        piece_.last.c = upper * r_[k];
-        piece_.last.f = y_ * r_[k];
+      if (in_ring ? k == last_ : k == S - 1) {
+        put_last(k, upper);
         piece_.first.a = lower_ * first_a_;
         piece_.first.c = upper_ * w_;
         piece_.first.f = first_f_;
-        if constexpr (by_sums) {
-          piece_.last.s = sum_ * r_[k];
-          piece_.first.s = first_sum_;
-        }
-      } else {
+        if constexpr (by_sums) piece_.first.s = first_sum_;
+      }
+      if (k < S - 1) {
         w_ = symmetric ? p_ * r_[k] : -upper_ * w_ * r_[k];
         first_a_ += w_ * p_;
         first_f_ += w_ * y_;
@@ -198,7 +218,14 @@ class Segment {
       y = x_[k] - m_[k] * y;
       x_[k] = r_[k] * y;
     }
-    x_[S - 1] = last;
+    if constexpr (in_ring) {
+#if defined(__CUDACC__)
+#pragma unroll
+#endif
+      for (int k = 0; k < S; ++k) x_[k] = k == last_ ? last : x_[k];
+    } else {
+      x_[S - 1] = last;
+    }
 #if defined(__CUDACC__)
 #pragma unroll
 #endif
@@ -213,7 +240,15 @@ class Segment {
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int k) { return x_[k]; }
 
  private:
-  T x_[S];  // right-hand sides, then unknowns
+  STRATUM_HOST_DEVICE STRATUM_INLINE void put_last(int k, T upper) {
+    piece_.last.a = p_ * lower_ * r_[k];
+    piece_.last.c = upper * r_[k];
+    piece_.last.f = y_ * r_[k];
+    if constexpr (by_sums) piece_.last.s = sum_ * r_[k];
+  }
+
+  int last_;  // in_ring
+  T x_[S];    // right-hand sides, then unknowns
   T m_[S], r_[S];
   T u_[symmetric ? 1 : S];  // u_k r_k
   T lower_, upper_, y_, p_, w_, first_a_, first_f_;

@@ -142,7 +142,6 @@ void TridiagonalSolver<T>::solve(Context& ctx, const TridiagonalView<T>& a, Grid
 
 namespace {
 
-constexpr int longest_segmented = 36864;
 constexpr int block_threads = 1024;
 
 /// The threads of a block.
@@ -174,8 +173,8 @@ std::size_t shared_bytes(TridiagonalMethod method, int n) {
 template <class T>
 void TridiagonalSolver<T>::expect_room() const {
   if (method_ == TridiagonalMethod::segments)
-    return expects(length() <= longest_segmented, "segments: lines of up to ", longest_segmented, " nodes, not ",
-                   length());
+    return expects(length() <= line::longest_segmented, "segments: lines of up to ", line::longest_segmented,
+                   " nodes, not ", length());
   const auto there = static_cast<std::size_t>(cuda::device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   int longest = std::min(length(), static_cast<int>(there / (4 * sizeof(T))));
   while (shared_bytes<T>(method_, longest) > there) --longest;
@@ -191,9 +190,10 @@ void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& 
   if (method_ == TridiagonalMethod::segments) {
     const NineBandView<T> view = along(direction_, a);
     const cuda::Lines<T> all{0, 1, lines(), T(1), T(0)};
-    if (direction_ == Direction::x) return cuda::launch_x_lines<false, NineBandView<T>, T>(ctx, view, b, x, all, x);
+    if (direction_ == Direction::x)
+      return cuda::launch_x_lines<false, false, NineBandView<T>, T>(ctx, view, b, x, all, x);
     using Rhs = line::LineRhs<Direction::y, false, NineBandView<T>, T>;
-    return cuda::launch_y_lines<NineBandView<T>, T>(ctx, Rhs{view, b, x}, all, x);
+    return cuda::launch_y_lines<false, NineBandView<T>, T>(ctx, Rhs{view, b, x}, all, x);
   }
   visit_layout<T>(method_, length(), [&](const auto& layout) {
     using Reduce = ReduceLine<std::decay_t<decltype(layout)>, T>;

@@ -53,6 +53,75 @@ System thin_line(std::size_t n, bool symmetric) {
   return s;
 }
 
+/// The same where the ends are joined: by a second system that is the response to the last unknown.
+std::vector<double> ring_solution(const System& s) {
+  const std::size_t n = s.size();
+  System
+      inner;  // without the last unknown; its response to one at both ends is 1 - g, where g has the sums on the right
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    inner.lower.push_back(s.lower[i]);
+    inner.sum.push_back(s.sum[i]);
+    inner.upper.push_back(s.upper[i]);
+    inner.right.push_back(s.right[i]);
+  }
+  std::vector<double> x = inner.solution();
+  inner.right = inner.sum;
+  const std::vector<double> g = inner.solution();
+  const double l = s.lower[n - 1], u = s.upper[n - 1],
+               last = (s.right[n - 1] - l * x[n - 2] - u * x[0]) / (s.sum[n - 1] - l * g[n - 2] - u * g[0]);
+  for (std::size_t i = 0; i + 1 < n; ++i) x[i] += last * (1 - g[i]);
+  x.push_back(last);
+  return x;
+}
+
+/// Thin cells amid others, on a ring.
+System thin_ring(std::size_t n, bool symmetric) {
+  System s = thin_line(n, symmetric);
+  s.lower.front() = s.upper.back() = -1;
+  return s;
+}
+
+template <class T, bool symmetric>
+std::vector<double> ring_in_pieces(const System& s) {
+  constexpr int size = 8;
+  const int n = static_cast<int>(s.size()), count = (n + size - 1) / size;
+  using Part = Segment<T, size, symmetric, true, true>;
+  std::vector<Part> segments;
+  for (int p = 0; p < count; ++p) {
+    Part segment(std::min(n - 1 - p * size, size - 1));
+    for (int k = 0; k < size; ++k) {
+      const auto i = static_cast<std::size_t>(p * size + k);
+      if (p * size + k < n)
+        segment.push(k, static_cast<T>(s.lower[i]), static_cast<T>(s.sum[i]), static_cast<T>(s.upper[i]),
+                     static_cast<T>(s.right[i]));
+      else
+        segment.push(k, T(0), T(1), T(0), T(0));
+    }
+    segments.push_back(segment);
+  }
+  Piece<T, true> whole = segments[0].piece();
+  std::vector<Row<T, true>> rows;  // last unknowns, by that of the ring and that of the next piece
+  for (int p = 1; p < count; ++p) {
+    const Piece<T, true>& next = segments[static_cast<std::size_t>(p)].piece();
+    rows.push_back(with_right(whole.last, next.first));
+    whole = {with_left(next.last, rows.back()), beyond_right(whole.first, rows.back())};
+  }
+  const T ring = last_of_ring(whole);
+  std::vector<double> x(s.size());
+  T last = ring;
+  for (int p = count - 1; p >= 0; --p) {
+    Part& segment = segments[static_cast<std::size_t>(p)];
+    const T before = p > 0 ? rows[static_cast<std::size_t>(p - 1)].f - rows[static_cast<std::size_t>(p - 1)].a * ring -
+                                 rows[static_cast<std::size_t>(p - 1)].c * last
+                           : ring;
+    segment.substitute(before, last);
+    for (int k = 0; k < size && p * size + k < n; ++k)
+      x[static_cast<std::size_t>(p * size + k)] = static_cast<double>(segment[k]);
+    last = before;
+  }
+  return x;
+}
+
 template <class T, bool symmetric, bool by_sums>
 std::vector<double> solved_in_pieces(const System& s) {
   constexpr int size = 8;
@@ -114,6 +183,35 @@ TEST(Pieces, BothFormsAgreeOnWellConditionedLines) {
   const auto x = s.solution();
   EXPECT_LT(relative_error(solved_in_pieces<double, false, true>(s), x), 1e-13);
   EXPECT_LT(relative_error(solved_in_pieces<double, false, false>(s), x), 1e-13);
+}
+
+// Of any length: the last piece ends anywhere in its segment, at the first unknown, too.
+TEST(Pieces, ARingBordersOnItself) {
+  test::Random random(8);
+  for (const std::size_t n : {3, 4, 7, 8, 9, 15, 16, 17, 100}) {
+    System s;
+    for (std::size_t i = 0; i < n; ++i) {
+      s.lower.push_back(random.values(1)[0]);
+      s.upper.push_back(random.values(1)[0]);
+      s.sum.push_back(2.5 + s.lower.back() + s.upper.back());
+      s.right.push_back(random.values(1)[0]);
+    }
+    EXPECT_LT(relative_error(ring_in_pieces<double, false>(s), ring_solution(s)), 1e-13) << n;
+    for (std::size_t i = 0; i < n; ++i) {
+      s.upper[i] = s.lower[(i + 1) % n];
+      s.sum[i] = 2.5 + s.lower[i] + s.upper[i];
+    }
+    EXPECT_LT(relative_error(ring_in_pieces<double, true>(s), ring_solution(s)), 1e-13) << n;
+  }
+}
+
+TEST(Pieces, RowSumsKeepWhatEntriesLoseOnARing) {
+  for (const std::size_t n : {9, 60, 64, 1021}) {
+    const System symmetric = thin_ring(n, true), other = thin_ring(n, false);
+    const double in_float = 10 * static_cast<double>(n) * 6e-8;
+    EXPECT_LT(relative_error(ring_in_pieces<float, true>(symmetric), ring_solution(symmetric)), in_float) << n;
+    EXPECT_LT(relative_error(ring_in_pieces<float, false>(other), ring_solution(other)), in_float) << n;
+  }
 }
 
 template <bool with_sum>

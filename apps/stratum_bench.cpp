@@ -91,11 +91,12 @@ struct Settings {
   std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::cell, OperatorForm::symmetric,
                                          OperatorForm::nine_band};
   std::vector<OperatorForm> solve_forms{OperatorForm::tensor};
-  std::vector<SmootherVariant> smoothers;  // of the solves
-  std::vector<std::string> peers;          // solvers of hypre
-  bool sine_transforms = false;            // on uniform meshes
-  std::string no_peers;                    // why there are none
-  std::string no_cusparse;                 // why it takes no part
+  bool periodic_x = false, periodic_y = false;  // the grids of the kernels
+  std::vector<SmootherVariant> smoothers;       // of the solves
+  std::vector<std::string> peers;               // solvers of hypre
+  bool sine_transforms = false;                 // on uniform meshes
+  std::string no_peers;                         // why there are none
+  std::string no_cusparse;                      // why it takes no part
   int finest_peer_level = 0;
   int rounds = 1;
   Stopwatch now = wall_seconds;
@@ -361,7 +362,10 @@ class Benchmark {
 
   template <class T>
   void measure_kernels(int level, OperatorForm form) {
-    const auto mesh = make_mesh(mesh_family("A3"), level);
+    Sides sides;
+    if (settings_.periodic_x) sides.left.kind = sides.right.kind = SideKind::periodic;
+    if (settings_.periodic_y) sides.bottom.kind = sides.top.kind = SideKind::periodic;
+    const auto mesh = with_sides(make_mesh(mesh_family("A3"), level), sides);
     const auto shape = mesh.unknowns();
     PoissonSolverParams params;
     params.form = form;
@@ -658,6 +662,7 @@ CommandLine make_command_line() {
          {"meshes", "LIST", "U1,U2,U3,A1,A2,A3,A4,A5", "meshes of the solves; kernels are measured on A3"},
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
          {"operators", "LIST", "", "tensor, cell, symmetric, nine-band (kernels: all; solves: tensor)"},
+         {"periodic", "NAME", "", "x, y or xy: kernels on grids that are periodic in these directions"},
          {"smoothers", "LIST", "adi,adi:simultaneous,colour_gs,jacobi", "smoothers of the solves"},
          {"auto", "", "",
           "instead: smoother auto beside every fixed choice, on --meshes at --levels and on random meshes"},
@@ -726,6 +731,11 @@ Settings parse_settings(const CommandLine& options, const Context& ctx) {
   settings.meshes = parse_list("--meshes", meshes, [](const std::string& name) { return mesh_family(name).name; });
   if (options.has("operators"))
     settings.kernel_forms = settings.solve_forms = parse_list("--operators", options.text("operators"), operator_form);
+  if (options.has("periodic")) {
+    const int periodic = choice<int>("--periodic", options.text("periodic"), {{"x", 1}, {"y", 2}, {"xy", 3}});
+    settings.periodic_x = (periodic & 1) != 0;
+    settings.periodic_y = (periodic & 2) != 0;
+  }
   settings.smoothers = parse_list("--smoothers", options.text("smoothers"), parse_smoother);
   settings.rounds = settings.quick && !options.has("rounds") ? 1 : options.integer("rounds", 1, 100);
   settings.finest_peer_level = options.integer("peer-level", 2, 15);
@@ -752,6 +762,7 @@ constexpr const char* examples =
     "Examples:\n"
     "  stratum_bench --quick                                     seconds, to see that it works\n"
     "  stratum_bench --threads 1 --levels 10 --what kernels\n"
+    "  stratum_bench --levels 10 --what kernels --periodic xy\n"
     "  stratum_bench --backend cuda --what lines                 tridiagonal systems, beside cuSPARSE\n"
     "  stratum_bench --threads 1 --levels 10 --what solves --smoothers adi       beside hypre, where it was found\n"
     "  stratum_bench --what solves --meshes A3 --levels 8..12 --smoothers adi --json a3.json\n"

@@ -34,8 +34,8 @@ struct Stencil {
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny); }
 };
 
-/// Kx (x) My + Mx (x) Ky + c Mx (x) My of 1-D factors: interval i has stiffness kx[i] [1 -1; -1 1] and mass mx[i] [2 1; 1 2]. In
-/// a periodic direction the last interval is the first.
+/// Kx (x) My + Mx (x) Ky + c Mx (x) My of 1-D factors: interval i has stiffness kx[i] [1 -1; -1 1] and mass mx[i] [2 1; 1 2].
+/// In a periodic direction the last interval is the first.
 Stencil kronecker(const Values& kx, const Values& mx, const Values& ky, const Values& my, double c = 0,
                   bool periodic_x = false, bool periodic_y = false);
 /// Bilinear elements for -Laplace on the intervals hx, hy.

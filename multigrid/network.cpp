@@ -416,7 +416,7 @@ TensorMesh with_all_nodes(const TensorMesh& mesh) {
 CellCoefficients part_of(const CellCoefficients& k, bool in_x) {
   CellCoefficients part{k.nx, k.ny, k.xx, k.xy, k.yy.empty() ? k.xx : k.yy, {}};
   std::fill(in_x ? part.yy.begin() : part.xx.begin(), in_x ? part.yy.end() : part.xx.end(), 0.0);
-  return GridOperator<double>(std::move(part));
+  return part;
 }
 
 }  // namespace

@@ -470,6 +470,7 @@ struct Outcome {
   std::string coarse_solver;
   PoissonSolverParams params;  // with what was left open filled in
   std::string choice;          // of method or cycle
+  std::string deflation;
   std::vector<LevelReport> smoothers;
   std::int64_t expected_memory = 0;
   double largest_aspect_ratio = 1, smallest_width = 0;
@@ -643,7 +644,9 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("coarsening", coarsening(hierarchy)).add("coarse_solver", outcome.coarse_solver_name());
   json.add("solver", outcome.method_name()).add("cycle", outcome.cycle_name(options)).add("choice", outcome.choice);
   json.add("smoother", options.text("smoother")).add("smoothers", json_array(outcome.smoothers, level_json));
-  json.add("deflate", options.text("deflate")).add("line_order", options.text("line-order"));
+  json.add("deflate", options.text("deflate"))
+      .add("deflation", outcome.deflation)
+      .add("line_order", options.text("line-order"));
   json.add("steps", outcome.smoothers.back().steps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   for (const char* name : {"precision", "inner"}) json.add(name, options.text(name));
@@ -724,6 +727,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
               outcome.cycle_name(options).c_str(), smoother.c_str(), options.text("precision").c_str(),
               std::string(to_string(outcome.params.form)).c_str(), ctx.description().c_str());
   if (chosen) print_choices(outcome);
+  if (!outcome.deflation.empty()) std::printf("deflated  %s\n", outcome.deflation.c_str());
   std::printf("\n");
 }
 
@@ -912,6 +916,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                   solver->coarse_solver(),
                   solver->params(),
                   solver->choice(),
+                  solver->deflation(),
                   solver->level_reports(),
                   expected,
                   mesh.largest_aspect_ratio(),

@@ -66,14 +66,14 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
   const bool automatic = params.by == DeflateBy::automatic,
              by_inclusions = automatic || params.by == DeflateBy::inclusions;
   if (params.by == DeflateBy::none) return {};
-  if (automatic && jump < jump_for_vectors) return {nullptr, message("no deflation: K jumps by ", jump)};
-  if (automatic && !is_even(mesh)) return {nullptr, "no deflation: the mesh is graded"};
+  if (automatic && jump < jump_for_vectors) return {nullptr, message("none: K jumps by ", jump)};
+  if (automatic && !is_even(mesh)) return {nullptr, "none: the mesh is graded"};
   Inclusions found;
   if (by_inclusions) {
     found = inclusions(mesh, k);
     const int count = found.floating();
-    if (count == 0) return {nullptr, "no deflation: no inclusion of high K is isolated"};
-    if (automatic && count > most_vectors) return {nullptr, message("no deflation: ", count, " inclusions")};
+    if (count == 0) return {nullptr, "none: no inclusion of high K is isolated"};
+    if (automatic && count > most_vectors) return {nullptr, message("none: ", count, " inclusions")};
   }
   Context host(Backend::cpu, ctx.threads());
   const SparseRows rows = sparse_rows(host, ctx.on_gpu() ? assemble_diffusion(host, mesh, k, terms) : a);
@@ -95,7 +95,7 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
   const Deflation deflation(ctx, rows, a.shape(), vectors);
   cg.two_parts = jump >= jump_for_two_parts && deflation.has_cores();
   if (cg.two_parts) description += ", x in two parts";
-  return {std::make_unique<DeflatedCg>(ctx, deflation, cg), "deflated by " + description};
+  return {std::make_unique<DeflatedCg>(ctx, deflation, cg), "by " + description};
 }
 
 }  // namespace stratum

@@ -203,7 +203,7 @@ struct PoissonSolver::Implementation {
   std::vector<std::unique_ptr<Worker>> workers;
   InUse in_use;
   PoissonSolverParams params;
-  std::string choice;
+  std::string choice, deflation;
   SmootherRegistry registry;
   std::vector<TensorMesh> meshes;
   std::optional<GridOperator<double>> matrix;  // none: operators are assembled on the meshes
@@ -408,7 +408,7 @@ struct PoissonSolver::Implementation {
       DeflatedSolver made =
           make_deflated_solver(ctx, *in_double, *params.coefficients, params.terms,
                                double_cycle ? *double_cycle->in_double : *float_cycle->in_double, params.deflate);
-      if (!made.description.empty()) choice += (choice.empty() ? "" : "; ") + made.description;
+      deflation = std::move(made.description);
       solver = std::move(made.solver);
       if (solver) return;
     }
@@ -701,6 +701,7 @@ void PoissonSolver::set_stop(const StoppingParams& stop) {
 
 const PoissonSolverParams& PoissonSolver::params() const { return implementation_->params; }
 const std::string& PoissonSolver::choice() const { return implementation_->choice; }
+const std::string& PoissonSolver::deflation() const { return implementation_->deflation; }
 int PoissonSolver::levels() const { return static_cast<int>(implementation_->meshes.size()); }
 const std::vector<TensorMesh>& PoissonSolver::meshes() const { return implementation_->meshes; }
 const std::string& PoissonSolver::coarse_solver() const {

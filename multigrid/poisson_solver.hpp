@@ -124,6 +124,8 @@ class PoissonSolver {
   [[nodiscard]] const PoissonSolverParams& params() const;
   /// The method or cycle that smoother "auto" chose, and why; empty where it was asked for.
   [[nodiscard]] const std::string& choice() const;
+  /// The vectors that conjugate gradients are deflated by, or why there are none; empty where none were asked for.
+  [[nodiscard]] const std::string& deflation() const;
   /// Of the cycle, coarsest first: shapes, smoothers and, where measured, seconds.
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
   [[nodiscard]] int levels() const;

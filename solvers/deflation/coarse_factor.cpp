@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
@@ -17,6 +18,11 @@ CoarseFactor::CoarseFactor(const SparseRows& e, std::vector<double> sums) : pivo
       width_ = std::max(width_, i - e.column[std::size_t(k)]);
       accurate_ = accurate_ && (e.column[std::size_t(k)] == i || e.value[std::size_t(k)] <= 0);
     }
+  const std::int64_t bytes = std::int64_t{e.rows} * (width_ + 1) * 8,
+                     available = available_memory(Context(Backend::cpu, 1));
+  if (bytes > available)
+    throw ResourceError(message("the coarse matrix of ", e.rows, " deflation vectors takes ", bytes >> 20,
+                                " MB for its factors, and there are ", available >> 20, "; use fewer vectors"));
   lower_.assign(pivots_.size() * (std::size_t(width_) + 1), 0.0);
   for (int i = 0; i < e.rows; ++i)
     for (int k = e.start[std::size_t(i)]; k < e.start[std::size_t(i) + 1]; ++k)

@@ -12,9 +12,10 @@
 // last one of a singular E, leaves its unknown zero. Any other E: pivots below 1e-12 of their diagonal are left out likewise,
 // so that vectors may depend on each other.
 //
+// Throws ResourceError where the factors would not fit into memory.
+//
 // m unknowns, half a bandwidth of w: m w^2 operations to factorise, 2 m w to solve, m (w + 1) words.
 
-#include <cstdint>
 #include <vector>
 
 #include <stratum/core/operators/sparse_rows.hpp>

@@ -215,9 +215,9 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, 
     expects(vectors.z.start[std::size_t(d)] < vectors.z.start[std::size_t(d) + 1], "deflation vector ", d, " is zero");
   if (ctx.on_gpu()) {
     const std::int64_t bytes = std::int64_t{count_} * count_ * 8, available = available_memory(ctx);
-    expects(bytes <= available && std::int64_t{count_} * count_ < std::numeric_limits<int>::max(), count_,
-            " deflation vectors: the inverse of their matrix takes ", bytes >> 20, " MB, and there are ",
-            available >> 20, "; use fewer");
+    if (bytes > available || std::int64_t{count_} * count_ > std::numeric_limits<int>::max())
+      throw ResourceError(message("the inverse of the coarse matrix of ", count_, " deflation vectors takes ",
+                                  bytes >> 20, " MB, and there are ", available >> 20, "; use fewer vectors"));
   }
   const SparseRows z = transposed(vectors.z);
   SparseRows az, az_of_home;

@@ -16,7 +16,8 @@
 // vectors in parallel. CUDA: a warp for up to 1024 entries of a vector, sums in a fixed order; E^-1 is a matrix of m^2 words.
 // Nothing waits for the stream, nothing is allocated after set-up. A handle: copies are the same.
 //
-// Throws UsageError for vectors of another grid or without an entry, and where the inverse would not fit into memory.
+// Throws UsageError for vectors of another grid or without an entry, ResourceError where factors or inverse would not fit into
+// memory.
 //
 // Source: J. M. Tang, R. Nabben, C. Vuik, Y. Erlangga, Comparison of two-level preconditioners derived from deflation, domain
 // decomposition and multigrid methods, J. Sci. Comput. 39, 2009 (A-DEF2).

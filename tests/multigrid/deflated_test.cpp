@@ -113,7 +113,7 @@ TEST_P(DeflatedTest, InclusionsNoLongerSlowConjugateGradientsDown) {
         params.deflate.by = DeflateBy::automatic;
         params.stop.rtol = 1e-10;
         PoissonSolver solver(ctx(), mesh, params);
-        EXPECT_THAT(solver.choice(), HasSubstr(end == natural ? "25 inclusions, x in two parts" : "20 inclusions"));
+        EXPECT_THAT(solver.deflation(), HasSubstr(end == natural ? "25 inclusions, x in two parts" : "20 inclusions"));
         Values load(static_cast<std::size_t>(mesh.unknowns().nodes()), 1.0 / (n * n));
         if (end == natural)
           for (std::size_t k = 0; k < load.size(); ++k)
@@ -134,11 +134,11 @@ TEST_P(DeflatedTest, NothingIsDeflatedWithoutAReason) {
   PoissonSolverParams params;
   params.deflate.by = DeflateBy::automatic;
   params.coefficients = std::make_shared<CellCoefficients>(discs(32, 100));
-  EXPECT_THAT(PoissonSolver(ctx(), square(32, dirichlet), params).choice(), HasSubstr("no deflation: K jumps by 100"));
+  EXPECT_THAT(PoissonSolver(ctx(), square(32, dirichlet), params).deflation(), HasSubstr("none: K jumps by 100"));
   CellCoefficients layers{16, 16, std::vector<double>(256, 1.0), {}, {}, {}};
   std::fill_n(layers.xx.begin(), 128, 1e5);
   params.coefficients = std::make_shared<CellCoefficients>(layers);
-  EXPECT_THAT(PoissonSolver(ctx(), square(16, dirichlet), params).choice(),
+  EXPECT_THAT(PoissonSolver(ctx(), square(16, dirichlet), params).deflation(),
               HasSubstr("no inclusion of high K is isolated"));
   params.coefficients.reset();
   EXPECT_THROW(PoissonSolver(ctx(), square(16, dirichlet), params), UsageError);

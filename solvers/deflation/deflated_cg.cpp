@@ -126,6 +126,21 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     subtract_mean<double>(ctx, weights_.cview(), fine, mean_.view());
     if (two_parts && q->covers()) subtract_mean<double>(ctx, coarse_weights_.cview(), coarse, coarse_mean_.view());
   };
+  // z <- P^T z + Q r: many small kernels.
+  const auto correct = [&] {
+    if (q != nullptr) {
+      q->restrict_to(ctx, r, d);
+      if (two_parts) copy<double, double>(ctx, d, dp);
+      const auto right = two_parts ? dp : d;
+      q->subtract_products(ctx, z, right);
+      q->solve(ctx, right, c);
+      if (two_parts)
+        q->move_means(ctx, z, c);
+      else
+        q->add(ctx, c, z);
+    }
+    centre(z, c);
+  };
   *lanczos_ = {};
   KrylovIteration<double> iteration(ctx, whole, m, b, x, r, stop, monitor);
   double rz = 0;
@@ -147,20 +162,9 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
       copy<double, double>(ctx, r, z);
     else
       (void)iteration.precondition(r, z);
-    double product = 0;
-    if (q != nullptr) {
-      q->restrict_to(ctx, r, d);
-      copy<double, double>(ctx, d, c);
-      q->subtract_products(ctx, z, c);
-      q->solve(ctx, c, c);
-      if (!two_parts) q->add(ctx, c, z);
-    }
-    if (two_parts) q->move_means(ctx, z, c);
-    centre(z, c);
-    product = dot<double>(ctx, r, z);
-    if (two_parts) {
-      product += dot<double>(ctx, c, d);
-    }
+    recording_->run(ctx, r.data, z.data, correct);
+    double product = dot<double>(ctx, r, z);
+    if (two_parts) product += dot<double>(ctx, c, d);
     if (!(product > 0)) {
       iteration.break_down(message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite"));
       break;

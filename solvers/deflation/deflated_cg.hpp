@@ -24,6 +24,7 @@
 
 #include <vector>
 
+#include <stratum/core/device/recording.hpp>
 #include <stratum/solvers/deflation/deflation.hpp>
 #include <stratum/solvers/solver.hpp>
 
@@ -64,6 +65,7 @@ class DeflatedCg final : public Solver<double>, public Handle {
   SharedVector<double> coarse_weights_, coarse_mean_;
   SharedVector<double> d_, c_, cp_, y_, dp_;  // coarse: Z^T r, of z, of p, of x, Z^T A p
   std::vector<SharedVector<double>> kept_;
+  std::shared_ptr<Recording> recording_ = std::make_shared<Recording>();
   std::shared_ptr<Lanczos> lanczos_ = std::make_shared<Lanczos>();
 };
 

@@ -24,6 +24,14 @@ bool is_even(const TensorMesh& mesh) {
   return largest_jump(mesh.x()) < most && largest_jump(mesh.y()) < most;
 }
 
+/// Some side is Dirichlet's.
+bool holds_values(const TensorMesh& mesh) {
+  const auto holds = [](const Line& line) {
+    return line.first_end() == LineEnd::dirichlet || line.last_end() == LineEnd::dirichlet;
+  };
+  return holds(mesh.x()) || holds(mesh.y());
+}
+
 /// Of a solve with a right-hand side that has everything in it.
 DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preconditioner<double>& m,
                               const std::vector<double>& diagonal, int count) {
@@ -62,28 +70,40 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
                                     const DeflateParams& params) {
   const TensorMesh& mesh = hierarchy.meshes().back();
   const GridOperator<double>& a = hierarchy.finest();
-  const double jump = jump_of(k);
-  const bool automatic = params.by == DeflateBy::automatic,
-             by_inclusions = automatic || params.by == DeflateBy::inclusions;
   if (params.by == DeflateBy::none) return {};
-  if (automatic && jump < jump_for_vectors) return {nullptr, message("none: K jumps by ", jump)};
-  if (automatic && !is_even(mesh)) return {nullptr, "none: the mesh is graded"};
+  const double jump = jump_of(k);
+  const bool automatic = params.by == DeflateBy::automatic, singular = hierarchy.is_singular();
   Inclusions found;
-  if (by_inclusions) {
+  std::string why_none;
+  if (automatic && jump < jump_for_vectors)
+    why_none = message("none: K jumps by ", jump);
+  else if (automatic && !is_even(mesh))
+    why_none = "none: the mesh is graded";
+  else if (automatic || params.by == DeflateBy::inclusions)
     found = inclusions(mesh, k);
-    const int count = found.floating();
-    if (count == 0) return {nullptr, "none: no inclusion of high K is isolated"};
-    if (automatic && count > most_vectors) return {nullptr, message("none: ", count, " inclusions")};
+  const int count = found.floating();
+  if (automatic && count > most_vectors) why_none = message("none: ", count, " inclusions");
+  if (why_none.empty() && count == 0) why_none = "none: no inclusion of high K is isolated";
+  const bool by_inclusions = automatic || params.by == DeflateBy::inclusions;
+  const bool with_constant = by_inclusions && !singular && !holds_values(mesh);
+  if (by_inclusions && (automatic ? !why_none.empty() : count == 0)) {
+    if (!with_constant) return {nullptr, why_none};
+    found = {std::vector<int>(static_cast<std::size_t>(a.shape().nodes()), -1), {}};
   }
   Context host(Backend::cpu, ctx.threads());
   const SparseRows rows = sparse_rows(host, ctx.on_gpu() ? assemble_diffusion(host, mesh, k, terms) : a);
   DeflatedCgParams cg;
-  if (hierarchy.is_singular()) cg.diagonal = rows.diagonal();
+  if (singular) cg.diagonal = rows.diagonal();
   DeflationVectors vectors;
   std::string description;
   if (by_inclusions) {
     vectors = inclusion_vectors(ctx, hierarchy, found);
-    description = message(vectors.count(), vectors.count() == 1 ? " inclusion" : " inclusions");
+    if (vectors.count() > 0)
+      description = message(vectors.count(), vectors.count() == 1 ? " inclusion" : " inclusions");
+    if (with_constant) {
+      add_constant(vectors);
+      description += description.empty() ? "the constant" : " and the constant";
+    }
   } else if (params.by == DeflateBy::blocks) {
     vectors = vectors_of_domains(square_blocks(a.shape(), params.count));
     description = message(params.count, " x ", params.count, " blocks");
@@ -92,8 +112,17 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
     vectors = ritz_vectors(ctx, a, m, cg.diagonal, params.count);
     description = message(vectors.count(), " Ritz vectors");
   }
-  const Deflation deflation(ctx, rows, a.shape(), vectors);
-  cg.two_parts = jump >= jump_for_two_parts && deflation.has_cores();
+  // What a reaction adds to a row is below the rounding of its entries, not of the operator.
+  std::vector<double> sums;
+  if (terms.reaction > 0 || !k.c.empty()) {
+    Vector<double> ones(ctx, a.shape()), image(ctx, a.shape());
+    set(ctx, 1.0, ones.view());
+    a.apply(ctx, ones.cview(), image.view());
+    sums.resize(static_cast<std::size_t>(rows.rows));
+    copy_to_host(ctx, image.cview(), sums.data());
+  }
+  const Deflation deflation(ctx, rows, a.shape(), vectors, sums);
+  cg.two_parts = (jump >= jump_for_two_parts || with_constant) && deflation.has_cores();
   if (cg.two_parts) description += ", x in two parts";
   return {std::make_unique<DeflatedCg>(ctx, deflation, cg), "by " + description};
 }

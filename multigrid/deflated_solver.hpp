@@ -8,6 +8,9 @@
 //   ritz        the `count` lowest Ritz vectors of a solve of its own with another right-hand side: for many solves
 //   automatic   inclusions where K jumps by 1000 or more, the mesh is nearly even, and there are 1 to 400; none else
 //
+// With inclusions, and by `automatic` without any, the constant is one more vector where no side is Dirichlet's and A is not
+// singular: it may nearly be.
+//
 // x is kept in two parts where K jumps by 1e4 or more, and the vectors allow it.
 
 #include <memory>

@@ -15,15 +15,19 @@ namespace {
 
 constexpr int chunk_entries = 1024;
 
-/// Sums of row i and of its magnitudes; the former is zero where it is rounding.
-double row_sum(const SparseRows& a, int i) {
-  double sum = 0, size = 0;
-  for (int k = a.start[std::size_t(i)]; k < a.start[std::size_t(i) + 1]; ++k) {
-    sum += a.value[std::size_t(k)];
-    size += std::abs(a.value[std::size_t(k)]);
+/// The sum of every row, zero where it is rounding.
+std::vector<double> row_sums(const SparseRows& a) {
+  std::vector<double> sums;
+  for (int i = 0; i < a.rows; ++i) {
+    double sum = 0, size = 0;
+    for (int k = a.start[std::size_t(i)]; k < a.start[std::size_t(i) + 1]; ++k) {
+      sum += a.value[std::size_t(k)];
+      size += std::abs(a.value[std::size_t(k)]);
+    }
+    constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
+    sums.push_back(std::abs(sum) <= rounding * size ? 0 : sum);
   }
-  constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
-  return std::abs(sum) <= rounding * size ? 0 : sum;
+  return sums;
 }
 
 /// One entry of a row of sparse vectors.
@@ -35,7 +39,8 @@ struct Entry {
 /// (A Z)_i by differences, for any node in turn.
 class ImageOfVectors {
  public:
-  ImageOfVectors(const SparseRows& a, const SparseRows& z) : a_(a), z_(z), slot_(std::size_t(z.columns), -1) {}
+  ImageOfVectors(const SparseRows& a, std::span<const double> sums, const SparseRows& z)
+      : a_(a), z_(z), sums_(sums), slot_(std::size_t(z.columns), -1) {}
   /// In the order of the vectors.
   const std::vector<Entry>& row(int i) {
     entries_.clear();
@@ -55,7 +60,7 @@ class ImageOfVectors {
         add(std::min(from_i, from_j), a_ij * difference);
       }
     }
-    const double sum = row_sum(a_, i);
+    const double sum = sums_[std::size_t(i)];
     for (int p = own; p < own_end; ++p) add(z_.column[std::size_t(p)], sum * z_.value[std::size_t(p)]);
     for (const Entry& entry : entries_) slot_[std::size_t(entry.vector)] = -1;
     std::erase_if(entries_, [](const Entry& entry) { return entry.value == 0; });
@@ -74,6 +79,7 @@ class ImageOfVectors {
   }
 
   const SparseRows &a_, &z_;
+  std::span<const double> sums_;
   std::vector<int> slot_;
   std::vector<Entry> entries_;
 };
@@ -105,13 +111,13 @@ SparseRows coarse_matrix(const SparseRows& z, const SparseRows& az) {
 }
 
 /// Z^T A Z 1, without cancellation.
-std::vector<double> coarse_sums(const SparseRows& a, const SparseRows& z) {
+std::vector<double> coarse_sums(const SparseRows& a, std::span<const double> row_sums, const SparseRows& z) {
   std::vector<double> all(std::size_t(z.rows), 0.0), sums(std::size_t(z.columns), 0.0);
   for (int i = 0; i < z.rows; ++i)
     for (int p = z.start[std::size_t(i)]; p < z.start[std::size_t(i) + 1]; ++p)
       all[std::size_t(i)] += z.value[std::size_t(p)];
   for (int i = 0; i < z.rows; ++i) {
-    double image = row_sum(a, i) * all[std::size_t(i)];
+    double image = row_sums[std::size_t(i)] * all[std::size_t(i)];
     for (int k = a.start[std::size_t(i)]; k < a.start[std::size_t(i) + 1]; ++k)
       image += a.value[std::size_t(k)] * (all[std::size_t(a.column[std::size_t(k)])] - all[std::size_t(i)]);
     for (int p = z.start[std::size_t(i)]; p < z.start[std::size_t(i) + 1]; ++p)
@@ -202,7 +208,8 @@ __global__ void multiply_rows(const double* inverse, const double* d, double* c,
 
 }  // namespace
 
-Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors)
+Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors,
+                     std::span<const double> given_sums)
     : shape_(shape), count_(vectors.count()) {
   a.validate();
   vectors.z.validate();
@@ -223,7 +230,11 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, 
   SparseRows az, az_of_home;
   az.rows = az_of_home.rows = a.rows;
   az.columns = az_of_home.columns = count_;
-  ImageOfVectors image(a, z);
+  expects(given_sums.empty() || given_sums.size() == std::size_t(a.rows), given_sums.size(), " row sums of ", a.rows,
+          " rows");
+  const std::vector<double> sums =
+      given_sums.empty() ? row_sums(a) : std::vector<double>(given_sums.begin(), given_sums.end());
+  ImageOfVectors image(a, sums, z);
   const auto append = [](SparseRows& rows, int vector, double value) {
     rows.column.push_back(vector);
     rows.value.push_back(value);
@@ -234,7 +245,7 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, 
     az.start.push_back(static_cast<int>(az.column.size()));
     if (!vectors.covers) continue;
     const int home = z.column[std::size_t(z.start[std::size_t(i)])];
-    const double sum = row_sum(a, i);
+    const double sum = sums[std::size_t(i)];
     const bool others =
         std::any_of(entries.begin(), entries.end(), [home](const Entry& e) { return e.vector != home; });
     if (others || sum != 0) append(az_of_home, home, sum);
@@ -242,7 +253,7 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, 
       if (entry.vector != home) append(az_of_home, entry.vector, entry.value);
     az_of_home.start.push_back(static_cast<int>(az_of_home.column.size()));
   }
-  factor_ = std::make_shared<CoarseFactor>(coarse_matrix(z, az), coarse_sums(a, z));
+  factor_ = std::make_shared<CoarseFactor>(coarse_matrix(z, az), coarse_sums(a, sums, z));
   entries_ = static_cast<double>(z.entries() + az.entries()) / std::max(1, a.rows);
   z_by_vectors_ = by_vectors(ctx, vectors.z);
   az_by_vectors_ = by_vectors(ctx, transposed(az));

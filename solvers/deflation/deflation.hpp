@@ -23,6 +23,7 @@
 // decomposition and multigrid methods, J. Sci. Comput. 39, 2009 (A-DEF2).
 
 #include <memory>
+#include <span>
 
 #include <stratum/core/operators/sparse_rows.hpp>
 #include <stratum/core/shared.hpp>
@@ -33,8 +34,9 @@ namespace stratum {
 
 class Deflation final : public Handle {
  public:
-  /// Of A, whose rows are the nodes of the shape.
-  Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors);
+  /// Of A, whose rows are the nodes of the shape. `row_sums`: A 1, where it is known better than from the entries.
+  Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors,
+            std::span<const double> row_sums = {});
 
   [[nodiscard]] const GridShape& shape() const { return shape_; }
   /// Vectors, which coarse ones have numbers for: flat.

@@ -38,6 +38,17 @@ DeflationVectors vectors_of_domains(const std::vector<int>& domain) {
   return v;
 }
 
+void add_constant(DeflationVectors& vectors) {
+  expects(!vectors.covers, "vectors that cover the grid add up to the constant");
+  const int nodes = vectors.z.columns;
+  for (int k = 0; k < nodes; ++k) vectors.z.column.push_back(k);
+  vectors.z.value.insert(vectors.z.value.end(), static_cast<std::size_t>(nodes), 1.0);
+  vectors.z.start.push_back(static_cast<int>(vectors.z.column.size()));
+  for (int& core : vectors.core)
+    if (core < 0) core = vectors.z.rows;
+  ++vectors.z.rows;
+}
+
 std::vector<int> stripes(const GridShape& shape, int count) {
   expects(count >= 1 && count <= shape.nodes(), count, " stripes of ", shape.nodes(), " nodes");
   std::vector<int> domain(static_cast<std::size_t>(shape.nodes()));

@@ -29,6 +29,10 @@ struct DeflationVectors {
 /// Throws UsageError for a domain that is -2 or less; those without a node are left out.
 [[nodiscard]] DeflationVectors vectors_of_domains(const std::vector<int>& domain);
 
+/// One more vector, one everywhere, whose core is what has none: the slow mode of what is nearly singular. For vectors that do
+/// not cover the grid.
+void add_constant(DeflationVectors& vectors);
+
 /// `count` stripes of consecutive nodes, as equal as can be. Throws UsageError unless there is a node for each.
 [[nodiscard]] std::vector<int> stripes(const GridShape& shape, int count);
 /// across x across rectangles, as equal as can be. Throws UsageError unless there is a node for each.

@@ -104,7 +104,7 @@ class KrylovIteration {
   }
   /// The residual is so small that rounding may be all there is to it.
   [[nodiscard]] bool may_be_rounding() {
-    constexpr double late = 1e-4;
+    constexpr double late = 1e-6;
     return !done_ && residual_ <= late * rhs_norm_ && residual_ <= rounding_.level();
   }
   /// As whoever iterates has found out.

@@ -144,6 +144,35 @@ TEST_P(DeflatedTest, NothingIsDeflatedWithoutAReason) {
   EXPECT_THROW(PoissonSolver(ctx(), square(16, dirichlet), params), UsageError);
 }
 
+// No Dirichlet side and next to no reaction: the constant is as slow a mode as inclusions are, and what the reaction adds to
+// a row of an inclusion is far below the rounding of its entries.
+TEST_P(DeflatedTest, TheConstantIsOneMoreVectorOfWhatIsNearlySingular) {
+  constexpr int n = 64;
+  const auto mesh = square(n, natural);
+  const auto b = test::to_device<double>(ctx(), mesh.unknowns(), Values(65 * 65, 1.0 / (n * n)));
+  for (const double contrast : {1.0, 1e6})
+    for (const auto precision : {Precision::full, Precision::mixed}) {
+      SCOPED_TRACE(testing::Message() << contrast << ", " << int(precision));
+      PoissonSolverParams params;
+      params.method = Method::cg;
+      params.precision = precision;
+      auto k = discs(n, contrast);
+      k.c.assign(k.xx.size(), 1e-3);
+      params.coefficients = std::make_shared<CellCoefficients>(k);
+      params.deflate.by = DeflateBy::automatic;
+      PoissonSolver solver(ctx(), mesh, params);
+      EXPECT_THAT(solver.deflation(), HasSubstr("the constant"));
+      Vector<double> x(ctx(), mesh.unknowns());
+      const auto report = solver.solve(ctx(), b.cview(), x.view());
+      EXPECT_TRUE(report.status == Status::rounding || report.status == Status::converged) << report.reason;
+      EXPECT_LE(report.iterations, 16);
+      // Its mean: what flows in leaves by the reaction.
+      double mean = 0;
+      for (const double value : test::to_host(ctx(), x)) mean += value / (65 * 65);
+      EXPECT_NEAR(mean, 1e3 * 65 * 65 / (n * n), 0.01);
+    }
+}
+
 INSTANTIATE_ON_EVERY_BACKEND(DeflatedTest);
 
 }  // namespace

@@ -22,6 +22,17 @@ TEST(DeflationVectorsTest, OfDomainsAreOnesInTheirDomain) {
   EXPECT_THAT(test::error_text<UsageError>([] { (void)vectors_of_domains({0, -2}); }), HasSubstr("not -2"));
 }
 
+TEST(DeflationVectorsTest, TheConstantHasTheCoreThatIsLeft) {
+  auto v = vectors_of_domains({0, -1, 1});
+  add_constant(v);
+  v.z.validate();
+  EXPECT_EQ(v.count(), 3);
+  EXPECT_THAT(v.z.column, ElementsAre(0, 2, 0, 1, 2));
+  EXPECT_THAT(v.core, ElementsAre(0, 2, 1));
+  auto all = vectors_of_domains({0, 1});
+  EXPECT_THROW(add_constant(all), UsageError);
+}
+
 TEST(DeflationVectorsTest, StripesAndBlocksShareNodesEqually) {
   EXPECT_THAT(stripes({3, 2}, 3), ElementsAre(0, 0, 1, 1, 2, 2));
   EXPECT_THAT(square_blocks({5, 3}, 2), ElementsAre(0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 2, 2, 2, 3, 3));

@@ -116,6 +116,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
   const Deflation* const q = deflation_.get();
   const bool two_parts = params_.two_parts;
   if (q != nullptr) set(ctx, 0.0, y);
+  if (two_parts) q->move_means(ctx, x, y);
   const auto with_coarse_part =
       two_parts ? std::make_unique<InTwoParts>(a, *q, y_.cview(), params_.beyond_one_array ? GridView<double>() : z)
                 : nullptr;
@@ -166,15 +167,18 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     double product = dot<double>(ctx, r, z);
     if (two_parts) product += dot<double>(ctx, c, d);
     if (!(product > 0)) {
-      iteration.break_down(message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite"));
-      break;
+      restart = iteration.recover(message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite"));
+      continue;
     }
     const double beta = restart ? 0 : product / rz;
     rz = product;
-    const bool keep = !two_parts && lanczos_->alpha.size() < kept_.size();
+    const bool keep = lanczos_->alpha.size() < kept_.size();
     if (keep) {
       lanczos_->beta.push_back(beta);
-      copy_scaled<double, double>(ctx, 1 / std::sqrt(rz), z, kept_[lanczos_->alpha.size()].view());
+      const auto kept = kept_[lanczos_->alpha.size()].view();
+      copy<double, double>(ctx, z, kept);
+      if (two_parts) q->add(ctx, c, kept);
+      copy_scaled<double, double>(ctx, 1 / std::sqrt(rz), kept, kept);
     }
     xpay<double>(ctx, z, beta, p);
     a.apply(ctx, p, ap);
@@ -187,8 +191,8 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     }
     curvature += dot<double>(ctx, p, ap);
     if (!(curvature > 0)) {
-      iteration.break_down(message("(p, A p) = ", curvature, ": the operator is not positive definite"));
-      break;
+      restart = iteration.recover(message("(p, A p) = ", curvature, ": the operator is not positive definite"));
+      continue;
     }
     const double alpha = rz / curvature;
     if (keep) lanczos_->alpha.push_back(alpha);
@@ -207,12 +211,23 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
   }
   SolveReport report = iteration.finish();
   lanczos_->residual = report.residual;
-  if (!two_parts) return report;
-  q->add(ctx, y, x);
-  a.residual(ctx, b, x, r);
-  report.residual = norm2<double>(ctx, r);
   const bool reached = report.status == Status::converged;
-  if ((reached && report.residual > iteration.target()) || report.status == Status::rounding) {
+  if (two_parts) {
+    q->add(ctx, y, x);
+    a.residual(ctx, b, x, r);
+    report.residual = norm2<double>(ctx, r);
+  }
+  // What gave up may have come as far as it can: vectors that cut what x is even on hold it in numbers that round, too, and the
+  // level of x^ knows nothing of them.
+  const bool gave_up = report.status == Status::breakdown || report.status == Status::stagnated;
+  const bool at_rounding = gave_up && Rounding<double>(ctx, a, b, x, report.baseline_norm)
+                                          .reached<double>(report.residual, r, Rounding<double>::stopped);
+  if (at_rounding) {
+    report.status = Status::rounding;
+    report.reason = message("the residual, ", report.residual, ", is as small as rounding lets ||b - A x|| be; ",
+                            iteration.target(), " was asked for");
+  }
+  if (two_parts && ((reached && report.residual > iteration.target()) || report.status == Status::rounding)) {
     report.status = Status::rounding;
     report.reason =
         message("the residual of x in two parts is ", lanczos_->residual, reached ? ", as asked for" : "",

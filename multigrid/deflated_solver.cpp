@@ -32,8 +32,20 @@ bool holds_values(const TensorMesh& mesh) {
   return holds(mesh.x()) || holds(mesh.y());
 }
 
-/// Of a solve with a right-hand side that has everything in it.
-DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preconditioner<double>& m,
+}  // namespace
+
+std::string_view to_string(DeflateBy kind) {
+  switch (kind) {
+    case DeflateBy::none: return "none";
+    case DeflateBy::inclusions: return "inclusions";
+    case DeflateBy::blocks: return "blocks";
+    case DeflateBy::ritz: return "ritz";
+    case DeflateBy::automatic: return "auto";
+  }
+  return "unknown";
+}
+
+DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preconditioner<double>* m,
                               const std::vector<double>& diagonal, int count) {
   constexpr int iterations = 26;
   DeflatedCg solver(ctx, a.shape(), {.keep = std::max(iterations, 2 * count), .diagonal = diagonal});
@@ -50,19 +62,6 @@ DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preco
   stop.max_iterations = std::max(iterations, 2 * count);
   (void)solver.solve(ctx, a, m, b.cview(), x.view(), stop);
   return solver.ritz(ctx, count);
-}
-
-}  // namespace
-
-std::string_view to_string(DeflateBy kind) {
-  switch (kind) {
-    case DeflateBy::none: return "none";
-    case DeflateBy::inclusions: return "inclusions";
-    case DeflateBy::blocks: return "blocks";
-    case DeflateBy::ritz: return "ritz";
-    case DeflateBy::automatic: return "auto";
-  }
-  return "unknown";
 }
 
 DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy, const CellCoefficients& k,
@@ -109,7 +108,7 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
     description = message(params.count, " x ", params.count, " blocks");
   } else {
     expects(params.count >= 1, "Ritz vectors: 1 or more, not ", params.count);
-    vectors = ritz_vectors(ctx, a, m, cg.diagonal, params.count);
+    vectors = ritz_vectors(ctx, a, &m, cg.diagonal, params.count);
     description = message(vectors.count(), " Ritz vectors");
   }
   // What a reaction adds to a row is below the rounding of its entries, not of the operator.

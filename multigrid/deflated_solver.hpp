@@ -29,6 +29,11 @@ struct DeflateParams {
   int count = 0;  // blocks: across; ritz: vectors
 };
 
+/// The lowest of a solve for white noise, `diagonal` given where A is singular; more than 26 iterations where count asks for
+/// them. Fewer than count where it took fewer.
+[[nodiscard]] DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preconditioner<double>* m,
+                                            const std::vector<double>& diagonal, int count);
+
 struct DeflatedSolver {
   std::unique_ptr<DeflatedCg> solver;  // null: nothing to deflate
   std::string description;             // of the vectors, or why there are none

@@ -37,6 +37,7 @@ class CoarseFactor {
   [[nodiscard]] bool is_accurate() const { return accurate_; }
   /// Unknowns left out.
   [[nodiscard]] int dropped() const;
+  [[nodiscard]] std::int64_t words() const { return static_cast<std::int64_t>(lower_.size() + pivots_.size()); }
 
  private:
   [[nodiscard]] double* row(int i) { return lower_.data() + std::size_t(i) * (std::size_t(width_) + 1) + width_ - i; }

@@ -1,6 +1,6 @@
 // paper_tables: solves the problems of Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed
 // Precision Multigrid, 2011, and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with --study toeplitz
-// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp). Two more studies are not of papers: iterations where
+// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp), with --study bubbly for Gupta, 2010 (bubbly_study.hpp). Two more studies are not of papers: iterations where
 // coefficients vary (coefficient_study.hpp), and errors where layers are thin (boundary_layer_study.hpp).
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <stratum/multigrid/poisson_solver.hpp>
 
 #include "boundary_layer_study.hpp"
+#include "bubbly_study.hpp"
 #include "coefficient_study.hpp"
 #include "support/program.hpp"
 #include "support/table.hpp"
@@ -351,16 +352,16 @@ CommandLine make_command_line() {
   return CommandLine(
       {{"Options",
         {{"study", "NAME", "multigrid",
-          "multigrid (Goeddeke, Strzodka 2011), toeplitz (Ikuno, Deki, Fujita 2010), coefficients (iterations where "
-          "they "
-          "vary, beside targets) or boundary-layers (errors where they are thin, on square cells and on Shishkin's)"},
+          "multigrid (Goeddeke, Strzodka 2011), toeplitz (Ikuno, Deki, Fujita 2010), bubbly (Gupta 2010), coefficients "
+          "(iterations where they vary, beside targets) or boundary-layers (errors where they are thin, on square "
+          "cells and on Shishkin's)"},
          {"table", "N", "",
           "only Table 1 .. 6; or krylov, which the paper has not: iterations of Krylov methods; of the toeplitz "
-          "study 2"},
-         {"figure", "N", "", "only Figure 2, 5 or 6; of the toeplitz study 2 to 5"},
+          "study 2; of the bubbly study 1 to 3, iterations by deflation vectors and which method when"},
+         {"figure", "N", "", "only Figure 2, 5 or 6; of the toeplitz study 2 to 5, of the bubbly study 74 to 79"},
          {"max-level", "N", "",
-          "finest level, 2 .. 12 (multigrid 9, the paper's last is 10 in Table 1 and 9 elsewhere; coefficients and "
-          "boundary-layers 8)"},
+          "finest level, 2 .. 12 (multigrid 9, the paper's last is 10 in Table 1 and 9 elsewhere; bubbly, coefficients "
+          "and boundary-layers 8)"},
          {"inner-test", "NAME", "increment",
           "toeplitz: Jacobi sweeps stop by the increment, as the published counts show, or by the residual, as "
           "equation (3) says"},
@@ -374,8 +375,12 @@ constexpr const char* before_options =
     "Solves the problems of Goeddeke and Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed\n"
     "Precision Multigrid (2011), and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with\n"
     "--study toeplitz the problem of Ikuno, Deki and Fujita, Numerical Investigations of Variable Preconditioned GCR\n"
-    "with Mixed Precision on GPU (2010), Table 2 and Figures 2 to 5; that study runs on CPU and GPU where there are\n"
-    "both. A '!' marks an iteration that did not reach the tolerance. Two more studies are not of papers: "
+    "with Mixed Precision on GPU (2010), Table 2 and Figures 2 to 5; with --study bubbly those of Gupta, "
+    "Implementation\n"
+    "of the Deflated Preconditioned Conjugate Gradient Method for Bubbly Flow on the GPU (2010), Figures 74 to 79. "
+    "These\n"
+    "two run on CPU and GPU where there are both. A '!' marks an iteration that did not reach the tolerance. Two more "
+    "studies are not of papers: "
     "coefficients\n"
     "and boundary-layers.\n";
 
@@ -386,35 +391,40 @@ constexpr const char* examples =
     "  paper_tables --figure 6 --csv > figure6.csv\n"
     "  paper_tables --table 5 --threads 1    double beside mixed precision, CPU beside GPU where there is one\n"
     "  paper_tables --study toeplitz --table 2\n"
+    "  paper_tables --study bubbly --figure 74\n"
     "  paper_tables --study coefficients --max-level 9\n"
     "  paper_tables --study boundary-layers\n";
 
 /// What the options ask for.
 std::function<int()> prepare(const CommandLine& options) {
-  enum class Study : std::uint8_t { multigrid, toeplitz, coefficients, boundary_layers };
+  enum class Study : std::uint8_t { multigrid, toeplitz, bubbly, coefficients, boundary_layers };
   const auto study = choice<Study>("--study", options.text("study"),
                                    {{"multigrid", Study::multigrid},
                                     {"toeplitz", Study::toeplitz},
+                                    {"bubbly", Study::bubbly},
                                     {"coefficients", Study::coefficients},
                                     {"boundary-layers", Study::boundary_layers}});
-  const bool toeplitz = study == Study::toeplitz, multigrid = study == Study::multigrid;
+  const bool toeplitz = study == Study::toeplitz, multigrid = study == Study::multigrid,
+             bubbly = study == Study::bubbly;
   const Settings settings{options.has("max-level") ? options.integer("max-level", 2, 12)
                           : multigrid              ? 9
                                                    : 8,
                           options.is_set("csv"), parse_machine(options)};
-  const bool krylov = !toeplitz && options.has("table") && options.text("table") == "krylov";
+  const bool krylov = multigrid && options.has("table") && options.text("table") == "krylov";
   const int table = !options.has("table") || krylov ? 0
                     : toeplitz                      ? options.integer("table", 2, 2)
+                    : bubbly                        ? options.integer("table", 1, 3)
                                                     : options.integer("table", 1, 6);
   const int figure = !options.has("figure") ? 0
                      : toeplitz             ? options.integer("figure", 2, 5)
-                                            : options.integer("figure", 2, 6);
-  expects(toeplitz || (figure != 3 && figure != 4), "--figure: ", figure, " is not known; known are 2, 5, 6");
+                     : bubbly ? options.integer("figure", BubblyStudy::first_figure, BubblyStudy::last_figure)
+                              : options.integer("figure", 2, 6);
+  expects(!multigrid || (figure != 3 && figure != 4), "--figure: ", figure, " is not known; known are 2, 5, 6");
   const bool all = table == 0 && figure == 0 && !krylov;
   expects(!options.has(toeplitz ? "max-level" : "inner-test"), toeplitz ? "--max-level" : "--inner-test",
           ": belongs to another study");
   for (const char* name : {"table", "figure"})
-    expects(toeplitz || multigrid || !options.has(name), "--", name, ": the study ", options.text("study"),
+    expects(toeplitz || bubbly || multigrid || !options.has(name), "--", name, ": the study ", options.text("study"),
             " has one table");
   const auto test = parsed("--inner-test", [&] { return sweep_test(options.text("inner-test")); });
   return [=] {
@@ -425,8 +435,17 @@ std::function<int()> prepare(const CommandLine& options) {
         if (all || figure == number) tables.print_figure(number);
       return 0;
     }
-    Context ctx = settings.machine.context();
     const int level = settings.max_level;
+    if (bubbly) {
+      BubblyStudy tables(settings.machine.backend, settings.machine.threads, settings.csv);
+      for (int number = BubblyStudy::first_figure; number <= BubblyStudy::last_figure; ++number)
+        if (figure == number || (all && tables.level_of(number) <= level)) tables.print_figure(number);
+      if (all || table == 1) tables.print_table1(level);
+      if (all || table == 2) tables.print_table2(level);
+      if (all || table == 3) tables.print_table3(level);
+      return 0;
+    }
+    Context ctx = settings.machine.context();
     if (study == Study::coefficients) return CoefficientStudy(ctx, settings.csv).print(std::min(8, level), level), 0;
     if (study == Study::boundary_layers) return BoundaryLayerStudy(ctx, settings.csv).print(level), 0;
     if (krylov) print_krylov(ctx, settings);

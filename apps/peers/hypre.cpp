@@ -95,9 +95,13 @@ class Solver : public HypreSolver {
   [[nodiscard]] GridShape shape() const { return a_.shape(); }
   /// (A x)_ij takes this much of x at (i + dx, j + dy), for all nodes, x fastest.
   [[nodiscard]] double coefficient(int dx, int dy, int i, int j) const {
-    return std::get<NineBandMatrix<double>>(a_.storage())
-        .band[static_cast<std::size_t>(band_index(dx, dy))]
-        .view()(i, j);
+    if (const auto* bands = std::get_if<NineBandMatrix<double>>(&a_.storage()))
+      return bands->band[static_cast<std::size_t>(band_index(dx, dy))].view()(i, j);
+    const auto upper = [&](int ex, int ey, int p, int q) {
+      const auto k = static_cast<std::size_t>(band_index(ex, ey) - SymmetricNineBand<double>::first);
+      return std::get<SymmetricNineBand<double>>(a_.storage()).band[k].view()(p, q);
+    };
+    return dy > 0 || (dy == 0 && dx >= 0) ? upper(dx, dy, i, j) : upper(-dx, -dy, i + dx, j + dy);
   }
   [[nodiscard]] double rtol() const { return rtol_; }
   [[nodiscard]] int max_iterations() const { return max_iterations_; }
@@ -120,7 +124,8 @@ class Solver : public HypreSolver {
 
 class StructSolver final : public Solver {
  public:
-  StructSolver(const std::string& name, const GridOperator<double>& a, double rtol, int max_iterations, Stopwatch now)
+  StructSolver(const std::string& name, const GridOperator<double>& a, double rtol, int max_iterations, bool singular,
+               Stopwatch now)
       : Solver(a, rtol, max_iterations, now), first_{0, 0}, last_{shape().nx - 1, shape().ny - 1} {
     HYPRE_StructGridSetExtents(grid_.get(), first_.data(), last_.data());
     HYPRE_StructGridAssemble(grid_.get());
@@ -132,7 +137,7 @@ class StructSolver final : public Solver {
     check("matrix");
 
     conjugate_gradients_ = name != "SMG";
-    multigrid_ = name == "PFMG-CG" ? pfmg() : smg();
+    multigrid_ = name == "PFMG-CG" ? pfmg(singular) : smg();
     if (!conjugate_gradients_) {
       time_set_up([&] { HYPRE_StructSMGSetup(multigrid_.get(), matrix_.get(), b_.get(), x_.get()); });
       return;
@@ -148,31 +153,38 @@ class StructSolver final : public Solver {
   }
 
  private:
-  /// The upper half of the stencil, centre first; hypre is told that the matrix is symmetric, which is 5 to 10 % faster.
-  static int column(int k) { return (k + 4) % 3 - 1; }
-  static int row(int k) { return (k + 4) / 3 - 1; }
-
+  /// The upper half of the stencil, centre first, without corners where all of them are zero; hypre is told that the matrix is
+  /// symmetric, which is 5 to 10 % faster.
   void set_matrix() {
-    for (int k = 0; k < 5; ++k) {
-      std::array<HYPRE_Int, 2> offset{column(k), row(k)};
-      HYPRE_StructStencilSetElement(stencil_.get(), k, offset.data());
-    }
+    const bool corners = has(1, 1) || has(-1, 1);
+    std::vector<std::array<HYPRE_Int, 2>> offsets{{0, 0}, {1, 0}, {0, 1}};
+    if (corners) offsets.insert(offsets.end(), {{-1, 1}, {1, 1}});
+    const auto size = static_cast<HYPRE_Int>(offsets.size());
+    stencil_ = make<HYPRE_StructStencil>(HYPRE_StructStencilCreate, HYPRE_StructStencilDestroy, HYPRE_Int{2}, size);
+    for (HYPRE_Int k = 0; k < size; ++k)
+      HYPRE_StructStencilSetElement(stencil_.get(), k, offsets[static_cast<std::size_t>(k)].data());
     // Made only now: a matrix takes its shape from the stencil.
     matrix_ = make<HYPRE_StructMatrix>(HYPRE_StructMatrixCreate, HYPRE_StructMatrixDestroy, MPI_COMM_WORLD, grid_.get(),
                                        stencil_.get());
     HYPRE_StructMatrixSetSymmetric(matrix_.get(), 1);
     HYPRE_StructMatrixInitialize(matrix_.get());
-    std::vector<double> values(5 * static_cast<std::size_t>(shape().nx));
-    std::array<HYPRE_Int, 5> entries{};
+    std::vector<double> values(offsets.size() * static_cast<std::size_t>(shape().nx));
+    std::vector<HYPRE_Int> entries(offsets.size());
     std::iota(entries.begin(), entries.end(), 0);
     for (int j = 0; j < shape().ny; ++j) {
       auto value = values.begin();
       for (int i = 0; i < shape().nx; ++i)
-        for (int k = 0; k < 5; ++k) *value++ = coefficient(column(k), row(k), i, j);
+        for (const auto& [dx, dy] : offsets) *value++ = coefficient(dx, dy, i, j);
       std::array<HYPRE_Int, 2> begin{0, j}, end{shape().nx - 1, j};
-      HYPRE_StructMatrixSetBoxValues(matrix_.get(), begin.data(), end.data(), 5, entries.data(), values.data());
+      HYPRE_StructMatrixSetBoxValues(matrix_.get(), begin.data(), end.data(), size, entries.data(), values.data());
     }
     HYPRE_StructMatrixAssemble(matrix_.get());
+  }
+  [[nodiscard]] bool has(int dx, int dy) const {
+    for (int j = 0; j < shape().ny; ++j)
+      for (int i = 0; i < shape().nx; ++i)
+        if (coefficient(dx, dy, i, j) != 0) return true;
+    return false;
   }
 
   [[nodiscard]] Owned<HYPRE_StructSolver> smg() const {
@@ -185,7 +197,7 @@ class StructSolver final : public Solver {
     return solver;
   }
 
-  [[nodiscard]] static Owned<HYPRE_StructSolver> pfmg() {
+  [[nodiscard]] Owned<HYPRE_StructSolver> pfmg(bool singular) const {
     auto solver = make<HYPRE_StructSolver>(HYPRE_StructPFMGCreate, HYPRE_StructPFMGDestroy, MPI_COMM_WORLD);
     HYPRE_StructPFMGSetRelaxType(solver.get(), 1);  // weighted Jacobi
     HYPRE_StructPFMGSetJacobiWeight(solver.get(), 0.5);
@@ -196,6 +208,8 @@ class StructSolver final : public Solver {
     HYPRE_StructPFMGSetTol(solver.get(), 0);
     HYPRE_StructPFMGSetMaxIter(solver.get(), 1);
     HYPRE_StructPFMGSetZeroGuess(solver.get());
+    // Down to one unknown there is a level for every halving of either side, and the finest.
+    if (singular) HYPRE_StructPFMGSetMaxLevels(solver.get(), std::ilogb(shape().nx) + std::ilogb(shape().ny));
     return solver;
   }
 
@@ -226,8 +240,7 @@ class StructSolver final : public Solver {
   std::array<HYPRE_Int, 2> first_, last_;
   Owned<HYPRE_StructGrid> grid_ =
       make<HYPRE_StructGrid>(HYPRE_StructGridCreate, HYPRE_StructGridDestroy, MPI_COMM_WORLD, 2);
-  Owned<HYPRE_StructStencil> stencil_ =
-      make<HYPRE_StructStencil>(HYPRE_StructStencilCreate, HYPRE_StructStencilDestroy, 2, 5);
+  Owned<HYPRE_StructStencil> stencil_{nullptr, HYPRE_StructStencilDestroy};
   Owned<HYPRE_StructMatrix> matrix_{nullptr, HYPRE_StructMatrixDestroy};
   Owned<HYPRE_StructVector> b_ =
       make<HYPRE_StructVector>(HYPRE_StructVectorCreate, HYPRE_StructVectorDestroy, MPI_COMM_WORLD, grid_.get());
@@ -242,7 +255,7 @@ class StructSolver final : public Solver {
 
 class BoomerAmgCg final : public Solver {
  public:
-  BoomerAmgCg(const GridOperator<double>& a, double rtol, int max_iterations, Stopwatch now)
+  BoomerAmgCg(const GridOperator<double>& a, double rtol, int max_iterations, bool singular, Stopwatch now)
       : Solver(a, rtol, max_iterations, now), last_(static_cast<HYPRE_Int>(shape().nodes() - 1)) {
     set_matrix();
     for (auto* vector : {b_.get(), x_.get()}) {
@@ -262,6 +275,8 @@ class BoomerAmgCg final : public Solver {
     HYPRE_BoomerAMGSetStrongThreshold(multigrid_.get(), 0.5);
     HYPRE_BoomerAMGSetTol(multigrid_.get(), 0);
     HYPRE_BoomerAMGSetMaxIter(multigrid_.get(), 1);
+    constexpr HYPRE_Int symmetric_gauss_seidel = 6, coarsest = 3;
+    if (singular) HYPRE_BoomerAMGSetCycleRelaxType(multigrid_.get(), symmetric_gauss_seidel, coarsest);
     HYPRE_ParCSRPCGSetTol(pcg_.get(), rtol);
     HYPRE_ParCSRPCGSetMaxIter(pcg_.get(), max_iterations);
     HYPRE_ParCSRPCGSetTwoNorm(pcg_.get(), 1);
@@ -285,8 +300,10 @@ class BoomerAmgCg final : public Solver {
         for (int dy = -1; dy <= 1; ++dy)
           for (int dx = -1; dx <= 1; ++dx) {
             if (i + dx < 0 || i + dx >= nx || j + dy < 0 || j + dy >= ny) continue;
+            const double value = coefficient(dx, dy, i, j);
+            if (value == 0) continue;
             columns.push_back((j + dy) * nx + i + dx);
-            values.push_back(coefficient(dx, dy, i, j));
+            values.push_back(value);
           }
         rows.push_back(j * nx + i);
         sizes.push_back(static_cast<HYPRE_Int>(columns.size() - before));
@@ -342,11 +359,12 @@ bool Hypre::available() { return true; }
 std::string Hypre::version() { return HYPRE_RELEASE_VERSION; }
 
 std::unique_ptr<HypreSolver> Hypre::set_up(const std::string& name, const GridOperator<double>& a, double rtol,
-                                           int max_iterations) const {
-  expects(a.form() == OperatorForm::nine_band, "hypre takes nine bands, not the form ", to_string(a.form()));
-  if (name == "BoomerAMG-CG") return std::make_unique<BoomerAmgCg>(a, rtol, max_iterations, now_);
+                                           int max_iterations, bool singular) const {
+  expects(a.form() == OperatorForm::nine_band || a.form() == OperatorForm::symmetric,
+          "hypre takes nine bands or five, not the form ", to_string(a.form()));
+  if (name == "BoomerAMG-CG") return std::make_unique<BoomerAmgCg>(a, rtol, max_iterations, singular, now_);
   for (const auto& known : solvers())
-    if (name == known) return std::make_unique<StructSolver>(name, a, rtol, max_iterations, now_);
+    if (name == known) return std::make_unique<StructSolver>(name, a, rtol, max_iterations, singular, now_);
   throw UsageError(message("hypre has no solver '", name, "' here"));
 }
 
@@ -358,7 +376,7 @@ Hypre::Hypre(Stopwatch now) : now_(now) {
 Hypre::~Hypre() = default;
 bool Hypre::available() { return false; }
 std::string Hypre::version() { return ""; }
-std::unique_ptr<HypreSolver> Hypre::set_up(const std::string&, const GridOperator<double>&, double, int) const {
+std::unique_ptr<HypreSolver> Hypre::set_up(const std::string&, const GridOperator<double>&, double, int, bool) const {
   return nullptr;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// hypre's multigrid solvers as peers of the benchmark: A x = b in double, A the nine-band matrix of a mesh, on one rank.
+// hypre's multigrid solvers as peers of ours: A x = b in double, A the nine bands of a mesh, or five and symmetric, on one rank.
 //
 //   SMG            semicoarsening and plane relaxation, one step before and after, through the Struct interface
 //   SMG-CG         conjugate gradients preconditioned by one cycle of it
@@ -52,9 +52,10 @@ class Hypre {
   [[nodiscard]] static std::string version();
   [[nodiscard]] static const std::vector<std::string>& solvers();
 
-  /// `a` must outlive the solver. Throws UsageError for an unknown name and for a form other than nine bands.
+  /// `a` must outlive the solver; where it is singular, A 1 = 0, the coarsest level is relaxed and not solved, or hypre would
+  /// divide by what rounding leaves of it. Throws UsageError for an unknown name and for a form other than these bands.
   [[nodiscard]] std::unique_ptr<HypreSolver> set_up(const std::string& name, const GridOperator<double>& a, double rtol,
-                                                    int max_iterations) const;
+                                                    int max_iterations, bool singular = false) const;
 
  private:
   Stopwatch now_;

@@ -65,6 +65,26 @@ sys.exit(0 if len(rows) == 9 and good and cycles else 1)
 END
 }
 
+# Gupta 2010: the thesis's counts to a few, and beyond its figures those of deflation vectors that work.
+case_bubbly_figures_and_tables() {
+  run 0 --study bubbly --figure 74 --csv --threads 1
+  python3 - <<'END' || fail "counts of Figure 74"
+import csv, sys
+rows = [row for row in csv.reader(open(".output")) if row and row[0] in ("256", "512", "1024")]
+sys.exit(0 if len(rows) == 9 and all(abs(int(row[2]) - int(row[4])) <= 5 for row in rows) else 1)
+END
+  run 0 --study bubbly --figure 77 --csv --threads 1
+  if grep -q '!' .output; then fail "a tolerance was not reached"; fi
+  run 0 --study bubbly --table 1 --max-level 7 --csv --threads 1
+  prints '^128  diag,23[0-9],13[0-9],11[0-9],6[0-9],,,[67][0-9],4[0-9],2[0-9],1[0-9]$'
+  prints '^128  IC n/2,1[12][0-9],'
+  run 0 --study bubbly --table 2 --max-level 6 --csv --threads 1
+  prints '^64  1e\+06 IC n/2,[0-9]+/[0-9]+,'
+  if grep -q '!' .output; then fail "a tolerance was not reached"; fi
+  run 0 --study bubbly --table 3 --max-level 6 --csv --threads 1
+  prints '^64 1000 25 bubbles,[0-9]+ [0-9.e-]+,[0-9]+ [0-9.e-]+,[0-9]+ [0-9.e-]+,[0-9] [0-9.e-]+,[0-9] [0-9.e-]+,'
+}
+
 case_options_belong_to_their_study() {
   refused --study jungle -- jungle multigrid toeplitz
   refused --study toeplitz --table 1 -- table
@@ -75,6 +95,9 @@ case_options_belong_to_their_study() {
   refused --study boundary-layers --figure 2 -- --figure boundary-layers
   refused --study coefficients --inner-test residual -- inner-test
   refused --figure 3 -- figure 2 5 6
+  refused --study bubbly --figure 73 -- figure 74 79
+  refused --study bubbly --table 4 -- table 1 3
+  refused --study bubbly --inner-test residual -- inner-test
 }
 
 run_case "$2"

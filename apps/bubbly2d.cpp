@@ -1,10 +1,9 @@
-// bubbly2d: solves the pressure equation -div(1/density grad p) = f of two fluids in a box, in cells, by conjugate gradients with
-// a preconditioner and deflation; one system, or a series of them while bubbles move. --help explains; the file is parse, make the
-// system, solve, print, write, in that order.
+// bubbly2d: solves the pressure equation -div(1/density grad p) = f of two fluids in a box, in cells, by conjugate gradients
+// with a preconditioner and deflation; one system, or a series of them while bubbles move. --help explains; the file is parse,
+// make the system, solve, print, write, in that order.
 
-#include <array>
 #include <optional>
-#include <sstream>
+#include <tuple>
 
 #include <stratum/assembly/cell_files.hpp>
 #include <stratum/assembly/expression.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-// paper_tables --study bubbly: R. Gupta, Implementation of the Deflated Preconditioned Conjugate Gradient Method for Bubbly Flow
-// on the Graphical Processing Unit, 2010, Figures 74 to 79, and what came of it.
+// paper_tables --study bubbly: R. Gupta, Implementation of the Deflated Preconditioned Conjugate Gradient Method for Bubbly
+// Flow on the Graphical Processing Unit, 2010, Figures 74 to 79, and what came of it.
 //
 // Figures 74 to 76, five points with 4 and -1, block IC and stripes. The thesis stops at "1e-6" without saying of what; its
 // counts are those of ||r|| <= rtol ||b|| with b = A x, x uniform in 0 .. 1, and rtol = 1.55e-6 (n = 128), 1.57e-5 (256),

@@ -1,7 +1,8 @@
 // paper_tables: solves the problems of Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed
 // Precision Multigrid, 2011, and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with --study toeplitz
-// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp), with --study bubbly for Gupta, 2010 (bubbly_study.hpp). Two more studies are not of papers: iterations where
-// coefficients vary (coefficient_study.hpp), and errors where layers are thin (boundary_layer_study.hpp).
+// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp), with --study bubbly for Gupta, 2010 (bubbly_study.hpp). Two more
+// studies are not of papers: iterations where coefficients vary (coefficient_study.hpp), and errors where layers are thin
+// (boundary_layer_study.hpp).
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,7 @@
 #pragma once
 
-// hypre's multigrid solvers as peers of ours: A x = b in double, A the nine bands of a mesh, or five and symmetric, on one rank.
+// hypre's multigrid solvers as peers of ours: A x = b in double, A the nine bands of a mesh, or five and symmetric, on one
+// rank.
 //
 //   SMG            semicoarsening and plane relaxation, one step before and after, through the Struct interface
 //   SMG-CG         conjugate gradients preconditioned by one cycle of it

@@ -4,7 +4,8 @@
 // conjugate gradients with a preconditioner and deflation vectors by name. Shared by bubbly2d and paper_tables.
 //
 //   preconditioner   none; jacobi, ic, block-ic, incomplete-poisson of the matrix (solvers/preconditioner.hpp); multigrid: a
-//                    cycle of Galerkin products, interpolated by split sums of the links unless said otherwise; auto
+//                    cycle of Galerkin products, interpolated by split sums of the links unless said otherwise; auto:
+//                    multigrid, the fastest of these by Table 3 of paper_tables --study bubbly
 //   deflation        none; stripes:D consecutive cells, blocks:Q of Q x Q rectangles, split-blocks:Q the same split where two
 //                    fluids meet in one; inclusions of low density, extended by the cycle's prolongation; ritz:K vectors of a
 //                    solve of its own; auto
@@ -182,8 +183,8 @@ class PressureSolver {
     make_solver(ctx, system, rows, more);
   }
 
-  /// From x. Where vectors cut bubbles the residual of both parts may rest above what the level of rounding says: 300 iterations
-  /// without a better one end it, unless other patience is given.
+  /// From x. Where vectors cut bubbles the residual of both parts may rest above what the level of rounding says: 300
+  /// iterations without a better one end it, unless other patience is given.
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, StoppingParams stop,
                     const Monitor& monitor = {}) {
     constexpr int usual_patience = 300;

@@ -2,6 +2,7 @@
 // with a preconditioner and deflation; one system, or a series of them while bubbles move. --help explains; the file is parse,
 // make the system, solve, print, write, in that order.
 
+#include <numbers>
 #include <optional>
 #include <tuple>
 
@@ -537,6 +538,7 @@ int solve_once(Context& ctx, const Settings& s, const CommandLine& options, Outp
   PressureSolver solver(ctx, system, s.params);
   Vector<double> b(ctx, solver.a().shape()), x(ctx, solver.a().shape());
   copy_from_host(ctx, rhs.b.data(), b.view());
+  solver.rehearse(ctx, b.cview(), x.view());
   ctx.synchronise();
   const double ready = wall_seconds();
   Outcome outcome;
@@ -588,9 +590,9 @@ int solve_once(Context& ctx, const Settings& s, const CommandLine& options, Outp
 /// Bubbles rise by a height of the box in a time of 1 and turn with an eddy as large as the box. Who leaves through the top
 /// comes back at the bottom.
 void move(const Settings& s, std::vector<Disc>& bubbles) {
-  constexpr double pi = 3.14159265358979323846, eddy = 0.5;
+  constexpr double eddy = 0.5;
   for (Disc& bubble : bubbles) {
-    const double x = pi * bubble.x / s.width, y = pi * bubble.y / s.height;
+    const double x = std::numbers::pi * bubble.x / s.width, y = std::numbers::pi * bubble.y / s.height;
     bubble.x += s.dt * eddy * s.width * std::sin(x) * std::cos(y);
     bubble.y += s.dt * s.height * (1 - eddy * std::cos(x) * std::sin(y));
     bubble.x = std::clamp(bubble.x, 0.0, s.width);

@@ -183,6 +183,15 @@ class PressureSolver {
     make_solver(ctx, system, rows, more);
   }
 
+  /// On a GPU two iterations, so that device code is loaded and cycles are recorded before the first solve. x is zero then.
+  void rehearse(Context& ctx, GridView<const double> b, GridView<double> x) {
+    if (!ctx.on_gpu()) return;
+    StoppingParams few;
+    few.max_iterations = 2;
+    (void)solve(ctx, b, x, few);
+    set(ctx, 0.0, x);
+    ctx.synchronise();
+  }
   /// From x. Where vectors cut bubbles the residual of both parts may rest above what the level of rounding says: 300
   /// iterations without a better one end it, unless other patience is given.
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, StoppingParams stop,

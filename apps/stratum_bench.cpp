@@ -31,6 +31,7 @@
 #include <stratum/solvers/lines/tridiagonal.hpp>
 
 #include "auto_table.hpp"
+#include "peers/cudss.hpp"
 #include "peers/cufft.hpp"
 #include "peers/cusparse.hpp"
 #include "peers/hypre.hpp"
@@ -50,6 +51,7 @@ constexpr double rtol = 1e-8;
 constexpr int max_iterations = 100;
 constexpr double peer_bytes = 600;  // for an unknown: BoomerAMG takes 400 to 500
 constexpr double cufft_bytes = 96;  // 32 and what plans take
+constexpr double cudss_bytes = 2000;
 
 /// A smoother and, for those that solve lines, their order: NAME or NAME:simultaneous.
 struct SmootherVariant {
@@ -95,8 +97,9 @@ struct Settings {
   std::vector<SmootherVariant> smoothers;       // of the solves
   std::vector<std::string> peers;               // solvers of hypre
   bool sine_transforms = false;                 // on uniform meshes
-  std::string no_peers;                         // why there are none
-  std::string no_cusparse;                      // why it takes no part
+  bool cudss = false;
+  std::string no_peers;     // why there are none
+  std::string no_cusparse;  // why it takes no part
   int finest_peer_level = 0;
   int rounds = 1;
   Stopwatch now = wall_seconds;
@@ -184,7 +187,7 @@ struct Contestant {
   }
 };
 
-constexpr std::string_view sine_transforms_name = "sine-transforms";
+constexpr std::string_view sine_transforms_name = "sine-transforms", cudss_name = "cuDSS";
 
 class Benchmark {
  public:
@@ -420,7 +423,11 @@ class Benchmark {
 
   [[nodiscard]] std::string peers() const {
     std::string names = settings_.peers.empty() ? "" : message("hypre ", Hypre::version());
-    if (settings_.sine_transforms && ctx_.on_gpu()) return CufftSines::version();
+    if (ctx_.on_gpu() && (settings_.sine_transforms || settings_.cudss)) {
+      if (settings_.sine_transforms) names = CufftSines::version();
+      if (settings_.cudss) names += message(names.empty() ? "" : ", ", Cudss::version());
+      return names;
+    }
     if (settings_.sine_transforms) names += message(names.empty() ? "" : ", ", SineTransforms::version());
     return names.empty() ? "none, " + settings_.no_peers : names + " on one core";
   }
@@ -440,6 +447,7 @@ class Benchmark {
       if (settings_.sine_transforms && level <= settings_.finest_peer_level && !k &&
           SineTransforms::solves(system.mesh))
         contestants.push_back(sine_transforms());
+      if (settings_.cudss && level <= settings_.finest_peer_level && !k) contestants.push_back(cudss());
       for (int round = 0; round < settings_.rounds; ++round)
         for (auto& contestant : contestants) {
           // What failed on a mesh fails on its finer levels too, and in double as in mixed precision.
@@ -577,6 +585,17 @@ class Benchmark {
     return {std::string(sine_transforms_name), "none", "", "", "double", run};
   }
 
+  [[nodiscard]] Contestant cudss() const {
+    const auto run = [this](System& system) {
+      const auto a = assemble_laplace<double>(ctx_, system.mesh, OperatorForm::tensor);
+      expect_available(
+          ctx_, static_cast<std::int64_t>(cudss_bytes * static_cast<double>(system.mesh.unknowns().nodes())), "about ");
+      const Cudss solver(ctx_, system.mesh, settings_.now);
+      return shortest_of_several([&] { return solver.solve(ctx_, a, system.b.cview(), system.x.view(), rtol); });
+    };
+    return {std::string(cudss_name), "symmetric", "", "", "double", run};
+  }
+
   /// The first that converges is what the passes of full multigrid are compared with.
   void measure_error(System& system, Contestant& contestant) const {
     if (!contestant.one_pass()) {
@@ -602,7 +621,8 @@ class Benchmark {
     else
       std::printf("%s after %d, residual %.2e, %.3g ms", std::string(to_string(best.status)).c_str(), best.iterations,
                   best.relative_residual(), best.solve_seconds * 1e3);
-    std::printf(std::isnan(ratio) ? "\n" : " %6.3f %9.3f\n", ratio, algebraic);
+    if (!std::isnan(ratio)) std::printf(" %6.3f %9.3f", ratio, algebraic);
+    std::printf("%s%s\n", solver == cudss_name ? "  " : "", solver == cudss_name ? best.choice.c_str() : "");
 
     JsonObject json;
     json.add("mesh", mesh_name).add("level", level).add("unknowns", unknowns).add("solver", solver);
@@ -670,7 +690,7 @@ CommandLine make_command_line() {
          {"rounds", "N", "3", "how often all solves of a mesh and level take turns, 1 .. 100 (with --quick: 1)"},
          {"peers", "LIST", "all",
           "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; sine-transforms, by FFTW or on a GPU cuFFT, which "
-          "solve on uniform meshes; all that are there, or none (no cuSPARSE either)"},
+          "solve on uniform meshes; on a GPU cuDSS, a direct solver; all that are there, or none (no cuSPARSE either)"},
          {"peer-level", "N", "10", "finest level that peers solve too, 2 .. 15"},
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
          {"clock", "NAME", "wall", "wall, or cpu: what one thread has spent, for a machine shared with others"},
@@ -680,35 +700,48 @@ CommandLine make_command_line() {
 }
 
 /// Peers of the CPU run in this process, on one core: they are compared with one thread of our own, or not at all. On a GPU
-/// there are sine transforms alone.
+/// there are sine transforms and a direct solver.
 void parse_peers(const std::string& text, const Context& ctx, Settings& settings) {
   if (text == "none") {
     settings.no_peers = "not asked for";
     return;
   }
   const bool on_gpu = ctx.on_gpu(), has_sines = on_gpu ? CufftSines::available() : SineTransforms::available();
-  if (on_gpu ? !has_sines : ctx.threads() != 1)
+  const bool has_cudss = on_gpu && Cudss::available();
+  if (on_gpu && !has_sines && !has_cudss)
+    settings.no_peers = "built without cuFFT and cuDSS; other peers have one core: --backend cpu --threads 1 compares";
+  else if (!on_gpu && ctx.threads() != 1)
     settings.no_peers = "peers have one core: --backend cpu --threads 1 compares";
-  else if (!Hypre::available() && !has_sines)
+  else if (!on_gpu && !Hypre::available() && !has_sines)
     settings.no_peers = "built without hypre and FFTW (Debian: libhypre-dev, libfftw3-dev)";
   if (text == "all") {
     if (!settings.no_peers.empty()) return;
     if (Hypre::available() && !on_gpu) settings.peers = Hypre::solvers();
     settings.sine_transforms = has_sines;
+    settings.cudss = has_cudss;
     return;
   }
   std::vector<std::pair<std::string, std::string>> known{
-      {std::string(sine_transforms_name), std::string(sine_transforms_name)}};
+      {std::string(sine_transforms_name), std::string(sine_transforms_name)},
+      {std::string(cudss_name), std::string(cudss_name)}};
   for (const auto& solver : Hypre::solvers()) known.emplace_back(solver, solver);
   for (const auto& name :
        parse_list("--peers", text, [&](const std::string& peer) { return choice("--peers", peer, known); })) {
-    const bool sines = name == sine_transforms_name;
+    const bool sines = name == sine_transforms_name, direct = name == cudss_name;
     expects(settings.no_peers.empty(), "--peers ", text, ": ", settings.no_peers);
-    expects(sines || !on_gpu, "--peers ", name, ": on a GPU there is ", sine_transforms_name);
-    expects(sines ? has_sines : Hypre::available(), "--peers ", name, ": built without ",
-            sines ? "FFTW (Debian: libfftw3-dev)" : "hypre (Debian: libhypre-dev)");
+    expects(sines || direct == on_gpu, "--peers ", name, ": on a GPU there are ", sine_transforms_name, " and ",
+            cudss_name);
+    expects(direct  ? has_cudss
+            : sines ? has_sines
+                    : Hypre::available(),
+            "--peers ", name, ": built without ",
+            direct  ? "cuDSS (pip: nvidia-cudss-cu13)"
+            : sines ? (on_gpu ? "cuFFT" : "FFTW (Debian: libfftw3-dev)")
+                    : "hypre (Debian: libhypre-dev)");
     if (sines)
       settings.sine_transforms = true;
+    else if (direct)
+      settings.cudss = true;
     else
       settings.peers.push_back(name);
   }

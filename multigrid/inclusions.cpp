@@ -20,6 +20,12 @@ std::vector<char> above_mean(const std::vector<double>& k) {
   return above;
 }
 
+/// How many there are, where they are numbered from 0 on.
+std::size_t parts_in(const std::vector<int>& numbers) {
+  const int last = *std::max_element(numbers.begin(), numbers.end());
+  return last < 0 ? 0 : static_cast<std::size_t>(last) + 1;
+}
+
 /// Unknown i of a coarse line, among those of the fine one.
 int fine_unknown(const Line& fine, const Line& coarse, int i) {
   const int node = i + coarse.first_unknown();
@@ -53,7 +59,7 @@ Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k) {
   const GridShape cells{k.nx, k.ny, 0, 0, x.is_periodic(), y.is_periodic()}, unknowns = mesh.unknowns();
   const auto part = connected_parts(cells, above_mean(k.xx), true);
   Inclusions found;
-  found.grounded.assign(static_cast<std::size_t>(*std::max_element(part.begin(), part.end()) + 1), 0);
+  found.grounded.assign(parts_in(part), 0);
   found.of_unknown.assign(static_cast<std::size_t>(unknowns.nodes()), -1);
   // Node i of a line as an unknown; -1 where it is none.
   const auto unknown = [](const Line& line, int i) {
@@ -81,8 +87,7 @@ Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k) {
 Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kappa) {
   Inclusions found;
   found.of_unknown = connected_parts(unknowns, above_mean(kappa), false);
-  found.grounded.assign(
-      static_cast<std::size_t>(*std::max_element(found.of_unknown.begin(), found.of_unknown.end()) + 1), 0);
+  found.grounded.assign(parts_in(found.of_unknown), 0);
   return found;
 }
 

@@ -34,9 +34,9 @@ namespace stratum {
 
 class Deflation final : public Handle {
  public:
-  /// Of A, whose rows are the nodes of the shape. `row_sums`: A 1, where it is known better than from the entries.
+  /// Of A, whose rows are the nodes of the shape. `given_sums`: A 1, where it is known better than from the entries.
   Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors,
-            std::span<const double> row_sums = {});
+            std::span<const double> given_sums = {});
 
   [[nodiscard]] const GridShape& shape() const { return shape_; }
   /// Vectors, which coarse ones have numbers for: flat.

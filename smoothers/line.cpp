@@ -16,6 +16,26 @@ namespace {
 
 constexpr double simultaneous_damping = 0.8;
 
+/// Across a periodic direction the first line lies beside the last. One of the two is solved alone, after an exchange: the
+/// third colour, or that of the second colour, which has a line of the first one beside it there.
+template <class Lines>
+void zebra(Context& ctx, Direction direction, const Lines& lines, SweepOrder order) {
+  const bool along_x = direction == Direction::x, backward = order == SweepOrder::backward;
+  const int count = lines.lines(), odd = 1 - ((along_x ? lines.y.origin_y : lines.y.origin_x) & 1);
+  const int first = backward ? 1 - odd : odd;
+  if (!(along_x ? lines.y.periodic_y : lines.y.periodic_x)) return lines.zebra(first, 0, count);
+  const bool third = count % 2 != 0, begins = third && backward;
+  const int alone = third || first == 0 ? count - 1 : 0;
+  if (begins) {
+    lines.one(alone);
+    exchange(ctx, lines.x);
+  }
+  alone == 0 ? lines.zebra(first, 1, count) : lines.zebra(first, 0, count - 1);
+  if (begins) return;
+  exchange(ctx, lines.x);
+  lines.one(alone);
+}
+
 }  // namespace
 
 template <class T>
@@ -25,14 +45,12 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
       threads_(ctx.threads()) {
   expects(!shape.below && !shape.above, "line smoothers need whole lines, and this is a strip of rows");
   const int longest = std::max(shape.nx, shape.ny);
-  if (shape.has_halo() && (!ctx.on_gpu() || longest > line::longest_segmented)) {
+  if (shape.has_halo() && ctx.on_gpu() && longest > line::longest_segmented) {
     for (auto& numbers : periodic_) numbers = Vector<T>(ctx, shape);
     return;
   }
-  if (ctx.on_gpu()) {
-    if (shape.has_halo()) zeros_ = Vector<T>(ctx, longest);
-    return;
-  }
+  if (shape.has_halo()) zeros_ = Vector<T>(ctx, longest);
+  if (ctx.on_gpu()) return;
   const auto size = line::LineScratch<T>::size(shape, threads_, params.form);
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
 }
@@ -53,16 +71,19 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
   }
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
-  exchange(ctx, x);
-  a.visit([&](const auto& view) {
-    const auto sweep = [&]<Direction d>() {
-      const line::Sweep<d, std::decay_t<decltype(view)>, T> lines{
+  line::visit(a, y.has_halo() ? zeros_.view().data : nullptr, [&]<class View>(const View& view) {
+    const auto sweep = [&]<Direction d, bool ring>() {
+      const line::Sweep<d, View, T, ring> lines{
           view, b, x, y, omega_, guess == Guess::zero, ctx.threads(), elimination_.view()};
-      if (line_order_ == LineOrder::simultaneous) return lines.simultaneous();
-      const int odd = 1 - ((d == Direction::x ? x.origin_y : x.origin_x) & 1);
-      lines.zebra(order == SweepOrder::forward ? odd : 1 - odd);
+      line_order_ == LineOrder::simultaneous ? lines.simultaneous() : zebra(ctx, d, lines, order);
     };
-    direction == Direction::x ? sweep.template operator()<Direction::x>() : sweep.template operator()<Direction::y>();
+    const auto run = [&]<Direction d>() {
+      if constexpr (line::has_bands<View> || line::by_sums<View>)
+        if (d == Direction::x ? y.periodic_x : y.periodic_y) return sweep.template operator()<d, true>();
+      sweep.template operator()<d, false>();
+    };
+    exchange(ctx, x);
+    direction == Direction::x ? run.template operator()<Direction::x>() : run.template operator()<Direction::y>();
   });
 }
 

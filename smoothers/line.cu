@@ -90,19 +90,6 @@ struct Sweep {
   }
 };
 
-/// The same operator with a reaction term that is zero: its lines are solved by sums, as rings must be, and for differences.
-/// `zeros`: as many as the grid is long or wide.
-template <class T>
-TensorView<T, true> with_reaction(const TensorView<T, false>& a, const T* zeros) {
-  TensorView<T, true> v;
-  v.kx = v.column_kx = a.kx;
-  v.ky = v.column_ky = a.ky;
-  v.mx = a.mx;
-  v.my = a.my;
-  v.e = v.column_e = zeros;
-  return v;
-}
-
 }  // namespace
 
 template <class T>
@@ -112,11 +99,7 @@ void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOpe
     const Sweep<View, T> lines{view, b, x, y, line_order_, order, guess == Guess::zero, omega_};
     direction == Direction::x ? lines.template run<Direction::x>(ctx) : lines.template run<Direction::y>(ctx);
   };
-  a.visit([&]<class View>(const View& view) {
-    if constexpr (is_tensor<View> && !cuda::by_sums<View>)
-      if (y.has_halo()) return sweep(with_reaction(view, zeros_.view().data));
-    sweep(view);
-  });
+  line::visit(a, y.has_halo() ? zeros_.view().data : nullptr, sweep);
 }
 
 template void LineSweep<float>::sweep_on_gpu(Context&, Direction, const GridOperator<float>&, GridView<const float>,

@@ -38,8 +38,8 @@ class LineSweep {
   LineOrder line_order_;
   T omega_;
   int threads_;
-  std::array<Vector<T>, 3> periodic_;  // where the grid is, on a CPU and for the longest lines
-  Vector<T> zeros_;                    // where it is, on a GPU: the reaction that tensor operators lack
+  std::array<Vector<T>, 3> periodic_;  // where the grid is, on a GPU for the longest lines
+  Vector<T> zeros_;                    // where it is: the reaction that tensor operators lack
   Vector<T> elimination_;              // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };
 

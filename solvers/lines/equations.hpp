@@ -38,6 +38,25 @@ STRATUM_HOST_DEVICE STRATUM_INLINE View along(const View& a) {
     return a;
 }
 
+/// Calls f(view) with an operator's view. On periodic grids a tensor operator has its reaction term even if that is zero:
+/// `zeros`, as many as the grid is long or wide. Its lines are solved by sums, as rings must be, and for differences.
+template <class T, class F>
+void visit(const GridOperator<T>& a, const T* zeros, const F& f) {
+  a.visit([&]<class View>(const View& view) {
+    if constexpr (is_tensor<View> && !by_sums<View>)
+      if (zeros != nullptr) {
+        TensorView<T, true> v;
+        v.kx = v.column_kx = view.kx;
+        v.ky = v.column_ky = view.ky;
+        v.mx = view.mx;
+        v.my = view.my;
+        v.e = v.column_e = zeros;
+        return f(v);
+      }
+    f(view);
+  });
+}
+
 /// What lies beside a line; `a` is the view along it.
 template <Direction direction, bool by_difference, class T, bool reaction>
 STRATUM_HOST_DEVICE STRATUM_INLINE LinesBeside<T, by_difference> lines_beside(const TensorView<T, reaction>& a,

@@ -1,7 +1,5 @@
 #include <stratum/solvers/lines/periodic.hpp>
 
-#include <algorithm>
-
 #include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/solvers/lines/equations.hpp>
 
@@ -79,28 +77,7 @@ struct PeriodicLine {
 /// Lines first, first + stride, ... < end.
 template <Direction direction, class View, class T>
 void solve_periodic_lines(Context& ctx, const PeriodicLine<direction, View, T>& lines, int first, int end, int stride) {
-  const NodeRange range{first, end, stride, 0, 1, 1};  // a row of lines, as for_each_node has it
-  if (ctx.on_gpu()) return for_each_node(ctx, range, lines);
-  const int count = range.count_x();
-  if (direction == Direction::x) {
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (lines.y.nodes() > serial_limit)
-    for (int k = 0; k < count; ++k) lines(first + k * stride, 0);
-    return;
-  }
-  // Columns side by side, so that rows are read along.
-  constexpr int together = 256;
-  const int parts = (count + together - 1) / together;
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (lines.y.nodes() > serial_limit)
-  for (int part = 0; part < parts; ++part) {
-    const int begin = first + part * together * stride, last = std::min(end, begin + together * stride);
-    for (int p = 0; p < lines.unknowns; ++p)
-      for (int line = begin; line < last; line += stride) lines.forward(p, line);
-    for (int p = lines.unknowns - 1; p >= 0; --p)
-      for (int line = begin; line < last; line += stride) lines.backward(p, line);
-    for (int line = begin; line < last; line += stride) lines.close(line);
-    for (int p = 0; p < lines.length(); ++p)
-      for (int line = begin; line < last; line += stride) lines.store(p, line);
-  }
+  for_each_node(ctx, NodeRange{first, end, stride, 0, 1, 1}, lines);  // a row of lines, as for_each_node has it
 }
 
 template <Direction direction, class View, class T>

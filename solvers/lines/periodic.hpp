@@ -1,7 +1,7 @@
 #pragma once
 
-// Line relaxation on grids that are periodic in a direction, for smoothers/line.cpp: on a CPU, and on a GPU where lines are too
-// long for the kernels of solvers/lines/kernels.hpp. Along a periodic direction a line's equations are cyclic: the last unknown
+// Line relaxation on grids that are periodic in a direction, for smoothers/line.cpp on a GPU where lines are too long for the
+// kernels of solvers/lines/kernels.hpp. Along a periodic direction a line's equations are cyclic: the last unknown
 // s is taken out, and the rest T is solved for the right-hand side and for the sums e over the rows of the whole matrix,
 //
 //     T p = f ,  T g = e ,   s = (f_(n-1) - l p_(n-2) - u p_0) / (e_(n-1) - l g_(n-2) - u g_0)

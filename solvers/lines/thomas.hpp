@@ -15,6 +15,8 @@
 //     | part 0         | part 1         | part 2         |      L  lines of the first colour between parts: solved first,
 //      s f s f s f s f L s f s f s f s f L s f s f s f s            one by one
 //
+// Cyclic lines, along a periodic direction, take the sums of the rows along as second right-hand sides (`ring`).
+//
 // For smoothers/line.cpp and solvers/lines/tridiagonal.cpp.
 
 #include <algorithm>
@@ -73,25 +75,28 @@ struct Batch {
 };
 
 /// A thread's memory for lines of n positions: three arrays of n + 1 by W numbers, or two of n by `wide` from the first on, for
-/// y lines with bands.
+/// y lines with bands. On periodic grids there is one more of either, for `sums` of cyclic lines.
 template <class T>
 struct LineScratch {
-  T *multipliers, *eliminated, *second;
+  T *multipliers, *eliminated, *second, *sums;
   int wide;
   /// Batches are multiples of this long, so that a node has its place in a pack, and with it its bits, for any number of
   /// threads.
   static constexpr int rounded = 16;
 
   static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {
-    const std::int64_t batches = 3 * lane_numbers(std::max(shape.nx, shape.ny));
+    const int more = shape.has_halo() ? 1 : 0;
+    const std::int64_t batches = (3 + more) * lane_numbers(std::max(shape.nx, shape.ny));
     if (traits(form).is_separable) return batches;
     // Of one colour.
     const int share = ((shape.nx + 2 * threads - 1) / (2 * threads) + rounded - 1) / rounded * rounded;
-    return std::max(batches, 2 * std::int64_t{std::min(widest_batch, share)} * shape.ny);
+    return std::max(batches, (2 + more) * std::int64_t{std::min(widest_batch, share)} * shape.ny);
   }
-  LineScratch(T* memory, int n, std::int64_t size)
+  /// `ring`: of cyclic lines.
+  LineScratch(T* memory, int n, std::int64_t size, bool ring = false)
       : multipliers(memory), eliminated(multipliers + lane_numbers(n)), second(eliminated + lane_numbers(n)),
-        wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / (2 * n))) / rounded * rounded) {}
+        sums(second + lane_numbers(n)),
+        wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / ((ring ? 3 : 2) * n))) / rounded * rounded) {}
 
  private:
   static std::int64_t lane_numbers(int n) { return batch_width<T> * (std::int64_t{n} + 1); }
@@ -116,61 +121,31 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
   simd::transpose<w, chunk_length>(rows, chunk_length, to, w);
 }
 
-/// The state of the elimination: what the next position takes from the last. `c` is the multiplier.
-template <class T>
-struct Elimination {
-  alignas(64) T c[batch_width<T>] = {};
-  alignas(64) T z[batch_width<T>] = {};
-};
-
-/// Forward elimination of a chunk of x lines, coefficients from the bands.
-template <class R, class View, class T>
-struct Eliminator {
-  View a;
-  Batch batch;
-  STRATUM_INLINE Eliminator(const View& view, const Batch& lines) : a(view), batch(lines) {}
-
-  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* eliminated,
-                                 Elimination<T>& last) {
-    constexpr int w = batch_width<T>;
-    alignas(64) Chunk<T> lower, centre, upper;
-    gather<T>(LineCoefficient<Direction::x, -1, View>{a}, batch, begin, length, T(0), lower);
-    gather<T>(LineCoefficient<Direction::x, 0, View>{a}, batch, begin, length, T(1), centre);
-    gather<T>(LineCoefficient<Direction::x, 1, View>{a}, batch, begin, length, T(0), upper);
-    for (int n = 0; n < length * w; n += w) {
-#pragma omp simd
-      for (int k = 0; k < w; ++k) {
-        const T pivot = T(1) / (centre[n + k] - lower[n + k] * last.c[k]);
-        multipliers[n + k] = last.c[k] = upper[n + k] * pivot;
-        eliminated[n + k] = last.z[k] = (right[n + k] - lower[n + k] * last.z[k]) * pivot;
-      }
-    }
-  }
-};
-
-/// Of a symmetric line; `multiplier` is c. `by_sums`: the excess a of a row, what the matrix that is left has as the row's sum,
-/// goes along beside the pivot,
+/// Elimination along a line; `multiplier` is c. `by_sums`: the excess a of a row, what the matrix that is left has as the row's
+/// sum, goes along beside the pivot,
 ///
-///     a_p = s_p - u_(p-1) q_(p-1) ,   d_p = a_p - u_p ,   q_p = a_p / d_p = 1 + c_p ,
+///     a_p = s_p - l_p q_(p-1) ,   d_p = a_p - u_p ,   q_p = a_p / d_p = 1 + c_p ,
 ///     x_p = x_(p+1) + (z_p - q_p x_(p+1)) ,
 ///
-/// s_p the sum of row p with the entries beyond the line's ends, q_(-1) = 1 and u_(-1) the entry before the line, and
-/// `multiplier` is q. Where cells are stretched (u < 0) that adds positive numbers only, and a small row sum is not lost in
-/// large entries (Grassmann, Taksar, Heyman, Operations Research 33, 1985).
-template <class Pack, class T, bool by_sums>
-struct SymmetricElimination {
-  Pack upper, multiplier, z;
+/// s_p the sum of row p with the entries beyond the line's ends, q_(-1) = 1, and `multiplier` is q. Where cells are stretched
+/// (l, u < 0) that adds positive numbers only, and a small row sum is not lost in large entries (Grassmann, Taksar, Heyman,
+/// Operations Research 33, 1985).
+///
+/// `ring`: of a cyclic line, by sums. The sums are eliminated like right-hand sides, to `sum`: see Ring.
+template <class Pack, class T, bool by_sums, bool ring = false>
+struct Elimination {
+  Pack multiplier, z, sum;
 
-  /// Before position 0; `before`: the entry there towards what lies before the line.
-  STRATUM_INLINE void start(Pack before) {
-    upper = before;
+  STRATUM_INLINE void start() {
     multiplier = by_sums ? Pack{} + T(1) : Pack{};
-    z = Pack{};
+    z = sum = Pack{};
   }
-  /// A position with its sum or diagonal entry, and its entry towards the next.
-  STRATUM_INLINE void step(Pack own, Pack next, Pack right) {
-    const Pack lower = upper;
-    upper = next;
+  /// A position with its entry towards the one before, its sum or diagonal entry, and its entry towards the next.
+  STRATUM_INLINE void step(Pack lower, Pack own, Pack upper, Pack right) {
+    step(multiplier, z, sum, lower, own, upper, right);
+  }
+  /// On numbers that are no structure, which compilers would not take together to packs.
+  STRATUM_INLINE static void step(Pack& multiplier, Pack& z, Pack& sum, Pack lower, Pack own, Pack upper, Pack right) {
     Pack pivot;
     if constexpr (by_sums) {
       const Pack excess = own - lower * multiplier;
@@ -181,13 +156,57 @@ struct SymmetricElimination {
       multiplier = upper * pivot;
     }
     z = (right - lower * z) * pivot;
+    if constexpr (ring) sum = (own - lower * sum) * pivot;
+  }
+};
+
+/// Closes a cyclic line of n unknowns. Elimination leaves  x_p + c_p x_(p+1) + a_p x_(n-1) = z_p  with the sum
+/// s_p = 1 + c_p + a_p, and with that
+///
+///     x_0 = F - (S - 1) x_(n-1) ,   F = sum w_p z_p ,   S = sum w_p s_p ,   w_p = (-c_0) ... (-c_(p-1)) ,   p < n - 1 ,
+///     x_(n-1) = (z_(n-1) - c_(n-1) F) / (s_(n-1) - c_(n-1) S) .
+///
+/// What the others have more than x_(n-1) comes from back-substitution with z_p - s_p x_(n-1), from zero at n - 1 on.
+template <class Pack, class T>
+struct Ring {
+  Pack weight = Pack{} + T(1), first{}, first_sum{};
+
+  /// Position p < n - 1, once it is eliminated.
+  STRATUM_INLINE void add(Pack multiplier, Pack z, Pack sum) { add(weight, first, first_sum, multiplier, z, sum); }
+  STRATUM_INLINE static void add(Pack& weight, Pack& first, Pack& first_sum, Pack multiplier, Pack z, Pack sum) {
+    first += weight * z;
+    first_sum += weight * sum;
+    weight *= T(1) - multiplier;
+  }
+  /// x_(n-1)
+  STRATUM_INLINE static Pack last(Pack first, Pack first_sum, Pack multiplier, Pack z, Pack sum) {
+    const Pack c = multiplier - T(1);
+    return (z - c * first) / (sum - c * first_sum);
+  }
+};
+
+/// Of symmetric lines.
+template <class Pack, class T, bool by_sums, bool ring>
+struct SymmetricElimination : Elimination<Pack, T, by_sums, ring> {
+  using Base = Elimination<Pack, T, by_sums, ring>;
+  Pack upper;
+
+  /// Before position 0; `before`: the entry there towards what lies before the line.
+  STRATUM_INLINE void start(Pack before) {
+    Base::start();
+    upper = before;
+  }
+  STRATUM_INLINE void step(Pack own, Pack next, Pack right) {
+    const Pack lower = upper;
+    upper = next;
+    Base::step(lower, own, next, right);
   }
 };
 
 /// Of a tensor operator's line, M its own mass and S its own stiffness (core/operators/tensor_formulas.hpp).
-template <class Pack, class T, bool by_sums>
-struct TensorElimination : SymmetricElimination<Pack, T, by_sums> {
-  using Base = SymmetricElimination<Pack, T, by_sums>;
+template <class Pack, class T, bool by_sums, bool ring>
+struct TensorElimination : SymmetricElimination<Pack, T, by_sums, ring> {
+  using Base = SymmetricElimination<Pack, T, by_sums, ring>;
   Pack mass, stiffness;
 
   /// Behind interval 0 (k, m): what it adds goes to position 0 alone.
@@ -199,47 +218,106 @@ struct TensorElimination : SymmetricElimination<Pack, T, by_sums> {
   }
 };
 
+/// Where elimination leaves lines, W numbers a position; `sums` of cyclic ones.
+template <class T>
+struct Eliminated {
+  T *multipliers, *z, *sums;
+};
+
+/// A batch of lines, which are eliminated position after position and, if cyclic, closed.
+template <class R, class Line, class T, bool ring>
+struct BatchOfLines {
+  using Pack = typename R::Pack;
+  Line lines[R::packs];
+  Ring<Pack, T> rings[ring ? R::packs : 1];
+
+  BatchOfLines& batch_of_lines() { return *this; }
+  /// Pack v at position p of lines of n, where it is eliminated now.
+  STRATUM_INLINE void keep(int v, int p, [[maybe_unused]] int n, const Eliminated<T>& to) {
+    const std::int64_t at = std::int64_t{p} * batch_width<T> + v * R::width;
+    R::pack(to.multipliers + at) = lines[v].multiplier;
+    R::pack(to.z + at) = lines[v].z;
+    if constexpr (ring) {
+      R::pack(to.sums + at) = lines[v].sum;
+      if (p < n - 1) rings[v].add(lines[v].multiplier, lines[v].z, lines[v].sum);
+    }
+  }
+  /// The last unknowns of cyclic lines, in pack v; back-substitution gives 0 there.
+  STRATUM_INLINE Pack close(int v, int n, const Eliminated<T>& to) const {
+    if constexpr (!ring) {
+      return Pack{};
+    } else {
+      const std::int64_t at = std::int64_t{n - 1} * batch_width<T> + v * R::width;
+      R::pack(to.z + at) = R::pack(to.sums + at) = Pack{};
+      const auto& line = lines[v];
+      return rings[v].last(rings[v].first, rings[v].first_sum, line.multiplier, line.z, line.sum);
+    }
+  }
+};
+
+/// Forward elimination of a chunk of x lines, coefficients from the bands.
+template <class R, bool ring, class View, class T>
+struct Eliminator : BatchOfLines<R, Elimination<typename R::Pack, T, ring, ring>, T, ring> {
+  using Pack = typename R::Pack;
+  View a;
+  Batch batch;
+
+  STRATUM_INLINE Eliminator(const View& view, const Batch& some) : a(view), batch(some) {
+    for (auto& line : this->lines) line.start();
+  }
+
+  STRATUM_INLINE void operator()(int begin, int length, int n, const T* right, const Eliminated<T>& to) {
+    constexpr int w = batch_width<T>;
+    alignas(64) Chunk<T> lower, centre, upper;
+    gather<T>(LineCoefficient<Direction::x, -1, View>{a}, batch, begin, length, T(0), lower);
+    gather<T>(LineCoefficient<Direction::x, 0, View>{a}, batch, begin, length, T(1), centre);
+    gather<T>(LineCoefficient<Direction::x, 1, View>{a}, batch, begin, length, T(0), upper);
+    auto here = this->batch_of_lines();  // in registers
+    for (int p = begin, at = 0; p < begin + length; ++p, at += w) {
+#pragma GCC unroll 8
+      for (int v = 0; v < R::packs; ++v) {
+        const int k = at + v * R::width;
+        const Pack l = R::pack(lower + k), d = R::pack(centre + k), u = R::pack(upper + k);
+        here.lines[v].step(l, ring ? l + d + u : d, u, R::pack(right + k));
+        here.keep(v, p, n, to);
+      }
+    }
+    this->batch_of_lines() = here;
+  }
+};
+
 /// The same for a tensor operator, whose coefficients on a line are a number of the line times a number of the position,
 /// twice: nothing is read but 1-D arrays. The line matrix is symmetric.
-template <class R, class T, bool reaction>
-struct Eliminator<R, TensorView<T, reaction>, T> {
-  using Pack = typename R::Pack;
+template <class R, bool ring, class T, bool reaction>
+struct Eliminator<R, ring, TensorView<T, reaction>, T>
+    : BatchOfLines<R, TensorElimination<typename R::Pack, T, reaction, ring>, T, ring> {
   const T *kx, *mx;
-  alignas(64) T stiffness[batch_width<T>], mass[batch_width<T>], upper[batch_width<T>];
 
   STRATUM_INLINE Eliminator(const TensorView<T, reaction>& a, const Batch& batch) : kx(a.kx), mx(a.mx) {
+    alignas(64) T stiffness[batch_width<T>], mass[batch_width<T>];
     for (int k = 0; k < batch_width<T>; ++k) {
       const int line = batch.first + k * batch.stride;
       stiffness[k] = batch.used(k) ? a.with_e(a.ky[line] + a.ky[line + 1], line) : T(1);
       mass[k] = batch.used(k) ? 2 * (a.my[line] + a.my[line + 1]) : T(0);
-      upper[k] = T(0);
+    }
+    for (int v = 0; v < R::packs; ++v) {
+      auto& line = this->lines[v];
+      line.mass = R::pack(mass + v * R::width), line.stiffness = R::pack(stiffness + v * R::width);
+      line.start(kx[0], mx[0]);
     }
   }
 
-  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* eliminated,
-                                 Elimination<T>& last) {
-    constexpr int w = batch_width<T>;
-    TensorElimination<Pack, T, reaction> lines[R::packs];
-    for (int v = 0; v < R::packs; ++v) {
-      const int k = v * R::width;
-      lines[v] = {
-          {R::pack(upper + k), R::pack(last.c + k), R::pack(last.z + k)}, R::pack(mass + k), R::pack(stiffness + k)};
-      if (begin == 0) lines[v].start(kx[0], mx[0]);
-    }
-    for (int p = begin, n = 0; p < begin + length; ++p, n += w) {
+  STRATUM_INLINE void operator()(int begin, int length, int n, const T* right, const Eliminated<T>& to) {
+    auto here = this->batch_of_lines();
+    for (int p = begin; p < begin + length; ++p, right += batch_width<T>) {
       const T k_next = kx[p + 1], m_next = mx[p + 1], k = kx[p] + k_next, m = mx[p] + m_next;
 #pragma GCC unroll 8
       for (int v = 0; v < R::packs; ++v) {
-        const int at = n + v * R::width;
-        lines[v].step(k, m, k_next, m_next, R::pack(right + at));
-        R::pack(multipliers + at) = lines[v].multiplier;
-        R::pack(eliminated + at) = lines[v].z;
+        here.lines[v].step(k, m, k_next, m_next, R::pack(right + v * R::width));
+        here.keep(v, p, n, to);
       }
     }
-    for (int v = 0; v < R::packs; ++v) {
-      const int k = v * R::width;
-      R::pack(upper + k) = lines[v].upper, R::pack(last.c + k) = lines[v].multiplier, R::pack(last.z + k) = lines[v].z;
-    }
+    this->batch_of_lines() = here;
   }
 };
 
@@ -247,70 +325,68 @@ struct Eliminator<R, TensorView<T, reaction>, T> {
 constexpr int block_length = 512;
 
 /// The same for a cell operator, whose entries come with the right-hand sides, row by row.
-template <class R, class T, bool scalar>
-struct Eliminator<R, CellView<T, scalar>, T> {
-  using Pack = typename R::Pack;
+template <class R, bool ring, class T, bool scalar>
+struct Eliminator<R, ring, CellView<T, scalar>, T>
+    : BatchOfLines<R, SymmetricElimination<typename R::Pack, T, true, ring>, T, ring> {
   static constexpr int pitch = block_length + 16;
   alignas(64) T sums_with_margin[16 + batch_width<T> * pitch], uppers_with_margin[16 + batch_width<T> * pitch];
   T *const sums = sums_with_margin + 16, *const uppers = uppers_with_margin + 16;  // of a block of columns
-  alignas(64) T before[batch_width<T>] = {}, upper[batch_width<T>];
 
   STRATUM_INLINE Eliminator(const CellView<T, scalar>& a, const Batch& batch) {
+    alignas(64) T before[batch_width<T>] = {};
     for (int k = 0; k < batch_width<T>; ++k) {
       if (batch.used(k)) before[k] = a.template coefficient<-1, 0>(0, batch.first + k * batch.stride);
       if (k < batch.count) continue;
       std::fill_n(sums + k * pitch, pitch - 16, T(1));
       std::fill_n(uppers + k * pitch, pitch - 16, T(0));
     }
+    for (int v = 0; v < R::packs; ++v) this->lines[v].start(R::pack(before + v * R::width));
   }
 
-  STRATUM_INLINE void operator()(int begin, int length, const T* right, T* multipliers, T* eliminated,
-                                 Elimination<T>& last) {
+  STRATUM_INLINE void operator()(int begin, int length, int n, const T* right, const Eliminated<T>& to) {
     constexpr int w = batch_width<T>;
     alignas(64) Chunk<T> sum, next;
     simd::transpose<w, chunk_length>(sums + begin % block_length, pitch, sum, w);
     simd::transpose<w, chunk_length>(uppers + begin % block_length, pitch, next, w);
-    SymmetricElimination<Pack, T, true> lines[R::packs];
-    for (int v = 0; v < R::packs; ++v) {
-      const int k = v * R::width;
-      lines[v] = {R::pack(upper + k), R::pack(last.c + k), R::pack(last.z + k)};
-      if (begin == 0) lines[v].start(R::pack(before + k));
-    }
-    for (int n = 0; n < length * w; n += w) {
+    auto here = this->batch_of_lines();
+    for (int p = begin, at = 0; p < begin + length; ++p, at += w) {
 #pragma GCC unroll 8
       for (int v = 0; v < R::packs; ++v) {
-        const int at = n + v * R::width;
-        lines[v].step(R::pack(sum + at), R::pack(next + at), R::pack(right + at));
-        R::pack(multipliers + at) = lines[v].multiplier;
-        R::pack(eliminated + at) = lines[v].z;
+        const int k = at + v * R::width;
+        here.lines[v].step(R::pack(sum + k), R::pack(next + k), R::pack(right + k));
+        here.keep(v, p, n, to);
       }
     }
-    for (int v = 0; v < R::packs; ++v) {
-      const int k = v * R::width;
-      R::pack(upper + k) = lines[v].upper, R::pack(last.c + k) = lines[v].multiplier, R::pack(last.z + k) = lines[v].z;
-    }
+    this->batch_of_lines() = here;
   }
 };
 
 /// The solution at a position from that behind it.
-template <class View, class Pack>
+template <bool by_sums, class Pack>
 STRATUM_INLINE Pack substituted(Pack multiplier, Pack eliminated, Pack next) {
   const Pack x = eliminated - multiplier * next;
-  return by_sums<View> ? x + next : x;
+  return by_sums ? x + next : x;
 }
 
-/// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first.
-template <class R, class View, class T>
-STRATUM_INLINE void substitute_back(int length, const T* multipliers, const T* eliminated, T* next, T* solution) {
+/// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first. `ring`: it, but
+/// not `solution`, is what cyclic lines have more than in their last unknown, `last`.
+template <class R, bool by_sums, bool ring, class T>
+STRATUM_INLINE void substitute_back(int length, const Eliminated<T>& from, [[maybe_unused]] const T* last, T* next,
+                                    T* solution) {
   constexpr int w = batch_width<T>;
-  typename R::Pack x[R::packs];
+  using Pack = typename R::Pack;
+  Pack x[R::packs], own[R::packs];
   for (int v = 0; v < R::packs; ++v) x[v] = R::pack(next + v * R::width);
+  if constexpr (ring)
+    for (int v = 0; v < R::packs; ++v) own[v] = R::pack(last + v * R::width);
   for (int n = (length - 1) * w; n >= 0; n -= w) {
 #pragma GCC unroll 8
     for (int v = 0; v < R::packs; ++v) {
       const int at = n + v * R::width;
-      x[v] = substituted<View, typename R::Pack>(R::pack(multipliers + at), R::pack(eliminated + at), x[v]);
-      R::pack(solution + at) = x[v];
+      Pack z = R::pack(from.z + at);
+      if constexpr (ring) z -= R::pack(from.sums + at) * own[v];
+      x[v] = substituted<by_sums, Pack>(R::pack(from.multipliers + at), z, x[v]);
+      R::pack(solution + at) = ring ? x[v] + own[v] : x[v];
     }
   }
   for (int v = 0; v < R::packs; ++v) R::pack(next + v * R::width) = x[v];
@@ -330,9 +406,9 @@ STRATUM_INLINE void prefetch_bands(const View& a, int i, int j) {
 
 /// Right-hand sides of columns begin .. begin + length - 1, row by row, with stored bands. Asks for what the next row reads, as
 /// hardware prefetchers lose the many streams where a row's block ends, and for what elimination reads of this one.
-template <class R, bool coupled, class View, class T>
+template <class R, bool ring, bool coupled, class View, class T>
 STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs, const Batch& batch, int begin,
-                              int length, T* rows, std::int64_t pitch, Eliminator<R, View, T>& /*entries*/) {
+                              int length, T* rows, std::int64_t pitch, Eliminator<R, ring, View, T>& /*entries*/) {
   for (int k = 0; k < batch.count; ++k) {
     T* row = rows + k * pitch;
     const int j = batch.first + k * batch.stride, next = j + batch.stride;
@@ -360,7 +436,7 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>&
   using Pack = typename R::Pack;
   constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T));
   const View& a = rhs.a;
-  const int nx = rhs.b.nx;
+  const int end = rhs.x.nx + (rhs.x.periodic_x ? 1 : 0);  // of what is not zero
   const T *x[count + 1], *b[count];
   for (int r = 0; r <= count; ++r) x[r] = &rhs.x(0, std::min(j - 1 + 2 * r, last_row + 1));
   LinesBeside<T, solves_for_difference<View>> beside[count];
@@ -373,11 +449,11 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>&
   for (int i = begin - 1; i - width < begin + length; i += width) {
     const Pack k = R::pack(a.kx + i), m = R::pack(a.mx + i);
     const int first = i - width;
-    Pack south = i < nx ? R::pack(x[0] + i) : Pack{};
+    Pack south = i < end ? R::pack(x[0] + i) : Pack{};
     __builtin_prefetch(x[0] + i + block_length, 0, 2);
 #pragma GCC unroll 8
     for (int r = 0; r < count; ++r) {
-      const Pack north = i < nx ? R::pack(x[r + 1] + i) : Pack{};
+      const Pack north = i < end ? R::pack(x[r + 1] + i) : Pack{};
       __builtin_prefetch(x[r + 1] + i + block_length, 0, 2);
       __builtin_prefetch(b[r] + i + block_length, 0, 2);
       const Pack next_mass = beside[r].mass(south, north), next_stiffness = beside[r].stiffness(south, north);
@@ -391,10 +467,10 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>&
   }
 }
 
-template <class R, class T, bool reaction>
+template <class R, bool ring, class T, bool reaction>
 STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, reaction>, T>& rhs, const Batch& batch,
                               int begin, int length, T* rows, std::int64_t pitch,
-                              Eliminator<R, TensorView<T, reaction>, T>& /*entries*/) {
+                              Eliminator<R, ring, TensorView<T, reaction>, T>& /*entries*/) {
   // Fours even where fewer rows are left: a row has the same bits wherever it comes in a batch.
   constexpr int four = 4;
   const bool zebra = batch.stride == 2;
@@ -407,10 +483,10 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, re
 }
 
 /// Right-hand sides of a cell operator, and its entries.
-template <class R, bool coupled, class T, bool scalar>
+template <class R, bool ring, bool coupled, class T, bool scalar>
 STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, CellView<T, scalar>, T>& rhs, const Batch& batch,
                               int begin, int length, T* rows, std::int64_t pitch,
-                              Eliminator<R, CellView<T, scalar>, T>& entries) {
+                              Eliminator<R, ring, CellView<T, scalar>, T>& entries) {
   constexpr int bytes = R::width * static_cast<int>(sizeof(T));
   for (int k = 0; k < batch.count; ++k) {
     const int j = batch.first + k * batch.stride;
@@ -424,30 +500,30 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, CellView<T, s
   }
 }
 
-/// Solves one batch of x lines of n positions.
-template <class R, bool coupled, class View, class T>
+/// Solves one batch of x lines of n positions. `ring`: cyclic lines, whose halo follows, as lines beside them may read it.
+template <class R, bool ring, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rhs, const Batch batch, const int n,
                                 const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
   constexpr int w = batch_width<T>, pitch = block_length + 16;
   alignas(64) T before_rows[16 + w * pitch];
   T* const rows = before_rows + 16;  // a row's column -1 is written, too
   alignas(64) Chunk<T> right;
-  Eliminator<R, View, T> eliminate(rhs.a, batch);
-  Elimination<T> last;
+  Eliminator<R, ring, View, T> eliminate(rhs.a, batch);
+  const Eliminated<T> eliminated{scratch.multipliers, scratch.eliminated, scratch.sums};
   for (int block = 0; block < n; block += block_length) {
     const int end = std::min(n, block + block_length);
     const int length = end - block;
-    fill_rows<R>(rhs, batch, block, length, rows, pitch, eliminate);
+    fill_rows<R, ring>(rhs, batch, block, length, rows, pitch, eliminate);
     for (int k = 0; k < w; ++k)  // the rest of the last chunk, and lanes without a line
       std::fill(rows + k * pitch + (k < batch.count ? length : 0), rows + k * pitch + last_chunk(length) + chunk_length,
                 T(0));
     for (int begin = block; begin < end; begin += chunk_length) {
       simd::transpose<w, chunk_length>(rows + (begin - block), pitch, right, w);
-      const std::int64_t at = std::int64_t{begin} * w;
-      eliminate(begin, std::min(chunk_length, end - begin), right, scratch.multipliers + at, scratch.eliminated + at,
-                last);
+      eliminate(begin, std::min(chunk_length, end - begin), n, right, eliminated);
     }
   }
+  alignas(64) T last[w];
+  for (int v = 0; v < R::packs; ++v) R::pack(last + v * R::width) = eliminate.close(v, n, eliminated);
   alignas(64) T next[w] = {};
   alignas(64) Chunk<T> solution;
   constexpr bool differences = coupled && solves_for_difference<View>;
@@ -462,7 +538,8 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
         for (int i = later; i < later + chunks * chunk_length; i += cache_line<T>)
           __builtin_prefetch(&y(i, batch.first + k * batch.stride), 0, 2);
     const std::int64_t at = std::int64_t{begin} * w;
-    substitute_back<R, View>(length, scratch.multipliers + at, scratch.eliminated + at, next, solution);
+    const Eliminated<T> here{eliminated.multipliers + at, eliminated.z + at, eliminated.sums + at};
+    substitute_back<R, ring || by_sums<View>, ring>(length, here, last, next, solution);
     if (direct && length == chunk_length) {
       simd::transpose<chunk_length, w>(solution, w, &y(begin, batch.first), batch.stride * y.pitch);
       continue;
@@ -479,55 +556,118 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
         y(begin + c, j) = keep == T(0) ? omega * row[c] : keep * rhs.x(begin + c, j) + omega * row[c];
     }
   }
+  if constexpr (ring)
+    for (int k = 0; k < batch.count; ++k) {
+      const int j = batch.first + k * batch.stride;
+      y(-1, j) = y(n - 1, j);
+      y(n, j) = y(0, j);
+    }
 }
 
 // --- y lines -------------------------------------------------------------------------------------------------------------
 
-/// Back-substitution of a wide batch, which elimination has left in `scratch`, row after row.
-template <int stride, bool coupled, class View, class T>
-STRATUM_INLINE void substitute_wide(const LineRhs<Direction::y, coupled, View, T>& rhs, const int first,
-                                    const int count, const int n, const T omega, const T keep, const GridView<T> y,
-                                    const LineScratch<T>& scratch) {
-  const int w = scratch.wide;
-  const T* const multipliers = scratch.multipliers;
-  T* const solution = scratch.multipliers + std::int64_t{w} * n;
-  alignas(64) const T zeros[widest_batch] = {};
-  for (int j = n - 1; j >= 0; --j) {
-    const T* const c = multipliers + std::int64_t{j} * w;
-    T* const z = solution + std::int64_t{j} * w;
-    const T* const above = j == n - 1 ? zeros : z + w;
-#pragma omp simd
-    for (int k = 0; k < count; ++k) {
-      z[k] = substituted<View, T>(c[k], z[k], above[k]);
-      const int i = first + stride * k;
-      y(i, j) = keep == T(0) ? omega * z[k] : keep * rhs.x(i, j) + omega * z[k];
+/// A wide batch of y lines, row after row; lane k is column first + stride k.
+template <class T, bool by_sums, bool ring>
+struct WideBatch {
+  int n, w;
+  Eliminated<T> rows;
+  alignas(64) T start[widest_batch], zeros[widest_batch] = {};
+  // Of cyclic lines: their rings, whose weights make place for the last unknowns.
+  alignas(64) T weight[ring ? widest_batch : 1], first[ring ? widest_batch : 1], first_sum[ring ? widest_batch : 1];
+
+  STRATUM_INLINE WideBatch(const LineScratch<T>& scratch, int positions)
+      : n(positions), w(scratch.wide), rows{scratch.multipliers, scratch.multipliers + std::int64_t{w} * n,
+                                            scratch.multipliers + 2 * std::int64_t{w} * n} {
+    std::fill_n(start, widest_batch, by_sums ? T(1) : T(0));
+    if constexpr (ring) {
+      std::fill_n(weight, widest_batch, T(1));
+      std::fill_n(first, widest_batch, T(0));
+      std::fill_n(first_sum, widest_batch, T(0));
     }
   }
-}
+  /// A row under elimination, and the one before.
+  struct Row {
+    const T *multipliers_before, *z_before, *sums_before;
+    T *multipliers, *z, *sums;
+  };
+  STRATUM_INLINE Row row(int j) const {
+    const std::int64_t here = std::int64_t{j} * w;
+    T *const q = rows.multipliers + here, *const z = rows.z + here, *const s = rows.sums + here;
+    return {j == 0 ? start : q - w, j == 0 ? zeros : z - w, j == 0 ? zeros : s - w, q, z, s};
+  }
+  /// What rings take of row j, and of the last row the last unknowns.
+  STRATUM_INLINE void add_to_rings(int j, int count) {
+    if constexpr (ring) {
+      const std::int64_t row = std::int64_t{j} * w;
+      T *const q = rows.multipliers + row, *const z = rows.z + row, *const s = rows.sums + row;
+      if (j < n - 1) {
+#pragma omp simd
+        for (int k = 0; k < count; ++k) {
+          T f = first[k], f_sum = first_sum[k], product = weight[k];
+          Ring<T, T>::add(product, f, f_sum, q[k], z[k], s[k]);
+          weight[k] = product, first[k] = f, first_sum[k] = f_sum;
+        }
+      } else {
+#pragma omp simd
+        for (int k = 0; k < count; ++k) {
+          weight[k] = Ring<T, T>::last(first[k], first_sum[k], q[k], z[k], s[k]);
+          z[k] = s[k] = 0;
+        }
+      }
+    }
+  }
+  /// Back-substitution.
+  template <int stride, class Rhs>
+  STRATUM_INLINE void substitute(const Rhs& rhs, int first_column, int count, T omega, T keep_old,
+                                 const GridView<T>& y) {
+    for (int j = n - 1; j >= 0; --j) {
+      const std::int64_t row = std::int64_t{j} * w;
+      const T *const q = rows.multipliers + row, *const s = rows.sums + row;
+      T* const z = rows.z + row;
+      const T* const above = j == n - 1 ? zeros : z + w;
+#pragma omp simd
+      for (int k = 0; k < count; ++k) {
+        T right = z[k];
+        if constexpr (ring) right -= s[k] * weight[k];
+        T value = z[k] = substituted<by_sums, T>(q[k], right, above[k]);
+        if constexpr (ring) value += weight[k];
+        const int i = first_column + stride * k;
+        y(i, j) = keep_old == T(0) ? omega * value : keep_old * rhs.x(i, j) + omega * value;
+      }
+    }
+    if constexpr (ring)  // lines beside them may read their halo
+      for (int k = 0; k < count; ++k) {
+        const int i = first_column + stride * k;
+        y(i, -1) = y(i, n - 1);
+        y(i, n) = y(i, 0);
+      }
+  }
+};
 
-/// One wide batch of y lines with bands, row after row.
-template <int stride, bool coupled, class View, class T>
+/// One wide batch of y lines with bands.
+template <class R, int stride, bool ring, bool coupled, class View, class T>
 STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const int first,
                                      const int count, const int n, const T omega, const T keep, const GridView<T> y,
                                      const LineScratch<T> scratch) {
-  const int w = scratch.wide;
   const LineCoefficient<Direction::y, -1, View> lower{rhs.a};
   const LineCoefficient<Direction::y, 0, View> centre{rhs.a};
   const LineCoefficient<Direction::y, 1, View> upper{rhs.a};
-  T *const multipliers = scratch.multipliers, *const solution = multipliers + std::int64_t{w} * n;
-  alignas(64) const T zeros[widest_batch] = {};
+  WideBatch<T, ring, ring> lines(scratch, n);
   for (int j = 0; j < n; ++j) {
-    T *const c = multipliers + std::int64_t{j} * w, *const z = solution + std::int64_t{j} * w;
-    const T *const c_below = j == 0 ? zeros : c - w, *const z_below = j == 0 ? zeros : z - w;
+    const auto row = lines.row(j);
 #pragma omp simd
     for (int k = 0; k < count; ++k) {
       const int i = first + stride * k;
-      const T l = lower(i, j), pivot = T(1) / (centre(i, j) - l * c_below[k]);
-      c[k] = upper(i, j) * pivot;
-      z[k] = (rhs(i, j) - l * z_below[k]) * pivot;
+      const T l = lower(i, j), d = centre(i, j), u = upper(i, j);
+      T c = row.multipliers_before[k], z = row.z_before[k], sum = ring ? row.sums_before[k] : T(0);
+      Elimination<T, T, ring, ring>::step(c, z, sum, l, ring ? l + d + u : d, u, rhs(i, j));
+      row.multipliers[k] = c;
+      row.z[k] = z;
+      if constexpr (ring) row.sums[k] = sum;
     }
+    lines.add_to_rings(j, count);
   }
-  substitute_wide<stride>(rhs, first, count, n, omega, keep, y, scratch);
+  lines.template substitute<stride>(rhs, first, count, omega, keep, y);
 }
 
 /// A row of numbers from column `start` on, as packs read it: in place, or what there is of columns first .. last in `row`,
@@ -627,53 +767,47 @@ struct CellColumns {
 };
 
 /// The same of a cell operator, by row sums.
-template <class R, int stride, bool coupled, class T, bool scalar>
+template <class R, int stride, bool ring, bool coupled, class T, bool scalar>
 STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, CellView<T, scalar>, T>& rhs, const int first,
                                      const int count, const int n, const T omega, const T keep, const GridView<T> y,
                                      const LineScratch<T>& scratch) {
   using Pack = typename R::Pack;
-  constexpr int width = R::width;
-  const int w = scratch.wide;
-  T *const multipliers = scratch.multipliers, *const solution = multipliers + std::int64_t{w} * n;
-  alignas(64) T lower[widest_batch] = {}, ones[widest_batch];
-  alignas(64) const T zeros[widest_batch] = {};
-  std::fill_n(ones, widest_batch, T(1));
+  WideBatch<T, true, ring> lines(scratch, n);
+  alignas(64) T lower[widest_batch] = {};
   for (int k = 0; k < count; ++k) lower[k] = rhs.a.template coefficient<0, -1>(first + stride * k, 0);
   for (int j = 0; j < n; ++j) {
-    T *const c = multipliers + std::int64_t{j} * w, *const z = solution + std::int64_t{j} * w;
-    const T *const c_below = j == 0 ? ones : c - w, *const z_below = j == 0 ? zeros : z - w;
-    for (int k = 0; k < count; k += width) {
+    const auto row = lines.row(j);
+    for (int k = 0; k < count; k += R::width) {
       const CellColumns<R, coupled, stride, T, scalar> columns(rhs, j, first + stride * k - 1);
-      SymmetricElimination<Pack, T, true> line{R::pack(lower + k), R::pack(c_below + k), R::pack(z_below + k)};
-      line.step(columns.sum, columns.upper, columns.right);
-      R::pack(c + k) = line.multiplier;
-      R::pack(z + k) = line.z;
-      R::pack(lower + k) = line.upper;
+      Elimination<Pack, T, true, ring> line{R::pack(row.multipliers_before + k), R::pack(row.z_before + k), Pack{}};
+      if constexpr (ring) line.sum = R::pack(row.sums_before + k);
+      line.step(R::pack(lower + k), columns.sum, columns.upper, columns.right);
+      R::pack(row.multipliers + k) = line.multiplier;
+      R::pack(row.z + k) = line.z;
+      if constexpr (ring) R::pack(row.sums + k) = line.sum;
+      R::pack(lower + k) = columns.upper;
     }
+    lines.add_to_rings(j, count);
   }
-  substitute_wide<stride>(rhs, first, count, n, omega, keep, y, scratch);
+  lines.template substitute<stride>(rhs, first, count, omega, keep, y);
 }
 
 /// Solves one batch of y lines of n positions with bands.
-template <class R, bool coupled, class View, class T>
+template <class R, bool ring, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
                                 const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
-  if constexpr (is_cells<View>)
-    batch.stride == 1 ? solve_wide_batch<R, 1>(rhs, batch.first, batch.count, n, omega, keep, y, scratch)
-                      : solve_wide_batch<R, 2>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
-  else if (batch.stride == 1)
-    solve_wide_batch<1>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
-  else
-    solve_wide_batch<2>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
+  batch.stride == 1 ? solve_wide_batch<R, 1, ring>(rhs, batch.first, batch.count, n, omega, keep, y, scratch)
+                    : solve_wide_batch<R, 2, ring>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
 }
 
 /// Elimination along one colour of the y lines in a strip, tensor operator by columns, position after position.
-template <class R, bool coupled, class View>
-struct StripLines {
+template <class R, bool ring, bool coupled, class View>
+struct StripLines
+    : BatchOfLines<R, TensorElimination<typename R::Pack, typename View::Number, solves_for_difference<View>, ring>,
+                   typename View::Number, ring> {
   using T = typename View::Number;
   using Pack = typename R::Pack;
   static constexpr bool differences = solves_for_difference<View>;
-  TensorElimination<Pack, T, differences> lines[R::packs];
   LinesBeside<Pack, differences> beside[R::packs];
   Pack mass[R::packs], stiffness[R::packs], from_before[R::packs];
 
@@ -695,19 +829,25 @@ struct StripLines {
     }
     for (int v = 0; v < R::packs; ++v) {
       const int k = v * R::width;
-      lines[v].mass = R::pack(own[0] + k), lines[v].stiffness = R::pack(own[1] + k);
-      lines[v].start(a.ky[0], a.my[0]);
+      auto& line = this->lines[v];
+      line.mass = R::pack(own[0] + k), line.stiffness = R::pack(own[1] + k);
+      line.start(a.ky[0], a.my[0]);
       Pack some[numbers];
       for (int n = 0; n < numbers; ++n) some[n] = R::pack(others[n] + k);
       std::memcpy(&beside[v], some, sizeof(some));
     }
   }
 
-  /// Pack v of the neighbours at position 0.
-  STRATUM_INLINE void start(const View& a, int v, Pack left, Pack right) {
+  /// Pack v of the neighbours of position -1, which cyclic lines have, or zero.
+  STRATUM_INLINE void before(int v, Pack left, Pack right) {
     mass[v] = beside[v].mass(left, right);
     stiffness[v] = beside[v].stiffness(left, right);
-    from_before[v] = interval_product(a.ky[0], a.my[0], Pack{}, mass[v], Pack{}, stiffness[v]).right;
+  }
+  /// At position 0.
+  STRATUM_INLINE void start(const View& a, int v, Pack left, Pack right) {
+    const Pack mass_before = ring ? mass[v] : Pack{}, stiffness_before = ring ? stiffness[v] : Pack{};
+    before(v, left, right);
+    from_before[v] = interval_product(a.ky[0], a.my[0], mass_before, mass[v], stiffness_before, stiffness[v]).right;
   }
 
   /// Pack v at position j, with the neighbours at the next one.
@@ -721,7 +861,7 @@ struct StripLines {
       mass[v] = next_mass;
       stiffness[v] = next_stiffness;
     }
-    lines[v].step(a.ky[j] + k, a.my[j] + m, k, m, right_side);
+    this->lines[v].step(a.ky[j] + k, a.my[j] + m, k, m, right_side);
   }
 };
 
@@ -779,7 +919,8 @@ struct StripSweep {
 /// solved already, and so is everything on the left of the strip. Rows are taken apart into the two colours when they are
 /// first read and put together once, when both are solved; all four passes ask for later strips, as only so many requests can
 /// be under way. `only_last`: of the first colour's last lane, no more. `damped`: omega is not one, or the sweep simultaneous.
-template <class R, bool from_zero, bool damped, class View, class T>
+/// `ring`: cyclic lines. Their halo is not read.
+template <class R, bool ring, bool from_zero, bool damped, class View, class T>
 STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool only_last, const int start,
                                 const int begin, const int end, const LineScratch<T> scratch) {
   const View a = along<Direction::y>(sweep.a);
@@ -797,17 +938,30 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
   const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2), only_last ? w - 1 : 0};
   const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
   T *const multipliers = scratch.multipliers, *const first = scratch.eliminated, *const second = scratch.second;
+  T* const sums = scratch.sums;
   alignas(64) T row[2 * w + 1];
-  {
-    StripLines<R, !from_zero, View> lines(a, firsts);
+  const auto row_at = [n](int j) { return !ring ? j : j < 0 ? n - 1 : j < n ? j : 0; };
+  const auto back = [&](int j, int v, const T* z, Pack behind, Pack last) __attribute__((always_inline)) {
+    const std::int64_t at = std::int64_t{j} * w + v * width;
+    Pack right = R::pack(z + at);
+    if constexpr (ring) right -= R::pack(sums + at) * last;
+    return substituted < ring || by_sums<View>, Pack > (R::pack(multipliers + at), right, behind);
+  };
+  if (firsts.count > 0) {
+    StripLines<R, ring, !from_zero, View> lines(a, firsts);
+    const Eliminated<T> to_first{multipliers, first, sums};
     // The columns on the left of pack v of the first colour and on its right.
     Pack left[packs + 1];
     const auto take_second = [&](int j) __attribute__((always_inline)) {
-      const T* from = strip_row<T>(x, j, start, whole, begin - 1, end, row);
+      const T* from = strip_row<T>(x, row_at(j), start, whole, begin - 1, end, row);
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) left[v] = R::evens(from, v);
       left[packs] = simd::filled<T, bytes>(from[2 * w]);
     };
+    if constexpr (ring) {
+      take_second(-1);
+      for (int v = 0; v < packs; ++v) lines.before(v, left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
+    }
     if constexpr (!from_zero) {
       take_second(0);
       for (int v = 0; v < packs; ++v) lines.start(a, v, left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
@@ -825,19 +979,19 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) {
         lines.eliminate(a, j, v, right_side[v], left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
-        R::pack(multipliers + std::int64_t{j} * w + v * width) = lines.lines[v].multiplier;
-        R::pack(first + std::int64_t{j} * w + v * width) = lines.lines[v].z;
+        lines.keep(v, j, n, to_first);
       }
     }
-    Pack next[packs] = {};
+    Pack next[packs] = {}, last[packs];
+    for (int v = 0; v < packs; ++v) last[v] = lines.close(v, n, to_first);
     for (int j = n - 1; j >= 0; --j) {
       ahead.prefetch(b, j, 3, 4);
       if constexpr (differences && !from_zero) take_second(j);
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) {
         const std::int64_t at = std::int64_t{j} * w + v * width;
-        next[v] = substituted<View, Pack>(R::pack(multipliers + at), R::pack(first + at), next[v]);
-        Pack odd = next[v];
+        next[v] = back(j, v, first, next[v], last[v]);
+        Pack odd = ring ? next[v] + last[v] : next[v];
         if constexpr (differences && !from_zero)
           odd += lines.beside[v].near(left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
         R::pack(first + at) = damped ? omega * odd : odd;
@@ -847,6 +1001,8 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
         for (int v = 0; v < packs; ++v) R::pack(first + std::int64_t{j} * w + v * width) += keep * R::odds(old, v);
       }
     }
+  } else {  // one line
+    for (int j = 0; j < n; ++j) second[std::int64_t{j} * w] = b(start, j);
   }
   if (only_last) {
     for (int j = 0; j < n; ++j) y(end - 1, j) = first[std::int64_t{j} * w + w - 1];
@@ -855,12 +1011,14 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
   std::fill_n(first + std::int64_t{n} * w, w, T(0));
   if (firsts.count < seconds.count)  // the second colour ends at column end, which somebody else solved
     for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
-  StripLines<R, true, View> lines(a, seconds);
+  StripLines<R, ring, true, View> lines(a, seconds);
+  const Eliminated<T> to_second{multipliers, second, sums};
   // The columns on the left of the second colour: the first colour's, and the one before the strip.
   Pack before[packs + 1] = {};
-  const auto take_first = [&](int j) __attribute__((always_inline)) {
+  const auto take_first = [&](int position) __attribute__((always_inline)) {
     if (simultaneous && from_zero) return;
-    before[0] = simd::filled<T, bytes>(start > 0 ? x(start - 1, j) : T(0));
+    const int j = row_at(position);
+    before[0] = simd::filled<T, bytes>(start >= begin ? x(start - 1, j) : T(0));
     if (simultaneous) {
       const T* old = strip_row<T>(x, j, start, whole, begin - 1, end, row);
       for (int v = 0; v < packs; ++v) before[v + 1] = R::odds(old, v);
@@ -869,6 +1027,10 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
 #pragma GCC unroll 8
     for (int v = 0; v < packs; ++v) before[v + 1] = R::pack(first + std::int64_t{j} * w + v * width);
   };
+  if constexpr (ring) {
+    take_first(-1);
+    for (int v = 0; v < packs; ++v) lines.before(v, simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
+  }
   take_first(0);
   for (int v = 0; v < packs; ++v) lines.start(a, v, simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
   for (int j = 0; j < n; ++j) {
@@ -878,11 +1040,11 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
     for (int v = 0; v < packs; ++v) {
       const std::int64_t at = std::int64_t{j} * w + v * width;
       lines.eliminate(a, j, v, R::pack(second + at), simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
-      R::pack(multipliers + at) = lines.lines[v].multiplier;
-      R::pack(second + at) = lines.lines[v].z;
+      lines.keep(v, j, n, to_second);
     }
   }
-  Pack next[packs] = {};
+  Pack next[packs] = {}, last[packs];
+  for (int v = 0; v < packs; ++v) last[v] = lines.close(v, n, to_second);
   for (int j = n - 1; j >= 0; --j) {
     ahead.prefetch(x, j, 3, 4);
     if constexpr (differences) take_first(j);
@@ -891,9 +1053,9 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
 #pragma GCC unroll 8
     for (int v = 0; v < packs; ++v) {
       const std::int64_t at = std::int64_t{j} * w + v * width;
-      next[v] = substituted<View, Pack>(R::pack(multipliers + at), R::pack(second + at), next[v]);
+      next[v] = back(j, v, second, next[v], last[v]);
       const Pack odd = R::pack(first + at);
-      Pack even = next[v];
+      Pack even = ring ? next[v] + last[v] : next[v];
       if constexpr (differences)
         even += lines.beside[v].near(simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
       if constexpr (damped) even = omega * even;
@@ -908,7 +1070,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
 
 // --- for the registers of this machine ---------------------------------------------------------------------------------
 
-template <class Rhs, class T>
+template <class Rhs, class T, bool ring = false>
 struct SolveBatch {
   Rhs rhs;
   Batch batch;
@@ -918,11 +1080,11 @@ struct SolveBatch {
   LineScratch<T> scratch;
   template <int bytes>
   STRATUM_INLINE void run() const {
-    solve_batch<Registers<T, bytes>>(rhs, batch, n, omega, keep, y, scratch);
+    solve_batch<Registers<T, bytes>, ring>(rhs, batch, n, omega, keep, y, scratch);
   }
 };
 
-template <class View, class T>
+template <class View, class T, bool ring = false>
 struct SolveStrip {
   StripSweep<View, T> sweep;
   bool only_last;
@@ -931,7 +1093,7 @@ struct SolveStrip {
   template <int bytes>
   STRATUM_INLINE void run() const {
     const bool damped = sweep.simultaneous || sweep.omega != T(1);
-    if (sweep.from_zero)
+    if (!ring && sweep.from_zero)
       damped ? solve<bytes, true, true>() : solve<bytes, true, false>();
     else
       damped ? solve<bytes, false, true>() : solve<bytes, false, false>();
@@ -940,13 +1102,15 @@ struct SolveStrip {
  private:
   template <int bytes, bool from_zero, bool damped>
   STRATUM_INLINE void solve() const {
-    solve_strip<Registers<T, bytes>, from_zero, damped>(sweep, only_last, start, begin, end, scratch);
+    solve_strip<Registers<T, bytes>, ring, ring ? false : from_zero, damped>(sweep, only_last, start, begin, end,
+                                                                             scratch);
   }
 };
 
 // --- sweeps --------------------------------------------------------------------------------------------------------------
 
-template <Direction direction, class View, class T>
+/// `ring`: lines are cyclic; from a given x.
+template <Direction direction, class View, class T, bool ring = false>
 struct Sweep {
   View a;
   GridView<const T> b, x;
@@ -964,7 +1128,7 @@ struct Sweep {
     return y.nodes() > serial_limit ? std::max(1, std::min({threads, memory.ny, batches})) : 1;
   }
   [[nodiscard]] LineScratch<T> scratch(int part) const {
-    return {&memory(-1, part), length(), memory.nx};  // column -1 is where rows are aligned
+    return {&memory(-1, part), length(), memory.nx, ring};  // column -1 is where rows are aligned
   }
   [[nodiscard]] int lanes() const {
     return direction == Direction::y && has_bands<View> ? scratch(0).wide : batch_width<T>;
@@ -972,10 +1136,12 @@ struct Sweep {
   template <bool coupled>
   void solve(const Batch& batch, const LineScratch<T>& scratch) const {
     using Rhs = LineRhs<direction, coupled, View, T>;
-    simd::run_widest(SolveBatch<Rhs, T>{Rhs{a, b, x}, batch, length(), omega, keep(), y, scratch});
+    simd::run_widest(SolveBatch<Rhs, T, ring>{Rhs{a, b, x}, batch, length(), omega, keep(), y, scratch});
   }
   void solve_first(const Batch& batch, const LineScratch<T>& scratch) const {
-    from_zero ? solve<false>(batch, scratch) : solve<true>(batch, scratch);
+    if constexpr (!ring)
+      if (from_zero) return solve<false>(batch, scratch);
+    solve<true>(batch, scratch);
   }
 
   /// All lines from the old x.
@@ -995,20 +1161,30 @@ struct Sweep {
     }
   }
 
-  /// Lines first, first + 2, ... and then the others; x and y are the same.
-  void zebra(int first) const {
+  /// One line from the old ones beside it.
+  void one(int line) const {
+    if constexpr (in_strips)
+      solve_strip(line, line, line + 1, scratch(0));
+    else
+      solve_first({line, 1, 1}, scratch(0));
+  }
+
+  /// Of lines lowest .. end - 1 those of the parity of `first`, 0 or 1, and then the others; x and y are the same.
+  void zebra(int first, int lowest, int end) const {
     const int strip = 2 * batch_width<T>, start = first - 1;  // of the first strip: its lane 0 of the second colour
-    const int strips = (lines() - start + strip - 1) / strip, parts = team(strips);
+    const int strips = (end - start + strip - 1) / strip, parts = team(strips);
     const auto begin = [&](int p) {
-      return p == 0 ? 0 : p == parts ? lines() + 1 : start + static_cast<int>(std::int64_t{strips} * p / parts) * strip;
+      return p == 0       ? lowest
+             : p == parts ? end + 1
+                          : start + static_cast<int>(std::int64_t{strips} * p / parts) * strip;
     };
 #pragma omp parallel num_threads(parts) if (parts > 1)
     {
 #pragma omp for schedule(static, 1)
-      for (int part = 1; part < parts; ++part) solve_line_before(begin(part), scratch(part));
+      for (int part = 1; part < parts; ++part) solve_line_before(begin(part), lowest, scratch(part));
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < parts; ++part)
-        part_in_zebra_order(first, begin(part), begin(part + 1) - 1, scratch(part));
+        part_in_zebra_order(first, part == 0 ? start : begin(part), begin(part), begin(part + 1) - 1, scratch(part));
     }
   }
 
@@ -1018,25 +1194,24 @@ struct Sweep {
   void solve_strip(int start, int begin, int end, const LineScratch<T>& scratch, bool all_from_old = false,
                    bool only_last = false) const {
     simd::run_widest(
-        SolveStrip<View, T>{{a, b, x, y, omega, from_zero, all_from_old}, only_last, start, begin, end, scratch});
+        SolveStrip<View, T, ring>{{a, b, x, y, omega, from_zero, all_from_old}, only_last, start, begin, end, scratch});
   }
 
   /// The line of the first colour before a part, with the same arithmetic as in the middle of one: the number of threads
   /// changes no bit.
-  void solve_line_before(int part, const LineScratch<T>& scratch) const {
+  void solve_line_before(int part, int lowest, const LineScratch<T>& scratch) const {
     const int start = part - 2 * batch_width<T>;
     if constexpr (in_strips)
-      solve_strip(start, std::max(start, 0), part, scratch, false, true);
+      solve_strip(start, std::max(start, lowest), part, scratch, false, true);
     else
       solve_first({part - 1, 2, 1}, scratch);
   }
 
-  /// Lines begin .. end - 1, the second colour as soon as both its neighbours are solved.
-  void part_in_zebra_order(int first, int begin, int end, const LineScratch<T>& scratch) const {
+  /// Lines begin .. end - 1, strips from `start` on, the second colour as soon as both its neighbours are solved.
+  void part_in_zebra_order(int first, int start, int begin, int end, const LineScratch<T>& scratch) const {
     const int w = lanes();
     if constexpr (in_strips) {
-      for (int start = begin == 0 ? first - 1 : begin; start < end; start += 2 * w)
-        solve_strip(start, begin, end, scratch);
+      for (; start < end; start += 2 * w) solve_strip(start, begin, end, scratch);
       return;
     }
     const auto next_of = [&](int line, int colour) { return line + ((line ^ colour) & 1); };

@@ -390,6 +390,8 @@ struct PoissonSolver::Implementation {
     const auto hold = in_use.hold("solver");
     expects(in_double && (matrix || params.coefficients),
             "other coefficients are for solvers made from a matrix or K and c by cells");
+    expects(params.deflate.by == DeflateBy::none,
+            "deflation vectors belong to the coefficients that they were made for: make another solver for others");
     if (double_cycle) double_cycle->multigrid.update(ctx, given, k...);
     if (float_cycle) float_cycle->multigrid.update(ctx, given, k...);
     a = in_double->finest();

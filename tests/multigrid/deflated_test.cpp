@@ -144,6 +144,16 @@ TEST_P(DeflatedTest, NothingIsDeflatedWithoutAReason) {
   EXPECT_THROW(PoissonSolver(ctx(), square(16, dirichlet), params), UsageError);
 }
 
+TEST_P(DeflatedTest, OtherCoefficientsAreForAnotherSolver) {
+  const auto mesh = square(16, dirichlet);
+  PoissonSolverParams params;
+  params.coefficients = std::make_shared<CellCoefficients>(discs(16, 1e5));
+  params.method = Method::cg;
+  params.deflate = {DeflateBy::blocks, 2};
+  PoissonSolver solver(ctx(), mesh, params);
+  EXPECT_THROW(solver.update(ctx(), assemble_diffusion(ctx(), mesh, discs(16, 10))), UsageError);
+}
+
 // No Dirichlet side and next to no reaction: the constant is as slow a mode as inclusions are, and what the reaction adds to
 // a row of an inclusion is far below the rounding of its entries.
 TEST_P(DeflatedTest, TheConstantIsOneMoreVectorOfWhatIsNearlySingular) {

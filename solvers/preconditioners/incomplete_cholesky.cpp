@@ -310,14 +310,16 @@ __global__ void __launch_bounds__(most_threads)
 template <class T>
 typename IncompleteCholesky<T>::Triangle IncompleteCholesky<T>::upload(Context& ctx, const SparseRows& triangle,
                                                                        bool backward) const {
-  const auto shared = [&ctx]<class Number>(const std::vector<Number>& numbers) {
-    SharedVector<Number> there(ctx, static_cast<int>(numbers.size()));
-    copy_from_host(ctx, numbers.data(), there.view());
-    return there;
-  };
   const auto narrow = [](const std::vector<double>& values) { return std::vector<T>(values.begin(), values.end()); };
   const auto put = [&](const SparseRows& rows) {
-    return Triangle{shared(rows.start), shared(rows.column), shared(narrow(rows.value)), {}, {}, {}, {}, {}};
+    return Triangle{vector_from_host(ctx, rows.start),
+                    vector_from_host(ctx, rows.column),
+                    vector_from_host(ctx, narrow(rows.value)),
+                    {},
+                    {},
+                    {},
+                    {},
+                    {}};
   };
   if (!ctx.on_gpu()) return put(triangle);
   // Launch by launch the blocks take their steps together.
@@ -325,14 +327,14 @@ typename IncompleteCholesky<T>::Triangle IncompleteCholesky<T>::upload(Context& 
   const auto steps = find_steps(triangle, one_launch_ ? blocks_ : together, backward, one_launch_);
   const auto ordered = in_order(triangle, steps, backward, one_launch_);
   Triangle t = put(ordered.rows);
-  t.rows = shared(steps.rows);
+  t.rows = vector_from_host(ctx, steps.rows);
   if (!one_launch_) {
     t.launches = steps.begin;
     return t;
   }
-  t.link = shared(narrow(ordered.link));
-  t.steps = shared(steps.begin);
-  t.steps_of_block = shared(steps.of_block);
+  t.link = vector_from_host(ctx, narrow(ordered.link));
+  t.steps = vector_from_host(ctx, steps.begin);
+  t.steps_of_block = vector_from_host(ctx, steps.of_block);
   return t;
 }
 
@@ -360,15 +362,13 @@ IncompleteCholesky<T>::IncompleteCholesky(Context& ctx, const GridShape& shape, 
     one_launch_ = forward.parts(most_threads) + backward.parts(most_threads) <= 2 * levels_;
     const int widest = std::min(most_threads, std::max(forward.widest(), backward.widest()));
     threads_ = static_cast<unsigned>((std::max(widest, 1) + 31) / 32 * 32);
-    device_blocks_ = SharedVector<int>(ctx, static_cast<int>(blocks_.size()));
-    copy_from_host(ctx, blocks_.data(), device_blocks_.view());
+    device_blocks_ = vector_from_host(ctx, blocks_);
   }
   lower_ = upload(ctx, factor.lower, false);
   upper_ = upload(ctx, upper, true);
   std::vector<T> inverse(factor.pivots.size());
   for (std::size_t i = 0; i < inverse.size(); ++i) inverse[i] = static_cast<T>(1 / factor.pivots[i]);
-  inverse_pivots_ = SharedVector<T>(ctx, a.rows);
-  copy_from_host(ctx, inverse.data(), inverse_pivots_.view());
+  inverse_pivots_ = vector_from_host(ctx, inverse);
 }
 
 /// In one launch, on a GPU.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <stratum/core/grid/blas.hpp>
+#include <stratum/solvers/jacobi_rotations.hpp>
 
 #if defined(__CUDACC__)
 #include <cooperative_groups.h>
@@ -34,9 +35,8 @@ Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<dou
     if (i > 0) lower[i] = mass[i] / diagonal[i - 1];
     diagonal[i] = std::sqrt(2 * (mass[i] + mass[i + 1]) - lower[i] * lower[i]);
   }
-  std::vector<double> c(n * n, 0.0), u(n * n, 0.0);
+  std::vector<double> c(n * n, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
-    u[i * n + i] = 1;
     c[i * n + i] = stiffness[i] + stiffness[i + 1] + diagonal_term[i];
     if (i > 0) c[i * n + i - 1] = c[(i - 1) * n + i] = -stiffness[i];
   }
@@ -47,29 +47,7 @@ Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<dou
     for (std::size_t i = 0; i < n; ++i)
       c[k * n + i] = (c[k * n + i] - (i > 0 ? lower[i] * c[k * n + i - 1] : 0)) / diagonal[i];
 
-  constexpr int max_sweeps = 60;
-  constexpr double negligible = 1e-16;
-  bool rotated = true;
-  for (int sweep = 0; rotated && sweep < max_sweeps; ++sweep) {
-    rotated = false;
-    for (std::size_t p = 0; p < n; ++p)
-      for (std::size_t q = p + 1; q < n; ++q) {
-        const double off = c[p * n + q];
-        if (std::abs(off) <= negligible * std::sqrt(std::abs(c[p * n + p] * c[q * n + q]))) continue;
-        rotated = true;
-        const double theta = (c[q * n + q] - c[p * n + p]) / (2 * off);
-        const double t = (theta >= 0 ? 1 : -1) / (std::abs(theta) + std::sqrt(theta * theta + 1));
-        const double cosine = 1 / std::sqrt(t * t + 1), sine = t * cosine;
-        const auto rotate = [cosine, sine](double& x, double& y) {
-          const double old = x;
-          x = cosine * old - sine * y;
-          y = sine * old + cosine * y;
-        };
-        for (std::size_t k = 0; k < n; ++k) rotate(c[k * n + p], c[k * n + q]);
-        for (std::size_t k = 0; k < n; ++k) rotate(c[p * n + k], c[q * n + k]);
-        for (std::size_t k = 0; k < n; ++k) rotate(u[k * n + p], u[k * n + q]);
-      }
-  }
+  std::vector<double> u = diagonalise(n, c);
   Eigenpairs pairs{n, std::move(u), std::vector<double>(n)};
   for (std::size_t a = 0; a < n; ++a) {
     pairs.values[a] = c[a * n + a];

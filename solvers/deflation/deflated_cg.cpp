@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <stratum/solvers/iterative/krylov.hpp>
+#include <stratum/solvers/jacobi_rotations.hpp>
 
 namespace stratum {
 
@@ -47,34 +48,6 @@ class InTwoParts final : public LinearOperator<double> {
   GridView<const double> y_;
   GridView<double> sum_;
 };
-
-/// Eigenvalues w and eigenvectors, the columns of v, of a symmetric matrix, by Jacobi's rotations.
-void eigenvectors(std::size_t n, std::vector<double>& a, std::vector<double>& v) {
-  v.assign(n * n, 0.0);
-  for (std::size_t i = 0; i < n; ++i) v[i * n + i] = 1;
-  constexpr int most_sweeps = 60;
-  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
-    double beside = 0, diagonal = 0;
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j) (i == j ? diagonal : beside) += a[i * n + j] * a[i * n + j];
-    if (beside <= 1e-28 * diagonal) return;
-    for (std::size_t p = 0; p < n; ++p)
-      for (std::size_t q = p + 1; q < n; ++q) {
-        if (a[p * n + q] == 0) continue;
-        const double theta = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
-        const double t = (theta >= 0 ? 1 : -1) / (std::abs(theta) + std::hypot(theta, 1.0));
-        const double c = 1 / std::hypot(t, 1.0), s = t * c;
-        const auto rotate = [c, s](double& x, double& y) {
-          const double from = x;
-          x = c * from - s * y;
-          y = s * from + c * y;
-        };
-        for (std::size_t k = 0; k < n; ++k) rotate(a[k * n + p], a[k * n + q]);
-        for (std::size_t k = 0; k < n; ++k) rotate(a[p * n + k], a[q * n + k]);
-        for (std::size_t k = 0; k < n; ++k) rotate(v[k * n + p], v[k * n + q]);
-      }
-  }
-}
 
 }  // namespace
 
@@ -218,21 +191,27 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     report.residual = norm2<double>(ctx, r);
   }
   // What gave up may have come as far as it can: vectors that cut what x is even on hold it in numbers that round, too, and the
-  // level of x^ knows nothing of them.
+  // level of x^ knows nothing of them. And the sum of two parts, where it leaves more than they do, has to leave rounding.
   const bool gave_up = report.status == Status::breakdown || report.status == Status::stagnated;
-  const bool at_rounding = gave_up && Rounding<double>(ctx, a, b, x, report.baseline_norm)
+  const bool sum_leaves_more = two_parts && reached && report.residual > iteration.target();
+  const bool at_rounding =
+      (gave_up || sum_leaves_more) && Rounding<double>(ctx, a, b, x, report.baseline_norm)
                                           .reached<double>(report.residual, r, Rounding<double>::stopped);
+  if (sum_leaves_more && !at_rounding) {
+    report.status = Status::breakdown;
+    report.reason = message("the residual of x in two parts is ", lanczos_->residual, " and that of their sum ",
+                            report.residual, ", which is more than rounding: the vectors are not those of this matrix");
+    return report;
+  }
   if (at_rounding) {
     report.status = Status::rounding;
     report.reason = message("the residual, ", report.residual, ", is as small as rounding lets ||b - A x|| be; ",
                             iteration.target(), " was asked for");
   }
-  if (two_parts && ((reached && report.residual > iteration.target()) || report.status == Status::rounding)) {
-    report.status = Status::rounding;
+  if (two_parts && report.status == Status::rounding)
     report.reason =
         message("the residual of x in two parts is ", lanczos_->residual, reached ? ", as asked for" : "",
                 "; that of their sum, ", report.residual, ", is as small as rounding to one array lets it be");
-  }
   return report;
 }
 
@@ -243,12 +222,12 @@ DeflationVectors DeflatedCg::ritz(Context& ctx, int count) const {
   for (std::size_t k = 1; k < n; ++k)
     if (beta[k] == 0) n = k;
   expects(n > 0, "there are no Ritz vectors: no iteration was kept");
-  std::vector<double> t(n * n, 0.0), v;
+  std::vector<double> t(n * n, 0.0);
   for (std::size_t k = 0; k < n; ++k) {
     t[k * n + k] = 1 / alpha[k] + (k > 0 ? beta[k] / alpha[k - 1] : 0);
     if (k + 1 < n) t[k * n + k + 1] = t[(k + 1) * n + k] = -std::sqrt(beta[k + 1]) / alpha[k];
   }
-  eigenvectors(n, t, v);
+  const std::vector<double> v = diagonalise(n, t);
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t l, std::size_t r) { return t[l * n + l] < t[r * n + r]; });

@@ -206,6 +206,22 @@ TEST_P(DeflatedCgTest, RitzVectorsAreTheSameInTwoParts) {
     EXPECT_NEAR(found[0][k] - found[0][0], found[1][k] - found[1][0], 1e-5 * largest) << k;
 }
 
+// Both parts may look solved where A Z is that of another matrix; their sum shows it.
+TEST_P(DeflatedCgTest, VectorsOfAnotherMatrixAreNoSuccess) {
+  System s(ctx(), layered_links(32, 1e4)), other(ctx(), layered_links(32, 10));
+  IncompleteCholesky<double> m(ctx(), s.shape, s.rows, {64, 0});
+  const Deflation deflation(ctx(), other.rows, s.shape, vectors_of_domains(square_blocks(s.shape, 4)));
+  for (const bool beyond : {false, true}) {
+    DeflatedCg solver(ctx(), deflation, {.two_parts = true, .beyond_one_array = beyond, .diagonal = s.rows.diagonal()});
+    set(ctx(), 0.0, s.x.view());
+    StoppingParams stop;
+    stop.rtol = 1e-6;
+    stop.max_iterations = 300;
+    const auto report = solver.solve(ctx(), s.a, m, s.b.cview(), s.x.view(), stop);
+    EXPECT_TRUE(report.status != Status::converged && report.status != Status::rounding) << report.reason;
+  }
+}
+
 TEST_P(DeflatedCgTest, SaysWhatItCannotDo) {
   System s(ctx(), poisson_links(8, 8));
   EXPECT_THROW(DeflatedCg(ctx(), s.shape, {.two_parts = true}), UsageError);

@@ -169,7 +169,12 @@ struct Elimination {
 /// What the others have more than x_(n-1) comes from back-substitution with z_p - s_p x_(n-1), from zero at n - 1 on.
 template <class Pack, class T>
 struct Ring {
-  Pack weight = Pack{} + T(1), first{}, first_sum{};
+  Pack weight, first, first_sum;
+
+  Ring() {  // not by default member initialisers: nvcc 13.0 crashes on such of packs
+    weight = Pack{} + T(1);
+    first = first_sum = Pack{};
+  }
 
   /// Position p < n - 1, once it is eliminated.
   STRATUM_INLINE void add(Pack multiplier, Pack z, Pack sum) { add(weight, first, first_sum, multiplier, z, sum); }

@@ -701,6 +701,16 @@ void PoissonSolver::set_stop(const StoppingParams& stop) {
     if (worker) worker->solver.set_stop(stop);
 }
 
+Preconditioner<double>& PoissonSolver::preconditioner(Context& ctx) {
+  Implementation& self = *implementation_;
+  if (self.double_cycle) return *self.double_cycle->in_double;
+  auto& cycle = *self.float_cycle;
+  if (!cycle.in_double)
+    cycle.in_double =
+        std::make_shared<PrecisionCast<double, float>>(ctx, cycle.fine_operator().shape(), cycle.in_own_precision);
+  return *cycle.in_double;
+}
+
 const PoissonSolverParams& PoissonSolver::params() const { return implementation_->params; }
 const std::string& PoissonSolver::choice() const { return implementation_->choice; }
 const std::string& PoissonSolver::deflation() const { return implementation_->deflation; }

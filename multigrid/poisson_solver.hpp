@@ -120,6 +120,10 @@ class PoissonSolver {
   /// How the solves that follow stop. Throws UsageError for bad parameters.
   void set_stop(const StoppingParams& stop);
 
+  /// One cycle from zero in double, or several or digits of them as params.inner says, whatever its precision: for iterations of one's own.
+  /// Made with the first call where the method does without.
+  [[nodiscard]] Preconditioner<double>& preconditioner(Context& ctx);
+
   /// With what was left open filled in.
   [[nodiscard]] const PoissonSolverParams& params() const;
   /// The method or cycle that smoother "auto" chose, and why; empty where it was asked for.

@@ -1,0 +1,656 @@
+#include <stratum/multigrid/grid_rows.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <stratum/core/grid/blas.hpp>
+
+namespace stratum {
+
+namespace {
+
+constexpr double eps = std::numeric_limits<double>::epsilon();
+constexpr double as_symmetric_as_five_bands = 8 * eps, as_symmetric_as_it_gets = 1e-12;
+constexpr double sums_to_zero = 16 * eps;  // of what a row holds
+
+template <class Index>
+struct CsrRows {
+  RowArrays<Index> a;
+
+  template <class F>
+  void for_entries(int k, const F& f) const {
+    const auto row = static_cast<std::size_t>(k);
+    for (auto e = static_cast<std::size_t>(a.start[row]); e < static_cast<std::size_t>(a.start[row + 1]); ++e)
+      f(static_cast<std::int64_t>(a.column[e]), a.value[e]);
+  }
+  /// The row holds nothing but its diagonal.
+  [[nodiscard]] bool is_alone(int k) const {
+    const auto row = static_cast<std::size_t>(k);
+    double diagonal = 0;
+    for (auto e = static_cast<std::size_t>(a.start[row]); e < static_cast<std::size_t>(a.start[row + 1]); ++e) {
+      if (static_cast<std::int64_t>(a.column[e]) == k)
+        diagonal += a.value[e];
+      else if (a.value[e] != 0)
+        return false;
+    }
+    return diagonal != 0 && std::isfinite(diagonal);
+  }
+  void validate(int n) const {
+    expects(a.start.size() == static_cast<std::size_t>(n) + 1, "a matrix on a grid of ", n, " nodes has ", n,
+            " rows and one row start more, not ", a.start.size());
+    expects(a.column.size() == a.value.size(), "there are ", a.column.size(), " columns for ", a.value.size(),
+            " values");
+    expects(a.start.front() == 0 && static_cast<std::size_t>(a.start.back()) == a.value.size(),
+            "row starts must go from 0 to ", a.value.size(), ", not from ", a.start.front(), " to ", a.start.back());
+    const auto falls = std::adjacent_find(a.start.begin(), a.start.end(), std::greater<>());
+    if (falls != a.start.end())
+      throw UsageError(message("row ", falls - a.start.begin(), " starts at ", *falls, " and ends at ", *(falls + 1)));
+  }
+};
+
+struct BandRows {
+  std::span<const double> bands;
+  int nx, ny, count;
+
+  BandRows(const BandArrays& a, int width, int height) : bands(a.bands), nx(width), ny(height) {
+    const auto n = static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny);
+    expects(bands.size() == 9 * n || bands.size() == 5 * n, "bands on a grid of ", nx, " x ", ny,
+            " nodes are 9 or 5 times ", n, " numbers, not ", bands.size());
+    count = bands.size() == 9 * n ? 9 : 5;
+  }
+  template <class F>
+  void for_entries(int k, const F& f) const {
+    const int i = k % nx, j = k / nx;
+    const auto entry = [&](int dx, int dy, int band, int at) {
+      const double value =
+          bands[static_cast<std::size_t>(band) * static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny) +
+                static_cast<std::size_t>(at)];
+      if (value != 0) f(std::int64_t{neighbour(i, j, dx, dy)}, value);
+    };
+    for (int dy = -1; dy <= 1; ++dy)
+      for (int dx = -1; dx <= 1; ++dx) {
+        const int band = band_index(dx, dy);
+        if (count == 9)
+          entry(dx, dy, band, k);
+        else if (band >= 4)
+          entry(dx, dy, band - 4, k);
+        else
+          entry(dx, dy, band_index(-dx, -dy) - 4, neighbour(i, j, dx, dy));
+      }
+  }
+  [[nodiscard]] bool is_alone(int k) const {
+    double diagonal = 0;
+    bool alone = true;
+    for_entries(k, [&](std::int64_t m, double value) { m == k ? void(diagonal += value) : void(alone = false); });
+    return alone && diagonal != 0 && std::isfinite(diagonal);
+  }
+  void validate(int /*n*/) const {}
+
+ private:
+  [[nodiscard]] int neighbour(int i, int j, int dx, int dy) const {
+    return (j + dy + ny) % ny * nx + (i + dx + nx) % nx;
+  }
+};
+
+void expects_grid(int nx, int ny) {
+  expects(nx >= 1 && ny >= 1 && std::int64_t{nx} * ny <= std::numeric_limits<int>::max(),
+          "a grid must have 1 x 1 to 2^31 - 1 nodes, not ", nx, " x ", ny);
+}
+
+struct Place {
+  int i, j;
+};
+
+/// Nodes of unknowns, and unknowns of nodes.
+class Places {
+ public:
+  Places(const GridRows& g, Numbering numbering) : nx_(g.nx), ny_(g.ny), numbering_(numbering), node_(g.node) {
+    if (numbering != Numbering::given) return;
+    unknown_.assign(node_.size(), -1);
+    for (std::size_t k = 0; k < node_.size(); ++k) {
+      expects(node_[k] >= 0 && node_[k] < nx_ * ny_, "unknown ", k, " is said to be node ", node_[k], " of a grid of ",
+              nx_, " x ", ny_);
+      int& taken = unknown_[static_cast<std::size_t>(node_[k])];
+      expects(taken < 0, "unknowns ", taken, " and ", k, " are both said to be node ", node_[k]);
+      taken = static_cast<int>(k);
+    }
+  }
+  [[nodiscard]] Place of(int k) const {
+    if (numbering_ == Numbering::y_first) return {k / ny_, k % ny_};
+    const int node = numbering_ == Numbering::given ? node_[static_cast<std::size_t>(k)] : k;
+    return {node % nx_, node / nx_};
+  }
+  [[nodiscard]] int unknown(int i, int j) const {
+    if (numbering_ == Numbering::y_first) return i * ny_ + j;
+    const int node = j * nx_ + i;
+    return numbering_ == Numbering::given ? unknown_[static_cast<std::size_t>(node)] : node;
+  }
+  /// From unknown k at `here` to another, for the fast direction first where there is one.
+  struct Offset {
+    int dx, dy;
+    bool across_x, across_y;
+    [[nodiscard]] bool fits() const { return dx >= -1 && dx <= 1 && dy >= -1 && dy <= 1; }
+  };
+  [[nodiscard]] Offset offset(int k, const Place& here, int other) const {
+    if (numbering_ != Numbering::given) {
+      // Without a division.
+      const bool x_first = numbering_ == Numbering::x_first;
+      const int fast = x_first ? nx_ : ny_, position = x_first ? here.i : here.j;
+      const int d = other - k, slow = d > fast / 2 ? 1 : d < -(fast / 2) ? -1 : 0, quick = d - slow * fast;
+      if (fast > 2 && quick >= -1 && quick <= 1 && position + quick >= 0 && position + quick < fast)
+        return x_first ? Offset{quick, slow, false, false} : Offset{slow, quick, false, false};
+    }
+    const Place there = of(other);
+    Offset o{there.i - here.i, there.j - here.j, false, false};
+    o.across_x = wrap(o.dx, nx_);
+    o.across_y = wrap(o.dy, ny_);
+    return o;
+  }
+
+ private:
+  static bool wrap(int& d, int n) {
+    if (n < 3 || (d != n - 1 && d != 1 - n)) return false;
+    d = d > 0 ? -1 : 1;
+    return true;
+  }
+  int nx_, ny_;
+  Numbering numbering_;
+  const std::vector<int>& node_;
+  std::vector<int> unknown_;
+};
+
+using Stencil = std::array<double, 9>;
+
+/// What is wrong with a row, the first of all.
+struct Fault {
+  enum Kind : std::uint8_t { none, column, infinite, no_neighbour, diagonal } kind = none;
+  int row = std::numeric_limits<int>::max();
+  std::int64_t other = 0;
+  double value = 0;
+
+  void take(const Fault& fault) {
+    if (fault.kind != none && fault.row < row) *this = fault;
+  }
+};
+
+/// What an attempt to read by one numbering sees.
+struct Seen {
+  Fault fault;
+  bool across_x = false, across_y = false;
+  struct Lifted {
+    int row, unknown;
+    double value;
+  };
+  std::vector<Lifted> lifted;
+
+  void take(Seen&& other) {
+    fault.take(other.fault);
+    across_x |= other.across_x;
+    across_y |= other.across_y;
+    lifted.insert(lifted.end(), other.lifted.begin(), other.lifted.end());
+  }
+};
+
+[[noreturn]] void refuse(const Fault& fault, Numbering numbering, const GridRows& g) {
+  switch (fault.kind) {
+    case Fault::column:
+      throw UsageError(message("row ", fault.row, " has an entry in column ", fault.other, " of ", g.nx, " x ", g.ny,
+                               " = ", g.unknowns(), " unknowns"));
+    case Fault::infinite:
+      throw UsageError(message("row ", fault.row, " has the entry ", fault.value, " in column ", fault.other));
+    case Fault::diagonal:
+      throw UsageError(message("row ", fault.row, " has the diagonal entry ", fault.value,
+                               "; all must be positive (of a matrix whose diagonal is negative, take -A and -b)"));
+    case Fault::no_neighbour:
+    case Fault::none: break;
+  }
+  throw UsageError(
+      message("row ", fault.row, " couples to ", fault.other, ", which is no neighbour of it on a grid of ", g.nx,
+              " x ", g.ny, " nodes ",
+              numbering == Numbering::given
+                  ? "in the order that is given"
+                  : "numbered along x or along y; of another order, give the node j nx + i of every unknown"));
+}
+
+/// Bands on the host: nine, or the last five.
+class HostBands {
+ public:
+  HostBands(int nx, int ny, bool nine) : nx_(nx) {
+    for (std::size_t b = nine ? 0 : 4; b < 9; ++b)
+      band_[b].resize(static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny));
+  }
+  [[nodiscard]] bool has_nine() const { return !band_[0].empty(); }
+  void store(int i, int j, const Stencil& v) {
+    for (std::size_t b = has_nine() ? 0 : 4; b < 9; ++b) band_[b][at(i, j)] = v[b];
+  }
+  [[nodiscard]] double& operator()(int band, int i, int j) { return band_[static_cast<std::size_t>(band)][at(i, j)]; }
+  [[nodiscard]] const double* data(int band) const { return band_[static_cast<std::size_t>(band)].data(); }
+
+ private:
+  [[nodiscard]] std::size_t at(int i, int j) const {
+    return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx_) + static_cast<std::size_t>(i);
+  }
+  int nx_;
+  std::array<std::vector<double>, 9> band_;
+};
+
+/// Parts of n that threads take.
+int parts_of(const Context& ctx, int n) { return std::clamp(n / 20000, 1, ctx.on_gpu() ? 16 : ctx.threads()); }
+
+template <class Work>
+void in_parts(const Context& ctx, int n, const Work& work) {
+  const int parts = parts_of(ctx, n);
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int part = 0; part < parts; ++part)
+    work(part, static_cast<int>(std::int64_t{n} * part / parts),
+         static_cast<int>(std::int64_t{n} * (part + 1) / parts));
+}
+
+/// The stencil of row k, and what it has towards fixed unknowns.
+template <class Rows>
+Stencil stencil(const Rows& rows, const Places& places, const std::vector<char>& fixed, int k, const Place& here,
+                Seen& seen) {
+  Stencil v{};
+  rows.for_entries(k, [&](std::int64_t m, double value) {
+    if (value == 0) return;
+    if (m < 0 || m >= static_cast<std::int64_t>(fixed.size())) return seen.fault.take({Fault::column, k, m, value});
+    if (!std::isfinite(value)) return seen.fault.take({Fault::infinite, k, m, value});
+    const auto other = static_cast<int>(m);
+    if (other == k) {
+      v[4] += value;
+    } else if (fixed[static_cast<std::size_t>(m)] != 0) {
+      seen.lifted.push_back({k, other, value});
+    } else {
+      const auto o = places.offset(k, here, other);
+      if (!o.fits()) return seen.fault.take({Fault::no_neighbour, k, m, value});
+      seen.across_x |= o.across_x;
+      seen.across_y |= o.across_y;
+      v[static_cast<std::size_t>(band_index(o.dx, o.dy))] += value;
+    }
+  });
+  if (fixed[static_cast<std::size_t>(k)] == 0 && !(v[4] > 0)) seen.fault.take({Fault::diagonal, k, k, v[4]});
+  return v;
+}
+
+/// Whole sides of fixed nodes are left off; the others are natural until more is known.
+void leave_off_sides(const Places& places, const std::vector<char>& fixed, GridRows& g) {
+  const auto all_fixed = [&](int i0, int i1, int j0, int j1) {
+    for (int j = j0; j < j1; ++j)
+      for (int i = i0; i < i1; ++i)
+        if (fixed[static_cast<std::size_t>(places.unknown(i, j))] == 0) return false;
+    return true;
+  };
+  const int nx = g.nx, ny = g.ny;
+  expects(!all_fixed(0, nx, 0, ny), "no row of the matrix couples to another: on a grid of ", nx, " x ", ny,
+          " nodes all hold nothing but their diagonal");
+  const auto end = [](bool periodic, bool off) {
+    return periodic ? LineEnd::periodic : off ? LineEnd::dirichlet : LineEnd::natural;
+  };
+  g.west = end(g.periodic_x, all_fixed(0, 1, 0, ny));
+  g.east = end(g.periodic_x, all_fixed(nx - 1, nx, 0, ny));
+  g.south = end(g.periodic_y, all_fixed(0, nx, 0, 1));
+  g.north = end(g.periodic_y, all_fixed(0, nx, ny - 1, ny));
+  g.first_i = g.west == LineEnd::dirichlet ? 1 : 0;
+  g.first_j = g.south == LineEnd::dirichlet ? 1 : 0;
+  g.left_nx = nx - g.first_i - (g.east == LineEnd::dirichlet ? 1 : 0);
+  g.left_ny = ny - g.first_j - (g.north == LineEnd::dirichlet ? 1 : 0);
+}
+
+template <class Rows>
+std::vector<char> fixed_rows(const Context& ctx, const Rows& rows, int n) {
+  std::vector<char> fixed(static_cast<std::size_t>(n));
+  in_parts(ctx, n, [&](int /*part*/, int begin, int end) {
+    for (int k = begin; k < end; ++k) fixed[static_cast<std::size_t>(k)] = rows.is_alone(k) ? 1 : 0;
+  });
+  return fixed;
+}
+
+/// Every row of the whole grid to use(i, j, stencil); the rest is seen.
+template <class Rows, class Use>
+Seen read_rows(const Context& ctx, const Rows& rows, const Places& places, const std::vector<char>& fixed,
+               const Use& use) {
+  const auto n = static_cast<int>(fixed.size());
+  std::vector<Seen> parts(static_cast<std::size_t>(parts_of(ctx, n)));
+  in_parts(ctx, n, [&](int part, int begin, int end) {
+    Seen seen;  // on this thread's stack
+    for (int k = begin; k < end && seen.fault.kind == Fault::none; ++k) {
+      const Place here = places.of(k);
+      use(here, stencil(rows, places, fixed, k, here, seen));
+    }
+    parts[static_cast<std::size_t>(part)] = std::move(seen);
+  });
+  Seen all;
+  for (auto& part : parts) all.take(std::move(part));
+  return all;
+}
+
+/// |a_km - a_mk| / sqrt(a_kk a_mm), and where.
+struct Asymmetry {
+  double size = 0;
+  int row = 0, other = 0;
+  double there = 0, back = 0;
+
+  void take(const Asymmetry& candidate) {
+    if (candidate.size > size) *this = candidate;
+  }
+  [[nodiscard]] std::string text() const {
+    return message("row ", row, " has ", there, " in column ", other, ", and row ", other, " has ", back, " in column ",
+                   row);
+  }
+};
+
+/// The largest of the rows of bands.
+template <class Rows>
+Asymmetry asymmetry(const Context& ctx, const Rows& rows, const Places& places, const std::vector<char>& fixed,
+                    const GridRows& g, HostBands& bands) {
+  std::vector<Asymmetry> largest(static_cast<std::size_t>(parts_of(ctx, g.unknowns())));
+  in_parts(ctx, g.unknowns(), [&](int part, int begin, int end) {
+    Seen seen;
+    Asymmetry mine;
+    for (int k = begin; k < end; ++k) {
+      if (fixed[static_cast<std::size_t>(k)] != 0) continue;
+      const Place here = places.of(k);
+      const Stencil v = stencil(rows, places, fixed, k, here, seen);
+      seen.lifted.clear();
+      for (int band = 0; band < 4; ++band) {
+        int i = here.i - g.first_i + band % 3 - 1, j = here.j - g.first_j + band / 3 - 1;
+        if (g.periodic_x) i = (i + g.left_nx) % g.left_nx;
+        if (g.periodic_y) j = (j + g.left_ny) % g.left_ny;
+        if (i < 0 || i >= g.left_nx || j < 0) continue;
+        const double there = v[static_cast<std::size_t>(band)], back = bands(8 - band, i, j);
+        if (there != back)
+          mine.take({std::abs(there - back) / std::sqrt(v[4] * bands(4, i, j)), k,
+                     places.unknown(i + g.first_i, j + g.first_j), there, back});
+      }
+    }
+    largest[static_cast<std::size_t>(part)] = mine;
+  });
+  Asymmetry all;
+  for (const auto& part : largest) all.take(part);
+  return all;
+}
+
+/// Row sums and couplings across one of the grid's sides.
+struct SideSums {
+  double behind = 0, inside = 0;
+  [[nodiscard]] LineEnd end() const {
+    return inside > 0 && behind < 0.1 * inside ? LineEnd::natural : LineEnd::dirichlet;
+  }
+};
+
+/// A coefficient of five bands or nine; zero across a side that is not periodic.
+double coefficient(HostBands& bands, const GridRows& g, int dx, int dy, int i, int j) {
+  int p = i + dx, q = j + dy;
+  if (g.periodic_x) p = (p + g.left_nx) % g.left_nx;
+  if (g.periodic_y) q = (q + g.left_ny) % g.left_ny;
+  if (p < 0 || p >= g.left_nx || q < 0 || q >= g.left_ny) return 0;
+  const int band = band_index(dx, dy);
+  return band >= 4 || bands.has_nine() ? bands(band, i, j) : bands(8 - band, p, q);
+}
+
+double row_sum(HostBands& bands, const GridRows& g, int i, int j) {
+  double sum = 0;
+  for (int band = 0; band < 9; ++band) sum += coefficient(bands, g, band % 3 - 1, band / 3 - 1, i, j);
+  return sum;
+}
+
+/// (dx, dy) points inwards from the side whose first node is (i, j) and whose nodes are (sx, sy) apart.
+LineEnd end_of_side(HostBands& bands, const GridRows& g, int i, int j, int dx, int dy) {
+  SideSums sums;
+  const int sx = dx == 0 ? 1 : 0, sy = 1 - sx;
+  const bool alone = (dx != 0 ? g.left_nx : g.left_ny) < 2;
+  for (; !alone && i < g.left_nx && j < g.left_ny; i += sx, j += sy) {
+    double inside = 0;
+    for (int along = -1; along <= 1; ++along) inside -= coefficient(bands, g, dx + along * sx, dy + along * sy, i, j);
+    if (inside == 0) continue;  // decoupled
+    sums.inside += inside;
+    sums.behind += row_sum(bands, g, i, j) - row_sum(bands, g, i + dx, j + dy);
+  }
+  return sums.end();
+}
+
+/// Every row that is coupled sums to zero but for rounding.
+bool sums_vanish(const Context& ctx, HostBands& bands, const GridRows& g) {
+  std::vector<char> vanish(static_cast<std::size_t>(parts_of(ctx, g.left_ny * g.left_nx)), 1);
+  in_parts(ctx, g.left_ny * g.left_nx, [&](int part, int begin, int end) {
+    for (int k = begin; k < end; ++k) {
+      const int i = k % g.left_nx, j = k / g.left_nx;
+      // What is symmetric and holds little beside its diagonal: twice the latter is about all that a row holds.
+      if (!(std::abs(row_sum(bands, g, i, j)) <= 2 * sums_to_zero * bands(4, i, j))) {
+        vanish[static_cast<std::size_t>(part)] = 0;
+        return;
+      }
+    }
+  });
+  return std::all_of(vanish.begin(), vanish.end(), [](char v) { return v != 0; });
+}
+
+/// Into the memory of an operator, whose halo follows.
+void store(Context& ctx, const HostBands& bands, GridOperator<double>& a) {
+  std::visit(
+      [&](auto& form) {
+        if constexpr (requires {
+                        form.first;
+                        form.band;
+                      }) {
+          for (std::size_t k = 0; k < form.band.size(); ++k) {
+            copy_from_host(ctx, bands.data(form.first + static_cast<int>(k)), form.band[k].view());
+            exchange(ctx, form.band[k].cview());
+          }
+        }
+      },
+      a.storage());
+}
+
+/// One line's widths.
+std::vector<double> widths_of(const std::vector<double>& given, int nodes, LineEnd first, LineEnd last,
+                              const char* direction) {
+  const int count = first == LineEnd::periodic
+                        ? nodes
+                        : nodes - 1 + (first == LineEnd::dirichlet ? 1 : 0) + (last == LineEnd::dirichlet ? 1 : 0);
+  if (given.empty()) return std::vector<double>(static_cast<std::size_t>(std::max(count, 1)), 1.0);
+  expects(static_cast<int>(given.size()) == count, "in ", direction, " the matrix has ", nodes, " nodes between ",
+          to_string(first), " and ", to_string(last), " sides, which are ", count, " intervals; widths of ",
+          given.size(), " are given");
+  return given;
+}
+
+/// All that a reading gives, on the grid that is left.
+struct Reading {
+  HostBands bands;
+  Seen seen;
+  [[nodiscard]] bool fits() const { return seen.fault.kind == Fault::none; }
+  [[nodiscard]] bool wraps() const { return seen.across_x || seen.across_y; }
+};
+
+template <class Rows>
+Reading read_bands(const Context& ctx, const Rows& rows, const Places& places, const std::vector<char>& fixed,
+                   const GridRows& g, bool nine) {
+  Reading r{HostBands(g.left_nx, g.left_ny, nine), {}};
+  r.seen = read_rows(ctx, rows, places, fixed, [&](const Place& here, const Stencil& v) {
+    const int i = here.i - g.first_i, j = here.j - g.first_j;
+    if (i >= 0 && i < g.left_nx && j >= 0 && j < g.left_ny) r.bands.store(i, j, v);
+  });
+  return r;
+}
+
+/// Fixed nodes on the grid: their own diagonals may have any size, those of neighbours are about what couples to them.
+void scale_fixed(const Places& places, const std::vector<Seen::Lifted>& lifted, const std::vector<char>& fixed,
+                 const GridRows& g, HostBands& bands) {
+  const auto on_grid = [&](int k) -> double* {
+    const Place at = places.of(k);
+    const int i = at.i - g.first_i, j = at.j - g.first_j;
+    return i >= 0 && i < g.left_nx && j >= 0 && j < g.left_ny ? &bands(4, i, j) : nullptr;
+  };
+  for (int k = 0; k < static_cast<int>(fixed.size()); ++k)
+    if (fixed[static_cast<std::size_t>(k)] != 0)
+      if (double* d = on_grid(k)) *d = 0;
+  for (const auto& entry : lifted)
+    if (double* d = on_grid(entry.unknown)) *d += std::abs(entry.value);
+  for (int k = 0; k < static_cast<int>(fixed.size()); ++k)
+    if (fixed[static_cast<std::size_t>(k)] != 0)
+      if (double* d = on_grid(k); d != nullptr && *d == 0) *d = 1;
+}
+
+}  // namespace
+
+template <class Rows>
+void GridRows::read(Context& ctx, const Rows& rows) {
+  const int n = unknowns();
+  expects(node.empty() || static_cast<int>(node.size()) == n, "there are ", node.size(), " nodes given for ", n,
+          " unknowns");
+  rows.validate(n);
+  const std::vector<char> is_fixed = fixed_rows(ctx, rows, n);
+  const auto attempt = [&](Numbering tried, bool across_x = false, bool across_y = false) {
+    numbering = tried;
+    periodic_x = across_x;
+    periodic_y = across_y;
+    const Places places(*this, tried);
+    leave_off_sides(places, is_fixed, *this);
+    return read_bands(ctx, rows, places, is_fixed, *this, false);
+  };
+  // Without couplings from end to end where some numbering does without: in the others they may be those of another row.
+  Reading found = attempt(node.empty() ? Numbering::x_first : Numbering::given);
+  if (node.empty() && !(found.fits() && !found.wraps())) {
+    if (!found.fits() && found.seen.fault.kind != Fault::no_neighbour) refuse(found.seen.fault, numbering, *this);
+    Reading other = attempt(Numbering::y_first);
+    if ((other.fits() && !other.wraps()) || !found.fits()) {
+      if (!other.fits()) refuse(found.seen.fault, Numbering::x_first, *this);
+      found = std::move(other);
+    } else {
+      numbering = Numbering::x_first;
+    }
+  }
+  if (!found.fits()) refuse(found.seen.fault, numbering, *this);
+  if (found.wraps()) found = attempt(numbering, found.seen.across_x, found.seen.across_y);
+  const Places places(*this, numbering);
+  HostBands& bands = found.bands;
+  scale_fixed(places, found.seen.lifted, is_fixed, *this, bands);
+  const Asymmetry apart = asymmetry(ctx, rows, places, is_fixed, *this, bands);
+  symmetric = apart.size <= as_symmetric_as_it_gets;
+  if (!symmetric) unsymmetric = apart.text();
+  const bool nine = !(apart.size <= as_symmetric_as_five_bands);
+  if (nine) {
+    bands = read_bands(ctx, rows, places, is_fixed, *this, true).bands;
+    scale_fixed(places, found.seen.lifted, is_fixed, *this, bands);
+  }
+  if (west == LineEnd::natural) west = end_of_side(bands, *this, 0, 0, 1, 0);
+  if (east == LineEnd::natural) east = end_of_side(bands, *this, left_nx - 1, 0, -1, 0);
+  if (south == LineEnd::natural) south = end_of_side(bands, *this, 0, 0, 0, 1);
+  if (north == LineEnd::natural) north = end_of_side(bands, *this, 0, left_ny - 1, 0, -1);
+  keep_fixed(rows, places, is_fixed, found.seen.lifted);
+  singular = symmetric && fixed.empty() && sums_vanish(ctx, bands, *this);
+
+  GridShape shape{left_nx,    left_ny,   west == LineEnd::dirichlet ? 1 : 0, south == LineEnd::dirichlet ? 1 : 0,
+                  periodic_x, periodic_y};
+  if (nine)
+    a = NineBandMatrix<double>(ctx, shape);
+  else
+    a = SymmetricNineBand<double>(ctx, shape);
+  store(ctx, bands, a);
+}
+
+template <class Rows, class Places, class Lifted>
+void GridRows::keep_fixed(const Rows& rows, const Places& places, const std::vector<char>& is_fixed,
+                          const std::vector<Lifted>& entries) {
+  fixed.clear();
+  fixed_diagonal.clear();
+  for (int k = 0; k < unknowns(); ++k) {
+    if (is_fixed[static_cast<std::size_t>(k)] == 0) continue;
+    double diagonal = 0;
+    rows.for_entries(k, [&](std::int64_t m, double value) { diagonal += m == k ? value : 0; });
+    fixed.push_back(k);
+    fixed_diagonal.push_back(diagonal);
+  }
+  lifted = SparseRows();
+  lifted_node.clear();
+  int row = -1;
+  for (const auto& entry : entries) {
+    if (entry.row != row) {
+      const Place at = places.of(entry.row);
+      lifted_node.push_back((at.j - first_j) * left_nx + at.i - first_i);
+      lifted.start.push_back(static_cast<int>(lifted.value.size()));
+      row = entry.row;
+    }
+    lifted.column.push_back(entry.unknown);
+    lifted.value.push_back(entry.value);
+    lifted.start.back() = static_cast<int>(lifted.value.size());
+  }
+  lifted.rows = static_cast<int>(lifted_node.size());
+  lifted.columns = unknowns();
+  unknown.clear();
+  if (numbering == Numbering::x_first && fixed.empty()) return;
+  unknown.resize(static_cast<std::size_t>(left_nx) * static_cast<std::size_t>(left_ny));
+  for (int j = 0; j < left_ny; ++j)
+    for (int i = 0; i < left_nx; ++i) {
+      const int k = places.unknown(i + first_i, j + first_j);
+      unknown[static_cast<std::size_t>(j) * static_cast<std::size_t>(left_nx) + static_cast<std::size_t>(i)] =
+          is_fixed[static_cast<std::size_t>(k)] != 0 ? -1 : k;
+    }
+}
+
+template <class Rows>
+void GridRows::read_again(Context& ctx, const Rows& rows) {
+  rows.validate(unknowns());
+  const std::vector<char> is_fixed = fixed_rows(ctx, rows, unknowns());
+  std::size_t position = 0;
+  for (int k = 0; k < unknowns(); ++k) {
+    const bool was = position < fixed.size() && fixed[position] == k, is = is_fixed[static_cast<std::size_t>(k)] != 0;
+    expects(was == is, "row ", k, is ? " holds nothing but its diagonal now" : " held nothing but its diagonal before",
+            ": make another solver for this matrix");
+    if (was) ++position;
+  }
+  const Places places(*this, numbering);
+  const bool nine = a.form() != OperatorForm::symmetric;
+  Reading found = read_bands(ctx, rows, places, is_fixed, *this, nine);
+  if (!found.fits()) refuse(found.seen.fault, numbering, *this);
+  expects((periodic_x || !found.seen.across_x) && (periodic_y || !found.seen.across_y),
+          "the matrix couples both ends of a direction now: make another solver for it");
+  scale_fixed(places, found.seen.lifted, is_fixed, *this, found.bands);
+  if (symmetric) {
+    const Asymmetry apart = asymmetry(ctx, rows, places, is_fixed, *this, found.bands);
+    expects(apart.size <= (nine ? as_symmetric_as_it_gets : as_symmetric_as_five_bands),
+            "the matrix was symmetric and is not any more: ", apart.text(), "; make another solver for it");
+  }
+  if (singular)
+    expects(sums_vanish(ctx, found.bands, *this),
+            "the rows of the matrix summed to zero and do not any more: make another solver for this one");
+  keep_fixed(rows, places, is_fixed, found.seen.lifted);
+  store(ctx, found.bands, a);
+}
+
+template <class Index>
+GridRows::GridRows(Context& ctx, const RowArrays<Index>& rows, int width, int height, std::span<const int> nodes)
+    : nx(width), ny(height), node(nodes.begin(), nodes.end()) {
+  expects_grid(nx, ny);
+  read(ctx, CsrRows<Index>{rows});
+}
+
+GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height) : nx(width), ny(height) {
+  expects_grid(nx, ny);
+  read(ctx, BandRows(bands, nx, ny));
+}
+
+template <class Index>
+void GridRows::update(Context& ctx, const RowArrays<Index>& rows) {
+  read_again(ctx, CsrRows<Index>{rows});
+}
+void GridRows::update(Context& ctx, const BandArrays& bands) { read_again(ctx, BandRows(bands, nx, ny)); }
+
+TensorMesh GridRows::mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const {
+  const Line x(widths_of(widths_x, left_nx, west, east, "x")), y(widths_of(widths_y, left_ny, south, north, "y"));
+  return {x.with_ends(west, east), y.with_ends(south, north), "of a matrix"};
+}
+
+template GridRows::GridRows(Context&, const RowArrays<std::int32_t>&, int, int, std::span<const int>);
+template GridRows::GridRows(Context&, const RowArrays<std::int64_t>&, int, int, std::span<const int>);
+template void GridRows::update(Context&, const RowArrays<std::int32_t>&);
+template void GridRows::update(Context&, const RowArrays<std::int64_t>&);
+
+}  // namespace stratum

@@ -1,0 +1,267 @@
+#include <stratum/multigrid/matrix_solver.hpp>
+
+#include <cmath>
+#include <utility>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/operators/csr_matrix.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// The number of node (i, j) in an array on the host's terms: x first, or `map`, in which -1 is none.
+struct NodeNumber {
+  const int* map;
+  int nx;
+  STRATUM_HOST_DEVICE STRATUM_INLINE std::int64_t operator()(int i, int j) const {
+    const std::int64_t node = std::int64_t{j} * nx + i;
+    return map == nullptr ? node : map[node];
+  }
+};
+
+/// grid(i, j) = flat(its unknown), 0 where there is none.
+struct ToGrid {
+  NodeNumber number;
+  const double* flat;
+  GridView<double> grid;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
+    const std::int64_t k = number(i, j);
+    return k < 0 ? 0.0 : flat[k];
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double v) const { grid(i, j) = v; }
+};
+
+struct FromGrid {
+  NodeNumber number;
+  GridView<const double> grid;
+  double* flat;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const std::int64_t k = number(i, j);
+    if (k >= 0) flat[k] = grid(i, j);
+  }
+};
+
+/// x_k = b_k / a_kk of fixed rows.
+struct SolveFixed {
+  const int* unknown;
+  const double* diagonal;
+  const double* b;
+  double* x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int r, int /*j*/) const {
+    x[unknown[r]] = b[unknown[r]] / diagonal[r];
+  }
+};
+
+/// b(node) -= sum of a_km x_m over fixed m.
+struct Lift {
+  CsrView<double> a;
+  const int* node;
+  const double* x;
+  GridView<double> b;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int r, int /*j*/) const {
+    double sum = 0;
+    for (int e = a.start[r]; e < a.start[r + 1]; ++e) sum += a.value[e] * x[a.column[e]];
+    b(node[r] % b.nx, node[r] / b.nx) -= sum;
+  }
+};
+
+struct Sum {
+  static constexpr bool takes_maximum = false;
+  GridView<const double> b;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return b(i, j); }
+};
+struct AbsoluteSum {
+  static constexpr bool takes_maximum = false;
+  GridView<const double> b;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return b(i, j) < 0 ? -b(i, j) : b(i, j); }
+};
+
+NodeRange first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
+
+bool is_flat_of(const GridShape& shape, const GridRows& rows) {
+  return shape.is_flat && shape.nx == rows.unknowns() && shape.ny == 1;
+}
+
+}  // namespace
+
+class MatrixSolver::State {
+ public:
+  State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& registry)
+      : rows(std::move(given)), project(p.project), claims_symmetric(p.symmetric), solver(make(ctx, p, registry)),
+        b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
+    if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
+    if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
+    if (ctx.on_gpu()) {
+      flat_b_ = Vector<double>(ctx, GridShape::flat(rows.unknowns()));
+      flat_x_ = Vector<double>(ctx, GridShape::flat(rows.unknowns()));
+    }
+    if (rows.singular || p.singular.value_or(false)) mean_ = mean_scratch(ctx, rows.a.shape());
+    read_fixed(ctx);
+  }
+
+  void updated(Context& ctx) {
+    read_fixed(ctx);
+    solver.update(ctx, rows.a);
+  }
+
+  /// `use` of b and x in flat arrays that the Context computes on. x is taken along where it matters.
+  template <class Use>
+  auto on_context(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
+    const auto n = static_cast<std::size_t>(rows.unknowns());
+    expects(b.size() == n && x.size() == n, "the matrix has ", n, " rows; the arrays hold ", b.size(), " and ",
+            x.size(), " numbers");
+    if (!ctx.on_gpu()) return use(b.data(), x.data());
+    copy_from_host(ctx, b.data(), flat_b_.view());
+    if (with_x) copy_from_host(ctx, x.data(), flat_x_.view());
+    const auto finish = [&] { copy_to_host(ctx, flat_x_.cview(), x.data()); };
+    if constexpr (std::is_void_v<decltype(use(b.data(), x.data()))>) {
+      use(flat_b_.cview().data, flat_x_.view().data);
+      finish();
+    } else {
+      auto result = use(flat_b_.cview().data, flat_x_.view().data);
+      finish();
+      return result;
+    }
+  }
+
+  SolveReport solve(Context& ctx, const double* b, double* x, const Monitor& monitor) {
+    const auto hold = in_use.hold("solver");
+    to_grid(ctx, x, x_.view());
+    rhs_to_grid(ctx, b, x);
+    SolveReport report = solve_on_grid(ctx, b_.cview(), x_.view(), monitor);
+    from_grid(ctx, x_.cview(), x);
+    return report;
+  }
+  SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+    const auto hold = in_use.hold("solver");
+    if (mean_.empty()) return solver.solve(ctx, b, x, monitor);
+    copy(ctx, b, b_.view());
+    return solve_on_grid(ctx, b_.cview(), x, monitor);
+  }
+
+  void apply(Context& ctx, const double* r, double* z) {
+    const auto hold = in_use.hold("solver");
+    rhs_to_grid(ctx, r, z);
+    solver.preconditioner(ctx).apply(ctx, b_.cview(), x_.view());
+    from_grid(ctx, x_.cview(), z);
+  }
+
+  GridRows rows;
+  bool project;
+  std::optional<bool> claims_symmetric;
+  PoissonSolver solver;
+  InUse in_use;
+
+ private:
+  PoissonSolver make(Context& ctx, const MatrixSolverParams& p, const SmootherRegistry& registry) const {
+    const bool symmetric = p.symmetric.value_or(rows.symmetric), singular = p.singular.value_or(rows.singular);
+    expects(!symmetric || rows.symmetric, "the matrix is said to be symmetric and is not: ", rows.unsymmetric);
+    expects(!singular || rows.symmetric,
+            "a singular matrix must be symmetric, with rows that sum to zero; this one is not symmetric");
+    PoissonSolverParams params = p.solver;
+    expects(!params.full_multigrid, "full multigrid is for meshes");
+    params.multigrid.symmetric = symmetric;
+    params.multigrid.singular = singular;
+    if (!symmetric) {
+      params.method = params.method.value_or(Method::gmres);
+      // Conjugate gradients would need what is not there.
+      if (params.multigrid.coarse == "automatic") params.multigrid.coarse = "direct";
+    } else if (!params.method && params.inner.digits == 0 && params.multigrid.smoother != "auto") {
+      params.method = params.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
+    }
+    return {ctx, rows.a, rows.mesh(p.widths_x, p.widths_y), params, registry};
+  }
+
+  void read_fixed(Context& ctx) {
+    if (rows.fixed.empty()) return;
+    diagonal_ = vector_from_host(ctx, rows.fixed_diagonal);
+    if (rows.lifted_node.empty()) return;
+    node_ = vector_from_host(ctx, rows.lifted_node);
+    start_ = vector_from_host(ctx, rows.lifted.start);
+    column_ = vector_from_host(ctx, rows.lifted.column);
+    value_ = vector_from_host(ctx, rows.lifted.value);
+  }
+
+  [[nodiscard]] NodeNumber number() const { return {number_.empty() ? nullptr : number_.cview().data, rows.left_nx}; }
+  void to_grid(Context& ctx, const double* flat, GridView<double> grid) const {
+    for_each_node(ctx, all_nodes(grid), ToGrid{number(), flat, grid});
+  }
+  void from_grid(Context& ctx, GridView<const double> grid, double* flat) const {
+    for_each_node(ctx, all_nodes(grid), FromGrid{number(), grid, flat});
+  }
+  /// b_ from a flat right-hand side, fixed unknowns solved into the flat x.
+  void rhs_to_grid(Context& ctx, const double* b, double* x) {
+    to_grid(ctx, b, b_.view());
+    if (rows.fixed.empty()) return;
+    for_each_node(ctx, first_numbers(static_cast<int>(rows.fixed.size())),
+                  SolveFixed{fixed_.cview().data, diagonal_.cview().data, b, x});
+    if (rows.lifted_node.empty()) return;
+    for_each_node(
+        ctx, first_numbers(rows.lifted.rows),
+        Lift{{start_.cview().data, column_.cview().data, value_.cview().data}, node_.cview().data, x, b_.view()});
+  }
+  SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+    if (mean_.empty()) return solver.solve(ctx, b, x, monitor);
+    const double sum = reduce(ctx, b.nx, b.ny, Sum{b}), size = reduce(ctx, b.nx, b.ny, AbsoluteSum{b});
+    expects(project || std::abs(sum) <= 1e-8 * size || !std::isfinite(sum),
+            "the matrix is singular, and the right-hand side sums to ", sum, ", ", std::abs(sum) / size,
+            " of its absolute sum: there is no solution; `project` subtracts the mean");
+    subtract_mean(ctx, b_.view(), mean_.view());
+    SolveReport report = solver.solve(ctx, b, x, monitor);
+    subtract_mean(ctx, x, mean_.view());
+    return report;
+  }
+
+  Vector<int> number_, fixed_, node_, start_, column_;
+  Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_;
+  Vector<double> b_, x_;
+};
+
+MatrixSolver::MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params,
+                           const SmootherRegistry& registry)
+    : state_(std::make_shared<State>(ctx, std::move(rows), params, registry)) {}
+
+MatrixSolver::MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, const MatrixSolverParams& params)
+    : MatrixSolver(ctx, GridRows(ctx, RowArrays<int>{a.start, a.column, a.value}, nx, ny, params.numbering), params) {}
+
+MatrixSolver::MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params)
+    : MatrixSolver(ctx, sparse_rows(ctx, a), a.shape().nx, a.shape().ny, params) {}
+
+SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor) {
+  return state_->on_context(ctx, b, x, true,
+                            [&](const double* from, double* to) { return state_->solve(ctx, from, to, monitor); });
+}
+
+SolveReport MatrixSolver::solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+  if (!is_flat_of(b.shape(), state_->rows)) return state_->solve(ctx, b, x, monitor);
+  expects_fit(ctx, "b", b, state_->rows.unknowns(), 1);
+  expects_fit(ctx, "x", x, state_->rows.unknowns(), 1);
+  return state_->solve(ctx, b.data, x.data, monitor);
+}
+
+void MatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<double> z) {
+  state_->on_context(ctx, r, z, false, [&](const double* from, double* to) { state_->apply(ctx, from, to); });
+}
+
+void MatrixSolver::apply(Context& ctx, GridView<const double> r, GridView<double> z) {
+  if (!is_flat_of(r.shape(), state_->rows)) return state_->solver.preconditioner(ctx).apply(ctx, r, z);
+  expects_fit(ctx, "r", r, state_->rows.unknowns(), 1);
+  expects_fit(ctx, "z", z, state_->rows.unknowns(), 1);
+  state_->apply(ctx, r.data, z.data);
+}
+
+bool MatrixSolver::is_constant() const {
+  const auto& params = state_->solver.params();
+  return params.multigrid.cycle != Cycle::k && params.inner.digits == 0;
+}
+bool MatrixSolver::is_symmetric() const { return state_->solver.params().multigrid.symmetric; }
+void MatrixSolver::set_stop(const StoppingParams& stop) { state_->solver.set_stop(stop); }
+const GridRows& MatrixSolver::rows() const { return state_->rows; }
+const PoissonSolver& MatrixSolver::solver() const { return state_->solver; }
+GridRows& MatrixSolver::read_rows() { return state_->rows; }
+void MatrixSolver::updated(Context& ctx) { state_->updated(ctx); }
+
+}  // namespace stratum

@@ -1,0 +1,303 @@
+#pragma once
+
+// MatrixSolver: a matrix that somebody has, on a grid of nx x ny nodes, in; x = A^-1 b out. Operator, cycle and Krylov method in
+// one object:
+//
+//     MatrixSolver solver = MatrixSolver::from_csr(ctx, start, column, value, nx, ny);
+//     SolveReport report = solver(ctx, b, x);                                   arrays in the numbering of the matrix
+//
+// How unknowns are numbered, whether A is symmetric or singular, what its sides are: all found out (multigrid/grid_rows.hpp).
+// Rows that hold nothing but their diagonal are solved first, what couples to them goes to the right-hand side. Coarse levels are
+// Galerkin products whose interpolation follows the matrix; the cycle is in float, vectors and residuals in double. Where
+// `solver.method` is left open it is
+//
+//     symmetric      conjugate gradients, around the cycle that smoother "auto" chooses (multigrid/poisson_solver.hpp)
+//     nonsymmetric   flexible GMRES
+//
+// Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
+// none.
+//
+// As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of the
+// matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on the
+// device; arrays on the host are copied to it where it is a GPU, and waited for.
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include <stratum/multigrid/grid_rows.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+
+namespace stratum {
+
+struct MatrixSolverParams {
+  /// Smoother "auto", interpolation of the matrix, mixed precision, unless said otherwise; `form`, `terms`, `coefficients` and
+  /// full multigrid are for meshes.
+  PoissonSolverParams solver = by_default();
+  std::optional<bool> symmetric{}, singular{};  // none: found out. A claim that A does not bear out is refused
+  bool project = false;                         // right-hand sides of a singular A lose their mean, however large
+  /// One a cell of the grid, all alike where none are given: nx - 1 between nodes, and one more beyond each side whose (Dirichlet)
+  /// nodes are not among the unknowns; nx around a periodic direction.
+  std::vector<double> widths_x{}, widths_y{};
+  /// Node j nx + i of every unknown; empty: found out.
+  std::vector<int> numbering{};
+
+  [[nodiscard]] static PoissonSolverParams by_default() {
+    PoissonSolverParams params;
+    params.multigrid.smoother = "auto";
+    params.interpolation = InterpolationKind::matrix;
+    params.krylov.restart = 30;
+    return params;
+  }
+};
+
+namespace detail {
+
+/// Integers that a matrix may be indexed by, and what they are read as.
+template <class I>
+concept IndexNumber = std::integral<I> &&(sizeof(I) == 4 || sizeof(I) == 8);
+template <IndexNumber I>
+using IndexRead = std::conditional_t<sizeof(I) == 4, std::int32_t, std::int64_t>;
+
+/// Index arrays of any types as two of one.
+template <class Start, class Column>
+class IndexArrays {
+  using From = std::ranges::range_value_t<Start>;
+  using Of = std::ranges::range_value_t<Column>;
+
+ public:
+  using Index = IndexRead<Of>;
+  IndexArrays(const Start& start, const Column& column) {
+    start_ = read(start, start_copy_);
+    column_ = read(column, column_copy_);
+  }
+  [[nodiscard]] RowArrays<Index> with(std::span<const double> value) const { return {start_, column_, value}; }
+
+ private:
+  template <class Range>
+  static std::span<const Index> read(const Range& range, std::vector<Index>& copy) {
+    using I = std::ranges::range_value_t<Range>;
+    // Signed or not: numbers that fit are read alike.
+    if constexpr (std::same_as<std::make_signed_t<I>, Index>) {
+      return {reinterpret_cast<const Index*>(std::ranges::data(range)), std::ranges::size(range)};
+    } else {
+      copy.reserve(std::ranges::size(range));
+      for (const I k : range) {
+        expects(std::in_range<Index>(k), "index ", k, " does not fit the type of the columns");
+        copy.push_back(static_cast<Index>(k));
+      }
+      return copy;
+    }
+  }
+  std::vector<Index> start_copy_, column_copy_;
+  std::span<const Index> start_, column_;
+};
+
+template <class Range>
+concept IndexRange = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+    IndexNumber<std::ranges::range_value_t<Range>>;
+template <class Range>
+concept NumberRange = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+                      std::same_as < std::ranges::range_value_t<Range>,
+double > ;
+
+}  // namespace detail
+
+/// As Eigen's sparse matrices are, compressed.
+template <class M>
+concept CompressedMatrix = requires(const M& m) {
+  { *m.outerIndexPtr() } -> std::convertible_to<std::int64_t>;
+  { *m.innerIndexPtr() } -> std::convertible_to<std::int64_t>;
+  { *m.valuePtr() } -> std::convertible_to<double>;
+  { m.outerSize() } -> std::convertible_to<std::int64_t>;
+  {bool(m.IsRowMajor)};
+};
+
+/// As std::mdspan is, of three extents: bands (9, or 5 from the centre on), rows j, columns i.
+template <class M>
+concept BandView = requires(const M& m, int k) {
+  { m.extent(0) } -> std::convertible_to<std::int64_t>;
+  requires requires {
+    { m(k, k, k) } -> std::convertible_to<double>;
+  } || requires {
+    { m[std::array<int, 3>{k, k, k}] } -> std::convertible_to<double>;
+  };
+};
+
+class MatrixSolver final : public Preconditioner<double>, public Handle {
+ public:
+  /// Throws UsageError as GridRows does, for a claim that does not hold, for widths of another number, and as PoissonSolver does.
+  MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params = {},
+               const SmootherRegistry& registry = builtin_smoothers());
+  MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, const MatrixSolverParams& params = {});
+  /// Of the entries, which are not shared.
+  MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params = {});
+
+  /// Row k has the entries start[k] .. start[k + 1] - 1. Contiguous arrays of 32- or 64-bit integers, and of doubles.
+  template <detail::IndexRange Start, detail::IndexRange Column, detail::NumberRange Value>
+  [[nodiscard]] static MatrixSolver from_csr(Context& ctx, const Start& start, const Column& column, const Value& value,
+                                             int nx, int ny, const MatrixSolverParams& params = {}) {
+    const detail::IndexArrays<Start, Column> index(start, column);
+    return {ctx, GridRows(ctx, index.with(value), nx, ny, params.numbering), params};
+  }
+  /// The same by pointers.
+  template <detail::IndexNumber Start, detail::IndexNumber Column>
+  [[nodiscard]] static MatrixSolver from_csr(Context& ctx, const Start* start, const Column* column,
+                                             const double* value, int nx, int ny,
+                                             const MatrixSolverParams& params = {}) {
+    const auto [starts, columns, values] = spans(start, column, value, nx, ny);
+    return from_csr(ctx, starts, columns, values, nx, ny, params);
+  }
+  /// Entries in any order, those of one place are added.
+  template <detail::IndexRange Row, detail::IndexRange Column, detail::NumberRange Value>
+  [[nodiscard]] static MatrixSolver from_coo(Context& ctx, const Row& row, const Column& column, const Value& value,
+                                             int nx, int ny, const MatrixSolverParams& params = {}) {
+    return {ctx, rows_of(row, column, value, nx, ny), nx, ny, params};
+  }
+  template <CompressedMatrix Matrix>
+  [[nodiscard]] static MatrixSolver from_matrix(Context& ctx, const Matrix& a, int nx, int ny,
+                                                const MatrixSolverParams& params = {}) {
+    return of_compressed(a, [&](const auto&... arrays) { return from_csr(ctx, arrays..., nx, ny, params); });
+  }
+  /// Nine arrays of nx ny numbers one behind the other, band 3 (dy + 1) + dx + 1 of what couples to (i + dx, j + dy), or the
+  /// five from the centre on of a symmetric matrix.
+  [[nodiscard]] static MatrixSolver from_bands(Context& ctx, std::span<const double> bands, int nx, int ny,
+                                               const MatrixSolverParams& params = {}) {
+    return {ctx, GridRows(ctx, BandArrays{bands}, nx, ny), params};
+  }
+  template <BandView Bands>
+  [[nodiscard]] static MatrixSolver from_bands(Context& ctx, const Bands& bands,
+                                               const MatrixSolverParams& params = {}) {
+    const int ny = static_cast<int>(bands.extent(1)), nx = static_cast<int>(bands.extent(2));
+    return from_bands(ctx, std::span<const double>(numbers_of(bands)), nx, ny, params);
+  }
+
+  /// Other values at the same places, given as those that it was made from: nothing is allocated on the device. Throws UsageError
+  /// where what was found out does not hold any more.
+  template <detail::IndexRange Start, detail::IndexRange Column, detail::NumberRange Value>
+  void update_csr(Context& ctx, const Start& start, const Column& column, const Value& value) {
+    const detail::IndexArrays<Start, Column> index(start, column);
+    update(ctx, [&](GridRows& rows) { rows.update(ctx, index.with(value)); });
+  }
+  template <detail::IndexNumber Start, detail::IndexNumber Column>
+  void update_csr(Context& ctx, const Start* start, const Column* column, const double* value) {
+    const auto [starts, columns, values] = spans(start, column, value, rows().nx, rows().ny);
+    update_csr(ctx, starts, columns, values);
+  }
+  template <detail::IndexRange Row, detail::IndexRange Column, detail::NumberRange Value>
+  void update_coo(Context& ctx, const Row& row, const Column& column, const Value& value) {
+    const SparseRows a = rows_of(row, column, value, rows().nx, rows().ny);
+    update_csr(ctx, a.start, a.column, a.value);
+  }
+  template <CompressedMatrix Matrix>
+  void update(Context& ctx, const Matrix& a) {
+    of_compressed(a, [&](const auto&... arrays) { update_csr(ctx, arrays...); });
+  }
+  void update_bands(Context& ctx, std::span<const double> bands) {
+    update(ctx, [&](GridRows& rows) { rows.update(ctx, BandArrays{bands}); });
+  }
+  template <BandView Bands>
+  void update_bands(Context& ctx, const Bands& bands) {
+    update_bands(ctx, std::span<const double>(numbers_of(bands)));
+  }
+
+  /// Solves A x = b from the given x: arrays on the host, in the numbering of the matrix.
+  SolveReport solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor = {});
+  /// The same of vectors: on the grid of `rows().a`, where b and x belong to nodes that are no fixed rows, or flat ones in the
+  /// numbering of the matrix.
+  SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});
+  SolveReport operator()(Context& ctx, std::span<const double> b, std::span<double> x) { return solve(ctx, b, x); }
+
+  /// z = one cycle for A z = r from zero.
+  void apply(Context& ctx, std::span<const double> r, std::span<double> z);
+  void apply(Context& ctx, GridView<const double> r, GridView<double> z) override;
+  [[nodiscard]] bool is_constant() const override;
+  [[nodiscard]] bool is_symmetric() const override;
+
+  /// How the solves that follow stop.
+  void set_stop(const StoppingParams& stop);
+
+  /// What was found out, and the operator.
+  [[nodiscard]] const GridRows& rows() const;
+  [[nodiscard]] const PoissonSolver& solver() const;
+
+ private:
+  class State;
+
+  template <class Start, class Column>
+  static auto spans(const Start* start, const Column* column, const double* value, int nx, int ny) {
+    expects(start != nullptr && column != nullptr && value != nullptr, "an array is null");
+    expects(nx >= 0 && ny >= 0, "a grid cannot have ", nx, " x ", ny, " nodes");
+    const auto n = static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny),
+               entries = static_cast<std::size_t>(start[n]);
+    return std::tuple(std::span(start, n + 1), std::span(column, entries), std::span(value, entries));
+  }
+  template <class Row, class Column, class Value>
+  static SparseRows rows_of(const Row& row, const Column& column, const Value& value, int nx, int ny) {
+    const std::size_t count = std::ranges::size(value);
+    expects(std::ranges::size(row) == count && std::ranges::size(column) == count, "there are ", std::ranges::size(row),
+            " rows and ", std::ranges::size(column), " columns for ", count, " values");
+    std::vector<SparseEntry> entries(count);
+    for (std::size_t k = 0; k < count; ++k)
+      entries[k] = {static_cast<int>(std::ranges::data(row)[k]), static_cast<int>(std::ranges::data(column)[k]),
+                    std::ranges::data(value)[k]};
+    return sparse_rows(nx * ny, nx * ny, std::move(entries));
+  }
+  template <class Matrix, class Use>
+  static auto of_compressed(const Matrix& a, const Use& use) {
+    const auto n = static_cast<std::size_t>(a.outerSize());
+    const auto entries = static_cast<std::size_t>(a.outerIndexPtr()[n]);
+    const std::span start(a.outerIndexPtr(), n + 1), column(a.innerIndexPtr(), entries);
+    const std::span<const double> value(a.valuePtr(), entries);
+    if constexpr (bool(Matrix::IsRowMajor)) {
+      return use(start, column, value);
+    } else {  // rows are columns
+      SparseRows t;
+      t.rows = t.columns = static_cast<int>(n);
+      t.start.assign(start.begin(), start.end());
+      t.column.assign(column.begin(), column.end());
+      t.value.assign(value.begin(), value.end());
+      const SparseRows rows = transposed(t);
+      return use(rows.start, rows.column, rows.value);
+    }
+  }
+  template <class Bands>
+  static std::vector<double> numbers_of(const Bands& bands) {
+    std::vector<double> numbers;
+    const int count = static_cast<int>(bands.extent(0)), ny = static_cast<int>(bands.extent(1)),
+              nx = static_cast<int>(bands.extent(2));
+    numbers.reserve(static_cast<std::size_t>(count) * static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny));
+    for (int k = 0; k < count; ++k)
+      for (int j = 0; j < ny; ++j)
+        for (int i = 0; i < nx; ++i) {
+          if constexpr (requires { bands(k, j, i); })
+            numbers.push_back(bands(k, j, i));
+          else
+            numbers.push_back(bands[std::array<int, 3>{k, j, i}]);
+        }
+    return numbers;
+  }
+  template <std::invocable<GridRows&> Read>
+  void update(Context& ctx, const Read& read) {
+    read(read_rows());
+    updated(ctx);
+  }
+  GridRows& read_rows();
+  void updated(Context& ctx);
+
+  std::shared_ptr<State> state_;
+};
+
+/// MatrixSolver of an operator, as others call it.
+[[nodiscard]] inline MatrixSolver make_solver(Context& ctx, const GridOperator<double>& a,
+                                              const MatrixSolverParams& params = {}) {
+  return {ctx, a, params};
+}
+
+}  // namespace stratum

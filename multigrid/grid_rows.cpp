@@ -19,9 +19,41 @@ constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr double as_symmetric_as_five_bands = 8 * eps, as_symmetric_as_it_gets = 1e-12;
 constexpr double sums_to_zero = 16 * eps;  // of what a row holds
 
+using Stencil = std::array<double, 9>;
+
+/// How far the numbers of a node's neighbours are from its own in a lexicographic order, increasing, and whose they are.
+struct Distances {
+  std::array<std::int64_t, 9> to{};
+  std::array<std::size_t, 9> band{};
+
+  Distances(int nx, int ny, bool x_first) {
+    std::size_t k = 0;
+    for (int slow = -1; slow <= 1; ++slow)
+      for (int fast = -1; fast <= 1; ++fast, ++k) {
+        to[k] = std::int64_t{slow} * (x_first ? nx : ny) + fast;
+        band[k] = static_cast<std::size_t>(x_first ? band_index(fast, slow) : band_index(slow, fast));
+      }
+  }
+};
+
 template <class Index>
 struct CsrRows {
   RowArrays<Index> a;
+
+  /// What most rows are: columns increase and belong to neighbours, numbers are finite. False, v undefined, for another.
+  [[nodiscard]] bool at_distances(int k, const Distances& distances, Stencil& v) const {
+    const auto row = static_cast<std::size_t>(k);
+    std::size_t next = 0;
+    double not_finite = 0;
+    for (auto e = static_cast<std::size_t>(a.start[row]); e < static_cast<std::size_t>(a.start[row + 1]); ++e, ++next) {
+      const std::int64_t distance = static_cast<std::int64_t>(a.column[e]) - k;
+      while (next < 9 && distances.to[next] < distance) ++next;
+      if (next == 9 || distances.to[next] != distance) return false;
+      v[distances.band[next]] = a.value[e];
+      not_finite += a.value[e] * 0;
+    }
+    return not_finite == 0;
+  }
 
   template <class F>
   void for_entries(int k, const F& f) const {
@@ -84,6 +116,7 @@ struct BandRows {
           entry(dx, dy, band_index(-dx, -dy) - 4, neighbour(i, j, dx, dy));
       }
   }
+  [[nodiscard]] bool at_distances(int /*k*/, const Distances& /*distances*/, Stencil& /*v*/) const { return false; }
   [[nodiscard]] bool is_alone(int k) const {
     double diagonal = 0;
     bool alone = true;
@@ -110,7 +143,9 @@ struct Place {
 /// Nodes of unknowns, and unknowns of nodes.
 class Places {
  public:
-  Places(const GridRows& g, Numbering numbering) : nx_(g.nx), ny_(g.ny), numbering_(numbering), node_(g.node) {
+  Places(const GridRows& g, Numbering numbering)
+      : nx_(g.nx), ny_(g.ny), numbering_(numbering), distances_(g.nx, g.ny, numbering == Numbering::x_first),
+        node_(g.node) {
     if (numbering != Numbering::given) return;
     unknown_.assign(node_.size(), -1);
     for (std::size_t k = 0; k < node_.size(); ++k) {
@@ -131,21 +166,20 @@ class Places {
     const int node = j * nx_ + i;
     return numbering_ == Numbering::given ? unknown_[static_cast<std::size_t>(node)] : node;
   }
-  /// From unknown k at `here` to another, for the fast direction first where there is one.
+  /// None of this node's neighbours lies across a side of the direction that is numbered first: numbers tell them apart.
+  [[nodiscard]] const Distances* distances(const Place& here) const {
+    if (numbering_ == Numbering::given) return nullptr;
+    const int fast = numbering_ == Numbering::x_first ? nx_ : ny_;
+    const int position = numbering_ == Numbering::x_first ? here.i : here.j;
+    return fast > 2 && position > 0 && position + 1 < fast ? &distances_ : nullptr;
+  }
   struct Offset {
     int dx, dy;
     bool across_x, across_y;
     [[nodiscard]] bool fits() const { return dx >= -1 && dx <= 1 && dy >= -1 && dy <= 1; }
   };
-  [[nodiscard]] Offset offset(int k, const Place& here, int other) const {
-    if (numbering_ != Numbering::given) {
-      // Without a division.
-      const bool x_first = numbering_ == Numbering::x_first;
-      const int fast = x_first ? nx_ : ny_, position = x_first ? here.i : here.j;
-      const int d = other - k, slow = d > fast / 2 ? 1 : d < -(fast / 2) ? -1 : 0, quick = d - slow * fast;
-      if (fast > 2 && quick >= -1 && quick <= 1 && position + quick >= 0 && position + quick < fast)
-        return x_first ? Offset{quick, slow, false, false} : Offset{slow, quick, false, false};
-    }
+  /// From the node at `here` to that of another unknown.
+  [[nodiscard]] Offset offset(const Place& here, int other) const {
     const Place there = of(other);
     Offset o{there.i - here.i, there.j - here.j, false, false};
     o.across_x = wrap(o.dx, nx_);
@@ -161,11 +195,10 @@ class Places {
   }
   int nx_, ny_;
   Numbering numbering_;
+  Distances distances_;
   const std::vector<int>& node_;
   std::vector<int> unknown_;
 };
-
-using Stencil = std::array<double, 9>;
 
 /// What is wrong with a row, the first of all.
 struct Fault {
@@ -183,6 +216,7 @@ struct Fault {
 struct Seen {
   Fault fault;
   bool across_x = false, across_y = false;
+  bool alone = false;  // a row that holds nothing but its diagonal and is not known to be fixed
   struct Lifted {
     int row, unknown;
     double value;
@@ -193,6 +227,7 @@ struct Seen {
     fault.take(other.fault);
     across_x |= other.across_x;
     across_y |= other.across_y;
+    alone |= other.alone;
     lifted.insert(lifted.end(), other.lifted.begin(), other.lifted.end());
   }
 };
@@ -218,26 +253,48 @@ struct Seen {
                   : "numbered along x or along y; of another order, give the node j nx + i of every unknown"));
 }
 
-/// Bands on the host: nine, or the last five.
+/// The bands of an operator, nine or the last five, where the host can write them: its own memory, or for a GPU copies of it.
 class HostBands {
  public:
-  HostBands(int nx, int ny, bool nine) : nx_(nx) {
-    for (std::size_t b = nine ? 0 : 4; b < 9; ++b)
-      band_[b].resize(static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny));
+  HostBands(Context& ctx, GridOperator<double>& a) : on_gpu_(ctx.on_gpu()), a_(a) {
+    each([&](std::size_t band, Vector<double>& stored) {
+      const GridView<double> view = stored.view();
+      pitch_ = on_gpu_ ? view.nx : view.pitch;
+      if (on_gpu_) staged_[band].resize(static_cast<std::size_t>(view.nodes()));
+      band_[band] = on_gpu_ ? staged_[band].data() : view.data;
+    });
   }
-  [[nodiscard]] bool has_nine() const { return !band_[0].empty(); }
+  [[nodiscard]] bool has_nine() const { return band_[0] != nullptr; }
   void store(int i, int j, const Stencil& v) {
-    for (std::size_t b = has_nine() ? 0 : 4; b < 9; ++b) band_[b][at(i, j)] = v[b];
+    for (std::size_t b = has_nine() ? 0 : 4; b < 9; ++b) band_[b][j * pitch_ + i] = v[b];
   }
-  [[nodiscard]] double& operator()(int band, int i, int j) { return band_[static_cast<std::size_t>(band)][at(i, j)]; }
-  [[nodiscard]] const double* data(int band) const { return band_[static_cast<std::size_t>(band)].data(); }
+  [[nodiscard]] double& operator()(int band, int i, int j) const {
+    return band_[static_cast<std::size_t>(band)][j * pitch_ + i];
+  }
+  /// To where the operator reads them.
+  void finish(Context& ctx) {
+    each([&](std::size_t band, Vector<double>& stored) {
+      if (on_gpu_) copy_from_host(ctx, staged_[band].data(), stored.view());
+      exchange(ctx, stored.cview());
+    });
+  }
 
  private:
-  [[nodiscard]] std::size_t at(int i, int j) const {
-    return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx_) + static_cast<std::size_t>(i);
+  template <class Use>
+  void each(const Use& use) {
+    const auto bands_of = [&](auto& form, std::size_t first) {
+      for (std::size_t k = 0; k < form.band.size(); ++k) use(first + k, form.band[k]);
+    };
+    if (auto* nine = std::get_if<NineBandMatrix<double>>(&a_.storage()))
+      bands_of(*nine, 0);
+    else
+      bands_of(std::get<SymmetricNineBand<double>>(a_.storage()), 4);
   }
-  int nx_;
-  std::array<std::vector<double>, 9> band_;
+  bool on_gpu_;
+  GridOperator<double> a_;
+  std::int64_t pitch_ = 0;
+  std::array<double*, 9> band_{};
+  std::array<std::vector<double>, 9> staged_;
 };
 
 /// Parts of n that threads take.
@@ -252,38 +309,66 @@ void in_parts(const Context& ctx, int n, const Work& work) {
          static_cast<int>(std::int64_t{n} * (part + 1) / parts));
 }
 
+/// Which rows hold nothing but their diagonal.
+class FixedRows {
+ public:
+  FixedRows() = default;
+  template <class Rows>
+  FixedRows(const Context& ctx, const Rows& rows, int n) : is_(static_cast<std::size_t>(n)) {
+    in_parts(ctx, n, [&](int /*part*/, int begin, int end) {
+      for (int k = begin; k < end; ++k) is_[static_cast<std::size_t>(k)] = rows.is_alone(k) ? 1 : 0;
+    });
+    if (std::find(is_.begin(), is_.end(), 1) == is_.end()) is_.clear();
+  }
+  [[nodiscard]] bool none() const { return is_.empty(); }
+  [[nodiscard]] bool operator()(int k) const { return !is_.empty() && is_[static_cast<std::size_t>(k)] != 0; }
+
+ private:
+  std::vector<char> is_;  // empty: none
+};
+
 /// The stencil of row k, and what it has towards fixed unknowns.
 template <class Rows>
-Stencil stencil(const Rows& rows, const Places& places, const std::vector<char>& fixed, int k, const Place& here,
+Stencil stencil(const Rows& rows, const Places& places, const FixedRows& fixed, int n, int k, const Place& here,
                 Seen& seen) {
   Stencil v{};
+  if (const Distances* distances = places.distances(here);
+      distances != nullptr && fixed.none() && rows.at_distances(k, *distances, v) && v[4] > 0) {
+    seen.alone |= v == Stencil{0, 0, 0, 0, v[4], 0, 0, 0, 0};
+    return v;
+  }
+  v = {};
+  bool alone = true;
   rows.for_entries(k, [&](std::int64_t m, double value) {
     if (value == 0) return;
-    if (m < 0 || m >= static_cast<std::int64_t>(fixed.size())) return seen.fault.take({Fault::column, k, m, value});
+    if (m < 0 || m >= n) return seen.fault.take({Fault::column, k, m, value});
     if (!std::isfinite(value)) return seen.fault.take({Fault::infinite, k, m, value});
     const auto other = static_cast<int>(m);
+    alone = alone && other == k;
     if (other == k) {
       v[4] += value;
-    } else if (fixed[static_cast<std::size_t>(m)] != 0) {
+    } else if (fixed(other)) {
       seen.lifted.push_back({k, other, value});
     } else {
-      const auto o = places.offset(k, here, other);
+      const auto o = places.offset(here, other);
       if (!o.fits()) return seen.fault.take({Fault::no_neighbour, k, m, value});
       seen.across_x |= o.across_x;
       seen.across_y |= o.across_y;
       v[static_cast<std::size_t>(band_index(o.dx, o.dy))] += value;
     }
   });
-  if (fixed[static_cast<std::size_t>(k)] == 0 && !(v[4] > 0)) seen.fault.take({Fault::diagonal, k, k, v[4]});
+  seen.alone |= alone;
+  if (!fixed(k) && !(v[4] > 0)) seen.fault.take({Fault::diagonal, k, k, v[4]});
   return v;
 }
 
 /// Whole sides of fixed nodes are left off; the others are natural until more is known.
-void leave_off_sides(const Places& places, const std::vector<char>& fixed, GridRows& g) {
+void leave_off_sides(const Places& places, const FixedRows& fixed, GridRows& g) {
   const auto all_fixed = [&](int i0, int i1, int j0, int j1) {
+    if (fixed.none()) return false;
     for (int j = j0; j < j1; ++j)
       for (int i = i0; i < i1; ++i)
-        if (fixed[static_cast<std::size_t>(places.unknown(i, j))] == 0) return false;
+        if (!fixed(places.unknown(i, j))) return false;
     return true;
   };
   const int nx = g.nx, ny = g.ny;
@@ -302,26 +387,16 @@ void leave_off_sides(const Places& places, const std::vector<char>& fixed, GridR
   g.left_ny = ny - g.first_j - (g.north == LineEnd::dirichlet ? 1 : 0);
 }
 
-template <class Rows>
-std::vector<char> fixed_rows(const Context& ctx, const Rows& rows, int n) {
-  std::vector<char> fixed(static_cast<std::size_t>(n));
-  in_parts(ctx, n, [&](int /*part*/, int begin, int end) {
-    for (int k = begin; k < end; ++k) fixed[static_cast<std::size_t>(k)] = rows.is_alone(k) ? 1 : 0;
-  });
-  return fixed;
-}
-
 /// Every row of the whole grid to use(i, j, stencil); the rest is seen.
 template <class Rows, class Use>
-Seen read_rows(const Context& ctx, const Rows& rows, const Places& places, const std::vector<char>& fixed,
+Seen read_rows(const Context& ctx, const Rows& rows, const Places& places, const FixedRows& fixed, int n,
                const Use& use) {
-  const auto n = static_cast<int>(fixed.size());
   std::vector<Seen> parts(static_cast<std::size_t>(parts_of(ctx, n)));
   in_parts(ctx, n, [&](int part, int begin, int end) {
     Seen seen;  // on this thread's stack
     for (int k = begin; k < end && seen.fault.kind == Fault::none; ++k) {
       const Place here = places.of(k);
-      use(here, stencil(rows, places, fixed, k, here, seen));
+      use(here, stencil(rows, places, fixed, n, k, here, seen));
     }
     parts[static_cast<std::size_t>(part)] = std::move(seen);
   });
@@ -347,16 +422,16 @@ struct Asymmetry {
 
 /// The largest of the rows of bands.
 template <class Rows>
-Asymmetry asymmetry(const Context& ctx, const Rows& rows, const Places& places, const std::vector<char>& fixed,
-                    const GridRows& g, HostBands& bands) {
+Asymmetry asymmetry(const Context& ctx, const Rows& rows, const Places& places, const FixedRows& fixed,
+                    const GridRows& g, const HostBands& bands) {
   std::vector<Asymmetry> largest(static_cast<std::size_t>(parts_of(ctx, g.unknowns())));
   in_parts(ctx, g.unknowns(), [&](int part, int begin, int end) {
     Seen seen;
     Asymmetry mine;
     for (int k = begin; k < end; ++k) {
-      if (fixed[static_cast<std::size_t>(k)] != 0) continue;
+      if (fixed(k)) continue;
       const Place here = places.of(k);
-      const Stencil v = stencil(rows, places, fixed, k, here, seen);
+      const Stencil v = stencil(rows, places, fixed, g.unknowns(), k, here, seen);
       seen.lifted.clear();
       for (int band = 0; band < 4; ++band) {
         int i = here.i - g.first_i + band % 3 - 1, j = here.j - g.first_j + band / 3 - 1;
@@ -384,39 +459,40 @@ struct SideSums {
   }
 };
 
-/// A coefficient of five bands or nine; zero across a side that is not periodic.
-double coefficient(HostBands& bands, const GridRows& g, int dx, int dy, int i, int j) {
-  int p = i + dx, q = j + dy;
-  if (g.periodic_x) p = (p + g.left_nx) % g.left_nx;
-  if (g.periodic_y) q = (q + g.left_ny) % g.left_ny;
-  if (p < 0 || p >= g.left_nx || q < 0 || q >= g.left_ny) return 0;
-  const int band = band_index(dx, dy);
-  return band >= 4 || bands.has_nine() ? bands(band, i, j) : bands(8 - band, p, q);
-}
-
-double row_sum(HostBands& bands, const GridRows& g, int i, int j) {
-  double sum = 0;
-  for (int band = 0; band < 9; ++band) sum += coefficient(bands, g, band % 3 - 1, band / 3 - 1, i, j);
-  return sum;
-}
-
-/// (dx, dy) points inwards from the side whose first node is (i, j) and whose nodes are (sx, sy) apart.
-LineEnd end_of_side(HostBands& bands, const GridRows& g, int i, int j, int dx, int dy) {
+/// `row(i, j)`: a stencil. (dx, dy) points inwards from the side whose first node is (i, j).
+template <class Row>
+LineEnd end_of_side(const GridRows& g, const Row& row, int i, int j, int dx, int dy) {
   SideSums sums;
   const int sx = dx == 0 ? 1 : 0, sy = 1 - sx;
   const bool alone = (dx != 0 ? g.left_nx : g.left_ny) < 2;
   for (; !alone && i < g.left_nx && j < g.left_ny; i += sx, j += sy) {
+    const Stencil here = row(i, j), behind = row(i + dx, j + dy);
     double inside = 0;
-    for (int along = -1; along <= 1; ++along) inside -= coefficient(bands, g, dx + along * sx, dy + along * sy, i, j);
+    for (int along = -1; along <= 1; ++along)
+      inside -= here[static_cast<std::size_t>(band_index(dx + along * sx, dy + along * sy))];
     if (inside == 0) continue;  // decoupled
     sums.inside += inside;
-    sums.behind += row_sum(bands, g, i, j) - row_sum(bands, g, i + dx, j + dy);
+    sums.behind += std::accumulate(here.begin(), here.end(), 0.0) - std::accumulate(behind.begin(), behind.end(), 0.0);
   }
   return sums.end();
 }
 
+double row_sum(const HostBands& bands, const GridRows& g, int i, int j) {
+  double sum = 0;
+  for (int dy = -1; dy <= 1; ++dy)
+    for (int dx = -1; dx <= 1; ++dx) {
+      int p = i + dx, q = j + dy;
+      if (g.periodic_x) p = (p + g.left_nx) % g.left_nx;
+      if (g.periodic_y) q = (q + g.left_ny) % g.left_ny;
+      if (p < 0 || p >= g.left_nx || q < 0 || q >= g.left_ny) continue;
+      const int band = band_index(dx, dy);
+      sum += band >= 4 || bands.has_nine() ? bands(band, i, j) : bands(8 - band, p, q);
+    }
+  return sum;
+}
+
 /// Every row that is coupled sums to zero but for rounding.
-bool sums_vanish(const Context& ctx, HostBands& bands, const GridRows& g) {
+bool sums_vanish(const Context& ctx, const HostBands& bands, const GridRows& g) {
   std::vector<char> vanish(static_cast<std::size_t>(parts_of(ctx, g.left_ny * g.left_nx)), 1);
   in_parts(ctx, g.left_ny * g.left_nx, [&](int part, int begin, int end) {
     for (int k = begin; k < end; ++k) {
@@ -429,23 +505,6 @@ bool sums_vanish(const Context& ctx, HostBands& bands, const GridRows& g) {
     }
   });
   return std::all_of(vanish.begin(), vanish.end(), [](char v) { return v != 0; });
-}
-
-/// Into the memory of an operator, whose halo follows.
-void store(Context& ctx, const HostBands& bands, GridOperator<double>& a) {
-  std::visit(
-      [&](auto& form) {
-        if constexpr (requires {
-                        form.first;
-                        form.band;
-                      }) {
-          for (std::size_t k = 0; k < form.band.size(); ++k) {
-            copy_from_host(ctx, bands.data(form.first + static_cast<int>(k)), form.band[k].view());
-            exchange(ctx, form.band[k].cview());
-          }
-        }
-      },
-      a.storage());
 }
 
 /// One line's widths.
@@ -461,44 +520,50 @@ std::vector<double> widths_of(const std::vector<double>& given, int nodes, LineE
   return given;
 }
 
-/// All that a reading gives, on the grid that is left.
-struct Reading {
-  HostBands bands;
-  Seen seen;
-  [[nodiscard]] bool fits() const { return seen.fault.kind == Fault::none; }
-  [[nodiscard]] bool wraps() const { return seen.across_x || seen.across_y; }
-};
-
+/// Every row, into bands where there are some.
 template <class Rows>
-Reading read_bands(const Context& ctx, const Rows& rows, const Places& places, const std::vector<char>& fixed,
-                   const GridRows& g, bool nine) {
-  Reading r{HostBands(g.left_nx, g.left_ny, nine), {}};
-  r.seen = read_rows(ctx, rows, places, fixed, [&](const Place& here, const Stencil& v) {
+Seen read_bands(const Context& ctx, const Rows& rows, const Places& places, const FixedRows& fixed, const GridRows& g,
+                HostBands& bands) {
+  return read_rows(ctx, rows, places, fixed, g.unknowns(), [&](const Place& here, const Stencil& v) {
     const int i = here.i - g.first_i, j = here.j - g.first_j;
-    if (i >= 0 && i < g.left_nx && j >= 0 && j < g.left_ny) r.bands.store(i, j, v);
+    if (i >= 0 && i < g.left_nx && j >= 0 && j < g.left_ny) bands.store(i, j, v);
   });
-  return r;
 }
 
 /// Fixed nodes on the grid: their own diagonals may have any size, those of neighbours are about what couples to them.
-void scale_fixed(const Places& places, const std::vector<Seen::Lifted>& lifted, const std::vector<char>& fixed,
-                 const GridRows& g, HostBands& bands) {
+void scale_fixed(const Places& places, const std::vector<Seen::Lifted>& lifted, const FixedRows& fixed,
+                 const GridRows& g, const HostBands& bands) {
+  if (fixed.none()) return;
   const auto on_grid = [&](int k) -> double* {
     const Place at = places.of(k);
     const int i = at.i - g.first_i, j = at.j - g.first_j;
     return i >= 0 && i < g.left_nx && j >= 0 && j < g.left_ny ? &bands(4, i, j) : nullptr;
   };
-  for (int k = 0; k < static_cast<int>(fixed.size()); ++k)
-    if (fixed[static_cast<std::size_t>(k)] != 0)
-      if (double* d = on_grid(k)) *d = 0;
+  for (int k = 0; k < g.unknowns(); ++k)
+    if (double* d = on_grid(k); fixed(k) && d != nullptr) *d = 0;
   for (const auto& entry : lifted)
     if (double* d = on_grid(entry.unknown)) *d += std::abs(entry.value);
-  for (int k = 0; k < static_cast<int>(fixed.size()); ++k)
-    if (fixed[static_cast<std::size_t>(k)] != 0)
-      if (double* d = on_grid(k); d != nullptr && *d == 0) *d = 1;
+  for (int k = 0; k < g.unknowns(); ++k)
+    if (double* d = on_grid(k); fixed(k) && d != nullptr && *d == 0) *d = 1;
 }
 
 }  // namespace
+
+template <class Rows, class Places, class Fixed>
+void GridRows::find_ends(const Rows& rows, const Places& places, const Fixed& is_fixed) {
+  const auto row = [&](int i, int j) {
+    Seen seen;
+    const Place here{i + first_i, j + first_j};
+    return stencil(rows, places, is_fixed, unknowns(), places.unknown(here.i, here.j), here, seen);
+  };
+  const auto find = [&](LineEnd& end, int i, int j, int dx, int dy) {
+    if (end == LineEnd::natural) end = end_of_side(*this, row, i, j, dx, dy);
+  };
+  find(west, 0, 0, 1, 0);
+  find(east, left_nx - 1, 0, -1, 0);
+  find(south, 0, 0, 0, 1);
+  find(north, 0, left_ny - 1, 0, -1);
+}
 
 template <class Rows>
 void GridRows::read(Context& ctx, const Rows& rows) {
@@ -506,63 +571,72 @@ void GridRows::read(Context& ctx, const Rows& rows) {
   expects(node.empty() || static_cast<int>(node.size()) == n, "there are ", node.size(), " nodes given for ", n,
           " unknowns");
   rows.validate(n);
-  const std::vector<char> is_fixed = fixed_rows(ctx, rows, n);
+  FixedRows is_fixed;  // none, until one is seen
+  const auto operator_of = [&](bool nine) -> GridOperator<double> {
+    const GridShape shape{
+        left_nx,    left_ny,   west == LineEnd::dirichlet ? 1 : 0, south == LineEnd::dirichlet ? 1 : 0,
+        periodic_x, periodic_y};
+    if (nine) return NineBandMatrix<double>(ctx, shape);
+    return SymmetricNineBand<double>(ctx, shape);
+  };
+  std::optional<HostBands> bands;  // of the latest reading
+  const auto read_all = [&](const Places& places, bool nine) {
+    a = operator_of(nine);
+    bands.emplace(ctx, a);
+    return read_bands(ctx, rows, places, is_fixed, *this, *bands);
+  };
   const auto attempt = [&](Numbering tried, bool across_x = false, bool across_y = false) {
     numbering = tried;
     periodic_x = across_x;
     periodic_y = across_y;
     const Places places(*this, tried);
     leave_off_sides(places, is_fixed, *this);
-    return read_bands(ctx, rows, places, is_fixed, *this, false);
+    find_ends(rows, places, is_fixed);
+    return read_all(places, false);
   };
-  // Without couplings from end to end where some numbering does without: in the others they may be those of another row.
-  Reading found = attempt(node.empty() ? Numbering::x_first : Numbering::given);
-  if (node.empty() && !(found.fits() && !found.wraps())) {
-    if (!found.fits() && found.seen.fault.kind != Fault::no_neighbour) refuse(found.seen.fault, numbering, *this);
-    Reading other = attempt(Numbering::y_first);
-    if ((other.fits() && !other.wraps()) || !found.fits()) {
-      if (!other.fits()) refuse(found.seen.fault, Numbering::x_first, *this);
-      found = std::move(other);
-    } else {
-      numbering = Numbering::x_first;
-    }
+  const auto suits = [](const Seen& seen) {
+    return seen.fault.kind == Fault::none && !seen.across_x && !seen.across_y && !seen.alone;
+  };
+  const Numbering first = node.empty() ? Numbering::x_first : Numbering::given;
+  Seen seen = attempt(first);
+  if (!suits(seen)) {
+    is_fixed = FixedRows(ctx, rows, n);
+    if (!is_fixed.none()) seen = attempt(first);
   }
-  if (!found.fits()) refuse(found.seen.fault, numbering, *this);
-  if (found.wraps()) found = attempt(numbering, found.seen.across_x, found.seen.across_y);
+  const auto is_clean = [&](const Seen& s) { return s.fault.kind == Fault::none && !s.across_x && !s.across_y; };
+  // Without couplings from end to end where some numbering does without: in the others they may be those of another row.
+  if (node.empty() && !is_clean(seen)) {
+    if (seen.fault.kind != Fault::none && seen.fault.kind != Fault::no_neighbour) refuse(seen.fault, first, *this);
+    Seen other = attempt(Numbering::y_first);
+    if (is_clean(other) || (seen.fault.kind != Fault::none && other.fault.kind == Fault::none))
+      seen = std::move(other);
+    else
+      numbering = first;
+  }
+  if (seen.fault.kind != Fault::none) refuse(seen.fault, numbering, *this);
+  if (seen.across_x || seen.across_y) seen = attempt(numbering, seen.across_x, seen.across_y);
+
   const Places places(*this, numbering);
-  HostBands& bands = found.bands;
-  scale_fixed(places, found.seen.lifted, is_fixed, *this, bands);
-  const Asymmetry apart = asymmetry(ctx, rows, places, is_fixed, *this, bands);
+  scale_fixed(places, seen.lifted, is_fixed, *this, *bands);
+  const Asymmetry apart = asymmetry(ctx, rows, places, is_fixed, *this, *bands);
   symmetric = apart.size <= as_symmetric_as_it_gets;
   if (!symmetric) unsymmetric = apart.text();
-  const bool nine = !(apart.size <= as_symmetric_as_five_bands);
-  if (nine) {
-    bands = read_bands(ctx, rows, places, is_fixed, *this, true).bands;
-    scale_fixed(places, found.seen.lifted, is_fixed, *this, bands);
+  if (!(apart.size <= as_symmetric_as_five_bands)) {
+    (void)read_all(places, true);
+    scale_fixed(places, seen.lifted, is_fixed, *this, *bands);
   }
-  if (west == LineEnd::natural) west = end_of_side(bands, *this, 0, 0, 1, 0);
-  if (east == LineEnd::natural) east = end_of_side(bands, *this, left_nx - 1, 0, -1, 0);
-  if (south == LineEnd::natural) south = end_of_side(bands, *this, 0, 0, 0, 1);
-  if (north == LineEnd::natural) north = end_of_side(bands, *this, 0, left_ny - 1, 0, -1);
-  keep_fixed(rows, places, is_fixed, found.seen.lifted);
-  singular = symmetric && fixed.empty() && sums_vanish(ctx, bands, *this);
-
-  GridShape shape{left_nx,    left_ny,   west == LineEnd::dirichlet ? 1 : 0, south == LineEnd::dirichlet ? 1 : 0,
-                  periodic_x, periodic_y};
-  if (nine)
-    a = NineBandMatrix<double>(ctx, shape);
-  else
-    a = SymmetricNineBand<double>(ctx, shape);
-  store(ctx, bands, a);
+  keep_fixed(rows, places, is_fixed, seen.lifted);
+  singular = symmetric && fixed.empty() && sums_vanish(ctx, *bands, *this);
+  bands->finish(ctx);
 }
 
-template <class Rows, class Places, class Lifted>
-void GridRows::keep_fixed(const Rows& rows, const Places& places, const std::vector<char>& is_fixed,
+template <class Rows, class Places, class Fixed, class Lifted>
+void GridRows::keep_fixed(const Rows& rows, const Places& places, const Fixed& is_fixed,
                           const std::vector<Lifted>& entries) {
   fixed.clear();
   fixed_diagonal.clear();
   for (int k = 0; k < unknowns(); ++k) {
-    if (is_fixed[static_cast<std::size_t>(k)] == 0) continue;
+    if (!is_fixed(k)) continue;
     double diagonal = 0;
     rows.for_entries(k, [&](std::int64_t m, double value) { diagonal += m == k ? value : 0; });
     fixed.push_back(k);
@@ -591,38 +665,38 @@ void GridRows::keep_fixed(const Rows& rows, const Places& places, const std::vec
     for (int i = 0; i < left_nx; ++i) {
       const int k = places.unknown(i + first_i, j + first_j);
       unknown[static_cast<std::size_t>(j) * static_cast<std::size_t>(left_nx) + static_cast<std::size_t>(i)] =
-          is_fixed[static_cast<std::size_t>(k)] != 0 ? -1 : k;
+          is_fixed(k) ? -1 : k;
     }
 }
 
 template <class Rows>
 void GridRows::read_again(Context& ctx, const Rows& rows) {
   rows.validate(unknowns());
-  const std::vector<char> is_fixed = fixed_rows(ctx, rows, unknowns());
+  const FixedRows is_fixed(ctx, rows, unknowns());
   std::size_t position = 0;
   for (int k = 0; k < unknowns(); ++k) {
-    const bool was = position < fixed.size() && fixed[position] == k, is = is_fixed[static_cast<std::size_t>(k)] != 0;
+    const bool was = position < fixed.size() && fixed[position] == k, is = is_fixed(k);
     expects(was == is, "row ", k, is ? " holds nothing but its diagonal now" : " held nothing but its diagonal before",
             ": make another solver for this matrix");
     if (was) ++position;
   }
   const Places places(*this, numbering);
-  const bool nine = a.form() != OperatorForm::symmetric;
-  Reading found = read_bands(ctx, rows, places, is_fixed, *this, nine);
-  if (!found.fits()) refuse(found.seen.fault, numbering, *this);
-  expects((periodic_x || !found.seen.across_x) && (periodic_y || !found.seen.across_y),
+  HostBands bands(ctx, a);
+  const Seen seen = read_bands(ctx, rows, places, is_fixed, *this, bands);
+  if (seen.fault.kind != Fault::none) refuse(seen.fault, numbering, *this);
+  expects((periodic_x || !seen.across_x) && (periodic_y || !seen.across_y),
           "the matrix couples both ends of a direction now: make another solver for it");
-  scale_fixed(places, found.seen.lifted, is_fixed, *this, found.bands);
+  scale_fixed(places, seen.lifted, is_fixed, *this, bands);
   if (symmetric) {
-    const Asymmetry apart = asymmetry(ctx, rows, places, is_fixed, *this, found.bands);
-    expects(apart.size <= (nine ? as_symmetric_as_it_gets : as_symmetric_as_five_bands),
+    const Asymmetry apart = asymmetry(ctx, rows, places, is_fixed, *this, bands);
+    expects(apart.size <= (bands.has_nine() ? as_symmetric_as_it_gets : as_symmetric_as_five_bands),
             "the matrix was symmetric and is not any more: ", apart.text(), "; make another solver for it");
   }
   if (singular)
-    expects(sums_vanish(ctx, found.bands, *this),
-            "the rows of the matrix summed to zero and do not any more: make another solver for this one");
-  keep_fixed(rows, places, is_fixed, found.seen.lifted);
-  store(ctx, found.bands, a);
+    expects(sums_vanish(ctx, bands, *this),
+            "the rows of the matrix summed to zero and do not any more: make another solver for it");
+  keep_fixed(rows, places, is_fixed, seen.lifted);
+  bands.finish(ctx);
 }
 
 template <class Index>

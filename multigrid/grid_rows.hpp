@@ -89,9 +89,10 @@ struct GridRows {
   void read(Context& ctx, const Rows& rows);
   template <class Rows>
   void read_again(Context& ctx, const Rows& rows);
-  template <class Rows, class Places, class Lifted>
-  void keep_fixed(const Rows& rows, const Places& places, const std::vector<char>& is_fixed,
-                  const std::vector<Lifted>& entries);
+  template <class Rows, class Places, class Fixed>
+  void find_ends(const Rows& rows, const Places& places, const Fixed& is_fixed);
+  template <class Rows, class Places, class Fixed, class Lifted>
+  void keep_fixed(const Rows& rows, const Places& places, const Fixed& is_fixed, const std::vector<Lifted>& entries);
 };
 
 }  // namespace stratum

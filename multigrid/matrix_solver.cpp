@@ -169,7 +169,8 @@ class MatrixSolver::State {
       params.method = params.method.value_or(Method::gmres);
       // Conjugate gradients would need what is not there.
       if (params.multigrid.coarse == "automatic") params.multigrid.coarse = "direct";
-    } else if (!params.method && params.inner.digits == 0 && params.multigrid.smoother != "auto") {
+    } else if (!params.method && params.inner.digits == 0 &&
+               (params.multigrid.smoother != "auto" || params.multigrid.cycle)) {
       params.method = params.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
     }
     return {ctx, rows.a, rows.mesh(p.widths_x, p.widths_y), params, registry};

@@ -100,14 +100,16 @@ std::string choose_by_matrix(const Couplings& found, PoissonSolverParams& params
     if (jumps) seen << ", and jumps by up to " << found.jump;
     return seen.str();
   }
-  if (!method_open || (!jumps && params.coefficients == nullptr)) return {};
+  if (!method_open) return {};
   params.method = Method::cg;
   params.multigrid.cycle = Cycle::v;
-  seen << "conjugate gradients: " << k << " ";
+  seen << "conjugate gradients: ";
   if (jumps)
-    seen << "jumps by up to " << found.jump;
+    seen << k << " jumps by up to " << found.jump;
+  else if (params.coefficients != nullptr)
+    seen << k << " varies";
   else
-    seen << "varies";
+    seen << "the matrix is symmetric";
   return seen.str();
 }
 

@@ -19,8 +19,8 @@
 // With smoother "auto" the method and the cycle, where they are left open, follow from how far widths jump in both directions
 // at once (the smaller largest_jump): below 16 V-cycles, to 200 F-cycles on a CPU with 50000 unknowns or more, else CG. Where K
 // varies, on deformed meshes and for matrices that are said to be symmetric, from the matrix (multigrid/couplings.hpp):
-// flexible CG around K-cycles where it is rotated against the axes, CG around W2-cycles where it jumps as well, CG around
-// V-cycles where it only jumps or varies.
+// flexible CG around K-cycles where it is rotated against the axes, CG around W2-cycles where it jumps as well, else CG
+// around V-cycles.
 //
 // A mixed solve that stagnates above the rounding of double, overflows or breaks down is taken up again in double unless
 // `retry_in_double` is off; the report's reason says so. All vectors are in double.

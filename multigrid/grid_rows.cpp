@@ -372,10 +372,9 @@ void leave_off_sides(const Places& places, const FixedRows& fixed, GridRows& g) 
     return true;
   };
   const int nx = g.nx, ny = g.ny;
-  expects(!all_fixed(0, nx, 0, ny), "no row of the matrix couples to another: on a grid of ", nx, " x ", ny,
-          " nodes all hold nothing but their diagonal");
-  const auto end = [](bool periodic, bool off) {
-    return periodic ? LineEnd::periodic : off ? LineEnd::dirichlet : LineEnd::natural;
+  const bool none_is_free = all_fixed(0, nx, 0, ny);  // a diagonal matrix: something must be left
+  const auto end = [&](bool periodic, bool off) {
+    return periodic ? LineEnd::periodic : off && !none_is_free ? LineEnd::dirichlet : LineEnd::natural;
   };
   g.west = end(g.periodic_x, all_fixed(0, 1, 0, ny));
   g.east = end(g.periodic_x, all_fixed(nx - 1, nx, 0, ny));
@@ -464,7 +463,8 @@ template <class Row>
 LineEnd end_of_side(const GridRows& g, const Row& row, int i, int j, int dx, int dy) {
   SideSums sums;
   const int sx = dx == 0 ? 1 : 0, sy = 1 - sx;
-  const bool alone = (dx != 0 ? g.left_nx : g.left_ny) < 2;
+  const int nodes = dx != 0 ? g.left_nx : g.left_ny;
+  const bool alone = nodes < 2;
   for (; !alone && i < g.left_nx && j < g.left_ny; i += sx, j += sy) {
     const Stencil here = row(i, j), behind = row(i + dx, j + dy);
     double inside = 0;
@@ -472,7 +472,8 @@ LineEnd end_of_side(const GridRows& g, const Row& row, int i, int j, int dx, int
       inside -= here[static_cast<std::size_t>(band_index(dx + along * sx, dy + along * sy))];
     if (inside == 0) continue;  // decoupled
     sums.inside += inside;
-    sums.behind += std::accumulate(here.begin(), here.end(), 0.0) - std::accumulate(behind.begin(), behind.end(), 0.0);
+    sums.behind += std::accumulate(here.begin(), here.end(), 0.0);
+    if (nodes > 2) sums.behind -= std::accumulate(behind.begin(), behind.end(), 0.0);
   }
   return sums.end();
 }

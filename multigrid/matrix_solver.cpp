@@ -167,6 +167,8 @@ class MatrixSolver::State {
     params.multigrid.singular = singular;
     if (!symmetric) {
       params.method = params.method.value_or(Method::gmres);
+      // What "auto" goes by, couplings along x and y, is not what matters where there is transport.
+      if (params.multigrid.smoother == "auto") params.multigrid.smoother = MultigridParams{}.smoother;
       // Conjugate gradients would need what is not there.
       if (params.multigrid.coarse == "automatic") params.multigrid.coarse = "direct";
     } else if (!params.method && params.inner.digits == 0 &&

@@ -12,7 +12,7 @@
 // `solver.method` is left open it is
 //
 //     symmetric      conjugate gradients, around the cycle that smoother "auto" chooses (multigrid/poisson_solver.hpp)
-//     nonsymmetric   flexible GMRES
+//     nonsymmetric   flexible GMRES, and smoother adi in place of "auto"
 //
 // Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
 // none.

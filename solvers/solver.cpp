@@ -1,5 +1,7 @@
 #include <stratum/solvers/solver.hpp>
 
+#include <stratum/solvers/precision_cast.hpp>
+
 namespace stratum {
 
 template <class T>
@@ -13,6 +15,18 @@ SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Precondit
   stop.validate();
   const auto hold = in_use_->hold("solver");
   return run(ctx, a, m, b, x, stop, monitor);
+}
+
+template <class T>
+SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<float>& m, GridView<const T> b,
+                             GridView<T> x, const StoppingParams& stop,
+                             const Monitor& monitor) requires std::is_same_v<T, double> {
+  if (cast_of_ != &m) {
+    cast_ = std::make_shared<PrecisionCast<double, float>>(
+        ctx, shape_, std::shared_ptr<Preconditioner<float>>(std::shared_ptr<void>(), &m));  // not owned
+    cast_of_ = &m;
+  }
+  return solve(ctx, a, *cast_, b, x, stop, monitor);
 }
 
 namespace {

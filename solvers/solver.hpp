@@ -46,6 +46,10 @@ class Solver {
                     const StoppingParams& stop = {}, const Monitor& monitor = {}) {
     return solve(ctx, a, &m, b, x, stop, monitor);
   }
+  /// With one in single precision (solvers/precision_cast.hpp), whose two vectors the first such solve allocates.
+  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<float>& m, GridView<const T> b,
+                    GridView<T> x, const StoppingParams& stop = {},
+                    const Monitor& monitor = {}) requires std::is_same_v<T, double>;
 
   [[nodiscard]] const GridShape& shape() const { return shape_; }
 
@@ -62,6 +66,8 @@ class Solver {
 
   GridShape shape_;
   std::shared_ptr<InUse> in_use_;
+  std::shared_ptr<Preconditioner<T>> cast_;  // of the latest preconditioner in single precision,
+  const void* cast_of_ = nullptr;            // which is this
 };
 
 struct SolverParams {

@@ -174,7 +174,7 @@ void expects_alike(const Context& ctx, const A& a, const B& b) {
 }  // namespace
 
 template <class T>
-void set(Context& ctx, T value, GridView<T> x) {
+void set(Context& ctx, std::type_identity_t<T> value, GridView<T> x) {
   expects_on(ctx, x);
   for_each_node(ctx, all_nodes(x), Set<T>{value, x});
 }
@@ -428,7 +428,7 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
 }
 
 #define STRATUM_INSTANTIATE(T)                                                                                   \
-  template void set(Context&, T, GridView<T>);                                                                   \
+  template void set<T>(Context&, T, GridView<T>);                                                                \
   template void xpay(Context&, GridView<const T>, double, GridView<T>);                                          \
   template void axpys(Context&, const std::vector<double>&, const std::vector<GridView<const T>>&, GridView<T>); \
   template double dot(Context&, GridView<const T>, GridView<const T>);                                           \

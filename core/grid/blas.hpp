@@ -17,16 +17,24 @@ namespace stratum {
 
 /// x = value
 template <class T>
-void set(Context& ctx, T value, GridView<T> x);
+void set(Context& ctx, std::type_identity_t<T> value, GridView<T> x);
 /// y = x, converting between precisions
 template <class From, class To>
 void copy(Context& ctx, GridView<const From> x, GridView<To> y);
+template <class From, class To>
+requires(!std::is_const_v<From>) void copy(Context& ctx, GridView<From> x, GridView<To> y) {
+  copy(ctx, GridView<const From>(x), y);
+}
 /// y = alpha x, converting between precisions; the product is formed in double
 template <class From, class To>
 void copy_scaled(Context& ctx, double alpha, GridView<const From> x, GridView<To> y);
 /// y = y + alpha x, converting between precisions
 template <class From, class To>
 void axpy(Context& ctx, double alpha, GridView<const From> x, GridView<To> y);
+template <class From, class To>
+requires(!std::is_const_v<From>) void axpy(Context& ctx, double alpha, GridView<From> x, GridView<To> y) {
+  axpy(ctx, alpha, GridView<const From>(x), y);
+}
 /// y = x + beta y
 template <class T>
 void xpay(Context& ctx, GridView<const T> x, double beta, GridView<T> y);
@@ -41,6 +49,13 @@ template <class T>
 /// The same of vectors in two precisions.
 template <class X, class Y>
 requires(!std::is_same_v<X, Y>) [[nodiscard]] double dot(Context& ctx, GridView<const X> x, GridView<const Y> y);
+
+/// The same of views that could be written to.
+template <class X, class Y>
+requires(!std::is_const_v<X> || !std::is_const_v<Y>)
+    [[nodiscard]] double dot(Context& ctx, GridView<X> x, GridView<Y> y) {
+  return dot(ctx, GridView<const X>(x), GridView<const Y>(y));
+}
 
 /// Makes the Context's scratch as large as reductions of this shape take, `dots` of up to 64 pairs among them.
 void reserve_reductions(Context& ctx, const GridShape& shape);
@@ -58,6 +73,15 @@ template <class T>
 /// max of |x_ij|; NaN when there is one
 template <class T>
 [[nodiscard]] double norm_max(Context& ctx, GridView<const T> x);
+
+template <class T>
+requires(!std::is_const_v<T>) [[nodiscard]] double norm2(Context& ctx, GridView<T> x) {
+  return norm2<T>(ctx, GridView<const T>(x));
+}
+template <class T>
+requires(!std::is_const_v<T>) [[nodiscard]] double norm_max(Context& ctx, GridView<T> x) {
+  return norm_max<T>(ctx, GridView<const T>(x));
+}
 
 /// The same, left where kernels of this Context can read it: valid until its next reduction. Does not wait for the stream.
 template <class T>

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/core/operators/stencil.hpp>
 
 namespace stratum {
@@ -23,6 +24,14 @@ struct StoredBands {
   StoredBands() = default;
   StoredBands(Context& ctx, const GridShape& shape) {
     for (auto& b : band) b = Vector<T>(ctx, shape);
+  }
+  /// From `count` arrays on the host, one behind the other, node (i, j) of each at j nx + i. Waits for the stream.
+  StoredBands(Context& ctx, const GridShape& shape, const T* numbers) : StoredBands(ctx, shape) {
+    for (auto& b : band) {
+      copy_from_host(ctx, numbers, b.view());
+      exchange(ctx, b.cview());
+      numbers += shape.nodes();
+    }
   }
   [[nodiscard]] GridShape shape() const { return band[0].shape(); }
 

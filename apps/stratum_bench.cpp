@@ -31,6 +31,7 @@
 #include <stratum/solvers/lines/tridiagonal.hpp>
 
 #include "auto_table.hpp"
+#include "matrix_study.hpp"
 #include "peers/cudss.hpp"
 #include "peers/cufft.hpp"
 #include "peers/cusparse.hpp"
@@ -87,7 +88,7 @@ constexpr const char* precision_of = std::is_same_v<T, float> ? "float" : "doubl
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 struct Settings {
-  bool kernels = true, solves = true, lines = true, coefficients = true;
+  bool kernels = true, solves = true, lines = true, coefficients = true, matrices = true;
   std::vector<int> levels;
   std::vector<std::string> meshes;
   std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::cell, OperatorForm::symmetric,
@@ -222,6 +223,12 @@ class Benchmark {
         for (const int level : settings_.levels) measure_solves(mesh, level);
     }
     if (settings_.coefficients) measure_coefficients();
+    if (settings_.matrices)
+      attempt("matrices", [&] {
+        matrices_ =
+            MatrixStudy(ctx_, hypre_ ? &*hypre_ : nullptr, settings_.peers, settings_.now, settings_.quick ? 8 : 1)
+                .run();
+      });
     return left_out_.empty();
   }
 
@@ -237,7 +244,7 @@ class Benchmark {
     json.add("rtol", rtol).add("max_iterations", max_iterations).add("peers", peers());
     json.add("line_peer", line_peer());
     json.add("kernels", kernels_).add("lines", lines_).add("solves", solves_);
-    json.add("left_out", left_out_);
+    json.add("matrices", matrices_).add("left_out", left_out_);
     return json.text();
   }
 
@@ -640,7 +647,8 @@ class Benchmark {
   const Settings& settings_;
   std::optional<Hypre> hypre_;
   double copy_bytes_ = 0, copy_rate_ = 0, load_before_ = load_average();
-  Json kernels_ = Json::array(), lines_ = Json::array(), solves_ = Json::array(), left_out_ = Json::array();
+  Json kernels_ = Json::array(), lines_ = Json::array(), solves_ = Json::array(), matrices_ = Json::array(),
+       left_out_ = Json::array();
   std::set<std::string> failed_;
 };
 
@@ -678,7 +686,9 @@ CommandLine make_command_line() {
   return CommandLine(
       {{"Options",
         {{"what", "NAME", "all",
-          "kernels, lines (tridiagonal systems), solves, coefficients (solves with K that jumps) or all"},
+          "kernels, lines (tridiagonal systems), solves, coefficients (solves with K that jumps), matrices (CSR "
+          "without a mesh) "
+          "or all"},
          {"meshes", "LIST", "U1,U2,U3,A1,A2,A3,A4,A5", "meshes of the solves; kernels are measured on A3"},
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
          {"operators", "LIST", "", "tensor, cell, symmetric, nine-band (kernels: all; solves: tensor)"},
@@ -749,12 +759,14 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
 
 Settings parse_settings(const CommandLine& options, const Context& ctx) {
   Settings settings;
-  const int what = choice<int>("--what", options.text("what"),
-                               {{"kernels", 1}, {"lines", 2}, {"solves", 4}, {"coefficients", 8}, {"all", 15}});
+  const int what =
+      choice<int>("--what", options.text("what"),
+                  {{"kernels", 1}, {"lines", 2}, {"solves", 4}, {"coefficients", 8}, {"matrices", 16}, {"all", 31}});
   settings.kernels = (what & 1) != 0;
   settings.lines = (what & 2) != 0;
   settings.solves = (what & 4) != 0;
   settings.coefficients = (what & 8) != 0;
+  settings.matrices = (what & 16) != 0;
   settings.quick = options.is_set("quick");
   settings.levels = options.has("levels") ? parse_levels(options.text("levels"))
                     : settings.quick      ? std::vector{7}
@@ -798,6 +810,7 @@ constexpr const char* examples =
     "  stratum_bench --levels 10 --what kernels --periodic xy\n"
     "  stratum_bench --backend cuda --what lines                 tridiagonal systems, beside cuSPARSE\n"
     "  stratum_bench --threads 1 --levels 10 --what solves --smoothers adi       beside hypre, where it was found\n"
+    "  stratum_bench --threads 1 --what matrices                 CSR of any origin, beside hypre\n"
     "  stratum_bench --what solves --meshes A3 --levels 8..12 --smoothers adi --json a3.json\n"
     "  stratum_bench --auto --threads 1 --clock cpu --levels 8,10 --json auto.json\n"
     "  stratum_bench --backend cuda --what solves --meshes A3 --operators nine-band --levels 13\n";

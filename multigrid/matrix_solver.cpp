@@ -89,22 +89,25 @@ bool is_flat_of(const GridShape& shape, const GridRows& rows) {
 
 class MatrixSolver::State {
  public:
-  State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& registry)
-      : rows(std::move(given)), project(p.project), claims_symmetric(p.symmetric), solver(make(ctx, p, registry)),
-        b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
+  State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& smoothers)
+      : rows(std::move(given)), params(p), registry(smoothers), solver(make(ctx)), b_(ctx, rows.a.shape()),
+        x_(ctx, rows.a.shape()) {
     if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
     if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
     if (ctx.on_gpu()) {
       flat_b_ = Vector<double>(ctx, GridShape::flat(rows.unknowns()));
       flat_x_ = Vector<double>(ctx, GridShape::flat(rows.unknowns()));
     }
-    if (rows.singular || p.singular.value_or(false)) mean_ = mean_scratch(ctx, rows.a.shape());
+    if (solver.params().multigrid.singular) mean_ = mean_scratch(ctx, rows.a.shape());
     read_fixed(ctx);
   }
 
   void updated(Context& ctx) {
     read_fixed(ctx);
-    solver.update(ctx, rows.a);
+    if (suits(ctx))
+      solver.update(ctx, rows.a);
+    else
+      solver = make(ctx);
   }
 
   /// `use` of b and x in flat arrays that the Context computes on. x is taken along where it matters.
@@ -149,33 +152,51 @@ class MatrixSolver::State {
     from_grid(ctx, x_.cview(), z);
   }
 
+  void set_stop(const StoppingParams& stop) {
+    solver.set_stop(stop);
+    params.solver.stop = stop;
+  }
+
   GridRows rows;
-  bool project;
-  std::optional<bool> claims_symmetric;
+  MatrixSolverParams params;
+  SmootherRegistry registry;
   PoissonSolver solver;
   InUse in_use;
 
  private:
-  PoissonSolver make(Context& ctx, const MatrixSolverParams& p, const SmootherRegistry& registry) const {
-    const bool symmetric = p.symmetric.value_or(rows.symmetric), singular = p.singular.value_or(rows.singular);
+  [[nodiscard]] PoissonSolver make(Context& ctx) const {
+    const bool symmetric = params.symmetric.value_or(rows.symmetric),
+               singular = params.singular.value_or(rows.singular);
     expects(!symmetric || rows.symmetric, "the matrix is said to be symmetric and is not: ", rows.unsymmetric);
     expects(!singular || rows.symmetric,
             "a singular matrix must be symmetric, with rows that sum to zero; this one is not symmetric");
-    PoissonSolverParams params = p.solver;
-    expects(!params.full_multigrid, "full multigrid is for meshes");
-    params.multigrid.symmetric = symmetric;
-    params.multigrid.singular = singular;
+    PoissonSolverParams made = params.solver;
+    expects(!made.full_multigrid, "full multigrid is for meshes");
+    made.multigrid.symmetric = symmetric;
+    made.multigrid.singular = singular;
     if (!symmetric) {
-      params.method = params.method.value_or(Method::gmres);
+      made.method = made.method.value_or(Method::gmres);
       // What "auto" goes by, couplings along x and y, is not what matters where there is transport.
-      if (params.multigrid.smoother == "auto") params.multigrid.smoother = MultigridParams{}.smoother;
+      if (made.multigrid.smoother == "auto") made.multigrid.smoother = MultigridParams{}.smoother;
       // Conjugate gradients would need what is not there.
-      if (params.multigrid.coarse == "automatic") params.multigrid.coarse = "direct";
-    } else if (!params.method && params.inner.digits == 0 &&
-               (params.multigrid.smoother != "auto" || params.multigrid.cycle)) {
-      params.method = params.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
+      if (made.multigrid.coarse == "automatic") made.multigrid.coarse = "direct";
+    } else if (!made.method && made.inner.digits == 0 && (made.multigrid.smoother != "auto" || made.multigrid.cycle)) {
+      made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
     }
-    return {ctx, rows.a, rows.mesh(p.widths_x, p.widths_y), params, registry};
+    return {ctx, rows.a, rows.mesh(params.widths_x, params.widths_y), made, registry};
+  }
+
+  /// What was chosen for the last coefficients would be chosen for these.
+  [[nodiscard]] bool suits(Context& ctx) const {
+    const auto& cycle = params.solver.multigrid;
+    if (cycle.smoother != "auto" || !rows.symmetric) return true;
+    std::vector<Couplings> found(solver.meshes().size());
+    found.back() = couplings(ctx, rows.a);
+    const bool helped = solver.params().multigrid.cycle != Cycle::v;
+    const std::string chosen = solver.level_reports().back().smoother;  // none where there is one level
+    return chosen.empty() ||
+           (choose_smoothers(solver.meshes(), found, cycle.smoother_params, cycle.steps).back().smoother == chosen &&
+            (cycle.cycle || helped == found.back().is_rotated()));
   }
 
   void read_fixed(Context& ctx) {
@@ -209,7 +230,7 @@ class MatrixSolver::State {
   SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     if (mean_.empty()) return solver.solve(ctx, b, x, monitor);
     const double sum = reduce(ctx, b.nx, b.ny, Sum{b}), size = reduce(ctx, b.nx, b.ny, AbsoluteSum{b});
-    expects(project || std::abs(sum) <= 1e-8 * size || !std::isfinite(sum),
+    expects(params.project || std::abs(sum) <= 1e-8 * size || !std::isfinite(sum),
             "the matrix is singular, and the right-hand side sums to ", sum, ", ", std::abs(sum) / size,
             " of its absolute sum: there is no solution; `project` subtracts the mean");
     subtract_mean(ctx, b_.view(), mean_.view());
@@ -261,7 +282,7 @@ bool MatrixSolver::is_constant() const {
   return params.multigrid.cycle != Cycle::k && params.inner.digits == 0;
 }
 bool MatrixSolver::is_symmetric() const { return state_->solver.params().multigrid.symmetric; }
-void MatrixSolver::set_stop(const StoppingParams& stop) { state_->solver.set_stop(stop); }
+void MatrixSolver::set_stop(const StoppingParams& stop) { state_->set_stop(stop); }
 const GridRows& MatrixSolver::rows() const { return state_->rows; }
 const PoissonSolver& MatrixSolver::solver() const { return state_->solver; }
 GridRows& MatrixSolver::read_rows() { return state_->rows; }

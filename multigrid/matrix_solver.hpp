@@ -178,8 +178,8 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     return from_bands(ctx, std::span<const double>(numbers_of(bands)), nx, ny, params);
   }
 
-  /// Other values at the same places, given as those that it was made from: nothing is allocated on the device. Throws UsageError
-  /// where what was found out does not hold any more.
+  /// Other values at the same places, given as those that it was made from: nothing is allocated on the device, unless smoother
+  /// "auto" chooses another now. Throws UsageError where what was found out does not hold any more.
   template <detail::IndexRange Start, detail::IndexRange Column, detail::NumberRange Value>
   void update_csr(Context& ctx, const Start& start, const Column& column, const Value& value) {
     const detail::IndexArrays<Start, Column> index(start, column);

@@ -63,6 +63,10 @@ if grep -q '"peers": ".*fftw' bench.json; then
   has 0 '"A3",.*"sine-transforms"'
 fi
 
+# Matrices without a mesh: ours are all solved.
+run 0 --threads 1 --quick --what matrices --json bench.json
+[ "$(grep -c '"solver": "Stratum",.*"status": "converged"' bench.json)" -eq 8 ] || fail "not all eight matrices are solved"
+
 run 0 --threads 1 --clock cpu --auto --meshes U1,A3 --levels 4 --random 2 --json auto.json
 [ "$(grep -c '"auto": ".*"best_fixed": ".*"ratio": [0-9]' auto.json)" -eq 4 ] || fail "not four meshes in auto.json"
 prints '^U1, level 4 .* colour_gs '

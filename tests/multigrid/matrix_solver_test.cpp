@@ -457,7 +457,7 @@ TEST_P(MatrixSolverTest, WhatIsNoMatrixForTheGridIsRefused) {
     return changed;
   };
   expect_refused(with([](Matrix& m) { m.value[20] = std::numeric_limits<double>::quiet_NaN(); }),
-                 "row 5 has the entry nan in column 4");
+                 "row 5 has the entry nan in column 5");
   expect_refused(with([](Matrix& m) { m.column[20] = 119; }),
                  "row 5 couples to 119, which is no neighbour of it on a grid of 12 x 10");
   expect_refused(with([](Matrix& m) { m.column[20] = 120; }),

@@ -1,6 +1,8 @@
 #include <stratum/multigrid/deflated_solver.hpp>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <random>
 
 #include <stratum/core/grid/blas.hpp>
@@ -64,22 +66,31 @@ DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preco
   return solver.ritz(ctx, count);
 }
 
-DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy, const CellCoefficients& k,
-                                    const OperatorTerms& terms, Preconditioner<double>& m,
-                                    const DeflateParams& params) {
+namespace {
+
+/// What K is known by: cells, or the matrix.
+struct Known {
+  double jump;
+  bool even;  // the mesh is
+  std::function<Inclusions()> inclusions;
+  std::function<SparseRows()> rows;
+  bool reaction;
+};
+
+DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Known& k, Preconditioner<double>& m,
+                    const DeflateParams& params) {
   const TensorMesh& mesh = hierarchy.meshes().back();
   const GridOperator<double>& a = hierarchy.finest();
   if (params.by == DeflateBy::none) return {};
-  const double jump = jump_of(k);
   const bool automatic = params.by == DeflateBy::automatic, singular = hierarchy.is_singular();
   Inclusions found;
   std::string why_none;
-  if (automatic && jump < jump_for_vectors)
-    why_none = message("none: K jumps by ", jump);
-  else if (automatic && !is_even(mesh))
+  if (automatic && k.jump < jump_for_vectors)
+    why_none = message("none: K jumps by ", k.jump);
+  else if (automatic && !k.even)
     why_none = "none: the mesh is graded";
   else if (automatic || params.by == DeflateBy::inclusions)
-    found = inclusions(mesh, k);
+    found = k.inclusions();
   const int count = found.floating();
   if (automatic && count > most_vectors) why_none = message("none: ", count, " inclusions");
   if (why_none.empty() && count == 0) why_none = "none: no inclusion of high K is isolated";
@@ -89,8 +100,7 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
     if (!with_constant) return {nullptr, why_none};
     found = {std::vector<int>(static_cast<std::size_t>(a.shape().nodes()), -1), {}};
   }
-  Context host(Backend::cpu, ctx.threads());
-  const SparseRows rows = sparse_rows(host, ctx.on_gpu() ? assemble_diffusion(host, mesh, k, terms) : a);
+  const SparseRows rows = k.rows();
   DeflatedCgParams cg;
   if (singular) cg.diagonal = rows.diagonal();
   DeflationVectors vectors;
@@ -113,17 +123,43 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
   }
   // What a reaction adds to a row is below the rounding of its entries, not of the operator.
   std::vector<double> sums;
-  if (terms.reaction > 0 || !k.c.empty()) {
+  if (k.reaction) {
     Vector<double> ones(ctx, a.shape()), image(ctx, a.shape());
-    set(ctx, 1.0, ones.view());
+    set(ctx, 1, ones.view());
     a.apply(ctx, ones.cview(), image.view());
     sums.resize(static_cast<std::size_t>(rows.rows));
     copy_to_host(ctx, image.cview(), sums.data());
   }
   const Deflation deflation(ctx, rows, a.shape(), vectors, sums);
-  cg.two_parts = (jump >= jump_for_two_parts || with_constant) && deflation.has_cores();
+  cg.two_parts = (k.jump >= jump_for_two_parts || with_constant) && deflation.has_cores();
   if (cg.two_parts) description += ", x in two parts";
   return {std::make_unique<DeflatedCg>(ctx, deflation, cg), "by " + description};
+}
+
+}  // namespace
+
+DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy, const CellCoefficients& k,
+                                    const OperatorTerms& terms, Preconditioner<double>& m,
+                                    const DeflateParams& params) {
+  const TensorMesh& mesh = hierarchy.meshes().back();
+  const auto rows = [&] {
+    Context host(Backend::cpu, ctx.threads());
+    return sparse_rows(host, ctx.on_gpu() ? assemble_diffusion(host, mesh, k, terms) : hierarchy.finest());
+  };
+  return make(
+      ctx, hierarchy,
+      {jump_of(k), is_even(mesh), [&] { return inclusions(mesh, k); }, rows, terms.reaction > 0 || !k.c.empty()}, m,
+      params);
+}
+
+DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy, const Couplings& found,
+                                    Preconditioner<double>& m, const DeflateParams& params) {
+  std::optional<SparseRows> read;
+  const auto rows = [&]() -> const SparseRows& {
+    if (!read) read = sparse_rows(ctx, hierarchy.finest());
+    return *read;
+  };
+  return make(ctx, hierarchy, {found.jump, true, [&] { return inclusions(rows()); }, rows, false}, m, params);
 }
 
 }  // namespace stratum

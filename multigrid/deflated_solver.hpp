@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include <stratum/multigrid/couplings.hpp>
 #include <stratum/multigrid/inclusions.hpp>
 #include <stratum/solvers/deflation/deflated_cg.hpp>
 
@@ -44,5 +45,10 @@ struct DeflatedSolver {
 [[nodiscard]] DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy,
                                                   const CellCoefficients& k, const OperatorTerms& terms,
                                                   Preconditioner<double>& m, const DeflateParams& params);
+/// The same of a symmetric matrix of which nothing else is known than what it couples; of a hierarchy whose interpolation follows
+/// it.
+[[nodiscard]] DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy,
+                                                  const Couplings& found, Preconditioner<double>& m,
+                                                  const DeflateParams& params);
 
 }  // namespace stratum

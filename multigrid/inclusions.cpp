@@ -84,6 +84,49 @@ Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k) {
   return found;
 }
 
+Inclusions inclusions(const SparseRows& a) {
+  constexpr double strong = 1e-2;
+  const auto n = static_cast<std::size_t>(a.rows);
+  const auto entries = [&a](std::size_t k) {
+    return std::pair(static_cast<std::size_t>(a.start[k]), static_cast<std::size_t>(a.start[k + 1]));
+  };
+  std::vector<double> coupled(n, 0.0), sum(n, 0.0);
+  for (std::size_t k = 0; k < n; ++k)
+    for (auto [e, end] = entries(k); e < end; ++e) {
+      sum[k] += a.value[e];
+      if (a.column[e] != static_cast<int>(k)) coupled[k] += std::abs(a.value[e]);
+    }
+  // What is coupled to nothing has no K.
+  const double most = n == 0 ? 0 : *std::max_element(coupled.begin(), coupled.end());
+  std::vector<double> kappa = coupled;
+  std::replace(kappa.begin(), kappa.end(), 0.0, most);
+  Inclusions found;
+  found.of_unknown.assign(n, -1);
+  if (most == 0) return found;
+  const std::vector<char> above = above_mean(kappa);
+  std::vector<std::size_t> reached;
+  for (std::size_t first = 0; first < n; ++first) {
+    if (!above[first] || coupled[first] == 0 || found.of_unknown[first] >= 0) continue;
+    const auto number = static_cast<int>(found.grounded.size());
+    found.grounded.push_back(0);
+    found.of_unknown[first] = number;
+    reached.assign(1, first);
+    while (!reached.empty()) {
+      const std::size_t k = reached.back();
+      reached.pop_back();
+      if (sum[k] > strong * coupled[k]) found.grounded.back() = 1;
+      for (auto [e, end] = entries(k); e < end; ++e) {
+        const auto m = static_cast<std::size_t>(a.column[e]);
+        if (!above[m] || found.of_unknown[m] >= 0 || std::abs(a.value[e]) < strong * std::min(coupled[k], coupled[m]))
+          continue;
+        found.of_unknown[m] = number;
+        reached.push_back(m);
+      }
+    }
+  }
+  return found;
+}
+
 Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kappa) {
   Inclusions found;
   found.of_unknown = connected_parts(unknowns, above_mean(kappa), false);

@@ -32,6 +32,9 @@ struct Inclusions {
 
 /// Of K = kxx, the mesh's own cells.
 [[nodiscard]] Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k);
+/// Of a matrix alone: what its nodes couple together, the sum of |a_km| over m != k, stands for K; nodes whose coupling is 0.01 of
+/// either's or more are connected, and one whose row sums to that much is a Dirichlet node's neighbour.
+[[nodiscard]] Inclusions inclusions(const SparseRows& a);
 /// Of a number an unknown, where unknowns are cells (assembly/five_point.hpp): those that share a side are connected.
 [[nodiscard]] Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kappa);
 

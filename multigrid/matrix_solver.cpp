@@ -174,13 +174,16 @@ class MatrixSolver::State {
     expects(!made.full_multigrid, "full multigrid is for meshes");
     made.multigrid.symmetric = symmetric;
     made.multigrid.singular = singular;
+    const bool left_to_auto = symmetric && made.multigrid.smoother == "auto" && !made.multigrid.cycle;
+    if (!made.interpolation && !left_to_auto) made.interpolation = InterpolationKind::matrix;
     if (!symmetric) {
       made.method = made.method.value_or(Method::gmres);
+      if (made.deflate.by == DeflateBy::automatic) made.deflate = {};
       // What "auto" goes by, couplings along x and y, is not what matters where there is transport.
       if (made.multigrid.smoother == "auto") made.multigrid.smoother = MultigridParams{}.smoother;
       // Conjugate gradients would need what is not there.
       if (made.multigrid.coarse == "automatic") made.multigrid.coarse = "direct";
-    } else if (!made.method && made.inner.digits == 0 && (made.multigrid.smoother != "auto" || made.multigrid.cycle)) {
+    } else if (!made.method && made.inner.digits == 0 && !left_to_auto) {
       made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
     }
     return {ctx, rows.a, rows.mesh(params.widths_x, params.widths_y), made, registry};
@@ -189,6 +192,7 @@ class MatrixSolver::State {
   /// What was chosen for the last coefficients would be chosen for these.
   [[nodiscard]] bool suits(Context& ctx) const {
     const auto& cycle = params.solver.multigrid;
+    if (solver.deflation().starts_with("by ")) return false;  // vectors belong to coefficients
     if (cycle.smoother != "auto" || !rows.symmetric) return true;
     std::vector<Couplings> found(solver.meshes().size());
     found.back() = couplings(ctx, rows.a);
@@ -196,7 +200,9 @@ class MatrixSolver::State {
     const std::string chosen = solver.level_reports().back().smoother;  // none where there is one level
     return chosen.empty() ||
            (choose_smoothers(solver.meshes(), found, cycle.smoother_params, cycle.steps).back().smoother == chosen &&
-            (cycle.cycle || helped == found.back().is_rotated()));
+            (cycle.cycle || helped == found.back().is_rotated()) &&
+            (params.solver.interpolation || solver.params().interpolation == InterpolationKind::matrix ||
+             found.back().jump <= most_bilinear_jump));
   }
 
   void read_fixed(Context& ctx) {

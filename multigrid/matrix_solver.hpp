@@ -11,7 +11,9 @@
 // Galerkin products whose interpolation follows the matrix; the cycle is in float, vectors and residuals in double. Where
 // `solver.method` is left open it is
 //
-//     symmetric      conjugate gradients, around the cycle that smoother "auto" chooses (multigrid/poisson_solver.hpp)
+//     symmetric      conjugate gradients, around the cycle that smoother "auto" chooses (multigrid/poisson_solver.hpp); where few
+//                    isolated parts are coupled more than a thousand times as strongly as what lies between, deflated by a vector
+//                    for each (multigrid/inclusions.hpp)
 //     nonsymmetric   flexible GMRES, and smoother adi in place of "auto"
 //
 // Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
@@ -37,7 +39,7 @@
 namespace stratum {
 
 struct MatrixSolverParams {
-  /// Smoother "auto", interpolation of the matrix, mixed precision, unless said otherwise; `form`, `terms`, `coefficients` and
+  /// Smoother "auto", interpolation as that finds best or of the matrix, deflation "auto", mixed precision, unless said otherwise; `form`, `terms`, `coefficients` and
   /// full multigrid are for meshes.
   PoissonSolverParams solver = by_default();
   std::optional<bool> symmetric{}, singular{};  // none: found out. A claim that A does not bear out is refused
@@ -51,8 +53,8 @@ struct MatrixSolverParams {
   [[nodiscard]] static PoissonSolverParams by_default() {
     PoissonSolverParams params;
     params.multigrid.smoother = "auto";
-    params.interpolation = InterpolationKind::matrix;
     params.krylov.restart = 30;
+    params.deflate.by = DeflateBy::automatic;
     return params;
   }
 };

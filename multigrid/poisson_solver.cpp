@@ -206,6 +206,7 @@ struct PoissonSolver::Implementation {
   InUse in_use;
   PoissonSolverParams params;
   std::string choice, deflation;
+  std::optional<Couplings> found;  // of the matrix, where they were asked for
   SmootherRegistry registry;
   std::vector<TensorMesh> meshes;
   std::optional<GridOperator<double>> matrix;  // none: operators are assembled on the meshes
@@ -235,7 +236,8 @@ struct PoissonSolver::Implementation {
         a = *matrix;
       else
         a = assembled_in_room(ctx, mesh);
-      choice = choose_by_matrix(couplings(ctx, a), params);
+      found = couplings(ctx, a);
+      choice = choose_by_matrix(*found, params);
     } else if (by_matrix) {
       take_more_of_coarse_levels(params, false);  // without numbers: what takes the most memory
     }
@@ -243,15 +245,23 @@ struct PoissonSolver::Implementation {
       choice = fill_in(ctx, mesh, params);
     else
       (void)fill_in(ctx, mesh, params);
+    if (matrix && weights == nullptr && !params.interpolation) {
+      // Without numbers: what takes the most memory.
+      const bool follows = found ? found->jump > most_bilinear_jump : by_matrix;
+      params.interpolation = follows ? InterpolationKind::matrix : InterpolationKind::bilinear;
+    }
     params.stop.validate();
     params.inner.validate();
     if (params.multigrid.smoother != "auto") (void)registry.find(params.multigrid.smoother);
     expects(params.precision != Precision::single || !params.full_multigrid,
             "full multigrid keeps its iterate in double; precision single does not apply to it");
-    expects(params.deflate.by == DeflateBy::none ||
-                (params.method == Method::cg && params.coefficients &&
-                 (params.precision == Precision::mixed || params.precision == Precision::full)),
-            "deflation is for conjugate gradients where K varies, in mixed or double precision");
+    // By itself it is for what conjugate gradients solve.
+    if (params.deflate.by == DeflateBy::automatic && matrix && params.method != Method::cg) params.deflate = {};
+    expects(
+        params.deflate.by == DeflateBy::none ||
+            (params.method == Method::cg && (params.coefficients || (matrix && params.multigrid.symmetric)) &&
+             (params.precision == Precision::mixed || params.precision == Precision::full)),
+        "deflation is for conjugate gradients where K varies or of symmetric matrices, in mixed or double precision");
     const bool in_two_floats = params.precision == Precision::two_float;
     expects(!in_two_floats || !params.full_multigrid,
             "full multigrid keeps its iterate in double; two floats do not apply to it");
@@ -312,8 +322,7 @@ struct PoissonSolver::Implementation {
   }
   /// Of the matrix, with the conductances that it was given with, or of K and c by cells.
   [[nodiscard]] Hierarchy<double> products(Context& ctx, const TensorMesh& mesh, const Conductances* weights) const {
-    const auto kind = params.interpolation.value_or(matrix && weights == nullptr ? InterpolationKind::bilinear
-                                                                                 : InterpolationKind::network);
+    const auto kind = params.interpolation.value_or(InterpolationKind::network);
     const auto simple = kind == InterpolationKind::matrix ? Interpolation::of_matrix() : Interpolation();
     const bool follows_k = kind == InterpolationKind::network || kind == InterpolationKind::split;
     if (matrix) {
@@ -409,9 +418,11 @@ struct PoissonSolver::Implementation {
   }
   void make_solver_in_double(Context& ctx) {
     if (params.deflate.by != DeflateBy::none && !ctx.plans()) {
-      DeflatedSolver made =
-          make_deflated_solver(ctx, *in_double, *params.coefficients, params.terms,
-                               double_cycle ? *double_cycle->in_double : *float_cycle->in_double, params.deflate);
+      auto& cycle = double_cycle ? *double_cycle->in_double : *float_cycle->in_double;
+      if (!params.coefficients && !found) found = couplings(ctx, a);
+      DeflatedSolver made = params.coefficients ? make_deflated_solver(ctx, *in_double, *params.coefficients,
+                                                                       params.terms, cycle, params.deflate)
+                                                : make_deflated_solver(ctx, *in_double, *found, cycle, params.deflate);
       deflation = std::move(made.description);
       solver = std::move(made.solver);
       if (solver) return;

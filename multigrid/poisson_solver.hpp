@@ -44,6 +44,9 @@ inline constexpr Method every_method[] = {Method::multigrid, Method::cg,    Meth
                                           Method::gcr,       Method::gmres, Method::bicgstab};
 [[nodiscard]] std::string_view to_string(Method method);
 
+/// Between neighbouring nodes: above it an interpolation that follows the matrix is worth its making.
+inline constexpr double most_bilinear_jump = 1.5;
+
 struct PoissonSolverParams {
   MultigridParams multigrid;
   OperatorForm form = OperatorForm::tensor;  // symmetric where it is tensor and an alpha varies along its side
@@ -53,7 +56,7 @@ struct PoissonSolverParams {
   /// K-cycle).
   std::shared_ptr<const CellCoefficients> coefficients{};
   /// Of Galerkin products: network where coefficients are given and on deformed meshes, which have no split one; of a matrix
-  /// bilinear.
+  /// bilinear, or where smoother "auto" finds K to jump by more than most_bilinear_jump the matrix.
   std::optional<InterpolationKind> interpolation{};
   Precision precision = Precision::mixed;
   InnerStop inner;
@@ -64,7 +67,9 @@ struct PoissonSolverParams {
   bool full_multigrid_from_x = false;  // for the correction of the given x: coarse levels know no boundary values
   bool continue_after_full_multigrid = false;  // to stop.rtol
   bool retry_in_double = true;
-  DeflateParams deflate{};  // of method cg, K by cells of a rectangle; what it takes is not in required_memory
+  /// Of method cg, K by cells of a rectangle, or a symmetric matrix (there `automatic` is none with another method); what it
+  /// takes is not in required_memory.
+  DeflateParams deflate{};
 };
 
 /// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one on a plan of the Context. (Beyond them: one

@@ -405,6 +405,53 @@ TEST_P(MatrixSolverTest, NonsymmetricMatrices) {
   expect_solved(a, 12);
 }
 
+/// Islands of k = 10^6 in a sea of 1.
+Matrix islands(int n, double inside) {
+  Matrix a{n, n, {0}, {}, {}};
+  const auto k = [=](int i, int j) { return i % 32 > 10 && i % 32 < 25 && j % 32 > 8 && j % 32 < 20 ? inside : 1.0; };
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) {
+      double diagonal = 0;
+      for (const auto& [dx, dy] : {std::pair{-1, 0}, {1, 0}, {0, -1}, {0, 1}}) {
+        const double link = 2 / (1 / k(i, j) + 1 / k(i + dx, j + dy));
+        diagonal += link;
+        if (i + dx < 0 || i + dx >= n || j + dy < 0 || j + dy >= n) continue;
+        a.column.push_back((j + dy) * n + i + dx);
+        a.value.push_back(-link);
+      }
+      a.column.push_back(j * n + i);
+      a.value.push_back(diagonal);
+      a.start.push_back(static_cast<int>(a.column.size()));
+    }
+  return a;
+}
+
+TEST_P(MatrixSolverTest, IsolatedPartsThatAreStronglyCoupledAreDeflated) {
+  const Matrix a = islands(127, 1e6);
+  MatrixSolver solver = from_csr(a);
+  EXPECT_EQ(solver.solver().deflation(), "by 16 inclusions, x in two parts");
+  expect_solved(solver, a, random_numbers(a.rows()), 14);
+  EXPECT_EQ(solver.solver().params().interpolation, InterpolationKind::matrix);
+  MatrixSolverParams without;
+  without.solver.deflate.by = DeflateBy::none;
+  const std::vector<double> b = random_numbers(a.rows());
+  const auto iterations = [&](MatrixSolver some) {
+    std::vector<double> x(b.size(), 0.0);
+    return some(ctx(), b, x).iterations;
+  };
+  EXPECT_LT(iterations(solver), iterations(from_csr(a, without)));
+
+  // Other numbers, other vectors, or none.
+  const Matrix even = islands(127, 1);
+  solver.update_csr(ctx(), even.start, even.column, even.value);
+  EXPECT_THAT(solver.solver().deflation(), HasSubstr("none: K jumps by 1"));
+  EXPECT_EQ(solver.solver().params().interpolation, InterpolationKind::bilinear);
+  expect_solved(solver, even, b, 7);
+  solver.update_csr(ctx(), a.start, a.column, a.value);
+  EXPECT_EQ(solver.solver().params().interpolation, InterpolationKind::matrix);
+  expect_solved(solver, a, b, 14);
+}
+
 TEST_P(MatrixSolverTest, IsAPreconditioner) {
   const Matrix a = elements("A3", 6);
   MatrixSolver m = from_csr(a);

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include <stratum/assembly/geometry.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
 
 namespace stratum {
 

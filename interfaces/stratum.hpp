@@ -19,6 +19,7 @@
 #include <stratum/mesh/mapped_mesh.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/matrix_solver.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/solvers/inner_solve.hpp>

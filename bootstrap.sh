@@ -146,7 +146,7 @@ install_packages() {
 configure() {
   local tests=$1 stamp version fresh=()
   [ -e "$root/CMakeLists.txt" ] || die "no CMakeLists.txt beside this script"
-  if grep -qs '^STRATUM_BUILD_TESTS:[A-Z]*=ON' "$build/CMakeCache.txt"; then tests=ON; fi
+  if grep -qs '^STRATUM_TESTS:[A-Z]*=ON' "$build/CMakeCache.txt"; then tests=ON; fi
   [ "$preset" != cuda ] || cuda=ON
   stamp=$(
     echo "$root" "$tests" "$cuda" "${CXX:-}" "$(describe_cuda)"
@@ -167,7 +167,7 @@ configure() {
   # A copied or moved checkout brings a cache that names the old place.
   grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt" || fresh=(--fresh)
   (cd "$root" && quietly cmake --preset "$preset" "${fresh[@]}" \
-    -DSTRATUM_BUILD_TESTS="$tests" -DSTRATUM_CUDA="$cuda" -DSTRATUM_WERROR="$tests") || fail_with_log "configuring failed"
+    -DSTRATUM_TESTS="$tests" -DSTRATUM_CUDA="$cuda" -DSTRATUM_WERROR="$tests") || fail_with_log "configuring failed"
   sed -n 's/^-- stratum: /  /p' "$log" >&2
   printf '%s\n' "$stamp" >"$build/bootstrap.stamp"
 }

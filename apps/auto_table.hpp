@@ -18,6 +18,7 @@
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/version.h>
 
 #include "support/json.hpp"
 #include "support/timing.hpp"

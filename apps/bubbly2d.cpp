@@ -11,6 +11,7 @@
 #include <stratum/assembly/picture.hpp>
 #include <stratum/core/io/npy_file.hpp>
 #include <stratum/mesh/vtk.hpp>
+#include <stratum/version.h>
 
 #include "support/problem_options.hpp"
 #include "support/program.hpp"

@@ -8,6 +8,7 @@
 
 #include <stratum/assembly/picture.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
+#include <stratum/version.h>
 
 #include "support/mesh_options.hpp"
 #include "support/problem_options.hpp"

@@ -21,6 +21,7 @@
 #include <stratum/solvers/preconditioner.hpp>
 #include <stratum/solvers/preconditioners/jacobi.hpp>
 #include <stratum/solvers/solver.hpp>
+#include <stratum/version.h>
 
 #include "support/program.hpp"
 #include "support/progress.hpp"

@@ -17,6 +17,7 @@
 #include <stratum/core/io/npy_file.hpp>
 #include <stratum/mesh/vtk.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/version.h>
 
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"

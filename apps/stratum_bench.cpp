@@ -29,6 +29,7 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/solvers/lines/tridiagonal.hpp>
+#include <stratum/version.h>
 
 #include "auto_table.hpp"
 #include "matrix_study.hpp"

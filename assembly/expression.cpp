@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/assembly/expression_source.hpp>
 #include <stratum/core/errors.hpp>
 
 #if defined(STRATUM_HAVE_MUPARSER)
@@ -93,7 +94,6 @@ class Expression {
             " values, not one");
   }
   [[nodiscard]] bool uses(const std::string& variable) const { return parser_.GetUsedVar().count(variable) > 0; }
-  [[nodiscard]] ExpressionText text() const { return {text_, a_, b_}; }
 
  private:
   std::string text_;
@@ -114,16 +114,11 @@ ScalarFunction parse_expression(const std::string& text, double a, double b, Var
   try {
     Expression expression(text, a, b, variables);
     expression.parse();
-    return expression;
+    if (expression.uses("t")) return expression;
+    return FunctionOfText{{text, a, b}, std::move(expression)};
   } catch (const mu::Parser::exception_type& error) {
     throw UsageError(message("expression '", text, "': ", error.GetMsg()));
   }
-}
-
-std::optional<ExpressionText> expression_of(const ScalarFunction& function) {
-  const auto* const expression = function.target<Expression>();
-  if (expression == nullptr || expression->uses("t")) return std::nullopt;
-  return expression->text();
 }
 
 bool depends_on_time(const std::string& text, double a, double b) {
@@ -137,8 +132,6 @@ bool expressions_available() { return false; }
 ScalarFunction parse_expression(const std::string& text, double /*a*/, double /*b*/, Variables /*variables*/) {
   throw UsageError(message("expression '", text, "': this build has no muParser (Debian: libmuparser-dev)"));
 }
-
-std::optional<ExpressionText> expression_of(const ScalarFunction& /*function*/) { return std::nullopt; }
 
 bool depends_on_time(const std::string& /*text*/, double /*a*/, double /*b*/) { return false; }
 

@@ -6,7 +6,7 @@
 // rectangle x and y alone have a meaning. Comparisons are worth 0 or 1, and C ? U : V
 // chooses. Refused although muParser takes them: assignment (x = 0) and comparisons of comparisons (0 < x < 1).
 
-#include <optional>
+#include <cstdint>
 #include <string>
 
 #include <stratum/assembly/poisson_problem.hpp>
@@ -21,13 +21,6 @@ enum class Variables : std::uint8_t { space, space_and_time, position };  // the
 /// Throws UsageError when the text does not parse, with the position and the reason, or when this build has no muParser.
 [[nodiscard]] ScalarFunction parse_expression(const std::string& text, double a, double b,
                                               Variables variables = Variables::space);
-
-/// What a function was made from, if it was an expression and has no variable t; a and b as it knows them.
-struct ExpressionText {
-  std::string text;
-  double a, b;
-};
-[[nodiscard]] std::optional<ExpressionText> expression_of(const ScalarFunction& function);
 
 /// Of one that parses: it has the variable t.
 [[nodiscard]] bool depends_on_time(const std::string& text, double a, double b);

@@ -156,6 +156,11 @@ class Translation {
 
 }  // namespace
 
+std::optional<ExpressionText> expression_of(const ScalarFunction& function) {
+  const auto* const of_text = function.target<FunctionOfText>();
+  return of_text == nullptr ? std::nullopt : std::optional(of_text->expression);
+}
+
 std::optional<std::string> source_of_expression(const std::string& text) {
   try {
     return Translation(text).whole();

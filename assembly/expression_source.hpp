@@ -1,6 +1,7 @@
 #pragma once
 
-// Expressions as text of C++, for compilers that make device code of them. What muParser takes is taken, with its precedence:
+// What is known of expressions without muParser: the text that a function was made from, and the same as text of C++, for
+// compilers that make device code of it. What muParser takes is taken, with its precedence:
 //
 //     C ? U : V    ||    &&    < <= > >= == !=    + -    * /    signs    ^ (from the right)
 //     abs acos acosh asin asinh atan atan2 atanh avg cos cosh exp ln log log10 log2 max min rint sign sin sinh sqrt sum tan tanh
@@ -10,7 +11,23 @@
 #include <optional>
 #include <string>
 
+#include <stratum/assembly/geometry.hpp>
+
 namespace stratum {
+
+/// An expression without the variable t; a and b as it knows them.
+struct ExpressionText {
+  std::string text;
+  double a, b;
+};
+/// What parse_expression makes of one, so that expression_of finds its text.
+struct FunctionOfText {
+  ExpressionText expression;
+  ScalarFunction value;
+  double operator()(const Point& point) const { return value(point); }
+};
+/// What a function was made from, if it was that.
+[[nodiscard]] std::optional<ExpressionText> expression_of(const ScalarFunction& function);
 
 /// Nothing where the text has something else; it is then for muParser alone.
 [[nodiscard]] std::optional<std::string> source_of_expression(const std::string& text);

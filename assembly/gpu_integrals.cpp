@@ -1,7 +1,6 @@
 #include <stratum/assembly/gpu_integrals.hpp>
 
 #include <stratum/assembly/cell_fields.hpp>
-#include <stratum/assembly/expression.hpp>
 #include <stratum/assembly/expression_source.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/polynomial_problem.hpp>

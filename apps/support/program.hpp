@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <stratum/core/device/context.hpp>
+#include <stratum/version.h>
 
 #include "command_line.hpp"
 #include "output_files.hpp"

@@ -1,7 +1,9 @@
 #pragma once
 
 // What a lane of a warp holds when warps walk along rows, 16 bytes of each (core/grid/march.hpp), and how it reads, writes and sees
-// operators. For CUDA sources only.
+// operators. Empty but for CUDA sources.
+
+#if defined(__CUDACC__)
 
 #include <cuda_runtime.h>
 
@@ -111,3 +113,5 @@ template <class View>
 struct LaneOperator;
 
 }  // namespace stratum::cuda
+
+#endif

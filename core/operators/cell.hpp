@@ -25,11 +25,9 @@
 #include <string_view>
 #include <utility>
 
+#include <stratum/core/grid/lanes.hpp>
 #include <stratum/core/operators/cell_formulas.hpp>
 #include <stratum/core/operators/stencil.hpp>
-#if defined(__CUDACC__)
-#include <stratum/core/grid/lanes.hpp>
-#endif
 
 namespace stratum {
 

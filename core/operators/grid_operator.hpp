@@ -23,8 +23,9 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   /// Of no unknowns.
   GridOperator() : GridOperator(TensorOperator<T>()) {}
   template <class Form>
-  requires std::constructible_from<AnyForm<T>, std::in_place_type_t<Form>, Form>
-  GridOperator(Form a)  // NOLINT(google-explicit-constructor)
+  requires(!std::same_as<Form, GridOperator>) &&
+      std::constructible_from<AnyForm<T>, std::in_place_type_t<Form>, Form> GridOperator(
+          Form a)  // NOLINT(google-explicit-constructor)
       : storage_(std::make_shared<AnyForm<T>>(std::in_place_type<Form>, std::move(a))) {
     std::get<Form>(*storage_).check();
   }

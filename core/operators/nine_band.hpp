@@ -5,10 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include <stratum/core/operators/stored_bands.hpp>
-#if defined(__CUDACC__)
 #include <stratum/core/grid/lanes.hpp>
-#endif
+#include <stratum/core/operators/stored_bands.hpp>
 
 namespace stratum {
 

@@ -8,11 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include <stratum/core/grid/lanes.hpp>
 #include <stratum/core/operators/stencil.hpp>
 #include <stratum/core/operators/tensor_formulas.hpp>
-#if defined(__CUDACC__)
-#include <stratum/core/grid/lanes.hpp>
-#endif
 
 namespace stratum {
 

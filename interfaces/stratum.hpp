@@ -1,0 +1,30 @@
+#pragma once
+
+// What most programs in C++ use, in one line: vectors, meshes, Poisson problems and their solver, multigrid for a matrix of
+// your own, Krylov methods. Every header can be included by itself too. Not here:
+//
+//     stratum/multigrid/heat_solver.hpp       problems in time
+//     stratum/multigrid/deflated_solver.hpp   deflation
+//     stratum/core/io/matrix_market.hpp       sparse matrices from files
+//     stratum/dealii.hpp, stratum/stratum.h   for deal.II, for C
+//     stratum/mesh/vtk.hpp, mesh/vts.hpp, assembly/expression.hpp, assembly/cell_files.hpp, assembly/picture.hpp
+//                                             files, pictures and expressions: of the library stratum::io
+
+#include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/operators.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/mesh/graded.hpp>
+#include <stratum/mesh/mapped_mesh.hpp>
+#include <stratum/mesh/named_meshes.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/matrix_solver.hpp>
+#include <stratum/multigrid/multigrid.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/solvers/inner_solve.hpp>
+#include <stratum/solvers/iterative/cg.hpp>
+#include <stratum/solvers/iterative/refinement.hpp>
+#include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/solver.hpp>
+#include <stratum/version.h>

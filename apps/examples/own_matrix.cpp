@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include <stratum/multigrid/matrix_solver.hpp>
+#include <stratum/stratum.hpp>
 
 int main() {
   using namespace stratum;

@@ -1,8 +1,7 @@
 // Ten lines: a Poisson problem on a mesh of one's own, half a billion times as long as wide in the thinnest cells.
 #include <cmath>
 #include <cstdio>
-#include <stratum/assembly/poisson_problem.hpp>
-#include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/stratum.hpp>
 using namespace stratum;
 
 int main() {

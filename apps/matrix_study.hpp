@@ -1,7 +1,7 @@
 #pragma once
 
 // Matrices that come without a mesh, in CSR: MatrixSolver with nothing said about them, from the arrays to the solution, beside
-// hypre's solvers, which are given the same matrix as stencils or rows. Five-point differences and bilinear elements of
+// amgcl, which is given the same arrays, and hypre's solvers, which are given stencils or rows. Five-point differences and bilinear elements of
 //
 //     -div(k grad u) = f       on the unit square, right-hand sides random
 //
@@ -22,6 +22,7 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/matrix_solver.hpp>
 
+#include "peers/amgcl.hpp"
 #include "peers/hypre.hpp"
 #include "support/json.hpp"
 #include "support/timing.hpp"
@@ -68,8 +69,9 @@ inline SparseRows five_point_rows(int nx, int ny, const NodeField& k, OuterNodes
 class MatrixStudy {
  public:
   /// `hypre`: null where it is not there. Sizes are divided by `shrink`.
-  MatrixStudy(Context& ctx, const Hypre* hypre, std::vector<std::string> peers, Stopwatch now, int shrink)
-      : ctx_(ctx), hypre_(hypre), peers_(std::move(peers)), now_(now), shrink_(shrink) {}
+  MatrixStudy(Context& ctx, const Hypre* hypre, std::vector<std::string> peers, bool with_amgcl, Stopwatch now,
+              int shrink)
+      : ctx_(ctx), hypre_(hypre), peers_(std::move(peers)), with_amgcl_(with_amgcl), now_(now), shrink_(shrink) {}
 
   Json run() {
     std::printf("\nmatrices in CSR, about which nothing is said, to a relative residual of %g\n", rtol);
@@ -82,6 +84,7 @@ class MatrixStudy {
  private:
   static constexpr double rtol = 1e-8;
   static constexpr int max_iterations = 200;
+  static double seconds(const SolveReport& report) { return report.setup_seconds + report.solve_seconds; }
 
   [[nodiscard]] std::vector<std::function<CsrSystem()>> cases() const {
     const auto five = [](std::string name, int nx, int ny, NodeField k, OuterNodes outer = OuterNodes::left_out) {
@@ -153,8 +156,7 @@ class MatrixStudy {
       SolveReport report = solver(ctx_, b, x);
       report.solve_seconds = now_() - begin;
       report.setup_seconds = setup;
-      if (round == 0 || report.setup_seconds + report.solve_seconds < best.setup_seconds + best.solve_seconds)
-        best = std::move(report);
+      if (round == 0 || seconds(report) < seconds(best)) best = std::move(report);
       const auto& chosen = solver.solver().params();
       choice = message(to_string(*chosen.method), ", ", chosen.multigrid.smoother, ", ",
                        to_string(*chosen.multigrid.cycle), "-cycles");
@@ -165,6 +167,14 @@ class MatrixStudy {
       grid_x = Vector<double>(ctx_, a.shape());
     }
     print(system.name, "Stratum", best, choice);
+    if (with_amgcl_) {
+      SolveReport fastest;
+      for (int round = 0; round < 2; ++round) {
+        SolveReport report = amgcl_solve(system.a, b, x, rtol, max_iterations, now_);
+        if (round == 0 || seconds(report) < seconds(fastest)) fastest = std::move(report);
+      }
+      print(system.name, std::string(amgcl_name), fastest, "");
+    }
     if (hypre_ == nullptr) return;
     // Of fixed rows nothing is left for hypre to do: what couples to them is gone.
     std::vector<double> inner(static_cast<std::size_t>(a.shape().nodes()));
@@ -175,8 +185,7 @@ class MatrixStudy {
       for (int round = 0; round < 2; ++round) {
         const auto solver = hypre_->set_up(peer, a, rtol, max_iterations, singular);
         SolveReport report = solver->solve(ctx_, grid_b.cview(), grid_x.view());
-        if (round == 0 || report.setup_seconds + report.solve_seconds < fastest.setup_seconds + fastest.solve_seconds)
-          fastest = std::move(report);
+        if (round == 0 || seconds(report) < seconds(fastest)) fastest = std::move(report);
       }
       print(system.name, "hypre " + peer, fastest, "");
     }
@@ -186,9 +195,8 @@ class MatrixStudy {
              const std::string& choice) {
     const bool solved = exit_code(report.status) == 0;
     std::printf("%-28s %-16s %6d %10.2f %10.2f %10.2f %10.1e  %s\n", matrix.c_str(), solver.c_str(), report.iterations,
-                1e3 * report.setup_seconds, 1e3 * report.solve_seconds,
-                1e3 * (report.setup_seconds + report.solve_seconds), report.relative_residual(),
-                solved ? choice.c_str() : std::string(to_string(report.status)).c_str());
+                1e3 * report.setup_seconds, 1e3 * report.solve_seconds, 1e3 * seconds(report),
+                report.relative_residual(), solved ? choice.c_str() : std::string(to_string(report.status)).c_str());
     JsonObject json;
     json.add("matrix", matrix).add("solver", solver).add("status", to_string(report.status));
     json.add("iterations", report.iterations).add("setup_seconds", report.setup_seconds);
@@ -199,6 +207,7 @@ class MatrixStudy {
   Context& ctx_;
   const Hypre* hypre_;
   std::vector<std::string> peers_;
+  bool with_amgcl_;
   Stopwatch now_;
   int shrink_;
   Json lines_ = Json::array();

@@ -33,6 +33,7 @@
 
 #include "auto_table.hpp"
 #include "matrix_study.hpp"
+#include "peers/amgcl.hpp"
 #include "peers/cudss.hpp"
 #include "peers/cufft.hpp"
 #include "peers/cusparse.hpp"
@@ -100,6 +101,7 @@ struct Settings {
   std::vector<std::string> peers;               // solvers of hypre
   bool sine_transforms = false;                 // on uniform meshes
   bool cudss = false;
+  bool amgcl = false;       // of matrices in CSR
   std::string no_peers;     // why there are none
   std::string no_cusparse;  // why it takes no part
   int finest_peer_level = 0;
@@ -226,9 +228,9 @@ class Benchmark {
     if (settings_.coefficients) measure_coefficients();
     if (settings_.matrices)
       attempt("matrices", [&] {
-        matrices_ =
-            MatrixStudy(ctx_, hypre_ ? &*hypre_ : nullptr, settings_.peers, settings_.now, settings_.quick ? 8 : 1)
-                .run();
+        matrices_ = MatrixStudy(ctx_, hypre_ ? &*hypre_ : nullptr, settings_.peers, settings_.amgcl, settings_.now,
+                                settings_.quick ? 8 : 1)
+                        .run();
       });
     return left_out_.empty();
   }
@@ -730,6 +732,7 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
     if (Hypre::available() && !on_gpu) settings.peers = Hypre::solvers();
     settings.sine_transforms = has_sines;
     settings.cudss = has_cudss;
+    settings.amgcl = amgcl_available() && !on_gpu;
     return;
   }
   std::vector<std::pair<std::string, std::string>> known{

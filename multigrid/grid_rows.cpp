@@ -560,10 +560,22 @@ void GridRows::find_ends(const Rows& rows, const Places& places, const Fixed& is
   const auto find = [&](LineEnd& end, int i, int j, int dx, int dy) {
     if (end == LineEnd::natural) end = end_of_side(*this, row, i, j, dx, dy);
   };
-  find(west, 0, 0, 1, 0);
-  find(east, left_nx - 1, 0, -1, 0);
-  find(south, 0, 0, 0, 1);
-  find(north, 0, left_ny - 1, 0, -1);
+  // Both ends of a direction by the number of its cells. False: it does not tell.
+  const auto told = [](int count, int nodes, LineEnd& first, LineEnd& last) {
+    const int open = (first == LineEnd::natural ? 1 : 0) + (last == LineEnd::natural ? 1 : 0);
+    if (count == 0 || (count != nodes - 1 && count != nodes - 1 + open)) return false;
+    for (LineEnd* const end : {&first, &last})
+      if (*end == LineEnd::natural && count != nodes - 1) *end = LineEnd::dirichlet;
+    return true;
+  };
+  if (!told(cells.x, nx, west, east)) {
+    find(west, 0, 0, 1, 0);
+    find(east, left_nx - 1, 0, -1, 0);
+  }
+  if (!told(cells.y, ny, south, north)) {
+    find(south, 0, 0, 0, 1);
+    find(north, 0, left_ny - 1, 0, -1);
+  }
 }
 
 template <class Rows>
@@ -701,13 +713,15 @@ void GridRows::read_again(Context& ctx, const Rows& rows) {
 }
 
 template <class Index>
-GridRows::GridRows(Context& ctx, const RowArrays<Index>& rows, int width, int height, std::span<const int> nodes)
-    : nx(width), ny(height), node(nodes.begin(), nodes.end()) {
+GridRows::GridRows(Context& ctx, const RowArrays<Index>& rows, int width, int height, std::span<const int> nodes,
+                   const CellCounts& counts)
+    : nx(width), ny(height), cells(counts), node(nodes.begin(), nodes.end()) {
   expects_grid(nx, ny);
   read(ctx, CsrRows<Index>{rows});
 }
 
-GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height) : nx(width), ny(height) {
+GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height, const CellCounts& counts)
+    : nx(width), ny(height), cells(counts) {
   expects_grid(nx, ny);
   read(ctx, BandRows(bands, nx, ny));
 }
@@ -723,8 +737,10 @@ TensorMesh GridRows::mesh(const std::vector<double>& widths_x, const std::vector
   return {x.with_ends(west, east), y.with_ends(south, north), "of a matrix"};
 }
 
-template GridRows::GridRows(Context&, const RowArrays<std::int32_t>&, int, int, std::span<const int>);
-template GridRows::GridRows(Context&, const RowArrays<std::int64_t>&, int, int, std::span<const int>);
+template GridRows::GridRows(Context&, const RowArrays<std::int32_t>&, int, int, std::span<const int>,
+                            const CellCounts&);
+template GridRows::GridRows(Context&, const RowArrays<std::int64_t>&, int, int, std::span<const int>,
+                            const CellCounts&);
 template void GridRows::update(Context&, const RowArrays<std::int32_t>&);
 template void GridRows::update(Context&, const RowArrays<std::int64_t>&);
 

@@ -13,7 +13,8 @@
 //               grid; others stay on it, coupled to nothing
 //   symmetry    |a_km - a_mk| <= 1e-12 min(a_kk, a_mm); five bands are kept where it is to 8 eps
 //   ends        a side is natural where its rows, less those behind them, sum to less than a tenth of what couples the two;
-//               else it is Dirichlet's. It matters to the interpolation alone
+//               else it is Dirichlet's. The number of cells says more: nx - 1 lie between nodes that are all there, nx + 1
+//               between two Dirichlet sides whose nodes are not. It matters to the interpolation alone
 //   singular    symmetric, no row fixed, every row sums to zero but for rounding
 //
 // Entries of a row come in any order; those of one place are added; zeros are none. Rows are read side by side by the Context's
@@ -48,11 +49,17 @@ struct BandArrays {
 
 enum class Numbering : std::uint8_t { x_first, y_first, given };
 
+/// Of the grid, with those beyond its outer nodes to Dirichlet sides that are not; 0: not known.
+struct CellCounts {
+  int x = 0, y = 0;
+};
+
 struct GridRows {
   /// `node`: j nx + i of every unknown; empty: to be found out.
   template <class Index>
-  GridRows(Context& ctx, const RowArrays<Index>& a, int nx, int ny, std::span<const int> node = {});
-  GridRows(Context& ctx, const BandArrays& a, int nx, int ny);
+  GridRows(Context& ctx, const RowArrays<Index>& a, int nx, int ny, std::span<const int> node = {},
+           const CellCounts& cells = {});
+  GridRows(Context& ctx, const BandArrays& a, int nx, int ny, const CellCounts& cells = {});
 
   /// Other values at the same places, into the same memory. Throws UsageError where rows become fixed or cease to be, and where
   /// five bands no longer suffice.
@@ -66,6 +73,7 @@ struct GridRows {
   [[nodiscard]] TensorMesh mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const;
 
   int nx, ny;  // as given
+  CellCounts cells;
   Numbering numbering{};
   bool periodic_x = false, periodic_y = false;
   std::vector<int> node;         // of a given numbering

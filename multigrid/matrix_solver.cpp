@@ -255,7 +255,9 @@ MatrixSolver::MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams
     : state_(std::make_shared<State>(ctx, std::move(rows), params, registry)) {}
 
 MatrixSolver::MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, const MatrixSolverParams& params)
-    : MatrixSolver(ctx, GridRows(ctx, RowArrays<int>{a.start, a.column, a.value}, nx, ny, params.numbering), params) {}
+    : MatrixSolver(ctx,
+                   GridRows(ctx, RowArrays<int>{a.start, a.column, a.value}, nx, ny, params.numbering, params.cells()),
+                   params) {}
 
 MatrixSolver::MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params)
     : MatrixSolver(ctx, sparse_rows(ctx, a), a.shape().nx, a.shape().ny, params) {}

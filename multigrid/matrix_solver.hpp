@@ -50,6 +50,10 @@ struct MatrixSolverParams {
   /// Node j nx + i of every unknown; empty: found out.
   std::vector<int> numbering{};
 
+  /// As many as there are widths.
+  [[nodiscard]] CellCounts cells() const {
+    return {static_cast<int>(widths_x.size()), static_cast<int>(widths_y.size())};
+  }
   [[nodiscard]] static PoissonSolverParams by_default() {
     PoissonSolverParams params;
     params.multigrid.smoother = "auto";
@@ -146,7 +150,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   [[nodiscard]] static MatrixSolver from_csr(Context& ctx, const Start& start, const Column& column, const Value& value,
                                              int nx, int ny, const MatrixSolverParams& params = {}) {
     const detail::IndexArrays<Start, Column> index(start, column);
-    return {ctx, GridRows(ctx, index.with(value), nx, ny, params.numbering), params};
+    return {ctx, GridRows(ctx, index.with(value), nx, ny, params.numbering, params.cells()), params};
   }
   /// The same by pointers.
   template <detail::IndexNumber Start, detail::IndexNumber Column>
@@ -171,7 +175,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   /// five from the centre on of a symmetric matrix.
   [[nodiscard]] static MatrixSolver from_bands(Context& ctx, std::span<const double> bands, int nx, int ny,
                                                const MatrixSolverParams& params = {}) {
-    return {ctx, GridRows(ctx, BandArrays{bands}, nx, ny), params};
+    return {ctx, GridRows(ctx, BandArrays{bands}, nx, ny, params.cells()), params};
   }
   template <BandView Bands>
   [[nodiscard]] static MatrixSolver from_bands(Context& ctx, const Bands& bands,

@@ -75,15 +75,44 @@ case_petsc_shell_refuses_processes() {
   rm -f "${TMPDIR:-/tmp}/petsc_shell.$$"
 }
 
+# Iterations of the row with this name in a table of the deal.II examples.
+row() { sed -n "s/^$1  *\([0-9][0-9]*\) .*/\1/p" <<<"$output"; }
+row_at_most() { [ "$(row "$1")" -le "$2" ] || fail "$1: more than $2 iterations"; }
+row_above() { [ "$(row "$1")" -gt "$2" ] || fail "$1: at most $2 iterations: the problem is not what it was"; }
+
 case_dealii_anisotropic() {
   needs dealii_anisotropic deal.II
-  prints "$bin/dealii_anisotropic" 3
-  count() { sed -n "s/^$1  *\([0-9]*\) .*/\1/p" <<<"$output"; }
-  [ "$(count stratum)" -le 7 ] || fail "too many iterations"
-  [ "$(count 'stratum, single precision')" -le 7 ] || fail "too many iterations in float"
-  [ "$(count 'deal.II geometric multigrid (SSOR)')" -gt 20 ] || fail "the mesh is not what it was"
-  [ "$(count 'deal.II SSOR')" -gt 20 ] || fail "the mesh is not what it was"
+  local sides
+  for sides in dirichlet natural; do
+    prints "$bin/dealii_anisotropic" 3 0.25 $sides
+    row_at_most Stratum 7
+    row_at_most 'Stratum, single precision' 7
+    row_above 'deal.II geometric multigrid (SSOR)' 20
+    row_above 'deal.II SSOR' 20
+  done
   if "$bin/dealii_anisotropic" 3 2 2>/dev/null; then fail "a bad ratio was accepted"; fi
+  if "$bin/dealii_anisotropic" 3 1 periodic 2>/dev/null; then fail "bad sides were accepted"; fi
+}
+
+case_dealii_jump() {
+  needs dealii_jump deal.II
+  prints "$bin/dealii_jump" 4
+  row_at_most Stratum 9
+  row_at_most 'Stratum, single precision' 9
+  row_above 'deal.II SSOR' 100
+  prints "$bin/dealii_jump" 3 1 1000
+  row_at_most Stratum 9
+  if "$bin/dealii_jump" 3 1 0 2>/dev/null; then fail "a bad coefficient was accepted"; fi
+}
+
+# Ten steps.
+case_dealii_heat() {
+  needs dealii_heat deal.II
+  prints "$bin/dealii_heat" 3 0.25 10
+  row_at_most Stratum 70
+  row_at_most 'Stratum, single precision' 70
+  row_above 'deal.II SSOR' 300
+  if "$bin/dealii_heat" 3 0.25 1 2>/dev/null; then fail "one step was accepted"; fi
 }
 
 # Code in the pages below a line <!-- apps/examples/FILE --> is code of that file, line by line.

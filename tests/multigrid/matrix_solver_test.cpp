@@ -322,6 +322,23 @@ TEST_P(MatrixSolverTest, FindsWhatItsSidesAre) {
   }
 }
 
+// As rows look otherwise where a mass matrix dominates: the number of cells says which nodes there are.
+TEST_P(MatrixSolverTest, TheNumberOfWidthsSaysWhatSidesAre) {
+  const auto ends = [&](const FivePoint& p, std::size_t cells_x, std::size_t cells_y) {
+    MatrixSolverParams params;
+    params.widths_x.assign(cells_x, 1.0);
+    params.widths_y.assign(cells_y, 1.0);
+    const GridRows& rows = from_csr(p.matrix(), params).rows();
+    return std::array{rows.west, rows.east, rows.south, rows.north};
+  };
+  constexpr auto d = LineEnd::dirichlet, n = LineEnd::natural, p = LineEnd::periodic;
+  EXPECT_THAT(ends({}, 11, 9), testing::ElementsAre(n, n, n, n));
+  EXPECT_THAT(ends({}, 11, 11), testing::ElementsAre(n, n, d, d));
+  EXPECT_THAT(ends({.south = false, .north = false}, 13, 11), testing::ElementsAre(d, d, d, d));
+  EXPECT_THAT(ends({.west = false}, 12, 11), testing::ElementsAre(n, d, d, d));
+  EXPECT_THAT(ends({.periodic_x = true}, 12, 9), testing::ElementsAre(p, p, n, n));
+}
+
 TEST_P(MatrixSolverTest, SmallAndThinGrids) {
   for (const auto& [nx, ny] : {std::pair{1, 1}, {1, 9}, {9, 1}, {2, 2}, {2, 31}, {3, 200}, {1000, 2}}) {
     SCOPED_TRACE(testing::Message() << nx << " x " << ny);

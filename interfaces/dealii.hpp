@@ -39,7 +39,6 @@
 //
 // This header is compiled by the user's program; the library does not depend on deal.II. Tested with 9.4.
 
-#include <deal.II/base/mpi.h>
 #include <deal.II/dofs/dof_handler.h>
 #include <deal.II/fe/fe_q.h>
 
@@ -50,7 +49,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <span>
 #include <string>

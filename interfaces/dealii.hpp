@@ -7,10 +7,10 @@
 //     preconditioner.initialize(system_matrix, dof_handler);
 //     dealii::SolverCG<dealii::Vector<double>>(solver_control).solve(system_matrix, solution, system_rhs, preconditioner);
 //
-// Numbering. Unknowns are found by the vertices that they belong to: those must lie on nx x ny grid lines, one on every crossing,
-// and the active cells must be the cells between neighbouring lines. Rectangles that were refined globally or cut by any lists
-// of widths are such meshes, however deal.II numbers them. Everything else is refused with the reason: hanging nodes, deformed
-// cells, holes, other elements, several processes.
+// Numbering. Unknowns are found by the vertices that they belong to: those must lie on nx x ny grid lines, one on every
+// crossing, and the active cells must be the cells between neighbouring lines. Rectangles that were refined globally or cut by
+// any lists of widths are such meshes, however deal.II numbers them. Everything else is refused with the reason: hanging nodes,
+// deformed cells, holes, other elements, several processes.
 //
 // Widths are differences of coordinates, which is all that deal.II has: beside x = 1, widths below 1e-10 are wrong in the
 // sixth digit, and lines closer than 1e-14 of the domain's size cannot be told apart, which is refused. Only the interpolation
@@ -19,14 +19,14 @@
 // Sides are what the matrix says, into which constraints have been entered by AffineConstraints::distribute_local_to_global,
 // AffineConstraints::condense or MatrixTools::apply_boundary_values:
 //
-//     Dirichlet   rows of constrained unknowns hold their diagonal entry alone. Such an entry is inverted, on a side, on part of
-//                 one or inside; whether columns were cleared too does not matter to the preconditioner
+//     Dirichlet   rows of constrained unknowns hold their diagonal entry alone. Such an entry is inverted, on a side, on part
+//                 of one or inside; whether columns were cleared too does not matter to the preconditioner
 //     natural     all other unknowns of a side are unknowns: Neumann, Robin
 //     periodic    DoFTools::make_periodicity_constraints leaves the rows of one side with their diagonals, and couples the
 //                 other side to the unknowns before it: the two sides are one line of a periodic grid. One direction or both
 //
-// Where all sides are natural or periodic and rows sum to zero, A is singular, and a cycle's result has the mean zero. Right-hand
-// sides must sum to zero, as for SolverCG itself.
+// Where all sides are natural or periodic and rows sum to zero, A is singular, and a cycle's result has the mean zero.
+// Right-hand sides must sum to zero, as for SolverCG itself.
 //
 // Components. What couples one to another is left out: a system is preconditioned by its diagonal blocks, in whatever order
 // its unknowns are numbered, by components or not, and whether matrix and vectors are in blocks or not. Components whose
@@ -377,7 +377,7 @@ class DealiiPreconditioner {
   }
 
   /// Other entries on the same mesh: hierarchies are kept, no memory of the device's is allocated, but where components that
-  /// shared one no longer can. Sides must stay what they are, and a matrix that is symmetric cannot be followed by one that is not.
+  /// shared one no longer can. Sides must stay what they are, and a symmetric matrix cannot be followed by another kind.
   template <class Matrix>
   void update(const Matrix& a);
 
@@ -462,6 +462,7 @@ inline std::shared_ptr<MatrixSolver> DealiiPreconditioner::State::cycle_of(const
   multigrid.smoother = data.smoother;
   if (data.steps != 0) multigrid.steps = data.steps;
   multigrid.mirrored = true;
+  params.solver.deflate = {};  // a cycle alone is asked for
   params.solver.precision = data.single_precision ? Precision::mixed : Precision::full;
   params.widths_x = numbering.x.widths();
   params.widths_y = numbering.y.widths();
@@ -470,9 +471,8 @@ inline std::shared_ptr<MatrixSolver> DealiiPreconditioner::State::cycle_of(const
   };
   auto made = make();
   if (made->is_symmetric()) return made;
-  // Smoother and interpolation must be those of the transposed matrix, too.
+  // It must be that of the transposed matrix, too.
   params.solver.interpolation = InterpolationKind::bilinear;
-  if (multigrid.smoother == "auto") multigrid.smoother = "adi";
   return make();
 }
 

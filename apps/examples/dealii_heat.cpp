@@ -6,8 +6,8 @@
 //
 //     (M + theta k A) u_n = (M - (1 - theta) k A) u_(n-1) + k (theta f_n + (1 - theta) f_(n-1)),   theta = 1/2,
 //
-// each step by conjugate gradients with one of several preconditioners. Half way the time step k becomes four times as long, and
-// the preconditioner is updated. Iterations of all steps, and seconds of all set-ups and all solves, side by side.
+// each step by conjugate gradients with one of several preconditioners. Half way the time step k becomes four times as long,
+// and the preconditioner is updated. Iterations of all steps, and seconds of all set-ups and all solves, side by side.
 //
 //     dealii_heat [refinements = 4] [ratio = 0.25] [steps = 40]
 

@@ -13,7 +13,7 @@ trap 'rm -f "$log"' EXIT
 required=(g++ cmake ninja-build libboost-program-options-dev nlohmann-json3-dev)
 optional=(libmuparser-dev libvtk9-dev)
 required_by_tests=(libgtest-dev libgmock-dev)
-optional_for_tests=(libdeal.ii-dev libpetsc-real-dev pkg-config)
+optional_for_tests=(libdeal.ii-dev libpetsc-real-dev pkg-config python3-dev python3-venv)
 optional_for_benchmark=(libhypre-dev libfftw3-dev)
 
 usage() {

@@ -426,6 +426,7 @@ struct PoissonSolver::Implementation {
       deflation = std::move(made.description);
       solver = std::move(made.solver);
       if (solver) return;
+      if (params.deflate.by == DeflateBy::automatic) params.deflate = {};  // no vectors that other coefficients would not suit
     }
     solver = make_solver<double>(ctx, entry_of(params).name, a.shape(), params.krylov);
   }

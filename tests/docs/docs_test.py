@@ -16,6 +16,8 @@ are not compared. A comment on the line before a block says what is not run here
     <!-- heavy: REASON -->        run with --heavy only
     <!-- needs PROGRAM -->        run where PROGRAM was built
 
+Blocks of python are run by tests/python/test_pages.py.
+
 A command elsewhere in a page, in a sentence or an indented block, would not be run, and is refused.
 """
 import os
@@ -26,7 +28,7 @@ import tempfile
 from pathlib import Path
 
 PROGRAMS = ("poisson2d", "heat2d", "krylov", "bubbly2d", "paper_tables", "stratum_bench")
-LANGUAGES = ("sh", "console", "text", "c++", "c", "cmake")
+LANGUAGES = ("sh", "console", "text", "c++", "c", "cmake", "python")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 failures = 0

@@ -1,0 +1,82 @@
+#pragma once
+
+// What the parts of the Python module share: arrays, reports and what happens between two iterations.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/io/solve_report.hpp>
+#include <stratum/solvers/stopping.hpp>
+
+namespace stratum::python {
+
+namespace nb = nanobind;
+
+/// Of NumPy or any other library with DLPack, in host memory; nanobind copies one that is not contiguous.
+template <class T, int dimensions>
+using HostArray = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+using NumpyArray = nb::ndarray<nb::numpy, double>;
+
+/// A NumPy array that takes these numbers over; nothing is copied.
+[[nodiscard]] NumpyArray numpy_array(std::vector<double> values, std::initializer_list<std::size_t> shape);
+
+template <class Array>
+[[nodiscard]] std::vector<double> vector_of(const Array& array) {
+  return std::vector<double>(array.data(), array.data() + array.size());
+}
+
+/// As written for a user: "(3, 4)".
+template <class Array>
+[[nodiscard]] std::string shape_of(const Array& array) {
+  std::string text = "(";
+  for (std::size_t k = 0; k < array.ndim(); ++k) text += (k > 0 ? ", " : "") + std::to_string(array.shape(k));
+  return text + (array.ndim() == 1 ? ",)" : ")");
+}
+
+/// "cpu" or "cuda".
+[[nodiscard]] Context make_context(std::string_view device, int threads);
+
+/// Seconds since it was made.
+class Clock {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// `setup_seconds`: everything from what was given to a solver.
+[[nodiscard]] nb::dict dictionary_of(const SolveReport& report, double setup_seconds);
+
+/// Called without the GIL, takes it: lets Ctrl-C interrupt, then calls callback(iteration, residual) unless that is None.
+/// `callback` must outlive it.
+[[nodiscard]] Monitor monitor_of(const nb::object& callback);
+
+/// The entry of `all` with this name. Throws UsageError that lists what there is.
+template <class Entries>
+[[nodiscard]] auto by_name(const char* what, std::string_view name, const Entries& all) {
+  std::string names;
+  for (const auto& entry : all) {
+    if (to_string(entry) == name) return entry;
+    names += (names.empty() ? "" : ", ") + std::string(to_string(entry));
+  }
+  throw UsageError(message(what, " is one of ", names, "; not '", shown(name), "'"));
+}
+
+void add_mesh(nb::module_& m);
+void add_poisson(nb::module_& m);
+void add_multigrid(nb::module_& m);
+
+}  // namespace stratum::python

@@ -1,0 +1,253 @@
+// Poisson problems for Python: a mesh, sides and coefficients in, u on all nodes out (assembly/poisson_problem.hpp,
+// multigrid/poisson_solver.hpp). Functions of Python have become arrays before they come here: nothing calls Python but between
+// iterations, and all that takes long runs without the GIL.
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include "arrays.hpp"
+
+namespace stratum::python {
+
+namespace {
+
+/// Values at the nodes of a side, linear between them. A point is found from the nearer end, which knows its place best.
+class AlongSide {
+ public:
+  AlongSide(const Line& line, Direction along, std::vector<double> values)
+      : line_(std::make_shared<const Line>(line)),
+        values_(std::make_shared<const std::vector<double>>(std::move(values))), along_(along) {}
+
+  double operator()(const Point& p) const {
+    const double begin = along_ == Direction::x ? p.to_left : p.to_bottom,
+                 end = along_ == Direction::x ? p.to_right : p.to_top;
+    const bool first = begin <= end;
+    const auto& distances = first ? line_->from_begin() : line_->from_end();
+    const auto after = std::partition_point(distances.begin(), distances.end(),
+                                            [&](double d) { return first ? d <= begin : d > end; });
+    const auto k = static_cast<std::size_t>(
+        std::clamp<std::ptrdiff_t>(after - distances.begin() - 1, 0, std::ptrdiff_t{line_->size()} - 1));
+    const double width = line_->widths()[k];
+    const double t = first ? (begin - distances[k]) / width : 1 - (end - distances[k + 1]) / width;
+    return (1 - t) * (*values_)[k] + t * (*values_)[k + 1];
+  }
+
+ private:
+  std::shared_ptr<const Line> line_;
+  std::shared_ptr<const std::vector<double>> values_;
+  Direction along_;
+};
+
+ScalarFunction constant(double value) {
+  return [value](const Point& /*p*/) { return value; };
+}
+
+ScalarFunction expression(const TensorMesh& mesh, const std::string& text) {
+  expects(expressions_available(), "'", shown(text),
+          "': this build has no expressions, which take muParser; give a function of arrays, lambda x, y: ...");
+  return parse_expression(text, mesh.x().length(), mesh.y().length());
+}
+
+/// A number, text, or an array at the nodes of the side.
+ScalarFunction side_function(const TensorMesh& mesh, Direction along, const char* name, nb::handle value) {
+  if (nb::isinstance<nb::str>(value)) return expression(mesh, nb::cast<std::string>(value));
+  if (double number = 0; nb::try_cast(value, number)) return number == 0 ? ScalarFunction{} : constant(number);
+  const auto values = nb::cast<HostArray<double, 1>>(value);
+  const Line& line = along == Direction::x ? mesh.x() : mesh.y();
+  expects(values.size() == static_cast<std::size_t>(line.size()) + 1, "the ", name, " side has ", line.size() + 1,
+          " nodes, shape (", line.size() + 1, ",); its values have shape ", shape_of(values));
+  return AlongSide(line, along, vector_of(values));
+}
+
+/// None, a number, text, or an array on the cells.
+Coefficient coefficient(const TensorMesh& mesh, const char* name, nb::handle value) {
+  if (value.is_none()) return {};
+  if (nb::isinstance<nb::str>(value)) return expression(mesh, nb::cast<std::string>(value));
+  if (double number = 0; nb::try_cast(value, number)) return number;
+  const auto values = nb::cast<HostArray<double, 2>>(value);
+  const auto nx = static_cast<std::size_t>(mesh.x().size()), ny = static_cast<std::size_t>(mesh.y().size());
+  expects(values.shape(0) == ny && values.shape(1) == nx, name, " has a number for each of (", ny, ", ", nx,
+          ") cells; given is shape ", shape_of(values));
+  return CellValues{mesh.x().size(), mesh.y().size(), vector_of(values)};
+}
+
+SideCondition side_condition(const TensorMesh& mesh, Direction along, const char* name, const nb::tuple& given) {
+  SideCondition side;
+  side.kind = by_name("a side", nb::cast<std::string>(given[0]),
+                      std::array{SideKind::dirichlet, SideKind::neumann, SideKind::robin, SideKind::periodic});
+  side.value = side_function(mesh, along, name, given[1]);
+  if (side.kind == SideKind::robin) {
+    side.alpha = side_function(mesh, along, name, given[2]);
+    if (!side.alpha) side.kind = SideKind::neumann;  // alpha = 0
+  }
+  return side;
+}
+
+class PoissonSystem {
+ public:
+  PoissonSystem(const TensorMesh& mesh, const std::array<nb::tuple, 4>& sides, const std::array<nb::object, 3>& kappa,
+                const nb::object& reaction, const nb::dict& options)
+      : ctx_(make_context(nb::cast<std::string>(options["device"]), nb::cast<int>(options["threads"]))), mesh_(mesh) {
+    problem_.sides = {
+        side_condition(mesh, Direction::y, "left", sides[0]), side_condition(mesh, Direction::y, "right", sides[1]),
+        side_condition(mesh, Direction::x, "bottom", sides[2]), side_condition(mesh, Direction::x, "top", sides[3])};
+    problem_.diffusion = {coefficient(mesh, "kappa", kappa[0]), coefficient(mesh, "kappa_xy", kappa[1]),
+                          coefficient(mesh, "kappa_yy", kappa[2])};
+    if (double c = 0; nb::try_cast(reaction, c))
+      problem_.reaction = c;
+    else
+      problem_.reaction_of_cells = coefficient(mesh, "the reaction", reaction);
+    set_solver(options);
+    const nb::gil_scoped_release release;
+    mesh_ = with_sides(mesh, problem_.sides);
+    expects(mesh_.unknowns().nodes() > 0, "the mesh has ", mesh_.x().size(), " x ", mesh_.y().size(),
+            " cells, and between its sides no unknowns");
+    params_.terms = operator_terms(mesh_, problem_);
+    if (auto k = cell_coefficients(ctx_, mesh_, problem_))
+      cells_ = std::make_shared<const CellCoefficients>(std::move(*k));
+    params_.coefficients = cells_;
+    singular_ = is_singular(ctx_, mesh_, problem_, cells_.get());
+    params_.full_multigrid_from_x = has_boundary_values(problem_);
+    solver_ = std::make_unique<PoissonSolver>(ctx_, mesh_, params_);
+    setup_seconds_ = clock_.seconds();
+  }
+
+  [[nodiscard]] bool is_singular_problem() const { return singular_; }
+  [[nodiscard]] const TensorMesh& mesh() const { return mesh_; }
+  [[nodiscard]] int levels() const { return solver_->levels(); }
+
+  /// f as text, or integrals of f phi_i at all nodes, boundary included.
+  nb::tuple solve(const nb::object& f, const StoppingParams& asked_for, bool baseline_is_open, bool project,
+                  const nb::object& callback) {
+    PoissonProblem problem = problem_;
+    problem.rhs = constant(0);
+    HostArray<double, 2> load;
+    if (nb::isinstance<nb::str>(f))
+      problem.rhs = expression(mesh_, nb::cast<std::string>(f));
+    else
+      load = nb::cast<HostArray<double, 2>>(f);
+    const auto nx = static_cast<std::size_t>(mesh_.x().size()) + 1, ny = static_cast<std::size_t>(mesh_.y().size()) + 1;
+    expects(!load.is_valid() || (load.shape(0) == ny && load.shape(1) == nx), "loads are for (", ny, ", ", nx,
+            ") nodes; given is shape ", load.is_valid() ? shape_of(load) : "");
+    const Monitor monitor = monitor_of(callback);
+    SolveReport report;
+    std::vector<double> nodal;
+    {
+      const nb::gil_scoped_release release;
+      Vector<double> b(ctx_, mesh_.unknowns()), u(ctx_, mesh_.unknowns());
+      if (load.is_valid())
+        set_load(load.data(), b);
+      else
+        assemble_load(ctx_, mesh_, problem, b.view(), cells_.get());
+      if (singular_) {
+        const auto found = make_compatible(ctx_, mesh_, b.view());
+        expects(found.holds() || project,
+                "no side and no reaction holds u, so that f and the fluxes must balance; their sum is ", found.sum,
+                ", ", 100 * std::abs(found.sum) / found.sum_of_magnitudes,
+                " % of the sum of their magnitudes; project=True subtracts a constant from f");
+      }
+      StoppingParams stop = asked_for;
+      if (has_boundary_values(problem_)) {
+        lift_boundary(ctx_, mesh_, problem_, u.view());
+        // Values on the sides of thin cells make a large right-hand side: nothing to measure a residual by.
+        constexpr double rounding = 1e-14;
+        if (baseline_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
+          stop.baseline = Baseline::initial;
+      }
+      solver_->set_stop(stop);
+      report = solver_->solve(ctx_, b.cview(), u.view(), monitor);
+      if (singular_) subtract_integral_mean(ctx_, mesh_, u.view());
+      nodal = nodal_solution(ctx_, mesh_, problem_, u.cview());
+    }
+    report.levels = solver_->level_reports();
+    return nb::make_tuple(numpy_array(std::move(nodal), {ny, nx}), dictionary_of(report, setup_seconds_));
+  }
+
+ private:
+  void set_solver(const nb::dict& options) {
+    const auto text = [&](const char* name) { return nb::cast<std::string>(options[name]); };
+    auto& multigrid = params_.multigrid;
+    multigrid.smoother = text("smoother");
+    if (!options["steps"].is_none()) multigrid.steps = nb::cast<int>(options["steps"]);
+    params_.full_multigrid = !options["cycle"].is_none() && text("cycle") == "fmg";
+    params_.continue_after_full_multigrid = nb::cast<bool>(options["continue"]);
+    if (!options["cycle"].is_none() && !params_.full_multigrid)
+      multigrid.cycle = by_name("cycle", text("cycle"), std::array{Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k});
+    if (!options["accel"].is_none()) params_.method = by_name("accel", text("accel"), every_method);
+    if (!nb::cast<bool>(options["single_precision"])) params_.precision = Precision::full;
+  }
+
+  /// As assemble_load, with integrals of f that are there already.
+  void set_load(const double* load, Vector<double>& b) {
+    const Line &x = mesh_.x(), &y = mesh_.y();
+    std::vector<double> unknowns(static_cast<std::size_t>(b.view().nodes()), 0.0);
+    for (int j = 0; j <= y.size(); ++j) {
+      const int row = unknown_at(y, j);
+      for (int i = 0; i <= x.size() && row >= 0; ++i, ++load)
+        if (const int column = unknown_at(x, i); column >= 0)
+          unknowns[static_cast<std::size_t>(row) * static_cast<std::size_t>(b.view().nx) +
+                   static_cast<std::size_t>(column)] += *load;
+      if (row < 0) load += x.size() + 1;
+    }
+    copy_from_host(ctx_, unknowns.data(), b.view());
+    SideLoads sides(b.shape());
+    add_fluxes(mesh_, problem_, sides);
+    const auto values = dirichlet_values(mesh_, problem_);
+    for (const auto& [node, i, j, value] : dirichlet_entries(mesh_, problem_, cells_.get(), problem_.reaction))
+      if (values[node] != 0) sides(i, j) -= value * values[node];
+    std::array<Vector<double>, 2> through{Vector<double>(ctx_, {1, b.view().ny}),
+                                          Vector<double>(ctx_, {b.view().nx, 1})};
+    add(ctx_, sides, through, b.view());
+  }
+
+  Clock clock_;  // first, to measure what follows
+  Context ctx_;
+  TensorMesh mesh_;
+  PoissonProblem problem_{};
+  PoissonSolverParams params_{};
+  std::shared_ptr<const CellCoefficients> cells_;
+  bool singular_ = false;
+  double setup_seconds_ = 0;
+  std::unique_ptr<PoissonSolver> solver_;
+};
+
+}  // namespace
+
+void add_poisson(nb::module_& m) {
+  nb::class_<PoissonSystem>(m, "PoissonSystem", "The compiled part of stratum.Poisson.")
+      .def(
+          "__init__",
+          [](PoissonSystem* self, const TensorMesh& mesh, nb::tuple left, nb::tuple right, nb::tuple bottom,
+             nb::tuple top, const nb::object& xx, const nb::object& xy, const nb::object& yy,
+             const nb::object& reaction, const nb::dict& options) {
+            new (self) PoissonSystem(mesh, {std::move(left), std::move(right), std::move(bottom), std::move(top)},
+                                     {xx, xy, yy}, reaction, options);
+          },
+          nb::arg("mesh"), nb::arg("left"), nb::arg("right"), nb::arg("bottom"), nb::arg("top"), nb::arg("kxx").none(),
+          nb::arg("kxy").none(), nb::arg("kyy").none(), nb::arg("reaction"), nb::arg("options"))
+      .def(
+          "solve",
+          [](PoissonSystem& self, const nb::object& f, double rtol, double atol, int maxiter,
+             const std::optional<std::string>& baseline, bool project, const nb::object& callback) {
+            StoppingParams stop;
+            stop.rtol = rtol;
+            stop.atol = atol;
+            stop.max_iterations = maxiter;
+            if (baseline) stop.baseline = by_name("baseline", *baseline, std::array{Baseline::rhs, Baseline::initial});
+            return self.solve(f, stop, !baseline, project, callback);
+          },
+          nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("baseline").none(),
+          nb::arg("project"), nb::arg("callback").none())
+      .def_prop_ro("singular", &PoissonSystem::is_singular_problem)
+      .def_prop_ro("levels", &PoissonSystem::levels);
+}
+
+}  // namespace stratum::python

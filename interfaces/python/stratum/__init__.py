@@ -1,0 +1,22 @@
+"""Geometric multigrid for Poisson-type problems on stretched tensor-product meshes.
+
+    stratum.Multigrid(A, shape=(ny, nx))           of a scipy.sparse matrix: .solve(b), .aspreconditioner(), .update(A)
+    stratum.poisson(mesh, f, sides, kappa, ...)    solves -div(K grad u) + c u = f, returns u on all nodes
+    stratum.Poisson(mesh, sides, kappa, ...)       the same for many f
+    stratum.mesh(...)                              by name, by coordinates, by widths, graded
+"""
+
+from ._mesh import mesh
+from ._multigrid import Multigrid
+from ._poisson import Poisson, Solution, poisson
+from ._report import ConvergenceError, ConvergenceWarning, ResourceError
+from ._stratum import Mesh, cuda_available, expressions_available
+from ._stratum import version as __version__
+
+for _exception in (ConvergenceError, ConvergenceWarning, ResourceError):
+    _exception.__module__ = __name__  # what messages call them
+
+__all__ = [
+    "ConvergenceError", "ConvergenceWarning", "Mesh", "Multigrid", "Poisson", "ResourceError", "Solution", "__version__",
+    "cuda_available", "expressions_available", "mesh", "poisson",
+]

@@ -1,0 +1,312 @@
+"""A matrix on a grid, of any origin: solver and preconditioner in one object."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable, Dict, Optional, Tuple
+
+import numpy as np
+
+from . import _report
+from ._stratum import MatrixSystem
+
+_CPU = 1  # kDLCPU
+_Stop = Tuple[float, float, int, Optional[Callable[[int, float], Any]]]  # rtol, atol, maxiter, callback
+_Report = Dict[str, Any]
+
+
+class Multigrid:
+    """Multigrid for a nine-point matrix on a grid of ny x nx unknowns.
+
+    A          a scipy.sparse matrix or array of any format; or bands, an array of shape (9, ny, nx), of which
+               A[3 (dy + 1) + dx + 1, j, i] couples (j, i) to (j + dy, i + dx), or of a symmetric matrix the five from the
+               centre on, shape (5, ny, nx)
+    shape      (ny, nx): unknowns in y and in x. Which of the two runs fastest is found out. Left out, it is read off the
+               diagonals of A, where these leave no doubt
+    widths     (hx, hy), widths of the intervals between the unknowns, where they are known: nx - 1 of them in x, and one more
+               beyond a side whose Dirichlet nodes are not among the unknowns (nx + 1 between two such sides); nx where x is
+               periodic. They matter where A's entries do not show them
+    numbering  j nx + i of every unknown, where the order is neither
+    symmetric, singular   found out unless given, and refused where they are given and A is not so. Of a singular matrix (all
+               rows sum to zero) solutions have mean zero; right-hand sides must have it too, unless project=True takes their
+               mean away
+    smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi"
+    steps      smoothing steps before and after the coarse correction
+    cycle      "v", "w", "f", "w2", "k"
+    accel      "cg", "fcg", "cr", "gcr", "gmres", "bicgstab", or "multigrid", cycles alone; None: "cg" where A is symmetric
+               ("fcg" around K-cycles), else "gmres", which is a flexible one
+    interpolation     "matrix" (it follows A), "bilinear" (it follows the widths); None: what A wants
+    single_precision  cycles in float; all else is in double, the solution as well
+    device     "cpu" or "cuda"; threads: of the CPU, 0 for all; stream: a CUDA stream as a number, as
+               torch.cuda.current_stream().cuda_stream and cupy.cuda.get_current_stream().ptr have it
+
+    Arrays are computed with in double; those in float32 are widened. Vectors have shape (n,) or (ny, nx), several of them
+    (n, k). What comes back is what b was: an array of NumPy, CuPy, PyTorch or JAX, on its device.
+
+    >>> import numpy as np, scipy.sparse as sp, stratum
+    >>> line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(255, 255))
+    >>> A = sp.kronsum(line, 1000 * line, format="csr")       # -u_xx - 1000 u_yy
+    >>> ml = stratum.Multigrid(A, shape=(255, 255))
+    >>> b = np.ones(A.shape[0])
+    >>> x = ml.solve(b)
+    >>> bool(np.linalg.norm(b - A @ x) < 1e-8 * np.linalg.norm(b))
+    True
+    >>> ml.symmetric, ml.report["converged"], ml.report["iterations"] < 10
+    (True, True, True)
+
+    As a preconditioner:
+
+    >>> from scipy.sparse.linalg import cg
+    >>> x, info = cg(A, b, rtol=1e-8, M=ml.aspreconditioner())
+    >>> info
+    0
+    """
+
+    def __init__(
+        self,
+        A: Any,
+        shape: tuple[int, int] | None = None,
+        *,
+        widths: tuple[Any, Any] | None = None,
+        numbering: Any = None,
+        symmetric: bool | None = None,
+        singular: bool | None = None,
+        project: bool = False,
+        smoother: str = "auto",
+        steps: int | None = None,
+        cycle: str | None = None,
+        accel: str | None = None,
+        interpolation: str | None = None,
+        single_precision: bool = True,
+        threads: int = 0,
+        device: str = "cpu",
+        stream: int | None = None,
+    ) -> None:
+        matrix, grid = _matrix(A)
+        if grid is not None and shape is not None and tuple(shape) != grid:
+            raise ValueError(f"bands of shape {np.shape(A)} belong to a grid of shape {grid}; given is {tuple(shape)}")
+        self.grid: tuple[int, int] = grid or (_checked(shape, matrix) if shape is not None else _grid_of(*matrix[:2]))
+        ny, nx = self.grid
+        n = nx * ny
+        #: (n, n)
+        self.shape: tuple[int, int] = (n, n)
+        if numbering is not None:
+            numbering = np.ascontiguousarray(numbering, dtype=np.int32).reshape(-1)
+        if widths is not None:
+            hx, hy = widths
+            widths = np.ascontiguousarray(hx, dtype=np.float64), np.ascontiguousarray(hy, dtype=np.float64)
+        self._options = dict(widths=widths, numbering=numbering, symmetric=symmetric, singular=singular, project=project,
+                             smoother=smoother, steps=steps, cycle=cycle, accel=_method(accel),
+                             interpolation=interpolation, single_precision=single_precision)
+        self._place = (device, threads, stream)
+        self._matrix = matrix
+        self._systems: dict[str | None, MatrixSystem] = {}
+        self._own = self._system(self._options["accel"])
+        #: What was found out: "symmetric", "singular", "numbering", "periodic" (in y, in x), "sides", "fixed_rows" (rows that
+        #: hold their diagonal alone), "accel", "choice" (of cycle and method, and why), "levels".
+        self.found: dict[str, Any] = self._own.found()
+        #: Of the latest solve, of the last column where there were several; "columns" has all of them.
+        self.report: dict[str, Any] = {}
+
+    @property
+    def symmetric(self) -> bool:
+        return bool(self.found["symmetric"])
+
+    @property
+    def singular(self) -> bool:
+        return bool(self.found["singular"])
+
+    def __repr__(self) -> str:
+        ny, nx = self.grid
+        kind = "symmetric" if self.symmetric else "nonsymmetric"
+        return f"<stratum.Multigrid of a {kind} matrix on {ny} x {nx} unknowns, {self.found['levels']} levels>"
+
+    def solve(
+        self,
+        b: Any,
+        x0: Any = None,
+        tol: float | None = None,
+        maxiter: int = 100,
+        accel: str | None = None,
+        callback: Callable[[int, float], Any] | None = None,
+        residuals: list[float] | None = None,
+        return_info: bool = False,
+        *,
+        rtol: float | None = None,
+        atol: float = 0.0,
+        on_failure: str = "warn",
+    ) -> Any:
+        """Solves A x = b.
+
+        b            shape (n,), (ny, nx), or (n, k): k right-hand sides
+        x0           where to start, of the same shape; zero unless given
+        tol or rtol  until ||b - A x|| <= max(rtol ||b||, atol), of the true residual; 1e-8 unless given
+        accel        another method than the one that this was made with; the first call with it sets it up
+        callback     called with the number of the iteration and ||b - A x||; Ctrl-C ends a solve whether there is one or not
+        residuals    a list that is filled with ||b - A x|| of every iteration, the first one included
+        return_info  return (x, info) as SciPy's methods do: 0 converged, else the iterations done
+        on_failure   where the tolerance was not met: "warn", "raise" or "ignore"; "warn" raises, too, where there is nothing to
+                     use, since the solve diverged; `report` says it in any case
+        """
+        _report.check_on_failure(on_failure)
+        if tol is not None and rtol is not None:
+            raise ValueError("tol and rtol are the same; give one of them")
+        asked_for = tol if rtol is None else rtol
+        stop = (1e-8 if asked_for is None else asked_for, atol, maxiter, callback)
+        accel = _method(accel)
+        system = self._own if accel is None else self._system(accel)
+        if _is_on_device(b):
+            columns, x = self._solve_on_device(system, b, x0, stop)
+        else:
+            columns, x = self._solve_on_host(system, b, x0, stop)
+        worst = max(columns, key=lambda r: not r["converged"])
+        self.report = columns[-1] | ({"columns": columns} if len(columns) > 1 else {})
+        if residuals is not None:
+            residuals[:] = columns[-1]["residuals"]
+        _report.judge(worst, x, on_failure, asked_for is not None or atol > 0)
+        if not return_info:
+            return x
+        return x, 0 if all(r["converged"] for r in columns) else worst["iterations"]
+
+    def apply(self, r: Any) -> Any:
+        """One cycle for A z = r from zero, z of r's shape: what a Krylov method of another library preconditions with."""
+        if _is_on_device(r):
+            self._expect_cuda()
+            return _like(r, self._own.apply_on_device(self._capsule(r, "r")))
+        flat, shape = self._vector(r, "r")
+        z = np.empty_like(flat)
+        self._own.apply(flat, z)
+        return _like(r, z.reshape(shape))
+
+    __call__ = apply
+
+    def aspreconditioner(self) -> Any:
+        """A scipy.sparse.linalg.LinearOperator, M of SciPy's cg, gmres, bicgstab and others.
+
+        Symmetric where A is, as cg wants it. Where the cycle is in float SciPy's gmres, which goes by a residual that it
+        updates, may stop with a true one above its tolerance: single_precision=False keeps it honest.
+        """
+        from scipy.sparse.linalg import LinearOperator
+
+        transposed = self.apply if self.symmetric else None
+        return LinearOperator(self.shape, matvec=self.apply, rmatvec=transposed, dtype=np.float64)
+
+    def update(self, A: Any) -> None:
+        """Other values at the same places: the hierarchy is kept where it suits them."""
+        matrix, grid = _matrix(A)
+        if (grid is not None and grid != self.grid) or (grid is None and matrix[0].size != self.shape[0] + 1):
+            raise ValueError(f"the matrix is one of {self.grid} unknowns; given is shape {np.shape(A)}")
+        self._own.update(*matrix)
+        self._matrix = matrix
+        self._systems = {self._options["accel"]: self._own}
+        self.found = self._own.found()
+
+    def _system(self, accel: str | None) -> MatrixSystem:
+        if accel not in self._systems:
+            ny, nx = self.grid
+            self._systems[accel] = MatrixSystem(*self._matrix, nx, ny, *self._place, self._options | {"accel": accel})
+        return self._systems[accel]
+
+    def _vector(self, numbers: Any, name: str) -> tuple[np.ndarray, tuple[int, ...]]:
+        """Contiguous and flat, in double; and its shape."""
+        array = np.asarray(numbers)
+        n = self.shape[0]
+        if array.dtype.kind not in "buif":
+            raise TypeError(f"{name} is real; given is {array.dtype}")
+        if array.shape not in ((n,), (n, 1), self.grid):
+            raise ValueError(f"{name} has shape ({n},), {self.grid} or ({n}, k) for a matrix of shape {self.shape}; "
+                             f"given is {array.shape}")
+        return np.ascontiguousarray(array, dtype=np.float64).reshape(-1), array.shape
+
+    def _solve_on_host(self, system: MatrixSystem, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
+        array = np.asarray(b)
+        several = array.ndim == 2 and array.shape[0] == self.shape[0] and array.shape != self.grid
+        if x0 is not None and np.shape(x0) != array.shape:
+            raise ValueError(f"x0 has the shape of b, {array.shape}; given is {np.shape(x0)}")
+        start = None if x0 is None else np.asarray(x0)
+        reports: list[_Report] = []
+        solutions: list[np.ndarray] = []
+        for k in range(array.shape[1]) if several else [...]:
+            column = (slice(None), k) if several else ...
+            flat, shape = self._vector(array[column], "b")
+            x = np.zeros_like(flat) if start is None else np.array(self._vector(start[column], "x0")[0])
+            reports.append(system.solve(flat, x, *stop))
+            solutions.append(x.reshape(shape))
+        if several and not solutions:
+            raise ValueError(f"b has no columns; its shape is {array.shape}")
+        return reports, _like(b, np.stack(solutions, axis=1) if several else solutions[0])
+
+    def _solve_on_device(self, system: MatrixSystem, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
+        self._expect_cuda()
+        start = None if x0 is None else self._capsule(x0, "x0")
+        x, report = system.solve_on_device(self._capsule(b, "b"), start, *stop)
+        return [report], _like(b, x)
+
+    def _expect_cuda(self) -> None:
+        if self._place[0] != "cuda":
+            raise ValueError("an array on a GPU is for a Multigrid made with device='cuda'; this one computes on the CPU")
+
+    def _capsule(self, array: Any, name: str) -> Any:
+        """For the stream that this computes on, so that what was submitted to the array's own comes first."""
+        if tuple(array.shape) != self.shape[:1] or "float64" not in str(array.dtype):
+            raise ValueError(f"{name} on a GPU has shape {self.shape[:1]} and is float64; "
+                             f"given is {tuple(array.shape)}, {array.dtype}")
+        return array.__dlpack__(stream=self._own.stream or 1)  # 1: CUDA's default stream
+
+
+def _method(accel: str | None) -> str | None:
+    return "gmres" if accel == "fgmres" else accel  # ours is flexible
+
+
+def _is_on_device(array: Any) -> bool:
+    return not isinstance(array, np.ndarray) and hasattr(array, "__dlpack_device__") \
+        and int(array.__dlpack_device__()[0]) != _CPU
+
+
+def _like(given: Any, result: Any) -> Any:
+    """`result` as an array of the library that `given` comes from."""
+    library = {"jaxlib": "jax"}.get(name := type(given).__module__.partition(".")[0], name)
+    if library == "jax":
+        return sys.modules["jax"].dlpack.from_dlpack(result)
+    return sys.modules[library].from_dlpack(result) if library in ("torch", "cupy") else result
+
+
+def _matrix(A: Any) -> tuple[tuple[Any, Any, np.ndarray], tuple[int, int] | None]:
+    """(indptr, indices, data) of a sparse matrix, or (None, None, bands) and their grid."""
+    if hasattr(A, "tocsr"):
+        if A.ndim != 2 or A.shape[0] != A.shape[1]:
+            raise ValueError(f"a matrix is square; given is shape {A.shape}")
+        if A.dtype.kind not in "buif":
+            raise TypeError(f"a matrix is real; given is {A.dtype}")
+        rows = A.tocsr()
+        wide = rows.indptr.dtype != np.int32 or rows.indices.dtype != np.int32
+        index = np.int64 if wide else np.int32
+        return (np.ascontiguousarray(rows.indptr, index), np.ascontiguousarray(rows.indices, index),
+                np.ascontiguousarray(rows.data, np.float64)), None
+    bands = np.asarray(A)
+    if bands.dtype.kind not in "buif" or bands.ndim != 3 or bands.shape[0] not in (5, 9):
+        raise TypeError("A is a scipy.sparse matrix, or bands of shape (9, ny, nx) or (5, ny, nx); given is "
+                        f"{type(A).__name__}" + (f" of {bands.dtype}, shape {bands.shape}" if bands.ndim else ""))
+    return (None, None, np.ascontiguousarray(bands, np.float64).reshape(-1)), bands.shape[1:]
+
+
+def _checked(shape: tuple[int, int], matrix: tuple[Any, Any, np.ndarray]) -> tuple[int, int]:
+    ny, nx = (int(k) for k in shape)
+    unknowns = matrix[0].size - 1
+    if ny < 1 or nx < 1 or ny * nx != unknowns:
+        raise ValueError(f"a grid of shape {(ny, nx)} has {ny * nx} unknowns; the matrix has {(unknowns, unknowns)}")
+    return ny, nx
+
+
+def _grid_of(start: np.ndarray, column: np.ndarray) -> tuple[int, int]:
+    """The grid whose rows are as far apart as the diagonals of a five- or nine-point matrix."""
+    n = start.size - 1
+    offsets, counts = np.unique(column - np.repeat(np.arange(n), np.diff(start)), return_counts=True)
+    far = [int(k) for k in offsets[counts > n // 2] if k > 1]
+    if not far and abs(offsets).max(initial=0) <= 1:
+        return n, 1
+    # A row further: nx of five points; nx - 1, nx and nx + 1 of nine.
+    nx = far[0] if len(far) == 1 else far[1] if len(far) == 3 and far[2] - far[0] == 2 else 0
+    if nx == 0 or n % nx != 0:
+        raise ValueError(f"the diagonals of the matrix do not tell its grid; give shape=(ny, nx), ny nx = {n}")
+    return n // nx, nx

@@ -1,0 +1,56 @@
+"""The blocks of Python in docs/python.md print what they show, the examples run, and the package has types."""
+
+import doctest
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import stratum
+
+root = Path(__file__).resolve().parents[2]
+examples = root / "interfaces/python/examples"
+
+
+def test_page():
+    """Blocks share their names, as in one session."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", (root / "docs/python.md").read_text(), re.M | re.S)
+    assert blocks
+    names, runner = {}, doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for number, block in enumerate(blocks):
+        test = doctest.DocTestParser().get_doctest(block, names, f"block {number + 1}", "docs/python.md", 0)
+        assert test.examples, f"block {number + 1} has no '>>>'"
+        runner.run(test, clear_globs=False)
+        names = test.globs
+    assert runner.summarize().failed == 0
+
+
+def run(script, *arguments, cwd):
+    done = subprocess.run([sys.executable, examples / script, *arguments], cwd=cwd, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_table(tmp_path):
+    lines = run("table.py", "5", "A3", cwd=tmp_path).splitlines()
+    assert "true residual" in lines[0] and len(lines) >= 4
+    assert all(float(line.split()[-1]) < 1e-7 for line in lines[1:] if "Ruge" not in line)
+
+
+def test_pictures(tmp_path):
+    pytest.importorskip("matplotlib")
+    run("tour.py", cwd=tmp_path)
+    assert sorted(p.name for p in tmp_path.glob("*.png")) == ["convergence.png", "jumps.png", "layer.png"]
+
+
+def test_package_has_types_and_a_version():
+    files = {Path(str(f)).name for f in importlib.metadata.files("stratum")}
+    assert {"py.typed", "_stratum.pyi"} <= files
+    assert stratum.__version__ == importlib.metadata.version("stratum")
+    assert f'STRATUM_VERSION "{stratum.__version__}"' in (root / "interfaces/version.h").read_text()
+    stub = (Path(os.path.dirname(stratum.__file__)) / "_stratum.pyi").read_text()
+    for name in ("class Mesh", "class MatrixSystem", "class PoissonSystem", "def cuda_available"):
+        assert name in stub

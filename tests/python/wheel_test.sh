@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# wheel_test.sh SOURCE BUILD WORK PYTHON CXX: builds a wheel against what BUILD installs, and tests it from a virtual environment.
+# Exit code 77: what that takes (venv, headers of Python, packages from an index) is not there.
+set -euo pipefail
+source=$1 build=$2 work=$3 python=$4 cxx=$5
+tests=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+
+"$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
+  skip "the headers of Python are not installed (Debian: python3-dev)"
+rm -rf "$work"
+mkdir -p "$work"
+"$python" -m venv "$work/venv" >"$work/log" 2>&1 ||
+  skip "virtual environments cannot be made (Debian: python3-venv): $(tail -1 "$work/log")"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+pip=("$work/venv/bin/python" -m pip --quiet)
+"${pip[@]}" install 'scikit-build-core>=0.10' 'nanobind>=2.4' pytest scipy >"$work/log" 2>&1 ||
+  skip "no packages from an index: $(tail -1 "$work/log")"
+# They make some tests run that are skipped otherwise.
+"${pip[@]}" install pyamg matplotlib >"$work/log" 2>&1 || echo "without pyamg and matplotlib: $(tail -1 "$work/log")"
+
+cmake --install "$build" --prefix "$work/prefix" >"$work/log"
+export PATH=$work/venv/bin:$PATH
+"${pip[@]}" wheel "$source" --wheel-dir "$work/dist" --no-deps --no-build-isolation \
+  --config-settings build-dir="$work/build" \
+  --config-settings cmake.define.STRATUM_INSTALLED="$work/prefix" --config-settings cmake.define.CMAKE_CXX_COMPILER="$cxx"
+"${pip[@]}" install --no-deps "$work"/dist/stratum-*.whl
+
+# Not in the source tree, so that what is imported is what was installed.
+cd "$work"
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} MPLBACKEND=Agg
+python -m pytest -q -p no:cacheprovider "$tests"
+python -m pytest -q -p no:cacheprovider --pyargs stratum --doctest-modules

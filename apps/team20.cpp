@@ -305,10 +305,11 @@ SolveReport solve(Context& ctx, const SparseRows& a, const std::vector<double>& 
 
 // --- what the field says ------------------------------------------------------------------------------------------------
 
+/// Of the whole device; not numbers where there is no solution.
 struct Results {
-  double force = 0;                                   // on the pole along z, newton
-  double energy = 0;                                  // joule
-  double inductance = 0;                              // henry, per turn squared
+  double force = NAN;                                 // on the pole along z, newton
+  double energy = NAN;                                // joule
+  double inductance = NAN;                            // henry, per turn squared
   double p1 = NAN, p2 = NAN, pole = NAN, yoke = NAN;  // B_z, tesla
 };
 

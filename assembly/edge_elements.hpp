@@ -81,6 +81,8 @@ class EdgeElements {
 
   /// The unknown of the edge that starts at a node and goes along these directions; -1 on the boundary.
   [[nodiscard]] int unknown(int along, const Index3& node) const;
+  /// And back: directions and first node.
+  [[nodiscard]] std::pair<int, Index3> edge(int unknown) const;
   /// The unknowns of an element, -1 on the boundary.
   void unknowns_of(int element, std::vector<int>& unknowns) const;
 
@@ -111,8 +113,6 @@ class EdgeElements {
   [[nodiscard]] std::size_t first_of(int element) const {
     return static_cast<std::size_t>(element) * reference_.front().edges.size();
   }
-  /// The family and the first node of an unknown.
-  [[nodiscard]] std::pair<int, Index3> edge(int unknown) const;
   /// f(element, its edge) of all that the edge of an unknown belongs to.
   template <class F>
   void for_elements_at(int unknown, const F& f) const;

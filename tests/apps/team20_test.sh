@@ -44,12 +44,21 @@ case_tetrahedra() {
 }
 
 case_preconditioners() {
-  for preconditioner in jacobi ic "block-ic --block-size 500"; do
+  for preconditioner in jacobi ic "block-ic --block-size 500" multigrid; do
     # shellcheck disable=SC2086
     run 0 "${small[@]}" --preconditioner $preconditioner --report report.json
     check "r['status'] == 'converged' and abs(r['energy'] - 0.06394) < 1e-5"
     # shellcheck disable=SC2086
     run 0 "${small[@]}" --method vpgcr --precision mixed --inner-tolerance 0.1 --preconditioner $preconditioner
+  done
+}
+
+case_multigrid_takes_few_iterations() {
+  for precision in double mixed; do
+    for permeability in 200 100000; do
+      run 0 "${small[@]}" --preconditioner multigrid --permeability $permeability --precision $precision --report report.json
+      check "r['iterations'] <= 20"
+    done
   done
 }
 

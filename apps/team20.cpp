@@ -8,6 +8,7 @@
 #include <optional>
 
 #include <stratum/assembly/magnetic_field.hpp>
+#include <stratum/assembly/nonlinear_field.hpp>
 #include <stratum/assembly/team20.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
@@ -31,6 +32,8 @@ struct Settings {
   EdgeElement element = EdgeElement::hexahedron;
   team20::GridParams grid;
   double permeability = 200, ampere_turns = 1000;
+  bool curve = false;  // of the steel, instead of the permeability
+  NonlinearParams nonlinear;
   std::string method, inner;  // of the registry; inner empty: none
   int restart = 100;
   std::string preconditioner;  // empty: none
@@ -59,12 +62,17 @@ CommandLine make_command_line() {
          {"growth", "G", plain(defaults.grid.growth), "of the cells around the device, 1 .. 10"},
          {"gap-cells", "N", plain(defaults.grid.gap_cells), "at least across the gaps of 1 and 1.5 mm, 1 .. 100"},
          {"permeability", "MU", plain(defaults.permeability), "of the steel, relative, above 0"},
+         {"curve", "", "", "the steel's magnetisation curve instead: the field is nonlinear"},
          {"ampere-turns", "NI", plain(defaults.ampere_turns), "of the coil, above 0"}}},
        {"Solver",
         {{"method", "NAME", "cg",
           "vpcg, vpgcr or vpgmres, preconditioned by an inner solve, or see --list-methods (cg, cr ...)"},
          {"restart", "N", plain(defaults.restart), "directions that gcr and gmres keep, 1 .. 10000"},
          {"rtol", "X", "1e-8", "stop when the true residual has fallen below X ||b||, X above 0"},
+         {"nonlinear", "NAME", std::string(to_string(defaults.nonlinear.method)),
+          "--curve: newton with steps that lower the energy, or anderson: fixed points, accelerated"},
+         {"nonlinear-max", "N", plain(defaults.nonlinear.max_iterations), "of these, 1 .. 1000000"},
+         {"damping", "X", plain(defaults.nonlinear.damping), "of anderson, in (0, 1]"},
          {"max-iterations", "N", "", "1 .. 1000000000 (100000; 1000 around an inner solve)"},
          {"inner", "METHOD", "", "of the inner solve, of --list-methods (vpcg cg; vpgcr and vpgmres cr)"},
          {"inner-tolerance", "X", "1e-3", "of the inner solve, in (0, 1)"},
@@ -102,6 +110,7 @@ constexpr const char* examples =
     "Examples:\n"
     "  team20                                                    106131 unknowns, conjugate gradients\n"
     "  team20 --preconditioner multigrid --permeability 1500     16 iterations, nearer to the steel that it was\n"
+    "  team20 --curve --ampere-turns 3000 --preconditioner multigrid    beside what was measured\n"
     "  team20 --method vpgcr --precision mixed --inner-max 200   a preconditioner that is a solve in float\n"
     "  team20 --element tetrahedra --spacing 5 --growth 1.4 --preconditioner jacobi --vtk field.vtu\n\n";
 
@@ -155,6 +164,17 @@ Settings parse_settings(const CommandLine& options) {
   s.grid.gap_cells = options.integer("gap-cells", 1, 100);
   s.permeability = options.number("permeability", positive);
   s.ampere_turns = options.number("ampere-turns", positive);
+  s.curve = options.is_set("curve");
+  expects(!s.curve || !options.has("permeability"), "--permeability: --curve says what the steel is");
+  s.nonlinear.method =
+      choice<NonlinearMethod>("--nonlinear", options.text("nonlinear"),
+                              {{"newton", NonlinearMethod::newton}, {"anderson", NonlinearMethod::anderson}});
+  for (const char* name : {"nonlinear", "nonlinear-max", "damping"})
+    expects(!options.has(name) || s.curve, "--", name, ": the field is linear without --curve");
+  expects(!options.has("damping") || s.nonlinear.method == NonlinearMethod::anderson,
+          "--damping: belongs to --nonlinear anderson");
+  s.nonlinear.max_iterations = options.integer("nonlinear-max", 1, 1'000'000);
+  s.nonlinear.damping = options.number("damping", {0, 1, true, false});
 
   s.method = options.text("method");
   for (const auto& m : variable_methods)
@@ -167,7 +187,7 @@ Settings parse_settings(const CommandLine& options) {
   expects(s.inner.empty() || !solver_entry(s.method).constant_symmetric, "--method ", s.method,
           ": an inner solve varies from call to call; use vpcg, vpgcr or vpgmres");
   s.restart = options.integer("restart", 1, 10000);
-  s.stop.rtol = options.number("rtol", positive);
+  s.stop.rtol = s.nonlinear.rtol = options.number("rtol", positive);
   s.tolerance_asked_for = options.has("rtol");
   s.stop.max_iterations = options.has("max-iterations") ? options.integer("max-iterations", 1, 1'000'000'000)
                           : s.inner.empty()             ? 100'000
@@ -202,6 +222,7 @@ struct Problem {
   EdgeElements elements;
   std::vector<team20::Material> materials;
   std::vector<double> b;
+  std::vector<bool> steel;  // of elements
   double source_check = 0;  // |(b, G phi)| / (|b| |G phi|), phi at random
   double seconds = 0;
 };
@@ -241,9 +262,11 @@ void expect_room_for(const Context& ctx, const Settings& settings, const EdgeEle
 
 Problem make_problem(Context& ctx, const Settings& settings) {
   const double begin = wall_seconds();
-  Problem problem{EdgeElements(team20::make_grid(settings.grid), settings.element), {}, {}, 0, 0};
+  Problem problem{EdgeElements(team20::make_grid(settings.grid), settings.element), {}, {}, {}, 0, 0};
   expect_room_for(ctx, settings, problem.elements);
   problem.materials = team20::materials(problem.elements.grid());
+  for (int e = 0; e < problem.elements.elements(); ++e)
+    problem.steel.push_back(team20::is_steel(problem.materials[static_cast<std::size_t>(problem.elements.box_of(e))]));
   problem.b = problem.elements.load(ctx, team20::current_potential(settings.ampere_turns));
   problem.source_check = source_check(problem.elements, problem.b);
   problem.seconds = wall_seconds() - begin;
@@ -255,17 +278,6 @@ KeptPlanes kept_planes(const Problem& problem) {
   std::vector<int> marks;
   for (const auto material : problem.materials) marks.push_back(team20::is_steel(material) ? 1 : 0);
   return planes_between_marks(problem.elements.grid(), marks);
-}
-
-/// One number for every element: the steel's, else that of air.
-std::vector<double> of_elements(const Problem& problem, double steel, double air) {
-  std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(problem.elements.elements()));
-  for (int e = 0; e < problem.elements.elements(); ++e) {
-    const auto box = static_cast<std::size_t>(problem.elements.box_of(e));
-    values.push_back(team20::is_steel(problem.materials[box]) ? steel : air);
-  }
-  return values;
 }
 
 // --- solving ------------------------------------------------------------------------------------------------------------
@@ -307,9 +319,10 @@ std::shared_ptr<Preconditioner<T>> make_preconditioner(Context& ctx, const Spars
                                          histories == nullptr ? Monitor{} : histories->monitor());
 }
 
-/// A x = b from the given x.
+/// A x = b from the given x; `shown`: with a table.
 SolveReport solve(Context& ctx, const SparseRows& a, const Hierarchy& hierarchy, const std::vector<double>& b,
-                  std::vector<double>& x, const Settings& settings, InnerHistories* histories) {
+                  std::vector<double>& x, const Settings& settings, double rtol, bool shown,
+                  InnerHistories* histories) {
   const double begin = wall_seconds();
   const auto shape = GridShape::flat(a.rows);
   const CsrMatrix<double> matrix(ctx, a);
@@ -325,10 +338,11 @@ SolveReport solve(Context& ctx, const SparseRows& a, const Hierarchy& hierarchy,
   ctx.synchronise();
   const double ready = wall_seconds();
   StoppingParams stop = settings.stop;
+  stop.rtol = rtol;
   if (settings.method == "richardson") stop.patience = 1000;  // alone it is slow
-  Progress progress(!settings.quiet);
+  Progress progress(shown);
   Monitor table;
-  if (!settings.quiet) {
+  if (shown) {
     const double norm = norm2(ctx, rhs.cview());
     table = with_progress(progress, stop, norm, residual_table(stop.baseline, norm));
   }
@@ -338,6 +352,56 @@ SolveReport solve(Context& ctx, const SparseRows& a, const Hierarchy& hierarchy,
   report.setup_seconds = ready - begin;
   report.solve_seconds = wall_seconds() - ready;
   return report;
+}
+
+/// A solution, and how it came.
+struct Field {
+  std::vector<double> a, nu;  // circulations; of elements
+  SolveReport report;         // where the field is nonlinear, of the outer iteration
+  std::vector<double> steps;  // of Newton's method
+  double largest = 0;         // |B| in steel, tesla
+};
+
+Field solve_linear(Context& ctx, const Problem& problem, const Settings& settings, InnerHistories* histories) {
+  Field field;
+  for (const bool steel : problem.steel) field.nu.push_back(steel ? 1 / settings.permeability : 1);
+  field.a.assign(problem.b.size(), 0);
+  const Hierarchy hierarchy{problem.elements, field.nu, {kept_planes(problem)}};
+  field.report = solve(ctx, problem.elements.curl_curl(ctx, field.nu), hierarchy, problem.b, field.a, settings,
+                       settings.stop.rtol, !settings.quiet, histories);
+  return field;
+}
+
+Field solve_nonlinear(Context& ctx, const Problem& problem, const Settings& settings, InnerHistories* histories) {
+  Field field;
+  const double begin = wall_seconds(), norm = std::sqrt(dot(problem.b, problem.b));
+  const auto curve = team20::steel_curve();
+  const KeptPlanes kept = kept_planes(problem);
+  field.a.assign(problem.b.size(), 0);
+  double setup = 0;
+  const LinearSolve linear = [&](const SparseRows& matrix, const std::vector<double>& nu, const std::vector<double>& b,
+                                 std::vector<double>& x, double rtol) {
+    const auto report = solve(ctx, matrix, {problem.elements, nu, {kept}}, b, x, settings, rtol, false, histories);
+    setup += report.setup_seconds;
+    if (!settings.quiet) std::printf("%16d linear iterations to %.0e\n", report.iterations, rtol);
+    return report;
+  };
+  auto nonlinear = solve_nonlinear_field(ctx, problem.elements, problem.steel, curve, problem.b, field.a, linear,
+                                         settings.nonlinear, [&](int iteration, double residual) {
+                                           if (settings.quiet) return;
+                                           if (iteration == 0) std::printf("iteration   relative residual\n");
+                                           std::printf("%9d   %17.3e\n", iteration, residual / norm);
+                                           (void)std::fflush(stdout);
+                                         });
+  field.report = std::move(nonlinear.outer);
+  field.steps = std::move(nonlinear.steps);
+  field.report.setup_seconds = setup;
+  field.report.solve_seconds = wall_seconds() - begin - setup;
+  const auto s = problem.elements.mean_square_curl(ctx, field.a);
+  field.nu = reluctivities(problem.steel, curve, s);
+  for (std::size_t e = 0; e < s.size(); ++e)
+    if (problem.steel[e]) field.largest = std::max(field.largest, vacuum_permeability * std::sqrt(s[e]));
+  return field;
 }
 
 // --- what the field says ------------------------------------------------------------------------------------------------
@@ -350,7 +414,8 @@ struct Results {
   double p1 = NAN, p2 = NAN, pole = NAN, yoke = NAN;  // B_z, tesla
 };
 
-Results evaluate(const Problem& problem, const std::vector<double>& a, const Settings& settings) {
+Results evaluate(Context& ctx, const Problem& problem, const Field& field, const Settings& settings) {
+  const auto& a = field.a;
   const auto& elements = problem.elements;
   const auto mean = [&](team20::Material material) {
     return mean_flux_density(elements, a, team20::boxes_of(problem.materials, material), team20::section)[2];
@@ -359,7 +424,9 @@ Results evaluate(const Problem& problem, const std::vector<double>& a, const Set
   Results r;
   r.force = team20::quarters * eggshell_force(elements, a, pole)[2];
   const double linkage = team20::quarters * vacuum_permeability * dot(a, problem.b);
-  r.energy = linkage / 2;
+  r.energy = settings.curve ? team20::quarters * field_energy(elements, problem.steel, team20::steel_curve(),
+                                                              elements.mean_square_curl(ctx, a))
+                            : linkage / 2;
   r.inductance = linkage / (settings.ampere_turns * settings.ampere_turns);
   r.p1 = flux_density_at(elements, a, team20::p1)[2];
   r.p2 = flux_density_at(elements, a, team20::p2)[2];
@@ -374,8 +441,13 @@ const team20::Measurement* measurement(double ampere_turns) {
   return nullptr;
 }
 
-/// Why ours are not what was measured; empty where they could be.
-std::string remark(const Settings& settings) {
+/// Why ours are not what was measured, or hang on an extrapolation; else empty.
+std::string remark(const Settings& settings, const Field& field) {
+  const double end = team20::steel_curve().end();
+  if (field.largest > end)
+    return message("|B| in the steel goes up to ", field.largest, " T, beyond the curve's last point at ", end,
+                   " T: there B = mu0 H + 2.16 T is taken");
+  if (settings.curve) return "";
   return message("a permeability of ", settings.permeability,
                  " whatever the field is no model of this steel: the measured values cannot come out of it");
 }
@@ -399,13 +471,17 @@ void print_heading(const Context& ctx, const Problem& problem, const Settings& s
               elements.elements(), std::string(to_string(elements.element())).c_str(), grid.nodes());
   std::printf("unknowns  %d of %lld edges; the gradients of %d inner nodes are the kernel\n", elements.unknowns(),
               static_cast<long long>(elements.edges()), elements.kernel_size());
-  std::printf("steel     relative permeability %g\n", settings.permeability);
+  if (settings.curve)
+    std::printf("steel     by its magnetisation curve, %s\n",
+                settings.nonlinear.method == NonlinearMethod::newton ? "Newton's method" : "Anderson acceleration");
+  else
+    std::printf("steel     relative permeability %g\n", settings.permeability);
   std::printf("source    %g ampere-turns; |(b, G phi)| / (|b| |G phi|) = %.1e\n", settings.ampere_turns,
               problem.source_check);
   std::printf("solver    %s; %s\n\n", describe_solver(settings).c_str(), ctx.description().c_str());
 }
 
-void print_results(const Results& r, const Settings& settings) {
+void print_results(const Results& r, const Settings& settings, const Field& field) {
   const auto* const measured = measurement(settings.ampere_turns);
   const auto line = [&](const char* name, double ours, double there, const char* unit) {
     std::printf("%-24s %10.4g", name, ours);
@@ -421,12 +497,13 @@ void print_results(const Results& r, const Settings& settings) {
   line("B_z in the pole, |mean|", std::abs(r.pole), m.pole, "T");
   line("B_z in the yoke, |mean|", std::abs(r.yoke), m.yoke, "T");
   std::printf("energy      %.5g J\ninductance  %.5g H per turn squared\n", r.energy, r.inductance);
-  const std::string text = remark(settings);
+  const std::string text = remark(settings, field);
   if (!text.empty()) std::printf("note        %s\n", text.c_str());
 }
 
 std::string json_report(const CommandLine& options, const Context& ctx, const Problem& problem,
-                        const Settings& settings, const SolveReport& report, const Results& r) {
+                        const Settings& settings, const Field& field, const Results& r) {
+  const SolveReport& report = field.report;
   const auto& elements = problem.elements;
   const BoxGrid& grid = elements.grid();
   JsonObject json;
@@ -438,7 +515,10 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Pr
   json.add("gap_cells", settings.grid.gap_cells);
   json.add("nodes", grid.nodes()).add("elements", elements.elements()).add("edges", elements.edges());
   json.add("unknowns", elements.unknowns()).add("kernel", elements.kernel_size());
-  json.add("ampere_turns", settings.ampere_turns).add("permeability", settings.permeability);
+  json.add("ampere_turns", settings.ampere_turns).add("curve", settings.curve);
+  json.add("permeability", settings.curve ? std::nan("") : settings.permeability);
+  json.add("nonlinear", settings.curve ? std::string(to_string(settings.nonlinear.method)) : "none");
+  json.add("largest_b_in_steel", settings.curve ? field.largest : std::nan("")).add("newton_steps", field.steps);
   json.add("source_check", problem.source_check);
   json.add("method", options.text("method")).add("outer", settings.method).add("restart", settings.restart);
   json.add("inner", settings.inner.empty() ? "none" : settings.inner);
@@ -449,7 +529,7 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Pr
   if (const auto* const m = measurement(settings.ampere_turns); m != nullptr)
     json.add("measured",
              Json{{"force", m->force}, {"bz_p1", m->p1}, {"bz_p2", m->p2}, {"bz_pole", m->pole}, {"bz_yoke", m->yoke}});
-  json.add("remark", remark(settings));
+  json.add("remark", remark(settings, field));
   add_machine(json, ctx);
   json.add("assembly_seconds", problem.seconds);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
@@ -457,9 +537,8 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Pr
   return json.text();
 }
 
-/// Fields at the middle of every element; nu of the elements, relative to vacuum's.
-void write_fields(const std::string& path, const Problem& problem, const std::vector<double>& a,
-                  const std::vector<double>& nu, const Settings& settings) {
+/// Fields at the middle of every element.
+void write_fields(const std::string& path, const Problem& problem, const Field& solution, const Settings& settings) {
   const auto& elements = problem.elements;
   const BoxGrid& grid = elements.grid();
   VtkCells cells;
@@ -478,12 +557,12 @@ void write_fields(const std::string& path, const Problem& problem, const std::ve
       cells.corners.push_back(grid.node_number({box[0] + corner[0], box[1] + corner[1], box[2] + corner[2]}));
       for (std::size_t d = 0; d < 3; ++d) middle[d] += static_cast<double>(corner[d]) / cells.corners_per_cell;
     }
-    const Point3 field = flux_density(elements, a, e, middle);
+    const Point3 field = flux_density(elements, solution.a, e, middle);
     const Point3 current = team20::current_density(settings.ampere_turns, grid.point(box, middle));
     const auto kind = problem.materials[static_cast<std::size_t>(elements.box_of(e))];
     for (std::size_t d = 0; d < 3; ++d) {
       b.push_back(field[d]);
-      h.push_back(field[d] * nu[static_cast<std::size_t>(e)] / vacuum_permeability);
+      h.push_back(field[d] * solution.nu[static_cast<std::size_t>(e)] / vacuum_permeability);
       j.push_back(current[d]);
     }
     size.push_back(std::hypot(field[0], field[1], field[2]));
@@ -505,28 +584,27 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
     progress("");
     print_heading(ctx, problem, settings);
   }
-  std::vector<double> a(problem.b.size());
   InnerHistories histories;
-  const auto nu = of_elements(problem, 1 / settings.permeability, 1);
-  const Hierarchy hierarchy{problem.elements, nu, {kept_planes(problem)}};
-  const SolveReport report = solve(ctx, problem.elements.curl_curl(ctx, nu), hierarchy, problem.b, a, settings,
-                                   outputs.has("inner-history") ? &histories : nullptr);
+  InnerHistories* const kept = outputs.has("inner-history") ? &histories : nullptr;
+  const Field field =
+      settings.curve ? solve_nonlinear(ctx, problem, settings, kept) : solve_linear(ctx, problem, settings, kept);
+  const SolveReport& report = field.report;
   const int code = exit_code(report.status, settings.tolerance_asked_for);
   const bool solved = report.status == Status::converged || report.status == Status::rounding;
-  const Results results = solved ? evaluate(problem, a, settings) : Results{};
+  const Results results = solved ? evaluate(ctx, problem, field, settings) : Results{};
   if (!settings.quiet) {
-    print_end(report, !settings.inner.empty());
-    if (solved) print_results(results, settings);
+    print_end(report, settings.curve || !settings.inner.empty());
+    if (solved) print_results(results, settings, field);
     std::printf("time        %.3g s assembly, %.3g s set-up, %.3g s solve\n", problem.seconds, report.setup_seconds,
                 report.solve_seconds);
   } else if (code != 0) {
     print_failure("team20", report);
   }
   // First what is small: a full disk shall not lose it.
-  outputs.write_text("report", json_report(options, ctx, problem, settings, report, results));
+  outputs.write_text("report", json_report(options, ctx, problem, settings, field, results));
   outputs.write_text("history", csv_history({&report, 1}));
   outputs.write_text("inner-history", histories.csv());
-  if (code != 3) outputs.write("vtk", [&](const std::string& path) { write_fields(path, problem, a, nu, settings); });
+  if (code != 3) outputs.write("vtk", [&](const std::string& path) { write_fields(path, problem, field, settings); });
   if (!settings.quiet) outputs.print_written();
   return code;
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <stratum/assembly/edge_elements.hpp>
+#include <stratum/assembly/magnetisation_curve.hpp>
 
 namespace stratum::team20 {
 
@@ -46,6 +47,9 @@ struct GridParams {
 [[nodiscard]] VectorField current_potential(double ampere_turns);
 /// J = curl T
 [[nodiscard]] Point3 current_density(double ampere_turns, const Point3& p);
+
+/// The steel's. M = 2.16 T beyond the table, which ends at 2.3 T.
+[[nodiscard]] MagnetisationCurve steel_curve();
 
 /// The whole device's, of the quarter's.
 inline constexpr double quarters = 4;

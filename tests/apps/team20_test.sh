@@ -62,6 +62,21 @@ case_multigrid_takes_few_iterations() {
   done
 }
 
+case_the_curve_gives_what_was_measured() {
+  run 0 --spacing 4.6 --curve --ampere-turns 3000 --preconditioner multigrid --precision mixed --report report.json
+  check "r['iterations'] <= 8 and r['inner_iterations'] <= 60 and r['relative_residual'] <= 1e-8"
+  check "all(abs(abs(r[k]) / m - 1) < (0.2 if k == 'force' else 0.05) for k, m in r['measured'].items() if k != 'bz_p2')"
+  check "r['remark'] == '' and 1.7 < r['largest_b_in_steel'] < 2.3 and r['newton_steps'][-1] == 1"
+  run 0 "${small[@]}" --curve --nonlinear anderson --preconditioner multigrid --report report.json
+  check "r['iterations'] <= 25 and abs(r['force'] + 8.674) < 1e-2"
+}
+
+case_beyond_the_curve_it_says_so() {
+  run 0 "${small[@]}" --curve --ampere-turns 50000 --preconditioner multigrid --report report.json
+  prints '^note +.B. in the steel goes up to .* beyond'
+  check "r['largest_b_in_steel'] > 2.3 and '2.16' in r['remark'] and 'measured' not in r"
+}
+
 case_gaps_with_more_cells() {
   run 0 "${small[@]}" --gap-cells 3 --preconditioner jacobi --report report.json
   check "r['boxes'] == [19, 10, 28] and r['status'] == 'converged'"
@@ -98,6 +113,9 @@ case_bad_input() {
   refused --element prism -- --element hexahedra tetrahedra
   refused --method wcg -- --method wcg gmres
   refused --method cg --inner cr -- --method "an inner solve varies"
+  refused --curve --permeability 200 -- --permeability "--curve"
+  refused --nonlinear newton -- --nonlinear "without --curve"
+  refused --curve --damping 0.5 -- --damping anderson
   refused --inner-max 10 -- --inner-max "no inner solve"
   refused --precision mixed -- --precision "neither"
   refused --block-size 4 -- --block-size block-ic

@@ -4,24 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <optional>
 
 #include <stratum/assembly/magnetic_field.hpp>
 #include <stratum/assembly/nonlinear_field.hpp>
 #include <stratum/assembly/team20.hpp>
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/mesh/vtu.hpp>
-#include <stratum/multigrid/edge_multigrid.hpp>
-#include <stratum/solvers/inner_solve.hpp>
-#include <stratum/solvers/precision_cast.hpp>
-#include <stratum/solvers/preconditioner.hpp>
 
+#include "support/edge_system.hpp"
 #include "support/program.hpp"
 #include "support/progress.hpp"
 #include "support/solve_output.hpp"
-#include "support/timing.hpp"
 
 namespace {
 
@@ -34,24 +26,14 @@ struct Settings {
   double permeability = 200, ampere_turns = 1000;
   bool curve = false;  // of the steel, instead of the permeability
   NonlinearParams nonlinear;
-  std::string method, inner;  // of the registry; inner empty: none
-  int restart = 100;
-  std::string preconditioner;  // empty: none
-  IncompleteCholeskyParams incomplete_cholesky;
-  StoppingParams stop, inner_stop;
-  bool tolerance_asked_for = false, mixed = false;
+  EdgeMethod solver;
+  StoppingParams stop;
+  bool tolerance_asked_for = false;
   Machine machine;
   bool quiet = false;
 };
 
 // --- options ------------------------------------------------------------------------------------------------------------
-
-/// Variable-preconditioned methods: a method of the registry around an inner solve.
-struct VariableMethod {
-  const char *name, *outer, *inner;
-};
-constexpr VariableMethod variable_methods[] = {
-    {"vpcg", "fcg", "cg"}, {"vpgcr", "gcr", "cr"}, {"vpgmres", "gmres", "cr"}};
 
 CommandLine make_command_line() {
   const Settings defaults;
@@ -67,7 +49,7 @@ CommandLine make_command_line() {
        {"Solver",
         {{"method", "NAME", "cg",
           "vpcg, vpgcr or vpgmres, preconditioned by an inner solve, or see --list-methods (cg, cr ...)"},
-         {"restart", "N", plain(defaults.restart), "directions that gcr and gmres keep, 1 .. 10000"},
+         {"restart", "N", plain(defaults.solver.restart), "directions that gcr and gmres keep, 1 .. 10000"},
          {"rtol", "X", "1e-8", "stop when the true residual has fallen below X ||b||, X above 0"},
          {"nonlinear", "NAME", std::string(to_string(defaults.nonlinear.method)),
           "--curve: newton with steps that lower the energy, or anderson: fixed points, accelerated"},
@@ -114,34 +96,6 @@ constexpr const char* examples =
     "  team20 --method vpgcr --precision mixed --inner-max 200   a preconditioner that is a solve in float\n"
     "  team20 --element tetrahedra --spacing 5 --growth 1.4 --preconditioner jacobi --vtk field.vtu\n\n";
 
-/// What multigrid takes beside the matrix.
-struct Hierarchy {
-  const EdgeElements& elements;
-  const std::vector<double>& nu;
-  EdgeMultigridParams params;
-};
-
-template <class T>
-struct MakeMultigrid {
-  const Hierarchy* of;
-
-  std::unique_ptr<Preconditioner<T>> operator()(Context& ctx, const GridShape& /*shape*/,
-                                                const PreconditionerParams& params) const {
-    return std::make_unique<EdgeMultigrid<T>>(ctx, of->elements, params.matrix, of->nu, of->params);
-  }
-};
-
-/// Null where nothing is to be made.
-PreconditionerRegistry preconditioners(const Hierarchy* of = nullptr) {
-  auto registry = builtin_preconditioners();
-  registry.add({{.symmetric = true},
-                "multigrid",
-                "a V-cycle in the space of the edges; on tetrahedra by way of hexahedra",
-                MakeMultigrid<float>{of},
-                MakeMultigrid<double>{of}});
-  return registry;
-}
-
 void list_methods() {
   for (const auto& m : variable_methods)
     std::printf("%-11s %s, preconditioned by an inner solve, by %s unless --inner says otherwise\n", m.name, m.outer,
@@ -150,7 +104,7 @@ void list_methods() {
 }
 
 void list_preconditioners() {
-  const auto registry = preconditioners();
+  const auto registry = edge_preconditioners();
   for (const auto& [name, entry] : registry.entries())
     std::printf("%-18s %s\n", name.c_str(), entry.description.c_str());
 }
@@ -176,41 +130,42 @@ Settings parse_settings(const CommandLine& options) {
   s.nonlinear.max_iterations = options.integer("nonlinear-max", 1, 1'000'000);
   s.nonlinear.damping = options.number("damping", {0, 1, true, false});
 
-  s.method = options.text("method");
+  s.solver.method = options.text("method");
   for (const auto& m : variable_methods)
-    if (s.method == m.name) {
-      s.method = m.outer;
-      s.inner = m.inner;
+    if (s.solver.method == m.name) {
+      s.solver.method = m.outer;
+      s.solver.inner = m.inner;
     }
-  s.method = parsed("--method", [&] { return solver_entry(s.method).name; });
-  if (options.has("inner")) s.inner = parsed("--inner", [&] { return solver_entry(options.text("inner")).name; });
-  expects(s.inner.empty() || !solver_entry(s.method).constant_symmetric, "--method ", s.method,
+  s.solver.method = parsed("--method", [&] { return solver_entry(s.solver.method).name; });
+  if (options.has("inner"))
+    s.solver.inner = parsed("--inner", [&] { return solver_entry(options.text("inner")).name; });
+  expects(s.solver.inner.empty() || !solver_entry(s.solver.method).constant_symmetric, "--method ", s.solver.method,
           ": an inner solve varies from call to call; use vpcg, vpgcr or vpgmres");
-  s.restart = options.integer("restart", 1, 10000);
+  s.solver.restart = options.integer("restart", 1, 10000);
   s.stop.rtol = s.nonlinear.rtol = options.number("rtol", positive);
   s.tolerance_asked_for = options.has("rtol");
   s.stop.max_iterations = options.has("max-iterations") ? options.integer("max-iterations", 1, 1'000'000'000)
-                          : s.inner.empty()             ? 100'000
+                          : s.solver.inner.empty()      ? 100'000
                                                         : 1000;
   for (const char* name : {"inner-tolerance", "inner-max", "inner-history"})
-    expects(!options.has(name) || !s.inner.empty(), "--", name,
+    expects(!options.has(name) || !s.solver.inner.empty(), "--", name,
             ": there is no inner solve; --method vpcg, vpgcr and vpgmres have one");
-  s.inner_stop.rtol = options.number("inner-tolerance", {0, 1, true, true});
-  s.inner_stop.max_iterations = options.integer("inner-max", 1, 1'000'000'000);
-  s.mixed = choice<bool>("--precision", options.text("precision"), {{"double", false}, {"mixed", true}});
+  s.solver.inner_stop.rtol = options.number("inner-tolerance", {0, 1, true, true});
+  s.solver.inner_stop.max_iterations = options.integer("inner-max", 1, 1'000'000'000);
+  s.solver.mixed = choice<bool>("--precision", options.text("precision"), {{"double", false}, {"mixed", true}});
 
   std::vector<std::pair<std::string, std::string>> names{{"none", ""}};
-  const auto registry = preconditioners();
+  const auto registry = edge_preconditioners();
   for (const auto& [name, entry] : registry.entries()) names.emplace_back(name, name);
-  s.preconditioner = choice("--preconditioner", options.text("preconditioner"), names);
-  expects(!s.mixed || !s.inner.empty() || !s.preconditioner.empty(),
+  s.solver.preconditioner = choice("--preconditioner", options.text("preconditioner"), names);
+  expects(!s.solver.mixed || !s.solver.inner.empty() || !s.solver.preconditioner.empty(),
           "--precision mixed: there is neither an inner solve nor a preconditioner to be in float");
-  const bool block_ic = s.preconditioner == "block-ic";
+  const bool block_ic = s.solver.preconditioner == "block-ic";
   expects(!options.has("block-size") || block_ic, "--block-size: belongs to --preconditioner block-ic");
-  expects(!options.has("ic-shift") || block_ic || s.preconditioner == "ic",
+  expects(!options.has("ic-shift") || block_ic || s.solver.preconditioner == "ic",
           "--ic-shift: belongs to --preconditioner ic or block-ic");
-  if (block_ic) s.incomplete_cholesky.block_size = options.integer("block-size", 1, 1'000'000'000);
-  s.incomplete_cholesky.shift = options.number("ic-shift", not_negative);
+  if (block_ic) s.solver.incomplete_cholesky.block_size = options.integer("block-size", 1, 1'000'000'000);
+  s.solver.incomplete_cholesky.shift = options.number("ic-shift", not_negative);
   s.machine = parse_machine(options);
   s.quiet = options.is_set("quiet");
   return s;
@@ -253,9 +208,9 @@ double source_check(const EdgeElements& elements, const std::vector<double>& b) 
 /// precision is mixed; vectors of the method, and the images of the elements.
 void expect_room_for(const Context& ctx, const Settings& settings, const EdgeElements& elements) {
   const std::int64_t n = elements.unknowns(), entries = n * (settings.element == EdgeElement::hexahedron ? 33 : 17);
-  const auto& method = solver_entry(settings.method);
-  const std::int64_t vectors = 12 + method.vectors + std::int64_t{settings.restart} * method.vectors_per_restart;
-  const std::int64_t solving = entries * (settings.mixed ? 20 : 12) + 8 * n * vectors;
+  const auto& method = solver_entry(settings.solver.method);
+  const std::int64_t vectors = 12 + method.vectors + std::int64_t{settings.solver.restart} * method.vectors_per_restart;
+  const std::int64_t solving = entries * (settings.solver.mixed ? 20 : 12) + 8 * n * vectors;
   const std::int64_t host = 24 * entries + 100 * std::int64_t{elements.elements()};
   expect_room(ctx, message(n, " unknowns"), host + (ctx.on_gpu() ? 0 : solving), solving);
 }
@@ -271,13 +226,6 @@ Problem make_problem(Context& ctx, const Settings& settings) {
   problem.source_check = source_check(problem.elements, problem.b);
   problem.seconds = wall_seconds() - begin;
   return problem;
-}
-
-/// Those between steel and air.
-KeptPlanes kept_planes(const Problem& problem) {
-  std::vector<int> marks;
-  for (const auto material : problem.materials) marks.push_back(team20::is_steel(material) ? 1 : 0);
-  return planes_between_marks(problem.elements.grid(), marks);
 }
 
 // --- solving ------------------------------------------------------------------------------------------------------------
@@ -302,58 +250,6 @@ struct InnerHistories {
   }
 };
 
-/// What stands behind the outer iteration, in its own precision; null: nothing.
-template <class T>
-std::shared_ptr<Preconditioner<T>> make_preconditioner(Context& ctx, const SparseRows& a, const Hierarchy& hierarchy,
-                                                       const Settings& settings, InnerHistories* histories) {
-  const auto shape = GridShape::flat(a.rows);
-  std::shared_ptr<Preconditioner<T>> m;
-  if (!settings.preconditioner.empty())
-    m = parsed("--preconditioner " + settings.preconditioner, [&] {
-      return preconditioners(&hierarchy)
-          .make<T>(ctx, settings.preconditioner, shape, {a, settings.incomplete_cholesky});
-    });
-  if (settings.inner.empty()) return m;
-  std::shared_ptr<Solver<T>> solver = make_solver<T>(ctx, settings.inner, shape, {settings.restart});
-  return std::make_shared<InnerSolve<T>>(std::make_shared<CsrMatrix<T>>(ctx, a), solver, m, settings.inner_stop,
-                                         histories == nullptr ? Monitor{} : histories->monitor());
-}
-
-/// A x = b from the given x; `shown`: with a table.
-SolveReport solve(Context& ctx, const SparseRows& a, const Hierarchy& hierarchy, const std::vector<double>& b,
-                  std::vector<double>& x, const Settings& settings, double rtol, bool shown,
-                  InnerHistories* histories) {
-  const double begin = wall_seconds();
-  const auto shape = GridShape::flat(a.rows);
-  const CsrMatrix<double> matrix(ctx, a);
-  std::shared_ptr<Preconditioner<double>> m;
-  if (settings.mixed)
-    m = std::make_shared<PrecisionCast<double, float>>(
-        ctx, shape, make_preconditioner<float>(ctx, a, hierarchy, settings, histories));
-  else
-    m = make_preconditioner<double>(ctx, a, hierarchy, settings, histories);
-  const auto solver = make_solver<double>(ctx, settings.method, shape, {settings.restart});
-  const auto rhs = vector_from_host(ctx, b);
-  auto unknowns = vector_from_host(ctx, x);
-  ctx.synchronise();
-  const double ready = wall_seconds();
-  StoppingParams stop = settings.stop;
-  stop.rtol = rtol;
-  if (settings.method == "richardson") stop.patience = 1000;  // alone it is slow
-  Progress progress(shown);
-  Monitor table;
-  if (shown) {
-    const double norm = norm2(ctx, rhs.cview());
-    table = with_progress(progress, stop, norm, residual_table(stop.baseline, norm));
-  }
-  SolveReport report = solver->solve(ctx, matrix, m.get(), rhs.cview(), unknowns.view(), stop, table);
-  progress.clear();
-  copy_to_host(ctx, unknowns.cview(), x.data());
-  report.setup_seconds = ready - begin;
-  report.solve_seconds = wall_seconds() - ready;
-  return report;
-}
-
 /// A solution, and how it came.
 struct Field {
   std::vector<double> a, nu;  // circulations; of elements
@@ -366,9 +262,16 @@ Field solve_linear(Context& ctx, const Problem& problem, const Settings& setting
   Field field;
   for (const bool steel : problem.steel) field.nu.push_back(steel ? 1 / settings.permeability : 1);
   field.a.assign(problem.b.size(), 0);
-  const Hierarchy hierarchy{problem.elements, field.nu, {kept_planes(problem)}};
-  field.report = solve(ctx, problem.elements.curl_curl(ctx, field.nu), hierarchy, problem.b, field.a, settings,
-                       settings.stop.rtol, !settings.quiet, histories);
+  const KeptPlanes kept = planes_of_steel(problem.elements.grid(), problem.materials);
+  Progress progress(!settings.quiet);
+  const auto table = [&](double norm) -> Monitor {
+    if (settings.quiet) return {};
+    return with_progress(progress, settings.stop, norm, residual_table(settings.stop.baseline, norm));
+  };
+  field.report = solve_edge_system(ctx, problem.elements.curl_curl(ctx, field.nu), {problem.elements, field.nu, {kept}},
+                                   problem.b, field.a, settings.solver, settings.stop, table,
+                                   histories == nullptr ? Monitor{} : histories->monitor());
+  progress.clear();
   return field;
 }
 
@@ -376,12 +279,16 @@ Field solve_nonlinear(Context& ctx, const Problem& problem, const Settings& sett
   Field field;
   const double begin = wall_seconds(), norm = std::sqrt(dot(problem.b, problem.b));
   const auto curve = team20::steel_curve();
-  const KeptPlanes kept = kept_planes(problem);
+  const KeptPlanes kept = planes_of_steel(problem.elements.grid(), problem.materials);
   field.a.assign(problem.b.size(), 0);
   double setup = 0;
   const LinearSolve linear = [&](const SparseRows& matrix, const std::vector<double>& nu, const std::vector<double>& b,
                                  std::vector<double>& x, double rtol) {
-    const auto report = solve(ctx, matrix, {problem.elements, nu, {kept}}, b, x, settings, rtol, false, histories);
+    StoppingParams stop = settings.stop;
+    stop.rtol = rtol;
+    const auto report = solve_edge_system(
+        ctx, matrix, {problem.elements, nu, {kept}}, b, x, settings.solver, stop, [](double) { return Monitor{}; },
+        histories == nullptr ? Monitor{} : histories->monitor());
     setup += report.setup_seconds;
     if (!settings.quiet) std::printf("%16d linear iterations to %.0e\n", report.iterations, rtol);
     return report;
@@ -455,13 +362,14 @@ std::string remark(const Settings& settings, const Field& field) {
 // --- printing and writing -----------------------------------------------------------------------------------------------
 
 std::string describe_solver(const Settings& settings) {
-  const std::string precision = settings.mixed ? "single" : "double";
-  std::string text = settings.method + " in double precision";
-  if (!settings.inner.empty())
-    text += message(", inner ", settings.inner, " to ", settings.inner_stop.rtol, " or ",
-                    settings.inner_stop.max_iterations, " iterations in ", precision);
-  if (settings.preconditioner.empty()) return text + (settings.inner.empty() ? ", no preconditioner" : "");
-  return text + ", " + settings.preconditioner + " in " + precision;
+  const std::string precision = settings.solver.mixed ? "single" : "double";
+  std::string text = settings.solver.method + " in double precision";
+  if (!settings.solver.inner.empty())
+    text += message(", inner ", settings.solver.inner, " to ", settings.solver.inner_stop.rtol, " or ",
+                    settings.solver.inner_stop.max_iterations, " iterations in ", precision);
+  if (settings.solver.preconditioner.empty())
+    return text + (settings.solver.inner.empty() ? ", no preconditioner" : "");
+  return text + ", " + settings.solver.preconditioner + " in " + precision;
 }
 
 void print_heading(const Context& ctx, const Problem& problem, const Settings& settings) {
@@ -520,10 +428,14 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Pr
   json.add("nonlinear", settings.curve ? std::string(to_string(settings.nonlinear.method)) : "none");
   json.add("largest_b_in_steel", settings.curve ? field.largest : std::nan("")).add("newton_steps", field.steps);
   json.add("source_check", problem.source_check);
-  json.add("method", options.text("method")).add("outer", settings.method).add("restart", settings.restart);
-  json.add("inner", settings.inner.empty() ? "none" : settings.inner);
-  json.add("inner_tolerance", settings.inner_stop.rtol).add("inner_max", settings.inner_stop.max_iterations);
-  json.add("precision", settings.mixed ? "mixed" : "double").add("preconditioner", options.text("preconditioner"));
+  json.add("method", options.text("method"))
+      .add("outer", settings.solver.method)
+      .add("restart", settings.solver.restart);
+  json.add("inner", settings.solver.inner.empty() ? "none" : settings.solver.inner);
+  json.add("inner_tolerance", settings.solver.inner_stop.rtol)
+      .add("inner_max", settings.solver.inner_stop.max_iterations);
+  json.add("precision", settings.solver.mixed ? "mixed" : "double")
+      .add("preconditioner", options.text("preconditioner"));
   json.add("force", r.force).add("energy", r.energy).add("inductance", r.inductance);
   json.add("bz_p1", r.p1).add("bz_p2", r.p2).add("bz_pole", r.pole).add("bz_yoke", r.yoke);
   if (const auto* const m = measurement(settings.ampere_turns); m != nullptr)
@@ -593,7 +505,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   const bool solved = report.status == Status::converged || report.status == Status::rounding;
   const Results results = solved ? evaluate(ctx, problem, field, settings) : Results{};
   if (!settings.quiet) {
-    print_end(report, settings.curve || !settings.inner.empty());
+    print_end(report, settings.curve || !settings.solver.inner.empty());
     if (solved) print_results(results, settings, field);
     std::printf("time        %.3g s assembly, %.3g s set-up, %.3g s solve\n", problem.seconds, report.setup_seconds,
                 report.solve_seconds);

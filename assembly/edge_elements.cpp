@@ -195,8 +195,9 @@ void EdgeElements::for_elements_at(int unknown, const F& f) const {
   }
 }
 
-SparseRows EdgeElements::gradient() const {
-  const auto node_unknown = [this](const Index3& node) {
+SparseRows EdgeElements::gradient(bool of_all_nodes) const {
+  const auto node_unknown = [&](const Index3& node) {
+    if (of_all_nodes) return grid_.node_number(node);
     int number = 0;
     for (std::size_t d = 3; d-- > 0;) {
       const int n = grid_.cells(static_cast<int>(d)) - 1;
@@ -207,7 +208,7 @@ SparseRows EdgeElements::gradient() const {
   };
   SparseRows g;
   g.rows = unknowns();
-  g.columns = kernel_size();
+  g.columns = of_all_nodes ? grid_.nodes() : kernel_size();
   for (int row = 0; row < g.rows; ++row) {
     const auto [along, node] = edge(row);
     const int begin = node_unknown(node);

@@ -86,8 +86,8 @@ class EdgeElements {
   /// The unknowns of an element, -1 on the boundary.
   void unknowns_of(int element, std::vector<int>& unknowns) const;
 
-  /// G: a row for every unknown, a column for every inner node.
-  [[nodiscard]] SparseRows gradient() const;
+  /// G: a row for every unknown, a column for every inner node, or for every node of the grid.
+  [[nodiscard]] SparseRows gradient(bool of_all_nodes = false) const;
   /// A with one nu for every element.
   [[nodiscard]] SparseRows curl_curl(Context& ctx, const std::vector<double>& nu) const;
   /// b, by `points` x `points` x `points` boxes of 2 x 2 x 2 Gauss points in every element.

@@ -1,13 +1,13 @@
 #pragma once
 
-// The study of S. Ikuno, Y. Kawaguchi, N. Fujita, T. Itoh, S. Nakata, K. Watanabe, Iterative Solver for Linear System Obtained by
-// Edge Element: Variable Preconditioned Method with Mixed Precision on GPU, 2012: problem 20 of the TEAM Workshop with a
+// The study of S. Ikuno, Y. Kawaguchi, N. Fujita, T. Itoh, S. Nakata, K. Watanabe, Iterative Solver for Linear System Obtained
+// by Edge Element: Variable Preconditioned Method with Mixed Precision on GPU, 2012: problem 20 of the TEAM Workshop with a
 // permeability of 200 and 1000 ampere-turns, eps_in 1e-3, eps_out 1e-8, restarts after 100 directions.
 //
-// Table 2 is the paper's: outer iterations M of methods around an inner solve of at most N_max iterations, in double and with the
-// inner solve in float. Its mesh had 603356 unknowns on 535898 tetrahedra and is not known; ours are hexahedra and tetrahedra of
-// three sizes each, the largest with 615067 unknowns on 544320 tetrahedra. Its scaling of the system is not known either: here
-// there is none, which is what the counts tell. CG and CR alone stand beside.
+// Table 2 is the paper's: outer iterations M of methods around an inner solve of at most N_max iterations, in double and with
+// the inner solve in float. Its mesh had 603356 unknowns on 535898 tetrahedra and is not known; ours are hexahedra and
+// tetrahedra of three sizes each, the largest with 615067 unknowns on 544320 tetrahedra. Its scaling of the system is not known
+// either: here there is none, which is what the counts tell. CG and CR alone stand beside.
 //
 // Table 3 is ours: conjugate gradients with other preconditioners, by permeability; hypre's AMS among them where it was found.
 
@@ -34,8 +34,8 @@ class EdgeStudy {
     const Table table(csv_,
                       message("Table 2: outer iterations, eps_in 1e-3, eps_out 1e-8, beside those of the paper on ",
                               "603356 unknowns; seconds (", ctx_.description(), ")"),
-                      {"mesh         ", "unknowns", "method", "N_max", "double", "paper", "mixed", "paper", "s double",
-                       "s mixed", "inner double", "inner mixed"});
+                      {"mesh         ", "unknowns", "method      ", "N_max", "double", "paper", "mixed", "paper",
+                       "s double", "s mixed", "inner double", "inner mixed"});
     for (const auto& mesh : meshes(max_level)) {
       const System system(ctx_, mesh, 200);
       for (const auto& row : published) {

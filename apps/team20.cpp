@@ -7,6 +7,7 @@
 
 #include <stratum/assembly/magnetic_field.hpp>
 #include <stratum/assembly/nonlinear_field.hpp>
+#include <stratum/assembly/picture.hpp>
 #include <stratum/assembly/team20.hpp>
 #include <stratum/mesh/vtu.hpp>
 
@@ -70,6 +71,7 @@ CommandLine make_command_line() {
         {output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
          output_file("history", "FILE.csv", "the residual after every iteration"),
          output_file("inner-history", "FILE.csv", "the same of every inner solve"),
+         output_file("png", "FILE.png", "a picture of |B| in the plane y = 0: pole, yoke and what is around"),
          output_file("vtk", "FILE.vtu", "B, H, |B|, J and the material of every element"),
          {"quiet", "", "", "print errors only"}}}},
       {"Other",
@@ -486,9 +488,35 @@ void write_fields(const std::string& path, const Problem& problem, const Field& 
   write_vtu(path, cells, {{"|B|", size}, {"material", material}, {"B", b}, {"H", h}, {"J", j}});
 }
 
+/// |B| where the steel is, and what it encloses.
+void draw(const std::string& path, const Problem& problem, const Field& field) {
+  const BoxGrid& grid = problem.elements.grid();
+  constexpr Point3 end{63.5e-3, 0, 150e-3};
+  const auto planes = [&](int d) {
+    std::vector<double> p;
+    for (const double at : grid.planes(d))
+      if (at > -1e-9 && at < end[static_cast<std::size_t>(d)] + 1e-9) p.push_back(at);
+    return p;
+  };
+  const auto line = [](const std::vector<double>& p) {
+    std::vector<double> widths;
+    for (std::size_t i = 0; i + 1 < p.size(); ++i) widths.push_back(p[i + 1] - p[i]);
+    return Line(std::move(widths));
+  };
+  const auto x = planes(0), z = planes(2);
+  std::vector<double> size;
+  for (const double height : z)
+    for (const double along : x) {
+      const Point3 b = flux_density_at(problem.elements, field.a, {along, 0, height});
+      size.push_back(std::hypot(b[0], b[1], b[2]));
+    }
+  write_png(path, TensorMesh(line(x), line(z)), size, "|B| in tesla, y = 0");
+}
+
 int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
   Context ctx = settings.machine.context();
   expects(!outputs.has("vtk") || vtk_available(), "--vtk: this build has no VTK (Debian: libvtk9-dev)");
+  expects(!outputs.has("png") || pictures_available(), "--png: this build has no VTK that draws (Debian: libvtk9-dev)");
   outputs.check();
   progress(settings.quiet ? "" : "assembling ...");
   const Problem problem = make_problem(ctx, settings);
@@ -516,7 +544,8 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   outputs.write_text("report", json_report(options, ctx, problem, settings, field, results));
   outputs.write_text("history", csv_history({&report, 1}));
   outputs.write_text("inner-history", histories.csv());
-  if (code != 3) outputs.write("vtk", [&](const std::string& path) { write_fields(path, problem, field, settings); });
+  if (solved) outputs.write("png", [&](const std::string& path) { draw(path, problem, field); });
+  if (solved) outputs.write("vtk", [&](const std::string& path) { write_fields(path, problem, field, settings); });
   if (!settings.quiet) outputs.print_written();
   return code;
 }

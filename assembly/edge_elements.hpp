@@ -10,9 +10,9 @@
 // one: along an axis, and for tetrahedra along diagonals of faces and of the box as well, seven families in all.
 //
 // The unknowns are the edges off the boundary, family by family (x, y, z, xy, xz, yz, xyz), in each along x first. No gauge:
-// the matrix is singular, its kernel are the gradients G phi of functions on the inner nodes, (G phi)_i = phi(end) - phi(begin),
-// and b is orthogonal to them whatever T is, on any mesh and by any quadrature, since curl G = 0 holds element by element. That
-// makes T, a current vector potential with curl T = J, the source to integrate, and not J.
+// the matrix is singular, its kernel are the gradients G phi of functions on the inner nodes, (G phi)_i = phi(end) -
+// phi(begin), and b is orthogonal to them whatever T is, on any mesh and by any quadrature, since curl G = 0 holds element by
+// element. That makes T, a current vector potential with curl T = J, the source to integrate, and not J.
 //
 // With widths h of a box of volume V, every element matrix is  nu sum over d of (h_d^2 / V) K_d , K_d fixed for each element.
 // Elements are numbered box by box. All arrays are on the host, in double; loops run on the threads of the Context.

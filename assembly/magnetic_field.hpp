@@ -2,7 +2,7 @@
 
 // What a magnetic field of edge elements says. Unknowns a are those of A' = A / mu0, in amperes, so that
 //
-//     B = mu0 curl A' ,   energy  W = integral of (integral of H dB) ,   flux linkage times current = integral of A . J = mu0 (a, b)
+//     B = mu0 curl A' ,   energy  W = integral of (integral of H dB) ,   linkage times current = integral of A . J = mu0 (a, b)
 //
 // with b = integral of T . curl w (assembly/edge_elements.hpp). Lengths in metres, B in tesla, forces in newton, all of what
 // the grid covers and no more: of a symmetric device a part.

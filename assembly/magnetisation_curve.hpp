@@ -17,8 +17,9 @@ namespace stratum {
 
 class MagnetisationCurve {
  public:
-  /// Points with B and H above zero, both increasing; (0, 0) comes before them. `saturation` is M. Throws UsageError for a table
-  /// that does not increase or has fewer than two points, and where the line has a larger H at the last point than the table.
+  /// Points with B and H above zero, both increasing; (0, 0) comes before them. `saturation` is M. Throws UsageError for a
+  /// table that does not increase or has fewer than two points, and where the line has a larger H at the last point than the
+  /// table.
   MagnetisationCurve(std::vector<double> b, std::vector<double> h, double saturation);
 
   [[nodiscard]] double field(double b) const;

@@ -8,9 +8,9 @@
 //
 //     newton      F'(a) d = b - F(a), solved to a tolerance that follows the residual; a <- a + t d, t halved until E falls by
 //                 its slope (Armijo)
-//     anderson    a <- the combination of the latest iterates whose fixed-point residuals G(a) - a are least, moved by `damping`
-//                 of them, with nu(s) K G(a) = b. Sources: Anderson 1965; Walker, Ni, Anderson acceleration for fixed-point
-//                 iterations, 2011
+//     anderson    a <- the combination of the latest iterates whose fixed-point residual G(a) - a is least, moved by `damping`
+//                 times that, with nu(s) K G(a) = b. Sources: Anderson 1965; Walker, Ni, Anderson acceleration for
+//                 fixed-point iterations, 2011
 //
 // The linear systems are the caller's to solve: their matrices are those of edge elements, singular, with right-hand sides
 // without gradients. Source of the tolerances: S. Eisenstat, H. Walker, Choosing the forcing terms in an inexact Newton method,

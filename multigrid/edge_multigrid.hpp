@@ -6,22 +6,23 @@
 //     x <- forward Gauss-Seidel sweep on A x = r from zero,  x <- x + P V(P^T (r - A x)),  x <- backward sweep .
 //
 // Grids coarsen by dropping planes: pairs of cells merge where the merged one is no wider than H, never across a plane that is
-// kept, because nu jumps there; H doubles from grid to grid. It starts from twice the median width, so that at first only
-// small cells merge; where the least width is below a quarter of the median (thin gaps), from twice the least. The spaces are
-// nested: P = (share of length along the edge) x (linear interpolation across it), P G = G P_nodes, and where nu is constant
-// between kept planes the matrix assembled on the coarse grid is P^T A P; else nu is averaged over volumes. At the bottom stands the
+// kept, because nu jumps there; H doubles from grid to grid. It starts from twice the median width, so that at first only small
+// cells merge; where the least width is below a quarter of the median (thin gaps), from twice the least. The spaces are nested:
+// P = (share of length along the edge) x (linear interpolation across it), P G = G P_nodes, and where nu is constant between
+// kept planes the matrix assembled on the coarse grid is P^T A P; else nu is averaged over volumes. At the bottom stands the
 // inverse of A + s G G^T, which solves exactly for what has no gradient part.
 //
 // With no mass term gradients have no energy, so that plain Gauss-Seidel suffices and Hiptmair's smoothing in the potentials
 // would be empty; never add one. Sweeps run over colours, the same on CPU and GPU: edges of one direction whose other two
-// places have the same parity know nothing of each other, 12 colours for hexahedra and 19 for tetrahedra. Constant and symmetric.
+// places have the same parity know nothing of each other, 12 colours for hexahedra and 19 for tetrahedra. Constant and
+// symmetric.
 //
 // Tetrahedra of boxes that are cut unevenly are not nested. There the first coarse space is that of the hexahedra of the same
 // boxes, P the circulation of their functions along diagonals (an auxiliary space), and nu is what the tetrahedra of a box have
 // in the mean.
 //
-// The grid of mesh/tensor_mesh.hpp, on which multigrid/hierarchy.hpp stands, is plane, with one number a node; edges of boxes fit
-// neither its layouts nor its stencils, so this hierarchy is one of sparse rows.
+// The grid of mesh/tensor_mesh.hpp, on which multigrid/hierarchy.hpp stands, is plane, with one number a node; edges of boxes
+// fit neither its layouts nor its stencils, so this hierarchy is one of sparse rows.
 //
 // apply allocates nothing and does not wait for the stream. Words a row of m entries: about 3.2 (m + 3) for every grid, grids
 // together 1.2 to 2 times the first. Sources: R. Hiptmair, Multigrid method for Maxwell's equations, 1998; D. Arnold, R. Falk,

@@ -64,7 +64,8 @@ class Hypre {
   [[nodiscard]] std::unique_ptr<HypreSolver> set_up(const std::string& name, const GridOperator<double>& a, double rtol,
                                                     int max_iterations, bool singular = false) const;
 
-  /// AMS-CG for the matrix of edge elements, `rows` those of a; `gradient` has a column for every node, `points` its coordinates.
+  /// AMS-CG for the matrix of edge elements, `rows` those of a; `gradient` has a column for every node, `points` its
+  /// coordinates.
   [[nodiscard]] std::unique_ptr<HypreSolver> set_up_ams(const CsrMatrix<double>& a, const SparseRows& rows,
                                                         const SparseRows& gradient,
                                                         const std::array<std::vector<double>, 3>& points, double rtol,

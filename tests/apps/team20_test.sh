@@ -92,6 +92,9 @@ case_files() {
   for array in '|B|' material B H J; do
     grep -aqF "Name=\"$array\"" field.vtu || fail "no array $array"
   done
+  run 0 "${small[@]}" --quiet --png field.png
+  head -c 4 field.png | grep -aq PNG || fail "no picture"
+  rm -f field.png
   has_files field.vtu inner.csv outer.csv report.json
 }
 

@@ -1,6 +1,7 @@
 // paper_tables: solves the problems of Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed
 // Precision Multigrid, 2011, and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with --study toeplitz
-// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp), with --study bubbly for Gupta, 2010 (bubbly_study.hpp). Two more
+// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp), with --study bubbly for Gupta, 2010 (bubbly_study.hpp), with
+// --study edge for Ikuno, Kawaguchi and others, 2012 (edge_study.hpp). Two more
 // studies are not of papers: iterations where coefficients vary (coefficient_study.hpp), and errors where layers are thin
 // (boundary_layer_study.hpp).
 
@@ -16,6 +17,7 @@
 #include "boundary_layer_study.hpp"
 #include "bubbly_study.hpp"
 #include "coefficient_study.hpp"
+#include "edge_study.hpp"
 #include "support/program.hpp"
 #include "support/table.hpp"
 #include "support/timing.hpp"
@@ -353,16 +355,19 @@ CommandLine make_command_line() {
   return CommandLine(
       {{"Options",
         {{"study", "NAME", "multigrid",
-          "multigrid (Goeddeke, Strzodka 2011), toeplitz (Ikuno, Deki, Fujita 2010), bubbly (Gupta 2010), coefficients "
+          "multigrid (Goeddeke, Strzodka 2011), toeplitz (Ikuno, Deki, Fujita 2010), bubbly (Gupta 2010), edge (Ikuno, "
+          "Kawaguchi and others 2012), coefficients "
           "(iterations where they vary, beside targets) or boundary-layers (errors where they are thin, on square "
           "cells and on Shishkin's)"},
          {"table", "N", "",
           "only Table 1 .. 6; or krylov, which the paper has not: iterations of Krylov methods; of the toeplitz "
-          "study 2; of the bubbly study 1 to 3, iterations by deflation vectors and which method when"},
+          "study 2; of the bubbly study 1 to 3, iterations by deflation vectors and which method when; of the edge "
+          "study 2, "
+          "and 3: other preconditioners"},
          {"figure", "N", "", "only Figure 2, 5 or 6; of the toeplitz study 2 to 5, of the bubbly study 74 to 79"},
          {"max-level", "N", "",
           "finest level, 2 .. 12 (multigrid 9, the paper's last is 10 in Table 1 and 9 elsewhere; bubbly, coefficients "
-          "and boundary-layers 8)"},
+          "and boundary-layers 8; edge 8, where 7, 8 and 9 are meshes of 10^4, 10^5 and 6 10^5 unknowns)"},
          {"inner-test", "NAME", "increment",
           "toeplitz: Jacobi sweeps stop by the increment, as the published counts show, or by the residual, as "
           "equation (3) says"},
@@ -393,20 +398,22 @@ constexpr const char* examples =
     "  paper_tables --table 5 --threads 1    double beside mixed precision, CPU beside GPU where there is one\n"
     "  paper_tables --study toeplitz --table 2\n"
     "  paper_tables --study bubbly --figure 74\n"
+    "  paper_tables --study edge --max-level 7\n"
     "  paper_tables --study coefficients --max-level 9\n"
     "  paper_tables --study boundary-layers\n";
 
 /// What the options ask for.
 std::function<int()> prepare(const CommandLine& options) {
-  enum class Study : std::uint8_t { multigrid, toeplitz, bubbly, coefficients, boundary_layers };
+  enum class Study : std::uint8_t { multigrid, toeplitz, bubbly, edge, coefficients, boundary_layers };
   const auto study = choice<Study>("--study", options.text("study"),
                                    {{"multigrid", Study::multigrid},
                                     {"toeplitz", Study::toeplitz},
                                     {"bubbly", Study::bubbly},
+                                    {"edge", Study::edge},
                                     {"coefficients", Study::coefficients},
                                     {"boundary-layers", Study::boundary_layers}});
   const bool toeplitz = study == Study::toeplitz, multigrid = study == Study::multigrid,
-             bubbly = study == Study::bubbly;
+             bubbly = study == Study::bubbly, edge = study == Study::edge;
   const Settings settings{options.has("max-level") ? options.integer("max-level", 2, 12)
                           : multigrid              ? 9
                                                    : 8,
@@ -415,6 +422,7 @@ std::function<int()> prepare(const CommandLine& options) {
   const int table = !options.has("table") || krylov ? 0
                     : toeplitz                      ? options.integer("table", 2, 2)
                     : bubbly                        ? options.integer("table", 1, 3)
+                    : edge                          ? options.integer("table", 2, 3)
                                                     : options.integer("table", 1, 6);
   const int figure = !options.has("figure") ? 0
                      : toeplitz             ? options.integer("figure", 2, 5)
@@ -425,8 +433,8 @@ std::function<int()> prepare(const CommandLine& options) {
   expects(!options.has(toeplitz ? "max-level" : "inner-test"), toeplitz ? "--max-level" : "--inner-test",
           ": belongs to another study");
   for (const char* name : {"table", "figure"})
-    expects(toeplitz || bubbly || multigrid || !options.has(name), "--", name, ": the study ", options.text("study"),
-            " has one table");
+    expects(toeplitz || bubbly || multigrid || (edge && std::string_view(name) == "table") || !options.has(name), "--",
+            name, ": the study ", options.text("study"), " has ", edge ? "no figures" : "one table");
   const auto test = parsed("--inner-test", [&] { return sweep_test(options.text("inner-test")); });
   return [=] {
     if (toeplitz) {
@@ -447,6 +455,12 @@ std::function<int()> prepare(const CommandLine& options) {
       return 0;
     }
     Context ctx = settings.machine.context();
+    if (edge) {
+      EdgeStudy tables(ctx, settings.csv);
+      if (all || table == 2) tables.print_table2(level);
+      if (all || table == 3) tables.print_table3(level);
+      return 0;
+    }
     if (study == Study::coefficients) return CoefficientStudy(ctx, settings.csv).print(std::min(8, level), level), 0;
     if (study == Study::boundary_layers) return BoundaryLayerStudy(ctx, settings.csv).print(level), 0;
     if (krylov) print_krylov(ctx, settings);

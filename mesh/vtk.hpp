@@ -12,7 +12,8 @@
 
 namespace stratum {
 
-/// A field on the nodes, (cells_x + 1) * (cells_y + 1) numbers, or on the cells, cells_x * cells_y; x runs fastest.
+/// A field on the nodes, (cells_x + 1) * (cells_y + 1) numbers, or on the cells, cells_x * cells_y; x runs fastest. Three times
+/// as many are vectors.
 struct VtkField {
   std::string name;
   std::span<const double> values;

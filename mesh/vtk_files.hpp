@@ -21,9 +21,10 @@
 namespace stratum::detail {
 
 // VTK reads the caller's numbers where they are; it never writes to an array that it only stores in a file.
-inline vtkNew<vtkDoubleArray> wrap(const std::string& name, std::span<const double> values) {
+inline vtkNew<vtkDoubleArray> wrap(const std::string& name, std::span<const double> values, int components = 1) {
   vtkNew<vtkDoubleArray> array;
   array->SetName(name.c_str());
+  array->SetNumberOfComponents(components);
   array->SetArray(const_cast<double*>(values.data()), static_cast<vtkIdType>(values.size()), 1);
   return array;
 }
@@ -31,11 +32,13 @@ inline vtkNew<vtkDoubleArray> wrap(const std::string& name, std::span<const doub
 inline void add_fields(vtkDataSetAttributes* data, const std::vector<VtkField>& fields, std::int64_t size,
                        const char* where) {
   for (const auto& field : fields) {
-    expects(static_cast<std::int64_t>(field.values.size()) == size, "VTK field '", field.name, "' has ",
-            field.values.size(), " values for ", size, " ", where);
-    data->AddArray(wrap(field.name, field.values));
+    const auto values = static_cast<std::int64_t>(field.values.size());
+    expects(values == size || values == 3 * size, "VTK field '", field.name, "' has ", values, " values for ", size,
+            " ", where);
+    data->AddArray(wrap(field.name, field.values, values == size ? 1 : 3));
   }
-  if (!fields.empty()) data->SetActiveScalars(fields.front().name.c_str());
+  if (!fields.empty() && static_cast<std::int64_t>(fields.front().values.size()) == size)
+    data->SetActiveScalars(fields.front().name.c_str());
 }
 
 /// Appended, there whole or not at all.

@@ -9,8 +9,8 @@ namespace stratum {
 
 template <class T>
 InnerSolve<T>::InnerSolve(Shared<const LinearOperator<T>> a, Shared<Solver<T>> solver, Shared<Preconditioner<T>> m,
-                          const StoppingParams& stop)
-    : a_(std::move(a)), solver_(std::move(solver)), m_(std::move(m)), stop_(stop) {
+                          const StoppingParams& stop, Monitor monitor)
+    : a_(std::move(a)), solver_(std::move(solver)), m_(std::move(m)), stop_(stop), monitor_(std::move(monitor)) {
   stop.validate();
 }
 
@@ -18,7 +18,7 @@ template <class T>
 void InnerSolve<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
   const auto hold = work_->in_use.hold("inner solve");
   set(ctx, T(0), z);
-  const SolveReport report = solver_->solve(ctx, *a_, m_.get(), r, z, stop_);
+  const SolveReport report = solver_->solve(ctx, *a_, m_.get(), r, z, stop_, monitor_);
   work_->iterations = report.iterations;
   if (!std::isfinite(report.residual)) copy<T, T>(ctx, r, z);
 }

@@ -19,9 +19,10 @@ namespace stratum {
 template <class T>
 class InnerSolve final : public Preconditioner<T>, public Handle {
  public:
-  /// `stop` holds the inner tolerance (relative to ||r||) and the inner limit; m: nullptr for none.
+  /// `stop` holds the inner tolerance (relative to ||r||) and the inner limit; m: nullptr for none. The monitor sees every inner
+  /// solve.
   InnerSolve(Shared<const LinearOperator<T>> a, Shared<Solver<T>> solver, Shared<Preconditioner<T>> m,
-             const StoppingParams& stop);
+             const StoppingParams& stop, Monitor monitor = {});
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return false; }
@@ -34,6 +35,7 @@ class InnerSolve final : public Preconditioner<T>, public Handle {
   Shared<Solver<T>> solver_;
   Shared<Preconditioner<T>> m_;
   StoppingParams stop_;
+  Monitor monitor_;
   std::shared_ptr<InnerWork> work_ = std::make_shared<InnerWork>();
 };
 

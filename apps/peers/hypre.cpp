@@ -51,10 +51,21 @@ void check(const char* what) {
   throw std::runtime_error(message("hypre, ", what, ": ", text.data()));
 }
 
+/// (A x)_ij takes this much of x at (i + dx, j + dy), for all nodes, x fastest.
+double coefficient(const GridOperator<double>& a, int dx, int dy, int i, int j) {
+  if (const auto* bands = std::get_if<NineBandMatrix<double>>(&a.storage()))
+    return bands->band[static_cast<std::size_t>(band_index(dx, dy))].view()(i, j);
+  const auto upper = [&](int ex, int ey, int p, int q) {
+    const auto k = static_cast<std::size_t>(band_index(ex, ey) - SymmetricNineBand<double>::first);
+    return std::get<SymmetricNineBand<double>>(a.storage()).band[k].view()(p, q);
+  };
+  return dy > 0 || (dy == 0 && dx >= 0) ? upper(dx, dy, i, j) : upper(-dx, -dy, i + dx, j + dy);
+}
+
 /// What the solvers of both interfaces have in common: vectors go over and come back, and the truth is told.
 class Solver : public HypreSolver {
  public:
-  Solver(const GridOperator<double>& a, double rtol, int max_iterations, Stopwatch now)
+  Solver(const LinearOperator<double>& a, double rtol, int max_iterations, Stopwatch now)
       : a_(a), rtol_(rtol), max_iterations_(max_iterations), now_(now),
         values_(static_cast<std::size_t>(a.shape().nodes())) {}
 
@@ -93,16 +104,6 @@ class Solver : public HypreSolver {
     check("set-up");
   }
   [[nodiscard]] GridShape shape() const { return a_.shape(); }
-  /// (A x)_ij takes this much of x at (i + dx, j + dy), for all nodes, x fastest.
-  [[nodiscard]] double coefficient(int dx, int dy, int i, int j) const {
-    if (const auto* bands = std::get_if<NineBandMatrix<double>>(&a_.storage()))
-      return bands->band[static_cast<std::size_t>(band_index(dx, dy))].view()(i, j);
-    const auto upper = [&](int ex, int ey, int p, int q) {
-      const auto k = static_cast<std::size_t>(band_index(ex, ey) - SymmetricNineBand<double>::first);
-      return std::get<SymmetricNineBand<double>>(a_.storage()).band[k].view()(p, q);
-    };
-    return dy > 0 || (dy == 0 && dx >= 0) ? upper(dx, dy, i, j) : upper(-dx, -dy, i + dx, j + dy);
-  }
   [[nodiscard]] double rtol() const { return rtol_; }
   [[nodiscard]] int max_iterations() const { return max_iterations_; }
 
@@ -113,7 +114,7 @@ class Solver : public HypreSolver {
   /// Returns the number of iterations.
   virtual int iterate() = 0;
 
-  const GridOperator<double>& a_;
+  const LinearOperator<double>& a_;
   double rtol_, setup_seconds_ = 0;
   int max_iterations_;
   Stopwatch now_;
@@ -126,7 +127,7 @@ class StructSolver final : public Solver {
  public:
   StructSolver(const std::string& name, const GridOperator<double>& a, double rtol, int max_iterations, bool singular,
                Stopwatch now)
-      : Solver(a, rtol, max_iterations, now), first_{0, 0}, last_{shape().nx - 1, shape().ny - 1} {
+      : Solver(a, rtol, max_iterations, now), grid_operator_(a), first_{0, 0}, last_{shape().nx - 1, shape().ny - 1} {
     HYPRE_StructGridSetExtents(grid_.get(), first_.data(), last_.data());
     HYPRE_StructGridAssemble(grid_.get());
     set_matrix();
@@ -174,7 +175,7 @@ class StructSolver final : public Solver {
     for (int j = 0; j < shape().ny; ++j) {
       auto value = values.begin();
       for (int i = 0; i < shape().nx; ++i)
-        for (const auto& [dx, dy] : offsets) *value++ = coefficient(dx, dy, i, j);
+        for (const auto& [dx, dy] : offsets) *value++ = coefficient(grid_operator_, dx, dy, i, j);
       std::array<HYPRE_Int, 2> begin{0, j}, end{shape().nx - 1, j};
       HYPRE_StructMatrixSetBoxValues(matrix_.get(), begin.data(), end.data(), size, entries.data(), values.data());
     }
@@ -183,7 +184,7 @@ class StructSolver final : public Solver {
   [[nodiscard]] bool has(int dx, int dy) const {
     for (int j = 0; j < shape().ny; ++j)
       for (int i = 0; i < shape().nx; ++i)
-        if (coefficient(dx, dy, i, j) != 0) return true;
+        if (coefficient(grid_operator_, dx, dy, i, j) != 0) return true;
     return false;
   }
 
@@ -236,6 +237,7 @@ class StructSolver final : public Solver {
     return iterations;
   }
 
+  const GridOperator<double>& grid_operator_;
   bool conjugate_gradients_ = false;
   std::array<HYPRE_Int, 2> first_, last_;
   Owned<HYPRE_StructGrid> grid_ =
@@ -251,96 +253,156 @@ class StructSolver final : public Solver {
       make<HYPRE_StructSolver>(HYPRE_StructPCGCreate, HYPRE_StructPCGDestroy, MPI_COMM_WORLD);
 };
 
-// --- BoomerAMG-CG: the IJ interface, unknown (i, j) numbered j nx + i --------------------------------------------------
+// --- The IJ interface: conjugate gradients around BoomerAMG or AMS -----------------------------------------------------
 
-class BoomerAmgCg final : public Solver {
+using Indices = std::vector<HYPRE_BigInt>;
+
+/// A vector of hypre's, with numbers in order.
+class IjVector {
  public:
-  BoomerAmgCg(const GridOperator<double>& a, double rtol, int max_iterations, bool singular, Stopwatch now)
-      : Solver(a, rtol, max_iterations, now), last_(static_cast<HYPRE_Int>(shape().nodes() - 1)) {
-    set_matrix();
-    for (auto* vector : {b_.get(), x_.get()}) {
-      HYPRE_IJVectorSetObjectType(vector, HYPRE_PARCSR);
-      HYPRE_IJVectorInitialize(vector);
-      HYPRE_IJVectorAssemble(vector);
-    }
+  explicit IjVector(int size)
+      : size_(size), vector_(make<HYPRE_IJVector>(HYPRE_IJVectorCreate, HYPRE_IJVectorDestroy, MPI_COMM_WORLD,
+                                                  HYPRE_BigInt{0}, HYPRE_BigInt{size - 1})) {
+    HYPRE_IJVectorSetObjectType(vector_.get(), HYPRE_PARCSR);
+    HYPRE_IJVectorInitialize(vector_.get());
+    HYPRE_IJVectorAssemble(vector_.get());
+  }
+  /// Null for the indices: all of them, in order.
+  void set(const double* values) {
+    HYPRE_IJVectorSetValues(vector_.get(), size_, nullptr, values);
+    HYPRE_IJVectorAssemble(vector_.get());
+  }
+  void get(double* values) { HYPRE_IJVectorGetValues(vector_.get(), size_, nullptr, values); }
+  [[nodiscard]] HYPRE_ParVector object() const {
     void* object = nullptr;
-    HYPRE_IJMatrixGetObject(matrix_.get(), &object);
-    a_ = static_cast<HYPRE_ParCSRMatrix>(object);
-    HYPRE_IJVectorGetObject(b_.get(), &object);
-    rhs_ = static_cast<HYPRE_ParVector>(object);
-    HYPRE_IJVectorGetObject(x_.get(), &object);
-    solution_ = static_cast<HYPRE_ParVector>(object);
-    check("matrix");
-
-    HYPRE_BoomerAMGSetStrongThreshold(multigrid_.get(), 0.5);
-    HYPRE_BoomerAMGSetTol(multigrid_.get(), 0);
-    HYPRE_BoomerAMGSetMaxIter(multigrid_.get(), 1);
-    constexpr HYPRE_Int symmetric_gauss_seidel = 6, coarsest = 3;
-    if (singular) HYPRE_BoomerAMGSetCycleRelaxType(multigrid_.get(), symmetric_gauss_seidel, coarsest);
-    HYPRE_ParCSRPCGSetTol(pcg_.get(), rtol);
-    HYPRE_ParCSRPCGSetMaxIter(pcg_.get(), max_iterations);
-    HYPRE_ParCSRPCGSetTwoNorm(pcg_.get(), 1);
-    HYPRE_ParCSRPCGSetPrecond(pcg_.get(), HYPRE_BoomerAMGSolve, HYPRE_BoomerAMGSetup, multigrid_.get());
-    time_set_up([&] { HYPRE_ParCSRPCGSetup(pcg_.get(), a_, rhs_, solution_); });
+    HYPRE_IJVectorGetObject(vector_.get(), &object);
+    return static_cast<HYPRE_ParVector>(object);
   }
 
  private:
-  void set_matrix() {
-    const int nx = shape().nx, ny = shape().ny;
+  HYPRE_Int size_;
+  Owned<HYPRE_IJVector> vector_;
+};
+
+/// A matrix of hypre's.
+class IjMatrix {
+ public:
+  explicit IjMatrix(const SparseRows& a)
+      : matrix_(make<HYPRE_IJMatrix>(HYPRE_IJMatrixCreate, HYPRE_IJMatrixDestroy, MPI_COMM_WORLD, HYPRE_BigInt{0},
+                                     HYPRE_BigInt{a.rows - 1}, HYPRE_BigInt{0}, HYPRE_BigInt{a.columns - 1})) {
     HYPRE_IJMatrixSetObjectType(matrix_.get(), HYPRE_PARCSR);
-    std::vector<HYPRE_Int> sizes(static_cast<std::size_t>(shape().nodes()), 9);
+    std::vector<HYPRE_Int> sizes;
+    Indices rows;
+    for (int i = 0; i < a.rows; ++i) {
+      sizes.push_back(a.start[static_cast<std::size_t>(i) + 1] - a.start[static_cast<std::size_t>(i)]);
+      rows.push_back(i);
+    }
     HYPRE_IJMatrixSetRowSizes(matrix_.get(), sizes.data());
     HYPRE_IJMatrixInitialize(matrix_.get());
-    std::vector<HYPRE_BigInt> rows, columns;
-    std::vector<double> values;
-    for (int j = 0; j < ny; ++j) {
-      sizes.clear(), rows.clear(), columns.clear(), values.clear();
-      for (int i = 0; i < nx; ++i) {
-        const std::size_t before = columns.size();
-        for (int dy = -1; dy <= 1; ++dy)
-          for (int dx = -1; dx <= 1; ++dx) {
-            if (i + dx < 0 || i + dx >= nx || j + dy < 0 || j + dy >= ny) continue;
-            const double value = coefficient(dx, dy, i, j);
-            if (value == 0) continue;
-            columns.push_back((j + dy) * nx + i + dx);
-            values.push_back(value);
-          }
-        rows.push_back(j * nx + i);
-        sizes.push_back(static_cast<HYPRE_Int>(columns.size() - before));
-      }
-      HYPRE_IJMatrixSetValues(matrix_.get(), nx, sizes.data(), rows.data(), columns.data(), values.data());
-    }
+    const Indices columns(a.column.begin(), a.column.end());
+    HYPRE_IJMatrixSetValues(matrix_.get(), a.rows, sizes.data(), rows.data(), columns.data(), a.value.data());
     HYPRE_IJMatrixAssemble(matrix_.get());
   }
+  [[nodiscard]] HYPRE_ParCSRMatrix object() const {
+    void* object = nullptr;
+    HYPRE_IJMatrixGetObject(matrix_.get(), &object);
+    return static_cast<HYPRE_ParCSRMatrix>(object);
+  }
 
-  /// Null for the indices: all of them, in order.
-  void set_rhs(double* values) override {
-    HYPRE_IJVectorSetValues(b_.get(), last_ + 1, nullptr, values);
-    HYPRE_IJVectorAssemble(b_.get());
+ private:
+  Owned<HYPRE_IJMatrix> matrix_;
+};
+
+/// Conjugate gradients with a preconditioner of the derived class's.
+class IjCg : public Solver {
+ public:
+  IjCg(const LinearOperator<double>& a, const SparseRows& rows, double rtol, int max_iterations, Stopwatch now)
+      : Solver(a, rtol, max_iterations, now), matrix_(rows), b_(rows.rows), x_(rows.rows) {
+    check("matrix");
+    HYPRE_ParCSRPCGSetTol(pcg_.get(), rtol);
+    HYPRE_ParCSRPCGSetMaxIter(pcg_.get(), max_iterations);
+    HYPRE_ParCSRPCGSetTwoNorm(pcg_.get(), 1);
   }
-  void set_solution(double* values) override {
-    HYPRE_IJVectorSetValues(x_.get(), last_ + 1, nullptr, values);
-    HYPRE_IJVectorAssemble(x_.get());
+
+ protected:
+  void set_up(HYPRE_PtrToParSolverFcn cycle, HYPRE_PtrToParSolverFcn prepare, HYPRE_Solver preconditioner) {
+    HYPRE_ParCSRPCGSetPrecond(pcg_.get(), cycle, prepare, preconditioner);
+    time_set_up([&] { HYPRE_ParCSRPCGSetup(pcg_.get(), matrix_.object(), b_.object(), x_.object()); });
   }
-  void get_solution(double* values) override { HYPRE_IJVectorGetValues(x_.get(), last_ + 1, nullptr, values); }
+
+ private:
+  void set_rhs(double* values) override { b_.set(values); }
+  void set_solution(double* values) override { x_.set(values); }
+  void get_solution(double* values) override { x_.get(values); }
   int iterate() override {
-    HYPRE_ParCSRPCGSolve(pcg_.get(), a_, rhs_, solution_);
+    HYPRE_ParCSRPCGSolve(pcg_.get(), matrix_.object(), b_.object(), x_.object());
     HYPRE_Int iterations = 0;
     HYPRE_ParCSRPCGGetNumIterations(pcg_.get(), &iterations);
     return iterations;
   }
 
-  HYPRE_Int last_;
-  Owned<HYPRE_IJMatrix> matrix_ = make<HYPRE_IJMatrix>(HYPRE_IJMatrixCreate, HYPRE_IJMatrixDestroy, MPI_COMM_WORLD,
-                                                       HYPRE_BigInt{0}, last_, HYPRE_BigInt{0}, last_);
-  Owned<HYPRE_IJVector> b_ =
-      make<HYPRE_IJVector>(HYPRE_IJVectorCreate, HYPRE_IJVectorDestroy, MPI_COMM_WORLD, HYPRE_BigInt{0}, last_);
-  Owned<HYPRE_IJVector> x_ =
-      make<HYPRE_IJVector>(HYPRE_IJVectorCreate, HYPRE_IJVectorDestroy, MPI_COMM_WORLD, HYPRE_BigInt{0}, last_);
-  HYPRE_ParCSRMatrix a_ = nullptr;
-  HYPRE_ParVector rhs_ = nullptr, solution_ = nullptr;
-  Owned<HYPRE_Solver> multigrid_ = make<HYPRE_Solver>(HYPRE_BoomerAMGCreate, HYPRE_BoomerAMGDestroy);
+  IjMatrix matrix_;
+  IjVector b_, x_;
   Owned<HYPRE_Solver> pcg_ = make<HYPRE_Solver>(HYPRE_ParCSRPCGCreate, HYPRE_ParCSRPCGDestroy, MPI_COMM_WORLD);
+};
+
+/// Unknown (i, j) of the grid is number j nx + i; zeros are left out.
+SparseRows rows_of(const GridOperator<double>& a) {
+  const int nx = a.shape().nx, ny = a.shape().ny;
+  SparseRows rows;
+  rows.rows = rows.columns = nx * ny;
+  for (int j = 0; j < ny; ++j)
+    for (int i = 0; i < nx; ++i) {
+      for (int dy = -1; dy <= 1; ++dy)
+        for (int dx = -1; dx <= 1; ++dx) {
+          if (i + dx < 0 || i + dx >= nx || j + dy < 0 || j + dy >= ny) continue;
+          const double value = coefficient(a, dx, dy, i, j);
+          if (value == 0) continue;
+          rows.column.push_back((j + dy) * nx + i + dx);
+          rows.value.push_back(value);
+        }
+      rows.start.push_back(static_cast<int>(rows.value.size()));
+    }
+  return rows;
+}
+
+class BoomerAmgCg final : public IjCg {
+ public:
+  BoomerAmgCg(const GridOperator<double>& a, double rtol, int max_iterations, bool singular, Stopwatch now)
+      : IjCg(a, rows_of(a), rtol, max_iterations, now) {
+    HYPRE_BoomerAMGSetStrongThreshold(multigrid_.get(), 0.5);
+    HYPRE_BoomerAMGSetTol(multigrid_.get(), 0);
+    HYPRE_BoomerAMGSetMaxIter(multigrid_.get(), 1);
+    constexpr HYPRE_Int symmetric_gauss_seidel = 6, coarsest = 3;
+    if (singular) HYPRE_BoomerAMGSetCycleRelaxType(multigrid_.get(), symmetric_gauss_seidel, coarsest);
+    set_up(HYPRE_BoomerAMGSolve, HYPRE_BoomerAMGSetup, multigrid_.get());
+  }
+
+ private:
+  Owned<HYPRE_Solver> multigrid_ = make<HYPRE_Solver>(HYPRE_BoomerAMGCreate, HYPRE_BoomerAMGDestroy);
+};
+
+class AmsCg final : public IjCg {
+ public:
+  AmsCg(const CsrMatrix<double>& a, const SparseRows& rows, const SparseRows& gradient,
+        const std::array<std::vector<double>, 3>& points, double rtol, int max_iterations, Stopwatch now)
+      : IjCg(a, rows, rtol, max_iterations, now),
+        gradient_(gradient), points_{IjVector(gradient.columns), IjVector(gradient.columns),
+                                     IjVector(gradient.columns)} {
+    for (std::size_t d = 0; d < 3; ++d) points_[d].set(points[d].data());
+    HYPRE_AMSSetDiscreteGradient(ams_.get(), gradient_.object());
+    HYPRE_AMSSetCoordinateVectors(ams_.get(), points_[0].object(), points_[1].object(), points_[2].object());
+    HYPRE_AMSSetBetaPoissonMatrix(ams_.get(), nullptr);  // the mass term is zero
+    HYPRE_AMSSetTol(ams_.get(), 0);
+    HYPRE_AMSSetMaxIter(ams_.get(), 1);
+    HYPRE_AMSSetPrintLevel(ams_.get(), 0);
+    set_up(HYPRE_AMSSolve, HYPRE_AMSSetup, ams_.get());
+  }
+
+ private:
+  IjMatrix gradient_;
+  std::array<IjVector, 3> points_;
+  Owned<HYPRE_Solver> ams_ = make<HYPRE_Solver>(HYPRE_AMSCreate, HYPRE_AMSDestroy);
 };
 
 }  // namespace
@@ -368,6 +430,13 @@ std::unique_ptr<HypreSolver> Hypre::set_up(const std::string& name, const GridOp
   throw UsageError(message("hypre has no solver '", name, "' here"));
 }
 
+std::unique_ptr<HypreSolver> Hypre::set_up_ams(const CsrMatrix<double>& a, const SparseRows& rows,
+                                               const SparseRows& gradient,
+                                               const std::array<std::vector<double>, 3>& points, double rtol,
+                                               int max_iterations) const {
+  return std::make_unique<AmsCg>(a, rows, gradient, points, rtol, max_iterations, now_);
+}
+
 #else
 
 Hypre::Hypre(Stopwatch now) : now_(now) {
@@ -377,6 +446,10 @@ Hypre::~Hypre() = default;
 bool Hypre::available() { return false; }
 std::string Hypre::version() { return ""; }
 std::unique_ptr<HypreSolver> Hypre::set_up(const std::string&, const GridOperator<double>&, double, int, bool) const {
+  return nullptr;
+}
+std::unique_ptr<HypreSolver> Hypre::set_up_ams(const CsrMatrix<double>&, const SparseRows&, const SparseRows&,
+                                               const std::array<std::vector<double>, 3>&, double, int) const {
   return nullptr;
 }
 

@@ -8,16 +8,22 @@
 //   PFMG-CG        semicoarsening, Jacobi relaxation weighted by 0.5, two steps before and after, Galerkin coarse matrices
 //   BoomerAMG-CG   algebraic multigrid with a strong threshold of 0.5, its other parameters as they come, through IJ
 //
+// and, for the matrix of edge elements,
+//
+//   AMS-CG         conjugate gradients around one step of AMS, its parameters as they come, told that there is no mass term
+//
 // The Struct matrices are stored as symmetric ones. Set-up is the time of hypre's own; handing over the matrix is free.
 // An iteration stops on the 2-norm of the residual that hypre keeps. The report tells the true one, ||b - A x||_2 of
 // the solution returned, and claims convergence on it alone, with one per cent of tolerance between the two.
 // Source: hypre Reference Manual, version 2.26, chapters Struct Solvers, ParCSR Solvers.
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <stratum/core/io/solve_report.hpp>
+#include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 
 #include "../support/timing.hpp"
@@ -57,6 +63,13 @@ class Hypre {
   /// divide by what rounding leaves of it. Throws UsageError for an unknown name and for a form other than these bands.
   [[nodiscard]] std::unique_ptr<HypreSolver> set_up(const std::string& name, const GridOperator<double>& a, double rtol,
                                                     int max_iterations, bool singular = false) const;
+
+  /// AMS-CG for the matrix of edge elements, `rows` those of a; `gradient` has a column for every node, `points` its
+  /// coordinates.
+  [[nodiscard]] std::unique_ptr<HypreSolver> set_up_ams(const CsrMatrix<double>& a, const SparseRows& rows,
+                                                        const SparseRows& gradient,
+                                                        const std::array<std::vector<double>, 3>& points, double rtol,
+                                                        int max_iterations) const;
 
  private:
   Stopwatch now_;

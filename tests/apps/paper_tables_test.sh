@@ -51,6 +51,22 @@ sys.exit(0 if len(rows) > 100 and there and counts and found == 3 * [len(rows)] 
 END
 }
 
+# What deal.II's elements and others take on the coarse meshes; hypre's column is there or not.
+case_edge_elements() {
+  run 0 --study edge --max-level 7 --csv
+  python3 - <<'END' || fail "counts are not what they were"
+import csv, sys
+rows = [[cell.strip() for cell in row] for row in csv.reader(open(".output")) if row]
+outer = [(int(r[4]), int(r[6])) for r in rows if r[0] == "hexahedra 7.7" and r[2].startswith("vp")]
+known = [(4, 4), (6, 7), (9, 10), (5, 6), (4, 4)]
+near = len(outer) == 5 and all(abs(a - b) <= 1 for found, there in zip(outer, known) for a, b in zip(found, there))
+third = [r for r in rows if r[0] == "hexahedra 7.7" and r[2] in ("1", "200", "1000", "100000")]
+few = len(third) == 4 and all(int(r[k].split()[0]) <= 20 for r in third for k in (5, 6))
+sys.exit(0 if near and few and not any("!" in cell for row in rows for cell in row[1:]) else 1)
+END
+  refused --study edge --figure 2 -- --figure "no figures"
+}
+
 # The largest error on Shishkin's mesh is the same for all thin layers; on square cells it is that of a wrong solution.
 case_boundary_layers() {
   run 0 --study boundary-layers --max-level 6 --csv

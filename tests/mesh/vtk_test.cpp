@@ -13,6 +13,7 @@
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/vts.hpp>
+#include <stratum/mesh/vtu.hpp>
 
 namespace {
 
@@ -101,6 +102,23 @@ TEST_F(VtkTest, DeformedMeshesComeBackBitForBit) {
   EXPECT_THROW(write_vts(path, mesh, {{"solution", cells}}), UsageError);
   EXPECT_THROW((void)read_vts((folder_ / "none.vts").string()), FileError);
   EXPECT_THROW((void)read_vts((folder_ / "e.vtr").string()), UsageError);
+}
+
+TEST_F(VtkTest, WritesUnstructuredGridsWithVectors) {
+  const VtkCells cells{{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1}}, 4, {0, 1, 2, 3, 1, 2, 3, 4}};
+  const std::vector<double> size{1, 2}, field{1, 0, 0, 0, 1, 0};
+  const auto path = (folder_ / "a.vtu").string();
+  write_vtu(path, cells, {{"size", size}, {"field", field}});
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const char* part : {"UnstructuredGrid", "NumberOfPoints=\"5\"", "NumberOfCells=\"2\"", "Name=\"field\"",
+                           "NumberOfComponents=\"3\"", "</VTKFile>"})
+    EXPECT_THAT(text.str(), HasSubstr(part));
+  EXPECT_THROW(write_vtu(path, cells, {{"four", std::vector<double>(4)}}), UsageError);
+  EXPECT_THROW(write_vtu(path, {cells.points, 4, {0, 1, 2, 5}}, {}), UsageError);
+  EXPECT_THROW(write_vtu(path, {cells.points, 5, {0, 1, 2, 3, 4}}, {}), UsageError);
+  EXPECT_EQ(files(), 1U);
 }
 
 }  // namespace

@@ -140,4 +140,15 @@ TEST_P(InnerSolveTest, SweepsUntilTheyChangeLittle) {
   EXPECT_THROW((InnerIteration<double>(ctx(), a_, m, stop)), UsageError);
 }
 
+TEST_P(InnerSolveTest, MonitorSeesEveryInnerSolve) {
+  const std::shared_ptr<Solver<double>> solver = make_solver<double>(ctx(), "cr", a_.shape());
+  int solves = 0, steps = 0;
+  InnerSolve<double> m(a_, solver, nullptr, inner_stop(1e-2, 200),
+                       [&](int iteration, double /*residual*/) { ++(iteration == 0 ? solves : steps); });
+  Vector<double> x(ctx(), a_.shape());
+  const auto report = solve("gcr", m, x);
+  EXPECT_EQ(solves, report.iterations);
+  EXPECT_EQ(steps, report.inner_iterations);
+}
+
 }  // namespace

@@ -1,7 +1,8 @@
 #pragma once
 
 // Matrices that come without a mesh, in CSR: MatrixSolver with nothing said about them, from the arrays to the solution, beside
-// amgcl, which is given the same arrays, and hypre's solvers, which are given stencils or rows. Five-point differences and bilinear elements of
+// amgcl, which is given the same arrays, and hypre's solvers, which are given stencils or rows. Five-point differences and
+// bilinear elements of
 //
 //     -div(k grad u) = f       on the unit square, right-hand sides random
 //
@@ -40,8 +41,8 @@ struct CsrSystem {
 
 enum class OuterNodes : std::uint8_t { left_out, kept, neumann };
 
-/// Links are harmonic means. Nodes beyond Dirichlet sides are left out, or kept as rows that hold nothing but their diagonal while
-/// others still couple to them.
+/// Links are harmonic means. Nodes beyond Dirichlet sides are left out, or kept as rows that hold nothing but their diagonal
+/// while others still couple to them.
 inline SparseRows five_point_rows(int nx, int ny, const NodeField& k, OuterNodes outer) {
   SparseRows a;
   a.rows = a.columns = nx * ny;

@@ -8,10 +8,10 @@
 //
 //   numbering   node (i, j) is unknown j nx + i (x first), or i ny + j (y first); any other is to be given
 //   periodic    directions in which the first nodes are coupled to the last, where no numbering does without
-//   fixed rows  that hold nothing but their diagonal, as those of Dirichlet nodes that were kept: x_k = b_k / a_kk is known, and
-//               what other rows have towards it is carried to the right-hand side. Sides of such nodes alone are left off the
+//   fixed rows  that hold nothing but their diagonal, as those of Dirichlet nodes that were kept: x_k = b_k / a_kk is known,
+//               and what other rows have towards it is carried to the right-hand side. Sides of such nodes alone are left off the
 //               grid; others stay on it, coupled to nothing
-//   symmetry    |a_km - a_mk| <= 1e-12 min(a_kk, a_mm); five bands are kept where it is to 8 eps
+//   symmetry    |a_km - a_mk| <= 1e-12 sqrt(a_kk a_mm); five bands are kept where it is to 8 eps
 //   ends        a side is natural where its rows, less those behind them, sum to less than a tenth of what couples the two;
 //               else it is Dirichlet's. The number of cells says more: nx - 1 lie between nodes that are all there, nx + 1
 //               between two Dirichlet sides whose nodes are not. It matters to the interpolation alone
@@ -68,8 +68,8 @@ struct GridRows {
   void update(Context& ctx, const BandArrays& a);
 
   [[nodiscard]] int unknowns() const { return nx * ny; }
-  /// Of the grid that is left, with the widths of the whole: one a cell between nodes that are there, and one beyond a Dirichlet
-  /// side that is not; all alike where none are given. Throws UsageError for another number.
+  /// Of the grid that is left, with the widths of the whole: one a cell between nodes that are there, and one beyond a
+  /// Dirichlet side that is not; all alike where none are given. Throws UsageError for another number.
   [[nodiscard]] TensorMesh mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const;
 
   int nx, ny;  // as given

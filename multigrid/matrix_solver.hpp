@@ -1,27 +1,27 @@
 #pragma once
 
-// MatrixSolver: a matrix that somebody has, on a grid of nx x ny nodes, in; x = A^-1 b out. Operator, cycle and Krylov method in
-// one object:
+// MatrixSolver: a matrix that somebody has, on a grid of nx x ny nodes, in; x = A^-1 b out. Operator, cycle and Krylov method
+// in one object:
 //
 //     MatrixSolver solver = MatrixSolver::from_csr(ctx, start, column, value, nx, ny);
 //     SolveReport report = solver(ctx, b, x);                                   arrays in the numbering of the matrix
 //
 // How unknowns are numbered, whether A is symmetric or singular, what its sides are: all found out (multigrid/grid_rows.hpp).
-// Rows that hold nothing but their diagonal are solved first, what couples to them goes to the right-hand side. Coarse levels are
-// Galerkin products whose interpolation follows the matrix; the cycle is in float, vectors and residuals in double. Where
+// Rows that hold nothing but their diagonal are solved first, what couples to them goes to the right-hand side. Coarse levels
+// are Galerkin products whose interpolation follows the matrix; the cycle is in float, vectors and residuals in double. Where
 // `solver.method` is left open it is
 //
-//     symmetric      conjugate gradients, around the cycle that smoother "auto" chooses (multigrid/poisson_solver.hpp); where few
-//                    isolated parts are coupled more than a thousand times as strongly as what lies between, deflated by a vector
-//                    for each (multigrid/inclusions.hpp)
+//     symmetric      conjugate gradients, around the cycle that smoother "auto" chooses (multigrid/poisson_solver.hpp). Where
+//                    few isolated parts are coupled a thousand times as strongly as what lies between, they are deflated by a
+//                    vector for each (multigrid/inclusions.hpp)
 //     nonsymmetric   flexible GMRES, and smoother adi in place of "auto"
 //
 // Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
 // none.
 //
-// As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of the
-// matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on the
-// device; arrays on the host are copied to it where it is a GPU, and waited for.
+// As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of
+// the matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on
+// the device; arrays on the host are copied to it where it is a GPU, and waited for.
 
 #include <array>
 #include <concepts>
@@ -39,13 +39,13 @@
 namespace stratum {
 
 struct MatrixSolverParams {
-  /// Smoother "auto", interpolation as that finds best or of the matrix, deflation "auto", mixed precision, unless said otherwise; `form`, `terms`, `coefficients` and
-  /// full multigrid are for meshes.
+  /// Smoother "auto", interpolation as that finds best or of the matrix, deflation "auto", mixed precision, unless said
+  /// otherwise; `form`, `terms`, `coefficients` and full multigrid are for meshes.
   PoissonSolverParams solver = by_default();
   std::optional<bool> symmetric{}, singular{};  // none: found out. A claim that A does not bear out is refused
   bool project = false;                         // right-hand sides of a singular A lose their mean, however large
-  /// One a cell of the grid, all alike where none are given: nx - 1 between nodes, and one more beyond each side whose (Dirichlet)
-  /// nodes are not among the unknowns; nx around a periodic direction.
+  /// One a cell of the grid, all alike where none are given: nx - 1 between nodes, and one more beyond each side whose
+  /// (Dirichlet) nodes are not among the unknowns; nx around a periodic direction.
   std::vector<double> widths_x{}, widths_y{};
   /// Node j nx + i of every unknown; empty: found out.
   std::vector<int> numbering{};
@@ -138,7 +138,8 @@ concept BandView = requires(const M& m, int k) {
 
 class MatrixSolver final : public Preconditioner<double>, public Handle {
  public:
-  /// Throws UsageError as GridRows does, for a claim that does not hold, for widths of another number, and as PoissonSolver does.
+  /// Throws UsageError as GridRows does, for a claim that does not hold, for widths of another number, and as PoissonSolver
+  /// does.
   MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params = {},
                const SmootherRegistry& registry = builtin_smoothers());
   MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, const MatrixSolverParams& params = {});

@@ -1,7 +1,8 @@
 #pragma once
 
-// amgcl's make_solver as a peer of ours for matrices in CSR: conjugate gradients preconditioned by a cycle of algebraic multigrid,
-// smoothed aggregation with sparse approximate inverses (SPAI-0), all parameters as they come, in double on one thread.
+// amgcl's make_solver as a peer of ours for matrices in CSR: conjugate gradients preconditioned by a cycle of algebraic
+// multigrid, smoothed aggregation with sparse approximate inverses (SPAI-0), all parameters as they come, in double on one
+// thread.
 //
 // The report's residual is the true one of the solution returned, and claims convergence on it alone, with one per cent of
 // tolerance to the one that amgcl keeps. Source: D. Demidov, AMGCL: An efficient, flexible, and extensible algebraic multigrid

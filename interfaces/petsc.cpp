@@ -131,7 +131,7 @@ struct Stratum {
 
 Stratum& stratum_of(PC pc) { return *static_cast<Stratum*>(pc->data); }
 
-/// Runs the body; exceptions become errors of PETSc. What a factorisation finds is the solver's to see, unless it asked for errors.
+/// Runs the body; exceptions become errors of PETSc, a breakdown a failed PC, which KSP reports, unless errors were asked for.
 template <class Body>
 PetscErrorCode guarded(PC pc, const Body& body) {
   const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(pc));

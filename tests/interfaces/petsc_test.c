@@ -176,7 +176,8 @@ static void it_updates(void) {
   OK(PetscOptionsClear(NULL));
   OK(PetscOptionsInsertString(NULL, "-pc_stratum_grid 31,63"));
   CHECK(solves(ksp, a, 0) <= 8);
-  OK(PetscOptionsInsertString(NULL, "-pc_stratum_smoother jacobi -pc_stratum_steps 1")); /* other options, the same matrix */
+  OK(PetscOptionsInsertString(NULL,
+                              "-pc_stratum_smoother jacobi -pc_stratum_steps 1")); /* other options, the same matrix */
   OK(KSPSetOperators(ksp, a, a));
   OK(MatScale(a, 2));
   CHECK(solves(ksp, a, 0) > 8);

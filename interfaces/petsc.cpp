@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <stratum/core/operators/row_scales.hpp>
-#include <stratum/multigrid/couplings.hpp>
 #include <stratum/multigrid/matrix_solver.hpp>
 #include <stratum/petsc.h>
 
@@ -36,7 +35,7 @@ struct Options {
 
 const char* const names_of_cycles[] = {"auto", "v", "w", "f", "w2", "k"};
 const char* const names_of_precisions[] = {"single", "double"};
-const char* const names_of_interpolations[] = {"matrix", "bilinear"};
+const char* const names_of_interpolations[] = {"auto", "matrix", "bilinear"};
 const char* const names_of_backends[] = {"cpu", "cuda"};
 
 /// Rows on one process, as they lie in PETSc or, scaled by d, in rows of our own.
@@ -84,14 +83,16 @@ class GridCycle {
     if (options.steps != 0) cycle.steps = static_cast<int>(options.steps);
     if (options.cycle != 0) cycle.cycle = static_cast<Cycle>(options.cycle - 1);
     params.solver.precision = options.precision == 1 ? Precision::full : Precision::mixed;
-    params.solver.interpolation = options.interpolation == 1 ? InterpolationKind::bilinear : InterpolationKind::matrix;
+    if (options.interpolation != 0)
+      params.solver.interpolation =
+          options.interpolation == 1 ? InterpolationKind::matrix : InterpolationKind::bilinear;
+    params.solver.deflate = {};  // of solves, which are PETSc's
     // PETSc iterates: of ours the one that holds least, and for which smoother "auto" chooses a constant cycle.
     params.solver.method = !rows.symmetric ? Method::multigrid : cycle.cycle == Cycle::k ? Method::fcg : Method::cg;
-    if (options.smoother == "auto") chosen_for_ = couplings(ctx_, rows.a);
     solver_.emplace(ctx_, std::move(rows), params);
   }
 
-  /// Throws UsageError where that which was found out does not hold any more, or what was chosen for it.
+  /// Throws UsageError where that which was found out does not hold any more.
   void update(const Rows& a) {
     if (is_scaled()) {
       SparseRows scaled = a.copy();
@@ -101,8 +102,6 @@ class GridCycle {
     } else {
       solver_->update_csr(ctx_, a.arrays().start, a.arrays().column, a.arrays().value);
     }
-    expects(!chosen_for_ || couplings(ctx_, rows().a).is_like(*chosen_for_),
-            "the matrix couples its nodes differently: what smooths is chosen again");
   }
 
   void apply(std::span<const double> r, std::span<double> z) {
@@ -119,7 +118,6 @@ class GridCycle {
  private:
   Context ctx_;
   std::vector<double> scales_, work_;
-  std::optional<Couplings> chosen_for_;
   std::optional<MatrixSolver> solver_;
 };
 

@@ -72,10 +72,11 @@ typedef struct stratum_options {
   int baseline;      /* STRATUM_RHS or STRATUM_INITIAL_RESIDUAL */
   int patience;      /* iterations without a better residual that count as stagnation; 0: 10 of "multigrid", else any */
   const char* cycle; /* "v", "w", "f", "w2", "k"; NULL: "v", or what "auto" chooses. "k" is for fcg, gcr, gmres */
-  const char* interpolation; /* "matrix" (the default: as coefficients want it), "bilinear" (by the widths alone) */
-  int singular;              /* 0: found out; 1: claimed; -1: A is taken for regular */
-  int project;               /* not 0: right-hand sides of a singular A lose their mean, however large it is */
-  const int* numbering;      /* by rows: node j * nx + i of every unknown; copied. NULL: found out */
+  const char*
+      interpolation; /* "matrix" (as coefficients want it), "bilinear" (by widths alone); NULL: as "auto" finds best */
+  int singular;      /* 0: found out; 1: claimed; -1: A is taken for regular */
+  int project;       /* not 0: right-hand sides of a singular A lose their mean, however large it is */
+  const int* numbering; /* by rows: node j * nx + i of every unknown; copied. NULL: found out */
 } stratum_options;
 
 typedef struct stratum_result {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <stratum/core/in_use.hpp>
-#include <stratum/multigrid/couplings.hpp>
 #include <stratum/multigrid/matrix_solver.hpp>
 #include <stratum/stratum.h>
 
@@ -108,21 +107,12 @@ struct Made {
     auto& multigrid = chosen.solver.multigrid;
     if (!chosen.solver.method && rows.symmetric && chosen.symmetric.value_or(true))
       chosen.solver.method = multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
-    chosen_for.reset();
-    if (multigrid.smoother == "auto") chosen_for = couplings(ctx, rows.a);
     solver.emplace(ctx, std::move(rows), chosen);
-  }
-  /// Throws UsageError where that which was found out or chosen does not hold any more.
-  template <class Update>
-  void update(const Update& read) {
-    read(*solver);
-    expects(!chosen_for || couplings(ctx, solver->rows().a).is_like(*chosen_for), "the couplings are others");
   }
 
   Context ctx;
   MatrixSolverParams params;
   std::optional<MatrixSolver> solver;
-  std::optional<Couplings> chosen_for;
 
  private:
   const std::vector<double>&widths_x_, &widths_y_;
@@ -200,7 +190,7 @@ stratum_status take(stratum_solver* solver, const Read& read, const Update& upda
   const auto attempt = [&] {
     if (solver->made && solver->made->solver) {
       try {
-        solver->made->update(update);
+        update(*solver->made->solver);
         solver->usable = true;
         return STRATUM_CONVERGED;
       } catch (const UsageError&) {
@@ -335,14 +325,12 @@ const char* stratum_version(void) { return STRATUM_VERSION; }
 
 stratum_options stratum_default_options(void) {
   static const MatrixSolverParams params;
-  static const std::string interpolation(to_string(*params.solver.interpolation));
   stratum_options options{};
   options.struct_size = sizeof options;
   options.backend = STRATUM_CPU;
   options.smoother = params.solver.multigrid.smoother.c_str();
   options.max_iterations = params.solver.stop.max_iterations;
   options.restart = params.solver.krylov.restart;
-  options.interpolation = interpolation.c_str();
   return options;
 }
 

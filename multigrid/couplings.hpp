@@ -26,12 +26,6 @@ struct Couplings {
   /// 30.
   static constexpr double aligned = 0.06;
   [[nodiscard]] bool is_rotated() const { return rotated > 0.01; }
-  /// What was chosen for the one suits the other: no coupling is twice what it was.
-  [[nodiscard]] bool is_like(const Couplings& other) const {
-    const auto near = [](double one, double two) { return one <= 2 * two && two <= 2 * one; };
-    return near(along_x, other.along_x) && near(along_y, other.along_y) && near(jump, other.jump) &&
-           is_rotated() == other.is_rotated();
-  }
 };
 
 template <class T>

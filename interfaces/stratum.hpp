@@ -6,7 +6,7 @@
 //     stratum/multigrid/heat_solver.hpp       problems in time
 //     stratum/multigrid/deflated_solver.hpp   deflation
 //     stratum/core/io/matrix_market.hpp       sparse matrices from files
-//     stratum/dealii.hpp, stratum/stratum.h   for deal.II, for C
+//     stratum/dealii.hpp, petsc.h, stratum.h  for deal.II, PETSc, C
 //     stratum/mesh/vtk.hpp, mesh/vts.hpp, assembly/expression.hpp, assembly/cell_files.hpp, assembly/picture.hpp
 //                                             files, pictures and expressions: of the library stratum::io
 

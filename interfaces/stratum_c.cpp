@@ -1,113 +1,143 @@
-// The C interface: one hierarchy made from a matrix, its vectors, and the method that solves with it.
+// The C interface: a MatrixSolver, the matrix that it is made from, and what went wrong.
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include <stratum/core/grid/blas.hpp>
 #include <stratum/core/in_use.hpp>
-#include <stratum/multigrid/matrix_cycle.hpp>
-#include <stratum/solvers/iterative/refinement.hpp>
+#include <stratum/multigrid/matrix_solver.hpp>
 #include <stratum/stratum.h>
 
 namespace {
 
 using namespace stratum;
 
-/// With the defaults where there are zeros.
-stratum_options filled_in(stratum_options options) {
-  const stratum_options defaults = stratum_default_options();
-  if (options.smoother == nullptr || *options.smoother == 0) options.smoother = defaults.smoother;
-  if (options.steps == 0) options.steps = steps_by_default(options.smoother);
-  if (options.rtol == 0) options.rtol = defaults.rtol;
-  if (options.max_iterations == 0) options.max_iterations = defaults.max_iterations;
+/// The members that the caller knows, zeros for those that it does not.
+stratum_options known(const stratum_options& given) {
+  constexpr std::size_t version_0_2 = sizeof(stratum_options);
+  stratum_options options{};
+  const std::size_t size = given.struct_size == 0 ? version_0_2 : given.struct_size;
+  expects(size >= version_0_2, "options.struct_size must be sizeof(stratum_options) or 0, not ", size);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
+  for (std::size_t k = sizeof options; k < size; ++k)
+    expects(bytes[k] == 0, "options of a later version are set, which version ", stratum_version(), " does not know");
+  std::memcpy(&options, &given, sizeof options);
   return options;
 }
 
-MultigridParams cycle_params(const stratum_options& options) {
-  MultigridParams params;
-  params.smoother = options.smoother;
-  params.steps = options.steps;
-  params.symmetric = options.symmetric != 0;
+bool is_given(const char* name) { return name != nullptr && *name != 0; }
+
+/// One of a list of values by its name.
+template <class Values>
+auto by_name(const char* what, std::string_view name, const Values& values) {
+  std::string all;
+  for (const auto value : values) {
+    if (to_string(value) == name) return value;
+    all += (all.empty() ? "" : ", ") + std::string(to_string(value));
+  }
+  throw UsageError(message("unknown ", what, " '", shown(name), "'; known: ", all));
+}
+
+constexpr Cycle every_cycle[] = {Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k};
+
+std::optional<bool> claim(const char* what, int value) {
+  expects(value >= -1 && value <= 1, what, " must be 0 (found out), 1 (it is) or -1 (it is not), not ", value);
+  return value == 0 ? std::nullopt : std::optional(value == 1);
+}
+
+MatrixSolverParams params_of(const stratum_options& options) {
+  MatrixSolverParams params;
+  auto& solver = params.solver;
+  if (is_given(options.smoother)) solver.multigrid.smoother = options.smoother;
+  if (options.steps != 0) solver.multigrid.steps = options.steps;
+  if (is_given(options.cycle)) solver.multigrid.cycle = by_name("cycle", options.cycle, every_cycle);
+  if (is_given(options.interpolation))
+    solver.interpolation = by_name("interpolation", options.interpolation, every_interpolation);
+  if (is_given(options.solver)) solver.method = by_name("solver", options.solver, every_method);
+  solver.precision = options.single_precision != 0 ? Precision::mixed : Precision::full;
+  if (options.restart != 0) solver.krylov.restart = options.restart;
+  auto& stop = solver.stop;
+  if (options.rtol != 0 || options.atol != 0) stop.rtol = options.rtol;
+  stop.atol = options.atol;
+  if (options.max_iterations != 0) stop.max_iterations = options.max_iterations;
+  if (options.patience != 0) stop.patience = options.patience;
+  expects(options.baseline == STRATUM_RHS || options.baseline == STRATUM_INITIAL_RESIDUAL, "baseline must be ",
+          int{STRATUM_RHS}, " (right-hand side) or ", int{STRATUM_INITIAL_RESIDUAL}, " (initial residual), not ",
+          options.baseline);
+  stop.baseline = options.baseline == STRATUM_RHS ? Baseline::rhs : Baseline::initial;
+  stop.validate();
+  params.symmetric = claim("symmetric", options.symmetric);
+  params.singular = claim("singular", options.singular);
+  params.project = options.project != 0;
   return params;
 }
 
-TensorMesh mesh_of(int nx, int ny, const std::vector<double>& widths_x, const std::vector<double>& widths_y) {
-  const TensorMesh uniform = uniform_mesh({nx, ny});
-  return {widths_x.empty() ? uniform.x() : Intervals(widths_x), widths_y.empty() ? uniform.y() : Intervals(widths_y)};
+Backend backend_of(const stratum_options& options) {
+  expects(options.backend == STRATUM_CPU || options.backend == STRATUM_CUDA, "backend must be ", int{STRATUM_CPU},
+          " (CPU) or ", int{STRATUM_CUDA}, " (CUDA), not ", options.backend);
+  return options.backend == STRATUM_CUDA ? Backend::cuda : Backend::cpu;
 }
 
-/// Everything that exists once there are coefficients.
-class MatrixSolver {
- public:
-  MatrixSolver(const TensorMesh& mesh, const stratum_options& options, const double* bands)
-      : ctx_(options.backend == STRATUM_CUDA ? Backend::cuda : Backend::cpu, options.threads),
-        a_(NineBandMatrix<double>(ctx_, mesh.unknowns())), b_(ctx_, mesh.unknowns()), x_(ctx_, mesh.unknowns()) {
-    expects(options.backend == STRATUM_CPU || options.backend == STRATUM_CUDA, "backend must be ", int{STRATUM_CPU},
-            " (CPU) or ", int{STRATUM_CUDA}, " (CUDA), not ", options.backend);
-    stop_.rtol = options.rtol;
-    stop_.max_iterations = options.max_iterations;
-    stop_.validate();
-    copy_bands(bands);
-    const MultigridParams params = cycle_params(options);
-    cycle_.emplace(ctx_, a_, mesh, params, options.single_precision != 0);
-    if (params.symmetric)
-      cg_.emplace(ctx_, a_.shape());
-    else
-      refinement_.emplace(ctx_, a_.shape());
+/// Of nodes + 1 widths those that the grid that is left has: the outermost where a Dirichlet side is no row of it.
+std::vector<double> widths_left(const std::vector<double>& widths, int first_node, int nodes_left, LineEnd first,
+                                LineEnd last) {
+  if (widths.empty()) return {};
+  const int begin = first_node + (first == LineEnd::natural ? 1 : 0);
+  const int end = first_node + nodes_left + (last == LineEnd::dirichlet ? 1 : 0);
+  return {widths.begin() + begin, widths.begin() + end};
+}
+
+/// Everything that exists once there is a matrix.
+struct Made {
+  Made(const stratum_options& options, const std::vector<double>& widths_x, const std::vector<double>& widths_y)
+      : ctx(backend_of(options), options.threads), params(params_of(options)), widths_x_(widths_x),
+        widths_y_(widths_y) {}
+
+  void make(GridRows rows) {
+    params.widths_x = widths_left(widths_x_, rows.first_i, rows.left_nx, rows.west, rows.east);
+    params.widths_y = widths_left(widths_y_, rows.first_j, rows.left_ny, rows.south, rows.north);
+    // A preconditioner for others is to be the same map every time: "auto" leaves K-cycles to those who ask for them.
+    MatrixSolverParams chosen = params;
+    auto& multigrid = chosen.solver.multigrid;
+    if (!chosen.solver.method && rows.symmetric && chosen.symmetric.value_or(true))
+      chosen.solver.method = multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
+    solver.emplace(ctx, std::move(rows), chosen);
   }
 
-  void update(const double* bands) {
-    copy_bands(bands);
-    cycle_->update(ctx_, a_);
-  }
-
-  void apply(const double* r, double* z) {
-    copy_from_host(ctx_, r, b_.view());
-    cycle_->apply(ctx_, b_.cview(), x_.view());
-    copy_to_host(ctx_, x_.cview(), z);
-  }
-
-  SolveReport solve(const double* b, double* x) {
-    copy_from_host(ctx_, b, b_.view());
-    copy_from_host(ctx_, x, x_.view());
-    SolveReport report = cg_ ? cg_->solve(ctx_, a_, &*cycle_, b_.cview(), x_.view(), stop_)
-                             : refinement_->solve(ctx_, a_, *cycle_, b_.cview(), x_.view(), stop_);
-    copy_to_host(ctx_, x_.cview(), x);
-    return report;
-  }
+  Context ctx;
+  MatrixSolverParams params;
+  std::optional<MatrixSolver> solver;
 
  private:
-  void copy_bands(const double* bands) {
-    for (auto& band : std::get<NineBandMatrix<double>>(a_.storage()).band) {
-      copy_from_host(ctx_, bands, band.view());
-      bands += band.shape().nodes();
-    }
-  }
+  const std::vector<double>&widths_x_, &widths_y_;
+};
 
-  Context ctx_;
-  GridOperator<double> a_;
-  Vector<double> b_, x_;
-  std::optional<MatrixCycle> cycle_;
-  std::optional<ConjugateGradients<double>> cg_;
-  std::optional<Refinement<double>> refinement_;
-  StoppingParams stop_;
+template <class Index>
+struct Pattern {
+  std::vector<Index> start, column;
 };
 
 }  // namespace
 
 struct stratum_solver {
-  int nx, ny;
-  stratum_options options;
-  std::string smoother;  // what options.smoother points to
-  bool rtol_given;
+  int nx = 0, ny = 0;
+  stratum_options options{};
+  std::string smoother, method, cycle, interpolation;  // what the options point to
+  std::vector<int> numbering;
+  bool tolerance_given = false;
   std::vector<double> widths_x, widths_y;
-  std::optional<MatrixSolver> made;  // with the first coefficients
-  bool usable = false;               // the latest coefficients were accepted
+  std::variant<std::monostate, Pattern<std::int32_t>, Pattern<std::int64_t>> pattern;  // none: bands
+  std::optional<Made> made;  // with the first matrix that was accepted
+  bool usable = false;       // the latest was
+  stratum_status failure = STRATUM_USAGE;
+  std::string why_not = "no coefficients have been set; call stratum_set_coefficients first";
+  std::string rejected;  // what is wrong with the options themselves
   std::string error;
   InUse in_use;
   std::atomic<bool> turned_away{false};  // a call that came while another was running
@@ -143,77 +173,217 @@ stratum_status guarded(stratum_solver* solver, const Body& body) {
   try {
     const auto hold = solver->in_use.hold("solver");
     solver->turned_away = false;
-    return status_of(solver, body);
+    return status_of(solver, [&] {
+      expects(solver->rejected.empty(), solver->rejected);
+      return body();
+    });
   } catch (const UsageError&) {
     solver->turned_away = true;
     return STRATUM_USAGE;
   }
 }
 
-MatrixSolver& usable(stratum_solver* solver, bool arrays_given) {
-  expects(solver->usable, "no coefficients have been set and accepted; call stratum_set_coefficients first");
-  expects(arrays_given, "an array is NULL");
-  return *solver->made;
+/// Takes a matrix: by `update` where there is one already and it suits, else by `read`, which makes GridRows.
+template <class Read, class Update>
+stratum_status take(stratum_solver* solver, const Read& read, const Update& update) {
+  solver->usable = false;
+  const auto attempt = [&] {
+    if (solver->made && solver->made->solver) {
+      try {
+        update(*solver->made->solver);
+        solver->usable = true;
+        return STRATUM_CONVERGED;
+      } catch (const UsageError&) {
+        // It may be another matrix altogether, and is as good as the first.
+      }
+    }
+    solver->made.emplace(solver->options, solver->widths_x, solver->widths_y);
+    solver->made->make(read(solver->made->ctx));
+    solver->usable = true;
+    return STRATUM_CONVERGED;
+  };
+  const stratum_status status = status_of(solver, attempt);
+  if (status == STRATUM_CONVERGED) return status;
+  solver->made.reset();
+  solver->failure = status;
+  solver->why_not = solver->error;
+  return status;
+}
+
+stratum_status take_bands(stratum_solver* solver, const double* bands, std::size_t count) {
+  return guarded(solver, [&] {
+    solver->usable = false;
+    expects(bands != nullptr, "an array is NULL");
+    expects(std::holds_alternative<std::monostate>(solver->pattern),
+            "the solver was made from rows; stratum_set_values gives it other values");
+    const auto n =
+        static_cast<std::size_t>(std::max(solver->nx, 0)) * static_cast<std::size_t>(std::max(solver->ny, 0));
+    const std::span<const double> numbers(bands, count * n);
+    return take(
+        solver, [&](Context& ctx) { return GridRows(ctx, BandArrays{numbers}, solver->nx, solver->ny); },
+        [&](MatrixSolver& made) { made.update_bands(solver->made->ctx, numbers); });
+  });
+}
+
+template <class Index>
+stratum_status take_values(stratum_solver* solver, const Pattern<Index>& pattern, const double* value) {
+  const std::span<const double> values(value, pattern.column.size());
+  return take(
+      solver,
+      [&](Context& ctx) {
+        return GridRows(ctx, RowArrays<Index>{pattern.start, pattern.column, values}, solver->nx, solver->ny,
+                        solver->numbering);
+      },
+      [&](MatrixSolver& made) { made.update_csr(solver->made->ctx, pattern.start, pattern.column, values); });
+}
+
+std::unique_ptr<stratum_solver> new_solver(int nx, int ny, const double* widths_x, const double* widths_y,
+                                           const stratum_options* options, bool by_rows) {
+  auto solver = std::make_unique<stratum_solver>();
+  solver->nx = nx;
+  solver->ny = ny;
+  if (nx > 0 && widths_x != nullptr) solver->widths_x.assign(widths_x, widths_x + nx + 1);
+  if (ny > 0 && widths_y != nullptr) solver->widths_y.assign(widths_y, widths_y + ny + 1);
+  if (options == nullptr) return solver;
+  const auto copy = [](const char*& name, std::string& to) {
+    if (name != nullptr) to = name;
+    name = to.c_str();
+  };
+  solver->options = known(*options);
+  copy(solver->options.smoother, solver->smoother);
+  copy(solver->options.solver, solver->method);
+  copy(solver->options.cycle, solver->cycle);
+  copy(solver->options.interpolation, solver->interpolation);
+  if (by_rows && solver->options.numbering != nullptr && nx > 0 && ny > 0)
+    solver->numbering.assign(solver->options.numbering,
+                             solver->options.numbering + static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny));
+  solver->tolerance_given = solver->options.rtol != 0 || solver->options.atol != 0;
+  return solver;
+}
+
+/// With errors kept in it; null for want of memory.
+template <class Make>
+stratum_solver* created(const Make& make) {
+  try {
+    return make().release();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  } catch (const std::exception& error) {
+    auto* solver = new (std::nothrow) stratum_solver;
+    if (solver == nullptr) return nullptr;
+    solver->error = solver->rejected = error.what();
+    return solver;
+  }
+}
+
+template <class Index>
+stratum_solver* create_csr(Index n, const Index* start, const Index* column, const double* value, int nx, int ny,
+                           const double* widths_x, const double* widths_y, const stratum_options* options) {
+  return created([&] {
+    auto solver = new_solver(nx, ny, widths_x, widths_y, options, true);
+    solver->pattern.emplace<Pattern<Index>>();
+    auto& pattern = std::get<Pattern<Index>>(solver->pattern);
+    (void)guarded(solver.get(), [&] {
+      const auto check = [&] {
+        expects(nx > 0 && ny > 0 && std::int64_t{nx} * ny == std::int64_t{n}, "a matrix of ", n,
+                " rows does not fit a grid of ", nx, " x ", ny, " nodes");
+        expects(start != nullptr && column != nullptr && value != nullptr, "an array is NULL");
+        expects(start[n] >= 0, "row starts end at ", start[n]);
+        return STRATUM_CONVERGED;
+      };
+      const stratum_status status = status_of(solver.get(), check);
+      if (status != STRATUM_CONVERGED) {
+        solver->why_not = solver->error;
+        return status;
+      }
+      pattern.start.assign(start, start + n + 1);
+      pattern.column.assign(column, column + start[n]);
+      return take_values(solver.get(), pattern, value);
+    });
+    return solver;
+  });
+}
+
+/// The status of what made a solver unusable, or that of the body.
+template <class Body>
+stratum_status if_usable(stratum_solver* solver, bool arrays_given, const Body& body) {
+  return guarded(solver, [&] {
+    if (!solver->usable) {
+      solver->error = "there is no matrix that was accepted: " + solver->why_not;
+      return solver->failure;
+    }
+    expects(arrays_given, "an array is NULL");
+    return body(*solver->made);
+  });
 }
 
 }  // namespace
 
 extern "C" {
 
+const char* stratum_version(void) { return STRATUM_VERSION; }
+
 stratum_options stratum_default_options(void) {
-  static const MultigridParams cycle;
-  const StoppingParams stop;
-  return {STRATUM_CPU, 0,         cycle.smoother.c_str(), steps_by_default(cycle.smoother), 1,
-          0,           stop.rtol, stop.max_iterations};
+  static const MatrixSolverParams params;
+  stratum_options options{};
+  options.struct_size = sizeof options;
+  options.backend = STRATUM_CPU;
+  options.smoother = params.solver.multigrid.smoother.c_str();
+  options.max_iterations = params.solver.stop.max_iterations;
+  options.restart = params.solver.krylov.restart;
+  return options;
 }
 
 stratum_solver* stratum_create(int nx, int ny, const double* widths_x, const double* widths_y,
                                const stratum_options* options) {
-  try {
-    auto solver = std::make_unique<stratum_solver>();
-    solver->nx = nx;
-    solver->ny = ny;
-    solver->options = options == nullptr ? stratum_default_options() : filled_in(*options);
-    solver->rtol_given = options != nullptr && options->rtol != 0;
-    solver->smoother = solver->options.smoother;
-    solver->options.smoother = solver->smoother.c_str();
-    if (nx > 0 && widths_x != nullptr) solver->widths_x.assign(widths_x, widths_x + nx + 1);
-    if (ny > 0 && widths_y != nullptr) solver->widths_y.assign(widths_y, widths_y + ny + 1);
-    return solver.release();
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  return created([&] { return new_solver(nx, ny, widths_x, widths_y, options, false); });
+}
+
+stratum_solver* stratum_create_csr(int n, const int* start, const int* column, const double* value, int nx, int ny,
+                                   const double* widths_x, const double* widths_y, const stratum_options* options) {
+  return create_csr<std::int32_t>(n, start, column, value, nx, ny, widths_x, widths_y, options);
+}
+
+stratum_solver* stratum_create_csr64(int64_t n, const int64_t* start, const int64_t* column, const double* value,
+                                     int nx, int ny, const double* widths_x, const double* widths_y,
+                                     const stratum_options* options) {
+  return create_csr<std::int64_t>(n, start, column, value, nx, ny, widths_x, widths_y, options);
 }
 
 stratum_status stratum_set_coefficients(stratum_solver* solver, const double* bands) {
+  return take_bands(solver, bands, 9);
+}
+
+stratum_status stratum_set_symmetric_coefficients(stratum_solver* solver, const double* bands) {
+  return take_bands(solver, bands, 5);
+}
+
+stratum_status stratum_set_values(stratum_solver* solver, const double* value) {
   return guarded(solver, [&] {
-    solver->usable = false;
-    expects(bands != nullptr, "an array is NULL");
-    const bool widths_given = !solver->widths_x.empty() && !solver->widths_y.empty();
-    expects(solver->smoother != "auto" || widths_given,
-            "smoother 'auto' chooses by interval widths; give stratum_create those in x and in y, or name a smoother");
-    if (solver->made)
-      solver->made->update(bands);
-    else
-      solver->made.emplace(mesh_of(solver->nx, solver->ny, solver->widths_x, solver->widths_y), solver->options, bands);
-    solver->usable = true;
-    return STRATUM_CONVERGED;
+    expects(value != nullptr, "an array is NULL");
+    if (const auto* narrow = std::get_if<Pattern<std::int32_t>>(&solver->pattern))
+      return take_values(solver, *narrow, value);
+    const auto* wide = std::get_if<Pattern<std::int64_t>>(&solver->pattern);
+    expects(wide != nullptr, "the solver was not made from rows; stratum_set_coefficients gives it bands");
+    return take_values(solver, *wide, value);
   });
 }
 
 stratum_status stratum_apply(stratum_solver* solver, const double* r, double* z) {
-  return guarded(solver, [&] {
-    usable(solver, r != nullptr && z != nullptr).apply(r, z);
+  return if_usable(solver, r != nullptr && z != nullptr, [&](Made& made) {
+    const auto n = static_cast<std::size_t>(made.solver->rows().unknowns());
+    made.solver->apply(made.ctx, std::span(r, n), std::span(z, n));
     return STRATUM_CONVERGED;
   });
 }
 
 stratum_status stratum_solve(stratum_solver* solver, const double* b, double* x, stratum_result* result) {
-  return guarded(solver, [&] {
+  return if_usable(solver, b != nullptr && x != nullptr, [&](Made& made) {
     const auto begin = std::chrono::steady_clock::now();
-    const SolveReport report = usable(solver, b != nullptr && x != nullptr).solve(b, x);
+    const auto n = static_cast<std::size_t>(made.solver->rows().unknowns());
+    const SolveReport report = made.solver->solve(made.ctx, std::span(b, n), std::span(x, n));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    const auto status = static_cast<stratum_status>(exit_code(report.status, solver->rtol_given));
+    const auto status = static_cast<stratum_status>(exit_code(report.status, solver->tolerance_given));
     if (result != nullptr)
       *result = {report.iterations, report.initial_residual, report.residual, seconds.count(),
                  report.status == Status::rounding};

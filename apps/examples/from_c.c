@@ -1,4 +1,4 @@
-/* Stratum from C: -u_xx - u_yy = 1 on 127 x 127 unknowns, then the same with a thousand times the coupling in y. */
+/* Stratum from C: -u_xx - u_yy = 1 on 127 x 127 unknowns by sparse rows, then the same with a thousand times the coupling in y. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,33 +6,40 @@
 
 enum { n = 127 };
 
-/* Bands one behind the other: k = 3 (dy + 1) + dx + 1. */
-static void five_point(double cx, double cy, double* bands) {
-  for (int k = 0; k < 9; ++k)
-    for (int j = 0; j < n; ++j)
-      for (int i = 0; i < n; ++i) {
-        const int dx = k % 3 - 1, dy = k / 3 - 1;
-        const int inside = i + dx >= 0 && i + dx < n && j + dy >= 0 && j + dy < n;
-        double value = 0;
-        if (k == 4) value = 2 * (cx + cy);
-        if (k == 3 || k == 5) value = -cx;
-        if (k == 1 || k == 7) value = -cy;
-        bands[(k * n + j) * n + i] = inside ? value : 0;
-      }
+/* Row j n + i of node (i, j); entries of a row may come in any order. */
+static void five_points(double cy, int* start, int* column, double* value) {
+  int entries = 0;
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) {
+      const int row = j * n + i;
+      start[row] = entries;
+      column[entries] = row, value[entries++] = 2 + 2 * cy;
+      if (i > 0) column[entries] = row - 1, value[entries++] = -1;
+      if (i < n - 1) column[entries] = row + 1, value[entries++] = -1;
+      if (j > 0) column[entries] = row - n, value[entries++] = -cy;
+      if (j < n - 1) column[entries] = row + n, value[entries++] = -cy;
+    }
+  start[n * n] = entries;
 }
 
 int main(void) {
-  double* bands = calloc(9 * n * n, sizeof *bands);
+  int* start = malloc((n * n + 1) * sizeof *start);
+  int* column = malloc(5 * n * n * sizeof *column);
+  double* value = malloc(5 * n * n * sizeof *value);
   double* b = malloc(n * n * sizeof *b);
   double* x = calloc(n * n, sizeof *x);
-  stratum_solver* solver = stratum_create(n, n, NULL, NULL, NULL);
-  stratum_status status = STRATUM_CONVERGED;
-  for (int i = 0; i < n * n; ++i) b[i] = 1;
+  stratum_result result;
+  for (int k = 0; k < n * n; ++k) b[k] = 1;
 
-  for (int round = 0; round < 2 && status == STRATUM_CONVERGED; ++round) {
-    stratum_result result;
-    five_point(1, round == 0 ? 1 : 1000, bands);
-    status = stratum_set_coefficients(solver, bands); /* the second time it reuses everything */
+  five_points(1, start, column, value);
+  stratum_options options = stratum_default_options();
+  options.rtol = 1e-10;
+  stratum_solver* solver = stratum_create_csr(n * n, start, column, value, n, n, NULL, NULL, &options);
+  stratum_status status = stratum_solve(solver, b, x, &result);
+  if (status == STRATUM_CONVERGED) {
+    printf("%d iterations, residual %.1e to %.1e\n", result.iterations, result.initial_residual, result.residual);
+    five_points(1000, start, column, value);
+    status = stratum_set_values(solver, value); /* the same entries: what was set up is used again */
     if (status == STRATUM_CONVERGED) status = stratum_solve(solver, b, x, &result);
     if (status == STRATUM_CONVERGED)
       printf("%d iterations, residual %.1e to %.1e\n", result.iterations, result.initial_residual, result.residual);
@@ -41,6 +48,8 @@ int main(void) {
   stratum_destroy(solver);
   free(x);
   free(b);
-  free(bands);
+  free(value);
+  free(column);
+  free(start);
   return (int)status;
 }

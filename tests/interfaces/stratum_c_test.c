@@ -92,9 +92,10 @@ static void bad_arguments_are_reported(void) {
   CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_USAGE);
   set_bands(1, 0);
   CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED && says(solver, ""));
-  bands[5 * size + nx - 1] = 1;
-  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "reaches across a side"));
-  CHECK(stratum_apply(solver, b, x) == STRATUM_USAGE);
+  bands[4 * size + 9] = -1;
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "row 9 has the diagonal entry -1"));
+  CHECK(stratum_apply(solver, b, x) == STRATUM_USAGE && says(solver, "row 9"));
+  CHECK(stratum_set_values(solver, bands) == STRATUM_USAGE && says(solver, "not made from rows"));
   set_bands(1, 0);
   CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED);
   CHECK(stratum_apply(solver, NULL, x) == STRATUM_USAGE && says(solver, "NULL"));
@@ -120,14 +121,27 @@ static void bad_arguments_are_reported(void) {
     stratum_status status;
     const char* message;
   } cases[] = {
-      {{STRATUM_CPU, 1, "ilu", 4, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "unknown smoother 'ilu'; known: adi"},
-      {{STRATUM_CPU, 1, "auto", 4, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "give stratum_create those in x and in y"},
-      {{STRATUM_CPU, 1, "adi", 3, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "multiple of 2, not 3"},
-      {{STRATUM_CPU, -1, "adi", 4, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "threads must be"},
-      {{7, 1, "adi", 4, 1, 0, 1e-8, 9}, nx, ny, STRATUM_USAGE, "backend must be"},
-      {{STRATUM_CPU, 1, "adi", 4, 1, 0, -1, 9}, nx, ny, STRATUM_USAGE, "rtol"},
-      {{STRATUM_CPU, 1, "adi", 4, 1, 0, 1e-8, 9}, 0, ny, STRATUM_USAGE, "0 x 47"},
-      {{STRATUM_CPU, 1, "adi", 4, 1, 0, 1e-8, 9}, nx, -3, STRATUM_USAGE, "31 x -3"},
+      {{.smoother = "ilu"}, nx, ny, STRATUM_USAGE, "unknown smoother 'ilu'; known: adi"},
+      {{.smoother = "adi", .steps = 3}, nx, ny, STRATUM_USAGE, "multiple of 2, not 3"},
+      {{.solver = "sor"}, nx, ny, STRATUM_USAGE, "unknown solver 'sor'; known: multigrid, cg"},
+      {{.cycle = "x"}, nx, ny, STRATUM_USAGE, "unknown cycle 'x'; known: v, w, f, w2, k"},
+      {{.cycle = "k", .solver = "cg"}, nx, ny, STRATUM_USAGE, "constant preconditioner"},
+      {{.interpolation = "x"}, nx, ny, STRATUM_USAGE, "unknown interpolation 'x'; known: network"},
+      {{.interpolation = "network"}, nx, ny, STRATUM_USAGE, "a matrix has none"},
+      {{.threads = -1}, nx, ny, STRATUM_USAGE, "threads must be"},
+      {{.backend = 7}, nx, ny, STRATUM_USAGE, "backend must be"},
+      {{.rtol = -1}, nx, ny, STRATUM_USAGE, "rtol"},
+      {{.atol = -1}, nx, ny, STRATUM_USAGE, "atol"},
+      {{.atol = NAN}, nx, ny, STRATUM_USAGE, "atol"},
+      {{.max_iterations = -1}, nx, ny, STRATUM_USAGE, "-1"},
+      {{.patience = -1}, nx, ny, STRATUM_USAGE, "-1"},
+      {{.restart = -1, .solver = "gmres"}, nx, ny, STRATUM_USAGE, "-1"},
+      {{.baseline = 2}, nx, ny, STRATUM_USAGE, "baseline must be 0"},
+      {{.symmetric = 2}, nx, ny, STRATUM_USAGE, "symmetric must be 0"},
+      {{.singular = -2}, nx, ny, STRATUM_USAGE, "singular must be 0"},
+      {{.struct_size = 8}, nx, ny, STRATUM_USAGE, "struct_size must be sizeof(stratum_options) or 0, not 8"},
+      {{.threads = 1}, 0, ny, STRATUM_USAGE, "0 x 47"},
+      {{.threads = 1}, nx, -3, STRATUM_USAGE, "31 x -3"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
     solver = stratum_create(cases[k].nx, cases[k].ny, NULL, NULL, &cases[k].options);
@@ -138,6 +152,8 @@ static void bad_arguments_are_reported(void) {
   }
 
   CHECK(stratum_set_coefficients(NULL, bands) == STRATUM_USAGE && says(NULL, "there is no solver"));
+  CHECK(stratum_set_symmetric_coefficients(NULL, bands) == STRATUM_USAGE &&
+        stratum_set_values(NULL, b) == STRATUM_USAGE);
   CHECK(stratum_apply(NULL, b, x) == STRATUM_USAGE && stratum_solve(NULL, b, x, NULL) == STRATUM_USAGE);
   stratum_destroy(NULL);
 }
@@ -180,6 +196,28 @@ static void widths_are_taken(void) {
   stratum_destroy(solver);
 }
 
+/* Widths of natural sides: those beyond them do not matter, and those that lie there must be right. */
+static void widths_of_natural_sides(void) {
+  double hx[nx + 1], hy[ny + 1];
+  stratum_result result;
+  for (int i = 0; i <= nx; ++i) hx[i] = i == 0 ? -1 : 1; /* west */
+  for (int j = 0; j <= ny; ++j) hy[j] = 1;
+  set_bands(1, 0);
+  for (int j = 0; j < ny; ++j) bands[4 * size + j * nx] -= 1;
+  for (int round = 0; round < 2; ++round) {
+    stratum_solver* solver = stratum_create(nx, ny, hx, hy, NULL);
+    if (round == 0) {
+      CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED);
+      memset(x, 0, sizeof x);
+      CHECK(stratum_solve(solver, b, x, &result) == STRATUM_CONVERGED && result.iterations <= 8);
+      hx[nx] = -1; /* east is Dirichlet's */
+    } else {
+      CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "width -1"));
+    }
+    stratum_destroy(solver);
+  }
+}
+
 /* Options of all zeros: the defaults, for any matrix. */
 static void zeros_are_defaults(void) {
   const stratum_options zeros = {0};
@@ -194,13 +232,23 @@ static void zeros_are_defaults(void) {
 }
 
 static void claims_are_checked(void) {
-  stratum_solver* solver = stratum_create(nx, ny, NULL, NULL, NULL); /* symmetric */
+  stratum_options options = {.symmetric = 1};
+  stratum_solver* solver = stratum_create(nx, ny, NULL, NULL, &options);
   set_bands(1, 1.5);
-  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "node (0, 0)") &&
-        says(solver, "symmetric"));
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "said to be symmetric and is not"));
+  CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_USAGE && says(solver, "said to be symmetric"));
   set_bands(1, 0);
   bands[4 * size + 2 * nx + 3] = 0;
-  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "(3, 2)") && says(solver, "diagonal"));
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "row 65") && says(solver, "diagonal"));
+  stratum_destroy(solver);
+  options.symmetric = -1; /* what is true, but not made use of */
+  solves(options, 0);
+  /* Singular where it is claimed of a nonsymmetric matrix. */
+  options.symmetric = 0;
+  options.singular = 1;
+  solver = stratum_create(nx, ny, NULL, NULL, &options);
+  set_bands(1, 1.5);
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "singular matrix must be symmetric"));
   stratum_destroy(solver);
 }
 
@@ -228,6 +276,230 @@ static void rounding_is_the_end(void) {
   memset(x, 0, sizeof x);
   CHECK(stratum_solve(solver, b, x, &result) == STRATUM_CONVERGED && result.at_rounding);
   CHECK(result.residual > 1e-8 * result.initial_residual);
+  stratum_destroy(solver);
+}
+
+/* Every method and cycle, and how they stop. */
+static void options_are_taken(void) {
+  static const char* const methods[] = {"cg", "fcg", "cr", "gcr", "gmres", "bicgstab", "multigrid"};
+  static const char* const cycles[] = {"v", "w", "f", "w2", "k"};
+  stratum_options options = stratum_default_options();
+  stratum_result result;
+  stratum_solver* solver = NULL;
+  CHECK(options.struct_size == sizeof options);
+  CHECK(strlen(stratum_version()) >= 5 && stratum_version()[0] >= '0' && stratum_version()[0] <= '9');
+  for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
+    options.solver = methods[k];
+    solves(options, 0);
+  }
+  options.solver = NULL;
+  for (size_t k = 0; k < sizeof cycles / sizeof *cycles; ++k) {
+    options.cycle = cycles[k];
+    solves(options, 0);
+  }
+  options = stratum_default_options();
+  options.interpolation = "bilinear";
+  options.restart = 5;
+  solves(options, 1.5);
+
+  /* An absolute tolerance alone; one relative to the first residual; patience. */
+  options = stratum_default_options();
+  set_bands(1, 0);
+  options.atol = 3;
+  solver = stratum_create(nx, ny, NULL, NULL, &options);
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED);
+  memset(x, 0, sizeof x);
+  CHECK(stratum_solve(solver, b, x, &result) == STRATUM_CONVERGED);
+  CHECK(result.residual <= 3 && result.residual > 1e-6 * result.initial_residual);
+  stratum_destroy(solver);
+  options.atol = 0;
+  options.rtol = 1e-3;
+  options.baseline = STRATUM_INITIAL_RESIDUAL;
+  solver = stratum_create(nx, ny, NULL, NULL, &options);
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED);
+  for (int round = 0; round < 2; ++round) { /* the second from a good x, which gains no less */
+    CHECK(stratum_solve(solver, b, x, &result) == STRATUM_CONVERGED);
+    CHECK(result.iterations >= 1);
+    CHECK(result.residual <= 1e-3 * result.initial_residual);
+  }
+  stratum_destroy(solver);
+  options = stratum_default_options();
+  options.smoother = "line_x"; /* wrong for strong couplings in y */
+  options.solver = "multigrid";
+  options.cycle = "v";
+  options.patience = 1;
+  options.max_iterations = 10000;
+  options.rtol = 1e-300;
+  solver = stratum_create(nx, ny, NULL, NULL, &options);
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED);
+  memset(x, 0, sizeof x);
+  CHECK(stratum_solve(solver, b, x, &result) == STRATUM_NOT_CONVERGED && result.iterations < 1000);
+  stratum_destroy(solver);
+
+  /* Options of a later version: zeros behind those that are known are fine, others are not. */
+  struct {
+    stratum_options known;
+    double later;
+  } later = {stratum_default_options(), 0};
+  later.known.struct_size = sizeof later;
+  solver = stratum_create(nx, ny, NULL, NULL, &later.known);
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED);
+  stratum_destroy(solver);
+  later.later = 1;
+  solver = stratum_create(nx, ny, NULL, NULL, &later.known);
+  CHECK(solver != NULL && says(solver, "later version"));
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "later version"));
+  CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_USAGE && says(solver, "later version"));
+  stratum_destroy(solver);
+}
+
+/* Rows of the bands, unknown k at node order[k]; those of nodes on the sides alone where `kept`. */
+static int start[size + 1], column[5 * size], order[size], places[size];
+static double value[5 * size];
+
+static void set_rows(int kept) {
+  int entries = 0;
+  for (int k = 0; k < size; ++k) places[order[k]] = k;
+  for (int k = 0; k < size; ++k) {
+    const int node = order[k], i = node % nx, j = node / nx;
+    const int alone = kept && (i == 0 || j == 0 || i == nx - 1 || j == ny - 1);
+    start[k] = entries;
+    for (int band = 8; band >= 0; --band) {
+      const int p = i + band % 3 - 1, q = j + band / 3 - 1;
+      if (p < 0 || p >= nx || q < 0 || q >= ny || bands[band * size + node] == 0 || (alone && band != 4)) continue;
+      column[entries] = places[q * nx + p];
+      value[entries++] = bands[band * size + node];
+    }
+  }
+  start[size] = entries;
+}
+
+static double row_residual_norm(void) {
+  double sum = 0;
+  for (int k = 0; k < size; ++k) {
+    double r = b[k];
+    for (int e = start[k]; e < start[k + 1]; ++e) r -= value[e] * x[column[e]];
+    sum += r * r;
+  }
+  return sqrt(sum);
+}
+
+static void solves_rows(stratum_solver* solver, int most) {
+  stratum_result result;
+  CHECK(says(solver, "") && latest[0] == 0);
+  memset(x, 0, sizeof x);
+  CHECK(stratum_solve(solver, b, x, &result) == STRATUM_CONVERGED && says(solver, ""));
+  CHECK(result.iterations <= most);
+  CHECK(fabs(row_residual_norm() - result.residual) <= 1e-9 * result.initial_residual);
+  CHECK(result.residual <= 1e-8 * result.initial_residual);
+}
+
+static void rows_are_taken(void) {
+  static int64_t start64[size + 1], column64[5 * size];
+  stratum_options options = stratum_default_options();
+  stratum_solver* solver = NULL;
+  for (int numbering = 0; numbering < 3; ++numbering) {
+    /* x first, y first, any. */
+    for (int k = 0; k < size; ++k)
+      order[k] = numbering == 0 ? k : numbering == 1 ? k % ny * nx + k / ny : (k * 10 + 3) % size;
+    options.numbering = numbering == 2 ? order : NULL;
+    set_bands(1, 0);
+    set_rows(0);
+    solver = stratum_create_csr(size, start, column, value, nx, ny, NULL, NULL, &options);
+    solves_rows(solver, 8);
+    CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "stratum_set_values"));
+    for (int round = 0; round < 3; ++round) { /* other values, others couplings, nonsymmetric ones */
+      set_bands(round == 1 ? 1000 : 2, round == 2 ? 1.5 : 0);
+      set_rows(0);
+      CHECK(stratum_set_values(solver, value) == STRATUM_CONVERGED);
+      solves_rows(solver, 12);
+    }
+    value[start[5]] = INFINITY;
+    CHECK(stratum_set_values(solver, value) == STRATUM_USAGE && says(solver, numbering == 1 ? "row" : "row 5"));
+    CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_USAGE && says(solver, numbering == 1 ? "row" : "row 5"));
+    CHECK(stratum_set_values(solver, NULL) == STRATUM_USAGE && says(solver, "NULL"));
+    set_rows(0);
+    CHECK(stratum_set_values(solver, value) == STRATUM_CONVERGED);
+    solves_rows(solver, 12);
+    stratum_destroy(solver);
+  }
+  /* Of any order none is found. */
+  solver = stratum_create_csr(size, start, column, value, nx, ny, NULL, NULL, NULL);
+  CHECK(solver != NULL && says(solver, "give the node j nx + i of every unknown"));
+  CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_USAGE && says(solver, "give the node j nx + i"));
+  CHECK(stratum_apply(solver, b, x) == STRATUM_USAGE && says(solver, "give the node j nx + i"));
+  stratum_destroy(solver);
+
+  for (int k = 0; k < size; ++k) order[k] = k;
+  set_bands(1, 0);
+  set_rows(1); /* nodes on the sides are rows of a diagonal, and others couple to them */
+  for (int k = 0; k <= size; ++k) start64[k] = start[k];
+  for (int e = 0; e < start[size]; ++e) column64[e] = column[e];
+  solver = stratum_create_csr64(size, start64, column64, value, nx, ny, NULL, NULL, NULL);
+  solves_rows(solver, 8);
+  stratum_destroy(solver);
+
+  const struct {
+    int n, nx, ny;
+    const int *start, *column;
+    const double* value;
+    const char* message;
+  } cases[] = {{size + 1, nx, ny, start, column, value, "1458 rows does not fit a grid of 31 x 47"},
+               {size, nx, -ny, start, column, value, "31 x -47"},
+               {0, 0, 0, start, column, value, "0 x 0"},
+               {size, nx, ny, NULL, column, value, "NULL"},
+               {size, nx, ny, start, NULL, value, "NULL"},
+               {size, nx, ny, start, column, NULL, "NULL"},
+               {size, size, 1, start, column, value, "no neighbour"}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+    solver = stratum_create_csr(cases[k].n, cases[k].start, cases[k].column, cases[k].value, cases[k].nx, cases[k].ny,
+                                NULL, NULL, NULL);
+    CHECK(solver != NULL && says(solver, cases[k].message));
+    CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_USAGE && says(solver, cases[k].message));
+    if (k < 3) CHECK(stratum_set_values(solver, value) == STRATUM_USAGE);
+    stratum_destroy(solver);
+  }
+  start[size] = -1;
+  solver = stratum_create_csr(size, start, column, value, nx, ny, NULL, NULL, NULL);
+  CHECK(solver != NULL && says(solver, "row starts end at -1"));
+  stratum_destroy(solver);
+}
+
+static void five_bands_are_taken(void) {
+  stratum_solver* solver = stratum_create(nx, ny, NULL, NULL, NULL);
+  stratum_result result;
+  for (int round = 0; round < 2; ++round) {
+    set_bands(1 + round, 0);
+    CHECK(stratum_set_symmetric_coefficients(solver, bands + 4 * size) == STRATUM_CONVERGED);
+    memset(x, 0, sizeof x);
+    CHECK(stratum_solve(solver, b, x, &result) == STRATUM_CONVERGED && result.iterations <= 8);
+    CHECK(fabs(result.residual - residual_norm()) <= 1e-10 * result.initial_residual);
+  }
+  CHECK(stratum_set_symmetric_coefficients(solver, NULL) == STRATUM_USAGE && says(solver, "NULL"));
+  stratum_destroy(solver);
+}
+
+/* No side holds a value: right-hand sides have no mean, or lose it where that is asked for. */
+static void singular_matrices(void) {
+  double mean = 0;
+  stratum_options options = stratum_default_options();
+  stratum_solver* solver = NULL;
+  set_bands(1, 0);
+  for (int j = 0; j < ny; ++j)
+    for (int i = 0; i < nx; ++i) bands[4 * size + j * nx + i] -= (i == 0) + (i == nx - 1) + (j == 0) + (j == ny - 1);
+  for (int k = 0; k < size; ++k) mean += b[k] / size;
+  solver = stratum_create(nx, ny, NULL, NULL, &options);
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED);
+  CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_USAGE && says(solver, "there is no solution"));
+  for (int k = 0; k < size; ++k) y[k] = b[k] - mean;
+  memset(x, 0, sizeof x);
+  CHECK(stratum_solve(solver, y, x, NULL) == STRATUM_CONVERGED);
+  stratum_destroy(solver);
+  options.project = 1;
+  solver = stratum_create(nx, ny, NULL, NULL, &options);
+  CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED);
+  memset(x, 0, sizeof x);
+  CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_CONVERGED);
   stratum_destroy(solver);
 }
 
@@ -291,6 +563,11 @@ int main(void) {
   widths_are_taken();
   zeros_are_defaults();
   claims_are_checked();
+  widths_of_natural_sides();
+  options_are_taken();
+  rows_are_taken();
+  five_bands_are_taken();
+  singular_matrices();
   rounding_is_the_end();
   one_thread_at_a_time();
   return 0;

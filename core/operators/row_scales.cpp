@@ -1,0 +1,79 @@
+#include <stratum/core/operators/row_scales.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace stratum {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// Nothing but the diagonal.
+std::vector<char> rows_alone(const SparseRows& a) {
+  std::vector<char> alone(at(a.rows), 1);
+  for (int i = 0; i < a.rows; ++i)
+    for (auto k = at(a.start[at(i)]); k < at(a.start[at(i) + 1]); ++k)
+      if (a.column[k] != i && a.value[k] != 0) alone[at(i)] = 0;
+  return alone;
+}
+
+/// Where the entry (j, i) of every (i, j) stands; -1 where there is none.
+std::vector<int> mirrors(const SparseRows& a) {
+  std::vector<int> mirror(a.column.size(), -1), next(a.start.begin(), a.start.end() - 1);
+  // Rows come in order, and so do the columns of row j.
+  for (int i = 0; i < a.rows; ++i)
+    for (auto k = at(a.start[at(i)]); k < at(a.start[at(i) + 1]); ++k) {
+      const auto j = at(a.column[k]);
+      while (next[j] < a.start[j + 1] && a.column[at(next[j])] < i) ++next[j];
+      if (next[j] < a.start[j + 1] && a.column[at(next[j])] == i) mirror[k] = next[j];
+    }
+  return mirror;
+}
+
+}  // namespace
+
+std::vector<double> scale_to_symmetry(SparseRows& a) {
+  constexpr double tolerance = 1e-10, widest = 1e12;
+  const auto alone = rows_alone(a);
+  const auto mirror = mirrors(a);
+  std::vector<double> d(at(a.rows));
+  std::vector<int> reached;
+  double smallest = 1, largest = 1;
+  for (int first = 0; first < a.rows; ++first) {
+    if (d[at(first)] != 0) continue;
+    d[at(first)] = 1;
+    if (alone[at(first)] != 0) continue;
+    reached.assign(1, first);
+    for (std::size_t next = 0; next < reached.size(); ++next) {
+      const auto i = at(reached[next]);
+      for (auto k = at(a.start[i]); k < at(a.start[i + 1]); ++k) {
+        const auto j = at(a.column[k]);
+        if (j == i || a.value[k] == 0 || alone[j] != 0) continue;
+        const double here = d[i] * a.value[k], there = mirror[k] < 0 ? 0 : a.value[at(mirror[k])];
+        if (!(here * there > 0)) return {};
+        if (d[j] == 0) {
+          d[j] = here / there;
+          smallest = std::min(smallest, d[j]);
+          largest = std::max(largest, d[j]);
+          if (!(largest <= widest * smallest)) return {};
+          reached.push_back(a.column[k]);
+        } else if (!(std::abs(here - d[j] * there) <= tolerance * std::abs(here))) {
+          return {};
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    if (alone[i] != 0) continue;
+    for (auto k = at(a.start[i]); k < at(a.start[i + 1]); ++k) {
+      const auto j = at(a.column[k]);
+      if (j < i && alone[j] == 0 && mirror[k] >= 0)
+        a.value[k] = a.value[at(mirror[k])];
+      else
+        a.value[k] *= d[i];
+    }
+  }
+  return d;
+}
+
+}  // namespace stratum

@@ -1,0 +1,408 @@
+// PCType "stratum" of PETSc, a MatrixSolver; and what PETSc looks for in a library that it opens.
+
+#include <petsc/private/pcimpl.h>
+#include <petscdmda.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stratum/core/operators/row_scales.hpp>
+#include <stratum/multigrid/matrix_solver.hpp>
+#include <stratum/petsc.h>
+
+#if defined(PETSC_USE_COMPLEX) || !defined(PETSC_USE_REAL_DOUBLE)
+#error "Stratum is for PETSc with real numbers in double"
+#endif
+
+namespace {
+
+using namespace stratum;
+
+struct Options {
+  PetscInt grid[2] = {0, 0};  // 0: of the DM
+  std::string smoother = "auto";
+  PetscInt steps = 0;
+  PetscInt cycle = 0;  // in names_of_cycles
+  PetscInt precision = 1, interpolation = 0, backend = 0;
+  PetscInt threads = 0;
+  friend bool operator==(const Options&, const Options&) = default;
+};
+
+const char* const names_of_cycles[] = {"auto", "v", "w", "f", "w2", "k"};
+const char* const names_of_precisions[] = {"single", "double"};
+const char* const names_of_interpolations[] = {"auto", "matrix", "bilinear"};
+const char* const names_of_backends[] = {"cpu", "cuda"};
+
+/// Rows on one process, as they lie in PETSc or, scaled by d, in rows of our own.
+struct Rows {
+  PetscInt n = 0;
+  const PetscInt *start = nullptr, *column = nullptr;
+  const PetscScalar* value = nullptr;
+
+  [[nodiscard]] RowArrays<PetscInt> arrays() const {
+    const auto size = static_cast<std::size_t>(n), entries = static_cast<std::size_t>(start[n]);
+    return {{start, size + 1}, {column, entries}, {value, entries}};
+  }
+  [[nodiscard]] SparseRows copy() const {
+    const auto a = arrays();
+    expects(a.value.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
+            "a matrix may have up to 2^31 - 1 entries, not ", a.value.size());
+    SparseRows rows;
+    rows.rows = rows.columns = static_cast<int>(n);
+    rows.start.assign(a.start.begin(), a.start.end());
+    rows.column.assign(a.column.begin(), a.column.end());
+    rows.value.assign(a.value.begin(), a.value.end());
+    return rows;
+  }
+};
+
+RowArrays<int> arrays(const SparseRows& a) { return {a.start, a.column, a.value}; }
+
+/// What exists once there is a matrix: M^-1 = cycle for D A, times D.
+class GridCycle {
+ public:
+  GridCycle(const Options& options, int nx, int ny, const Rows& a, bool singular)
+      : ctx_(options.backend == 1 ? Backend::cuda : Backend::cpu, static_cast<int>(options.threads)) {
+    GridRows rows(ctx_, a.arrays(), nx, ny);
+    if (!rows.symmetric) {
+      SparseRows scaled = a.copy();
+      scales_ = scale_to_symmetry(scaled);
+      if (is_scaled()) rows = GridRows(ctx_, arrays(scaled), nx, ny);
+    }
+    expects(!singular || rows.singular,
+            "a null space of constants is attached to the matrix; it must be symmetric then, or become so by scales of "
+            "its rows, and all rows must sum to zero");
+    MatrixSolverParams params;
+    auto& cycle = params.solver.multigrid;
+    cycle.smoother = options.smoother;
+    if (options.steps != 0) cycle.steps = static_cast<int>(options.steps);
+    if (options.cycle != 0) cycle.cycle = static_cast<Cycle>(options.cycle - 1);
+    params.solver.precision = options.precision == 1 ? Precision::full : Precision::mixed;
+    if (options.interpolation != 0)
+      params.solver.interpolation =
+          options.interpolation == 1 ? InterpolationKind::matrix : InterpolationKind::bilinear;
+    params.solver.deflate = {};  // of solves, which are PETSc's
+    // PETSc iterates: of ours the one that holds least, and for which smoother "auto" chooses a constant cycle.
+    params.solver.method = !rows.symmetric ? Method::multigrid : cycle.cycle == Cycle::k ? Method::fcg : Method::cg;
+    solver_.emplace(ctx_, std::move(rows), params);
+  }
+
+  /// Throws UsageError where that which was found out does not hold any more.
+  void update(const Rows& a) {
+    if (is_scaled()) {
+      SparseRows scaled = a.copy();
+      scales_ = scale_to_symmetry(scaled);
+      expects(is_scaled(), "the rows of the matrix cannot be scaled to symmetry any more");
+      solver_->update_csr(ctx_, scaled.start, scaled.column, scaled.value);
+    } else {
+      solver_->update_csr(ctx_, a.arrays().start, a.arrays().column, a.arrays().value);
+    }
+  }
+
+  void apply(std::span<const double> r, std::span<double> z) {
+    if (!is_scaled()) return solver_->apply(ctx_, r, z);
+    work_.resize(r.size());
+    for (std::size_t i = 0; i < r.size(); ++i) work_[i] = scales_[i] * r[i];
+    solver_->apply(ctx_, work_, z);
+  }
+
+  [[nodiscard]] bool is_scaled() const { return !scales_.empty(); }
+  [[nodiscard]] const GridRows& rows() const { return solver_->rows(); }
+  [[nodiscard]] const PoissonSolver& solver() const { return solver_->solver(); }
+
+ private:
+  Context ctx_;
+  std::vector<double> scales_, work_;
+  std::optional<MatrixSolver> solver_;
+};
+
+struct Stratum {
+  Options options;
+  std::unique_ptr<GridCycle> cycle;
+  Options made_with;
+};
+
+Stratum& stratum_of(PC pc) { return *static_cast<Stratum*>(pc->data); }
+
+/// Runs the body; exceptions become errors of PETSc, a breakdown a failed PC, which KSP reports, unless errors were asked for.
+template <class Body>
+PetscErrorCode guarded(PC pc, const Body& body) {
+  const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(pc));
+  PetscFunctionBegin;
+  try {
+    body();
+  } catch (const UsageError& error) {
+    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Stratum: %s", error.what());
+  } catch (const BreakdownError& error) {
+    PetscCheck(!pc->erroriffailure, comm, PETSC_ERR_MAT_LU_ZRPVT, "Stratum: %s", error.what());
+    PetscCall(PetscInfo(pc, "Stratum: %s\n", error.what()));
+    pc->failedreason = PC_FACTOR_OTHER;
+  } catch (const std::bad_alloc&) {
+    SETERRQ(comm, PETSC_ERR_MEM, "Stratum: out of memory");
+  } catch (const std::exception& error) {
+    SETERRQ(comm, PETSC_ERR_GPU, "Stratum: %s", error.what());
+  }
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode grid_of_dm(PC pc, DM dm, PetscInt grid[2]) {
+  const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(pc));
+  PetscBool is_da = PETSC_FALSE;
+  PetscInt dimension = 0, dof = 0;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(dm), DMDA, &is_da));
+  if (!is_da) {
+    DMType type = nullptr;
+    PetscCall(DMGetType(dm, &type));
+    SETERRQ(comm, PETSC_ERR_SUP,
+            "Stratum: the grid is read from a DMDA, and the DM is of type %s; give it by -pc_stratum_grid nx,ny", type);
+  }
+  PetscCall(DMDAGetInfo(dm, &dimension, &grid[0], &grid[1], nullptr, nullptr, nullptr, nullptr, &dof, nullptr, nullptr,
+                        nullptr, nullptr, nullptr));
+  PetscCheck(dimension == 2 && dof == 1, comm, PETSC_ERR_SUP,
+             "Stratum: the DMDA must have two dimensions and one degree of freedom, not %" PetscInt_FMT
+             " and %" PetscInt_FMT,
+             dimension, dof);
+  PetscFunctionReturn(0);
+}
+
+/// Of the options, the PC's DM, the matrix's DM.
+PetscErrorCode find_grid(PC pc, PetscInt grid[2]) {
+  DM dm = pc->dm;
+  const char* prefix = nullptr;
+  PetscFunctionBegin;
+  grid[0] = stratum_of(pc).options.grid[0];
+  grid[1] = stratum_of(pc).options.grid[1];
+  if (grid[0] != 0) PetscFunctionReturn(0);
+  if (dm == nullptr) PetscCall(MatGetDM(pc->pmat, &dm));
+  PetscCall(PCGetOptionsPrefix(pc, &prefix));
+  PetscCheck(
+      dm != nullptr, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_WRONGSTATE,
+      "Stratum: the grid of the unknowns is not known: give -%spc_stratum_grid nx,ny or call PCStratumSetGrid, or "
+      "attach a DMDA by KSPSetDM, PCSetDM or MatSetDM",
+      prefix == nullptr ? "" : prefix);
+  PetscCall(grid_of_dm(pc, dm, grid));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode has_constant_null_space(PC pc, PetscBool* constant) {
+  MatNullSpace space = nullptr;
+  PetscInt vectors = 0;
+  PetscFunctionBegin;
+  *constant = PETSC_FALSE;
+  PetscCall(MatGetNullSpace(pc->pmat, &space));
+  if (space == nullptr) PetscCall(MatGetNullSpace(pc->mat, &space));
+  if (space == nullptr) PetscFunctionReturn(0);
+  PetscCall(MatNullSpaceGetVecs(space, constant, &vectors, nullptr));
+  PetscCheck(vectors == 0, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_SUP,
+             "Stratum: the null space of the matrix has %" PetscInt_FMT
+             " vectors; it may hold constants and nothing else",
+             vectors);
+  PetscFunctionReturn(0);
+}
+
+/// Makes the cycle for rows, or updates it.
+PetscErrorCode set_up_rows(PC pc, const PetscInt grid[2], const Rows& rows, bool singular) {
+  Stratum& stratum = stratum_of(pc);
+  PetscFunctionBegin;
+  PetscCall(guarded(pc, [&] {
+    const auto fits = [](PetscInt k) { return k > 0 && k <= std::numeric_limits<int>::max(); };
+    expects(fits(grid[0]) && fits(grid[1]) && std::int64_t{grid[0]} * grid[1] == rows.n, "the grid of ", grid[0], " x ",
+            grid[1], " unknowns does not fit a matrix of ", rows.n, " rows");
+    // One that could not be made or updated is no longer there.
+    auto cycle = std::move(stratum.cycle);
+    if (cycle && pc->flag == SAME_NONZERO_PATTERN && stratum.options == stratum.made_with) {
+      try {
+        cycle->update(rows);
+        stratum.cycle = std::move(cycle);
+        return;
+      } catch (const UsageError& error) {
+        // What holds of the pattern need not hold of the values: rows may have lost their couplings, or A its symmetry.
+        (void)PetscInfo(pc, "Stratum: made anew, since %s\n", error.what());
+      }
+    }
+    cycle.reset();
+    stratum.cycle = std::make_unique<GridCycle>(stratum.options, static_cast<int>(grid[0]), static_cast<int>(grid[1]),
+                                                rows, singular);
+    stratum.made_with = stratum.options;
+  }));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode set_up(PC pc) {
+  const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(pc));
+  PetscMPIInt processes = 1;
+  PetscInt grid[2] = {0, 0};
+  PetscBool singular = PETSC_FALSE, by_rows = PETSC_FALSE, done = PETSC_FALSE;
+  Mat a = pc->pmat;
+  Rows rows;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &processes));
+  PetscCheck(processes == 1, comm, PETSC_ERR_SUP, "Stratum runs on one process, and this is a communicator of %d",
+             processes);
+  PetscCall(find_grid(pc, grid));
+  PetscCall(has_constant_null_space(pc, &singular));
+  PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(a), MATSEQAIJ, &by_rows));
+  if (by_rows == PETSC_FALSE) PetscCall(MatConvert(pc->pmat, MATSEQAIJ, MAT_INITIAL_MATRIX, &a));
+  PetscCall(MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &rows.n, &rows.start, &rows.column, &done));
+  PetscCheck(done == PETSC_TRUE, comm, PETSC_ERR_PLIB, "Stratum: the rows of the matrix cannot be read");
+  PetscCall(MatSeqAIJGetArrayRead(a, &rows.value));
+  const PetscErrorCode error = set_up_rows(pc, grid, rows, singular == PETSC_TRUE);
+  if (error != 0) stratum_of(pc).cycle.reset();
+  PetscCall(MatSeqAIJRestoreArrayRead(a, &rows.value));
+  PetscCall(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &rows.n, &rows.start, &rows.column, &done));
+  if (by_rows == PETSC_FALSE) PetscCall(MatDestroy(&a));
+  PetscCall(error);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode apply(PC pc, Vec r, Vec z) {
+  const PetscScalar* from = nullptr;
+  PetscScalar* to = nullptr;
+  PetscInt n = 0;
+  PetscFunctionBegin;
+  PetscCheck(stratum_of(pc).cycle, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ORDER,
+             "Stratum: set-up failed");
+  PetscCall(VecGetLocalSize(r, &n));
+  PetscCall(VecGetArrayRead(r, &from));
+  PetscCall(VecGetArrayWrite(z, &to));
+  const auto size = static_cast<std::size_t>(n);
+  PetscCall(guarded(pc, [&] { stratum_of(pc).cycle->apply({from, size}, {to, size}); }));
+  PetscCall(VecRestoreArrayWrite(z, &to));
+  PetscCall(VecRestoreArrayRead(r, &from));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode apply_transpose(PC pc, Vec r, Vec z) {
+  const GridCycle* cycle = stratum_of(pc).cycle.get();
+  PetscFunctionBegin;
+  PetscCheck(cycle != nullptr && cycle->rows().symmetric && cycle->rows().fixed.empty() && !cycle->is_scaled(),
+             PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_SUP,
+             "Stratum: only of a symmetric matrix is there the transposed cycle");
+  PetscCall(apply(pc, r, z));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode set_from_options(PC pc, PetscOptionItems* PetscOptionsObject) {
+  Options& options = stratum_of(pc).options;
+  char smoother[64];
+  PetscInt grid[2] = {options.grid[0], options.grid[1]}, count = 2;
+  PetscBool given = PETSC_FALSE;
+  const auto choice = [&](const char* option, const char* what, const auto& names, PetscInt* index) {
+    return PetscOptionsEList(option, what, "stratum/petsc.h", names, static_cast<PetscInt>(std::size(names)),
+                             names[*index], index, nullptr);
+  };
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Stratum options");
+  PetscCall(
+      PetscOptionsIntArray("-pc_stratum_grid", "nx,ny of the unknowns", "PCStratumSetGrid", grid, &count, &given));
+  if (given == PETSC_TRUE) {
+    PetscCheck(count == 2, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_WRONG,
+               "Stratum: -pc_stratum_grid takes two numbers, nx,ny, not %" PetscInt_FMT, count);
+    PetscCall(PCStratumSetGrid(pc, grid[0], grid[1]));
+  }
+  PetscCall(PetscOptionsString("-pc_stratum_smoother", "Smoother", "stratum/petsc.h", options.smoother.c_str(),
+                               smoother, sizeof smoother, &given));
+  if (given == PETSC_TRUE) options.smoother = smoother;
+  PetscCall(PetscOptionsInt("-pc_stratum_steps", "Smoothing steps before and after the coarse correction",
+                            "stratum/petsc.h", options.steps, &options.steps, nullptr));
+  PetscCall(choice("-pc_stratum_cycle", "Cycle", names_of_cycles, &options.cycle));
+  PetscCall(choice("-pc_stratum_precision", "Precision of the cycle", names_of_precisions, &options.precision));
+  PetscCall(choice("-pc_stratum_interpolation", "What interpolation follows", names_of_interpolations,
+                   &options.interpolation));
+  PetscCall(choice("-pc_stratum_backend", "Where the cycle runs", names_of_backends, &options.backend));
+  PetscCall(PetscOptionsInt("-pc_stratum_threads", "Threads on the CPU, 0: what OpenMP offers", "stratum/petsc.h",
+                            options.threads, &options.threads, nullptr));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode view(PC pc, PetscViewer viewer) {
+  const Stratum& stratum = stratum_of(pc);
+  PetscBool ascii = PETSC_FALSE;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &ascii));
+  if (ascii == PETSC_FALSE) PetscFunctionReturn(0);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  smoother %s, cycle %s, precision %s, interpolation %s\n",
+                                   stratum.options.smoother.c_str(), names_of_cycles[stratum.options.cycle],
+                                   names_of_precisions[stratum.options.precision],
+                                   names_of_interpolations[stratum.options.interpolation]));
+  if (!stratum.cycle) PetscFunctionReturn(0);
+  const GridRows& rows = stratum.cycle->rows();
+  PetscCall(PetscViewerASCIIPrintf(
+      viewer, "  grid of %d x %d unknowns%s%s; %s%s%s\n", rows.nx, rows.ny, rows.periodic_x ? ", periodic in x" : "",
+      rows.periodic_y ? ", periodic in y" : "", rows.symmetric ? "symmetric" : "nonsymmetric",
+      stratum.cycle->is_scaled() ? " by scales of rows" : "", rows.singular ? ", singular" : ""));
+  if (!rows.fixed.empty())
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %d rows hold nothing but their diagonal; %d x %d nodes are left\n",
+                                     static_cast<int>(rows.fixed.size()), rows.left_nx, rows.left_ny));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %d levels, the coarsest solved by %s\n", stratum.cycle->solver().levels(),
+                                   stratum.cycle->solver().coarse_solver().c_str()));
+  const auto levels = stratum.cycle->solver().level_reports();
+  for (auto level = levels.rbegin(); level != levels.rend() && !level->smoother.empty(); ++level)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %d x %d: %s\n", level->nx, level->ny, level->smoother.c_str()));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode reset(PC pc) {
+  PetscFunctionBegin;
+  stratum_of(pc).cycle.reset();
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode set_grid(PC pc, PetscInt nx, PetscInt ny) {
+  PetscFunctionBegin;
+  PetscCheck(nx >= 1 && ny >= 1, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_OUTOFRANGE,
+             "Stratum: a grid has 1 x 1 unknowns or more, not %" PetscInt_FMT " x %" PetscInt_FMT, nx, ny);
+  stratum_of(pc).options.grid[0] = nx;
+  stratum_of(pc).options.grid[1] = ny;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode destroy(PC pc) {
+  PetscFunctionBegin;
+  delete static_cast<Stratum*>(pc->data);
+  pc->data = nullptr;
+  PetscCall(PetscObjectComposeFunction(reinterpret_cast<PetscObject>(pc), "PCStratumSetGrid_C", nullptr));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode create(PC pc) {
+  PetscFunctionBegin;
+  PetscCall(guarded(pc, [&] { pc->data = new Stratum; }));
+  pc->ops->setup = set_up;
+  pc->ops->apply = apply;
+  pc->ops->applytranspose = apply_transpose;
+  pc->ops->setfromoptions = set_from_options;
+  pc->ops->view = view;
+  pc->ops->reset = reset;
+  pc->ops->destroy = destroy;
+  PetscCall(PetscObjectComposeFunction(reinterpret_cast<PetscObject>(pc), "PCStratumSetGrid_C", set_grid));
+  PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+PetscErrorCode PCRegisterStratum(void) {
+  PetscFunctionBegin;
+  PetscCall(PCRegister(PCSTRATUM, create));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode PCStratumSetGrid(PC pc, PetscInt nx, PetscInt ny) {
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscTryMethod(pc, "PCStratumSetGrid_C", (PC, PetscInt, PetscInt), (pc, nx, ny));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode PetscDLLibraryRegister_stratum_petsc(void) {
+  PetscFunctionBegin;
+  PetscCall(PCRegisterStratum());
+  PetscFunctionReturn(0);
+}

@@ -18,7 +18,7 @@ mkdir -p "$work"
   skip "virtual environments cannot be made (Debian: python3-venv): $(tail -1 "$work/log")"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 pip=("$work/venv/bin/python" -m pip --quiet)
-"${pip[@]}" install 'scikit-build-core>=0.10' 'nanobind>=2.4' pytest scipy >"$work/log" 2>&1 ||
+"${pip[@]}" install 'scikit-build-core>=0.11' 'nanobind>=2.4' pytest scipy >"$work/log" 2>&1 ||
   skip "no packages from an index: $(tail -1 "$work/log")"
 # They make some tests run that are skipped otherwise.
 "${pip[@]}" install pyamg matplotlib >"$work/log" 2>&1 || echo "without pyamg and matplotlib: $(tail -1 "$work/log")"

@@ -125,7 +125,9 @@ TEST(EdgeCoarsening, KeepsThePlanesBetweenMaterialsAndMergesSmallCellsFirst) {
       const bool merged = std::count_if(p.begin(), p.end(), [&](double at) {
                             return at > grids[1].plane(d, i) + 1e-9 && at < grids[1].plane(d, i + 1) - 1e-9;
                           }) > 0;
-      if (merged) EXPECT_LT(grids[1].width(d, i), 6.5e-3);
+      if (merged) {
+        EXPECT_LT(grids[1].width(d, i), 6.5e-3);
+      }
     }
 }
 

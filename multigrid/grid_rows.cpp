@@ -322,6 +322,15 @@ class FixedRows {
   }
   [[nodiscard]] bool none() const { return is_.empty(); }
   [[nodiscard]] bool operator()(int k) const { return !is_.empty() && is_[static_cast<std::size_t>(k)] != 0; }
+  /// One of these neighbours.
+  [[nodiscard]] bool beside(int k, const Distances& distances) const {
+    if (is_.empty()) return false;
+    const auto n = static_cast<std::int64_t>(is_.size());
+    return std::any_of(distances.to.begin(), distances.to.end(), [&](std::int64_t distance) {
+      const std::int64_t m = k + distance;
+      return distance != 0 && m >= 0 && m < n && is_[static_cast<std::size_t>(m)] != 0;
+    });
+  }
 
  private:
   std::vector<char> is_;  // empty: none
@@ -333,7 +342,7 @@ Stencil stencil(const Rows& rows, const Places& places, const FixedRows& fixed, 
                 Seen& seen) {
   Stencil v{};
   if (const Distances* distances = places.distances(here);
-      distances != nullptr && fixed.none() && rows.at_distances(k, *distances, v) && v[4] > 0) {
+      distances != nullptr && rows.at_distances(k, *distances, v) && v[4] > 0 && !fixed.beside(k, *distances)) {
     seen.alone |= v == Stencil{0, 0, 0, 0, v[4], 0, 0, 0, 0};
     return v;
   }

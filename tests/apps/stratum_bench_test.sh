@@ -64,7 +64,7 @@ if grep -q '"peers": ".*fftw' bench.json; then
 fi
 
 # Matrices without a mesh: ours are all solved.
-run 0 --threads 1 --quick --what matrices --json bench.json
+run 0 --threads 1 --what matrices --json bench.json
 [ "$(grep -c '"solver": "Stratum",.*"status": "converged"' bench.json)" -eq 8 ] || fail "not all eight matrices are solved"
 
 run 0 --threads 1 --clock cpu --auto --meshes U1,A3 --levels 4 --random 2 --json auto.json

@@ -100,16 +100,14 @@ std::string choose_by_matrix(const Couplings& found, PoissonSolverParams& params
     if (jumps) seen << ", and jumps by up to " << found.jump;
     return seen.str();
   }
-  if (!method_open) return {};
+  if (!method_open || (!jumps && params.coefficients == nullptr)) return {};
   params.method = Method::cg;
   params.multigrid.cycle = Cycle::v;
-  seen << "conjugate gradients: ";
+  seen << "conjugate gradients: " << k << " ";
   if (jumps)
-    seen << k << " jumps by up to " << found.jump;
-  else if (params.coefficients != nullptr)
-    seen << k << " varies";
+    seen << "jumps by up to " << found.jump;
   else
-    seen << "the matrix is symmetric";
+    seen << "varies";
   return seen.str();
 }
 
@@ -238,6 +236,11 @@ struct PoissonSolver::Implementation {
         a = assembled_in_room(ctx, mesh);
       found = couplings(ctx, a);
       choice = choose_by_matrix(*found, params);
+      if (choice.empty() && matrix && !params.method && params.inner.digits == 0) {
+        params.method = Method::cg;
+        params.multigrid.cycle = Cycle::v;
+        choice = "conjugate gradients: the matrix is symmetric";
+      }
     } else if (by_matrix) {
       take_more_of_coarse_levels(params, false);  // without numbers: what takes the most memory
     }
@@ -426,7 +429,8 @@ struct PoissonSolver::Implementation {
       deflation = std::move(made.description);
       solver = std::move(made.solver);
       if (solver) return;
-      if (params.deflate.by == DeflateBy::automatic) params.deflate = {};  // no vectors that other coefficients would not suit
+      if (params.deflate.by == DeflateBy::automatic)
+        params.deflate = {};  // no vectors that other coefficients would not suit
     }
     solver = make_solver<double>(ctx, entry_of(params).name, a.shape(), params.krylov);
   }

@@ -85,11 +85,10 @@ endfunction()
 
 # A shared library from the same sources, with what else is left out. `launcher` may stand in front of the compiler.
 function(install_shared launcher)
-  set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${launcher}")
-  set(ENV{CMAKE_CUDA_COMPILER_LAUNCHER} "${launcher}")
   run("configuring stratum" ${CMAKE_COMMAND} -S ${STRATUM_SOURCE} -B ${work}/stratum -G ${GENERATOR} -DBUILD_SHARED_LIBS=ON
     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DSTRATUM_APPS=OFF -DSTRATUM_TESTS=OFF
-    -DSTRATUM_CUDA=${CUDA} -DSTRATUM_VTK=${VTK} -DSTRATUM_EXPRESSIONS=${EXPRESSIONS})
+    -DSTRATUM_CUDA=${CUDA} -DSTRATUM_VTK=${VTK} -DSTRATUM_EXPRESSIONS=${EXPRESSIONS}
+    -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DCMAKE_CUDA_COMPILER_LAUNCHER=${launcher})
   run("building stratum" ${CMAKE_COMMAND} --build ${work}/stratum --parallel 2)
   run("installing stratum" ${CMAKE_COMMAND} --install ${work}/stratum --prefix ${work}/prefix)
 endfunction()
@@ -139,7 +138,8 @@ if(CASE STREQUAL "installed")
     use_package(static)
   endif()
 elseif(CASE STREQUAL "shared")
-  install_shared("sh;${SOURCE}/copy_object.sh;${STRATUM_BUILD}")
+  set(ENV{STRATUM_OBJECTS} ${STRATUM_BUILD})
+  install_shared(${SOURCE}/copy_object.sh)
   check_symbols()
   use_package(shared)
 elseif(CASE STREQUAL "shared_build")

@@ -1,13 +1,12 @@
 #!/bin/sh
-# copy_object.sh BUILD COMPILER ARGUMENTS...: in the place of a compiler, copies the object from a build of the same sources,
-# where that has it. Static and shared libraries are made of the same objects.
-build=$1 object=
-shift
+# copy_object.sh COMPILER ARGUMENTS...: in the place of a compiler, copies the object from the build of the same sources in
+# $STRATUM_OBJECTS, where that has it. Static and shared libraries are made of the same objects.
+object=
 for argument; do
   [ "$object" != -o ] || break
   object=$argument
 done
-if [ "$object" = -o ] && [ -e "$build/$argument" ]; then
-  exec cp "$build/$argument" "$argument"
+if [ "$object" = -o ] && [ -e "$STRATUM_OBJECTS/$argument" ]; then
+  exec cp "$STRATUM_OBJECTS/$argument" "$argument"
 fi
 exec "$@"

@@ -55,8 +55,8 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
   if (!start_.empty()) copy(ctx, GridView<const double>(x), start_.view());
   updates_ = 0;
   ReliableUpdates updates(params_.delta, iteration.residual());
-  // Updates that a true residual may rest; it oscillates more than the recursive one. And iterations that an update may take, in
-  // terms of the longest of those before: at the end of an iteration they take less than at its beginning.
+  // Updates that a true residual may rest; it oscillates more than the recursive one. And iterations that an update may take,
+  // in terms of the longest of those before: at the end of an iteration they take less than at its beginning.
   constexpr int patience = 20, some = 1000, times_longer = 3;
   int since_update = 0, longest = 0;
   double best = iteration.residual(), rr = dot<float>(ctx, r, r);

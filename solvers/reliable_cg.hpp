@@ -3,23 +3,28 @@
 // Conjugate gradients in mixed precision with reliable updates: A x = b, A symmetric positive definite, given twice. Steps are
 // taken with the one in float; the one in double says from time to time what is left,
 //
-//     alpha = (r, r) / (d, A d),  y <- y + alpha d,  r <- r - alpha A d,  d <- r + beta d                 in float
-//     x <- x + y,  y = 0,  r = b - A x                                                                    at an update, in double
-//     d <- d - (r, d) / (r, r) r,  d <- r + beta d,  beta = ||r_true||^2 / ||r_before the step||^2        at an update, in float
+//     alpha = (r, r) / (d, A d),  y <- y + alpha d,  r <- r - alpha A d,  d <- r + beta d   in float
+//
+// and at an update
+//
+//     x <- x + y,  y = 0,  r = b - A x                                            in double
+//     d <- d - (r, d) / (r, r) r,  d <- r + beta d,  beta = (r, r) / (r, r)_old   in float, (r, r)_old before the latest step
 //
 // An update is due where ||r|| has fallen below delta times the largest since the one before, and where the recursion says
 // that the tolerance is met: only a residual in double ends the iteration. Carried on and freed of r, the direction keeps what
-// the iteration has learnt; started again from d = r it takes up to twice as long. r is scaled to unit size before it is narrowed.
+// the iteration has learnt; started again from d = r it takes up to twice as long. r is scaled to unit size before it is
+// narrowed.
 //
 // What the updates consist of can be switched off, to show what each of them is for: without replacing r the recursion ends at
 // a residual that is not there (breakdown), without resetting y that residual cannot fall below the rounding of y in float
 // (stagnated).
 //
-// Sources: Sleijpen, van der Vorst, Reliable updated residuals in hybrid Bi-CG methods, 1996; Strzodka, Goeddeke, Pipelined mixed
-// precision algorithms on FPGAs for fast and accurate PDE solvers from low precision components, 2006; Jang, Kim, Lee, Multi GPU
-// performance of conjugate gradient solver with staggered fermions in mixed precision, 2011.
+// Sources: Sleijpen, van der Vorst, Reliable updated residuals in hybrid Bi-CG methods, 1996; Strzodka, Goeddeke, Pipelined
+// mixed precision algorithms on FPGAs for fast and accurate PDE solvers from low precision components, 2006; Jang, Kim, Lee,
+// Multi GPU performance of conjugate gradient solver with staggered fermions in mixed precision, 2011.
 //
-// 24 bytes an unknown beside b and x. Two reductions an iteration, each waiting for the stream; nothing is allocated by `solve`.
+// 24 bytes an unknown beside b and x. Two reductions an iteration, each waiting for the stream; nothing is allocated by
+// `solve`.
 
 #include <memory>
 
@@ -64,8 +69,8 @@ class ReliableCg {
   /// Throws UsageError unless 0 < delta < 1.
   ReliableCg(Context& ctx, const GridShape& shape, const ReliableCgParams& params = {});
 
-  /// Solves A x = b from the given x; `inner` is A in float. Throws UsageError for shapes that differ, for bad tolerances and for a
-  /// solver that is solving already. The history holds recursive residuals, and true ones at updates.
+  /// Solves A x = b from the given x; `inner` is A in float. Throws UsageError for shapes that differ, for bad tolerances and
+  /// for a solver that is solving already. The history holds recursive residuals, and true ones at updates.
   SolveReport solve(Context& ctx, const LinearOperator<double>& a, const LinearOperator<float>& inner,
                     GridView<const double> b, GridView<double> x, const StoppingParams& stop = {},
                     const Monitor& monitor = {});

@@ -5,8 +5,8 @@
 //     (D x)(s) = sum over mu of U_mu(s) x(s + mu) - U_mu(s - mu)^H x(s - mu)          no factor 1/2
 //     A = m^2 - D_eo D_oe ,   D_oe takes even sites to odd ones
 //
-// antiperiodic along t, with the phases eta_x = 1, eta_y = (-1)^x, eta_z = (-1)^(x+y), eta_t = (-1)^(x+y+z) and the boundary's sign
-// folded into the links. D is anti-Hermitian, the spectrum of -D^2 lies in [0, 64], A is Hermitian and not below m^2. With
+// antiperiodic along t, with the phases eta_x = 1, eta_y = (-1)^x, eta_z = (-1)^(x+y), eta_t = (-1)^(x+y+z) and the boundary's
+// sign folded into the links. D is anti-Hermitian, the spectrum of -D^2 lies in [0, 64], A is Hermitian and not below m^2. With
 // complex numbers as pairs of reals the same holds with "symmetric". x: flat vectors of 6 half() numbers (lattice.hpp).
 //
 // Links are stored for the sites of both parities, as 18, 12 or 10 reals (packed_link.hpp). Bytes that one D moves a site, with
@@ -16,8 +16,9 @@
 //     double  1584    1200    1072        flops 576, with those of the reconstruction 912 (12) and 1168 (10)
 //     float    792     600     536
 //
-// `apply` takes two D and neither allocates nor waits; the second one adds m^2 x on the way. x and y must differ, r may be b. Source: Jang, Kim, Lee, Multi GPU
-// performance of conjugate gradient solver with staggered fermions in mixed precision, 2011, (2.2) to (2.5).
+// `apply` takes two D and neither allocates nor waits; the second one adds m^2 x on the way. x and y must differ, r may be b.
+// Source: Jang, Kim, Lee, Multi GPU performance of conjugate gradient solver with staggered fermions in mixed precision, 2011,
+// (2.2) to (2.5).
 
 #include <memory>
 

@@ -7,8 +7,8 @@
 //     random      U uniform in SU(3) (Haar)
 //     near unit   U = the projection of 1 + sigma X on SU(3), X with independent normal real and imaginary parts
 //
-// A projection is Gram-Schmidt on the first two rows; the third is conj(row 1 x row 2). Random numbers belong to links, not to the
-// order in which they are drawn: the same seed gives the same field on any machine.
+// A projection is Gram-Schmidt on the first two rows; the third is conj(row 1 x row 2). Random numbers belong to links, not to
+// the order in which they are drawn: the same seed gives the same field on any machine.
 // Plaquette: the mean of Re tr U_mu(x) U_nu(x+mu) U_mu(x+nu)^H U_nu(x)^H / 3 over all sites and mu < nu.
 
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Lattice: nx x ny x nz x nt sites, periodic, all extents even, so that sites are even or odd by x + y + z + t and neighbours of
-// even ones are odd. Lexicographic numbers run along x first, then y, z, t.
+// Lattice: nx x ny x nz x nt sites, periodic, all extents even, so that sites are even or odd by x + y + z + t and neighbours
+// of even ones are odd. Lexicographic numbers run along x first, then y, z, t.
 //
 // Fields on the sites of one parity are flat vectors of planes, number k of site s at k * half() + s, where
 //

@@ -1,7 +1,8 @@
 #pragma once
 
-// Gauge fields in files of the NERSC archive, which collaborations exchange: a header of lines NAME = VALUE between BEGIN_HEADER and
-// END_HEADER, then the links in binary, sites along x first, directions x, y, z, t of a site, matrices by rows.
+// Gauge fields in files of the NERSC archive, which collaborations exchange: a header of lines NAME = VALUE between
+// BEGIN_HEADER and END_HEADER, then the links in binary, sites along x first, directions x, y, z, t of a site, matrices by
+// rows.
 //
 //     DATATYPE         4D_SU3_GAUGE (two rows; the third follows) or 4D_SU3_GAUGE_3x3
 //     DIMENSION_1 .. 4 nx, ny, nz, nt
@@ -10,8 +11,8 @@
 //     LINK_TRACE       mean of Re tr U / 3
 //     PLAQUETTE        mean plaquette / 3
 //
-// Reading verifies length, checksum, both means (to 1e-5) and that links are SU(3) (to 1e-4, or 1e-8 in 64 bits), and projects what
-// was written in 32 bits. Writing takes 3x3 matrices in IEEE64BIG, the file whole or not at all.
+// Reading verifies length, checksum, both means (to 1e-5) and that links are SU(3) (to 1e-4, or 1e-8 in 64 bits), and projects
+// what was written in 32 bits. Writing takes 3x3 matrices in IEEE64BIG, the file whole or not at all.
 // Source: the archive's description of its format, G. Kilcup and others, The gauge connection, qcd.nersc.gov.
 
 #include <string>

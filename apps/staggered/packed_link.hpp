@@ -7,8 +7,8 @@
 //     10   a, b1, c1;  N = |a2|^2 + |a3|^2,  k = -b1 a1*,  b2 = (a2 k - a3* c1*) / N,  b3 = (a3 k + a2* c1*) / N,
 //          c2 = (a3 b1 - a1 b3)*,  c3 = (a1 b2 - a2 b1)*;  where a2 = a3 = 0, as on the unit field, it cannot be done
 //
-// Phases of the staggered operator and the boundary are a sign a link: folded into 18 and 12 stored numbers (a x b does not see it,
-// c gets it back), multiplied in by 10, which are stored without it.
+// Phases of the staggered operator and the boundary are a sign a link: folded into 18 and 12 stored numbers (a x b does not see
+// it, c gets it back), multiplied in by 10, which are stored without it.
 // Source: Kim, Lee, Multi GPU performance of conjugate gradient algorithm with staggered fermions, 2010.
 
 #include <stratum/core/config.hpp>

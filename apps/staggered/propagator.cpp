@@ -92,6 +92,16 @@ std::vector<double> effective_masses(const std::vector<double>& correlator) {
   return masses;
 }
 
+double pion_mass_squared(const std::vector<double>& correlator) {
+  const double p = 2 * std::numbers::pi / static_cast<double>(correlator.size());
+  double at_zero = 0, at_p = 0;
+  for (std::size_t t = 0; t < correlator.size(); ++t) {
+    at_zero += correlator[t];
+    at_p += correlator[t] * std::cos(p * static_cast<double>(t));
+  }
+  return 4 * std::pow(std::sin(p / 2), 2) / (at_zero / at_p - 1);
+}
+
 std::vector<double> source(const Lattice& lattice, Source kind, int colour, std::uint64_t seed) {
   const auto half = static_cast<std::size_t>(lattice.half()), of_one_time = half / static_cast<std::size_t>(lattice.nt);
   std::vector<double> b(6 * half);

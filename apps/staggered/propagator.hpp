@@ -4,8 +4,12 @@
 //
 //     q_even = m A^-1 b,   q_odd = -D_oe A^-1 b,   A = m^2 - D_eo D_oe.
 //
-// Goldstone pion: C(t) = sum over sites of time t and colours of |q|^2, summed over the colours of a source at t = 0. For large times
-// C(t) ~ cosh(M (t - nt / 2)); its effective mass M(t) is where C(t) / C(t + 1) has this ratio.
+// Goldstone pion: C(t) = sum over sites of time t and colours of |q|^2, summed over the colours of a source at t = 0. For large
+// times C(t) ~ cosh(M (t - nt / 2)); its effective mass M(t) is where C(t) / C(t + 1) has this ratio.
+//
+// On one gauge field of moderate size that ratio is noise. Moments over all times are not: with c(p) = sum over t of C(t) cos(p
+// t) and p = 2 pi / nt, one pole gives M^2 = 4 sin^2(p/2) / (c(0) / c(p) - 1), which goes to zero like m where chiral symmetry
+// is broken. On any field and from any source, sum over t of C(t) = (b, A^-1 b), the Ward identity.
 //
 // On the unit field A^-1 is known by Fourier transform, k_t shifted by half a step since t is antiperiodic:
 //
@@ -19,7 +23,8 @@
 
 namespace stratum::staggered {
 
-/// A^-1 of the unit field from the source 1 at the origin to all sites, on the host. Throws UsageError as Lattice::validate does.
+/// A^-1 of the unit field from the source 1 at the origin to all sites, on the host. Throws UsageError as Lattice::validate
+/// does.
 [[nodiscard]] std::vector<double> free_propagator(const Lattice& lattice, double mass);
 
 /// C(t) of one source from y = A^-1 b, added to `correlator`, which has nt numbers. Waits for the stream.
@@ -27,6 +32,9 @@ void add_pion(Context& ctx, const StaggeredOperator<double>& a, GridView<const d
               std::vector<double>& correlator);
 /// M(t) for t = 0 .. nt / 2 - 2; NaN where C has no such ratio.
 [[nodiscard]] std::vector<double> effective_masses(const std::vector<double>& correlator);
+
+/// M^2 by the second moment.
+[[nodiscard]] double pion_mass_squared(const std::vector<double>& correlator);
 
 enum class Source : std::uint8_t { point, wall, random };
 

@@ -25,7 +25,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-PROGRAMS = ("poisson2d", "heat2d", "krylov", "bubbly2d", "paper_tables", "stratum_bench")
+PROGRAMS = ("poisson2d", "heat2d", "krylov", "bubbly2d", "staggered", "paper_tables", "stratum_bench")
 LANGUAGES = ("sh", "console", "text", "c++", "c", "cmake")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 

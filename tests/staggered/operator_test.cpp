@@ -1,6 +1,7 @@
 #include "staggered/dirac.hpp"
 
 #include <cmath>
+#include <numbers>
 
 #include "staggered/propagator.hpp"
 #include <stratum/solvers/iterative/cg.hpp>
@@ -266,6 +267,17 @@ TEST(Pion, TheEffectiveMassOfAHyperbolicCosineIsItsOwn) {
   ASSERT_EQ(masses.size(), 7);
   for (const double m : masses) EXPECT_NEAR(m, 0.7, 1e-10);
   EXPECT_TRUE(std::isnan(effective_masses({1, 2, 3, 2})[0]));
+}
+
+/// One pole: C(t) is the inverse of M^2 + 4 sin^2(p/2), summed over p.
+TEST(Pion, TheSecondMomentOfOnePoleIsItsMass) {
+  std::vector<double> c(16);
+  for (std::size_t t = 0; t < 16; ++t)
+    for (int n = 0; n < 16; ++n) {
+      const double p = 2 * std::numbers::pi * n / 16;
+      c[t] += std::cos(p * static_cast<double>(t)) / (0.3 + 4 * std::pow(std::sin(p / 2), 2));
+    }
+  EXPECT_NEAR(pion_mass_squared(c), 0.3, 1e-12);
 }
 
 }  // namespace

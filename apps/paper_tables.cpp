@@ -1,9 +1,9 @@
 // paper_tables: solves the problems of Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed
 // Precision Multigrid, 2011, and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with --study toeplitz
 // the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp), with --study bubbly for Gupta, 2010 (bubbly_study.hpp), with
-// --study edge for Ikuno, Kawaguchi and others, 2012 (edge_study.hpp). Two more
-// studies are not of papers: iterations where coefficients vary (coefficient_study.hpp), and errors where layers are thin
-// (boundary_layer_study.hpp).
+// --study edge for Ikuno, Kawaguchi and others, 2012 (edge_study.hpp), with --study staggered for Jang, Kim, Lee, 2011
+// (staggered_study.hpp). Two more studies are not of papers: iterations where coefficients vary (coefficient_study.hpp), and
+// errors where layers are thin (boundary_layer_study.hpp).
 
 #include <algorithm>
 #include <optional>
@@ -18,6 +18,7 @@
 #include "bubbly_study.hpp"
 #include "coefficient_study.hpp"
 #include "edge_study.hpp"
+#include "staggered_study.hpp"
 #include "support/program.hpp"
 #include "support/table.hpp"
 #include "support/timing.hpp"
@@ -356,14 +357,15 @@ CommandLine make_command_line() {
       {{"Options",
         {{"study", "NAME", "multigrid",
           "multigrid (Goeddeke, Strzodka 2011), toeplitz (Ikuno, Deki, Fujita 2010), bubbly (Gupta 2010), edge (Ikuno, "
-          "Kawaguchi and others 2012), coefficients "
-          "(iterations where they vary, beside targets) or boundary-layers (errors where they are thin, on square "
-          "cells and on Shishkin's)"},
+          "Kawaguchi and others 2012), staggered (Jang, Kim, Lee 2011), coefficients (iterations where they vary, "
+          "beside "
+          "targets) or boundary-layers (errors where they are thin, on square cells and on Shishkin's)"},
          {"table", "N", "",
           "only Table 1 .. 6; or krylov, which the paper has not: iterations of Krylov methods; of the toeplitz "
           "study 2; of the bubbly study 1 to 3, iterations by deflation vectors and which method when; of the edge "
-          "study 2, "
-          "and 3: other preconditioners"},
+          "study 2, and 3: other preconditioners; of the staggered study 1, or 2, which the paper has not: iterations "
+          "by "
+          "scheme"},
          {"figure", "N", "", "only Figure 2, 5 or 6; of the toeplitz study 2 to 5, of the bubbly study 74 to 79"},
          {"max-level", "N", "",
           "finest level, 2 .. 12 (multigrid 9, the paper's last is 10 in Table 1 and 9 elsewhere; bubbly, coefficients "
@@ -385,7 +387,9 @@ constexpr const char* before_options =
     "Implementation\n"
     "of the Deflated Preconditioned Conjugate Gradient Method for Bubbly Flow on the GPU (2010), Figures 74 to 79. "
     "These\n"
-    "two run on CPU and GPU where there are both. A '!' marks an iteration that did not reach the tolerance. Two more "
+    "two run on CPU and GPU where there are both. --study staggered is Jang, Kim and Lee, Multi GPU Performance of\n"
+    "Conjugate Gradient Solver with Staggered Fermions in Mixed Precision (2011), Table 1 and iterations. A '!' marks "
+    "an iteration that did not reach the tolerance. Two more "
     "studies are not of papers: "
     "coefficients\n"
     "and boundary-layers.\n";
@@ -399,21 +403,23 @@ constexpr const char* examples =
     "  paper_tables --study toeplitz --table 2\n"
     "  paper_tables --study bubbly --figure 74\n"
     "  paper_tables --study edge --max-level 7\n"
+    "  paper_tables --study staggered --table 2\n"
     "  paper_tables --study coefficients --max-level 9\n"
     "  paper_tables --study boundary-layers\n";
 
 /// What the options ask for.
 std::function<int()> prepare(const CommandLine& options) {
-  enum class Study : std::uint8_t { multigrid, toeplitz, bubbly, edge, coefficients, boundary_layers };
+  enum class Study : std::uint8_t { multigrid, toeplitz, bubbly, edge, staggered, coefficients, boundary_layers };
   const auto study = choice<Study>("--study", options.text("study"),
                                    {{"multigrid", Study::multigrid},
                                     {"toeplitz", Study::toeplitz},
                                     {"bubbly", Study::bubbly},
                                     {"edge", Study::edge},
+                                    {"staggered", Study::staggered},
                                     {"coefficients", Study::coefficients},
                                     {"boundary-layers", Study::boundary_layers}});
   const bool toeplitz = study == Study::toeplitz, multigrid = study == Study::multigrid,
-             bubbly = study == Study::bubbly, edge = study == Study::edge;
+             bubbly = study == Study::bubbly, edge = study == Study::edge, staggered = study == Study::staggered;
   const Settings settings{options.has("max-level") ? options.integer("max-level", 2, 12)
                           : multigrid              ? 9
                                                    : 8,
@@ -423,6 +429,7 @@ std::function<int()> prepare(const CommandLine& options) {
                     : toeplitz                      ? options.integer("table", 2, 2)
                     : bubbly                        ? options.integer("table", 1, 3)
                     : edge                          ? options.integer("table", 2, 3)
+                    : staggered                     ? options.integer("table", 1, 2)
                                                     : options.integer("table", 1, 6);
   const int figure = !options.has("figure") ? 0
                      : toeplitz             ? options.integer("figure", 2, 5)
@@ -432,9 +439,12 @@ std::function<int()> prepare(const CommandLine& options) {
   const bool all = table == 0 && figure == 0 && !krylov;
   expects(!options.has(toeplitz ? "max-level" : "inner-test"), toeplitz ? "--max-level" : "--inner-test",
           ": belongs to another study");
+  expects(!staggered || !options.has("max-level"), "--max-level: belongs to another study");
+  expects(!staggered || !options.has("figure"), "--figure: the study staggered has none");
   for (const char* name : {"table", "figure"})
-    expects(toeplitz || bubbly || multigrid || (edge && std::string_view(name) == "table") || !options.has(name), "--",
-            name, ": the study ", options.text("study"), " has ", edge ? "no figures" : "one table");
+    expects(toeplitz || staggered || bubbly || multigrid || (edge && std::string_view(name) == "table") ||
+                !options.has(name),
+            "--", name, ": the study ", options.text("study"), " has ", edge ? "no figures" : "one table");
   const auto test = parsed("--inner-test", [&] { return sweep_test(options.text("inner-test")); });
   return [=] {
     if (toeplitz) {
@@ -459,6 +469,12 @@ std::function<int()> prepare(const CommandLine& options) {
       EdgeStudy tables(ctx, settings.csv);
       if (all || table == 2) tables.print_table2(level);
       if (all || table == 3) tables.print_table3(level);
+      return 0;
+    }
+    if (staggered) {
+      StaggeredStudy tables(ctx, settings.csv);
+      if (all || table == 1) tables.print_table1();
+      if (all || table == 2) tables.print_iterations();
       return 0;
     }
     if (study == Study::coefficients) return CoefficientStudy(ctx, settings.csv).print(std::min(8, level), level), 0;

@@ -6,7 +6,8 @@
 //     T value(int i, int j) const;  void store(int i, int j, T value) const;      one number a node, or
 //     void operator()(int i, int j) const;                                        anything else.
 //
-// The first form lets a GPU thread load for several nodes before it stores. Named, not a lambda, because the host path of
+// The first form lets a GPU thread load for several nodes before it stores. A large functor that is run on neighbouring nodes alone
+// says so by `static constexpr bool unit_steps = true`, which halves the code that it becomes. Named, not a lambda, because the host path of
 // an extended lambda is several times slower under nvcc. Nodes must be independent: no value may depend on a store.
 // CPU: OpenMP over rows (over parts of a row that is alone, as in flat vectors), SIMD along a row. CUDA: on the Context's
 // stream, no synchronisation. On a plan: nothing.
@@ -60,10 +61,10 @@ STRATUM_HOST_DEVICE STRATUM_INLINE void run_node(const Functor& f, int i, int j)
 
 template <class Functor>
 STRATUM_SIMD_CLONES void for_row(const Functor f, int begin, int end, int step, int j) {
-  if (step == 1) {
+  if (step == 1 || requires { Functor::unit_steps; }) {
 #pragma omp simd
     for (int i = begin; i < end; ++i) run_node(f, i, j);
-  } else {
+  } else if constexpr (!requires { Functor::unit_steps; }) {
 #pragma omp simd
     for (int i = begin; i < end; i += step) run_node(f, i, j);
   }

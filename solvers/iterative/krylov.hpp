@@ -110,6 +110,7 @@ class KrylovIteration {
   /// As whoever iterates has found out.
   void end_at_rounding() { end_at_rounding(true); }
   void break_down(const std::string& why) { end(Status::breakdown, message(why, " in iteration ", iteration_ + 1)); }
+  void stagnate(std::string why) { end(Status::stagnated, std::move(why)); }
 
   /// The report, with the true residual of x. `as_recorded` keeps the recursive one.
   [[nodiscard]] SolveReport finish(bool as_recorded = false) {

@@ -38,6 +38,13 @@ case_speedups_and_microbenchmarks() {
   prints '^4,[0-9.]+,120,[0-9.]+,46\.4,[0-9.]+,123,[0-9.]+,18\.5$'
 }
 
+case_staggered() {
+  run 0 --study staggered --table 1 --threads 1 --csv
+  prints '^10,.*,55,.*,145$' # published
+  refused --study staggered --figure 2 -- --figure staggered
+  refused --study staggered --max-level 4 -- --max-level
+}
+
 case_coefficients() {
   run 0 --study coefficients --max-level 6 --csv
   python3 - <<'END' || fail "targets are missed"

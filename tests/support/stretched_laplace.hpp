@@ -1,0 +1,60 @@
+#pragma once
+
+// A system that conjugate gradients take some hundred iterations for, and an operator that counts its products.
+
+#include <cmath>
+
+#include <stratum/mesh/named_meshes.hpp>
+#include <stratum/solvers/stopping.hpp>
+
+#include "support/backends.hpp"
+
+namespace test {
+
+using namespace stratum;
+
+/// Counts products.
+template <class T>
+class Counting final : public LinearOperator<T> {
+ public:
+  explicit Counting(const LinearOperator<T>& a) : a_(a) {}
+  [[nodiscard]] GridShape shape() const override { return a_.shape(); }
+  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override {
+    ++products;
+    a_.apply(ctx, x, y);
+  }
+  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override {
+    ++products;
+    a_.residual(ctx, b, x, r);
+  }
+  mutable int products = 0;
+
+ private:
+  const LinearOperator<T>& a_;
+};
+
+class StretchedLaplace : public OnEveryBackend {
+ protected:
+  /// A on a mesh of 63 x 63 unknowns with cells up to four times as long as wide.
+  template <class T>
+  GridOperator<T> laplace() {
+    return assemble_laplace<T>(ctx(), make_mesh(mesh_family("U2"), 6), OperatorForm::tensor);
+  }
+  Vector<double> rhs(const GridShape& shape) {
+    Random random(151);
+    return random_vector<double>(ctx(), random, shape);
+  }
+  double true_residual(const LinearOperator<double>& a, const Vector<double>& b, const Vector<double>& x) {
+    Vector<double> r(ctx(), a.shape());
+    a.residual(ctx(), b.cview(), x.cview(), r.view());
+    return norm2(ctx(), r.cview());
+  }
+  static StoppingParams to(double rtol) {
+    StoppingParams stop;
+    stop.rtol = rtol;
+    stop.max_iterations = 20000;
+    return stop;
+  }
+};
+
+}  // namespace test

@@ -6,11 +6,11 @@
 //     T value(int i, int j) const;  void store(int i, int j, T value) const;      one number a node, or
 //     void operator()(int i, int j) const;                                        anything else.
 //
-// The first form lets a GPU thread load for several nodes before it stores. A large functor that is run on neighbouring nodes alone
-// says so by `static constexpr bool unit_steps = true`, which halves the code that it becomes. Named, not a lambda, because the host path of
-// an extended lambda is several times slower under nvcc. Nodes must be independent: no value may depend on a store.
-// CPU: OpenMP over rows (over parts of a row that is alone, as in flat vectors), SIMD along a row. CUDA: on the Context's
-// stream, no synchronisation. On a plan: nothing.
+// The first form lets a GPU thread load for several nodes before it stores. A large functor that is run on neighbouring nodes
+// alone says so by `static constexpr bool unit_steps = true`, which halves the code that it becomes. Named, not a lambda,
+// because the host path of an extended lambda is several times slower under nvcc. Nodes must be independent: no value may
+// depend on a store. CPU: OpenMP over rows (over parts of a row that is alone, as in flat vectors), SIMD along a row. CUDA: on
+// the Context's stream, no synchronisation. On a plan: nothing.
 
 #include <concepts>
 #include <cstdint>

@@ -96,14 +96,17 @@ double HatIntegrals::area() const {
   return std::accumulate(x.begin(), x.end(), 0.0) * std::accumulate(y.begin(), y.end(), 0.0);
 }
 
+Compatibility compatibility(Context& ctx, GridView<const double> b) {
+  return {reduce(ctx, b.nx, b.ny, Sum{b}), reduce(ctx, b.nx, b.ny, SumOfMagnitudes{b})};
+}
+
 Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridView<double> b) {
   const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
   const Hats hats{x.cview().data, y.cview().data};
   const auto sum = [&] { return reduce(ctx, b.nx, b.ny, Sum{b}); };
   const auto subtract = [&](double constant) { for_each_node(ctx, all_nodes(b), SubtractHats{b, hats, constant}); };
-  const double all = sum();
-  const Compatibility found{all, reduce(ctx, b.nx, b.ny, SumOfMagnitudes{b}), all / of_lines.area()};
-  const double mean = found.mean;
+  Compatibility found = compatibility(ctx, b);
+  const double mean = found.mean = found.sum / of_lines.area();
   subtract(mean);
   subtract(sum() / of_lines.area());                                        // what rounding left
   constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();  // of integrals over four cells

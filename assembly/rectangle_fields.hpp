@@ -24,6 +24,8 @@ struct HatIntegrals {
   [[nodiscard]] double area() const;
 };
 
+/// The sums of b; no mean.
+[[nodiscard]] Compatibility compatibility(Context& ctx, GridView<const double> b);
 /// b = b - constant hats, such that sum b = 0; zero where nothing but rounding is left. The sums of before.
 Compatibility make_compatible(Context& ctx, const HatIntegrals& hats, GridView<double> b);
 /// u = u - sum u hats / area

@@ -131,11 +131,6 @@ struct BandRows {
   }
 };
 
-void expects_grid(int nx, int ny) {
-  expects(nx >= 1 && ny >= 1 && std::int64_t{nx} * ny <= std::numeric_limits<int>::max(),
-          "a grid must have 1 x 1 to 2^31 - 1 nodes, not ", nx, " x ", ny);
-}
-
 struct Place {
   int i, j;
 };
@@ -558,6 +553,11 @@ void scale_fixed(const Places& places, const std::vector<Seen::Lifted>& lifted, 
 }
 
 }  // namespace
+
+void expects_grid(int nx, int ny) {
+  expects(nx >= 1 && ny >= 1 && std::int64_t{nx} * ny <= std::numeric_limits<int>::max(),
+          "a grid must have 1 x 1 to 2^31 - 1 nodes, not ", nx, " x ", ny);
+}
 
 template <class Rows, class Places, class Fixed>
 void GridRows::find_ends(const Rows& rows, const Places& places, const Fixed& is_fixed) {

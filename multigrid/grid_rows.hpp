@@ -54,6 +54,9 @@ struct CellCounts {
   int x = 0, y = 0;
 };
 
+/// Throws UsageError unless there are 1 to 2^31 - 1 nodes.
+void expects_grid(int nx, int ny);
+
 struct GridRows {
   /// `node`: j nx + i of every unknown; empty: to be found out.
   template <class Index>

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <utility>
 
+#include <stratum/assembly/rectangle_fields.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
-#include <stratum/core/grid/reduce.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 
 namespace stratum {
@@ -68,17 +68,6 @@ struct Lift {
   }
 };
 
-struct Sum {
-  static constexpr bool takes_maximum = false;
-  GridView<const double> b;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return b(i, j); }
-};
-struct AbsoluteSum {
-  static constexpr bool takes_maximum = false;
-  GridView<const double> b;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return b(i, j) < 0 ? -b(i, j) : b(i, j); }
-};
-
 NodeRange first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
 
 bool is_flat_of(const GridShape& shape, const GridRows& rows) {
@@ -112,22 +101,15 @@ class MatrixSolver::State {
 
   /// `use` of b and x in flat arrays that the Context computes on. x is taken along where it matters.
   template <class Use>
-  auto on_context(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
+  void on_context(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
     const auto n = static_cast<std::size_t>(rows.unknowns());
     expects(b.size() == n && x.size() == n, "the matrix has ", n, " rows; the arrays hold ", b.size(), " and ",
             x.size(), " numbers");
     if (!ctx.on_gpu()) return use(b.data(), x.data());
     copy_from_host(ctx, b.data(), flat_b_.view());
     if (with_x) copy_from_host(ctx, x.data(), flat_x_.view());
-    const auto finish = [&] { copy_to_host(ctx, flat_x_.cview(), x.data()); };
-    if constexpr (std::is_void_v<decltype(use(b.data(), x.data()))>) {
-      use(flat_b_.cview().data, flat_x_.view().data);
-      finish();
-    } else {
-      auto result = use(flat_b_.cview().data, flat_x_.view().data);
-      finish();
-      return result;
-    }
+    use(flat_b_.cview().data, flat_x_.view().data);
+    copy_to_host(ctx, flat_x_.cview(), x.data());
   }
 
   SolveReport solve(Context& ctx, const double* b, double* x, const Monitor& monitor) {
@@ -235,9 +217,10 @@ class MatrixSolver::State {
   }
   SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     if (mean_.empty()) return solver.solve(ctx, b, x, monitor);
-    const double sum = reduce(ctx, b.nx, b.ny, Sum{b}), size = reduce(ctx, b.nx, b.ny, AbsoluteSum{b});
-    expects(params.project || std::abs(sum) <= 1e-8 * size || !std::isfinite(sum),
-            "the matrix is singular, and the right-hand side sums to ", sum, ", ", std::abs(sum) / size,
+    const Compatibility found = compatibility(ctx, b);
+    expects(params.project || found.holds() || !std::isfinite(found.sum),
+            "the matrix is singular, and the right-hand side sums to ", found.sum, ", ",
+            std::abs(found.sum) / found.sum_of_magnitudes,
             " of its absolute sum: there is no solution; `project` subtracts the mean");
     subtract_mean(ctx, b_.view(), mean_.view());
     SolveReport report = solver.solve(ctx, b, x, monitor);
@@ -263,8 +246,10 @@ MatrixSolver::MatrixSolver(Context& ctx, const GridOperator<double>& a, const Ma
     : MatrixSolver(ctx, sparse_rows(ctx, a), a.shape().nx, a.shape().ny, params) {}
 
 SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor) {
-  return state_->on_context(ctx, b, x, true,
-                            [&](const double* from, double* to) { return state_->solve(ctx, from, to, monitor); });
+  SolveReport report;
+  state_->on_context(ctx, b, x, true,
+                     [&](const double* from, double* to) { report = state_->solve(ctx, from, to, monitor); });
+  return report;
 }
 
 SolveReport MatrixSolver::solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {

@@ -71,6 +71,12 @@ concept IndexNumber = std::integral<I> &&(sizeof(I) == 4 || sizeof(I) == 8);
 template <IndexNumber I>
 using IndexRead = std::conditional_t<sizeof(I) == 4, std::int32_t, std::int64_t>;
 
+template <class To, std::integral From>
+[[nodiscard]] To narrowed(From k) {
+  expects(std::in_range<To>(k), "index ", k, " does not fit ", 8 * sizeof(To), " bits");
+  return static_cast<To>(k);
+}
+
 /// Index arrays of any types as two of one.
 template <class Start, class Column>
 class IndexArrays {
@@ -94,10 +100,7 @@ class IndexArrays {
       return {reinterpret_cast<const Index*>(std::ranges::data(range)), std::ranges::size(range)};
     } else {
       copy.reserve(std::ranges::size(range));
-      for (const I k : range) {
-        expects(std::in_range<Index>(k), "index ", k, " does not fit the type of the columns");
-        copy.push_back(static_cast<Index>(k));
-      }
+      for (const I k : range) copy.push_back(narrowed<Index>(k));
       return copy;
     }
   }
@@ -250,10 +253,11 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     const std::size_t count = std::ranges::size(value);
     expects(std::ranges::size(row) == count && std::ranges::size(column) == count, "there are ", std::ranges::size(row),
             " rows and ", std::ranges::size(column), " columns for ", count, " values");
+    expects_grid(nx, ny);
     std::vector<SparseEntry> entries(count);
     for (std::size_t k = 0; k < count; ++k)
-      entries[k] = {static_cast<int>(std::ranges::data(row)[k]), static_cast<int>(std::ranges::data(column)[k]),
-                    std::ranges::data(value)[k]};
+      entries[k] = {detail::narrowed<int>(std::ranges::data(row)[k]),
+                    detail::narrowed<int>(std::ranges::data(column)[k]), std::ranges::data(value)[k]};
     return sparse_rows(nx * ny, nx * ny, std::move(entries));
   }
   template <class Matrix, class Use>
@@ -266,10 +270,12 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
       return use(start, column, value);
     } else {  // rows are columns
       SparseRows t;
-      t.rows = t.columns = static_cast<int>(n);
-      t.start.assign(start.begin(), start.end());
-      t.column.assign(column.begin(), column.end());
+      t.rows = t.columns = detail::narrowed<int>(n);
+      t.start.clear();
+      for (const auto k : start) t.start.push_back(detail::narrowed<int>(k));
+      for (const auto k : column) t.column.push_back(detail::narrowed<int>(k));
       t.value.assign(value.begin(), value.end());
+      t.validate();
       const SparseRows rows = transposed(t);
       return use(rows.start, rows.column, rows.value);
     }

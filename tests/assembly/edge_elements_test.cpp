@@ -29,19 +29,8 @@ EdgeElements random_elements(test::Random& random, EdgeElement element, int nx =
   return {BoxGrid({planes(random, nx), planes(random, ny), planes(random, nz)}), element};
 }
 
-Values random_values(test::Random& random, int size, double low = -1, double high = 1) {
-  Values v(static_cast<std::size_t>(size));
-  for (double& x : v) x = random.uniform(low, high);
-  return v;
-}
-
-double dot(const Values& x, const Values& y) {
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
-}
-
-double norm(const Values& x) { return std::sqrt(dot(x, x)); }
+using reference::dot;
+using reference::norm;
 
 Values product(const SparseRows& a, const Values& x) {
   Values y(static_cast<std::size_t>(a.rows));
@@ -67,14 +56,14 @@ INSTANTIATE_TEST_SUITE_P(All, Edges, testing::Values(EdgeElement::hexahedron, Ed
 
 TEST_P(Edges, MatrixIsSymmetricAndItsKernelAreGradients) {
   const auto elements = random_elements(random_, GetParam());
-  const auto a = elements.curl_curl(ctx_, random_values(random_, elements.elements(), 0.001, 1));
+  const auto a = elements.curl_curl(ctx_, random_.values(elements.elements(), 0.001, 1));
   a.validate();
   EXPECT_TRUE(a.is_symmetric(1e-13));
   const auto g = elements.gradient();
   g.validate();
   EXPECT_EQ(g.rows, elements.unknowns());
   EXPECT_EQ(g.columns, elements.kernel_size());
-  const auto phi = product(g, random_values(random_, g.columns));
+  const auto phi = product(g, random_.values(g.columns));
   EXPECT_GT(norm(phi), 1);
   const auto image = product(a, phi);
   double size = 0;
@@ -88,7 +77,7 @@ TEST_P(Edges, LoadIsOrthogonalToGradientsWhateverTheSource) {
     return {p[0] > 0.7 ? 1.0 : -2.0, std::sin(40 * p[0] * p[2]), p[1] * p[1] + (p[2] > 1 ? 3 : 0)};
   };
   const auto b = elements.load(ctx_, rough, 1);
-  const auto g = product(elements.gradient(), random_values(random_, elements.kernel_size()));
+  const auto g = product(elements.gradient(), random_.values(elements.kernel_size()));
   EXPECT_GT(norm(b), 1e-3);
   EXPECT_LT(std::abs(dot(b, g)), 1e-15 * norm(b) * norm(g));
 }
@@ -120,7 +109,7 @@ TEST(EdgeElements, WhitneyMatrixIsThatOfItsTetrahedra) {
   Context ctx(Backend::cpu, 2);
   const auto elements = random_elements(random, EdgeElement::tetrahedron, 3, 3, 4);
   const BoxGrid& grid = elements.grid();
-  const auto nu = random_values(random, elements.elements(), 0.01, 1);
+  const auto nu = random.values(elements.elements(), 0.01, 1);
   std::map<std::pair<int, int>, double> expected;
   double volumes = 0;
   for (int element = 0; element < elements.elements(); ++element) {
@@ -177,7 +166,7 @@ TEST(EdgeElements, WhitneyMatrixIsThatOfItsTetrahedra) {
 /// nu = 1 + s^2, and its energy.
 TEST_P(Edges, TangentIsTheDerivativeOfTheForceTheDerivativeOfTheEnergy) {
   const auto elements = random_elements(random_, GetParam(), 3, 3, 3);
-  const auto a = random_values(random_, elements.unknowns()), d = random_values(random_, elements.unknowns());
+  const auto a = random_.values(elements.unknowns()), d = random_.values(elements.unknowns());
   const auto nu = [](const Values& s) {
     Values v;
     for (const double x : s) v.push_back(1 + x * x);
@@ -223,7 +212,7 @@ TEST_P(Edges, EggshellForceIsTheLossOfEnergyOfABodyThatMoves) {
     return EdgeElements(BoxGrid(p), GetParam());
   };
   const auto elements = grid(2, 0);
-  const auto a = random_values(random_, elements.unknowns());
+  const auto a = random_.values(elements.unknowns());
   const auto energy = [&](int d, double step) {
     const auto at = grid(d, step);
     const Values one(std::size_t(at.elements()), 1.0);
@@ -237,7 +226,7 @@ TEST_P(Edges, EggshellForceIsTheLossOfEnergyOfABodyThatMoves) {
 
 TEST_P(Edges, FluxDensityIsThatOfTheCirculations) {
   const auto elements = random_elements(random_, GetParam());
-  const auto a = random_values(random_, elements.unknowns());
+  const auto a = random_.values(elements.unknowns());
   // What flows out of an element is nothing, and what flows through the whole section of a box is its circulation.
   const BoxGrid& grid = elements.grid();
   const Index3 box{1, 1, 2};

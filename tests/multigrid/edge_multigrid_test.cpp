@@ -19,12 +19,6 @@ using testing::ThrowsMessage;
 
 using Values = std::vector<double>;
 
-Values random_values(test::Random& random, int size) {
-  Values v(static_cast<std::size_t>(size));
-  for (double& x : v) x = random.uniform(-1, 1);
-  return v;
-}
-
 Values product(const SparseRows& a, const Values& x) {
   Values y(static_cast<std::size_t>(a.rows));
   for (std::size_t i = 0; i < y.size(); ++i)
@@ -64,7 +58,7 @@ TEST_P(EdgeTransfer, TakesGradientsToGradients) {
   const EdgeElements fine(fine_grid, GetParam()), coarse(coarse_grid, EdgeElement::hexahedron);
   const SparseRows p = edge_prolongation(fine, coarse);
   p.validate();
-  const Values phi = random_values(random, coarse.kernel_size());
+  const Values phi = random.values(coarse.kernel_size());
   const Values image = product(p, product(coarse.gradient(), phi));
   EXPECT_GT(largest(image), 0.1);
   const Values one(std::size_t(fine.elements()), 1.0);
@@ -77,7 +71,7 @@ TEST(EdgeTransfer, CoarseMatrixIsThatOfTheNestedSpace) {
   const auto [fine_grid, coarse_grid] = nested(random);
   const EdgeElements fine(fine_grid, EdgeElement::hexahedron), coarse(coarse_grid, EdgeElement::hexahedron);
   const SparseRows p = edge_prolongation(fine, coarse);
-  const Values x = random_values(random, coarse.unknowns());
+  const Values x = random.values(coarse.unknowns());
   const Values galerkin =
       product(transposed(p), product(fine.curl_curl(ctx, Values(std::size_t(fine.elements()), 0.3)), product(p, x)));
   const Values assembled = product(coarse.curl_curl(ctx, Values(std::size_t(coarse.elements()), 0.3)), x);
@@ -180,7 +174,7 @@ TEST_P(EdgeMultigridTest, TetrahedraOfCubesTakeAsManyOnEveryMesh) {
     const EdgeElements elements(BoxGrid({p, p, p}), EdgeElement::tetrahedron);
     const Values nu(std::size_t(elements.elements()), 1.0);
     const SparseRows a = elements.curl_curl(ctx(), nu);
-    const auto b = vector_from_host(ctx(), product(a, random_values(random, a.rows)));
+    const auto b = vector_from_host(ctx(), product(a, random.values(a.rows)));
     EXPECT_LE(iterations(EdgeMultigrid<double>(ctx(), elements, a, nu), a, b), 15) << n;
   }
 }
@@ -193,8 +187,8 @@ TEST_P(EdgeMultigridTest, IsLinearSymmetricPositiveAndAllocatesNothing) {
   EXPECT_GE(m.unknowns().size(), 2U);
   test::Random random(8);
   // Right-hand sides without gradients, which are what the systems have.
-  const auto r = vector_from_host(ctx(), product(a, random_values(random, a.rows)));
-  const auto s = vector_from_host(ctx(), product(a, random_values(random, a.rows)));
+  const auto r = vector_from_host(ctx(), product(a, random.values(a.rows)));
+  const auto s = vector_from_host(ctx(), product(a, random.values(a.rows)));
   Vector<double> mr(ctx(), a.rows), ms(ctx(), a.rows), sum(ctx(), a.rows), msum(ctx(), a.rows);
   reserve_reductions(ctx(), mr.shape());
   const auto before = ctx().memory()->allocations.load();

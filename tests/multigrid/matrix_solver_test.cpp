@@ -20,6 +20,7 @@
 namespace {
 
 using namespace stratum;
+using reference::norm;
 using testing::HasSubstr;
 
 struct Matrix {
@@ -114,8 +115,6 @@ template <class Call>
 void expect_usage_error(const Call& call, const char* why) {
   EXPECT_THAT(call, testing::ThrowsMessage<UsageError>(HasSubstr(why)));
 }
-
-double norm(const std::vector<double>& x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
 
 /// ||b - A x|| / ||b||
 double relative_residual(const Matrix& a, const std::vector<double>& b, const std::vector<double>& x) {
@@ -219,6 +218,10 @@ TEST_P(MatrixSolverTest, EveryWayInGivesTheSame) {
   EXPECT_EQ(solution(MatrixSolver::from_csr(ctx(), a.start.data(), a.column.data(), a.value.data(), a.nx, a.ny)),
             expected);
 
+  const std::vector<std::int64_t> far{(std::int64_t{1} << 32) + 5};
+  expect_usage_error([&] { (void)MatrixSolver::from_coo(ctx(), far, far, std::vector<double>{1}, a.nx, a.ny); },
+                     "index 4294967301 does not fit 32 bits");
+
   // Entries in any order, halves of them twice.
   std::vector<int> row, column;
   std::vector<double> value;
@@ -254,6 +257,10 @@ TEST_P(MatrixSolverTest, EveryWayInGivesTheSame) {
   EXPECT_EQ(solution(MatrixSolver::from_bands(ctx(), View{bands.data(), {9, a.ny, a.nx}})), expected);
 
   EXPECT_EQ(solution(MatrixSolver::from_matrix(ctx(), Compressed{a}, a.nx, a.ny)), expected);
+  Matrix outside = a;
+  outside.column.back() = a.rows();
+  expect_usage_error([&] { (void)MatrixSolver::from_matrix(ctx(), Compressed{outside}, a.nx, a.ny); },
+                     "columns must increase");
 }
 
 TEST_P(MatrixSolverTest, ColumnsOfARowMayComeInAnyOrderAndRepeat) {

@@ -3,6 +3,7 @@
 // Random numbers, widths and coefficients for property tests; the same on every run.
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <random>
 #include <utility>
@@ -23,8 +24,8 @@ class Random {
   [[nodiscard]] double uniform(double low, double high) {
     return low + (high - low) * static_cast<double>(engine_()) / static_cast<double>(std::mt19937::max());
   }
-  [[nodiscard]] std::vector<double> values(std::size_t n, double low = -1, double high = 1) {
-    std::vector<double> v(n);
+  [[nodiscard]] std::vector<double> values(std::integral auto n, double low = -1, double high = 1) {
+    std::vector<double> v(static_cast<std::size_t>(n));
     for (double& x : v) x = uniform(low, high);
     return v;
   }

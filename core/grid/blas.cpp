@@ -283,7 +283,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
     STRATUM_CUDA_CHECK(
         cudaMemcpyAsync(results.data(), result, results.size() * sizeof(double), cudaMemcpyDeviceToHost, stream));
     STRATUM_CUDA_CHECK(cudaStreamSynchronize(stream));
-    for (double& result : results) result = finish<Product<T>>(ctx, result);
+    finish<Product<T>>(ctx, std::span(results));
     return results;
   }
 #endif
@@ -301,7 +301,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
     for (std::size_t j = 0; j < static_cast<std::size_t>(rows); ++j)
       for (std::size_t k = 0; k < count; ++k) results[first + k] += partial[j * most_per_pass + k];
   }
-  for (double& result : results) result = finish<Product<T>>(ctx, result);
+  finish<Product<T>>(ctx, std::span(results));
   return results;
 }
 

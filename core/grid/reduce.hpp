@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include <stratum/core/grid/for_each_node.hpp>
 
@@ -160,16 +162,22 @@ double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
   return partial;
 }
 
-/// The result of all pieces of a grid, in the order of their ranks: every reduction that comes back to the host leaves here.
+/// The results of all pieces of a grid, in the order of their ranks: every reduction that comes back to the host leaves here.
+template <class Term>
+void finish(const Context& ctx, std::span<double> results) {
+  if (ctx.communicator() == nullptr) return;
+  auto& communicator = *ctx.communicator();
+  const std::size_t count = results.size();
+  std::vector<double> all(count * static_cast<std::size_t>(communicator.size()));
+  communicator.gather_on_host(results.data(), all.data(), count * sizeof(double));
+  std::copy_n(all.begin(), count, results.begin());
+  for (std::size_t k = count; k < all.size(); ++k)
+    results[k % count] = detail::combine<Term>(results[k % count], all[k]);
+}
 template <class Term>
 double finish(const Context& ctx, double own) {
-  if (ctx.communicator() == nullptr) return own;
-  const auto all = ctx.communicator()->gather(&own);
-  double result = *static_cast<const double*>(all[0]);
-  for (std::size_t k = 1; k < all.size(); ++k)
-    result = detail::combine<Term>(result, *static_cast<const double*>(all[k]));
-  ctx.communicator()->barrier();  // `own` has been read
-  return result;
+  finish<Term>(ctx, std::span(&own, 1));
+  return own;
 }
 
 template <class Term>

@@ -4,6 +4,10 @@
 
 namespace stratum {
 
+NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns) {
+  return {unknowns.below ? unknowns.origin_y : 0, unknowns.above ? unknowns.origin_y + unknowns.ny : mesh.y().size()};
+}
+
 Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels)
     : shape_(mesh.unknowns()), levels_(levels), last_(rank + 1 == count) {
   expects(count >= 1 && rank >= 0 && rank < count, "piece ", rank, " of ", count, " does not exist");

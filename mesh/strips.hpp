@@ -19,6 +19,16 @@
 
 namespace stratum {
 
+/// Rows of nodes of a mesh, first and last, those of the sides among them; the cells between have the numbers first .. last - 1.
+struct NodeRows {
+  int first, last;
+  [[nodiscard]] int count() const { return last - first + 1; }
+  friend bool operator==(const NodeRows&, const NodeRows&) = default;
+};
+/// All of them; of a strip of unknowns its own, the first one of the strip above, and the sides' beyond. So all cells are some
+/// piece's, and of one alone.
+[[nodiscard]] NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns);
+
 class Strip {
  public:
   /// Piece `rank` of `count`, with rows shared out evenly.

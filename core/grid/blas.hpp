@@ -106,6 +106,8 @@ template <class T>
 /// Copies to and from the host, waiting for the stream; on the CPU a plain copy. `host` has nx numbers a row.
 template <class T>
 void copy_to_host(Context& ctx, GridView<const T> x, T* host);
+/// Rows of all pieces of a grid, in the order of ranks, on the host of each; a piece may have none.
+[[nodiscard]] std::vector<double> all_rows(Context& ctx, GridView<const double> x);
 template <class T>
 void copy_from_host(Context& ctx, const T* host, GridView<T> x);
 /// A flat vector of these.

@@ -89,7 +89,7 @@ StripLevels::StripLevels(const Context& ctx, std::span<const TensorMesh> meshes,
 }
 
 template <class T>
-void StripLevels::gather(Context& ctx, GridView<const T> own, GridView<T> whole) const {
+void StripLevels::gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const {
   expects_fit(ctx, "a piece's rows", own, own_);
   expects_fit(ctx, "the whole", whole, unknowns(whole_));
   expects(own.pitch == whole.pitch, "rows of a piece are ", own.pitch, " numbers apart, of the whole ", whole.pitch);

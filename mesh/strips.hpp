@@ -71,7 +71,7 @@ class StripLevels {
 
   /// The rows of all pieces, between vectors of shapes own() and unknowns(whole()). For the stream.
   template <class T>
-  void gather(Context& ctx, GridView<const T> own, GridView<T> whole) const;
+  void gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const;
   /// The piece's rows where they lie in the whole, the rows beside them for a halo. Halos of the whole must be up to date.
   template <class T>
   [[nodiscard]] GridView<T> own_rows(GridView<T> whole) const;

@@ -67,7 +67,7 @@ void gather(Context& ctx, const StripLevels& strips, const GridOperator<double>&
         const auto given = from.parts();
         auto taken = std::get<std::decay_t<decltype(from)>>(whole.storage()).parts();
         for (std::size_t k = 0; k < given.size(); ++k) {
-          strips.gather<double>(ctx, given[k], taken[k]);
+          strips.gather(ctx, given[k], taken[k]);
           exchange(ctx, taken[k]);
         }
       },
@@ -82,9 +82,9 @@ Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, const Stri
   for (int l = 1; l < static_cast<int>(meshes.size()); ++l) {
     const GridShape& fine = strips.unknowns(l);
     const GridShape& coarse = l == strips.whole() + 1 ? strips.own() : strips.unknowns(l - 1);
-    const auto k = static_cast<std::size_t>(l);
-    transfer[k] = weighted ? Transfer<T>::weighted(ctx, meshes[k], meshes[k - 1], fine, coarse)
-                           : Transfer<T>(ctx, meshes[k], meshes[k - 1], fine, coarse);
+    const auto at = static_cast<std::size_t>(l);
+    transfer[at] = weighted ? Transfer<T>::weighted(ctx, meshes[at], meshes[at - 1], fine, coarse)
+                            : Transfer<T>(ctx, meshes[at], meshes[at - 1], fine, coarse);
   }
 }
 

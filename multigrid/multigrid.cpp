@@ -156,7 +156,11 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   Context alone = ctx.alone();
   bottom_ = make_bottom(alone, hierarchy, coarse_solver, registry, bottoms);
   if (!bottom_) return;
-  if (hierarchy.is_singular()) mean_ = mean_scratch(ctx, hierarchy.finest().shape());
+  if (hierarchy.is_singular()) {
+    GridShape largest = strips.finest();
+    largest.ny = std::max(largest.ny, strips.unknowns(strips.whole()).ny);
+    mean_ = mean_scratch(ctx, largest);
+  }
   recordable_ = !bottom_->waits() && !params.measure_levels;
   const auto diagonalised = diagonalised_level(ctx, meshes, strips, params);
   if (!diagonalised) return;
@@ -212,7 +216,8 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
   Context on = cut ? ctx : ctx.alone();
   const auto work = [&] {
     cycle(on, level, b, x, guess, params.cycle.value_or(Cycle::v));
-    if (hierarchy.is_singular()) subtract_mean(on, x, mean_.view());
+    if (hierarchy.is_singular())
+      subtract_mean(on, x, mean_.view(), hierarchy.meshes()[static_cast<std::size_t>(level)].unknowns().nodes());
   };
   if (recordable_ && !cut && guess == Guess::zero && level >= lowest)
     levels[static_cast<std::size_t>(level)].recording.run(ctx, b.data, x.data, work);
@@ -260,7 +265,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   }
   GridView<const T> correction = coarser.x.cview();
   if (to_whole) {
-    hierarchy.strips().gather<T>(ctx, defect, coarser.b.view());
+    hierarchy.strips().gather(ctx, defect, coarser.b.view());
     Context alone = ctx.alone();
     correct(alone, index, shape);
     exchange(alone, correction);

@@ -87,10 +87,14 @@ requires(!std::is_const_v<T>) [[nodiscard]] double norm_max(Context& ctx, GridVi
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
 
-/// x_ij <- x_ij - (sum of all) / their number, of one piece. Nothing waits for the stream; the scratch, of a shape as large as
-/// x's or larger, is kept by whoever records this.
+/// x_ij <- x_ij - (sum of all) / their number, `nodes` where other pieces of the grid have some. Nothing waits for the stream; the
+/// scratch, of a shape as large as x's or larger, is kept by whoever records this.
 template <class T>
-void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch);
+void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch, std::int64_t nodes);
+template <class T>
+void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch) {
+  subtract_mean(ctx, x, scratch, x.nodes());
+}
 /// The same of a mean by weights, which sum to one: x_ij <- x_ij - sum of w x.
 template <class T>
 void subtract_mean(Context& ctx, GridView<const T> weights, GridView<T> x, GridView<double> scratch);

@@ -412,20 +412,7 @@ void copy_to_host(Context& ctx, GridView<const T> x, T* host) {
 std::vector<double> all_rows(Context& ctx, GridView<const double> x) {
   std::vector<double> own(static_cast<std::size_t>(x.nodes()));
   if (!own.empty()) copy_to_host(ctx, x, own.data());
-  if (ctx.communicator() == nullptr) return own;
-  auto& communicator = *ctx.communicator();
-  const auto counts = communicator.gather_on_host(own.size());
-  const std::size_t most = *std::max_element(counts.begin(), counts.end());
-  own.resize(most);
-  std::vector<double> all(most * counts.size());
-  communicator.gather_on_host(own.data(), all.data(), most * sizeof(double));
-  auto end = all.begin();
-  for (std::size_t r = 0; r < counts.size(); ++r) {
-    const auto from = all.begin() + static_cast<std::ptrdiff_t>(r * most);
-    end = std::copy(from, from + static_cast<std::ptrdiff_t>(counts[r]), end);
-  }
-  all.erase(end, all.end());
-  return all;
+  return ctx.communicator() == nullptr ? own : ctx.communicator()->join_on_host(own);
 }
 
 template <class T>

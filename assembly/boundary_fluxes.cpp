@@ -16,6 +16,7 @@
 #include <stratum/assembly/rectangle_fields.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
+#include <stratum/mesh/strips.hpp>
 
 namespace stratum {
 
@@ -249,6 +250,16 @@ BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, co
   return found;
 }
 
+/// In the cells between these rows of nodes.
+double reaction_of(Context& ctx, const CellwiseSolution& u, const NodeRows& of) {
+  std::vector<double> rows(static_cast<std::size_t>(of.last - of.first), 0.0);
+  for_each_row(ctx, static_cast<int>(rows.size()), [&](int j) {
+    for (int i = 0; i < u.nx(); ++i)
+      for (const double value : u.reaction(i, of.first + j)) rows[static_cast<std::size_t>(j)] += value;
+  });
+  return std::accumulate(rows.begin(), rows.end(), 0.0);
+}
+
 }  // namespace
 
 BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
@@ -261,14 +272,7 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
       [nodal, nodes](int i, int j) { return nodal[static_cast<std::size_t>(j) * nodes + static_cast<std::size_t>(i)]; },
       own ? &*own : cells);
   BoundaryFluxes found = fluxes_of(mesh, problem, u);
-  if (u.has_reaction()) {
-    std::vector<double> rows(static_cast<std::size_t>(u.ny()), 0.0);
-    for_each_row(ctx, u.ny(), [&](int j) {
-      for (int i = 0; i < u.nx(); ++i)
-        for (const double value : u.reaction(i, j)) rows[static_cast<std::size_t>(j)] += value;
-    });
-    found.reaction = std::accumulate(rows.begin(), rows.end(), 0.0);
-  }
+  if (u.has_reaction()) found.reaction = reaction_of(ctx, u, {0, u.ny()});
   return found;
 }
 
@@ -276,23 +280,37 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
                                GridView<const double> u, const CellCoefficients* cells) {
   const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
   const CellCoefficients* const k = own ? &*own : cells;
-  if (mesh.mapped() != nullptr || (k != nullptr && !k->c.empty()))
+  const bool by_cells = k != nullptr && !k->c.empty();
+  if (mesh.mapped() != nullptr || (by_cells && ctx.pieces() == 1))
     return boundary_fluxes(ctx, mesh, problem, nodal_solution(ctx, mesh, problem, u), k);
   BoundaryFluxes found =
       fluxes_of(mesh, problem, CellwiseSolution(mesh, problem, NearSides(ctx, mesh.logical(), problem, u), k));
-  if (problem.reaction != 0) found.reaction = problem.reaction * integral(ctx, mesh.logical(), problem, u);
+  if (by_cells) {
+    const NodeRows rows = node_rows(mesh.logical(), u.shape());
+    const auto nodal = nodal_solution(ctx, mesh, problem, u);
+    const auto nodes = static_cast<std::size_t>(mesh.logical().x().size()) + 1;
+    const CellwiseSolution cellwise(
+        mesh, problem,
+        [&](int i, int j) {
+          return nodal[static_cast<std::size_t>(j - rows.first) * nodes + static_cast<std::size_t>(i)];
+        },
+        k);
+    found.reaction = of_all_pieces(ctx, reaction_of(ctx, cellwise, rows), [](double from, double& to) { to += from; });
+  } else if (problem.reaction != 0) {
+    found.reaction = problem.reaction * integral(ctx, mesh.logical(), problem, u);
+  }
   return found;
 }
 
 double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> b,
                      const CellCoefficients* cells) {
   const TensorMesh& logical = mesh.logical();
-  expects_fit(ctx, "the load vector", b, logical.unknowns());
+  (void)first_row_of(ctx, "the load vector", logical, b);
   double sum = 0;
-  if (b.nodes() > 0) sum = sum_of(ctx, b);
+  if (logical.unknowns().nodes() > 0) sum = sum_of(ctx, b);
   // What natural sides and boundary values added.
   SideLoads given(logical.unknowns());
-  if (b.nodes() > 0) add_fluxes(mesh, problem, given);
+  if (logical.unknowns().nodes() > 0) add_fluxes(mesh, problem, given);
   for (const auto* part : {&given.left, &given.right, &given.bottom, &given.top})
     sum -= std::accumulate(part->begin(), part->end(), 0.0);
   if (has_boundary_values(problem)) {

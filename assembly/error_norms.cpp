@@ -8,6 +8,7 @@
 #include <stratum/assembly/gpu_integrals.hpp>
 #include <stratum/assembly/point_kernels.hpp>
 #include <stratum/assembly/points.hpp>
+#include <stratum/mesh/strips.hpp>
 
 namespace stratum {
 
@@ -37,19 +38,19 @@ struct CellSlopes {
   PointSlopes operator()(int p, int q) const { return points[q][p]; }
 };
 
-/// In cells on the host, rows in order. `k`: null where K = 1.
+/// In the cells between these rows of nodes on the host, rows in order. `k`: null where K = 1.
 ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                         std::span<const double> nodal, const CellCoefficients* k) {
-  expects_nodal(mesh, nodal);
-  const int cells_x = mesh.logical().x().size(), cells_y = mesh.logical().y().size();
+                         std::span<const double> nodal, const NodeRows& of, const CellCoefficients* k) {
+  const int cells_x = mesh.logical().x().size(), cells_y = of.last - of.first;
   const auto nodes_x = static_cast<std::size_t>(cells_x) + 1;
   std::vector<ErrorSums> rows(static_cast<std::size_t>(cells_y));
   for_each_row(
       ctx, cells_y,
-      [&](int j, const ScalarFunction& exact) {
+      [&](int own_row, const ScalarFunction& exact) {
         ErrorSums row = no_error_sums();
+        const int j = of.first + own_row;
         for (int i = 0; i < cells_x; ++i) {
-          const double* south = &nodal[static_cast<std::size_t>(j) * nodes_x + static_cast<std::size_t>(i)];
+          const double* south = &nodal[static_cast<std::size_t>(own_row) * nodes_x + static_cast<std::size_t>(i)];
           const double* north = south + nodes_x;
           const CellPoints cell = mesh.cell(i, j);
           double e[3][3], u[3][3];  // by height first
@@ -67,7 +68,7 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
           for (const auto& of_height : slopes.points)
             for (const PointSlopes& point : of_height) row.area += point.weight;
         }
-        rows[static_cast<std::size_t>(j)] = row;
+        rows[static_cast<std::size_t>(own_row)] = row;
       },
       exact_function(problem));
   ErrorSums all = no_error_sums();
@@ -75,14 +76,17 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
   return all;
 }
 
-/// On a GPU where it can be.
+/// On a GPU where it can be; of all pieces.
 ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> u,
                     const CellCoefficients* k) {
-  const auto on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr
+  const auto on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr && ctx.pieces() == 1
                           ? errors_on_gpu(ctx, mesh.logical(), exact_function(problem), u, side_values(mesh, problem),
                                           problem.reaction, k)
                           : std::nullopt;
-  return on_gpu ? *on_gpu : errors_on_host(ctx, mesh, problem, nodal_solution(ctx, mesh, problem, u), k);
+  if (on_gpu) return *on_gpu;
+  const auto nodal = nodal_solution(ctx, mesh, problem, u);
+  return of_all_pieces(ctx, errors_on_host(ctx, mesh, problem, nodal, node_rows(mesh.logical(), u.shape()), k),
+                       [](const ErrorSums& from, ErrorSums& to) { add(from, to); });
 }
 
 RelativeErrors relative(const ErrorSums& sums, bool singular) {
@@ -115,8 +119,10 @@ std::optional<RelativeErrors> relative_errors_by(Context& ctx, const Geometry& m
 
 std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                               std::span<const double> nodal, const CellCoefficients* cells) {
-  return relative_errors_by(ctx, mesh, problem, cells,
-                            [&](const CellCoefficients* k) { return errors_on_host(ctx, mesh, problem, nodal, k); });
+  return relative_errors_by(ctx, mesh, problem, cells, [&](const CellCoefficients* k) {
+    expects_nodal(mesh, nodal);
+    return errors_on_host(ctx, mesh, problem, nodal, {0, mesh.logical().y().size()}, k);
+  });
 }
 
 std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,

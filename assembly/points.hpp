@@ -8,6 +8,7 @@
 
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/assembly/geometry.hpp>
+#include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
@@ -19,6 +20,16 @@ inline double evaluate(const ScalarFunction& function, const Point& p, const cha
   return value;
 }
 
+/// What all pieces of a grid have, joined in the order of their ranks by join(from, to).
+template <class Numbers, class Join>
+Numbers of_all_pieces(const Context& ctx, const Numbers& own, const Join& join) {
+  if (ctx.pieces() == 1) return own;
+  const auto parts = ctx.communicator()->gather_on_host(own);
+  Numbers all = parts[0];
+  for (std::size_t k = 1; k < parts.size(); ++k) join(parts[k], all);
+  return all;
+}
+
 /// Throws UsageError unless there is a value for every node of the mesh, or of the one whose cells are this many times as many in
 /// direction.
 inline void expects_nodal(const Geometry& mesh, std::span<const double> nodal, int times = 1) {
@@ -26,6 +37,19 @@ inline void expects_nodal(const Geometry& mesh, std::span<const double> nodal, i
              ny = static_cast<std::size_t>(times * mesh.logical().y().size()) + 1;
   expects(nodal.size() == nx * ny, "the solution has ", nodal.size(), " nodal values, the mesh ", nx, " x ", ny,
           " nodes");
+}
+
+/// The number, among all rows of unknowns, of the first one of `part`, which has all rows or those of a strip.
+template <class T>
+[[nodiscard]] int first_row_of(const Context& ctx, const char* name, const TensorMesh& mesh, const GridView<T>& part) {
+  const GridShape all = mesh.unknowns();
+  const bool strip = part.below || part.above;
+  expects_fit(ctx, name, part, all.nx, strip ? part.ny : all.ny);
+  if (!strip) return 0;
+  const int first = part.origin_y - all.origin_y;
+  expects(first >= 0 && first + part.ny <= all.ny, name, " is a strip of rows ", first, " to ", first + part.ny - 1,
+          " of a mesh that has ", all.ny);
+  return first;
 }
 
 /// Runs body(j, functions...) for rows j = 0 .. rows-1 on the Context's threads, each with its own copies of the functions,

@@ -16,6 +16,7 @@
 #include <stratum/assembly/rectangle_fields.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
+#include <stratum/mesh/strips.hpp>
 
 namespace stratum {
 
@@ -58,19 +59,6 @@ struct HostGrid {
     return values[static_cast<std::size_t>(j - first) * static_cast<std::size_t>(nx) + static_cast<std::size_t>(i)];
   }
 };
-
-/// The number, among all rows of unknowns, of the first one of `part`, which has all rows or those of a strip.
-template <class T>
-int first_row_of(const Context& ctx, const char* name, const TensorMesh& mesh, const GridView<T>& part) {
-  const GridShape all = mesh.unknowns();
-  const bool strip = part.below || part.above;
-  expects_fit(ctx, name, part, all.nx, strip ? part.ny : all.ny);
-  if (!strip) return 0;
-  const int first = part.origin_y - all.origin_y;
-  expects(first >= 0 && first + part.ny <= all.ny, name, " is a strip of rows ", first, " to ", first + part.ny - 1,
-          " of a mesh that has ", all.ny);
-  return first;
-}
 
 void add_polynomial_load(Context& ctx, const TensorMesh& mesh, HostGrid& b) {
   const auto x = at_unknowns(mesh.x(), parabola_loads(mesh.x())), y = at_unknowns(mesh.y(), parabola_loads(mesh.y()));
@@ -440,8 +428,8 @@ bool is_singular(Context& ctx, const Geometry& mesh, const PoissonProblem& probl
 }
 
 Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<double> b) {
-  expects_fit(ctx, "the load vector", b, mesh.logical().unknowns());
-  if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical()), b);
+  const int first = first_row_of(ctx, "the load vector", mesh.logical(), b);
+  if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical()), first, b);
   HostGrid load(b.nx, b.ny);
   copy_to_host(ctx, GridView<const double>(b), load.values.data());
   Compatibility found;
@@ -467,8 +455,8 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<doubl
 }
 
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u) {
-  expects_fit(ctx, "the solution", u, mesh.logical().unknowns());
-  if (mesh.mapped() == nullptr) return subtract_integral_mean(ctx, hat_integrals(mesh.logical()), u);
+  const int first = first_row_of(ctx, "the solution", mesh.logical(), u);
+  if (mesh.mapped() == nullptr) return subtract_integral_mean(ctx, hat_integrals(mesh.logical()), first, u);
   HostGrid values(u.nx, u.ny);
   copy_to_host(ctx, GridView<const double>(u), values.values.data());
   const HostGrid hats = hat_integrals(ctx, *mesh.mapped());
@@ -636,21 +624,28 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
 std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const PoissonProblem& problem,
                                    GridView<const double> u) {
   const TensorMesh& mesh = geometry.logical();
-  expects_fit(ctx, "the solution", u, mesh.unknowns());
+  const int first = first_row_of(ctx, "the solution", mesh, u);
+  const NodeRows rows = node_rows(mesh, u.shape());
+  if (u.above) {
+    exchange(ctx, u);
+    ++u.ny;
+  }
   std::vector<double> unknowns(static_cast<std::size_t>(u.nodes()));
   copy_to_host(ctx, u, unknowns.data());
-  HostGrid values(mesh.x().size() + 1, mesh.y().size() + 1);
-  for (int j = 0; j < values.ny; ++j) {
-    const int row = unknown_at(mesh.y(), j);
-    for (int i = 0; i < values.nx && row >= 0; ++i)
+  HostGrid values(mesh.x().size() + 1, rows.count());
+  values.first = rows.first;
+  for (int j = values.first; j < values.end(); ++j) {
+    const int unknown = unknown_at(mesh.y(), j), row = u.above && j == rows.last ? u.ny - 1 : unknown - first;
+    for (int i = 0; i < values.nx && unknown >= 0; ++i)
       if (const int column = unknown_at(mesh.x(), i); column >= 0)
         values(i, j) =
             unknowns[static_cast<std::size_t>(row) * static_cast<std::size_t>(u.nx) + static_cast<std::size_t>(column)];
   }
   for_each_dirichlet_value(geometry, problem, [&](int i, int j, double value) {
-    values(i, j) = value;
-    if (mesh.x().is_periodic() && i == 0) values(mesh.x().size(), j) = value;
-    if (mesh.y().is_periodic() && j == 0) values(i, mesh.y().size()) = value;
+    const int last_x = mesh.x().size(), last_y = mesh.y().size();
+    if (values.has(j)) values(i, j) = value;
+    if (values.has(j) && mesh.x().is_periodic() && i == 0) values(last_x, j) = value;
+    if (values.has(last_y) && mesh.y().is_periodic() && j == 0) values(i, last_y) = value;
   });
   return std::move(values.values);
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include <stratum/assembly/points.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/reduce.hpp>
 
@@ -100,9 +101,9 @@ Compatibility compatibility(Context& ctx, GridView<const double> b) {
   return {reduce(ctx, b.nx, b.ny, Sum{b}), reduce(ctx, b.nx, b.ny, SumOfMagnitudes{b})};
 }
 
-Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridView<double> b) {
+Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, int first, GridView<double> b) {
   const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
-  const Hats hats{x.cview().data, y.cview().data};
+  const Hats hats{x.cview().data, y.cview().data + first};
   const auto sum = [&] { return reduce(ctx, b.nx, b.ny, Sum{b}); };
   const auto subtract = [&](double constant) { for_each_node(ctx, all_nodes(b), SubtractHats{b, hats, constant}); };
   Compatibility found = compatibility(ctx, b);
@@ -114,9 +115,9 @@ Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridVi
   return found;
 }
 
-void subtract_integral_mean(Context& ctx, const HatIntegrals& of_lines, GridView<double> u) {
+void subtract_integral_mean(Context& ctx, const HatIntegrals& of_lines, int first, GridView<double> u) {
   const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
-  const double integral = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data}});
+  const double integral = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data + first}});
   for_each_node(ctx, all_nodes(u), Subtract{u, integral / of_lines.area()});
 }
 
@@ -128,7 +129,8 @@ double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& prob
   if (u.nodes() > 0) {
     const auto x = vector_from_host(ctx, at_unknowns(mesh.x(), hat_x)),
                y = vector_from_host(ctx, at_unknowns(mesh.y(), hat_y));
-    sum = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data}});
+    const int first = first_row_of(ctx, "the solution", mesh, u);
+    sum = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data + first}});
   }
   // Dirichlet sides; the left and right one have the corners.
   const SideValues sides = side_values(mesh, problem);

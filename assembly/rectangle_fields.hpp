@@ -26,10 +26,11 @@ struct HatIntegrals {
 
 /// The sums of b; no mean.
 [[nodiscard]] Compatibility compatibility(Context& ctx, GridView<const double> b);
-/// b = b - constant hats, such that sum b = 0; zero where nothing but rounding is left. The sums of before.
-Compatibility make_compatible(Context& ctx, const HatIntegrals& hats, GridView<double> b);
+/// b = b - constant hats, such that sum b = 0; zero where nothing but rounding is left. The sums of before. b begins with row
+/// `first` of all.
+Compatibility make_compatible(Context& ctx, const HatIntegrals& hats, int first, GridView<double> b);
 /// u = u - sum u hats / area
-void subtract_integral_mean(Context& ctx, const HatIntegrals& hats, GridView<double> u);
+void subtract_integral_mean(Context& ctx, const HatIntegrals& hats, int first, GridView<double> u);
 
 [[nodiscard]] double sum_of(Context& ctx, GridView<const double> u);
 /// Of u_h over the domain, values of Dirichlet sides included.

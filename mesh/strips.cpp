@@ -38,6 +38,14 @@ Strip Strip::coarser(const TensorMesh& coarse_mesh) const {
   return coarse;
 }
 
+NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns) {
+  if (!unknowns.below && !unknowns.above) return {0, mesh.y().size()};
+  const GridShape whole = mesh.unknowns();
+  const int end = unknowns.origin_y + unknowns.ny;
+  return {unknowns.origin_y == whole.origin_y ? 0 : unknowns.origin_y,
+          end == whole.origin_y + whole.ny ? mesh.y().size() : end};
+}
+
 namespace {
 
 /// Levels that are cut where nothing else is asked for: those with unknowns enough, as far as every piece has some rows of the

@@ -36,6 +36,15 @@ class Strip {
   bool last_ = false;  // its rows end where the mesh's do
 };
 
+/// Rows of nodes, those of Dirichlet sides among them, whose values a piece has: all, or of a strip its own and the first of the
+/// strip above. The cells between them are the piece's.
+struct NodeRows {
+  int first, last;
+  [[nodiscard]] int count() const { return last - first + 1; }
+  [[nodiscard]] bool has(int row) const { return row >= first && row <= last; }
+};
+[[nodiscard]] NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns);
+
 /// Which levels of a hierarchy, level 0 the coarsest, are cut among the pieces of a Context's communicator, and a piece's part of
 /// them. The same on all pieces.
 class StripLevels {

@@ -99,7 +99,7 @@ void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOpe
     const Sweep<View, T> lines{view, b, x, y, line_order_, order, guess == Guess::zero, omega_};
     direction == Direction::x ? lines.template run<Direction::x>(ctx) : lines.template run<Direction::y>(ctx);
   };
-  line::visit(a, y.has_halo() ? zeros_.view().data : nullptr, sweep);
+  line::visit(a, zeros(y), sweep);
 }
 
 template void LineSweep<float>::sweep_on_gpu(Context&, Direction, const GridOperator<float>&, GridView<const float>,

@@ -47,6 +47,7 @@ class Ranks {
   [[nodiscard]] const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
   /// Of those on this host.
   [[nodiscard]] int rank_on_host() const { return on_host_; }
+  [[nodiscard]] int ranks_of_host() const { return ranks_of_host_; }
   /// CPU threads of a rank that was not told how many to take: its share of the host's cores.
   [[nodiscard]] int threads() const {
     if (size_ == 1 || std::getenv("OMP_NUM_THREADS") != nullptr) return omp_get_max_threads();

@@ -251,8 +251,12 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   Level& coarser = levels[static_cast<std::size_t>(index) - 1];
   const Transfer<T>& transfer = hierarchy.transfer(index);
   // From the lowest level that is cut: own rows to the whole, and back.
-  const bool to_whole = hierarchy.strips().is_cut(index) && !hierarchy.strips().is_cut(index - 1);
+  const bool cut = hierarchy.strips().is_cut(index), to_whole = cut && !hierarchy.strips().is_cut(index - 1);
   const GridView<T> defect = to_whole ? coarser.own_b.view() : coarser.b.view();
+  const auto fills_halo = [&](const Level& of, SweepOrder order) {
+    return cut && of.choice.steps > 0 && of.smoother->fills_halo(order);
+  };
+  const SweepOrder last = params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward;
   const bool fused = guess == Guess::zero && !level.smoothed.empty();
   const T omega = fused ? static_cast<T>(*level.smoother->jacobi_damping()) : T(0);
   if (fused) {
@@ -261,6 +265,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   } else {
     const Stopwatch watch(ctx, seconds);
     level.smoother->smooth(ctx, a, b, x, level.choice.steps, guess, SweepOrder::forward);
+    x.fresh = fills_halo(level, SweepOrder::forward);
     transfer.restrict_residual(ctx, a, b, x, defect);
   }
   GridView<const T> correction = coarser.x.cview();
@@ -269,16 +274,16 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
     Context alone = ctx.alone();
     correct(alone, index, shape);
     exchange(alone, correction);
-    correction = hierarchy.strips().own_rows(correction);
+    correction = with_halo(hierarchy.strips().own_rows(correction), true);
   } else {
     correct(ctx, index, shape);
+    correction.fresh = shape != Cycle::k && fills_halo(coarser, last);
   }
   const Stopwatch watch(ctx, seconds);
   if (fused)
     return transfer.prolongate_smooth(ctx, a, b, omega, level.choice.steps, correction, level.smoothed.cview(), x);
   transfer.prolongate_add(ctx, correction, x);
-  level.smoother->smooth(ctx, a, b, x, level.choice.steps, Guess::given,
-                         params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward);
+  level.smoother->smooth(ctx, a, b, x, level.choice.steps, Guess::given, last);
 }
 
 // --- the handle ----------------------------------------------------------------------------------------------------------

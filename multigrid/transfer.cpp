@@ -515,8 +515,23 @@ void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, GridView<c
 template <class T>
 void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
   check(ctx, fine, coarse);
-  if (is_weighted()) return prolongate_weighted<true>(ctx, weights(), coarse, fine);
-  prolongate_impl<true>(ctx, x_.view(), y_.view(), can_march(), coarse, fine);
+  if (is_weighted()) {
+    prolongate_weighted<true>(ctx, weights(), coarse, fine);
+    if (fine.fresh) exchange(ctx, with_halo(fine, false));
+    return;
+  }
+  TransferView<T> y = y_.view();
+  if (fine.fresh && fine.below) {
+    fine.data -= fine.pitch;
+    ++fine.ny;
+    --y.origin;
+  }
+  if (fine.fresh && fine.above) ++fine.ny;
+  prolongate_impl<true>(ctx, x_.view(), y, can_march(), coarse, fine);
+  if (!fine.fresh || !fine.periodic_x) return;
+  // The columns beside all of these rows.
+  fine.fresh = fine.below = fine.above = fine.periodic_y = false;
+  exchange(ctx, fine);
 }
 
 template <class T>

@@ -18,6 +18,14 @@ namespace stratum {
 /// x = value
 template <class T>
 void set(Context& ctx, std::type_identity_t<T> value, GridView<T> x);
+/// x = 0, halo included
+template <class T>
+void set_zero_with_halo(Context& ctx, GridView<T> x) {
+  x.data -= x.pitch + 1;
+  x.nx = x.nx + 2 <= x.pitch ? x.nx + 2 : x.nx + 1;  // else the last column is the first of the next row
+  x.ny += 2;
+  set(ctx, T(0), x);
+}
 /// y = x, converting between precisions
 template <class From, class To>
 void copy(Context& ctx, GridView<const From> x, GridView<To> y);

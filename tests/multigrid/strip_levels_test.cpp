@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/boundary_fluxes.hpp>
+#include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/solution_range.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/strips.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
@@ -202,6 +204,7 @@ class StripSolversTest : public test::OnEveryBackend {
     p.stop.rtol = 1e-10;
     return p;
   }
+  test::Random random_{403};
   // Of x, where cycles in float end at a tolerance.
   static constexpr double at_tolerance = 1e-9;
 };
@@ -233,6 +236,90 @@ TEST_P(StripSolversTest, FullMultigrid) {
         p.continue_after_full_multigrid = true;
         expect_the_same(mesh, {}, p, {2}, at_tolerance);
       }
+  }
+}
+
+/// Of the kinds that the ends of a line can be of.
+SideCondition side(LineEnd end, const ScalarFunction& value) {
+  const auto kind = end == dirichlet ? SideKind::dirichlet : end == natural ? SideKind::robin : SideKind::periodic;
+  return {kind, value, [](const Point& p) { return 1 + p.x * p.x + p.y; }};
+}
+
+// K and c of the cells, alpha along the sides, and what is said of the solution.
+TEST_P(StripSolversTest, SolutionsAndWhatIsSaidOfThem) {
+  for (const Ends& ends : every_ends)
+    for (const bool by_cells : {false, true}) {
+      const TensorMesh mesh = with_ends({Line(random_.widths(33, 1)), Line(random_.widths(45, 1))}, ends);
+      SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.right) << " "
+                                      << to_string(ends.bottom) << " " << to_string(ends.top)
+                                      << (by_cells ? ", K and c by cells" : ""));
+      PoissonProblem problem;
+      problem.exact = [](const Point& p) { return 2 + std::sin(p.x) * p.y; };
+      problem.rhs = [](const Point& p) { return p.x * p.to_top + 3; };
+      problem.sides = {side(ends.left, problem.exact), side(ends.right, problem.exact),
+                       side(ends.bottom, problem.exact), side(ends.top, problem.exact)};
+      if (by_cells) {
+        problem.diffusion.xx = ScalarFunction([](const Point& p) { return 1 + p.x * p.x; });
+        problem.reaction_of_cells = ScalarFunction([](const Point& p) { return 1 + p.y; });
+      } else {
+        problem.reaction = 0.5;
+      }
+      const auto numbers = [&](Context& ctx) {
+        auto p = params();
+        p.multigrid.cycle = Cycle::v;
+        p.terms = operator_terms(mesh, problem);
+        if (const auto cells = cell_coefficients(ctx, mesh, problem))
+          p.coefficients = std::make_shared<const CellCoefficients>(*cells);
+        PoissonSolver solver(ctx, mesh, p);
+        Vector<double> b(ctx, solver.fine_operator().shape()), x(ctx, b.shape());
+        assemble_load(ctx, mesh, problem, b.view());
+        const auto report = solver.solve(ctx, b.cview(), x.view());
+        EXPECT_EQ(report.status, Status::converged) << report.reason;
+        test::poison(ctx, x);
+        const auto errors = relative_errors(ctx, mesh, problem, x.cview());
+        const auto range = solution_range(ctx, mesh, problem, x.cview());
+        const auto fluxes = boundary_fluxes(ctx, mesh, problem, x.cview());
+        return Values{static_cast<double>(report.iterations),
+                      report.initial_residual,
+                      errors->l2,
+                      errors->largest,
+                      errors->energy,
+                      relative_l2_error(ctx, mesh, problem, x.cview()).value_or(-1),
+                      range.smallest.value,
+                      range.smallest.x,
+                      range.largest.value,
+                      range.largest.y,
+                      range.smallest_on_boundary,
+                      range.largest_on_boundary,
+                      range.largest_step(),
+                      fluxes.left,
+                      fluxes.right,
+                      fluxes.bottom,
+                      fluxes.top,
+                      fluxes.reaction,
+                      load_integral(ctx, mesh, problem, b.cview())};
+      };
+      const auto one = test::on_pieces(GetParam(), 1, numbers);
+      ASSERT_EQ(one.errors[0], "");
+      const auto several = test::on_pieces(GetParam(), 3, numbers);
+      for (const auto& error : several.errors) ASSERT_EQ(error, "");
+      for (std::size_t k = 0; k < several.values.size(); ++k) {
+        const double expected = one.values[k % one.values.size()];
+        EXPECT_NEAR(several.values[k], expected, 1e-8 * (1 + std::abs(expected))) << "number " << k % one.values.size();
+      }
+    }
+}
+
+TEST_P(StripSolversTest, EveryPieceNeedsRows) {
+  const TensorMesh mesh = make_mesh(mesh_family("U1"), 3);
+  for (const auto& [count, message] : {std::pair{4, "7 rows cannot be cut into 4 strips"}, {9, "7 rows cannot"}}) {
+    const auto found = test::on_pieces(GetParam(), count, [&](Context& ctx) {
+      PoissonSolver solver(ctx, mesh, {});
+      return Values{};
+    });
+    for (const auto& error : found.errors)
+      EXPECT_THAT(error, testing::AnyOf(testing::HasSubstr(message), testing::HasSubstr("given up")));
+    EXPECT_THAT(found.errors, testing::Contains(testing::HasSubstr(message)));
   }
 }
 

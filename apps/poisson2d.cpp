@@ -753,7 +753,9 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("peak_memory_bytes", peak_memory());
   json.add("history", report.history);
   if (!outcome.ranks.empty())
-    json.add("levels_cut", outcome.ranks.front().levels_cut).add("ranks", json_array(outcome.ranks, rank_json));
+    json.add("levels_cut", outcome.ranks.front().levels_cut)
+        .add("ranks_exchange_by", ctx.communicator()->keeps_order() ? "nccl" : "mpi")
+        .add("ranks", json_array(outcome.ranks, rank_json));
   if (outcome.systems.size() > 1)
     json.add("right_hand_sides",
              json_array(outcome.systems, [&](const System& system) { return system_json(settings, system); }));
@@ -786,13 +788,16 @@ void print_choices(const Outcome& outcome) {
   if (!outcome.choice.empty()) std::printf("%-9s %s\n", "cycle", outcome.choice.c_str());
 }
 
-void print_ranks(const std::vector<RankNumbers>& ranks) {
+void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks) {
   const auto [fewest, most] =
       std::minmax_element(ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.rows < r.rows; });
   const int levels = ranks.front().levels_cut;
   const std::string rows = fewest->rows == most->rows ? message(most->rows) : message(fewest->rows, " to ", most->rows);
-  std::printf("ranks     %zu, with %s rows each; %d level%s cut, the others whole on every rank\n", ranks.size(),
-              rows.c_str(), levels, levels == 1 ? " is" : "s are");
+  std::printf("ranks     %zu, with %s rows each; %d level%s cut, the others whole on every rank%s\n", ranks.size(),
+              rows.c_str(), levels, levels == 1 ? " is" : "s are",
+              !ctx.on_gpu()                       ? ""
+              : ctx.communicator()->keeps_order() ? "; by NCCL"
+                                                  : "; by MPI through the host");
 }
 
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
@@ -828,7 +833,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("solver    %s, %s-cycle, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(),
               outcome.cycle_name(options).c_str(), smoother.c_str(), options.text("precision").c_str(),
               std::string(to_string(outcome.params.form)).c_str(), ctx.description().c_str());
-  if (!outcome.ranks.empty()) print_ranks(outcome.ranks);
+  if (!outcome.ranks.empty()) print_ranks(ctx, outcome.ranks);
   if (chosen) print_choices(outcome);
   if (!outcome.deflation.empty()) std::printf("deflated  %s\n", outcome.deflation.c_str());
   std::printf("\n");

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -96,7 +97,9 @@ class NcclCommunicator final : public Communicator {
     on_all(*host_, [&] { library_->expect(library_->comm_init_rank(&comm_, size(), id, rank()), "ncclCommInitRank"); });
   }
   ~NcclCommunicator() override {
-    if (comm_ != nullptr) (void)(failed_ ? library_->comm_abort : library_->comm_destroy)(comm_);
+    // After a failure the others may never come.
+    const bool alone = failed_ || std::uncaught_exceptions() > 0;
+    if (comm_ != nullptr) (void)(alone ? library_->comm_abort : library_->comm_destroy)(comm_);
   }
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;

@@ -272,8 +272,15 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   if (to_whole) {
     hierarchy.strips().gather(ctx, defect, coarser.b.view());
     Context alone = ctx.alone();
-    correct(alone, index, shape);
-    exchange(alone, correction);
+    const auto below = [&] {
+      correct(alone, index, shape);
+      exchange(alone, correction);
+    };
+    // F-cycles come here in two shapes.
+    if (recordable_ && params.cycle != Cycle::f)
+      coarser.recording.run(alone, coarser.b.cview().data, coarser.x.cview().data, below);
+    else
+      below();
     correction = with_halo(hierarchy.strips().own_rows(correction), true);
   } else {
     correct(ctx, index, shape);

@@ -219,8 +219,8 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
     if (hierarchy.is_singular())
       subtract_mean(on, x, mean_.view(), hierarchy.meshes()[static_cast<std::size_t>(level)].unknowns().nodes());
   };
-  if (recordable_ && !cut && guess == Guess::zero && level >= lowest)
-    levels[static_cast<std::size_t>(level)].recording.run(ctx, b.data, x.data, work);
+  if (recordable_ && (!cut || ctx.communicator()->keeps_order()) && guess == Guess::zero && level >= lowest)
+    levels[static_cast<std::size_t>(level)].recording.run(on, b.data, x.data, work);
   else
     work();
 }
@@ -272,8 +272,15 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   if (to_whole) {
     hierarchy.strips().gather(ctx, defect, coarser.b.view());
     Context alone = ctx.alone();
-    correct(alone, index, shape);
-    exchange(alone, correction);
+    const auto below = [&] {
+      correct(alone, index, shape);
+      exchange(alone, correction);
+    };
+    // F-cycles come here in two shapes.
+    if (recordable_ && params.cycle != Cycle::f)
+      coarser.recording.run(alone, coarser.b.cview().data, coarser.x.cview().data, below);
+    else
+      below();
     correction = with_halo(hierarchy.strips().own_rows(correction), true);
   } else {
     correct(ctx, index, shape);

@@ -82,10 +82,13 @@ TYPED_TEST_SUITE(StripLevelsTest, test::EverySetting);
 
 TYPED_TEST(StripLevelsTest, CyclesSeeNoCut) {
   using T = typename TypeParam::Number;
-  for (const char* name : {"U1", "A3"}) {
+  for (const auto& [name, smoothers] :
+       {std::pair<const char*, std::vector<const char*>>{"U1", {"jacobi", "colour_gs", "line_x"}},
+        {"A3", {"colour_gs", "line_y", "adi"}},
+        {"A5", {"adi"}}}) {
     const TensorMesh mesh = make_mesh(mesh_family(name), 8);
     const auto bs = this->random_numbers(mesh);
-    for (const char* smoother : {"jacobi", "colour_gs"})
+    for (const char* smoother : smoothers)
       for (const int cut : {1, 3}) {
         SCOPED_TRACE(testing::Message() << name << ", " << smoother << ", " << cut << " levels cut");
         this->expect_the_same({2, 3, 4, 8}, this->rounding, [&](Context& ctx) {
@@ -94,6 +97,28 @@ TYPED_TEST(StripLevelsTest, CyclesSeeNoCut) {
                                   {.smoother = smoother, .cut = cut}, bs);
         });
       }
+  }
+}
+
+// Of a V-cycle with zebra ADI: rows after the first colour of x lines and after the second, two gathers of y lines, before and after
+// the coarse correction, and the partial sums of restriction. Once a cycle the right-hand side is gathered.
+TYPED_TEST(StripLevelsTest, NineExchangesALevel) {
+  using T = typename TypeParam::Number;
+  const TensorMesh mesh = make_mesh(mesh_family("A1"), 7);
+  const auto bs = this->random_numbers(mesh);
+  for (const int cut : {1, 2, 3}) {
+    const auto counted = test::on_pieces(TypeParam::backend, 3, [&](Context& ctx) {
+      const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, cut);
+      Multigrid<T> m(ctx, levels, {.smoother = "adi", .steps = 2, .cut = cut});
+      const GridShape shape = levels.finest().shape();
+      const auto b = test::poisoned_rows<T>(ctx, shape, mesh.unknowns(), bs);
+      Vector<T> x(ctx, shape);
+      const auto& communicator = *ctx.communicator();
+      const auto before = communicator.exchanges() + communicator.gathers();
+      m.apply(ctx, b.cview(), x.view());
+      return Values{static_cast<double>(communicator.exchanges() + communicator.gathers() - before)};
+    });
+    EXPECT_THAT(counted.values, testing::Each(9 * cut + 1));
   }
 }
 

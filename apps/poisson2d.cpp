@@ -66,7 +66,9 @@ struct Settings {
   }
   /// Where widths do not decide.
   [[nodiscard]] bool interpolates_by_choice() const { return deformation.is_given() || problems[0].has_coefficients(); }
-  [[nodiscard]] const char* vtk_ending() const { return deformation.is_given() ? ".vts" : ".vtr"; }
+  [[nodiscard]] const char* vtk_ending() const {
+    return machine.has_ranks() ? ".pvtr" : deformation.is_given() ? ".vts" : ".vtr";
+  }
   [[nodiscard]] int exit_code(const SolveReport& report) const {
     return stratum::exit_code(report.status, tolerance_asked_for);
   }
@@ -315,6 +317,17 @@ Settings parse_settings(const CommandLine& options) {
   return settings;
 }
 
+/// What is for one rank alone.
+void check_ranks(const Settings& settings, const CommandLine& options) {
+  const auto one_rank_only = [&](bool asked, const std::string& option, const char* why) {
+    expects(!asked, "--", option, ": ", why, ", not ", settings.machine.ranks->size());
+  };
+  for (const char* option : {"map", "mesh-file"})
+    one_rank_only(options.has(option), option, "a deformed mesh is solved on by one rank");
+  one_rank_only(settings.solver.deflate.by != DeflateBy::none, "deflate", "deflation is for one rank");
+  one_rank_only(settings.solver.precision == Precision::two_float, "precision", "two-float is for one rank");
+}
+
 OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   OutputFiles outputs(options, input_files(options, {"kappa", "reaction"}));
   if (settings.probe) outputs.add("probe", settings.probe->path);
@@ -322,8 +335,13 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   const std::string name = outputs.path("vtk");
   const std::string ending = settings.vtk_ending();
   const bool is_array = name.ends_with(array_ending);
-  expects(name.empty() || name == "-" || name.ends_with(ending) || is_array, "--vtk: '", name, "' must end in ", ending,
-          ", by which ParaView knows ", settings.deformation.is_given() ? "a deformed mesh" : "it", ", or in .npy");
+  const bool ranks = settings.machine.has_ranks();
+  expects(name.empty() || (name == "-" && !ranks) || name.ends_with(ending) || is_array, "--vtk: '", name,
+          "' must end in ", ending, ", by which ParaView knows ",
+          ranks                             ? "the pieces of several ranks"
+          : settings.deformation.is_given() ? "a deformed mesh"
+                                            : "it",
+          ", or in .npy");
   expects(!is_array || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
   const std::string picture = outputs.path("png");
   expects(picture.empty() || picture == "-" || picture.ends_with(".png"), "--png: '", picture, "' must end in .png");
@@ -345,7 +363,7 @@ void give_up_vtk(const Settings& settings, OutputFiles& outputs, const std::stri
   outputs.remove("vtk");
 }
 
-/// Before anything is solved.
+/// Before anything is solved; of several ranks by the first.
 void check_outputs(const Settings& settings, OutputFiles& outputs) {
   outputs.check("report");
   outputs.check("history");
@@ -374,6 +392,14 @@ std::int64_t peak_memory() {
   rusage usage{};
   (void)getrusage(RUSAGE_SELF, &usage);
   return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+/// What all ranks are to write, by what rank 0 has found.
+void share_outputs(const Settings& settings, OutputFiles& outputs) {
+  if (!settings.machine.has_ranks()) return;
+  auto& ranks = *settings.machine.ranks;
+  if (ranks.communicator()->gather_on_host(outputs.has("vtk"))[0] == 0) outputs.remove("vtk");
+  if (ranks.rank() > 0) outputs.remove_all_but(is_array(outputs) ? "" : "vtk");
 }
 
 /// With the coefficients of one mesh.

@@ -79,6 +79,11 @@ struct Jump : Sums<View> {
   }
 };
 
+struct One {
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int /*i*/, int /*j*/) const { return 1; }
+};
+
 /// Lines at either end that do not count.
 int margin(int nodes) { return nodes > 8 ? 2 : nodes > 2 ? 1 : 0; }
 
@@ -88,16 +93,18 @@ template <class T>
 Couplings couplings(Context& ctx, const GridOperator<T>& a) {
   const GridShape shape = a.shape();
   if (shape.nodes() == 0 || ctx.plans()) return {};
-  const int out_x = margin(shape.nx), out_y = margin(shape.ny), nx = shape.nx - 2 * out_x, ny = shape.ny - 2 * out_y;
+  // Of a strip the physical sides'.
+  const int out_x = margin(shape.nx), out_y = margin(shape.ny), first_y = shape.below ? 0 : out_y,
+            nx = shape.nx - 2 * out_x, ny = shape.ny - first_y - (shape.above ? 0 : out_y);
   return a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
-    const Sums<View> sums{view, out_x, out_y};
+    const Sums<View> sums{view, out_x, first_y};
     Couplings found;
     found.along_x = std::sqrt(largest_of(ctx, nx, ny, Strength<View>{sums, true}));
     found.along_y = std::sqrt(largest_of(ctx, nx, ny, Strength<View>{sums, false}));
     found.least_aligned = 1 - largest_of(ctx, nx, ny, Misaligned<View>{sums});
     if (found.least_aligned < Couplings::aligned)
-      found.rotated = reduce(ctx, nx, ny, IsRotated<View>{sums}) / (static_cast<double>(nx) * ny);
+      found.rotated = reduce(ctx, nx, ny, IsRotated<View>{sums}) / reduce(ctx, nx, ny, One{});
     found.jump = largest_of(ctx, nx, ny, Jump<View>{sums, nx, ny});
     return found;
   });

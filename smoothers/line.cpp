@@ -26,7 +26,7 @@ void zebra_of_strip(Context& ctx, const Lines& lines, const Cut& cut, SweepOrder
   const int end = has_third ? lines.lines() - 1 : lines.lines();
   const auto solve_third = [&] {
     if (has_third) lines.one(end);
-    exchange(ctx, lines.x);
+    exchange(ctx, lines.y);
   };
   if (third && backward) solve_third();
   const auto second = [&](int line) { return ((line ^ first) & 1) != 0; };
@@ -34,11 +34,11 @@ void zebra_of_strip(Context& ctx, const Lines& lines, const Cut& cut, SweepOrder
   const bool top = end > 0 && !has_third && lines.y.above && second(end - 1) && !(bottom && end == 1);
   const int lowest = bottom ? 1 : 0, highest = top ? end - 1 : end;
   if (lowest < highest) lines.zebra(first, lowest, highest);
-  exchange(ctx, lines.x);
+  exchange(ctx, lines.y);
   if (bottom) lines.one(0);
   if (top) lines.one(end - 1);
   if (third && !backward) {
-    exchange(ctx, lines.x);
+    exchange(ctx, lines.y);
     solve_third();
   }
 }
@@ -55,11 +55,11 @@ void zebra(Context& ctx, Direction direction, const Lines& lines, SweepOrder ord
   const int alone = third || first == 0 ? count - 1 : 0;
   if (begins) {
     lines.one(alone);
-    exchange(ctx, lines.x);
+    exchange(ctx, lines.y);
   }
   alone == 0 ? lines.zebra(first, 1, count) : lines.zebra(first, 0, count - 1);
   if (begins) return;
-  exchange(ctx, lines.x);
+  exchange(ctx, lines.y);
   lines.one(alone);
 }
 
@@ -84,9 +84,10 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
 }
 
 template <class T>
-Guess LineSweep<T>::start(Context& ctx, GridView<T> x, Guess guess) const {
+Guess LineSweep<T>::start(Context& ctx, GridView<T>& x, Guess guess) const {
   if (guess == Guess::given || !x.has_halo()) return guess;
-  set(ctx, T(0), x);
+  set_zero_with_halo(ctx, x);
+  x.fresh = true;
   return Guess::given;
 }
 
@@ -98,13 +99,14 @@ const T* LineSweep<T>::zeros(GridView<T> y) const {
 template <class T>
 void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                               GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
+  y.fresh = false;
   if (!cut_.empty() && direction == Direction::y) {
     exchange(ctx, x);
     return cut_.sweep(ctx, a, zeros_.view().data, b, x, y, omega_, line_order_, order, elimination_.view());
   }
   if (!periodic_[0].empty()) {
     const line::PeriodicScratch<T> scratch{periodic_[0].view(), periodic_[1].view(), periodic_[2].view()};
-    return line::sweep_periodic(ctx, direction, a, b, x, y, omega_, line_order_, order, scratch);
+    return line::sweep_periodic(ctx, direction, a, b, with_halo(x, false), y, omega_, line_order_, order, scratch);
   }
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
@@ -161,10 +163,12 @@ class Line : public Smoother<T> {
     for (int s = 0; s < steps; ++s) {
       sweep_(ctx, direction, a, b, current, other, s == 0 ? guess : Guess::given, order);
       std::swap(current, other);
+      current.fresh = sweep_.fills_halo(direction);
     }
     if (current.data != x.data) copy<T, T>(ctx, current, x);
   }
 
+  [[nodiscard]] bool fills_halo(SweepOrder /*order*/) const override { return sweep_.fills_halo(direction); }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 
  private:

@@ -35,11 +35,11 @@ struct Sweep {
     };
     if (third && backward) {
       third_colour();
-      exchange(ctx, x);
+      exchange(ctx, y);
     }
     two_colours<direction>(ctx, backward ? 1 - odd : odd, pairs);
     if (third && !backward) {
-      exchange(ctx, x);
+      exchange(ctx, y);
       third_colour();
     }
   }
@@ -54,7 +54,7 @@ struct Sweep {
       if (omega == T(1) && !y.periodic_y && (first == 0 ? in_one_pass<false>(ctx, end) : in_one_pass<true>(ctx, end)))
         return;
     solve<direction>(ctx, first, end, 2, !zero);
-    exchange(ctx, x);
+    exchange(ctx, y);
     solve<direction>(ctx, 1 - first, end, 2, true);
   }
   /// Lines begin, begin + stride, ... < end.
@@ -89,7 +89,7 @@ struct Sweep {
     cuda::launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
     if (!y.periodic_x) return true;
     // At the seam a line of the second colour was solved beside one that is none to the walk.
-    exchange(ctx, x);
+    exchange(ctx, y);
     const int seam = mirrored ? 0 : end - 1;
     solve<Direction::y>(ctx, seam, seam + 1, 1, true);
     return true;

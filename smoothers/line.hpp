@@ -30,10 +30,16 @@ class LineSweep {
 
   [[nodiscard]] LineOrder line_order() const { return line_order_; }
   /// The guess that the first sweep is to be given: on periodic grids x itself, made zero where it is to be.
-  [[nodiscard]] Guess start(Context& ctx, GridView<T> x, Guess guess) const;
-  /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ.
+  [[nodiscard]] Guess start(Context& ctx, GridView<T>& x, Guess guess) const;
+  /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ. Leaves the
+  /// halo of y up to date or not.
   void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                   GridView<T> y, Guess guess, SweepOrder order);
+
+  /// On strips: what a sweep in this direction leaves.
+  [[nodiscard]] bool fills_halo(Direction direction) const {
+    return !cut_.empty() && direction == Direction::y && line_order_ == LineOrder::zebra;
+  }
 
  private:
   void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,

@@ -60,6 +60,8 @@ class Communicator {
     gather_on_host(&mine, all.data(), sizeof(T));
     return all;
   }
+  /// Of pieces that have different numbers of them, one after another.
+  [[nodiscard]] std::vector<double> join_on_host(std::span<const double> mine);
   /// Throws UsageError on every piece where `value`, called `name` in the message, is not the same on all.
   void agree(std::string_view name, std::string_view value);
 

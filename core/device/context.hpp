@@ -53,6 +53,13 @@ class Context {
   /// With the other pieces of a grid that is cut into strips; null where there are none.
   void set_communicator(std::shared_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
   [[nodiscard]] Communicator* communicator() const { return communicator_.get(); }
+  [[nodiscard]] int pieces() const { return communicator_ == nullptr ? 1 : communicator_->size(); }
+  /// The same Context without them: for what every piece has whole.
+  [[nodiscard]] Context alone() const {
+    Context context = *this;
+    context.communicator_.reset();
+    return context;
+  }
 
   /// Waits until everything submitted through this Context has run.
   void synchronise() const;

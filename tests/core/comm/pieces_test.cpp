@@ -66,10 +66,15 @@ TYPED_TEST(PiecesTest, GatherByRank) {
       EXPECT_EQ(comm.exchanges(), 0);
       const auto of_host = comm.gather_on_host(std::array{rank, -rank});
       for (int r = 0; r < count; ++r) EXPECT_EQ(of_host[static_cast<std::size_t>(r)], (std::array{r, -r}));
+      const auto joined = comm.join_on_host(std::vector<double>(static_cast<std::size_t>(rank), rank));
+      std::vector<double> in_turn;
+      for (int r = 0; r < count; ++r) in_turn.insert(in_turn.end(), static_cast<std::size_t>(r), r);
+      EXPECT_EQ(joined, in_turn);
+      const auto before = comm.gathers();
       Context plan = ctx.plan();
       plan.communicator()->gather(plan, nullptr, nullptr, 8);
       plan.communicator()->exchange(plan, {});
-      EXPECT_EQ(comm.gathers(), 3);
+      EXPECT_EQ(comm.gathers(), before);
     });
     EXPECT_EQ(errors, std::vector<std::string>(errors.size()));
   }
@@ -113,13 +118,13 @@ TEST(Pieces, AgreeOrAllThrow) {
   for (const char* other : {"v", "", "ww"}) {
     const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context&) {
       comm.agree("version", "1.0");
-      comm.agree("cycle", comm.rank() == 2 ? other : "v");
+      comm.agree("cycle", message("level=3\n", comm.rank() == 2 ? other : "v"));
     });
     for (const auto& error : errors)
       if (other == std::string("v"))
         EXPECT_EQ(error, "");
       else
-        EXPECT_EQ(error, message("all ranks need the same cycle: rank 0 has v, rank 2 has ", other));
+        EXPECT_EQ(error, message("all ranks need the same cycle: rank 0 has 'v', rank 2 has '", other, "'"));
   }
 }
 

@@ -12,7 +12,7 @@ namespace stratum {
 namespace {
 
 struct Meeting {
-  explicit Meeting(int count) : given(static_cast<std::size_t>(count)) {}
+  explicit Meeting(int count) : given(static_cast<std::size_t>(count)), calls(given.size()) {}
 
   void wait() {
     std::unique_lock lock(mutex);
@@ -31,6 +31,7 @@ struct Meeting {
   std::mutex mutex;
   std::condition_variable all_here;
   std::vector<const void*> given;
+  std::vector<const char*> calls;  // of the pieces
   std::size_t here = 0;
   unsigned long round = 0;
   bool abandoned = false;
@@ -41,7 +42,9 @@ class Piece final : public Communicator {
   Piece(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return static_cast<int>(meeting_->given.size()); }
-  void barrier() override { meeting_->wait(); }
+  void barrier() override {
+    meet("waits", nullptr, [](const auto& /*given*/) {});
+  }
   void abandon() override {
     const std::scoped_lock lock(meeting_->mutex);
     meeting_->abandoned = true;
@@ -51,16 +54,21 @@ class Piece final : public Communicator {
  private:
   /// Shows `mine` to the others, and is done with theirs when all are.
   template <class Read>
-  void meet(const void* mine, const Read& read) {
+  void meet(const char* call, const void* mine, const Read& read) {
     auto& given = meeting_->given;
+    auto& calls = meeting_->calls;
     given[static_cast<std::size_t>(rank_)] = mine;
+    calls[static_cast<std::size_t>(rank_)] = call;
     meeting_->wait();
+    for (std::size_t r = 0; r < calls.size(); ++r)
+      if (calls[r] != call)
+        throw std::logic_error(message("piece ", rank_, " ", call, ", and piece ", r, " ", calls[r]));
     read(given);
     meeting_->wait();
   }
 
   void do_gather_on_host(const void* mine, void* all, std::size_t bytes) override {
-    meet(mine, [&](const auto& given) {
+    meet("gathers on the host", mine, [&](const auto& given) {
       for (std::size_t r = 0; r < given.size(); ++r)
         if (bytes > 0) std::memcpy(static_cast<std::byte*>(all) + r * bytes, given[r], bytes);
     });
@@ -69,7 +77,7 @@ class Piece final : public Communicator {
   void do_gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
                  std::span<const std::size_t> offsets) override {
     ctx.synchronise();
-    meet(mine, [&](const auto& given) {
+    meet("gathers", mine, [&](const auto& given) {
       for (std::size_t r = 0; r < given.size(); ++r)
         copy_bytes(ctx, given[r], static_cast<std::byte*>(all) + offsets[r], counts[r]);
       ctx.synchronise();
@@ -78,7 +86,7 @@ class Piece final : public Communicator {
 
   void do_exchange(Context& ctx, const Rows& rows) override {
     ctx.synchronise();
-    meet(&rows, [&](const auto& given) {
+    meet("exchanges rows", &rows, [&](const auto& given) {
       const auto size = given.size(), rank = static_cast<std::size_t>(rank_);
       const auto& below = *static_cast<const Rows*>(given[(rank + size - 1) % size]);
       const auto& above = *static_cast<const Rows*>(given[(rank + 1) % size]);

@@ -128,6 +128,17 @@ TEST(Pieces, AgreeOrAllThrow) {
   }
 }
 
+TEST(Pieces, MakeTheSameCalls) {
+  const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context& ctx) {
+    if (comm.rank() == 0)
+      comm.barrier();
+    else
+      comm.exchange(ctx, {});
+  });
+  EXPECT_EQ(errors[0], "piece 0 waits, and piece 1 exchanges rows");
+  EXPECT_EQ(errors[1], "piece 1 exchanges rows, and piece 0 waits");
+}
+
 TEST(Pieces, OneGivesUpAndTheOthersLearnOfIt) {
   const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context&) {
     if (comm.rank() == 1) throw std::runtime_error("mine");

@@ -95,6 +95,18 @@ case_coefficients() {
   as_on_one 2 --level 5 --rhs 1 --kappa '1+x+3*y' --reaction '2+x'
 }
 
+# A cycle V(2,2) with zebra ADI takes 5 exchanges of rows and 4 gathers a level that is cut; besides the residual takes one exchange,
+# the coarse right-hand side a gather and the norm another.
+case_exchanges_of_a_cycle() {
+  local options=(--mesh A3 --level 8 --steps 2 --precision double --rtol 1e-15 --quiet --vtk none --report report.json)
+  ranks 2 2 "${options[@]}" --max-iterations 2
+  mv report.json two.json
+  ranks 2 2 "${options[@]}" --max-iterations 3
+  check "r['levels_cut'] >= 2"
+  check "all(k['exchanges'] - l['exchanges'] == 5 * r['levels_cut'] + 1 and k['gathers'] - l['gathers'] == 4 * r['levels_cut'] + 2
+    for k, l in zip(r['ranks'], json.load(open('two.json'))['ranks']))"
+}
+
 case_full_multigrid_in_mixed_precision() {
   run 0 --mesh A2 --level 7 --cycle fmg --rtol 1e-8 --quiet --vtk none --report one.json
   ranks 2 0 --mesh A2 --level 7 --cycle fmg --rtol 1e-8 --quiet --vtk none --report report.json

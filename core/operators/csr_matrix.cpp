@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/core/grid/reduce.hpp>
 #include <stratum/core/operators/row_sums.hpp>
 
@@ -15,15 +16,36 @@ namespace stratum {
 
 namespace {
 
-template <int dx, int dy, class View>
-void append(SparseRows& rows, const View& a, const GridShape& shape, int i, int j) {
+/// The nine coefficients of a node, row by row of its neighbours, 9 numbers a node from row `first` on.
+template <class View>
+struct StoreStencil {
+  View a;
+  double* to;
+  int nx, first;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    double* const own = to + 9 * (std::int64_t{j - first} * nx + i);
+    own[0] = a.template coefficient<-1, -1>(i, j);
+    own[1] = a.template coefficient<0, -1>(i, j);
+    own[2] = a.template coefficient<1, -1>(i, j);
+    own[3] = a.template coefficient<-1, 0>(i, j);
+    own[4] = a.template coefficient<0, 0>(i, j);
+    own[5] = a.template coefficient<1, 0>(i, j);
+    own[6] = a.template coefficient<-1, 1>(i, j);
+    own[7] = a.template coefficient<0, 1>(i, j);
+    own[8] = a.template coefficient<1, 1>(i, j);
+  }
+};
+
+/// Of node (i, j), what reaches a node of the grid and is not zero.
+void append(SparseRows& rows, const double* stencil, const GridShape& shape, int i, int j) {
   const auto neighbour = [](int k, int n, bool periodic) { return periodic ? (k + n) % n : k >= 0 && k < n ? k : -1; };
-  const int p = neighbour(i + dx, shape.nx, shape.periodic_x), q = neighbour(j + dy, shape.ny, shape.periodic_y);
-  if (p < 0 || q < 0) return;
-  const double value = a.template coefficient<dx, dy>(i, j);
-  if (value == 0) return;
-  rows.column.push_back(q * shape.nx + p);
-  rows.value.push_back(value);
+  for (int e = 0; e < 9; ++e) {
+    const int p = neighbour(i + e % 3 - 1, shape.nx, shape.periodic_x);
+    const int q = neighbour(j + e / 3 - 1, shape.ny, shape.periodic_y);
+    if (p < 0 || q < 0 || stencil[e] == 0) continue;
+    rows.column.push_back(q * shape.nx + p);
+    rows.value.push_back(stencil[e]);
+  }
 }
 
 /// The entries from `begin` on by columns: neighbours across a periodic side come out of order.
@@ -37,29 +59,33 @@ void sort_row(SparseRows& rows, std::size_t begin) {
 }  // namespace
 
 SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
-  expects(!ctx.on_gpu(), "the rows of a grid operator are taken where the host can read it: use the cpu backend");
   const auto shape = a.shape();
   expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
   SparseRows rows;
   rows.rows = rows.columns = static_cast<int>(shape.nodes());
+  if (rows.rows == 0) return rows;
   rows.start.reserve(static_cast<std::size_t>(rows.rows) + 1);
-  a.visit([&](const auto& view) {
-    for (int j = 0; j < shape.ny; ++j)
-      for (int i = 0; i < shape.nx; ++i) {
+  // Through a few rows of numbers in the operator's memory, which the host need not be able to read.
+  constexpr int nodes_at_once = 1 << 18;
+  const int rows_at_once = std::clamp(nodes_at_once / shape.nx, 1, shape.ny);
+  Vector<double> buffer(ctx, 9 * shape.nx * rows_at_once);
+  std::vector<double> stencils(static_cast<std::size_t>(9) * static_cast<std::size_t>(shape.nx * rows_at_once));
+  for (int first = 0; first < shape.ny; first += rows_at_once) {
+    const int end = std::min(first + rows_at_once, shape.ny);
+    a.visit([&]<class View>(const View& view) {
+      for_each_node(ctx, {0, shape.nx, 1, first, end, 1},
+                    StoreStencil<View>{view, buffer.view().data, shape.nx, first});
+    });
+    copy_to_host(ctx, buffer.cview(), stencils.data());
+    const double* stencil = stencils.data();
+    for (int j = first; j < end; ++j)
+      for (int i = 0; i < shape.nx; ++i, stencil += 9) {
         const std::size_t begin = rows.value.size();
-        append<-1, -1>(rows, view, shape, i, j);
-        append<0, -1>(rows, view, shape, i, j);
-        append<1, -1>(rows, view, shape, i, j);
-        append<-1, 0>(rows, view, shape, i, j);
-        append<0, 0>(rows, view, shape, i, j);
-        append<1, 0>(rows, view, shape, i, j);
-        append<-1, 1>(rows, view, shape, i, j);
-        append<0, 1>(rows, view, shape, i, j);
-        append<1, 1>(rows, view, shape, i, j);
+        append(rows, stencil, shape, i, j);
         if (shape.periodic_x || shape.periodic_y) sort_row(rows, begin);
         rows.start.push_back(static_cast<int>(rows.value.size()));
       }
-  });
+  }
   return rows;
 }
 

@@ -632,10 +632,8 @@ std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const
   const TensorMesh& mesh = geometry.logical();
   const int first_row = first_row_of(ctx, "the solution", mesh, u);
   GridView<const double> rows = u;
-  if (u.above) {
-    exchange(ctx, u);
-    ++rows.ny;
-  }
+  if (u.below || u.above) exchange(ctx, u);
+  if (u.above) ++rows.ny;
   HostGrid unknowns(rows.nx, rows.ny, first_row);
   copy_to_host(ctx, rows, unknowns.values.data());
   const NodeRows nodes = node_rows(mesh, u.shape());

@@ -14,14 +14,14 @@ namespace stratum {
 
 namespace {
 
-void check(int code, const char* call) {
+void expect_success(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   (void)MPI_Error_string(code, text.data(), &length);
   throw std::runtime_error(message(call, ": ", std::string(text.data(), static_cast<std::size_t>(length))));
 }
-#define STRATUM_MPI_CHECK(call) check(call, #call)
+#define STRATUM_MPI_CHECK(call) expect_success(call, #call)
 
 /// MPI counts in int.
 constexpr std::size_t most_bytes = std::numeric_limits<int>::max();
@@ -163,7 +163,7 @@ int rank_on_host(MPI_Comm comm) {
   int rank = 0;
   const int code = MPI_Comm_rank(host, &rank);
   STRATUM_MPI_CHECK(MPI_Comm_free(&host));
-  check(code, "MPI_Comm_rank");
+  expect_success(code, "MPI_Comm_rank");
   return rank;
 }
 

@@ -219,8 +219,8 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
     if (hierarchy.is_singular())
       subtract_mean(on, x, mean_.view(), hierarchy.meshes()[static_cast<std::size_t>(level)].unknowns().nodes());
   };
-  if (recordable_ && !cut && guess == Guess::zero && level >= lowest)
-    levels[static_cast<std::size_t>(level)].recording.run(ctx, b.data, x.data, work);
+  if (recordable_ && (!cut || ctx.communicator()->keeps_order()) && guess == Guess::zero && level >= lowest)
+    levels[static_cast<std::size_t>(level)].recording.run(on, b.data, x.data, work);
   else
     work();
 }

@@ -102,7 +102,7 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
   y.fresh = false;
   if (!cut_.empty() && direction == Direction::y) {
     exchange(ctx, x);
-    return cut_.sweep(ctx, a, zeros_.view().data, b, x, y, omega_, line_order_, order);
+    return cut_.sweep(ctx, a, zeros_.view().data, b, x, y, omega_, line_order_, order, elimination_.view());
   }
   if (!periodic_[0].empty()) {
     const line::PeriodicScratch<T> scratch{periodic_[0].view(), periodic_[1].view(), periodic_[2].view()};

@@ -14,6 +14,7 @@
 
 #include <unistd.h>
 
+#include <stratum/core/comm/nccl.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/version.h>
 
@@ -51,6 +52,13 @@ struct Machine {
     if (backend == Backend::cuda) select_device(ranks->rank_on_host());
     Context ctx(backend, threads > 0 ? threads : ranks->threads());
     ctx.set_communicator(ranks->communicator());
+    if (backend == Backend::cuda) {
+      try {
+        ctx.set_communicator(nccl_communicator(ctx, ranks->communicator()));
+      } catch (const ResourceError&) {
+        // No NCCL, or not one GPU for each rank: by way of the host.
+      }
+    }
     return ctx;
   }
 };

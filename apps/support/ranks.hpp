@@ -6,7 +6,6 @@
 // nowhere but for the reason for which a rank ends, which ends all.
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -28,9 +27,9 @@
 
 namespace stratum::apps {
 
-/// As the launchers of Open MPI, MPICH and those that are made from it say.
+/// As the launchers of Open MPI, of MPICH and those that are made from it, and srun say.
 [[nodiscard]] inline int launched_processes() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"})
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char* const text = std::getenv(name)) return std::max(1, std::atoi(text));
   return 1;
 }
@@ -47,6 +46,7 @@ class Ranks {
   [[nodiscard]] const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
   /// Of those on this host.
   [[nodiscard]] int rank_on_host() const { return on_host_; }
+  [[nodiscard]] int ranks_of_host() const { return ranks_of_host_; }
   /// CPU threads of a rank that was not told how many to take: its share of the host's cores.
   [[nodiscard]] int threads() const {
     if (size_ == 1 || std::getenv("OMP_NUM_THREADS") != nullptr) return omp_get_max_threads();
@@ -64,7 +64,8 @@ class Ranks {
     started_ = true;
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &size_);
-    if (size_ == 1) return;
+    expects(size_ > 1, "started as ", launched_processes(),
+            " processes, of which MPI knows one: by another MPI's mpirun?");
     if (rank_ > 0) be_silent();
     communicator_ = mpi_communicator(MPI_COMM_WORLD);
     on_host_ = stratum::rank_on_host(MPI_COMM_WORLD);

@@ -4,7 +4,8 @@
 // communicator, and computes on its strip of rows; all pieces make the same calls in the same order.
 //
 //     pieces in one process   `pieces(p)`: p communicators for p threads, which see each other's memory
-//     processes               `mpi_communicator` of core/comm/mpi.hpp, where the build has MPI
+//     processes               `mpi_communicator` of <stratum/mpi.hpp>, where the build has MPI
+//     a GPU each              `nccl_communicator` of core/comm/nccl.hpp, beside one of these
 //
 // Pieces have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every piece, bit for bit,
 // so that all decide alike by it.
@@ -64,6 +65,12 @@ class Communicator {
   [[nodiscard]] std::vector<double> join_on_host(std::span<const double> mine);
   /// Throws UsageError on every piece where `value`, called `name` in the message, is not the same on all.
   void agree(std::string_view name, std::string_view value);
+
+  /// Calls with a Context on a GPU do not wait for the stream: they can be recorded (core/device/recording.hpp).
+  [[nodiscard]] virtual bool keeps_order() const { return false; }
+  /// Of one that does: throws std::runtime_error where its library has reported an error since. Context::synchronise asks while it
+  /// waits.
+  virtual void check() {}
 
   /// Waits until all pieces are here.
   virtual void barrier() = 0;

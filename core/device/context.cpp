@@ -128,7 +128,19 @@ Context Context::plan() const {
 
 void Context::synchronise() const {
 #if defined(__CUDACC__)
-  if (on_gpu() && !plans_) STRATUM_CUDA_CHECK(cudaStreamSynchronize(static_cast<cudaStream_t>(stream())));
+  if (!on_gpu() || plans_) return;
+  auto* const own = static_cast<cudaStream_t>(stream());
+  if (communicator_ == nullptr || !communicator_->keeps_order()) {
+    STRATUM_CUDA_CHECK(cudaStreamSynchronize(own));
+    return;
+  }
+  // Another piece may never come.
+  cudaError_t state = cudaStreamQuery(own);
+  for (; state == cudaErrorNotReady; state = cudaStreamQuery(own)) {
+    communicator_->check();
+    std::this_thread::yield();
+  }
+  STRATUM_CUDA_CHECK(state);
 #endif
 }
 

@@ -91,6 +91,26 @@ struct PiecesOfLines {
   }
 };
 
+/// What a strip knows of its lines' ends once the interface is solved: solved for, the unknowns left (below) and right of it, and
+/// the results in rows -1, 0, n - 1 and n.
+template <class T>
+struct EndsOfLines {
+  T* numbers;
+  int lines;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T& left(int line) const { return numbers[line]; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T& right(int line) const { return numbers[lines + line]; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T& result(int row, int line) const { return numbers[(2 + row) * lines + line]; }
+};
+
+/// Where piece `me` of `count` has all this.
+template <class T>
+struct Interface {
+  PiecesOfLines<T> own, all;
+  EndsOfLines<T> ends;
+  int me, count;
+  bool ring;
+};
+
 /// Elimination of a piece, position after position: Thomas' algorithm by row sums (solvers/lines/thomas.hpp), where the unknown left
 /// of the piece stays in, x_k + c_k x_(k+1) + a_k x_left = z_k with the sum s_k = 1 + c_k + a_k,
 ///

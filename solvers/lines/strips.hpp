@@ -8,13 +8,16 @@
 //     3. substitute    the strip's part of every line, as a line between known ends
 //
 // One gather a colour is all that strips say to each other. What is solved equals the same sweep on one piece but for rounding,
-// and both halo rows of y are known afterwards: they come out of the interface, the same bits as in the strips beside. Rows may
-// be one or more. Elimination and substitution read x, b and the coefficients once each, substitution writes y and, on a GPU,
-// moves 4 words a node of scratch: with the tensor form 5 words a node and colour instead of 3 a node and sweep, on a GPU 9.
+// and both halo rows of y are known afterwards: they come out of the interface, the same bits as in the strips beside. Strips have
+// one row or more. Elimination and substitution form the right-hand sides twice. Words a node and colour, the coefficients besides:
+// eliminate 2, substitute 3, and on a GPU 4 of scratch; a sweep on one piece moves 3 in all.
+//
+// The 5 numbers of the matrix among the 7 are formed anew each time: operators may be given other numbers in place.
 //
 // All pieces call together. Halos of x must be up to date. Nothing is allocated after construction.
 
 #include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/solvers/lines/interface.hpp>
 #include <stratum/solvers/lines/orders.hpp>
 
 namespace stratum::line {
@@ -34,24 +37,28 @@ class CutLines {
   [[nodiscard]] bool empty() const { return pieces_.empty(); }
   /// The grid of all strips is periodic in y.
   [[nodiscard]] bool is_ring() const { return ring_; }
-  /// Across that direction x lines take a third colour: the last row, which this strip has or not.
+  /// And has an odd number of rows: the last one is a third colour of x lines.
   [[nodiscard]] bool has_third_row() const { return third_row_; }
+  /// This strip has the last row.
   [[nodiscard]] bool is_last() const { return me_ + 1 == count_; }
 
-  /// One sweep along y; `zeros` as line::visit takes them. Zebra is in place: x and y are the same.
+  /// One sweep along y; `zeros` as line::visit takes them. Zebra is in place: x and y are the same. CPU: a row of `memory` a thread,
+  /// as LineScratch has it.
   void sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
-             GridView<T> y, T omega, LineOrder line_order, SweepOrder order);
+             GridView<T> y, T omega, LineOrder line_order, SweepOrder order, GridView<T> memory);
 
  private:
-  template <class View>
-  void solve(Context& ctx, const View& view, GridView<const T> b, GridView<const T> x, GridView<T> y, T omega,
-             const SomeLines& lines);
+  void solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
+                    GridView<T> y, T omega, const SomeLines& lines, GridView<T> memory);
+  void solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
+                    GridView<T> y, T omega, const SomeLines& lines);
+  [[nodiscard]] Interface<T> interface_of(const SomeLines& lines);
 
   bool ring_ = false, third_row_ = false;
   int me_ = 0, count_ = 1;
   Vector<T> own_, pieces_;         // 7 numbers a line: of this piece, and of all
   Vector<T> ends_;                 // 6 numbers a line
-  Vector<T> multipliers_, right_;  // of substitution
+  Vector<T> multipliers_, right_;  // GPU: of substitution
 };
 
 }  // namespace stratum::line

@@ -8,6 +8,7 @@
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/strips.hpp>
+#include <stratum/multigrid/couplings.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
 #include <gmock/gmock.h>
@@ -289,6 +290,35 @@ TEST_P(StripSolversTest, AutomaticSmoothersAndLevels) {
   Context one(Backend::cpu, 1);
   p.coefficients = std::make_shared<const CellCoefficients>(*cell_coefficients(one, mesh, problem));
   expect_the_same(mesh, problem, p, {2, 3}, at_tolerance);
+}
+
+// K rotated at random, and one that jumps where the grid is cut in two.
+TEST_P(StripSolversTest, CouplingsSeeNoCut) {
+  const TensorMesh mesh = make_mesh(mesh_family("U1"), 5);
+  const auto cells = [&](double low, double high) {
+    return random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
+  };
+  const CellCoefficients rotated{mesh.x().size(), mesh.y().size(), cells(1, 9), cells(-0.99, 0.99), cells(1, 9), {}};
+  CellCoefficients layers{mesh.x().size(), mesh.y().size(), cells(1, 1), {}, {}, {}};
+  const std::size_t below = layers.xx.size() / 2;
+  for (std::size_t k = 0; k < below; ++k) layers.xx[k] = 1e-3;
+  layers.xx[0] = 2e-3;  // not separable
+  for (const auto* k : {&rotated, &layers}) {
+    const auto numbers = [&](Context& ctx) {
+      const StripLevels strips(ctx, mesh_hierarchy(mesh), 1);
+      const auto a = assemble_diffusion(ctx, mesh, *k, CellFields(ctx, mesh, *k, 0), {}, strips.finest());
+      const Couplings found = couplings(ctx, a);
+      return Values{found.along_x, found.along_y, found.least_aligned, found.rotated, found.jump};
+    };
+    const Values one = test::on_pieces(GetParam(), 1, numbers).values;
+    EXPECT_GT(one.back(), 2);
+    for (const int count : {2, 3}) {
+      const auto several = test::on_pieces(GetParam(), count, numbers);
+      ASSERT_THAT(several.errors, testing::Each(""));
+      for (std::size_t n = 0; n < several.values.size(); ++n)
+        EXPECT_NEAR(several.values[n], one[n % one.size()], 1e-12 * one[n % one.size()]) << count << ", " << n;
+    }
+  }
 }
 
 TEST_P(StripSolversTest, FullMultigrid) {

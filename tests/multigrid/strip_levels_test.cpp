@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/error_norms.hpp>
@@ -303,7 +304,7 @@ TEST_P(StripSolversTest, CouplingsSeeNoCut) {
   const std::size_t below = layers.xx.size() / 2;
   for (std::size_t k = 0; k < below; ++k) layers.xx[k] = 1e-3;
   layers.xx[0] = 2e-3;  // not separable
-  for (const auto* k : {&rotated, &layers}) {
+  for (const auto* k : {&rotated, &std::as_const(layers)}) {
     const auto numbers = [&](Context& ctx) {
       const StripLevels strips(ctx, mesh_hierarchy(mesh), 1);
       const auto a = assemble_diffusion(ctx, mesh, *k, CellFields(ctx, mesh, *k, 0), {}, strips.finest());

@@ -79,6 +79,36 @@ struct Jump : Sums<View> {
   }
 };
 
+/// Of the first row, for the piece below.
+template <class View>
+struct FirstSizes {
+  Jump<View> of;
+  GridView<double> sizes;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int /*row*/) const { sizes(i, 0) = of.size(i, 0); }
+};
+/// From the last row to the first one of the piece above.
+template <class View>
+struct JumpAbove {
+  Jump<View> of;
+  GridView<const double> sizes;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int /*row*/) const {
+    return of.ratio(of.size(i, of.ny - 1), sizes(i, 1));
+  }
+};
+
+/// Between the rows beside a cut.
+template <class View>
+double jump_across_cuts(Context& ctx, const GridShape& strip, const Jump<View>& jump) {
+  GridShape row{jump.nx, 1};
+  row.below = strip.below;
+  row.above = strip.above;
+  Vector<double> sizes(ctx, row);
+  for_each_node(ctx, {0, jump.nx, 1, 0, 1, 1}, FirstSizes<View>{jump, sizes.view()});
+  exchange(ctx, sizes.view());
+  const bool is_last = ctx.communicator()->rank() + 1 == ctx.pieces();
+  return largest_of(ctx, is_last ? 0 : jump.nx, 1, JumpAbove<View>{jump, sizes.cview()});
+}
+
 struct One {
   static constexpr bool takes_maximum = false;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int /*i*/, int /*j*/) const { return 1; }
@@ -105,7 +135,9 @@ Couplings couplings(Context& ctx, const GridOperator<T>& a) {
     found.least_aligned = 1 - largest_of(ctx, nx, ny, Misaligned<View>{sums});
     if (found.least_aligned < Couplings::aligned)
       found.rotated = reduce(ctx, nx, ny, IsRotated<View>{sums}) / reduce(ctx, nx, ny, One{});
-    found.jump = largest_of(ctx, nx, ny, Jump<View>{sums, nx, ny});
+    const Jump<View> jump{sums, nx, ny};
+    found.jump = largest_of(ctx, nx, ny, jump);
+    if (shape.below || shape.above) found.jump = std::max(found.jump, jump_across_cuts(ctx, shape, jump));
     return found;
   });
 }

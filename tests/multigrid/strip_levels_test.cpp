@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/strips.hpp>
+#include <stratum/multigrid/couplings.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
 #include <gmock/gmock.h>
@@ -49,7 +51,7 @@ class StripLevelsTest : public test::OnEverySetting<S> {
     for (const int count : counts) {
       SCOPED_TRACE(testing::Message() << count << " pieces");
       const auto several = test::on_pieces(S::backend, count, work);
-      for (const auto& error : several.errors) ASSERT_EQ(error, "");
+      ASSERT_THAT(several.errors, testing::Each(""));
       ASSERT_EQ(several.values.size(), one.values.size());
       double difference = 0;
       for (std::size_t k = 0; k < one.values.size(); ++k)
@@ -158,6 +160,26 @@ TYPED_TEST(StripLevelsTest, EveryForm) {
   }
 }
 
+// The lowest level that is cut has strips of 1, 2 and 4 rows, of which the first piece keeps none below.
+TYPED_TEST(StripLevelsTest, StripsOfOneRow) {
+  using T = typename TypeParam::Number;
+  for (const Ends& ends : every_ends) {
+    const TensorMesh mesh = with_ends({Line(this->random_.widths(20, 1)), Line(this->random_.widths(16, 1))}, ends);
+    const auto bs = this->random_numbers(mesh);
+    OperatorTerms terms;
+    terms.reaction = 0.5;
+    for (const char* smoother : {"jacobi", "colour_gs", "line_x", "line_y", "adi"})
+      for (const bool symmetric : {false, true}) {
+        SCOPED_TRACE(testing::Message() << smoother << (symmetric ? ", symmetric, " : ", ") << to_string(ends.bottom));
+        this->expect_the_same({3}, 10 * this->rounding, [&](Context& ctx) {
+          return this->two_cycles(ctx,
+                                  Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, terms, 2),
+                                  {.smoother = smoother, .symmetric = symmetric, .cut = 2}, bs);
+        });
+      }
+  }
+}
+
 // Constants are taken from the whole grid.
 TYPED_TEST(StripLevelsTest, SingularOperators) {
   using T = typename TypeParam::Number;
@@ -201,7 +223,7 @@ class StripSolversTest : public test::OnEveryBackend {
       solved.iterations[static_cast<std::size_t>(rank)] = report.iterations;
       return test::to_host(ctx, x);
     });
-    for (const auto& error : found.errors) EXPECT_EQ(error, "");
+    EXPECT_THAT(found.errors, testing::Each(""));
     solved.x = found.values;
     return solved;
   }
@@ -226,7 +248,7 @@ class StripSolversTest : public test::OnEveryBackend {
     PoissonSolverParams p;
     p.multigrid.smoother = "colour_gs";
     p.multigrid.cut = 2;
-    p.stop.rtol = 1e-10;
+    p.stop.rtol = 1e-9;
     return p;
   }
   test::Random random_{403};
@@ -239,12 +261,65 @@ TEST_P(StripSolversTest, EveryMethodAndPrecision) {
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 6);
   for (const auto precision : {Precision::mixed, Precision::full})
     for (const auto method : every_method) {
+      // Starts anew where rounding says so.
+      if (method == Method::cr && precision == Precision::mixed) continue;
       SCOPED_TRACE(testing::Message() << to_string(method) << (precision == Precision::full ? ", double" : ", mixed"));
       auto p = params();
       p.precision = precision;
       p.method = method;
       expect_the_same(mesh, {}, p, {3}, at_tolerance);
     }
+}
+
+TEST_P(StripSolversTest, TwoFloats) {
+  auto p = params();
+  p.precision = Precision::two_float;
+  p.stop.rtol = 1e-5;
+  expect_the_same(make_mesh(mesh_family("U1"), 6), {}, p, {3}, 1e-6);
+}
+
+// What "auto" chooses goes by the whole mesh, and K by cells by what the matrices of all pieces couple.
+TEST_P(StripSolversTest, AutomaticSmoothersAndLevels) {
+  const TensorMesh mesh{Line(random_.widths(200, 1)), Line(random_.widths(300, 1))};
+  PoissonSolverParams p;
+  p.multigrid.smoother = "auto";
+  p.stop.rtol = 1e-9;
+  expect_the_same(mesh, {}, p, {2, 4}, at_tolerance);
+  PoissonProblem problem;
+  problem.rhs = [](const Point& q) { return 1 + q.x; };
+  problem.diffusion.xx = ScalarFunction([](const Point& q) { return q.x < 0.3 * q.y ? 100 : 1; });
+  Context one(Backend::cpu, 1);
+  p.coefficients = std::make_shared<const CellCoefficients>(*cell_coefficients(one, mesh, problem));
+  expect_the_same(mesh, problem, p, {2, 3}, at_tolerance);
+}
+
+// K rotated at random, and one that jumps where the grid is cut in two.
+TEST_P(StripSolversTest, CouplingsSeeNoCut) {
+  const TensorMesh mesh = make_mesh(mesh_family("U1"), 5);
+  const auto cells = [&](double low, double high) {
+    return random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
+  };
+  const CellCoefficients rotated{mesh.x().size(), mesh.y().size(), cells(1, 9), cells(-0.99, 0.99), cells(1, 9), {}};
+  CellCoefficients layers{mesh.x().size(), mesh.y().size(), cells(1, 1), {}, {}, {}};
+  const std::size_t below = layers.xx.size() / 2;
+  for (std::size_t k = 0; k < below; ++k) layers.xx[k] = 1e-3;
+  layers.xx[0] = 2e-3;  // not separable
+  for (const auto* k : {&rotated, &std::as_const(layers)}) {
+    const auto numbers = [&](Context& ctx) {
+      const StripLevels strips(ctx, mesh_hierarchy(mesh), 1);
+      const auto a = assemble_diffusion(ctx, mesh, *k, CellFields(ctx, mesh, *k, 0), {}, strips.finest());
+      const Couplings found = couplings(ctx, a);
+      return Values{found.along_x, found.along_y, found.least_aligned, found.rotated, found.jump};
+    };
+    const Values one = test::on_pieces(GetParam(), 1, numbers).values;
+    EXPECT_GT(one.back(), 2);
+    for (const int count : {2, 3}) {
+      const auto several = test::on_pieces(GetParam(), count, numbers);
+      ASSERT_THAT(several.errors, testing::Each(""));
+      for (std::size_t n = 0; n < several.values.size(); ++n)
+        EXPECT_NEAR(several.values[n], one[n % one.size()], 1e-12 * one[n % one.size()]) << count << ", " << n;
+    }
+  }
 }
 
 TEST_P(StripSolversTest, FullMultigrid) {
@@ -327,12 +402,29 @@ TEST_P(StripSolversTest, SolutionsAndWhatIsSaidOfThem) {
       const auto one = test::on_pieces(GetParam(), 1, numbers);
       ASSERT_EQ(one.errors[0], "");
       const auto several = test::on_pieces(GetParam(), 3, numbers);
-      for (const auto& error : several.errors) ASSERT_EQ(error, "");
+      ASSERT_THAT(several.errors, testing::Each(""));
       for (std::size_t k = 0; k < several.values.size(); ++k) {
         const double expected = one.values[k % one.values.size()];
         EXPECT_NEAR(several.values[k], expected, 1e-8 * (1 + std::abs(expected))) << "number " << k % one.values.size();
       }
     }
+}
+
+TEST_P(StripSolversTest, EveryPieceTakesItsPartOfTheMemory) {
+  const TensorMesh mesh = make_mesh(mesh_family("U1"), 8);
+  Context one(GetParam(), 1);
+  const auto whole = static_cast<double>(required_memory(one, mesh, params()));
+  const auto found = test::on_pieces(GetParam(), 3, [&](Context& ctx) {
+    const auto required = static_cast<double>(required_memory(ctx, mesh, params()));
+    const PoissonSolver solver(ctx, mesh, params());
+    const Vector<double> b(ctx, solver.fine_operator().shape()), x(ctx, b.shape());
+    return Values{required, static_cast<double>(ctx.memory()->bytes.load())};
+  });
+  ASSERT_THAT(found.errors, testing::Each(""));
+  for (std::size_t k = 0; k < found.values.size(); k += 2) {
+    EXPECT_NEAR(found.values[k] / found.values[k + 1], 1, 0.1);
+    EXPECT_LT(found.values[k], 0.5 * whole);
+  }
 }
 
 TEST_P(StripSolversTest, EveryPieceNeedsRows) {

@@ -47,6 +47,30 @@ TEST(CellAspectRatios, AreOfEveryCell) {
   EXPECT_THAT(cell_aspect_ratios(mesh), ElementsAre(2, 2, 2, 8));
 }
 
+TEST_F(VtkTest, PiecesShareARowOfNodes) {
+  const NodeRows lower{0, 3}, upper{3, 8};
+  for (const auto& [name, rows] : {std::pair{"a_0.vtr", lower}, {"a_1.vtr", upper}}) {
+    const auto ratios = cell_aspect_ratios(mesh_, rows);
+    const std::vector<double> values(9 * static_cast<std::size_t>(rows.count()), 1.5);
+    ASSERT_EQ(ratios.size(), 8 * static_cast<std::size_t>(rows.last - rows.first));
+    EXPECT_EQ(ratios[0], cells_[8 * static_cast<std::size_t>(rows.first)]);
+    write_vtr_piece((folder_ / name).string(), mesh_, rows, {{"u", values}}, {{"aspect_ratio", ratios}});
+    std::ifstream file(folder_ / name, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    EXPECT_THAT(text.str(), HasSubstr(message("Extent=\"0 8 ", rows.first, ' ', rows.last, " 0 0\"")));
+  }
+  write_pvtr((folder_ / "a.pvtr").string(), mesh_, {{"a_0.vtr", lower}, {"\"&<.vtr", upper}}, {{"u", nodes_}});
+  std::ifstream file(folder_ / "a.pvtr");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const char* part : {"WholeExtent=\"0 8 0 8 0 0\"", "<PPointData Scalars=\"u\">", "Name=\"u\"", "<PCellData>",
+                           "<Piece Extent=\"0 8 0 3 0 0\" Source=\"a_0.vtr\"/>",
+                           "<Piece Extent=\"0 8 3 8 0 0\" Source=\"&quot;&amp;&lt;.vtr\"/>", "</VTKFile>"})
+    EXPECT_THAT(text.str(), HasSubstr(part));
+  EXPECT_EQ(files(), 3U);
+}
+
 TEST_F(VtkTest, WritesAWholeAppendedCompressedFile) {
   const auto path = (folder_ / "a.vtr").string();
   write_vtr(path, mesh_, {{"solution", nodes_}, {"error", nodes_}}, {{"aspect_ratio", cells_}});

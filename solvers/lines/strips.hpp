@@ -10,7 +10,7 @@
 // One gather a colour is all that strips say to each other. What is solved equals the same sweep on one piece but for rounding,
 // and both halo rows of y are known afterwards: they come out of the interface, the same bits as in the strips beside. Strips have
 // one row or more. Elimination and substitution form the right-hand sides twice. Words a node and colour, the coefficients besides:
-// eliminate 2, substitute 3, and on a GPU 4 of scratch; a sweep on one piece moves 3 in all.
+// eliminate 2, substitute 3, and on a GPU about 1 for the pieces of segments; a sweep on one piece moves 3 in all.
 //
 // The 5 numbers of the matrix among the 7 are formed anew each time: operators may be given other numbers in place.
 //
@@ -56,9 +56,9 @@ class CutLines {
 
   bool ring_ = false, third_row_ = false;
   int me_ = 0, count_ = 1;
-  Vector<T> own_, pieces_;         // 7 numbers a line: of this piece, and of all
-  Vector<T> ends_;                 // 6 numbers a line
-  Vector<T> multipliers_, right_;  // GPU: of substitution
+  Vector<T> own_, pieces_;  // 7 numbers a line: of this piece, and of all
+  Vector<T> ends_;          // 6 numbers a line
+  Vector<T> segments_;      // GPU: 7 numbers a line and segment, on all levels
 };
 
 }  // namespace stratum::line

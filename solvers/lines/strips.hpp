@@ -1,7 +1,7 @@
 #pragma once
 
 // Line relaxation along y on a grid that is cut into strips of rows, where every y line is cut, by exact partition: in the three
-// steps of solvers/lines/interface.hpp, colour by colour,
+// steps of solvers/lines/piece_interface.hpp, colour by colour,
 //
 //     1. eliminate     the strip's part of every line of the colour, from b and x: 7 numbers a line
 //     2. interface     these numbers of all strips are gathered, and every strip solves for the unknowns beside all cuts
@@ -17,8 +17,8 @@
 // All pieces call together. Halos of x must be up to date. Nothing is allocated after construction.
 
 #include <stratum/core/operators/grid_operator.hpp>
-#include <stratum/solvers/lines/interface.hpp>
 #include <stratum/solvers/lines/orders.hpp>
+#include <stratum/solvers/lines/piece_interface.hpp>
 
 namespace stratum::line {
 

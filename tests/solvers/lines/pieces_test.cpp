@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include <stratum/solvers/lines/interface.hpp>
+#include <stratum/solvers/lines/piece_interface.hpp>
 #include <stratum/solvers/lines/pieces.hpp>
 
 #include <gtest/gtest.h>

@@ -10,12 +10,14 @@
 // either: here there is none, which is what the counts tell. CG and CR alone stand beside.
 //
 // Table 3 is ours: conjugate gradients with other preconditioners, by permeability; hypre's AMS among them where it was found.
+// Table 4, on a GPU: products with the matrix in the layouts that there are, beside a copy of long vectors.
 
 #include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "peers/cusparse.hpp"
 #include "peers/hypre.hpp"
 #include "support/edge_system.hpp"
 #include "support/program.hpp"
@@ -92,6 +94,44 @@ class EdgeStudy {
         if (hypre_) cells.push_back(solve_with_ams(system));
         table.row(cells);
       }
+  }
+
+  /// Bytes of values, columns, row starts, x and y, each once.
+  void print_table4(int max_level) {
+    if (!ctx_.on_gpu()) throw ResourceError("table 4 is about layouts on a GPU; use --backend cuda");
+    Operands<double> long_vectors(ctx_, GridShape::flat(1 << 26));
+    const double copy_rate = 2e-9 * sizeof(double) * (1 << 26) /
+                             seconds_per_call(ctx_, wall_seconds, long_vectors,
+                                              [&] { copy(ctx_, long_vectors.x.cview(), long_vectors.r.view()); });
+    const Table table(csv_,
+                      message("Table 4: products with the matrix, beside a copy of ", std::round(copy_rate), " GB/s (",
+                              ctx_.description(), ")"),
+                      {"mesh         ", "unknowns", "entries", "numbers", "layout        ", "us", "GB/s", "% copy"}, 8);
+    for (const auto& mesh : meshes(max_level)) {
+      const System system(ctx_, mesh, 200);
+      const auto measure = [&]<class T>(T /*number*/, const char* numbers) {
+        Operands<T> v(ctx_, GridShape::flat(system.a.rows));
+        const auto row = [&](const std::string& layout, const auto& product) {
+          const double seconds = seconds_per_call(ctx_, wall_seconds, v, product);
+          const double bytes = static_cast<double>(system.a.entries()) * (sizeof(T) + 4.0) +
+                               static_cast<double>(system.a.rows) * (2.0 * sizeof(T) + 4.0);
+          table.row({mesh.name(), message(system.a.rows), message(system.a.entries()), numbers, layout,
+                     message(std::round(1e7 * seconds) / 10), message(std::round(1e-9 * bytes / seconds)),
+                     message(std::round(1e-7 * bytes / seconds / copy_rate))});
+        };
+        const auto ours = [&](const std::string& layout, const CsrMatrix<T>& a) {
+          row(layout, [&] { a.apply(ctx_, v.x.cview(), v.r.view()); });
+        };
+        ours("rows", CsrMatrix<T>(ctx_, system.a, RowLayout::rows, 0));
+        for (const int lanes : {1, 4})
+          ours(message("slices, ", lanes), CsrMatrix<T>(ctx_, system.a, RowLayout::slices, lanes));
+        if (!cusparse_available()) return;
+        const CusparseMatrix<T> peer(ctx_, system.a);
+        row("cuSPARSE", [&] { peer.apply(v.x.cview(), v.r.view()); });
+      };
+      measure(double(), "double");
+      measure(float(), "float");
+    }
   }
 
  private:

@@ -363,9 +363,9 @@ CommandLine make_command_line() {
          {"table", "N", "",
           "only Table 1 .. 6; or krylov, which the paper has not: iterations of Krylov methods; of the toeplitz "
           "study 2; of the bubbly study 1 to 3, iterations by deflation vectors and which method when; of the edge "
-          "study 2, and 3: other preconditioners; of the staggered study 1, or 2, which the paper has not: iterations "
-          "by "
-          "scheme"},
+          "study 2, 3: other preconditioners, and 4, on a GPU: layouts of the matrix; of the staggered study 1, or "
+          "what the paper has not: 2, "
+          "iterations by scheme; 3, one D beside a copy; 4, times by precision"},
          {"figure", "N", "", "only Figure 2, 5 or 6; of the toeplitz study 2 to 5, of the bubbly study 74 to 79"},
          {"max-level", "N", "",
           "finest level, 2 .. 12 (multigrid 9, the paper's last is 10 in Table 1 and 9 elsewhere; bubbly, coefficients "
@@ -428,8 +428,8 @@ std::function<int()> prepare(const CommandLine& options) {
   const int table = !options.has("table") || krylov ? 0
                     : toeplitz                      ? options.integer("table", 2, 2)
                     : bubbly                        ? options.integer("table", 1, 3)
-                    : edge                          ? options.integer("table", 2, 3)
-                    : staggered                     ? options.integer("table", 1, 2)
+                    : edge                          ? options.integer("table", 2, 4)
+                    : staggered                     ? options.integer("table", 1, 4)
                                                     : options.integer("table", 1, 6);
   const int figure = !options.has("figure") ? 0
                      : toeplitz             ? options.integer("figure", 2, 5)
@@ -469,12 +469,15 @@ std::function<int()> prepare(const CommandLine& options) {
       EdgeStudy tables(ctx, settings.csv);
       if (all || table == 2) tables.print_table2(level);
       if (all || table == 3) tables.print_table3(level);
+      if ((all && ctx.on_gpu()) || table == 4) tables.print_table4(level);
       return 0;
     }
     if (staggered) {
       StaggeredStudy tables(ctx, settings.csv);
       if (all || table == 1) tables.print_table1();
       if (all || table == 2) tables.print_iterations();
+      if (all || table == 3) tables.print_table3();
+      if (all || table == 4) tables.print_table4();
       return 0;
     }
     if (study == Study::coefficients) return CoefficientStudy(ctx, settings.csv).print(std::min(8, level), level), 0;

@@ -38,7 +38,7 @@ struct Settings {
   std::string gauge;  // a file; empty: made
   std::vector<double> masses;
   Source source = Source::point;
-  bool mixed = true, together = false;
+  bool mixed = true, shorts = false, together = false;
   Reals reals = Reals::r18;
   ReliableCgParams reliable;
   StoppingParams stop;
@@ -65,11 +65,12 @@ CommandLine make_command_line() {
           "point (the origin) or wall (all even sites of t = 0), in all three colours, or random: one, normal "
           "numbers"}}},
        {"Solver",
-        {{"precision", "NAME", "mixed", "mixed: steps in float, residuals in double; or double"},
+        {{"precision", "NAME", "mixed",
+          "mixed: steps in float, residuals in double; mixed16: links of 16 bits in the steps; or double"},
          {"reals", "N", "18", "numbers that a link is stored as where steps are taken: 18, 12 or 10"},
          {"rtol", "X", "1e-10", "stop when the true residual has fallen below X ||b||, X above 0"},
          {"max-iterations", "N", "100000", "1 .. 1000000000"},
-         {"together", "", "", "all masses in one iteration, in double; the smallest is the last"},
+         {"together", "", "", "all masses in one iteration; the smallest is the last"},
          {"delta", "X", plain(defaults.delta), "mixed: update where the residual has fallen by this, in (0, 1)"},
          {"scheme", "NAME", "corrected",
           "mixed: corrected, restart (without the direction before), or what fails: group-wise (the residual is never "
@@ -141,11 +142,16 @@ Settings parse_settings(const CommandLine& options) {
   expects(!options.has("correlator") || s.source != Source::random,
           "--correlator: a random source has none; use point or wall");
   s.together = options.is_set("together");
-  s.mixed = choice<bool>("--precision", options.text("precision"), {{"mixed", true}, {"double", false}});
-  expects(!s.together || !options.has("precision") || !s.mixed, "--together: is in double");
-  if (s.together) s.mixed = false;
+  enum class Precision : std::uint8_t { in_double, mixed, mixed16 };
+  const auto precision = choice<Precision>(
+      "--precision", options.text("precision"),
+      {{"mixed", Precision::mixed}, {"mixed16", Precision::mixed16}, {"double", Precision::in_double}});
+  s.mixed = precision != Precision::in_double;
+  s.shorts = precision == Precision::mixed16;
   s.reals =
       choice<Reals>("--reals", options.text("reals"), {{"18", Reals::r18}, {"12", Reals::r12}, {"10", Reals::r10}});
+  expects(!s.shorts || s.reals != Reals::r10,
+          "--reals: 10 reals of 16 bits are too few to make a link of; use 12 or 18");
   for (const char* name : {"delta", "scheme", "beta", "solution-in-double"})
     expects(s.mixed || !options.has(name), "--", name, ": belongs to --precision mixed");
   s.reliable.delta = options.number("delta", {0, 1, true, true});
@@ -162,6 +168,7 @@ Settings parse_settings(const CommandLine& options) {
       "--beta", options.text("beta"),
       {{"guarded", UpdateBeta::guarded}, {"true", UpdateBeta::by_true}, {"recursive", UpdateBeta::by_recursive}});
   s.reliable.solution_in_double = options.is_set("solution-in-double");
+  expects(!s.together || scheme == Scheme::corrected, "--together: takes --scheme corrected only");
   expects(!s.reliable.solution_in_double || s.reliable.reset_solution,
           "--solution-in-double: --scheme reliable is about a solution in float");
   s.stop.rtol = options.number("rtol", positive);
@@ -177,8 +184,10 @@ Settings parse_settings(const CommandLine& options) {
 /// Field and links on the host, links and vectors where it is computed.
 void expect_room_for(const Context& ctx, const Settings& s, const Lattice& lattice) {
   const std::int64_t volume = lattice.volume(), half = volume / 2, reals = static_cast<int>(s.reals);
-  const std::int64_t doubles = 4 * volume * (s.mixed ? 18 : reals), floats = s.mixed ? 4 * volume * reals : 0;
-  const std::int64_t vectors = 6 * half * (s.mixed ? 8 + 4 : 9 + (s.together ? 2 * std::int64_t(s.masses.size()) : 0));
+  const std::int64_t doubles = 4 * volume * (s.mixed ? 18 : reals);
+  const std::int64_t floats = s.mixed ? 4 * volume * reals / (s.shorts ? 2 : 1) : 0;
+  const std::int64_t vectors =
+      6 * half * (s.mixed ? 8 + 4 : 9) + 6 * half * (s.together ? 2 * std::int64_t(s.masses.size()) : 0);
   const std::int64_t solving = 8 * doubles + 4 * floats + 8 * vectors;
   const std::int64_t host = GaugeField::bytes(lattice) + 9 * 8 * volume + (ctx.on_gpu() ? 0 : solving);
   expect_room(ctx, message(lattice.nx, " x ", lattice.ny, " x ", lattice.nz, " x ", lattice.nt, " sites"), host,
@@ -221,7 +230,7 @@ double error_of(Context& ctx, const Lattice& lattice, double mass, int colour, G
     const auto site = static_cast<std::size_t>(lattice.site(Parity::even, static_cast<int>(k % half)));
     const double wanted = k / half == 2 * static_cast<std::size_t>(colour) ? exact[site] : 0;
     const double apart = std::abs(host[k] - wanted);
-    largest = apart <= largest ? largest : apart;
+    largest = apart > largest || std::isnan(apart) ? apart : largest;
   }
   return largest / exact[0];
 }
@@ -233,8 +242,14 @@ class Propagators {
         links_(std::make_shared<const PackedLinks<double>>(ctx, field, s.mixed ? Reals::r18 : s.reals)),
         shape_(StaggeredOperator<double>(ctx, links_, 1).shape()) {
     if (s.mixed) {
-      inner_links_ = std::make_shared<const PackedLinks<float>>(ctx, field, s.reals);
-      reliable_.emplace(ctx, shape_, s.reliable);
+      if (s.shorts)
+        inner_ = inner_operators<Short>(field);
+      else
+        inner_ = inner_operators<float>(field);
+      if (s.together)
+        mixed_together_.emplace(ctx, shape_, static_cast<int>(s.masses.size()), s.reliable);
+      else
+        reliable_.emplace(ctx, shape_, s.reliable);
     } else if (s.together) {
       together_.emplace(ctx, shape_, static_cast<int>(s.masses.size()));
     } else {
@@ -242,19 +257,22 @@ class Propagators {
     }
   }
 
-  [[nodiscard]] double link_error() const { return s_error(); }
+  /// Of the links that steps are taken with.
+  [[nodiscard]] double link_error() const { return inner_ ? inner_link_error_ : links_->error(); }
 
   /// A^-1 b for all masses.
   std::vector<Run> solve(int colour, GridView<const double> b, const std::vector<GridView<double>>& y,
                          const std::function<Monitor(double mass)>& monitor) {
     std::vector<Run> runs;
     const auto& masses = settings_.masses;
-    if (together_) {
+    if (settings_.together) {
       const double smallest = *std::min_element(masses.begin(), masses.end());
       std::vector<double> shifts;
       for (const double mass : masses) shifts.push_back((mass - smallest) * (mass + smallest));
       const StaggeredOperator<double> a(ctx_, links_, smallest);
-      auto reports = together_->solve(ctx_, a, shifts, b, y, settings_.stop, monitor(smallest));
+      auto reports = mixed_together_ ? mixed_together_->solve(ctx_, a, *inner_(smallest), shifts, b, y, settings_.stop,
+                                                              monitor(smallest))
+                                     : together_->solve(ctx_, a, shifts, b, y, settings_.stop, monitor(smallest));
       for (std::size_t k = 0; k < masses.size(); ++k) runs.push_back({masses[k], colour, std::move(reports[k])});
       return runs;
     }
@@ -263,8 +281,7 @@ class Propagators {
       set(ctx_, 0, y[k]);
       Run run{masses[k], colour, {}};
       if (reliable_) {
-        const StaggeredOperator<float> inner(ctx_, inner_links_, masses[k]);
-        run.report = reliable_->solve(ctx_, a, inner, b, y[k], settings_.stop, monitor(masses[k]));
+        run.report = reliable_->solve(ctx_, a, *inner_(masses[k]), b, y[k], settings_.stop, monitor(masses[k]));
         run.updates = reliable_->updates();
       } else {
         run.report = plain_->solve(ctx_, a, nullptr, b, y[k], settings_.stop, monitor(masses[k]));
@@ -278,15 +295,23 @@ class Propagators {
   [[nodiscard]] StaggeredOperator<double> a(double mass) const { return {ctx_, links_, mass}; }
 
  private:
-  [[nodiscard]] double s_error() const { return inner_links_ ? inner_links_->error() : links_->error(); }
+  using InnerOperators = std::function<std::unique_ptr<LinearOperator<float>>(double mass)>;
+  template <class Format>
+  InnerOperators inner_operators(const GaugeField& field) {
+    const auto links = std::make_shared<const PackedLinks<Format>>(ctx_, field, settings_.reals);
+    inner_link_error_ = links->error();
+    return [this, links](double mass) { return std::make_unique<StaggeredOperator<Format>>(ctx_, links, mass); };
+  }
 
   Context& ctx_;
   const Settings& settings_;
   std::shared_ptr<const PackedLinks<double>> links_;
-  std::shared_ptr<const PackedLinks<float>> inner_links_;
+  InnerOperators inner_;
+  double inner_link_error_ = 0;
   GridShape shape_;
   std::optional<ReliableCg> reliable_;
   std::optional<MultiShiftCg<double>> together_;
+  std::optional<MixedMultiShiftCg> mixed_together_;
   std::optional<ConjugateGradients<double>> plain_;
 };
 
@@ -339,7 +364,7 @@ double ward_difference(const Outcome& outcome) {
   for (std::size_t k = 0; k < outcome.correlators.size(); ++k) {
     const auto& c = outcome.correlators[k];
     const double apart = std::abs(std::accumulate(c.begin(), c.end(), 0.0) / outcome.condensates[k] - 1);
-    largest = apart <= largest ? largest : apart;
+    largest = apart > largest || std::isnan(apart) ? apart : largest;
   }
   return largest;
 }
@@ -368,12 +393,14 @@ void print_heading(const Context& ctx, const GaugeField& field, const Settings& 
   const int reals = static_cast<int>(s.reals);
   if (s.mixed)
     std::printf(
-        "solver      conjugate gradients, steps in float with %d reals a link (%d bytes a site and D), residuals in "
-        "double; %s\n\n",
-        reals, bytes_per_site(s.reals, 4), ctx.description().c_str());
+        "solver      conjugate gradients, steps in float with %d reals%s a link (%d bytes a site and D), residuals in "
+        "double%s; %s\n\n",
+        reals, s.shorts ? " of 16 bits" : "",
+        s.shorts ? bytes_per_site<Short>(s.reals) : bytes_per_site<float>(s.reals),
+        s.together ? ", all masses together" : "", ctx.description().c_str());
   else
     std::printf("solver      conjugate gradients in double with %d reals a link (%d bytes a site and D)%s; %s\n\n",
-                reals, bytes_per_site(s.reals, 8), s.together ? ", all masses together" : "",
+                reals, bytes_per_site<double>(s.reals), s.together ? ", all masses together" : "",
                 ctx.description().c_str());
 }
 
@@ -408,7 +435,9 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Ga
   json.add("lattice", json_array(field.lattice.extents(), [](int n) { return n; }));
   json.add("field", s.gauge.empty() ? options.text("field") : s.gauge).add("sigma", s.sigma).add("seed", s.seed);
   json.add("plaquette", plaquette(field)).add("link_trace", link_trace(field));
-  json.add("source", options.text("source")).add("precision", s.mixed ? "mixed" : "double").add("together", s.together);
+  json.add("source", options.text("source"))
+      .add("precision", s.mixed ? options.text("precision") : "double")
+      .add("together", s.together);
   json.add("reals", static_cast<int>(s.reals)).add("link_error", outcome.link_error);
   json.add("delta", s.reliable.delta).add("scheme", options.text("scheme")).add("beta", options.text("beta"));
   json.add("solution_in_double", s.reliable.solution_in_double);

@@ -7,6 +7,7 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/core/operators/sliced_rows.hpp>
 #include <stratum/solvers/deflation/coarse_factor.hpp>
 
 namespace stratum {
@@ -29,7 +30,30 @@ struct RelaxRows {
   }
 };
 
-/// y = P x, or y + P x.
+/// What is left of RelaxRows once a kernel has the sum of row i.
+template <class T>
+struct RelaxRow {
+  const T *inverse, *b;
+  T* x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, T sum) const { x[i] += (b[i] - sum) * inverse[i]; }
+};
+
+/// r = b - A x, likewise.
+template <class T>
+struct ResidualRow {
+  const T* b;
+  T* r;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, T sum) const { r[i] = b[i] - sum; }
+};
+
+/// y = P x, or y + P x, likewise.
+template <class T>
+struct MultiplyRow {
+  T* y;
+  bool add;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, T sum) const { y[i] = add ? y[i] + sum : sum; }
+};
+
 template <class T>
 struct MultiplyRows {
   CsrView<T> p;
@@ -43,18 +67,28 @@ struct MultiplyRows {
   }
 };
 
-/// Rows that need not be as many as columns.
+/// Rows that need not be as many as columns; in slices on a GPU.
 template <class T>
 struct Rows {
   int count = 0;
   Vector<int> start, column;
   Vector<T> value;
+  SlicedRows<T> slices;
 
   Rows() = default;
-  Rows(Context& ctx, const SparseRows& p)
-      : count(p.rows), start(vector_from_host(ctx, p.start)), column(vector_from_host(ctx, p.column)),
-        value(vector_from_host(ctx, std::vector<T>(p.value.begin(), p.value.end()))) {}
+  Rows(Context& ctx, const SparseRows& p) : count(p.rows) {
+    if (ctx.on_gpu()) {
+      slices = SlicedRows<T>(ctx, p, SlicedRows<T>::usual_lanes(p.rows));
+      return;
+    }
+    start = vector_from_host(ctx, p.start);
+    column = vector_from_host(ctx, p.column);
+    value = vector_from_host(ctx, std::vector<T>(p.value.begin(), p.value.end()));
+  }
   void multiply(Context& ctx, GridView<const T> x, GridView<T> y, bool add) const {
+#if defined(__CUDACC__)
+    if (ctx.on_gpu()) return slices.run(ctx, x.data, MultiplyRow<T>{y.data, add});
+#endif
     const CsrView<T> view{start.cview().data, column.cview().data, value.cview().data};
     for_each_node(ctx, NodeRange{0, count, 1, 0, 1, 1}, MultiplyRows<T>{view, x.data, y.data, add});
   }
@@ -257,7 +291,8 @@ SparseRows edge_prolongation(const EdgeElements& fine, const EdgeElements& coars
 
 template <class T>
 struct EdgeMultigrid<T>::Level {
-  CsrMatrix<T> a;  // the inverse at the bottom
+  CsrMatrix<T> a;        // the inverse at the bottom
+  SlicedRows<T> slices;  // the matrix by colours, on a GPU in place of a
   Vector<T> inverse_diagonal, x, b, r;
   Vector<int> rows;          // by colour
   std::vector<int> colours;  // where each begins, and the end
@@ -267,9 +302,22 @@ struct EdgeMultigrid<T>::Level {
     const std::size_t count = colours.size() - 1;
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t c = forward ? k : count - 1 - k;
+#if defined(__CUDACC__)
+      if (ctx.on_gpu()) {
+        const auto colour = static_cast<int>(c);
+        slices.run(ctx, colour, colour + 1, to.data, RelaxRow<T>{inverse_diagonal.cview().data, rhs.data, to.data});
+        continue;
+      }
+#endif
       for_each_node(ctx, NodeRange{colours[c], colours[c + 1], 1, 0, 1, 1},
                     RelaxRows<T>{a.view(), inverse_diagonal.cview().data, rows.cview().data, rhs.data, to.data});
     }
+  }
+  void residual(Context& ctx, GridView<const T> rhs, GridView<const T> of) {
+#if defined(__CUDACC__)
+    if (ctx.on_gpu()) return slices.run(ctx, of.data, ResidualRow<T>{rhs.data, r.view().data});
+#endif
+    a.residual(ctx, rhs, of, r.view());
   }
 };
 
@@ -296,7 +344,6 @@ EdgeMultigrid<T>::EdgeMultigrid(Context& ctx, const EdgeElements& elements, cons
     if (bottom) {
       level.a = CsrMatrix<T>(ctx, inverse(regular(space, matrix), ctx.threads()));
     } else {
-      level.a = CsrMatrix<T>(ctx, matrix);
       std::vector<T> reciprocal;
       for (const double d : matrix.diagonal()) {
         breaks_down_unless(d > 0, "an entry of the diagonal is ", d, ", not above zero");
@@ -311,10 +358,15 @@ EdgeMultigrid<T>::EdgeMultigrid(Context& ctx, const EdgeElements& elements, cons
           if ((along >> d & 1) == 0) colour += (node[d] & 1) << d;
         by_colour[std::size_t(colour)].push_back(row);
       }
+      std::erase_if(by_colour, [](const auto& colour) { return colour.empty(); });
+      if (ctx.on_gpu())
+        level.slices =
+            SlicedRows<T>(ctx, matrix, SlicedRows<T>::usual_lanes(n / static_cast<int>(by_colour.size())), by_colour);
+      else
+        level.a = CsrMatrix<T>(ctx, matrix);
       std::vector<int> rows;
       level.colours.push_back(0);
       for (const auto& colour : by_colour) {
-        if (colour.empty()) continue;
         rows.insert(rows.end(), colour.begin(), colour.end());
         level.colours.push_back(static_cast<int>(rows.size()));
       }
@@ -340,7 +392,7 @@ void EdgeMultigrid<T>::cycle(Context& ctx, std::size_t k, GridView<const T> b, G
   Level& coarse = (*levels_)[k + 1];
   set(ctx, T(0), x);
   level.sweep(ctx, b, x, true);
-  level.a.residual(ctx, b, x, level.r.view());
+  level.residual(ctx, b, x);
   level.restriction.multiply(ctx, level.r.cview(), coarse.b.view(), false);
   cycle(ctx, k + 1, coarse.b.cview(), coarse.x.view());
   level.prolongation.multiply(ctx, coarse.x.cview(), x, true);
@@ -353,7 +405,7 @@ void EdgeMultigrid<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
   expects_fit(ctx, "r", r, shape);
   expects_fit(ctx, "z", z, shape);
   const auto hold = in_use_->hold("cycle");
-  cycle(ctx, 0, r, z);
+  recording_->run(ctx, r.data, z.data, [&] { cycle(ctx, 0, r, z); });
 }
 
 template class EdgeMultigrid<float>;

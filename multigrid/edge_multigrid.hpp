@@ -33,6 +33,7 @@
 #include <vector>
 
 #include <stratum/assembly/edge_elements.hpp>
+#include <stratum/core/device/recording.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/shared.hpp>
 
@@ -75,6 +76,7 @@ class EdgeMultigrid final : public Preconditioner<T>, public Handle {
 
   std::vector<int> unknowns_;
   std::shared_ptr<std::vector<Level>> levels_;
+  std::shared_ptr<Recording> recording_ = std::make_shared<Recording>();
   std::shared_ptr<InUse> in_use_ = std::make_shared<InUse>();
 };
 

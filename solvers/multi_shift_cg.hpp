@@ -13,7 +13,10 @@
 // Sources: Frommer, Maass, Fast CG-based methods for Tikhonov-Phillips regularization, 1999; Jegerlehner, Krylov space solvers
 // for shifted linear systems, 1996.
 //
-// 4 + k words an unknown for k shifts, beside the x_k. Two reductions an iteration, each waiting for the stream; `solve`
+// MixedMultiShiftCg takes the steps in float: reliable updates (solvers/reliable_cg.hpp) keep the smallest shift at its true
+// residual, the others part from theirs at the rounding of float, and are finished by ReliableCg from there.
+//
+// 4 + k words an unknown for k shifts, beside the x_k; mixed 24 + 4 k bytes more. One wait for the stream an iteration; `solve`
 // allocates nothing.
 
 #include <memory>
@@ -21,6 +24,7 @@
 
 #include <stratum/core/in_use.hpp>
 #include <stratum/solvers/iterative/cg.hpp>
+#include <stratum/solvers/reliable_cg.hpp>
 
 namespace stratum {
 
@@ -58,6 +62,27 @@ class MultiShiftCg {
   ConjugateGradients<T> finisher_;
   Vector<T> r_, ap_;
   std::vector<Vector<T>> p_;
+};
+
+class MixedMultiShiftCg {
+ public:
+  /// For so many shifts. Throws UsageError for fewer than one and for bad parameters; those that switch parts off are not taken.
+  MixedMultiShiftCg(Context& ctx, const GridShape& shape, int shifts, const ReliableCgParams& params = {});
+
+  /// As MultiShiftCg does; `inner` is A in float.
+  std::vector<SolveReport> solve(Context& ctx, const LinearOperator<double>& a, const LinearOperator<float>& inner,
+                                 const std::vector<double>& shifts, GridView<const double> b,
+                                 const std::vector<GridView<double>>& x, const StoppingParams& stop = {},
+                                 const Monitor& monitor = {});
+
+ private:
+  ReliableCgParams params_;
+  GridShape shape_;
+  std::shared_ptr<InUse> in_use_ = std::make_shared<InUse>();
+  ReliableCg finisher_;
+  Vector<double> residual_;
+  Vector<float> r_, ap_;
+  std::vector<Vector<float>> p_;
 };
 
 }  // namespace stratum

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include <stratum/solvers/conjugate_step.hpp>
 #include <stratum/solvers/iterative/krylov.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 
@@ -63,18 +64,14 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
   int without_gain = 0;
   while (!iteration.done()) {
     inner.apply(ctx, d, ad);
-    const double curvature = dot<float>(ctx, d, ad);
-    if (!(curvature > 0)) {
-      iteration.break_down(message("(d, A d) = ", curvature, ": the operator is not positive definite"));
+    const double before = rr;
+    const auto step = y_.empty() ? conjugate_step<float, double>(ctx, rr, d, ad, 1 / scale, x, r)
+                                 : conjugate_step<float, float>(ctx, rr, d, ad, 1, y_.view(), r);
+    if (!(step.curvature > 0)) {
+      iteration.break_down(message("(d, A d) = ", step.curvature, ": the operator is not positive definite"));
       break;
     }
-    const double alpha = rr / curvature, before = rr;
-    if (y_.empty())
-      axpy<float, double>(ctx, alpha / scale, d, x);
-    else
-      axpy<float, float>(ctx, alpha, d, y_.view());
-    axpy<float, float>(ctx, -alpha, ad, r);
-    rr = dot<float>(ctx, r, r);
+    rr = step.square;
     const double norm = std::sqrt(rr) / scale;
     const bool claimed = norm <= iteration.target();
     ++since_update;

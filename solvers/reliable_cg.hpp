@@ -23,8 +23,7 @@
 // mixed precision algorithms on FPGAs for fast and accurate PDE solvers from low precision components, 2006; Jang, Kim, Lee,
 // Multi GPU performance of conjugate gradient solver with staggered fermions in mixed precision, 2011.
 //
-// 24 bytes an unknown beside b and x. Two reductions an iteration, each waiting for the stream; nothing is allocated by
-// `solve`.
+// 24 bytes an unknown beside b and x. One wait for the stream an iteration; nothing is allocated by `solve`.
 
 #include <memory>
 

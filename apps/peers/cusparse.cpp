@@ -1,5 +1,9 @@
 #include "cusparse.hpp"
 
+#include <algorithm>
+
+#include <stratum/core/grid/blas.hpp>
+
 #ifdef STRATUM_HAVE_CUSPARSE
 #include <cuda_runtime.h>
 #include <cusparse.h>
@@ -104,9 +108,76 @@ void CusparseLines<T>::solve() {
           "gtsvInterleavedBatch");
 }
 
+namespace {
+
+template <class T>
+constexpr cudaDataType number_type = CUDA_R_64F;
+template <>
+constexpr cudaDataType number_type<float> = CUDA_R_32F;
+
+/// x or y of a product.
+template <class T>
+class DenseVector {
+ public:
+  DenseVector(int n, const T* numbers) {
+    check(cusparseCreateDnVec(&vector_, n, const_cast<T*>(numbers), number_type<T>), "vector");
+  }
+  DenseVector(const DenseVector&) = delete;
+  DenseVector& operator=(const DenseVector&) = delete;
+  ~DenseVector() { cusparseDestroyDnVec(vector_); }
+  [[nodiscard]] cusparseDnVecDescr_t get() const { return vector_; }
+
+ private:
+  cusparseDnVecDescr_t vector_ = nullptr;
+};
+
+}  // namespace
+
+template <class T>
+CusparseMatrix<T>::CusparseMatrix(Context& ctx, const SparseRows& a)
+    : n_(a.rows), start_(vector_from_host(ctx, a.start)), column_(vector_from_host(ctx, a.column)),
+      value_(vector_from_host(ctx, std::vector<T>(a.value.begin(), a.value.end()))) {
+  cusparseHandle_t handle = nullptr;
+  check(cusparseCreate(&handle), "create");
+  handle_ = std::shared_ptr<void>(handle, [](void* h) { cusparseDestroy(static_cast<cusparseHandle_t>(h)); });
+  check(cusparseSetStream(handle, static_cast<cudaStream_t>(ctx.stream())), "stream");
+  cusparseSpMatDescr_t matrix = nullptr;
+  check(cusparseCreateCsr(&matrix, n_, n_, a.entries(), start_.view().data, column_.view().data, value_.view().data,
+                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, number_type<T>),
+        "matrix");
+  matrix_ = std::shared_ptr<void>(matrix, [](void* m) { cusparseDestroySpMat(static_cast<cusparseSpMatDescr_t>(m)); });
+  const Vector<T> x(ctx, n_), y(ctx, n_);
+  const DenseVector<T> from(n_, x.view().data), to(n_, y.view().data);
+  const T one = 1, zero = 0;
+  std::size_t bytes = 0;
+  check(cusparseSpMV_bufferSize(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix, from.get(), &zero, to.get(),
+                                number_type<T>, CUSPARSE_SPMV_ALG_DEFAULT, &bytes),
+        "SpMV, buffer");
+  buffer_ = allocate(ctx, std::max<std::size_t>(bytes, 1));
+  check(cusparseSpMV_preprocess(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix, from.get(), &zero, to.get(),
+                                number_type<T>, CUSPARSE_SPMV_ALG_DEFAULT, buffer_.get()),
+        "SpMV, preprocess");
+}
+
+template <class T>
+void CusparseMatrix<T>::apply(GridView<const T> x, GridView<T> y) const {
+  const DenseVector<T> from(n_, x.data), to(n_, y.data);
+  const T one = 1, zero = 0;
+  check(cusparseSpMV(handle_of(handle_), CUSPARSE_OPERATION_NON_TRANSPOSE, &one,
+                     static_cast<cusparseSpMatDescr_t>(matrix_.get()), from.get(), &zero, to.get(), number_type<T>,
+                     CUSPARSE_SPMV_ALG_DEFAULT, buffer_.get()),
+        "SpMV");
+}
+
 #else
 
 bool cusparse_available() { return false; }
+template <class T>
+CusparseMatrix<T>::CusparseMatrix(Context& /*ctx*/, const SparseRows& /*a*/) : n_(0) {
+  throw ResourceError("this program was built without cuSPARSE");
+}
+template <class T>
+void CusparseMatrix<T>::apply(GridView<const T> /*x*/, GridView<T> /*y*/) const {}
 std::string cusparse_version() { return ""; }
 template <class T>
 CusparseLines<T>::CusparseLines(Context& /*ctx*/, const GridShape& /*shape*/, Direction direction)
@@ -124,5 +195,7 @@ void CusparseLines<T>::store(Context& /*ctx*/, GridView<T> /*x*/) const {}
 
 template class CusparseLines<float>;
 template class CusparseLines<double>;
+template class CusparseMatrix<float>;
+template class CusparseMatrix<double>;
 
 }  // namespace stratum::apps

@@ -6,11 +6,14 @@
 //   along x   gtsv2StridedBatch      cyclic reduction with parallel cyclic reduction, no pivoting; overwrites b
 //   along y   gtsvInterleavedBatch   algorithm 0, Thomas without pivoting, a thread a line; overwrites b and the coefficients
 //
+// and its product with a matrix in CSR (SpMV), preprocessed where it knows how to be.
+//
 // Loading is not part of a solve. Runs on the stream of the Context that it was made with. Source: cuSPARSE Library, NVIDIA.
 
 #include <memory>
 #include <string>
 
+#include <stratum/core/operators/sparse_rows.hpp>
 #include <stratum/solvers/lines/tridiagonal.hpp>
 
 namespace stratum::apps {
@@ -39,6 +42,22 @@ class CusparseLines {
   Direction direction_;
   std::shared_ptr<void> handle_, memory_, buffer_;
   T *lower_ = nullptr, *centre_ = nullptr, *upper_ = nullptr, *x_ = nullptr;
+};
+
+/// A matrix in CSR and cuSPARSE's product with it, by the algorithm that it takes by itself.
+template <class T>
+class CusparseMatrix {
+ public:
+  /// Throws ResourceError when this program was built without cuSPARSE.
+  CusparseMatrix(Context& ctx, const SparseRows& a);
+  /// y = A x
+  void apply(GridView<const T> x, GridView<T> y) const;
+
+ private:
+  int n_;
+  Vector<int> start_, column_;
+  Vector<T> value_;
+  std::shared_ptr<void> handle_, matrix_, buffer_;
 };
 
 }  // namespace stratum::apps

@@ -15,23 +15,25 @@ namespace stratum::staggered {
 namespace {
 
 /// y = D x, or where it is added to z, y = shift z + weight D x; z may be y.
-template <class T, int reals, bool adds>
+template <class Links, int reals, class From, class To, bool adds>
 struct Hop {
+  using T = typename Links::Number;
   static constexpr bool unit_steps = true;
-  const T* here[4];   // links that start on the sites of y,
-  const T* there[4];  // and on those of x
-  const T *x, *z;
-  T* y;
+  Links here[4];   // that start on the sites of y,
+  Links there[4];  // and on those of x
+  From x;
+  RealPlanes<const T> z;
+  To y;
   T shift, weight;
-  int half, nxh, ny, nz, nt;
+  int nxh, ny, nz, nt;
   int parity;  // of y
   float per_row;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE Colour<T> forward(int mu, int s, int neighbour, T sign) const {
-    return times(load_link<reals>(here[mu], half, s, sign), load_colour(x, 0, half, neighbour));
+    return times(load_link<reals>(here[mu], s, sign), load_colour(x, 0, neighbour));
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE Colour<T> backward(int mu, int neighbour, T sign) const {
-    return adjoint_times(load_link<reals>(there[mu], half, neighbour, sign), load_colour(x, 0, half, neighbour));
+    return adjoint_times(load_link<reals>(there[mu], neighbour, sign), load_colour(x, 0, neighbour));
   }
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
@@ -55,44 +57,61 @@ struct Hop {
     sum = sum + forward(1, s, up_y, eta_y) - backward(1, down_y, eta_y);
     sum = sum + forward(2, s, up_z, eta_z) - backward(2, down_z, eta_z);
     sum = sum + forward(3, s, up_t, up_eta_t) - backward(3, down_t, down_eta_t);
-    if constexpr (adds) sum = shift * load_colour(z, 0, half, s) + weight * sum;
-    store_colour(y, half, s, sum);
+    if constexpr (adds) sum = shift * load_colour(z, 0, s) + weight * sum;
+    store_colour(y, s, sum);
   }
 };
 
-template <bool adds, int reals, class T>
-void run_hop(Context& ctx, const PackedLinks<T>& links, Parity to, GridView<const T> x, GridView<T> y, double shift,
-             const T* z, double weight) {
-  const Lattice& l = links.lattice();
-  Hop<T, reals, adds> hop{};
-  for (int mu = 0; mu < 4; ++mu) {
-    hop.here[mu] = links.planes(to, mu);
-    hop.there[mu] = links.planes(other(to), mu);
-  }
-  hop.x = x.data;
-  hop.z = z;
-  hop.y = y.data;
-  hop.shift = static_cast<T>(shift);
-  hop.weight = static_cast<T>(weight);
-  hop.half = l.half();
-  hop.nxh = l.nx / 2;
-  hop.ny = l.ny;
-  hop.nz = l.nz;
-  hop.nt = l.nt;
-  hop.parity = to == Parity::even ? 0 : 1;
-  hop.per_row = 1.0F / static_cast<float>(hop.nxh);
-  for_each_node(ctx, {0, l.row(), 1, 0, l.rows(), 1}, hop);
+template <class T>
+RealPlanes<const T> link_planes(const PackedLinks<T>& links, Parity parity, int mu) {
+  return {links.planes(parity, mu), links.lattice().half()};
+}
+ShortPlanes<const Short2> link_planes(const PackedLinks<Short>& links, Parity parity, int mu) {
+  return {reinterpret_cast<const Short2*>(links.planes(parity, mu)), links.lattice().half()};
 }
 
-template <bool adds, class T>
-void run_hop(Context& ctx, const PackedLinks<T>& links, Parity to, GridView<const T> x, GridView<T> y, double shift = 0,
-             const T* z = nullptr, double weight = 1) {
-  switch (links.reals()) {
-    case Reals::r18: return run_hop<adds, 18>(ctx, links, to, x, y, shift, z, weight);
-    case Reals::r12: return run_hop<adds, 12>(ctx, links, to, x, y, shift, z, weight);
-    case Reals::r10: return run_hop<adds, 10>(ctx, links, to, x, y, shift, z, weight);
+/// D to one parity, alone or in shift z + weight D x.
+template <class T>
+struct HopTo {
+  using Number = typename NumbersOf<T>::Number;
+  const PackedLinks<T>& links;
+  Parity to;
+  double shift = 0, weight = 1;
+  const Number* z = nullptr;
+
+  template <bool adds, class From, class To>
+  void run(Context& ctx, const From& x, const To& y) const {
+    switch (links.reals()) {
+      case Reals::r18: return run<adds, 18>(ctx, x, y);
+      case Reals::r12: return run<adds, 12>(ctx, x, y);
+      case Reals::r10:
+        if constexpr (!std::is_same_v<T, Short>) return run<adds, 10>(ctx, x, y);
+    }
   }
-}
+
+ private:
+  template <bool adds, int reals, class From, class To>
+  void run(Context& ctx, const From& x, const To& y) const {
+    const Lattice& l = links.lattice();
+    Hop<decltype(link_planes(links, to, 0)), reals, From, To, adds> hop{};
+    for (int mu = 0; mu < 4; ++mu) {
+      hop.here[mu] = link_planes(links, to, mu);
+      hop.there[mu] = link_planes(links, other(to), mu);
+    }
+    hop.x = x;
+    hop.z = {z, l.half()};
+    hop.y = y;
+    hop.shift = static_cast<Number>(shift);
+    hop.weight = static_cast<Number>(weight);
+    hop.nxh = l.nx / 2;
+    hop.ny = l.ny;
+    hop.nz = l.nz;
+    hop.nt = l.nt;
+    hop.parity = to == Parity::even ? 0 : 1;
+    hop.per_row = 1.0F / static_cast<float>(hop.nxh);
+    for_each_node(ctx, {0, l.row(), 1, 0, l.rows(), 1}, hop);
+  }
+};
 
 /// The complex numbers of a link that are stored, by rows.
 std::vector<int> stored_entries(Reals reals) {
@@ -102,15 +121,15 @@ std::vector<int> stored_entries(Reals reals) {
   return entries;
 }
 
-template <int reals, class T>
-double difference(const T* planes, int stride, int s, int sign, const Matrix3& u) {
-  const Link<T> l = load_link<reals>(planes, stride, s, static_cast<T>(sign));
-  const Number2<T> entries[] = {l.a.x, l.a.y, l.a.z, l.b.x, l.b.y, l.b.z, l.c.x, l.c.y, l.c.z};
+template <int reals, class Planes>
+double difference(const Planes& planes, int s, int sign, const Matrix3& u) {
+  const auto l = load_link<reals>(planes, s, static_cast<typename Planes::Number>(sign));
+  const decltype(l.a.x) entries[] = {l.a.x, l.a.y, l.a.z, l.b.x, l.b.y, l.b.z, l.c.x, l.c.y, l.c.z};
   double largest = 0;
   for (std::size_t k = 0; k < 9; ++k) {
     const double apart = std::abs(Complex(static_cast<double>(entries[k].re), static_cast<double>(entries[k].im)) -
                                   static_cast<double>(sign) * u.a[k]);
-    largest = apart <= largest ? largest : apart;  // NaN stays
+    largest = apart > largest || std::isnan(apart) ? apart : largest;  // NaN stays
   }
   return largest;
 }
@@ -128,39 +147,75 @@ template <class T>
 PackedLinks<T>::PackedLinks(Context& ctx, const GaugeField& field, Reals reals)
     : lattice_(field.lattice), reals_(reals) {
   lattice_.validate();
+  using Number = typename NumbersOf<T>::Number;
+  constexpr bool is_short = std::is_same_v<T, Short>;
+  expects(!is_short || reals != Reals::r10, "10 reals of 16 bits are too few to make a link of: use 12 or 18");
   const auto entries = stored_entries(reals);
   const int half = lattice_.half();
-  std::vector<T> planes(entries.size() * 2 * static_cast<std::size_t>(half));
+  std::vector<Word> words(before_planes + entries.size() * (is_short ? 1 : 2) * static_cast<std::size_t>(half));
+  Word* const first = words.data() + before_planes;
+  const auto planes = [&] {
+    if constexpr (is_short)
+      return ShortPlanes<Short2>{reinterpret_cast<Short2*>(first), half};
+    else
+      return RealPlanes<T>{first, half};
+  }();
   for (const Parity parity : {Parity::even, Parity::odd})
     for (int mu = 0; mu < 4; ++mu) {
-      for (int s = 0; s < half; ++s) {
-        const std::int64_t site = lattice_.site(parity, s);
-        const Matrix3& u = field(site, mu);
-        const int sign = folded_sign(lattice_, site, mu), stored_sign = reals == Reals::r10 ? 1 : sign;
-        for (std::size_t k = 0; k < entries.size(); ++k) {
-          const Complex entry = static_cast<double>(stored_sign) * u.a[static_cast<std::size_t>(entries[k])];
-          const std::size_t at = 2 * k * static_cast<std::size_t>(half) + static_cast<std::size_t>(s);
-          planes[at] = static_cast<T>(entry.real());
-          planes[at + static_cast<std::size_t>(half)] = static_cast<T>(entry.imag());
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
+      for (int begin = 0; begin < half; begin += row_part) {
+        double error = 0;
+        for (int s = begin; s < std::min(half, begin + row_part); ++s) {
+          const std::int64_t site = lattice_.site(parity, s);
+          const Matrix3& u = field(site, mu);
+          const int sign = folded_sign(lattice_, site, mu), stored_sign = reals == Reals::r10 ? 1 : sign;
+          for (std::size_t k = 0; k < entries.size(); ++k) {
+            const Complex entry = static_cast<double>(stored_sign) * u.a[static_cast<std::size_t>(entries[k])];
+            planes.store(static_cast<int>(k), s,
+                         {static_cast<Number>(entry.real()), static_cast<Number>(entry.imag())});
+          }
+          const double apart = reals == Reals::r18   ? difference<18>(planes, s, sign, u)
+                               : reals == Reals::r12 ? difference<12>(planes, s, sign, u)
+                                                     : difference<10>(planes, s, sign, u);
+          error = apart > error || std::isnan(apart) ? apart : error;
         }
-        const double apart = reals == Reals::r18   ? difference<18>(planes.data(), half, s, sign, u)
-                             : reals == Reals::r12 ? difference<12>(planes.data(), half, s, sign, u)
-                                                   : difference<10>(planes.data(), half, s, sign, u);
-        error_ = apart <= error_ ? error_ : apart;
+#pragma omp critical
+        error_ = error > error_ || std::isnan(error) ? error : error_;
       }
-      constexpr double allowed = 1000 * static_cast<double>(std::numeric_limits<T>::epsilon());
+      constexpr double allowed = 1000 * static_cast<double>(std::numeric_limits<Number>::epsilon());
       expects(reals != Reals::r10 || error_ <= allowed, "a link comes back from 10 reals with an error of ", error_,
               ", ", allowed,
               " is allowed: its first row is (almost) (1, 0, 0), as on the unit field; use 12 or 18 reals");
-      planes_[static_cast<std::size_t>(parity)][static_cast<std::size_t>(mu)] = vector_from_host(ctx, planes);
+      planes_[static_cast<std::size_t>(parity)][static_cast<std::size_t>(mu)] = vector_from_host(ctx, words);
     }
 }
+
+namespace {
+
+template <class T>
+RealPlanes<T> vector_planes(GridView<T> x) {
+  return {x.data, x.nx / 6};
+}
+
+template <class T>
+RealPlanes<T> between_planes(const stratum::staggered::detail::Between<T>& odd) {
+  return vector_planes(odd.numbers.view());
+}
+ScaledShorts between_planes(const stratum::staggered::detail::Between<Short>& odd) {
+  return {reinterpret_cast<Short2*>(odd.pairs.view().data), odd.units.view().data, odd.units.view().nx};
+}
+
+}  // namespace
 
 template <class T>
 StaggeredOperator<T>::StaggeredOperator(Context& ctx, std::shared_ptr<const PackedLinks<T>> links, double mass)
     : links_(std::move(links)), mass_(mass) {
   expects(std::isfinite(mass) && mass > 0, "the mass must be finite and above zero, not ", mass);
-  odd_ = SharedVector<T>(ctx, shape());
+  const int half = links_->lattice().half();
+  if constexpr (std::is_same_v<T, Short>)
+    odd_ = {SharedVector<int>(ctx, 3 * half), SharedVector<float>(ctx, half)};
+  else
+    odd_ = {SharedVector<T>(ctx, 6 * half)};
 }
 
 template <class T>
@@ -169,34 +224,41 @@ GridShape StaggeredOperator<T>::shape() const {
 }
 
 template <class T>
-void StaggeredOperator<T>::hop(Context& ctx, Parity to, GridView<const T> x, GridView<T> y) const {
+void StaggeredOperator<T>::hop(Context& ctx, Parity to, GridView<const Number> x, GridView<Number> y) const {
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "D x", y, shape());
-  run_hop<false>(ctx, *links_, to, x, y);
+  HopTo<T>{*links_, to}.template run<false>(ctx, vector_planes(x), vector_planes(y));
 }
 
 template <class T>
-void StaggeredOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
-  hop(ctx, Parity::odd, x, odd_.view());
+void StaggeredOperator<T>::apply(Context& ctx, GridView<const Number> x, GridView<Number> y) const {
+  expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "A x", y, shape());
-  run_hop<true>(ctx, *links_, Parity::even, odd_.cview(), y, mass_ * mass_, x.data, -1);
+  const auto odd = between_planes(odd_);
+  HopTo<T>{*links_, Parity::odd}.template run<false>(ctx, vector_planes(x), odd);
+  HopTo<T>{*links_, Parity::even, mass_ * mass_, -1, x.data}.template run<true>(ctx, odd, vector_planes(y));
 }
 
 template <class T>
-void StaggeredOperator<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
-  hop(ctx, Parity::odd, x, odd_.view());
+void StaggeredOperator<T>::residual(Context& ctx, GridView<const Number> b, GridView<const Number> x,
+                                    GridView<Number> r) const {
   expects_fit(ctx, "b", b, shape());
+  expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "b - A x", r, shape());
-  if (b.data != r.data) copy<T, T>(ctx, b, r);
-  axpy<T, T>(ctx, -mass_ * mass_, x, r);
-  run_hop<true>(ctx, *links_, Parity::even, odd_.cview(), r, 1, r.data, 1);
+  const auto odd = between_planes(odd_);
+  HopTo<T>{*links_, Parity::odd}.template run<false>(ctx, vector_planes(x), odd);
+  if (b.data != r.data) copy<Number, Number>(ctx, b, r);
+  axpy<Number, Number>(ctx, -mass_ * mass_, x, r);
+  HopTo<T>{*links_, Parity::even, 1, 1, r.data}.template run<true>(ctx, odd, vector_planes(r));
 }
 
 template <class T>
-double StaggeredOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
-  return (mass_ * mass_ + 64) * norm2<T>(ctx, x) + norm2<T>(ctx, b);
+double StaggeredOperator<T>::magnitude(Context& ctx, GridView<const Number> b, GridView<const Number> x) const {
+  return (mass_ * mass_ + 64) * norm2<Number>(ctx, x) + norm2<Number>(ctx, b);
 }
 
+template class PackedLinks<Short>;
+template class StaggeredOperator<Short>;
 template class PackedLinks<float>;
 template class PackedLinks<double>;
 template class StaggeredOperator<float>;

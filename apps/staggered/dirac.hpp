@@ -15,12 +15,17 @@
 //     reals     18      12      10
 //     double  1584    1200    1072        flops 576, with those of the reconstruction 912 (12) and 1168 (10)
 //     float    792     600     536
+//     Short    468     372       -        half of what A moves
+//
+// Short is A on vectors of float with 16 bits inside: numbers of links in units of 2^-15, and the vector between the two D with
+// a scale per site. Arithmetic is in float.
 //
 // `apply` takes two D and neither allocates nor waits; the second one adds m^2 x on the way. x and y must differ, r may be b.
 // Source: Jang, Kim, Lee, Multi GPU performance of conjugate gradient solver with staggered fermions in mixed precision, 2011,
 // (2.2) to (2.5).
 
 #include <memory>
+#include <type_traits>
 
 #include <stratum/core/operators/linear_operator.hpp>
 
@@ -33,23 +38,41 @@ enum class Reals : std::uint8_t { r18 = 18, r12 = 12, r10 = 10 };
 
 /// Phase and boundary of a link: 1 or -1.
 [[nodiscard]] int folded_sign(const Lattice& lattice, std::int64_t site, int mu);
-/// Of one D, a site, by numbers of this size.
-[[nodiscard]] constexpr int bytes_per_site(Reals reals, std::size_t size) {
-  return (8 * static_cast<int>(reals) + 54) * static_cast<int>(size);
+/// The format with 16 bits.
+struct Short {};
+/// What arithmetic is in, and what links are stored in: a real number, or a pair of 16 bits.
+template <class T>
+struct NumbersOf {
+  using Number = T;
+  using Word = T;
+};
+template <>
+struct NumbersOf<Short> {
+  using Number = float;
+  using Word = int;
+};
+/// Of one D, a site.
+template <class T>
+[[nodiscard]] constexpr int bytes_per_site(Reals reals) {
+  constexpr bool is_short = std::is_same_v<T, Short>;
+  constexpr int link = is_short ? 2 : sizeof(T), vectors = is_short ? (8 * 24 + 16 + 8 * 16 + 24) / 2 : 54 * sizeof(T);
+  return 8 * static_cast<int>(reals) * link + vectors;
 }
 inline constexpr int flops_per_site = 576;
 
 template <class T>
 class PackedLinks {
  public:
-  /// Throws UsageError where a link does not come back from 10 reals to within 1000 eps.
+  using Word = typename NumbersOf<T>::Word;
+
+  /// Throws UsageError where a link does not come back from 10 reals to within 1000 eps, and for 10 reals of 16 bits.
   PackedLinks(Context& ctx, const GaugeField& field, Reals reals);
 
   [[nodiscard]] const Lattice& lattice() const { return lattice_; }
   [[nodiscard]] Reals reals() const { return reals_; }
   /// Of the links that start on the sites of a parity.
-  [[nodiscard]] const T* planes(Parity parity, int mu) const {
-    return planes_[static_cast<std::size_t>(parity)][static_cast<std::size_t>(mu)].view().data;
+  [[nodiscard]] const Word* planes(Parity parity, int mu) const {
+    return planes_[static_cast<std::size_t>(parity)][static_cast<std::size_t>(mu)].view().data + before_planes;
   }
   /// Largest entry of the difference between a link and what comes back of it.
   [[nodiscard]] double error() const { return error_; }
@@ -58,25 +81,42 @@ class PackedLinks {
   Lattice lattice_;
   Reals reals_;
   double error_ = 0;
-  std::array<std::array<Vector<T>, 4>, 2> planes_;
+  /// Node 0 of a flat vector follows the first of a cache line; planes begin at the next one.
+  static constexpr int before_planes = 31;
+  std::array<std::array<Vector<Word>, 4>, 2> planes_;
 };
 
+namespace detail {
+/// The vector between the two D.
 template <class T>
-class StaggeredOperator final : public LinearOperator<T> {
+struct Between {
+  SharedVector<T> numbers;
+};
+template <>
+struct Between<Short> {
+  SharedVector<int> pairs;
+  SharedVector<float> units;
+};
+}  // namespace detail
+
+template <class T>
+class StaggeredOperator final : public LinearOperator<typename NumbersOf<T>::Number> {
  public:
+  using Number = typename NumbersOf<T>::Number;
+
   /// Throws UsageError unless the mass is finite and above zero.
   StaggeredOperator(Context& ctx, std::shared_ptr<const PackedLinks<T>> links, double mass);
   StaggeredOperator(Context& ctx, const GaugeField& field, double mass, Reals reals = Reals::r18)
       : StaggeredOperator(ctx, std::make_shared<const PackedLinks<T>>(ctx, field, reals), mass) {}
 
   [[nodiscard]] GridShape shape() const override;
-  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
-  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
+  void apply(Context& ctx, GridView<const Number> x, GridView<Number> y) const override;
+  void residual(Context& ctx, GridView<const Number> b, GridView<const Number> x, GridView<Number> r) const override;
   /// (m^2 + 64) ||x|| + ||b||, by the bound on the spectrum.
-  [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
+  [[nodiscard]] double magnitude(Context& ctx, GridView<const Number> b, GridView<const Number> x) const override;
 
   /// y = D x on the sites of parity `to`, x on the others.
-  void hop(Context& ctx, Parity to, GridView<const T> x, GridView<T> y) const;
+  void hop(Context& ctx, Parity to, GridView<const Number> x, GridView<Number> y) const;
 
   [[nodiscard]] double mass() const { return mass_; }
   [[nodiscard]] const std::shared_ptr<const PackedLinks<T>>& links() const { return links_; }
@@ -84,7 +124,7 @@ class StaggeredOperator final : public LinearOperator<T> {
  private:
   std::shared_ptr<const PackedLinks<T>> links_;
   double mass_;
-  SharedVector<T> odd_;
+  detail::Between<T> odd_;
 };
 
 }  // namespace stratum::staggered

@@ -97,9 +97,9 @@ Context::Context(Backend backend, int threads, std::shared_ptr<void> stream)
   if (backend_ == Backend::cpu) return;
 #if defined(__CUDACC__)
   if (!cuda_available()) throw ResourceError("no CUDA device answers; use the cpu backend");
-  double* number = nullptr;
-  STRATUM_CUDA_CHECK(cudaMallocHost(&number, sizeof(double)));
-  host_number_ = {number, [](double* p) { (void)cudaFreeHost(p); }};
+  double* numbers = nullptr;
+  STRATUM_CUDA_CHECK(cudaMallocHost(&numbers, 2 * sizeof(double)));
+  host_number_ = {numbers, [](double* p) { (void)cudaFreeHost(p); }};
 #else
   throw ResourceError("this build has no CUDA backend (configure with -DSTRATUM_CUDA=ON); use the cpu backend");
 #endif

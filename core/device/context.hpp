@@ -69,7 +69,7 @@ class Context {
   /// Whoever uses that scratch holds this meanwhile. Throws UsageError where somebody does already.
   [[nodiscard]] InUse::Hold hold_scratch() { return scratch_->in_use.hold("Context"); }
 
-  /// On a GPU: a double in host memory that kernels write, for the result of a reduction; null on the CPU.
+  /// On a GPU: two doubles in host memory that kernels write, for the results of reductions; null on the CPU.
   [[nodiscard]] double* host_number() const { return host_number_.get(); }
 
   /// What the Context runs on, for reports: "cpu, 2 threads" or the name of the device.

@@ -70,6 +70,7 @@ struct RowParts {
 constexpr int reduction_threads = 256;
 constexpr int reduction_blocks = 1024;
 constexpr int reduction_unroll = 8;  // loads of a thread that are in flight together
+constexpr int row_unroll = 4;        // the same in a row that is alone
 
 /// Blocks, and so partial sums, of a grid of ny rows.
 inline int reduction_grid(int ny) { return ny == 1 ? reduction_blocks : std::clamp(ny, 1, reduction_blocks); }
@@ -88,14 +89,32 @@ __device__ double reduce_block(double value) {
   return part[0];
 }
 
+/// What a thread works with: the term itself, or `begun()` of one that has something to read first.
+template <class Term>
+__device__ auto begun(const Term& term) {
+  if constexpr (requires { term.begun(); })
+    return term.begun();
+  else
+    return term;
+}
+
 /// Block k takes rows k, k + blocks, ...; long single rows are split by columns instead.
 template <class Term>
-__global__ void reduce_rows(const Term term, int nx, int ny, double* partial) {
+__global__ void reduce_rows(const Term given, int nx, int ny, double* partial) {
   cuda::after_previous();
+  const auto term = begun(given);
   double value = neutral<Term>();
   if (ny == 1) {
-    for (std::int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < nx; i += std::int64_t{gridDim.x} * blockDim.x)
-      value = combine<Term>(value, term(static_cast<int>(i), 0));
+    const int stride = static_cast<int>(gridDim.x * blockDim.x);
+    std::int64_t begin = blockIdx.x * blockDim.x + threadIdx.x;
+    for (; begin + std::int64_t{row_unroll - 1} * stride < nx; begin += std::int64_t{row_unroll} * stride) {
+      double terms[row_unroll];
+#pragma unroll
+      for (int k = 0; k < row_unroll; ++k) terms[k] = term(static_cast<int>(begin) + k * stride, 0);
+#pragma unroll
+      for (int k = 0; k < row_unroll; ++k) value = combine<Term>(value, terms[k]);
+    }
+    for (; begin < nx; begin += stride) value = combine<Term>(value, term(static_cast<int>(begin), 0));
   } else {
     for (int j = static_cast<int>(blockIdx.x); j < ny; j += static_cast<int>(gridDim.x))
       for (int begin = static_cast<int>(threadIdx.x); begin < nx; begin += reduction_unroll * reduction_threads) {

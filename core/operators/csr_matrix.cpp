@@ -11,6 +11,7 @@
 #include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/core/grid/reduce.hpp>
 #include <stratum/core/operators/row_sums.hpp>
+#include <stratum/core/operators/sliced_rows.hpp>
 
 namespace stratum {
 
@@ -158,7 +159,30 @@ void launch_csr(Context& ctx, const CsrView<T>& a, const T* b, const T* x, T* r,
 }
 #endif
 
+/// What a kernel makes of the sum of row i.
+template <RowSums what, class T>
+struct StoreRow {
+  const T* b;
+  T* r;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, T sum) const { r[i] = row_result<what>(b, i, sum); }
+};
+
 /// (|A| |x| + |b|)_i
+template <class T>
+struct SlicedRowMagnitude {
+  SlicedView<T> a;
+  const T *b, *x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int /*j*/) const {
+    T sum = magnitude_of(b[i]);
+    const int rows = 32 / a.lanes, slice = i / rows;
+    for (int step = a.start[slice]; step < a.start[slice + 1]; ++step)
+      for (int l = i % rows; l < 32; l += rows) {
+        const std::int64_t k = std::int64_t{step} * 32 + l;
+        sum += magnitude_of(a.value[k] * x[a.column[k]]);
+      }
+    return static_cast<double>(sum);
+  }
+};
 template <class T>
 struct CsrRowMagnitude {
   CsrView<T> a;
@@ -177,6 +201,7 @@ void run_rows(Context& ctx, const CsrMatrix<T>& a, const T* b, const T* x, T* r)
   if (n == 0) return;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
+    if (a.slices() != nullptr) return a.slices()->run(ctx, x, StoreRow<what, T>{b, r});
     const std::int64_t mean = a.entries() / n;
     if (mean <= 2) return launch_csr<1, what>(ctx, view, b, x, r, n);
     if (mean <= 4) return launch_csr<2, what>(ctx, view, b, x, r, n);
@@ -196,7 +221,8 @@ void run_rows(Context& ctx, const CsrMatrix<T>& a, const T* b, const T* x, T* r)
 }  // namespace
 
 template <class T>
-CsrMatrix<T>::CsrMatrix(Context& ctx, const SparseRows& a) : n_(a.rows), entries_(a.entries()) {
+CsrMatrix<T>::CsrMatrix(Context& ctx, const SparseRows& a, RowLayout layout, int lanes)
+    : n_(a.rows), entries_(a.entries()) {
   a.validate();
   expects(a.rows == a.columns, "an operator is square, not ", a.rows, " x ", a.columns);
   expects(a.rows < std::numeric_limits<int>::max(), "too many rows: ", a.rows);
@@ -205,6 +231,17 @@ CsrMatrix<T>::CsrMatrix(Context& ctx, const SparseRows& a) : n_(a.rows), entries
     expects(!(std::abs(a.value[k]) > static_cast<double>(std::numeric_limits<T>::max())), "an entry of ", a.value[k],
             " does not fit the precision of the operator; use double");
     values[k] = static_cast<T>(a.value[k]);
+  }
+  if (ctx.on_gpu() && n_ > 0 && layout != RowLayout::rows) {
+    constexpr double tolerated_padding = 1.25;
+    constexpr std::int64_t long_row = 64;
+    if (lanes == 0) lanes = SlicedRows<T>::usual_lanes(n_);
+    const auto padded = static_cast<double>(32 * SlicedRows<T>::steps(a, lanes));
+    if (layout == RowLayout::slices ||
+        (entries_ <= long_row * n_ && padded <= tolerated_padding * static_cast<double>(entries_))) {
+      slices_ = std::make_shared<const SlicedRows<T>>(ctx, a, lanes);
+      return;
+    }
   }
   start_ = vector_from_host(ctx, a.start);
   column_ = vector_from_host(ctx, a.column);
@@ -230,6 +267,7 @@ template <class T>
 double CsrMatrix<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
   expects_fit(ctx, "b", b, shape());
   expects_fit(ctx, "x", x, shape());
+  if (slices_) return norm_of(ctx, n_, 1, SlicedRowMagnitude<T>{slices_->view(), b.data, x.data});
   return norm_of(ctx, n_, 1, CsrRowMagnitude<T>{view(), b.data, x.data});
 }
 

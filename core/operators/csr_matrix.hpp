@@ -7,11 +7,12 @@
 // CsrMatrix<T> is the operator in the memory of a Context, made from SparseRows, the matrix on the host. Vectors are flat,
 // n x 1. Indices are 32-bit: up to 2^31 - 1 rows and as many entries. Words moved per row by a residual, m entries a row: m
 // values, m indices of four bytes, one row start of four bytes, x, b and the result; x again for every entry whose column has
-// left the cache. `apply` does without b. CPU: rows in parallel. CUDA: own kernel, 1 to 32 threads a row by the mean length of
-// the rows; sums in a fixed order. Neither waits for the stream. Throws UsageError for a pattern that is not one, naming the
-// row.
+// left the cache. `apply` does without b. CPU: rows in parallel. CUDA: where rows are short and their neighbours about as long,
+// as those of meshes are, they lie in slices (core/operators/sliced_rows.hpp), else 1 to 32 threads take a row by their mean
+// length; sums in a fixed order. Neither waits for the stream. Throws UsageError for a pattern that is not one, naming the row.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
@@ -37,17 +38,27 @@ struct CsrView {
 };
 
 template <class T>
+class SlicedRows;
+
+enum class RowLayout : std::uint8_t { by_pattern, rows, slices };
+
+template <class T>
 class CsrMatrix final : public LinearOperator<T>, public Handle {
  public:
   CsrMatrix() = default;
   /// Throws UsageError unless a is square and valid, and its entries lie in the range of T.
-  CsrMatrix(Context& ctx, const SparseRows& a);
+  CsrMatrix(Context& ctx, const SparseRows& a) : CsrMatrix(ctx, a, RowLayout::by_pattern, 0) {}
+  /// The same with a layout of one's own, for measurements on a GPU; lanes: threads a row of slices, 1 or 4.
+  CsrMatrix(Context& ctx, const SparseRows& a, RowLayout layout, int lanes);
 
   [[nodiscard]] GridShape shape() const override { return GridShape::flat(n_); }
   [[nodiscard]] std::int64_t entries() const { return entries_; }
+  /// Null where the rows do not lie in slices.
+  [[nodiscard]] const SlicedRows<T>* slices() const { return slices_.get(); }
   void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
   [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
+  /// Null where the rows lie in slices, which on a CPU they never do.
   [[nodiscard]] CsrView<T> view() const { return {start_.view().data, column_.view().data, value_.view().data}; }
 
  private:
@@ -55,6 +66,7 @@ class CsrMatrix final : public LinearOperator<T>, public Handle {
   std::int64_t entries_ = 0;
   SharedVector<int> start_, column_;
   SharedVector<T> value_;
+  std::shared_ptr<const SlicedRows<T>> slices_;
 };
 
 }  // namespace stratum

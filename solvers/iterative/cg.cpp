@@ -1,5 +1,6 @@
 #include <stratum/solvers/iterative/cg.hpp>
 
+#include <stratum/solvers/conjugate_step.hpp>
 #include <stratum/solvers/iterative/krylov.hpp>
 
 namespace stratum {
@@ -26,11 +27,13 @@ SolveReport ConjugateGradients<T>::run(Context& ctx, const LinearOperator<T>& a,
   if (beta_ == Beta::plain) expects_constant_symmetric("conjugate gradients", m);
   const auto r = r_.view(), p = p_.view(), ap = ap_.view();
   KrylovIteration<T> iteration(ctx, a, m, b, x, r, stop, monitor);
-  double rz = 0, curvature = 0;
+  double rz = 0, rr = 0, curvature = 0;
   for (bool restart = true; !iteration.done();) {
     const auto z = iteration.precondition(r, z_.view());
     const bool flexible = beta_ == Beta::flexible && !restart;
-    const auto products = flexible ? dots<T>(ctx, {{r, z}, {z, ap}}) : dots<T>(ctx, {{r, z}});
+    const auto products = flexible                   ? dots<T>(ctx, {{r, z}, {z, ap}})
+                          : m == nullptr && !restart ? std::vector<double>{rr}
+                                                     : dots<T>(ctx, {{r, z}});
     if (!(products[0] > 0)) {
       iteration.break_down(message("(r, M^-1 r) = ", products[0], ": the preconditioner is not positive definite"));
       break;
@@ -39,14 +42,15 @@ SolveReport ConjugateGradients<T>::run(Context& ctx, const LinearOperator<T>& a,
     rz = products[0];
     xpay<T>(ctx, z, beta, p);
     a.apply(ctx, p, ap);
-    curvature = dot<T>(ctx, p, ap);
+    const auto step = conjugate_step<T, T>(ctx, rz, p, ap, 1, x, r);
+    curvature = step.curvature;
+    rr = step.square;
     if (!(curvature > 0)) {
       iteration.break_down(message("(p, A p) = ", curvature, ": the operator is not positive definite"));
       break;
     }
-    axpy<T, T>(ctx, rz / curvature, p, x);
-    axpy<T, T>(ctx, -rz / curvature, ap, r);
-    restart = iteration.advance(norm2<T>(ctx, r));
+    // Squares leave the range of double where norms do not.
+    restart = iteration.advance(std::isnormal(rr) ? std::sqrt(rr) : norm2<T>(ctx, r));
   }
   return iteration.finish();
 }

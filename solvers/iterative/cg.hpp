@@ -9,7 +9,7 @@
 //                                                       r - r_old = -alpha A p, it is -(z, A p) / (p, A p): no more vectors
 //
 // The plain form with a fixed M needs one product less; the flexible one keeps p conjugate to its predecessor whatever M did.
-// A direction of negative curvature ends as Status::breakdown. Three reductions an iteration, each waiting for the stream.
+// A direction of negative curvature ends as Status::breakdown. Two waits for the stream an iteration, one without M.
 // Sources: Hestenes, Stiefel 1952; Golub, Ye, Inexact preconditioned conjugate gradient method, 1999; Notay, Flexible conjugate
 // gradients, 2000.
 

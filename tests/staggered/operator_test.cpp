@@ -96,6 +96,11 @@ TEST(GaugeField, IsSu3AndTheSameWithTheSameSeed) {
   auto broken = GaugeField::unit(small);
   broken(7, 2)(1, 1) = 1.1;
   EXPECT_THROW(broken.expect_su3(1e-8), UsageError);
+  for (const std::size_t entry : {0, 4, 8}) {
+    auto no_number = GaugeField::unit(small);
+    no_number(7, 2).a[entry] = std::nan("");
+    EXPECT_THROW(no_number.expect_su3(1e-8), UsageError);
+  }
 }
 
 TEST(GaugeField, PlaquettesDoNotSeeATransformation) {
@@ -138,6 +143,59 @@ TEST_P(StaggeredTest, DAgreesWithTheFormulaFromEveryNumberOfReals) {
         EXPECT_LT(reference::relative_difference(host(z), planes(l, to, expected)), 1e-6);
       }
     }
+  }
+}
+
+TEST_P(StaggeredTest, SixteenBitsAgreeToTheirRounding) {
+  for (const Lattice& l : {small, Lattice{2, 4, 6, 4}}) {
+    const auto u = GaugeField::random(l, 13);
+    const StaggeredOperator<double> a(ctx(), u, 0.3);
+    const auto x = planes(l, Parity::even, random_field(l, 14)), b = planes(l, Parity::even, random_field(l, 15));
+    Vector<double> y(ctx(), a.shape()), r(ctx(), a.shape()), odd(ctx(), a.shape());
+    const auto xd = vector<double>(x), bd = vector<double>(b);
+    a.hop(ctx(), Parity::odd, xd.cview(), odd.view());
+    a.apply(ctx(), xd.cview(), y.view());
+    a.residual(ctx(), bd.cview(), xd.cview(), r.view());
+    for (const Reals reals : {Reals::r18, Reals::r12}) {
+      const StaggeredOperator<Short> s(ctx(), u, 0.3, reals);
+      const auto xf = vector<float>(x), bf = vector<float>(b);
+      Vector<float> z(ctx(), s.shape());
+      set(ctx(), std::nanf(""), z.view());
+      s.hop(ctx(), Parity::odd, xf.cview(), z.view());
+      EXPECT_LT(reference::relative_difference(host(z), host(odd)), 1e-4);
+      EXPECT_GT(reference::relative_difference(host(z), host(odd)), 1e-6) << "this is not 16 bits";
+      set(ctx(), std::nanf(""), z.view());
+      s.apply(ctx(), xf.cview(), z.view());
+      EXPECT_LT(reference::relative_difference(host(z), host(y)), 1e-4);
+      s.residual(ctx(), bf.cview(), xf.cview(), z.view());
+      EXPECT_LT(reference::relative_difference(host(z), host(r)), 1e-4);
+    }
+    EXPECT_THROW(PackedLinks<Short>(ctx(), u, Reals::r10), UsageError);
+  }
+}
+
+/// A scale per site: sites may differ by orders of magnitude, zeros stay, and what is no number is not hidden.
+TEST_P(StaggeredTest, SixteenBitsScaleEverySiteByItself) {
+  const auto u = GaugeField::unit(small);
+  const StaggeredOperator<Short> a(ctx(), u, 0.5);
+  const StaggeredOperator<double> exact(ctx(), u, 0.5);
+  for (const double size : {1e-12, 1e12}) {
+    Values x(static_cast<std::size_t>(a.shape().nx));
+    x[0] = 1;
+    x[7] = size;
+    Vector<float> y(ctx(), a.shape());
+    Vector<double> expected(ctx(), a.shape());
+    a.apply(ctx(), vector<float>(x).cview(), y.view());
+    exact.apply(ctx(), vector<double>(x).cview(), expected.view());
+    const auto here = host(y), there = host(expected);
+    const double largest = std::max(1.0, size);
+    for (std::size_t k = 0; k < here.size(); ++k) {
+      if (there[k] == 0) EXPECT_EQ(here[k], 0);
+      EXPECT_NEAR(here[k], there[k], 1e-4 * largest);
+    }
+    x[0] = std::nan("");
+    a.apply(ctx(), vector<float>(x).cview(), y.view());
+    EXPECT_TRUE(std::isnan(norm2(ctx(), y.cview())));
   }
 }
 
@@ -222,6 +280,8 @@ TEST_P(StaggeredTest, LinksComeBackFromFewerReals) {
   EXPECT_LT(PackedLinks<float>(ctx(), u, Reals::r12).error(), 2e-7);
   EXPECT_LT(PackedLinks<float>(ctx(), u, Reals::r10).error(), 1e-6);
   EXPECT_LT(PackedLinks<double>(ctx(), u, Reals::r10).error(), 1e-14);
+  EXPECT_LT(PackedLinks<Short>(ctx(), u, Reals::r18).error(), 2.2e-5);
+  EXPECT_LT(PackedLinks<Short>(ctx(), u, Reals::r12).error(), 6e-5);
 }
 
 TEST_P(StaggeredTest, TenRealsRefuseTheUnitFieldAndTwelveTakeIt) {
@@ -258,6 +318,28 @@ TEST_P(StaggeredTest, TheUnitFieldsPropagatorIsTheOneByFourierTransform) {
       EXPECT_NEAR(y[k], k / half == 2 ? exact[site] : 0, 1e-11);
     }
   }
+}
+
+TEST_P(StaggeredTest, StepsInSixteenBitsReachTheTruth) {
+  const Lattice l{6, 6, 6, 8};
+  const double mass = 0.05;
+  const auto u = GaugeField::near_unit(l, 0.3, 71);
+  const StaggeredOperator<double> a(ctx(), u, mass);
+  const auto b = vector<double>(source(l, Source::random, 0, 72));
+  StoppingParams stop;
+  stop.rtol = 1e-11;
+  stop.max_iterations = 5000;
+  const auto solved = [&](const LinearOperator<float>& inner) {
+    Vector<double> x(ctx(), a.shape()), r(ctx(), a.shape());
+    const auto report = ReliableCg(ctx(), a.shape()).solve(ctx(), a, inner, b.cview(), x.view(), stop);
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    a.residual(ctx(), b.cview(), x.cview(), r.view());
+    EXPECT_LE(norm2(ctx(), r.cview()), 1e-11 * norm2(ctx(), b.cview()));
+    return report.iterations;
+  };
+  const int in_float = solved(StaggeredOperator<float>(ctx(), u, mass));
+  EXPECT_LE(solved(StaggeredOperator<Short>(ctx(), u, mass)), 1.2 * in_float);
+  EXPECT_LE(solved(StaggeredOperator<Short>(ctx(), u, mass, Reals::r12)), 1.2 * in_float);
 }
 
 TEST(Pion, TheEffectiveMassOfAHyperbolicCosineIsItsOwn) {

@@ -18,6 +18,16 @@ template <class S>
 class CsrMatrixTest : public test::OnEverySetting<S> {};
 TYPED_TEST_SUITE(CsrMatrixTest, test::EverySetting);
 
+/// Layouts differ on a GPU only.
+struct Layout {
+  RowLayout rows;
+  int lanes;
+};
+constexpr Layout layouts[] = {{RowLayout::by_pattern, 0},
+                              {RowLayout::rows, 0},
+                              {RowLayout::slices, 1},
+                              {RowLayout::slices, 4}};
+
 TYPED_TEST(CsrMatrixTest, AgreesWithADenseProduct) {
   using T = typename TypeParam::Number;
   test::Random random(7);
@@ -26,22 +36,25 @@ TYPED_TEST(CsrMatrixTest, AgreesWithADenseProduct) {
     for (const double per_row : {0.5, 3.0, 6.0, 12.0, 24.0, 60.0}) {
       SCOPED_TRACE(testing::Message() << n << " rows, " << per_row << " entries a row");
       const auto rows = test::random_rows(random, n, per_row);
-      const CsrMatrix<T> a(this->ctx(), rows);
-      EXPECT_EQ(a.entries(), rows.entries());
       const auto dense = test::dense(rows);
       const auto count = static_cast<std::size_t>(n);
       const auto x = random.values(count), b = random.values(count);
       const auto dx = test::to_device<T>(this->ctx(), test::flat(n), x);
-      auto db = test::to_device<T>(this->ctx(), test::flat(n), b);
-      Vector<T> y(this->ctx(), n);
-      a.apply(this->ctx(), dx.cview(), y.view());
       const auto expected = multiply(dense, x);
-      const auto product = test::to_host(this->ctx(), y);
-      for (std::size_t i = 0; i < count; ++i) EXPECT_NEAR(product[i], expected[i], test::tolerance<T>);
-      a.residual(this->ctx(), db.cview(), dx.cview(), db.view());  // in place
-      const auto residual = test::to_host(this->ctx(), db);
-      for (std::size_t i = 0; i < count; ++i) EXPECT_NEAR(residual[i], b[i] - expected[i], test::tolerance<T>);
-      EXPECT_TRUE(test::halo_is_zero(this->ctx(), y));
+      for (const auto& layout : layouts) {
+        const CsrMatrix<T> a(this->ctx(), rows, layout.rows, layout.lanes);
+        EXPECT_EQ(a.entries(), rows.entries());
+        EXPECT_EQ(a.view().start == nullptr, a.slices() != nullptr);
+        auto db = test::to_device<T>(this->ctx(), test::flat(n), b);
+        Vector<T> y(this->ctx(), n);
+        a.apply(this->ctx(), dx.cview(), y.view());
+        const auto product = test::to_host(this->ctx(), y);
+        for (std::size_t i = 0; i < count; ++i) EXPECT_NEAR(product[i], expected[i], test::tolerance<T>);
+        a.residual(this->ctx(), db.cview(), dx.cview(), db.view());  // in place
+        const auto residual = test::to_host(this->ctx(), db);
+        for (std::size_t i = 0; i < count; ++i) EXPECT_NEAR(residual[i], b[i] - expected[i], test::tolerance<T>);
+        EXPECT_TRUE(test::halo_is_zero(this->ctx(), y));
+      }
     }
 }
 
@@ -67,10 +80,13 @@ TYPED_TEST(CsrMatrixTest, ManyRowsAreSharedAmongThreads) {
 TYPED_TEST(CsrMatrixTest, MagnitudeIsTheSizeOfItsTerms) {
   using T = typename TypeParam::Number;
   // 1e3 - 1e3 = 0: the terms count, not their sum.
-  const CsrMatrix<T> a(this->ctx(), sparse_rows(2, 2, {{0, 0, 1e3}, {0, 1, -1e3}, {1, 1, 1}}));
+  const auto rows = sparse_rows(2, 2, {{0, 0, 1e3}, {0, 1, -1e3}, {1, 1, 1}});
   const auto x = test::to_device<T>(this->ctx(), test::flat(2), {1, 1});
   const auto b = test::to_device<T>(this->ctx(), test::flat(2), {-10, 20});
-  EXPECT_NEAR(a.magnitude(this->ctx(), b.cview(), x.cview()), std::hypot(2e3 + 10, 1.0 + 20), 1e-3);
+  for (const auto& layout : layouts) {
+    const CsrMatrix<T> a(this->ctx(), rows, layout.rows, layout.lanes);
+    EXPECT_NEAR(a.magnitude(this->ctx(), b.cview(), x.cview()), std::hypot(2e3 + 10, 1.0 + 20), 1e-3);
+  }
 }
 
 TYPED_TEST(CsrMatrixTest, VectorsOfAnotherShapeAreRefused) {

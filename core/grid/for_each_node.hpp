@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include <stratum/core/device/context.hpp>
+#include <stratum/core/errors.hpp>
 #include <stratum/core/grid/vector.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/device/launch.hpp>
@@ -113,6 +114,14 @@ __global__ void for_each_node_of_row_kernel(const Functor f, const NodeRange ran
 }  // namespace detail
 #endif
 
+// A function of the same functor that knows GPUs is another one than in sources of C++: where both were of one name the linker
+// would take either.
+#if defined(__CUDACC__)
+inline namespace on_either {
+#else
+inline namespace on_cpu {
+#endif
+
 template <class Functor>
 void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
   if (range.count() == 0 || ctx.plans()) return;
@@ -131,6 +140,8 @@ void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
     cuda::Launch{grid, block}(ctx, detail::for_each_node_kernel<Functor>, f, range);
     return;
   }
+#else
+  expects(!ctx.on_gpu(), "this was compiled for the CPU alone, and its context is on a GPU");
 #endif
   if (range.count_y() == 1) {
     const int parts = (range.count_x() - 1) / row_part + 1;
@@ -146,5 +157,7 @@ void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
   for (int j = range.begin_y; j < range.end_y; j += range.step_y)
     for_row(f, range.begin_x, range.end_x, range.step_x, j);
 }
+
+}  // inline namespace
 
 }  // namespace stratum

@@ -144,7 +144,25 @@ __global__ void reduce_partials(double* partial, int count, double* host) {
 
 #endif
 
+/// The first number is the result of those after it, in their order.
+template <class Term>
+struct CombinePieces {
+  double* numbers;
+  int pieces;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*i*/, int /*row*/) const {
+    double result = numbers[1];
+    for (int k = 2; k <= pieces; ++k) result = combine<Term>(result, numbers[k]);
+    numbers[0] = result;
+  }
+};
 }  // namespace detail
+
+// See core/grid/for_each_node.hpp.
+#if defined(__CUDACC__)
+inline namespace on_either {
+#else
+inline namespace on_cpu {
+#endif
 
 /// Numbers of scratch that a reduction over so many nodes takes, and the results of all pieces of a grid.
 inline int reduction_numbers(const Context& ctx, int nx, int ny) {
@@ -173,20 +191,6 @@ void reduce_own(Context& ctx, int nx, int ny, const Term& term, double* partial,
   partial[0] = detail::neutral<Term>();
   for (int k = 0; k < count; ++k) partial[0] = detail::combine<Term>(partial[0], partial[k + 1]);
 }
-
-namespace detail {
-/// The first number is the result of those after it, in their order.
-template <class Term>
-struct CombinePieces {
-  double* numbers;
-  int pieces;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*i*/, int /*row*/) const {
-    double result = numbers[1];
-    for (int k = 2; k <= pieces; ++k) result = combine<Term>(result, numbers[k]);
-    numbers[0] = result;
-  }
-};
-}  // namespace detail
 
 /// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have. Does not wait for the stream.
 template <class Term>
@@ -232,6 +236,8 @@ double reduce(Context& ctx, int nx, int ny, const Term& term) {
   ctx.synchronise();
   return finish<Term>(ctx, ctx.on_gpu() ? *ctx.host_number() : partial[0]);
 }
+
+}  // inline namespace
 
 /// The square of a value, of one times `scale`, or its magnitude.
 template <class Value>

@@ -180,6 +180,32 @@ TYPED_TEST(StripLevelsTest, StripsOfOneRow) {
   }
 }
 
+// Products on strips, gathered to the whole, and their interpolation by conductances or widths.
+TYPED_TEST(StripLevelsTest, ProductsSeeNoCut) {
+  using T = typename TypeParam::Number;
+  for (const Ends& ends : every_ends) {
+    const TensorMesh mesh = with_ends({Line(this->random_.widths(33, 1)), Line(this->random_.widths(45, 1))}, ends);
+    const auto bs = this->random_numbers(mesh);
+    const auto cells = [&](double low, double high) {
+      return this->random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
+    };
+    const CellCoefficients k{mesh.x().size(), mesh.y().size(), cells(1, 9), cells(-0.9, 0.9), cells(1, 9), cells(1, 2)};
+    for (const bool follows : {false, true})
+      for (const int cut : {1, 2}) {
+        SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.bottom) << ", " << cut);
+        this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
+          const StripLevels strips(ctx, mesh_hierarchy(mesh), cut);
+          const CellFields fields(ctx, mesh, k, 0);
+          const auto a = assemble_diffusion(ctx, mesh, k, fields, {}, strips.finest());
+          const Conductances conductances(ctx, mesh, fields);
+          const auto interpolation = follows ? Interpolation::network(conductances) : Interpolation();
+          const auto levels = Hierarchy<double>::galerkin(ctx, a, mesh, {true, false}, interpolation, cut);
+          return this->two_cycles(ctx, Hierarchy<T>(ctx, levels), {.smoother = "colour_gs", .cut = cut}, bs);
+        });
+      }
+  }
+}
+
 // Constants are taken from the whole grid.
 TYPED_TEST(StripLevelsTest, SingularOperators) {
   using T = typename TypeParam::Number;
@@ -195,6 +221,12 @@ TYPED_TEST(StripLevelsTest, SingularOperators) {
       EXPECT_TRUE(levels.is_singular());
       return this->two_cycles(ctx, levels, {.smoother = "jacobi", .cut = cut}, bs);
     });
+}
+
+/// Of the kinds that the ends of a line can be of.
+SideCondition side(LineEnd end, const ScalarFunction& value) {
+  const auto kind = end == dirichlet ? SideKind::dirichlet : end == natural ? SideKind::robin : SideKind::periodic;
+  return {kind, value, [](const Point& p) { return 1 + p.x * p.x + p.y; }};
 }
 
 // --- solvers -------------------------------------------------------------------------------------------------------------
@@ -301,7 +333,7 @@ TEST_P(StripSolversTest, CouplingsSeeNoCut) {
   };
   const CellCoefficients rotated{mesh.x().size(), mesh.y().size(), cells(1, 9), cells(-0.99, 0.99), cells(1, 9), {}};
   CellCoefficients layers{mesh.x().size(), mesh.y().size(), cells(1, 1), {}, {}, {}};
-  const std::size_t below = layers.xx.size() / 2;
+  const auto below = static_cast<std::size_t>(Strip(mesh, 2, 1, 1).unknowns().origin_y * layers.nx);
   for (std::size_t k = 0; k < below; ++k) layers.xx[k] = 1e-3;
   layers.xx[0] = 2e-3;  // not separable
   for (const auto* k : {&rotated, &std::as_const(layers)}) {
@@ -337,12 +369,18 @@ TEST_P(StripSolversTest, FullMultigrid) {
         expect_the_same(mesh, {}, p, {2}, at_tolerance);
       }
   }
-}
-
-/// Of the kinds that the ends of a line can be of.
-SideCondition side(LineEnd end, const ScalarFunction& value) {
-  const auto kind = end == dirichlet ? SideKind::dirichlet : end == natural ? SideKind::robin : SideKind::periodic;
-  return {kind, value, [](const Point& p) { return 1 + p.x * p.x + p.y; }};
+  for (const Ends& ends : every_ends) {
+    const TensorMesh mesh = with_ends({Line(random_.widths(33, 1)), Line(random_.widths(45, 1))}, ends);
+    PoissonProblem problem;
+    problem.rhs = [](const Point& q) { return q.x * q.to_top + 3; };
+    problem.reaction = 0.5;
+    problem.sides = {side(ends.left, {}), side(ends.right, {}), side(ends.bottom, {}), side(ends.top, {})};
+    auto p = params();
+    p.precision = Precision::full;
+    p.full_multigrid = true;
+    p.terms = operator_terms(mesh, problem);
+    expect_the_same(mesh, problem, p, {2, 3}, 1e-12);
+  }
 }
 
 // K and c of the cells, alpha along the sides, and what is said of the solution.

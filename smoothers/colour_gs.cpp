@@ -256,14 +256,16 @@ class ColourGaussSeidel final : public Smoother<T> {
       int begin, end, step;
     };
     // The grid ends at an odd number where its number of nodes is odd, of strips the last one; all have as many colours.
-    const auto classes = [](int n, int origin, bool wraps) {
-      const int odd = 1 - (origin & 1), alone = wraps && (origin + n) % 2 != 0 ? 1 : 0;
+    const bool cut = x.below || x.above;
+    const bool uppermost = !cut || ctx.communicator()->rank() + 1 == ctx.communicator()->size();
+    const auto classes = [](int n, int origin, bool wraps, bool ends = true) {
+      const int odd = 1 - (origin & 1), alone = wraps && ends && (origin + n) % 2 != 0 ? 1 : 0;
       std::vector<Class> found{{odd, n - alone, 2}, {1 - odd, n - alone, 2}};
       if (wraps) found.push_back({n - alone, n, 1});
       return found;
     };
     std::vector<NodeRange> colours;
-    for (const Class& in_y : classes(x.ny, x.origin_y, x.periodic_y))
+    for (const Class& in_y : classes(x.ny, x.origin_y, x.periodic_y, uppermost))
       for (const Class& in_x : classes(x.nx, x.origin_x, x.periodic_x))
         colours.push_back({in_x.begin, in_x.end, in_x.step, in_y.begin, in_y.end, in_y.step});
     if (!forward) std::reverse(colours.begin(), colours.end());

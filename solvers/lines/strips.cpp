@@ -307,8 +307,7 @@ CutLines<T>::CutLines(Context& ctx, const GridShape& shape) {
   pieces_ = Vector<T>(ctx, PiecesOfLines<T>::rows * shape.nx * count_);
   ends_ = Vector<T>(ctx, 6 * shape.nx);
   if (!ctx.on_gpu()) return;
-  multipliers_ = Vector<T>(ctx, shape);
-  right_ = Vector<T>(ctx, shape);
+  segments_ = Vector<T>(ctx, static_cast<int>(segment_numbers(segment_rows<T>, shape)));
 }
 
 template <class T>
@@ -338,7 +337,6 @@ void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, 
     const int colour = order == SweepOrder::forward ? k : 2 - k, first = colour == 0 ? odd : 1 - odd;
     if (colour == 2 && !third) continue;
     colour == 2 ? solve({end, 1, 1}) : solve({first, 2, (end - first + 1) / 2});
-    if (y.periodic_x) exchange(ctx, y);
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // Line relaxation along y on a grid that is cut into strips of rows, where every y line is cut, by exact partition: in the three
-// steps of solvers/lines/interface.hpp, colour by colour,
+// steps of solvers/lines/piece_interface.hpp, colour by colour,
 //
 //     1. eliminate     the strip's part of every line of the colour, from b and x: 7 numbers a line
 //     2. interface     these numbers of all strips are gathered, and every strip solves for the unknowns beside all cuts
@@ -10,15 +10,15 @@
 // One gather a colour is all that strips say to each other. What is solved equals the same sweep on one piece but for rounding,
 // and both halo rows of y are known afterwards: they come out of the interface, the same bits as in the strips beside. Strips have
 // one row or more. Elimination and substitution form the right-hand sides twice. Words a node and colour, the coefficients besides:
-// eliminate 2, substitute 3, and on a GPU 4 of scratch; a sweep on one piece moves 3 in all.
+// eliminate 2, substitute 3, and on a GPU about 1 for the pieces of segments; a sweep on one piece moves 3 in all.
 //
 // The 5 numbers of the matrix among the 7 are formed anew each time: operators may be given other numbers in place.
 //
 // All pieces call together. Halos of x must be up to date. Nothing is allocated after construction.
 
 #include <stratum/core/operators/grid_operator.hpp>
-#include <stratum/solvers/lines/interface.hpp>
 #include <stratum/solvers/lines/orders.hpp>
+#include <stratum/solvers/lines/piece_interface.hpp>
 
 namespace stratum::line {
 
@@ -56,9 +56,9 @@ class CutLines {
 
   bool ring_ = false, third_row_ = false;
   int me_ = 0, count_ = 1;
-  Vector<T> own_, pieces_;         // 7 numbers a line: of this piece, and of all
-  Vector<T> ends_;                 // 6 numbers a line
-  Vector<T> multipliers_, right_;  // GPU: of substitution
+  Vector<T> own_, pieces_;  // 7 numbers a line: of this piece, and of all
+  Vector<T> ends_;          // 6 numbers a line
+  Vector<T> segments_;      // GPU: 7 numbers a line and segment, on all levels
 };
 
 }  // namespace stratum::line

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <thread>
+#include <numeric>
 
-#include <stratum/core/comm/communicator.hpp>
-#include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/mesh/named_meshes.hpp>
 #include <stratum/smoothers/smoother.hpp>
 
-#include "support/backends.hpp"
+#include "support/strips.hpp"
 
 namespace {
 
@@ -43,7 +41,6 @@ GridShape strip_of(const TensorMesh& mesh, int begin, int end) {
   if (end - begin == shape.ny) return shape;
   shape.below = begin > 0 || shape.periodic_y;
   shape.above = end < shape.ny || shape.periodic_y;
-  shape.periodic_y = false;
   shape.origin_y += begin;
   shape.ny = end - begin;
   return shape;
@@ -77,80 +74,68 @@ struct Work {
   int applications = 2;
 };
 
+/// A piece of the work.
+template <class T>
+struct Smoothing {
+  Context& ctx;
+  GridOperator<T> a;
+  Vector<T> x, b;
+  Work work;
+  std::unique_ptr<Smoother<T>> smoother;
+
+  Smoothing(Context& on, const TensorMesh& mesh, const Kind& kind, const Work& given, const GridShape& shape,
+            const Values& xs, const Values& bs)
+      : ctx(on), a(make_operator<T>(on, mesh, kind, shape)), x(test::poisoned_rows<T>(on, shape, mesh.unknowns(), xs)),
+        b(test::poisoned_rows<T>(on, shape, mesh.unknowns(), bs)), work(given) {
+    SmootherParams params;
+    params.line_order = work.line_order;
+    params.form = kind.form;
+    smoother = builtin_smoothers().make<T>(ctx, work.smoother, shape, params);
+  }
+  void run() {
+    smoother->smooth(ctx, a, b.cview(), x.view(), work.applications * smoother->elementary_steps(), work.guess,
+                     work.order);
+  }
+};
+
 template <class S>
 class SmootherStrips : public test::OnEverySetting<S> {
  protected:
   using T = typename S::Number;
 
-  /// x after the work on strips of so many rows each, and what the strips said to each other.
-  Values smoothed(const TensorMesh& mesh, const Kind& kind, const Work& work, const Values& xs, const Values& bs,
-                  const std::vector<int>& rows) {
-    const auto count = rows.size();
-    const auto communicators = pieces(static_cast<int>(count));
-    std::vector<Values> parts(count);
-    std::vector<std::string> errors(count);
-    std::vector<std::thread> threads;
-    int begin = 0;
-    for (std::size_t k = 0; k < count; ++k) {
-      const int end = begin + rows[k];
-      threads.emplace_back([&, k, shape = strip_of(mesh, begin, end), begin, end] {
-        try {
-          Context ctx(S::backend, 1);
-          if (count > 1) ctx.set_communicator(communicators[k]);
-          const auto part = [&, begin, end](const Values& all) {
-            const auto row = [&](int j) { return all.begin() + std::int64_t{j} * shape.nx; };
-            auto v = test::to_device<T>(ctx, shape, Values(row(begin), row(end)));
-            poison(ctx, v);
-            return v;
-          };
-          const auto a = make_operator<T>(ctx, mesh, kind, shape);
-          SmootherParams params;
-          params.line_order = work.line_order;
-          params.form = kind.form;
-          const auto smoother = builtin_smoothers().make<T>(ctx, work.smoother, shape, params);
-          auto x = part(xs), b = part(bs);
-          smoother->smooth(ctx, a, b.cview(), x.view(), work.applications * smoother->elementary_steps(), work.guess,
-                           work.order);
-          parts[k] = test::to_host(ctx, x);
-        } catch (const std::exception& error) {
-          errors[k] = error.what();
-          communicators[k]->abandon();
-        }
-      });
-      begin = end;
-    }
-    for (auto& thread : threads) thread.join();
-    for (const auto& error : errors) EXPECT_EQ(error, "");
-    Values all;
-    for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-    return all;
+  /// What `result` says of the work when it is done, in strips of so many rows each.
+  template <class Number = T, class Result>
+  Values after(const TensorMesh& mesh, const Kind& kind, const Work& work, const std::vector<int>& rows,
+               const Result& result) {
+    const auto done = test::on_pieces(S::backend, static_cast<int>(rows.size()), [&](Context& ctx) {
+      const auto rank = ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank();
+      const int begin = std::accumulate(rows.begin(), rows.begin() + rank, 0);
+      const GridShape shape = strip_of(mesh, begin, begin + rows[static_cast<std::size_t>(rank)]);
+      Smoothing<Number> piece(ctx, mesh, kind, work, shape, xs_, bs_);
+      return result(piece);
+    });
+    for (const auto& error : done.errors) EXPECT_EQ(error, "");
+    return done.values;
   }
-
-  Values numbers(const TensorMesh& mesh) { return random_.values(static_cast<std::size_t>(mesh.unknowns().nodes())); }
+  template <class Number = T>
+  Values smoothed(const TensorMesh& mesh, const Kind& kind, const Work& work, const std::vector<int>& rows) {
+    return after<Number>(mesh, kind, work, rows, [](auto& piece) {
+      piece.run();
+      return test::to_host(piece.ctx, piece.x);
+    });
+  }
+  void draw(const TensorMesh& mesh) {
+    xs_ = random_.values(static_cast<std::size_t>(mesh.unknowns().nodes()));
+    bs_ = random_.values(xs_.size());
+  }
   [[nodiscard]] TensorMesh mesh(const Sides& sides, int nx, int ny) {
     return {Line(random_.widths(nx)).with_ends(sides.left, sides.right),
             Line(random_.widths(ny)).with_ends(sides.bottom, sides.top)};
   }
 
-  test::Random random_{431};
-
  private:
-  /// NaN where the halo belongs to others.
-  static void poison(Context& ctx, Vector<T>& v) {
-    const auto put = [&](int i, int j, int nx, int ny) {
-      GridView<T> halo = v.view();
-      halo.data = &halo(i, j);
-      halo.nx = nx;
-      halo.ny = ny;
-      set(ctx, std::numeric_limits<T>::quiet_NaN(), halo);
-    };
-    const GridShape s = v.shape();
-    if (s.below || s.periodic_y) put(0, -1, s.nx, 1);
-    if (s.above || s.periodic_y) put(0, s.ny, s.nx, 1);
-    if (!s.periodic_x) return;
-    put(-1, 0, 1, s.ny);
-    put(s.nx, 0, 1, s.ny);
-  }
+  test::Random random_{431};
+  Values xs_, bs_;
 };
 TYPED_TEST_SUITE(SmootherStrips, test::EverySetting);
 
@@ -161,36 +146,143 @@ std::vector<int> shared_out(int rows, int count, bool single = false) {
   return strips;
 }
 
+double largest_of(const Values& values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+double difference(const Values& a, const Values& b) {
+  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (!(std::abs(a[k] - b[k]) <= largest)) largest = std::abs(a[k] - b[k]);  // NaN too
+  return largest;
+}
+
 TYPED_TEST(SmootherStrips, SeveralEqualOne) {
   using Number = typename TypeParam::Number;
   const double tolerance = std::is_same_v<Number, double> ? 1e-13 : 2e-5;
+  const auto registry = builtin_smoothers();
   for (const Sides& sides : every_side)
     for (const auto& [nx, ny] : {std::pair{20, 24}, {37, 17}}) {
       const TensorMesh mesh = this->mesh(sides, nx, ny);
-      const Values xs = this->numbers(mesh), bs = this->numbers(mesh);
+      this->draw(mesh);
       const int rows = mesh.unknowns().ny;
       for (const Kind& kind : every_kind)
-        for (const char* name : {"line_x", "line_y", "adi", "jacobi"})
+        for (const auto& [name, entry] : registry.entries())
           for (const auto line_order : {LineOrder::zebra, LineOrder::simultaneous})
-            for (const auto guess : {Guess::given, Guess::zero})
-              for (const auto order : {SweepOrder::forward, SweepOrder::backward}) {
-                const Work work{name, line_order, guess, order};
-                SCOPED_TRACE(testing::Message()
-                             << mesh.unknowns().nx << " x " << rows << ", " << to_string(sides.left) << " "
-                             << to_string(sides.right) << " " << to_string(sides.bottom) << " " << to_string(sides.top)
-                             << ", " << kind.name << ", " << name << ", " << to_string(line_order)
-                             << (guess == Guess::zero ? ", from zero" : "")
-                             << (order == SweepOrder::backward ? ", backward" : ""));
-                const Values one = this->smoothed(mesh, kind, work, xs, bs, {rows});
-                double largest = 0;
-                for (const double value : one) largest = std::max(largest, std::abs(value));
-                for (const auto& strips : {shared_out(rows, 2), shared_out(rows, 3, true), shared_out(rows, 5)}) {
-                  const Values several = this->smoothed(mesh, kind, work, xs, bs, strips);
-                  ASSERT_EQ(several.size(), one.size());
-                  for (std::size_t k = 0; k < one.size(); ++k)
-                    ASSERT_NEAR(several[k], one[k], tolerance * largest) << strips.size() << " strips, number " << k;
-                }
-              }
+            for (const auto& [guess, order] :
+                 {std::pair{Guess::given, SweepOrder::forward}, {Guess::zero, SweepOrder::backward}}) {
+              const Work work{name, line_order, guess, order};
+              SCOPED_TRACE(testing::Message() << mesh.unknowns().nx << " x " << rows << ", " << to_string(sides.left)
+                                              << " " << to_string(sides.right) << " " << to_string(sides.bottom) << " "
+                                              << to_string(sides.top) << ", " << kind.name << ", " << name << ", "
+                                              << to_string(line_order) << (guess == Guess::zero ? ", from zero" : "")
+                                              << (order == SweepOrder::backward ? ", backward" : ""));
+              const Values one = this->smoothed(mesh, kind, work, {rows});
+              for (const auto& strips : {shared_out(rows, 2), shared_out(rows, 3, true), shared_out(rows, 5)})
+                ASSERT_LE(difference(this->smoothed(mesh, kind, work, strips), one), tolerance * largest_of(one))
+                    << strips.size() << " strips";
+            }
+    }
+}
+
+// Cells thin along y, across y, and both; sides that keep thin cells' unknowns, too, which bands hold only as far as their entries do.
+// As exact as one piece, whose error in float says how far rounding goes.
+TYPED_TEST(SmootherStrips, ThinCellsLoseNothing) {
+  using Number = typename TypeParam::Number;
+  for (const char* name : {"U1", "A3", "A5"})
+    for (const auto end : {dirichlet, natural}) {
+      const TensorMesh named = make_mesh(mesh_family(name), 6);
+      const TensorMesh mesh{Line(named.x().widths()).with_ends(dirichlet, end),
+                            Line(named.y().widths()).with_ends(end, dirichlet)};
+      this->draw(mesh);
+      const int rows = mesh.unknowns().ny;
+      for (const Kind& kind : every_kind) {
+        if (end == natural && traits(kind.form).has_bands) continue;
+        SCOPED_TRACE(testing::Message() << name << ", " << to_string(end) << ", " << kind.name);
+        const Work work{"adi"};
+        const Values one = this->smoothed(mesh, kind, work, {rows});
+        const double rounding = difference(this->template smoothed<float>(mesh, kind, work, {rows}),
+                                           this->template smoothed<double>(mesh, kind, work, {rows}));
+        const double allowed = std::is_same_v<Number, double> ? 1e-13 * largest_of(one) + 1e-11 * rounding
+                                                              : 1e-6 * largest_of(one) + 0.1 * rounding;
+        for (const int count : {2, 3, 4, 5, 8})
+          EXPECT_LE(difference(this->smoothed(mesh, kind, work, shared_out(rows, count)), one), allowed)
+              << count << " strips, where float is off by " << rounding;
+      }
+    }
+}
+
+TYPED_TEST(SmootherStrips, TwoRunsGiveTheSameBits) {
+  for (const Sides& sides : every_side) {
+    const TensorMesh mesh = this->mesh(sides, 40, 30);
+    this->draw(mesh);
+    for (const Kind& kind : every_kind) {
+      const auto strips = shared_out(mesh.unknowns().ny, 3);
+      EXPECT_EQ(this->smoothed(mesh, kind, {"adi"}, strips), this->smoothed(mesh, kind, {"adi"}, strips)) << kind.name;
+    }
+  }
+}
+
+// Both halo rows come out of the interface, with the bits of the rows they stand for; what has to be said is one exchange of rows for
+// x lines, one before y lines, and one gather a colour of these.
+TYPED_TEST(SmootherStrips, HaloRowsComeOutOfTheInterface) {
+  using T_ = typename TypeParam::Number;
+  const TensorMesh mesh = this->mesh(every_side[1], 21, 30);
+  this->draw(mesh);
+  for (const Kind& kind : every_kind) {
+    SCOPED_TRACE(kind.name);
+    const Work work{"adi", LineOrder::zebra, Guess::zero, SweepOrder::forward, 1};
+    const auto rows_of_x = [](auto& piece) {
+      const auto& communicator = *piece.ctx.communicator();
+      const auto exchanges = communicator.exchanges(), gathers = communicator.gathers();
+      piece.run();
+      EXPECT_EQ(communicator.exchanges() - exchanges, 2);
+      EXPECT_EQ(communicator.gathers() - gathers, 2);
+      GridView<const T_> all = piece.x.cview();
+      all.data -= all.pitch;
+      all.ny += 2;
+      std::vector<T_> host(static_cast<std::size_t>(all.nodes()));
+      copy_to_host(piece.ctx, all, host.data());
+      return Values(host.begin(), host.end());
+    };
+    const int nx = mesh.unknowns().nx, rows = 6;
+    const Values found = this->after(mesh, kind, work, shared_out(mesh.unknowns().ny, 5), rows_of_x);
+    const auto row = [&](int rank, int j) {
+      const auto at = found.begin() + std::int64_t{rank * (rows + 2) + j + 1} * nx;
+      return Values(at, at + nx);
+    };
+    for (int rank = 0; rank + 1 < 5; ++rank) {
+      EXPECT_EQ(row(rank, rows), row(rank + 1, 0)) << rank;
+      EXPECT_EQ(row(rank + 1, -1), row(rank, rows - 1)) << rank;
+    }
+  }
+}
+
+// On strips large enough that threads share the work.
+TEST(SmootherStripsThreads, TheNumberOfThreadsDoesNotChangeABit) {
+  test::Random random(433);
+  const TensorMesh mesh{Line(random.widths(204)), Line(random.widths(240))};
+  const Values xs = random.values(static_cast<std::size_t>(mesh.unknowns().nodes())), bs = random.values(xs.size());
+  for (const auto line_order : {LineOrder::zebra, LineOrder::simultaneous})
+    for (const Kind& kind : every_kind) {
+      SCOPED_TRACE(testing::Message() << to_string(line_order) << ", " << kind.name);
+      Values expected;
+      for (const int threads : {1, 2, 3, 5}) {
+        const auto done = test::on_pieces(Backend::cpu, 2, [&](Context& ctx) {
+          Context several(Backend::cpu, threads);
+          several.set_communicator({ctx.communicator(), [](Communicator*) {}});
+          const int begin = ctx.communicator()->rank() * 119;
+          Smoothing<double> piece(several, mesh, kind, {"adi", line_order},
+                                  strip_of(mesh, begin, begin == 0 ? 119 : 239), xs, bs);
+          piece.run();
+          return test::to_host(several, piece.x);
+        });
+        for (const auto& error : done.errors) EXPECT_EQ(error, "");
+        if (threads == 1) expected = done.values;
+        EXPECT_EQ(done.values, expected) << threads << " threads";
+      }
     }
 }
 

@@ -1,10 +1,11 @@
-// Pieces of tridiagonal systems and their joins, on the host: what the threads of a GPU do.
+// Pieces of tridiagonal systems and their joins, on the host: what the threads of a GPU do, and the strips of a grid.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
+#include <stratum/solvers/lines/piece_interface.hpp>
 #include <stratum/solvers/lines/pieces.hpp>
 
 #include <gtest/gtest.h>
@@ -233,6 +234,109 @@ TEST(Pieces, RowsPutIntoRows) {
   expect_row(beyond_right(row, right), -0.3 - 0.5 * 0.25, -0.3, 2 + 1.5);
   // Neighbours that are the unknowns left and right themselves change nothing.
   expect_row(with_both(row, same_as_left<double, true>(), same_as_right<double, true>()), row.a, row.c, row.f);
+}
+
+/// In the three steps, in pieces of so many unknowns each. `group` > 0: so many pieces are joined to one before.
+template <class T>
+std::vector<double> solved_in_steps(const System& s, const std::vector<int>& lengths, bool ring, int group = 0) {
+  const int count = static_cast<int>(lengths.size());
+  std::vector<T> numbers(static_cast<std::size_t>(PiecesOfLines<T>::rows * count)), above(numbers.size());
+  const PiecesOfLines<T> pieces{numbers.data(), 1}, joined{above.data(), 1};
+  const auto number = [](const std::vector<double>& v, int i) {
+    return static_cast<T>(v[static_cast<std::size_t>(i)]);
+  };
+  int begin = 0;
+  for (int p = 0; p < count; ++p) {
+    PieceElimination<T> piece;
+    piece.start(0);
+    const int n = lengths[static_cast<std::size_t>(p)];
+    for (int i = begin; i < begin + n; ++i)
+      piece.step(i + 1 == begin + n, number(s.lower, i), number(s.sum, i), number(s.upper, i), number(s.right, i));
+    pieces.put_last(p, 0, piece.last());
+    pieces.put_first(p, 0, piece.first());
+    begin += n;
+  }
+  if (group == 0) {
+    pieces.solve(count, ring, 0);
+  } else {
+    const int groups = (count + group - 1) / group;
+    const auto end = [&](int g) { return std::min(count, (g + 1) * group); };
+    for (int g = 0; g < groups; ++g) {
+      const Piece<T, true> piece = pieces.joined(g * group, end(g), 0);
+      joined.put_last(g, 0, piece.last);
+      joined.put_first(g, 0, piece.first);
+    }
+    joined.solve(groups, ring, 0);
+    for (int g = 0; g < groups; ++g) {
+      const T left = g > 0 ? joined.x_last(g - 1, 0) : ring ? joined.x_last(groups - 1, 0) : T(0);
+      pieces.open(g * group, end(g), 0, left, joined.x_last(g, 0));
+    }
+  }
+  std::vector<double> x(s.size());
+  begin = 0;
+  for (int p = 0; p < count; ++p) {
+    const int n = lengths[static_cast<std::size_t>(p)];
+    std::vector<T> q, z;
+    T before = 1, f = p > 0 ? pieces.x_last(p - 1, 0) : ring ? pieces.x_last(count - 1, 0) : T(0);
+    for (int i = begin; i + 1 < begin + n; ++i) {
+      const T excess = number(s.sum, i) - number(s.lower, i) * before, pivot = 1 / (excess - number(s.upper, i));
+      z.push_back(f = (number(s.right, i) - number(s.lower, i) * f) * pivot);
+      q.push_back(before = excess * pivot);
+    }
+    T value = pieces.x_last(p, 0);
+    for (int i = begin + n - 1; i >= begin; --i) {
+      const auto k = static_cast<std::size_t>(i - begin);
+      if (k < z.size()) value += z[k] - q[k] * value;
+      x[static_cast<std::size_t>(i)] = static_cast<double>(value);
+    }
+    if (group == 0) {
+      EXPECT_NEAR(pieces.x_first(p, 0), x[static_cast<std::size_t>(begin)],
+                  1e-3 * (1 + std::abs(x[static_cast<std::size_t>(begin)])));
+    }
+    begin += n;
+  }
+  return x;
+}
+
+TEST(Pieces, ThreeStepsSolveALine) {
+  test::Random random(9);
+  for (const auto& lengths :
+       std::vector<std::vector<int>>{{9}, {4, 5}, {1, 1, 1, 1}, {7, 1, 20, 1, 1, 3}, {30, 2, 30, 30, 1, 9, 8, 14}}) {
+    System s;
+    int n = 0;
+    for (const int length : lengths) n += length;
+    for (int i = 0; i < n; ++i) {
+      s.lower.push_back(random.values(1)[0]);
+      s.upper.push_back(random.values(1)[0]);
+      s.sum.push_back(2.5 + s.lower.back() + s.upper.back());
+      s.right.push_back(random.values(1)[0]);
+    }
+    for (const int group : {0, 1, 2, 3}) {
+      EXPECT_LT(relative_error(solved_in_steps<double>(s, lengths, true, group), ring_solution(s)), 1e-13) << n;
+      System chain = s;
+      chain.sum.front() -= chain.lower.front();  // entries beyond the ends meet zeros
+      chain.sum.back() -= chain.upper.back();
+      chain.lower.front() = chain.upper.back() = 0;
+      EXPECT_LT(relative_error(solved_in_steps<double>(chain, lengths, false, group), chain.solution()), 1e-13) << n;
+    }
+  }
+}
+
+// Pieces that lie in thin cells altogether have row sums that their entries do not show.
+TEST(Pieces, ThreeStepsKeepRowSums) {
+  for (const int count : {2, 3, 8, 32}) {
+    const std::size_t n = 32 * static_cast<std::size_t>(count);
+    const std::vector<int> lengths(static_cast<std::size_t>(count), 32);
+    for (const bool symmetric : {true, false}) {
+      const System line = thin_line(n, symmetric), ring = thin_ring(n, symmetric);
+      const double in_float = 10 * static_cast<double>(n) * 6e-8;
+      for (const int group : {0, 4}) {
+        EXPECT_LT(relative_error(solved_in_steps<float>(line, lengths, false, group), line.solution()), in_float) << n;
+        EXPECT_LT(relative_error(solved_in_steps<float>(ring, lengths, true, group), ring_solution(ring)), in_float)
+            << n;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -62,6 +62,31 @@ struct PiecesOfLines {
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& x_last(int piece, int line) const { return at(piece, 2, line); }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& x_first(int piece, int line) const { return at(piece, 5, line); }
 
+  /// Joins pieces begin .. end - 1 of a line to one. `open` takes it apart again.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Piece<T, true> joined(int begin, int end, int line) const {
+    Row<T, true> row = same_as_left<T, true>();
+    T weight = 1, first_f = 0, first_s = 0;
+    for (int r = begin; r + 1 < end; ++r) {
+      row = with_left(with_right(last(r, line), first(r + 1, line)), row);
+      put_last(r, line, row);
+      first_f += weight * row.f;
+      first_s += weight * row.s;
+      weight *= -row.c;
+    }
+    return {with_left(last(end - 1, line), row),
+            beyond_right(first(begin, line), Row<T, true>{first_s - 1 + weight, -weight, first_f, first_s})};
+  }
+  /// Once the unknown left of the joined piece is known and its last one: x_last of each.
+  STRATUM_HOST_DEVICE STRATUM_INLINE void open(int begin, int end, int line, T left, T own_last) const {
+    T more = own_last - left;
+    x_last(end - 1, line) = own_last;
+    for (int r = end - 2; r >= begin; --r) {
+      const Row<T, true> row = last(r, line);
+      more = row.f - row.s * left - row.c * more;
+      x_last(r, line) = left + more;
+    }
+  }
+
   /// Solves the interface of `count` pieces of a line in place.
   STRATUM_HOST_DEVICE STRATUM_INLINE void solve(int count, bool ring, int line) const {
     Row<T, true> row = ring ? same_as_left<T, true>() : zero_row<T, true>();

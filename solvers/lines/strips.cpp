@@ -210,7 +210,7 @@ struct EliminateRows {
     alignas(64) T numbers[8][most], lower[most];
     template <class Number>
     [[nodiscard]] STRATUM_INLINE PieceElimination<Number> get(int k) const {
-      const auto number = [&](int n) { return take<Number>(numbers[n] + k); };
+      const auto number = [&](int n) __attribute__((always_inline)) { return take<Number>(numbers[n] + k); };
       return {number(0), number(1), number(2), number(3), number(4), number(5), number(6), number(7)};
     }
     template <class Number>

@@ -370,7 +370,7 @@ TEST_P(StripSolversTest, FullMultigrid) {
       }
   }
   for (const Ends& ends : every_ends) {
-    const TensorMesh mesh = with_ends({Line(random_.widths(33, 1)), Line(random_.widths(45, 1))}, ends);
+    const TensorMesh mesh = with_ends({Line(random_.widths(33, 1)), Line(random_.widths(44, 1))}, ends);
     PoissonProblem problem;
     problem.rhs = [](const Point& q) { return q.x * q.to_top + 3; };
     problem.reaction = 0.5;

@@ -13,12 +13,14 @@ trap 'rm -f "$log"' EXIT
 required=(g++ cmake ninja-build libboost-program-options-dev nlohmann-json3-dev)
 optional=(libmuparser-dev libvtk9-dev)
 required_by_tests=(libgtest-dev libgmock-dev)
-optional_for_tests=(libdeal.ii-dev libpetsc-real-dev pkg-config python3-dev python3-venv)
+required_by_ranks=(libopenmpi-dev openmpi-bin)
+optional_for_tests=(libdeal.ii-dev libpetsc-real-dev pkg-config python3-dev python3-venv "${required_by_ranks[@]}")
 optional_for_benchmark=(libhypre-dev libfftw3-dev)
 
 usage() {
   cat <<END
 Usage: ./bootstrap.sh run PROGRAM [ARGS...]   install what is missing, build PROGRAM, run it where you are
+       ./bootstrap.sh run PROGRAM --ranks N [ARGS...]   on N ranks, by mpirun (programs that can: poisson2d)
        ./bootstrap.sh test [--heavy] [CTEST ARGS...]   the same for the test suite
        ./bootstrap.sh build [TARGETS...]      the same without running anything (default: all programs)
        ./bootstrap.sh deps                    only install what programs and tests need
@@ -28,6 +30,7 @@ Programs: $(programs | paste -sd ' ') (built in build/$preset/bin; each explains
 Examples:
   ./bootstrap.sh run poisson2d --mesh A3 --smoother adi
   ./bootstrap.sh run poisson2d --mesh A3 --vtk solution.vtr      then open solution.vtr in ParaView
+  ./bootstrap.sh run poisson2d --ranks 2 --mesh A3 --level 11    each rank has half of the rows
   ./bootstrap.sh test -R smoothers                              only the tests whose name matches
 
 Packages come from apt-get (as root, or through sudo); when all are there, no rights are needed. VTK, muParser,
@@ -98,6 +101,8 @@ missing() {
       ninja-build) command -v ninja ;;
       libboost-program-options-dev) includes boost/program_options.hpp && links boost_program_options ;;
       nlohmann-json3-dev) includes nlohmann/json.hpp ;;
+      libopenmpi-dev) command -v mpicxx ;; # of any MPI
+      openmpi-bin) command -v mpirun ;;
       *) [[ $(dpkg-query -W -f='${db:Status-Status}' "$package") == installed* ]] ;;
     esac >/dev/null 2>&1 || echo "$package"
   done
@@ -208,10 +213,28 @@ check_writable() {
 }
 
 run() {
-  local program=${1:-}
+  local program=${1:-} ranks='' arguments=() launch=()
   programs | grep -qxF -e "$program" ||
     die "no program \"$program\"; there are: $(programs | paste -sd ' ')"
   shift
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --ranks) ranks=${2:-none} && shift ;;
+      --ranks=*) ranks=${1#*=} ;;
+      *) arguments+=("$1") ;;
+    esac
+    [ $# -eq 0 ] || shift
+  done
+  if [ -n "$ranks" ]; then
+    [[ $ranks =~ ^[1-9][0-9]{0,5}$ ]] || die "--ranks is a number from 1 on, not $ranks"
+    required+=("${required_by_ranks[@]}")
+    launch=(mpirun -n "$ranks")
+    # What Open MPI wants to be told: root may run it, and there may be more ranks than cores.
+    if [ "$(id -u)" -eq 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+    if [ "$ranks" -gt "$(nproc)" ]; then
+      export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    fi
+  fi
   [ "$program" != stratum_bench ] || optional+=("${optional_for_benchmark[@]}")
   install_packages
   if check_writable; then
@@ -223,7 +246,7 @@ run() {
     die "$build is not yours to write; copy the project to a directory of your own"
   fi
   rm -f "$log"
-  exec "$build/bin/$program" "$@"
+  exec "${launch[@]}" "$build/bin/$program" "${arguments[@]}"
 }
 
 run_tests() {

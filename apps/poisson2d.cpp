@@ -66,7 +66,9 @@ struct Settings {
   }
   /// Where widths do not decide.
   [[nodiscard]] bool interpolates_by_choice() const { return deformation.is_given() || problems[0].has_coefficients(); }
-  [[nodiscard]] const char* vtk_ending() const { return deformation.is_given() ? ".vts" : ".vtr"; }
+  [[nodiscard]] const char* vtk_ending() const {
+    return machine.has_ranks() ? ".pvtr" : deformation.is_given() ? ".vts" : ".vtr";
+  }
   [[nodiscard]] int exit_code(const SolveReport& report) const {
     return stratum::exit_code(report.status, tolerance_asked_for);
   }
@@ -315,6 +317,17 @@ Settings parse_settings(const CommandLine& options) {
   return settings;
 }
 
+/// What is for one rank alone.
+void check_ranks(const Settings& settings, const CommandLine& options) {
+  const auto one_rank_only = [&](bool asked, const std::string& option, const char* why) {
+    expects(!asked, "--", option, ": ", why, ", not ", settings.machine.ranks->size());
+  };
+  for (const char* option : {"map", "mesh-file"})
+    one_rank_only(options.has(option), option, "a deformed mesh is solved on by one rank");
+  one_rank_only(settings.solver.deflate.by != DeflateBy::none, "deflate", "deflation is for one rank");
+  one_rank_only(settings.solver.precision == Precision::two_float, "precision", "two-float is for one rank");
+}
+
 OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   OutputFiles outputs(options, input_files(options, {"kappa", "reaction"}));
   if (settings.probe) outputs.add("probe", settings.probe->path);
@@ -322,8 +335,13 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   const std::string name = outputs.path("vtk");
   const std::string ending = settings.vtk_ending();
   const bool is_array = name.ends_with(array_ending);
-  expects(name.empty() || name == "-" || name.ends_with(ending) || is_array, "--vtk: '", name, "' must end in ", ending,
-          ", by which ParaView knows ", settings.deformation.is_given() ? "a deformed mesh" : "it", ", or in .npy");
+  const bool ranks = settings.machine.has_ranks();
+  expects(name.empty() || (name == "-" && !ranks) || name.ends_with(ending) || is_array, "--vtk: '", name,
+          "' must end in ", ending, ", by which ParaView knows ",
+          ranks                             ? "the pieces of several ranks"
+          : settings.deformation.is_given() ? "a deformed mesh"
+                                            : "it",
+          ", or in .npy");
   expects(!is_array || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
   const std::string picture = outputs.path("png");
   expects(picture.empty() || picture == "-" || picture.ends_with(".png"), "--png: '", picture, "' must end in .png");
@@ -345,7 +363,7 @@ void give_up_vtk(const Settings& settings, OutputFiles& outputs, const std::stri
   outputs.remove("vtk");
 }
 
-/// Before anything is solved.
+/// Before anything is solved; of several ranks by the first.
 void check_outputs(const Settings& settings, OutputFiles& outputs) {
   outputs.check("report");
   outputs.check("history");
@@ -376,6 +394,13 @@ std::int64_t peak_memory() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
+/// Whether there is a file for ParaView, by what rank 0 has found.
+void share_outputs(const Settings& settings, OutputFiles& outputs) {
+  if (!settings.machine.has_ranks()) return;
+  const auto wanted = settings.machine.ranks->communicator()->gather_on_host(outputs.has("vtk") ? 1 : 0);
+  if (wanted[0] == 0) outputs.remove("vtk");
+}
+
 /// With the coefficients of one mesh.
 PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geometry& mesh) {
   PoissonSolverParams params = settings.solver;
@@ -394,12 +419,18 @@ struct Uses {
   [[nodiscard]] bool nodal() const { return vtk || kept; }
 };
 
+/// All unknowns, or this rank's.
+GridShape strip_of(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params) {
+  if (ctx.pieces() == 1) return mesh.unknowns();
+  return StripLevels(ctx, mesh_hierarchy(mesh), params.multigrid.cut).finest();
+}
+
 /// What lies on the host in fields of the grid's size for a while, where a GPU does not compute it: loads; solutions.
 struct HostFields {
   bool loads = false, solutions = false;
 
   HostFields(const Context& ctx, const Settings& settings, const Geometry& mesh, const Uses& uses) {
-    const bool rectangle_on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr;
+    const bool rectangle_on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr && ctx.pieces() == 1;
     const auto computed = [&](const ScalarFunction& f) {
       return rectangle_on_gpu && gpu_computes(ctx, f, mesh.logical().unknowns().nodes());
     };
@@ -414,14 +445,16 @@ struct HostFields {
 
 /// What the peak of the machine's own memory will be: while the load is assembled beside the solver, or once that is gone,
 /// while nodal values are compared or written to a file. Throws when there is less of it or of the GPU's, before anything is
-/// allocated.
+/// allocated. Of this rank; those on its host take their memory alike.
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const Geometry& geometry, const Uses& uses,
                              const PoissonSolverParams& params) {
   const TensorMesh& mesh = geometry.logical();
-  const std::int64_t field = std::int64_t{mesh.x().size() + 1} * (mesh.y().size() + 1) * std::int64_t{sizeof(double)};
+  const NodeRows rows = node_rows(mesh, strip_of(ctx, mesh, params));
+  const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
+  const std::int64_t whole = line * (mesh.y().size() + 1), field = line * rows.count();
   const HostFields on_host(ctx, settings, geometry, uses);
   const auto systems = settings.problems.size();
-  const auto shape = mesh.unknowns();
+  const auto shape = mesh.unknowns(), strip = strip_of(ctx, mesh, params);
   const std::int64_t solver = required_memory(ctx, geometry, params, builtin_smoothers(), systems);
   const std::int64_t solving = (on_host.loads ? field : 0) + (ctx.on_gpu() ? 0 : solver);
   // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
@@ -432,11 +465,13 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   // Unknowns and nodes of one solution, beside those that are kept.
   const std::int64_t comparing = on_host.solutions
                                      ? (uses.nodal() ? count + 1 : 2) * field +
-                                           (ctx.on_gpu() ? 0 : count * vector_bytes<double>(Backend::cpu, shape))
+                                           (ctx.pieces() > 1 && uses.kept ? 2 * count * whole : 0) +
+                                           (ctx.on_gpu() ? 0 : count * vector_bytes<double>(Backend::cpu, strip))
                                      : 0;
   const std::int64_t needed = std::max({solving, comparing, uses.vtk ? writer + fields * field : 0});
-  expect_room(ctx, message("mesh ", mesh.name(), " with ", shape.nx, " x ", shape.ny, " unknowns"), needed, solver,
-              uses.vtk ? "; --vtk none may take less" : "");
+  const int sharing = settings.machine.has_ranks() ? settings.machine.ranks->ranks_of_host() : 1;
+  expect_room(ctx, message("mesh ", mesh.name(), " with ", shape.nx, " x ", shape.ny, " unknowns"), needed * sharing,
+              solver, uses.vtk ? "; --vtk none may take less" : "");
   return peak_memory() + needed;
 }
 
@@ -465,6 +500,15 @@ struct System {
   std::optional<Summary> summary;  // of one that is finite
 };
 
+/// What one of several ranks has had to do.
+struct RankNumbers {
+  int first_row = 0, rows = 0, levels_cut = 0;  // of unknowns; of the hierarchy
+  int threads = 0, gpu = -1;
+  std::int64_t exchanges = 0, gathers = 0;
+  double setup_seconds = 0, solve_seconds = 0;
+  std::int64_t expected_memory = 0, peak_memory = 0;
+};
+
 struct Outcome {
   int level = 0;
   std::vector<TensorMesh> hierarchy;  // coarsest first
@@ -478,6 +522,7 @@ struct Outcome {
   std::vector<System> systems{};  // one for each right-hand side
   std::size_t worst = 0;
   SolveReport report{};                         // of the system that went worst, the first of those
+  std::vector<RankNumbers> ranks{};             // where there are several
   std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution
   std::optional<double> order{};                // that two differences show
 
@@ -510,8 +555,40 @@ struct Outcome {
   }
 };
 
-/// Fields of the only right-hand side by their names, of several ones numbered from 1 on.
-void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh,
+/// Of a rank's piece, beside the file that tells of all: out_0.vtr of out.pvtr.
+std::string piece_name(const std::string& path, int rank) {
+  return message(std::string_view(path).substr(0, path.size() - std::string_view(".pvtr").size()), '_', rank, ".vtr");
+}
+
+/// The ranks' pieces first, what tells of them last. Throws FileError on all ranks where one could not write its piece, and leaves
+/// none.
+void write_pieces(const Settings& settings, const TensorMesh& mesh, const NodeRows& rows,
+                  const std::vector<VtkField>& fields, const std::vector<VtkField>& of_cells, const std::string& path) {
+  auto& communicator = *settings.machine.ranks->communicator();
+  const std::string own = piece_name(path, communicator.rank());
+  const RemovedWhenInterrupted unfinished_piece(temporary_name(own));
+  std::array<char, 1024> reason{};
+  try {
+    write_vtr_piece(own, mesh, rows, fields, of_cells, settings.compression);
+  } catch (const FileError& error) {
+    (void)std::snprintf(reason.data(), reason.size(), "%s", error.what());
+  }
+  for (const auto& other : communicator.gather_on_host(reason)) {
+    if (other[0] == '\0') continue;
+    std::error_code error;
+    if (reason[0] == '\0') std::filesystem::remove(own, error);
+    throw FileError(other.data());
+  }
+  const auto all = communicator.gather_on_host(rows);
+  if (communicator.rank() > 0) return;
+  std::vector<VtkPiece> pieces;
+  for (std::size_t r = 0; r < all.size(); ++r)
+    pieces.push_back({std::filesystem::path(piece_name(path, static_cast<int>(r))).filename().string(), all[r]});
+  write_pvtr(path, mesh, pieces, fields, of_cells);
+}
+
+/// Fields of the only right-hand side by their names, of several ones numbered from 1 on. Solutions on these rows of nodes.
+void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, const NodeRows& rows,
                const std::vector<std::vector<double>>& solutions, const std::string& path) {
   std::deque<std::pair<std::string, std::vector<double>>> nodal;
   std::vector<VtkField> fields;
@@ -525,16 +602,19 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh,
       return added.second;
     };
     fields.push_back({"solution" + number, solution});
-    (void)add("rhs", at_nodes(ctx, mesh, rhs_function(problem)));
+    (void)add("rhs", at_nodes(ctx, mesh, rhs_function(problem), rows));
     if (!problem.has_exact()) continue;
-    const auto& exact = add("exact", at_nodes(ctx, mesh, exact_function(problem)));
+    const auto& exact = add("exact", at_nodes(ctx, mesh, exact_function(problem), rows));
     auto& error = add("error", std::vector<double>(exact.size()));
     std::transform(solution.begin(), solution.end(), exact.begin(), error.begin(), std::minus<>());
   }
-  const auto aspect_ratios = mesh.mapped() ? cell_aspect_ratios(*mesh.mapped()) : cell_aspect_ratios(mesh.logical());
+  const auto aspect_ratios =
+      mesh.mapped() ? cell_aspect_ratios(*mesh.mapped()) : cell_aspect_ratios(mesh.logical(), rows);
   const std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
   if (mesh.mapped())
     write_vts(path, *mesh.mapped(), fields, of_cells, settings.compression);
+  else if (settings.machine.has_ranks())
+    write_pieces(settings, mesh.logical(), rows, fields, of_cells, path);
   else
     write_vtr(path, mesh.logical(), fields, of_cells, settings.compression);
 }
@@ -545,6 +625,16 @@ void write_array(const ProblemMesh& mesh, const std::vector<std::vector<double>>
                                  static_cast<std::size_t>(mesh.logical().x().size()) + 1};
   if (solutions.size() > 1) shape.insert(shape.begin(), solutions.size());
   write_npy(path, shape, {solutions.begin(), solutions.end()});
+}
+
+Json rank_json(const RankNumbers& rank) {
+  JsonObject json;
+  json.add("first_row", rank.first_row).add("rows", rank.rows).add("threads", rank.threads);
+  if (rank.gpu >= 0) json.add("gpu", rank.gpu);
+  json.add("exchanges", rank.exchanges).add("gathers", rank.gathers);
+  json.add("setup_seconds", rank.setup_seconds).add("solve_seconds", rank.solve_seconds);
+  json.add("expected_memory_bytes", rank.expected_memory).add("peak_memory_bytes", rank.peak_memory);
+  return json.value();
 }
 
 /// What smooths on a level.
@@ -662,6 +752,10 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("expected_memory_bytes", outcome.expected_memory);
   json.add("peak_memory_bytes", peak_memory());
   json.add("history", report.history);
+  if (!outcome.ranks.empty())
+    json.add("levels_cut", outcome.ranks.front().levels_cut)
+        .add("ranks_exchange_by", ctx.communicator()->keeps_order() ? "nccl" : "mpi")
+        .add("ranks", json_array(outcome.ranks, rank_json));
   if (outcome.systems.size() > 1)
     json.add("right_hand_sides",
              json_array(outcome.systems, [&](const System& system) { return system_json(settings, system); }));
@@ -692,6 +786,18 @@ void print_choices(const Outcome& outcome) {
     finest = last + 1;
   }
   if (!outcome.choice.empty()) std::printf("%-9s %s\n", "cycle", outcome.choice.c_str());
+}
+
+void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks) {
+  const auto [fewest, most] =
+      std::minmax_element(ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.rows < r.rows; });
+  const int levels = ranks.front().levels_cut;
+  const std::string rows = fewest->rows == most->rows ? message(most->rows) : message(fewest->rows, " to ", most->rows);
+  std::printf("ranks     %zu, with %s rows each; %d level%s cut, the others whole on every rank%s\n", ranks.size(),
+              rows.c_str(), levels, levels == 1 ? " is" : "s are",
+              !ctx.on_gpu()                       ? ""
+              : ctx.communicator()->keeps_order() ? "; by NCCL"
+                                                  : "; by MPI through the host");
 }
 
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
@@ -727,6 +833,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("solver    %s, %s-cycle, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(),
               outcome.cycle_name(options).c_str(), smoother.c_str(), options.text("precision").c_str(),
               std::string(to_string(outcome.params.form)).c_str(), ctx.description().c_str());
+  if (!outcome.ranks.empty()) print_ranks(ctx, outcome.ranks);
   if (chosen) print_choices(outcome);
   if (!outcome.deflation.empty()) std::printf("deflated  %s\n", outcome.deflation.c_str());
   std::printf("\n");
@@ -855,8 +962,32 @@ std::vector<SolveReport> reports_of(const Outcome& outcome) {
 struct Solved {
   Outcome outcome;
   ProblemMesh mesh;
+  NodeRows rows;                             // of this rank
   std::vector<std::vector<double>> nodal{};  // of every right-hand side, where a file is made of it
+  bool whole = true;                         // on all nodes, not on those rows alone
 };
+
+/// Of several ranks, on all nodes.
+std::vector<double> gathered(const Context& ctx, const TensorMesh& mesh, const NodeRows& rows,
+                             std::vector<double> nodal) {
+  if (ctx.pieces() == 1) return nodal;
+  // The last row is the next rank's first.
+  if (rows.last < mesh.y().size()) nodal.resize(nodal.size() - nodal.size() / static_cast<std::size_t>(rows.count()));
+  return ctx.communicator()->join_on_host(nodal);
+}
+
+/// What the ranks tell each other of a solve.
+std::vector<RankNumbers> rank_numbers(const Context& ctx, const Settings& settings, const GridShape& strip,
+                                      const Outcome& outcome) {
+  if (ctx.pieces() == 1) return {};
+  auto& communicator = *ctx.communicator();
+  const StripLevels strips(ctx, outcome.hierarchy, outcome.params.multigrid.cut);
+  const auto levels = static_cast<int>(outcome.hierarchy.size());
+  return communicator.gather_on_host(RankNumbers{
+      strip.origin_y, strip.ny, levels - 1 - strips.whole(), ctx.threads(),
+      ctx.on_gpu() ? settings.machine.ranks->rank_on_host() : -1, communicator.exchanges(), communicator.gathers(),
+      outcome.report.setup_seconds, outcome.report.solve_seconds, outcome.expected_memory, peak_memory()});
+}
 
 /// What the solver is given as a start has, for one right-hand side, no residual but rounding: nothing is left to measure by.
 bool starts_at_solution(Context& ctx, const GridOperator<double>& a, const std::vector<Vector<double>>& bs,
@@ -888,13 +1019,14 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   progress(settings, "setting up ...");
   auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
   solver->rehearse(ctx);
+  const GridShape strip = strip_of(ctx, mesh.logical(), params);
   std::vector<Vector<double>> bs, xs;
   std::vector<double> means(settings.problems.size(), 0.0), loads(means);
   progress(settings, "assembling the right-hand side ...");
   for (std::size_t k = 0; k < settings.problems.size(); ++k) {
     const auto& problem = settings.problems[k];
-    bs.emplace_back(ctx, mesh.logical().unknowns());
-    xs.emplace_back(ctx, mesh.logical().unknowns());
+    bs.emplace_back(ctx, strip);
+    xs.emplace_back(ctx, strip);
     assemble_load(ctx, mesh, problem, bs.back().view(), cells.get());
     if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back().cview(), cells.get());
     if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back().view());
@@ -922,12 +1054,14 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                   expected,
                   mesh.largest_aspect_ratio(),
                   smallest_width(mesh)};
+  outcome.ranks = rank_numbers(ctx, settings, strip, outcome);
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
   if (singular)
     for (auto& x : xs) subtract_integral_mean(ctx, mesh, x.view());
   solver.reset();  // makes room for what follows
   bs.clear();
+  const NodeRows rows = node_rows(mesh.logical(), strip);
   std::vector<std::vector<double>> kept;
   for (std::size_t k = 0; k < reports.size(); ++k) {
     const auto& problem = settings.problems[k];
@@ -940,6 +1074,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     }
     if (uses.errors) system.errors = relative_errors(ctx, mesh, problem, u, cells.get());
     if (uses.nodal()) kept.push_back(nodal_solution(ctx, mesh, problem, u));
+    if (uses.kept) kept.back() = gathered(ctx, mesh.logical(), rows, std::move(kept.back()));
     outcome.systems.push_back(std::move(system));
   }
   const auto worst = std::max_element(outcome.systems.begin(), outcome.systems.end(), [](const auto& l, const auto& r) {
@@ -947,10 +1082,20 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   });
   outcome.worst = static_cast<std::size_t>(worst - outcome.systems.begin());
   outcome.report = worst->report;
+  outcome.ranks = rank_numbers(ctx, settings, strip, outcome);
   if (talk && xs.size() == 1) print_outcome(settings, outcome);
   if (talk && xs.size() > 1) print_systems(outcome);
   if (talk) warn_of_layers(outcome);
-  return {std::move(outcome), std::move(mesh), std::move(kept)};
+  return {std::move(outcome), std::move(mesh), rows, std::move(kept), uses.kept || ctx.pieces() == 1};
+}
+
+/// This rank's.
+std::vector<std::vector<double>> rows_of(const Solved& solved) {
+  const auto nodes = static_cast<std::ptrdiff_t>(solved.mesh.logical().x().size()) + 1;
+  std::vector<std::vector<double>> parts;
+  for (const auto& nodal : solved.nodal)
+    parts.emplace_back(nodal.begin() + solved.rows.first * nodes, nodal.begin() + (solved.rows.last + 1) * nodes);
+  return parts;
 }
 
 /// Files of the last level's solution, where there is one to show.
@@ -982,7 +1127,7 @@ void write_solution(Context& ctx, const Settings& settings, const Solved& solved
       if (is_array(outputs))
         write_array(solved.mesh, solved.nodal, path);
       else
-        write_vtk(ctx, settings, solved.mesh, solved.nodal, path);
+        write_vtk(ctx, settings, solved.mesh, solved.rows, solved.whole ? rows_of(solved) : solved.nodal, path);
     });
   } catch (const FileError& error) {
     progress(settings, "");
@@ -1004,13 +1149,15 @@ void compare(Outcome& outcome, std::span<const double> nodal, const Solved& coar
 
 int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
   Context ctx = settings.machine.context();
-  check_outputs(settings, outputs);
+  if (settings.machine.ranks->rank() == 0) check_outputs(settings, outputs);
+  share_outputs(settings, outputs);
   // Nothing shall be solved in vain: of a table the largest mesh comes first, and what is to be read off a deformed one.
   const bool shown = !settings.quiet || outputs.has("report"), array = is_array(outputs);
   const Uses of_last{.summary = shown,
                      .errors = shown,
                      .vtk = outputs.has("vtk") && !array,
                      .kept = array || outputs.has("probe") || outputs.has("png")};
+  if (settings.machine.ranks->rank() > 0) outputs.remove_all_but(array ? "" : "vtk");
   const bool deformed_probe = settings.probe && settings.deformation.is_given();
   if (settings.first_level < settings.last_level || deformed_probe) {
     const ProblemMesh finest = settings.mesh_at(ctx, settings.last_level);
@@ -1052,18 +1199,21 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
 }  // namespace
 
 int main(int argc, char** argv) {
+  Ranks ranks;
   Program program{
       program_name,
       before_options,
       message(about_expressions, about_gradings, about_coefficient_files, examples, about_outputs, about_exit_codes),
       make_command_line(),
       {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
-      [](const CommandLine& options) -> std::function<int()> {
+      [&ranks](const CommandLine& options) -> std::function<int()> {
         Settings settings = parse_settings(options);
+        settings.machine.ranks = &ranks;
+        if (settings.machine.has_ranks()) check_ranks(settings, options);
         OutputFiles outputs = parse_outputs(options, settings);
         return [settings = std::move(settings), outputs = std::move(outputs), &options] {
           return run(settings, options, outputs);
         };
       }};
-  return run_program(program, argc, argv);
+  return run_program(program, argc, argv, &ranks);
 }

@@ -37,19 +37,19 @@ struct CellSlopes {
   PointSlopes operator()(int p, int q) const { return points[q][p]; }
 };
 
-/// In cells on the host, rows in order. `k`: null where K = 1.
-ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+/// In cells between rows of nodes, whose values are on the host; cell rows in order. `k`: null where K = 1.
+ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, NodeRows nodes,
                          std::span<const double> nodal, const CellCoefficients* k) {
-  expects_nodal(mesh, nodal);
-  const int cells_x = mesh.logical().x().size(), cells_y = mesh.logical().y().size();
+  const int cells_x = mesh.logical().x().size();
   const auto nodes_x = static_cast<std::size_t>(cells_x) + 1;
-  std::vector<ErrorSums> rows(static_cast<std::size_t>(cells_y));
+  std::vector<ErrorSums> rows(static_cast<std::size_t>(nodes.last - nodes.first));
   for_each_row(
-      ctx, cells_y,
-      [&](int j, const ScalarFunction& exact) {
+      ctx, nodes.last - nodes.first,
+      [&](int own_row, const ScalarFunction& exact) {
+        const int j = nodes.first + own_row;
         ErrorSums row = no_error_sums();
         for (int i = 0; i < cells_x; ++i) {
-          const double* south = &nodal[static_cast<std::size_t>(j) * nodes_x + static_cast<std::size_t>(i)];
+          const double* south = &nodal[static_cast<std::size_t>(own_row) * nodes_x + static_cast<std::size_t>(i)];
           const double* north = south + nodes_x;
           const CellPoints cell = mesh.cell(i, j);
           double e[3][3], u[3][3];  // by height first
@@ -67,7 +67,7 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
           for (const auto& of_height : slopes.points)
             for (const PointSlopes& point : of_height) row.area += point.weight;
         }
-        rows[static_cast<std::size_t>(j)] = row;
+        rows[static_cast<std::size_t>(own_row)] = row;
       },
       exact_function(problem));
   ErrorSums all = no_error_sums();
@@ -78,11 +78,18 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
 /// On a GPU where it can be.
 ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> u,
                     const CellCoefficients* k) {
-  const auto on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr
+  const bool strip = u.below || u.above;
+  const auto on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr && !strip
                           ? errors_on_gpu(ctx, mesh.logical(), exact_function(problem), u, side_values(mesh, problem),
                                           problem.reaction, k)
                           : std::nullopt;
-  return on_gpu ? *on_gpu : errors_on_host(ctx, mesh, problem, nodal_solution(ctx, mesh, problem, u), k);
+  if (on_gpu) return *on_gpu;
+  const ErrorSums own = errors_on_host(ctx, mesh, problem, node_rows(mesh.logical(), u.shape()),
+                                       nodal_solution(ctx, mesh, problem, u), k);
+  if (!strip) return own;
+  ErrorSums all = no_error_sums();
+  for (const ErrorSums& part : ctx.communicator()->gather_on_host(own)) add(part, all);
+  return all;
 }
 
 RelativeErrors relative(const ErrorSums& sums, bool singular) {
@@ -115,8 +122,10 @@ std::optional<RelativeErrors> relative_errors_by(Context& ctx, const Geometry& m
 
 std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                               std::span<const double> nodal, const CellCoefficients* cells) {
-  return relative_errors_by(ctx, mesh, problem, cells,
-                            [&](const CellCoefficients* k) { return errors_on_host(ctx, mesh, problem, nodal, k); });
+  expects_nodal(mesh, nodal);
+  return relative_errors_by(ctx, mesh, problem, cells, [&](const CellCoefficients* k) {
+    return errors_on_host(ctx, mesh, problem, {0, mesh.logical().y().size()}, nodal, k);
+  });
 }
 
 std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,

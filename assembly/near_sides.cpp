@@ -1,5 +1,8 @@
 #include <stratum/assembly/near_sides.hpp>
 
+#include <algorithm>
+
+#include <stratum/assembly/points.hpp>
 #include <stratum/core/grid/blas.hpp>
 
 namespace stratum {
@@ -7,6 +10,7 @@ namespace stratum {
 NearSides::NearSides(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<const double> u)
     : last_x_(mesh.x().size()), last_y_(mesh.y().size()) {
   const SideValues sides = side_values(mesh, problem);
+  const int first_row = first_row_of(ctx, "the solution", mesh, u);
   const auto line = [&](Direction along, int k) {
     const bool row = along == Direction::x;
     const Line &own = row ? mesh.x() : mesh.y(), &across = row ? mesh.y() : mesh.x();
@@ -18,9 +22,16 @@ NearSides::NearSides(Context& ctx, const TensorMesh& mesh, const PoissonProblem&
     nodes.back() = (row ? sides.right : sides.top)[static_cast<std::size_t>(k)];
     if (u.nodes() == 0) return nodes;
     GridView<const double> part = u;
-    part.data = row ? &u(0, number) : &u(number, 0);
-    (row ? part.ny : part.nx) = 1;
-    copy_to_host(ctx, part, nodes.data() + own.first_unknown());
+    if (row) {
+      const int own_row = number - first_row;
+      part.ny = own_row >= 0 && own_row < u.ny ? 1 : 0;
+      if (part.ny == 1) part.data = &u(0, own_row);
+    } else {
+      part.nx = 1;
+      part.data = &u(number, 0);
+    }
+    const auto values = all_rows(ctx, part);
+    std::copy(values.begin(), values.end(), nodes.begin() + own.first_unknown());
     if (own.is_periodic()) nodes.back() = nodes.front();
     return nodes;
   };

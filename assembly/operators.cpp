@@ -339,8 +339,10 @@ template <class T>
 void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, GridOperator<T>& a) {
   detail::check_terms(mesh, terms);
   auto* const tensor = std::get_if<TensorOperator<T>>(&a.storage());
-  const GridShape shape = a.shape();
-  expects(tensor != nullptr && tensor->has_reaction() && shape == mesh.unknowns(),
+  const GridShape shape = a.shape(), whole = mesh.unknowns();
+  const bool part = shape.nx == whole.nx && shape.origin_x == whole.origin_x && shape.origin_y >= whole.origin_y &&
+                    shape.origin_y + shape.ny <= whole.origin_y + whole.ny;
+  expects(tensor != nullptr && tensor->has_reaction() && part,
           "another reaction term needs a tensor operator of the mesh that has one; given was a ", to_string(a.form()),
           " one on ", shape.nx, " x ", shape.ny, " unknowns");
   const auto x = one_dimensional_factors(mesh.x(), shape.origin_x, shape.nx, terms.left.constant, terms.right.constant);

@@ -9,6 +9,7 @@
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/assembly/geometry.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/core/grid/vector.hpp>
 
 namespace stratum {
 
@@ -26,6 +27,25 @@ inline void expects_nodal(const Geometry& mesh, std::span<const double> nodal, i
              ny = static_cast<std::size_t>(times * mesh.logical().y().size()) + 1;
   expects(nodal.size() == nx * ny, "the solution has ", nodal.size(), " nodal values, the mesh ", nx, " x ", ny,
           " nodes");
+}
+
+/// The number, among all rows of unknowns, of the first one of `part`, which has all rows or those of a strip.
+template <class T>
+[[nodiscard]] int first_row_of(const Context& ctx, const char* name, const TensorMesh& mesh, const GridView<T>& part) {
+  const GridShape all = mesh.unknowns();
+  const bool strip = part.below || part.above;
+  expects_fit(ctx, name, part, all.nx, strip ? part.ny : all.ny);
+  if (!strip) return 0;
+  const int first = part.origin_y - all.origin_y;
+  expects(first >= 0 && first + part.ny <= all.ny, name, " is a strip of rows ", first, " to ", first + part.ny - 1,
+          " of a mesh that has ", all.ny);
+  return first;
+}
+
+/// Throws UsageError for a strip.
+template <class T>
+void expects_all_rows(const GridView<T>& u) {
+  expects(!u.below && !u.above, "deformed meshes are not cut into strips");
 }
 
 /// Runs body(j, functions...) for rows j = 0 .. rows-1 on the Context's threads, each with its own copies of the functions,

@@ -59,19 +59,6 @@ struct HostGrid {
   }
 };
 
-/// The number, among all rows of unknowns, of the first one of `part`, which has all rows or those of a strip.
-template <class T>
-int first_row_of(const Context& ctx, const char* name, const TensorMesh& mesh, const GridView<T>& part) {
-  const GridShape all = mesh.unknowns();
-  const bool strip = part.below || part.above;
-  expects_fit(ctx, name, part, all.nx, strip ? part.ny : all.ny);
-  if (!strip) return 0;
-  const int first = part.origin_y - all.origin_y;
-  expects(first >= 0 && first + part.ny <= all.ny, name, " is a strip of rows ", first, " to ", first + part.ny - 1,
-          " of a mesh that has ", all.ny);
-  return first;
-}
-
 void add_polynomial_load(Context& ctx, const TensorMesh& mesh, HostGrid& b) {
   const auto x = at_unknowns(mesh.x(), parabola_loads(mesh.x())), y = at_unknowns(mesh.y(), parabola_loads(mesh.y()));
   const auto hat_x = at_unknowns(mesh.x(), hat_integrals(mesh.x())),
@@ -124,8 +111,8 @@ HostGrid hat_integrals(Context& ctx, const MappedMesh& mesh) {
       ctx, mesh, gauss3, [](const Point&) { return 1.0; }, hats);
   return hats;
 }
-HatIntegrals hat_integrals(const TensorMesh& mesh) {
-  return {at_unknowns(mesh.x(), hat_integrals(mesh.x())), at_unknowns(mesh.y(), hat_integrals(mesh.y()))};
+HatIntegrals hat_integrals(const TensorMesh& mesh, int first_row) {
+  return {at_unknowns(mesh.x(), hat_integrals(mesh.x())), at_unknowns(mesh.y(), hat_integrals(mesh.y())), first_row};
 }
 
 // --- sides ---------------------------------------------------------------------------------------------------------------
@@ -341,10 +328,15 @@ ScalarFunction boundary_function(const PoissonProblem& problem) {
 }
 
 std::vector<double> at_nodes(Context& ctx, const Geometry& mesh, const ScalarFunction& function) {
-  HostGrid values(mesh.logical().x().size() + 1, mesh.logical().y().size() + 1);
+  return at_nodes(ctx, mesh, function, {0, mesh.logical().y().size()});
+}
+
+std::vector<double> at_nodes(Context& ctx, const Geometry& mesh, const ScalarFunction& function, NodeRows rows) {
+  HostGrid values(mesh.logical().x().size() + 1, rows.count(), rows.first);
   for_each_row(
       ctx, values.ny,
-      [&](int j, const ScalarFunction& own) {
+      [&](int row, const ScalarFunction& own) {
+        const int j = rows.first + row;
         for (int i = 0; i < values.nx; ++i) values(i, j) = own(mesh.node(i, j));
       },
       function);
@@ -440,8 +432,9 @@ bool is_singular(Context& ctx, const Geometry& mesh, const PoissonProblem& probl
 }
 
 Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<double> b) {
-  expects_fit(ctx, "the load vector", b, mesh.logical().unknowns());
-  if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical()), b);
+  const int first_row = first_row_of(ctx, "the load vector", mesh.logical(), b);
+  if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical(), first_row), b);
+  expects_all_rows(b);
   HostGrid load(b.nx, b.ny);
   copy_to_host(ctx, GridView<const double>(b), load.values.data());
   Compatibility found;
@@ -467,8 +460,9 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<doubl
 }
 
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u) {
-  expects_fit(ctx, "the solution", u, mesh.logical().unknowns());
-  if (mesh.mapped() == nullptr) return subtract_integral_mean(ctx, hat_integrals(mesh.logical()), u);
+  const int first_row = first_row_of(ctx, "the solution", mesh.logical(), u);
+  if (mesh.mapped() == nullptr) return subtract_integral_mean(ctx, hat_integrals(mesh.logical(), first_row), u);
+  expects_all_rows(u);
   HostGrid values(u.nx, u.ny);
   copy_to_host(ctx, GridView<const double>(u), values.values.data());
   const HostGrid hats = hat_integrals(ctx, *mesh.mapped());
@@ -636,21 +630,27 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
 std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const PoissonProblem& problem,
                                    GridView<const double> u) {
   const TensorMesh& mesh = geometry.logical();
-  expects_fit(ctx, "the solution", u, mesh.unknowns());
-  std::vector<double> unknowns(static_cast<std::size_t>(u.nodes()));
-  copy_to_host(ctx, u, unknowns.data());
-  HostGrid values(mesh.x().size() + 1, mesh.y().size() + 1);
-  for (int j = 0; j < values.ny; ++j) {
-    const int row = unknown_at(mesh.y(), j);
+  const int first_row = first_row_of(ctx, "the solution", mesh, u);
+  GridView<const double> rows = u;
+  if (u.below || u.above) exchange(ctx, u);
+  if (u.above) ++rows.ny;
+  HostGrid unknowns(rows.nx, rows.ny, first_row);
+  copy_to_host(ctx, rows, unknowns.values.data());
+  const NodeRows nodes = node_rows(mesh, u.shape());
+  HostGrid values(mesh.x().size() + 1, nodes.count(), nodes.first);
+  for (int j = values.first; j < values.end(); ++j) {
+    int row = unknown_at(mesh.y(), j);
+    if (u.above && j == nodes.last) row = first_row + u.ny;  // of the piece above, which may be the first
     for (int i = 0; i < values.nx && row >= 0; ++i)
-      if (const int column = unknown_at(mesh.x(), i); column >= 0)
-        values(i, j) =
-            unknowns[static_cast<std::size_t>(row) * static_cast<std::size_t>(u.nx) + static_cast<std::size_t>(column)];
+      if (const int column = unknown_at(mesh.x(), i); column >= 0) values(i, j) = unknowns(column, row);
   }
   for_each_dirichlet_value(geometry, problem, [&](int i, int j, double value) {
-    values(i, j) = value;
-    if (mesh.x().is_periodic() && i == 0) values(mesh.x().size(), j) = value;
-    if (mesh.y().is_periodic() && j == 0) values(i, mesh.y().size()) = value;
+    const auto put = [&](int p, int q) {
+      if (values.has(q)) values(p, q) = value;
+    };
+    put(i, j);
+    if (mesh.x().is_periodic() && i == 0) put(mesh.x().size(), j);
+    if (mesh.y().is_periodic() && j == 0) put(i, mesh.y().size());
   });
   return std::move(values.values);
 }

@@ -29,6 +29,7 @@
 #include <stratum/assembly/operators.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/grid/vector.hpp>
+#include <stratum/mesh/strips.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {
@@ -88,6 +89,8 @@ struct Compatibility {
   static constexpr double negligible = 1e-8;
   [[nodiscard]] bool holds() const { return std::abs(sum) <= negligible * sum_of_magnitudes; }
 };
+
+// Loads and solutions below may be a strip's, on rectangles; all pieces make these calls then, and each has the whole's answer.
 
 /// Subtracts from f the constant that makes b compatible, and says how large the sum was before. Where nothing but rounding is
 /// left of b it is zero, since a solver would take rounding for a right-hand side.
@@ -152,7 +155,8 @@ struct SideValues {
 };
 [[nodiscard]] SideValues side_values(const Geometry& mesh, const PoissonProblem& problem);
 
-/// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest.
+/// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest. Of a strip those of node_rows
+/// (mesh/strips.hpp), which all pieces ask for together.
 [[nodiscard]] std::vector<double> nodal_solution(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                                  GridView<const double> u);
 
@@ -163,7 +167,9 @@ struct SideValues {
 
 /// Nodes at (x, y), functions of points of the rectangle.
 [[nodiscard]] MappedMesh mapped(Context& ctx, const TensorMesh& mesh, const ScalarFunction& x, const ScalarFunction& y);
-/// A function at all nodes, x fastest.
+/// A function at all nodes, or at those of some rows, x fastest.
 [[nodiscard]] std::vector<double> at_nodes(Context& ctx, const Geometry& mesh, const ScalarFunction& function);
+[[nodiscard]] std::vector<double> at_nodes(Context& ctx, const Geometry& mesh, const ScalarFunction& function,
+                                           NodeRows rows);
 
 }  // namespace stratum

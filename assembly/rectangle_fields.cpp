@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include <stratum/assembly/points.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/reduce.hpp>
 
@@ -102,7 +103,7 @@ Compatibility compatibility(Context& ctx, GridView<const double> b) {
 
 Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridView<double> b) {
   const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
-  const Hats hats{x.cview().data, y.cview().data};
+  const Hats hats{x.cview().data, y.cview().data + of_lines.first_row};
   const auto sum = [&] { return reduce(ctx, b.nx, b.ny, Sum{b}); };
   const auto subtract = [&](double constant) { for_each_node(ctx, all_nodes(b), SubtractHats{b, hats, constant}); };
   Compatibility found = compatibility(ctx, b);
@@ -116,7 +117,8 @@ Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridVi
 
 void subtract_integral_mean(Context& ctx, const HatIntegrals& of_lines, GridView<double> u) {
   const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
-  const double integral = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data}});
+  const double integral =
+      reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data + of_lines.first_row}});
   for_each_node(ctx, all_nodes(u), Subtract{u, integral / of_lines.area()});
 }
 
@@ -128,7 +130,8 @@ double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& prob
   if (u.nodes() > 0) {
     const auto x = vector_from_host(ctx, at_unknowns(mesh.x(), hat_x)),
                y = vector_from_host(ctx, at_unknowns(mesh.y(), hat_y));
-    sum = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data}});
+    const int first_row = first_row_of(ctx, "the solution", mesh, u);
+    sum = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data + first_row}});
   }
   // Dirichlet sides; the left and right one have the corners.
   const SideValues sides = side_values(mesh, problem);

@@ -25,10 +25,12 @@ double SolutionRange::largest_step() const {
   return range() > 0 ? std::abs(step_to.value - step_from.value) / range() : 0;
 }
 
-SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const double> nodal) {
-  const auto nx = static_cast<std::size_t>(mesh.logical().x().size()) + 1,
-             ny = static_cast<std::size_t>(mesh.logical().y().size()) + 1;
-  expects_nodal(mesh, nodal);
+namespace {
+
+/// In rows of nodes; a step into the first of these from below belongs to others.
+SolutionRange range_in(Context& ctx, const Geometry& mesh, NodeRows nodes, std::span<const double> nodal) {
+  const auto nx = static_cast<std::size_t>(mesh.logical().x().size()) + 1;
+  const int last_row = mesh.logical().y().size();
   const auto step = [&](const RowExtremes& e) { return std::abs(nodal[e.step_to] - nodal[e.step_from]); };
   const auto merge = [&](RowExtremes& all, const RowExtremes& row) {
     if (nodal[row.smallest] < nodal[all.smallest]) all.smallest = row.smallest;
@@ -38,11 +40,11 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const
       all.step_to = row.step_to;
     }
   };
-  std::vector<RowExtremes> rows(ny);
-  for_each_row(ctx, static_cast<int>(ny), [&](int row) {
+  std::vector<RowExtremes> rows(static_cast<std::size_t>(nodes.count()));
+  for_each_row(ctx, nodes.count(), [&](int row) {
     const auto j = static_cast<std::size_t>(row), first = j * nx;
     RowExtremes& own = rows[j] = {first, first, first, first};
-    const bool inside = row > 0 && j + 1 < ny;
+    const bool inside = nodes.first + row > 0 && nodes.first + row < last_row;
     for (std::size_t k = first; k < first + nx; ++k) {
       merge(own, {k, k, k, inside && k > first ? k - 1 : k});
       if (row > 0 && k > first && k + 1 < first + nx) merge(own, {k, k, k - nx, k});
@@ -52,7 +54,7 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const
   for (const auto& row : rows) merge(all, row);
 
   const auto value_at = [&](std::size_t k) {
-    const Point p = mesh.node(static_cast<int>(k % nx), static_cast<int>(k / nx));
+    const Point p = mesh.node(static_cast<int>(k % nx), nodes.first + static_cast<int>(k / nx));
     return NodalValue{nodal[k], p.x, p.y};
   };
   SolutionRange found{value_at(all.smallest),  value_at(all.largest), nodal[0], nodal[0],
@@ -61,23 +63,52 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const
     found.smallest_on_boundary = std::min(found.smallest_on_boundary, nodal[k]);
     found.largest_on_boundary = std::max(found.largest_on_boundary, nodal[k]);
   };
-  for (std::size_t i = 0; i < nx; ++i) {
-    visit(i);
-    visit((ny - 1) * nx + i);
-  }
-  for (std::size_t j = 0; j < ny; ++j) {
+  for (std::size_t j = 0; j < rows.size(); ++j) {
     visit(j * nx);
     visit(j * nx + nx - 1);
+  }
+  for (std::size_t i = 0; i < nx; ++i) {
+    if (nodes.first == 0) visit(i);
+    if (nodes.last == last_row) visit((rows.size() - 1) * nx + i);
   }
   return found;
 }
 
+/// Of all pieces, the first of equal ones.
+SolutionRange merged(const std::vector<SolutionRange>& pieces) {
+  SolutionRange all = pieces.front();
+  const auto step = [](const SolutionRange& range) { return std::abs(range.step_to.value - range.step_from.value); };
+  for (const SolutionRange& piece : pieces) {
+    if (piece.smallest.value < all.smallest.value) all.smallest = piece.smallest;
+    if (piece.largest.value > all.largest.value) all.largest = piece.largest;
+    all.smallest_on_boundary = std::min(all.smallest_on_boundary, piece.smallest_on_boundary);
+    all.largest_on_boundary = std::max(all.largest_on_boundary, piece.largest_on_boundary);
+    if (step(piece) > step(all)) {
+      all.step_from = piece.step_from;
+      all.step_to = piece.step_to;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const double> nodal) {
+  expects_nodal(mesh, nodal);
+  return range_in(ctx, mesh, {0, mesh.logical().y().size()}, nodal);
+}
+
 SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                              GridView<const double> u) {
-  auto found = ctx.on_gpu() && mesh.mapped() == nullptr
+  const bool strip = u.below || u.above;
+  auto found = ctx.on_gpu() && mesh.mapped() == nullptr && !strip
                    ? range_on_gpu(ctx, mesh.logical(), u, side_values(mesh, problem))
                    : std::nullopt;
-  if (!found) return solution_range(ctx, mesh, nodal_solution(ctx, mesh, problem, u));
+  if (!found) {
+    const SolutionRange own =
+        range_in(ctx, mesh, node_rows(mesh.logical(), u.shape()), nodal_solution(ctx, mesh, problem, u));
+    return strip ? merged(ctx.communicator()->gather_on_host(own)) : own;
+  }
   const NearSides values(ctx, mesh.logical(), problem, u);
   found->smallest_on_boundary = found->largest_on_boundary = values(0, 0);
   const auto visit = [&](int i, int j) {

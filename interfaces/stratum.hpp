@@ -7,6 +7,7 @@
 //     stratum/multigrid/deflated_solver.hpp   deflation
 //     stratum/core/io/matrix_market.hpp       sparse matrices from files
 //     stratum/dealii.hpp, petsc.h, stratum.h  for deal.II, PETSc, C
+//     stratum/mpi.hpp                         ranks of MPI: of the library stratum::mpi
 //     stratum/mesh/vtk.hpp, mesh/vts.hpp, assembly/expression.hpp, assembly/cell_files.hpp, assembly/picture.hpp
 //                                             files, pictures and expressions: of the library stratum::io
 

@@ -4,6 +4,10 @@
 
 namespace stratum {
 
+NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns) {
+  return {unknowns.below ? unknowns.origin_y : 0, unknowns.above ? unknowns.origin_y + unknowns.ny : mesh.y().size()};
+}
+
 Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels)
     : shape_(mesh.unknowns()), levels_(levels), last_(rank + 1 == count) {
   expects(count >= 1 && rank >= 0 && rank < count, "piece ", rank, " of ", count, " does not exist");
@@ -37,5 +41,86 @@ Strip Strip::coarser(const TensorMesh& coarse_mesh) const {
   coarse.shape_.ny = end - begin;
   return coarse;
 }
+
+namespace {
+
+/// Levels that are cut where nothing else is asked for: those with unknowns enough, as far as every piece has some rows of the
+/// last, which keeps the pieces of like size.
+int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh> meshes, int count, int most) {
+  constexpr int least_rows = 8;
+  const std::int64_t least = ctx.on_gpu() ? StripLevels::least_on_gpu : StripLevels::least_on_cpu;
+  int cut = 1;
+  while (cut < most) {
+    const GridShape next = meshes[meshes.size() - 1 - static_cast<std::size_t>(cut)].unknowns();
+    if (next.nodes() < least * count || next.ny < 2 * least_rows * count) break;
+    ++cut;
+  }
+  return cut;
+}
+
+}  // namespace
+
+StripLevels::StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, std::optional<int> asked) {
+  expects(!meshes.empty(), "a hierarchy needs at least one mesh");
+  for (const auto& mesh : meshes) unknowns_.push_back(mesh.unknowns());
+  const int finest = static_cast<int>(meshes.size()) - 1, count = ctx.pieces();
+  whole_ = finest;
+  own_ = unknowns_.back();
+  if (count == 1) return;
+  int most = 0;
+  while (most < finest && meshes[static_cast<std::size_t>(finest - most)].y().can_coarsen()) ++most;
+  expects(most > 0, own_.ny, " rows cannot be cut into ", count, " strips");
+  const int cut = asked.value_or(levels_worth_cutting(ctx, meshes, count, most));
+  expects(cut >= 1 && cut <= most, "1 to ", most, " levels of this hierarchy can be cut into strips, not ", cut);
+  whole_ = finest - cut;
+  for (int rank = 0; rank < count; ++rank) {
+    Strip strip(meshes.back(), count, rank, cut);
+    for (int l = finest;; --l) {
+      const bool own = rank == ctx.communicator()->rank();
+      if (l == whole_) {
+        rows_.push_back(strip.unknowns().ny);
+        if (own) own_ = strip.unknowns();
+        break;
+      }
+      if (own) unknowns_[static_cast<std::size_t>(l)] = strip.unknowns();
+      strip = strip.coarser(meshes[static_cast<std::size_t>(l) - 1]);
+    }
+  }
+}
+
+template <class T>
+void StripLevels::gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const {
+  expects_fit(ctx, "a piece's rows", own, own_);
+  expects_fit(ctx, "the whole", whole, unknowns(whole_));
+  expects(own.pitch == whole.pitch, "rows of a piece are ", own.pitch, " numbers apart, of the whole ", whole.pitch);
+  const auto row = static_cast<std::size_t>(whole.pitch) * sizeof(T);
+  std::vector<std::size_t> counts, offsets;
+  std::size_t begin = 0;
+  for (const int rows : rows_) {
+    counts.push_back(static_cast<std::size_t>(rows) * row);
+    offsets.push_back(begin);
+    begin += counts.back();
+  }
+  // Rows with the columns beside them.
+  ctx.communicator()->gather(ctx, own.data - 1, whole.data - 1, counts, offsets);
+}
+
+template <class T>
+GridView<T> StripLevels::own_rows(GridView<T> whole) const {
+  GridView<T> own = whole;
+  own.data += own.pitch * (own_.origin_y - whole.origin_y);
+  own.ny = own_.ny;
+  own.origin_y = own_.origin_y;
+  own.periodic_y = false;
+  return own;
+}
+
+#define STRATUM_INSTANTIATE(T)                                                       \
+  template void StripLevels::gather(Context&, GridView<const T>, GridView<T>) const; \
+  template GridView<T> StripLevels::own_rows(GridView<T>) const;                     \
+  template GridView<const T> StripLevels::own_rows(GridView<const T>) const;
+STRATUM_INSTANTIATE(float)
+STRATUM_INSTANTIATE(double)
+#undef STRATUM_INSTANTIATE
 
 }  // namespace stratum

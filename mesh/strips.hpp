@@ -7,9 +7,27 @@
 // so that on `levels` coarser meshes every piece's first row is a coarse row, and strips coarsen to strips. Each piece has a Context with
 // its communicator (core/comm/communicator.hpp). Throws UsageError where there are not rows enough for every piece.
 
+//
+// A hierarchy has fine levels that are cut, and coarse ones that every piece has whole and works on alone, all with the same
+// bits: what is restricted to the finest of these is gathered, once a cycle. StripLevels says which.
+
+#include <optional>
+#include <span>
+#include <vector>
+
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {
+
+/// Rows of nodes of a mesh, first and last, those of the sides among them; the cells between have the numbers first .. last - 1.
+struct NodeRows {
+  int first, last;
+  [[nodiscard]] int count() const { return last - first + 1; }
+  friend bool operator==(const NodeRows&, const NodeRows&) = default;
+};
+/// All of them; of a strip of unknowns its own, the first one of the strip above, and the sides' beyond. So all cells are some
+/// piece's, and of one alone.
+[[nodiscard]] NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns);
 
 class Strip {
  public:
@@ -26,6 +44,43 @@ class Strip {
   GridShape shape_;
   int levels_ = 0;
   bool last_ = false;  // its rows end where the mesh's do
+};
+
+/// Which levels of a hierarchy, level 0 the coarsest, are cut among the pieces of a Context's communicator, and a piece's part of
+/// them. The same on all pieces.
+class StripLevels {
+ public:
+  /// Unknowns of a piece below which a level is not worth its exchanges.
+  static constexpr std::int64_t least_on_cpu = 4096, least_on_gpu = std::int64_t{1} << 21;
+
+  /// Meshes coarsest first. One piece, or no communicator: no level is cut. `cut`: so many are, the finest and those that follow;
+  /// left open, those with unknowns enough, but the finest always. Throws UsageError where there are not rows enough.
+  StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, std::optional<int> cut = {});
+
+  /// The finest level that every piece has whole.
+  [[nodiscard]] int whole() const { return whole_; }
+  [[nodiscard]] bool is_cut(int level) const { return level > whole_; }
+  /// Levels that are.
+  [[nodiscard]] int cut() const { return static_cast<int>(unknowns_.size()) - 1 - whole_; }
+  /// Of a level that is cut the piece's strip, of others all.
+  [[nodiscard]] const GridShape& unknowns(int level) const { return unknowns_[static_cast<std::size_t>(level)]; }
+  [[nodiscard]] const GridShape& finest() const { return unknowns_.back(); }
+  /// The piece's rows of the finest whole level, which level whole() + 1 restricts to: none on the first piece where that ends
+  /// before a coarse row.
+  [[nodiscard]] const GridShape& own() const { return own_; }
+
+  /// The rows of all pieces, between vectors of shapes own() and unknowns(whole()). For the stream.
+  template <class T>
+  void gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const;
+  /// The piece's rows where they lie in the whole, the rows beside them for a halo. Halos of the whole must be up to date.
+  template <class T>
+  [[nodiscard]] GridView<T> own_rows(GridView<T> whole) const;
+
+ private:
+  int whole_ = 0;
+  std::vector<GridShape> unknowns_;
+  GridShape own_;
+  std::vector<int> rows_;  // of all pieces on the finest whole level
 };
 
 }  // namespace stratum

@@ -1,13 +1,14 @@
 #pragma once
 
 // Rectilinear-grid files (.vtr) for ParaView, written by VTK's own writer: appended, compressed unless asked for otherwise, in
-// double.
+// double. Of a mesh that is cut into strips each piece is a file, and a .pvtr says where they lie.
 // The file is written under a temporary name and renamed, so that it is there whole or not at all.
 
 #include <span>
 #include <string>
 #include <vector>
 
+#include <stratum/mesh/strips.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {
@@ -29,7 +30,23 @@ enum class VtkCompression : std::uint8_t { none, fast, best };
 void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkField>& node_fields,
                const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
 
+/// A piece, of these rows of nodes and the cells between; fields are those of the piece.
+void write_vtr_piece(const std::string& path, const TensorMesh& mesh, NodeRows rows,
+                     const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {},
+                     VtkCompression compression = VtkCompression::fast);
+/// All pieces, from the lowest rows to the uppermost, neighbours with a row of nodes in common; files by names that are relative to
+/// that of this one. Fields are those of any piece. Text, which VTK reads; its own parallel writer learns of other processes' pieces
+/// by a controller of VTK's alone.
+struct VtkPiece {
+  std::string file;
+  NodeRows rows;
+};
+void write_pvtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkPiece>& pieces,
+                const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {});
+
 /// Ratio of the longer side to the shorter of every cell, x fastest.
 [[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh& mesh);
+/// Of the cells between rows of nodes.
+[[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh& mesh, NodeRows rows);
 
 }  // namespace stratum

@@ -79,6 +79,41 @@ struct Jump : Sums<View> {
   }
 };
 
+/// Of the first row, for the piece below.
+template <class View>
+struct FirstSizes {
+  Jump<View> of;
+  GridView<double> sizes;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int /*row*/) const { sizes(i, 0) = of.size(i, 0); }
+};
+/// From the last row to the first one of the piece above.
+template <class View>
+struct JumpAbove {
+  Jump<View> of;
+  GridView<const double> sizes;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int /*row*/) const {
+    return of.ratio(of.size(i, of.ny - 1), sizes(i, 1));
+  }
+};
+
+/// Between the rows beside a cut.
+template <class View>
+double jump_across_cuts(Context& ctx, const GridShape& strip, const Jump<View>& jump) {
+  GridShape row{jump.nx, 1};
+  row.below = strip.below;
+  row.above = strip.above;
+  Vector<double> sizes(ctx, row);
+  for_each_node(ctx, {0, jump.nx, 1, 0, 1, 1}, FirstSizes<View>{jump, sizes.view()});
+  exchange(ctx, sizes.view());
+  const bool is_last = ctx.communicator()->rank() + 1 == ctx.pieces();
+  return largest_of(ctx, is_last ? 0 : jump.nx, 1, JumpAbove<View>{jump, sizes.cview()});
+}
+
+struct One {
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int /*i*/, int /*j*/) const { return 1; }
+};
+
 /// Lines at either end that do not count.
 int margin(int nodes) { return nodes > 8 ? 2 : nodes > 2 ? 1 : 0; }
 
@@ -88,17 +123,21 @@ template <class T>
 Couplings couplings(Context& ctx, const GridOperator<T>& a) {
   const GridShape shape = a.shape();
   if (shape.nodes() == 0 || ctx.plans()) return {};
-  const int out_x = margin(shape.nx), out_y = margin(shape.ny), nx = shape.nx - 2 * out_x, ny = shape.ny - 2 * out_y;
+  // Of a strip the physical sides'.
+  const int out_x = margin(shape.nx), out_y = margin(shape.ny), first_y = shape.below ? 0 : out_y,
+            nx = shape.nx - 2 * out_x, ny = shape.ny - first_y - (shape.above ? 0 : out_y);
   return a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
-    const Sums<View> sums{view, out_x, out_y};
+    const Sums<View> sums{view, out_x, first_y};
     Couplings found;
     found.along_x = std::sqrt(largest_of(ctx, nx, ny, Strength<View>{sums, true}));
     found.along_y = std::sqrt(largest_of(ctx, nx, ny, Strength<View>{sums, false}));
     found.least_aligned = 1 - largest_of(ctx, nx, ny, Misaligned<View>{sums});
     if (found.least_aligned < Couplings::aligned)
-      found.rotated = reduce(ctx, nx, ny, IsRotated<View>{sums}) / (static_cast<double>(nx) * ny);
-    found.jump = largest_of(ctx, nx, ny, Jump<View>{sums, nx, ny});
+      found.rotated = reduce(ctx, nx, ny, IsRotated<View>{sums}) / reduce(ctx, nx, ny, One{});
+    const Jump<View> jump{sums, nx, ny};
+    found.jump = largest_of(ctx, nx, ny, jump);
+    if (shape.below || shape.above) found.jump = std::max(found.jump, jump_across_cuts(ctx, shape, jump));
     return found;
   });
 }

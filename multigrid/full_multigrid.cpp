@@ -13,6 +13,8 @@ FullMultigrid<T>::FullMultigrid(Context& ctx, Hierarchy<double> hierarchy, Multi
       levels_(static_cast<std::size_t>(hierarchy_.levels())) {
   expects(hierarchy_.levels() == multigrid_.levels(), "the cycle has ", multigrid_.levels(),
           " levels, full multigrid was given ", hierarchy_.levels());
+  const StripLevels& strips = hierarchy_.strips();
+  if (strips.cut() > 0) own_b_ = Vector<double>(ctx, strips.own());
   for (int l = multigrid_.lowest_level(); l < hierarchy_.levels(); ++l) {
     const GridShape shape = hierarchy_.level_operator(l).shape();
     Level& level = levels_[static_cast<std::size_t>(l)];
@@ -39,29 +41,42 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   pass.initial = norm2(ctx, b);
   // One scale does for all levels: their defects are smaller than b, by less than float can tell.
   const double scale = std::is_same_v<T, double> ? 1 : power_of_two_below_reciprocal(pass.initial);
-  for (int l = finest; l > lowest; --l) hierarchy_.transfer(l).restrict_to(ctx, rhs(l), at(l - 1).b.view());
+  const StripLevels& strips = hierarchy_.strips();
+  const auto from_whole = [&](int l) { return strips.is_cut(l) && !strips.is_cut(l - 1); };
+  Context alone = ctx.alone();
+  const auto context_of = [&](int l) -> Context& { return strips.is_cut(l) ? ctx : alone; };
+  for (int l = finest; l > lowest; --l) {
+    const auto own = from_whole(l) ? own_b_.view() : at(l - 1).b.view();
+    hierarchy_.transfer(l).restrict_to(context_of(l), rhs(l), own);
+    if (from_whole(l)) strips.gather(ctx, own, at(l - 1).b.view());
+  }
 
   for (int l = lowest; l <= finest; ++l) {
+    Context& on = context_of(l);
     const GridOperator<double>& a = hierarchy_.level_operator(l);
     const Transfer<double>* transfer = l > lowest ? &hierarchy_.transfer(l) : nullptr;
     Level& level = at(l);
     const auto current = iterate(l);
-    const bool fused = transfer != nullptr && transfer->fuses_interpolation(ctx, a, rhs(l));
-    const auto coarser = [&] { return GridView<const double>(iterate(l - 1)); };
+    const bool fused = transfer != nullptr && transfer->fuses_interpolation(on, a, rhs(l));
+    const auto coarser = [&] {
+      const GridView<const double> below = iterate(l - 1);
+      return from_whole(l) ? strips.own_rows(below) : below;
+    };
+    if (from_whole(l)) exchange(alone, iterate(l - 1));
     if (fused) {
-      transfer->interpolated_residual(ctx, a, scale, rhs(l), coarser(), level.r.view());
+      transfer->interpolated_residual(on, a, scale, rhs(l), coarser(), level.r.view());
     } else {
       if (transfer == nullptr)
-        set(ctx, 0.0, current);
+        set(on, 0.0, current);
       else
-        transfer->prolongate(ctx, coarser(), current);
-      a.scaled_residual(ctx, scale, rhs(l), current, level.r.view());
+        transfer->prolongate(on, coarser(), current);
+      a.scaled_residual(on, scale, rhs(l), current, level.r.view());
     }
-    multigrid_.cycle(ctx, l, level.r.cview(), level.z.view(), Guess::zero);
+    multigrid_.cycle(on, l, level.r.cview(), level.z.view(), Guess::zero);
     if (fused)
-      transfer->prolongate_plus(ctx, coarser(), 1 / scale, level.z.cview(), current);
+      transfer->prolongate_plus(on, coarser(), 1 / scale, level.z.cview(), current);
     else
-      axpy<T, double>(ctx, 1 / scale, level.z.cview(), current);
+      axpy<T, double>(on, 1 / scale, level.z.cview(), current);
   }
   if (norms == FullMultigridNorms::initial) return pass;
   Level& last = at(finest);

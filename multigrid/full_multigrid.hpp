@@ -47,6 +47,7 @@ class FullMultigrid {
   Hierarchy<double> hierarchy_;
   Multigrid<T> multigrid_;
   std::vector<Level> levels_;
+  Vector<double> own_b_;  // on strips: a piece's rows of b on the finest level that all have whole
 };
 
 }  // namespace stratum

@@ -236,7 +236,10 @@ void check_sides(Context& ctx, const Bands& a) {
     };
     const int dx = Bands::dx(k), dy = Bands::dy(k);
     const double across_x = dx == 0 || view.periodic_x ? 0 : largest(dx < 0 ? 0 : view.nx - 1, 0, 1, view.ny);
-    const double across_y = dy == 0 || view.periodic_y ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, view.nx, 1);
+    // No row where other pieces border.
+    const bool inside = dy < 0 ? view.below : view.above;
+    const double across_y =
+        dy == 0 || view.periodic_y ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, inside ? 0 : view.nx, 1);
     expects(across_x == 0 && across_y == 0, Bands::part_name(k), " reaches across a side of the grid with ",
             std::max(across_x, across_y),
             "; such coefficients must be zero, their terms belong to the right-hand side");
@@ -254,14 +257,14 @@ void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Tran
 
 namespace {
 
-/// Where `row` says true, by its number from the end: the largest of them belongs to the first.
+/// Where `row` says true, a large number less that of the node: the largest belongs to the first node, of all pieces.
 template <class Row>
 struct FromTheEnd {
   Row row;
-  int nx;
-  double rows;
+  int nx, origin;
+  static constexpr double end = 0x1p53;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    return row(i, j) ? rows - (static_cast<double>(j) * nx + i) : 0.0;
+    return row(i, j) ? end - (static_cast<double>(j + origin) * nx + i) : 0.0;
   }
 };
 
@@ -271,11 +274,10 @@ struct Node {
 
 template <class Row>
 std::optional<Node> first_row(Context& ctx, const GridShape& shape, const Row& row) {
-  const auto rows = static_cast<double>(shape.nodes());
-  const double found = largest_of(ctx, shape.nx, shape.ny, FromTheEnd<Row>{row, shape.nx, rows});
+  const double found = largest_of(ctx, shape.nx, shape.ny, FromTheEnd<Row>{row, shape.nx, shape.origin_y});
   if (found == 0) return std::nullopt;
-  const auto number = static_cast<std::int64_t>(rows - found);
-  return Node{static_cast<int>(number % shape.nx), static_cast<int>(number / shape.nx)};
+  const auto number = static_cast<std::int64_t>(FromTheEnd<Row>::end - found);
+  return Node{static_cast<int>(number % shape.nx), static_cast<int>(number / shape.nx) - shape.origin_y};
 }
 
 template <class View>
@@ -315,6 +317,7 @@ double number_at(Context& ctx, GridView<const double> x, int i, int j) {
 [[noreturn]] void refuse_unsymmetric(Context& ctx, const NineBandMatrix<double>& a, const Node& n) {
   const GridShape shape = a.shape();
   for (const auto& [dx, dy] : {std::pair{1, 0}, {-1, 1}, {0, 1}, {1, 1}}) {
+    if (n.j < 0) break;  // another piece's
     const int p = n.i + dx, q = n.j + dy;
     if (p < 0 || p >= shape.nx || q >= shape.ny) continue;
     const auto band = [&](int x, int y) { return a.band[static_cast<std::size_t>(band_index(x, y))].cview(); };

@@ -60,25 +60,46 @@ std::array<const void*, 9> addresses(const GridOperator<double>& a) {
   return found;
 }
 
+/// Rows of bands from all pieces.
+void gather(Context& ctx, const StripLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole) {
+  std::visit(
+      [&](const auto& from) {
+        const auto given = from.parts();
+        auto taken = std::get<std::decay_t<decltype(from)>>(whole.storage()).parts();
+        for (std::size_t k = 0; k < given.size(); ++k) {
+          strips.gather(ctx, given[k], taken[k]);
+          exchange(ctx, taken[k]);
+        }
+      },
+      own.storage());
+}
+
 }  // namespace
 
 template <class T>
-Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, bool weighted)
-    : meshes(std::move(all)), transfer(meshes.size()) {
-  expects(!meshes.empty(), "a hierarchy needs at least one mesh");
-  for (std::size_t l = 1; l < meshes.size(); ++l)
-    transfer[l] =
-        weighted ? Transfer<T>::weighted(ctx, meshes[l], meshes[l - 1]) : Transfer<T>(ctx, meshes[l], meshes[l - 1]);
+Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, const StripLevels& s, bool weighted)
+    : meshes(std::move(all)), strips(s), transfer(meshes.size()) {
+  for (int l = 1; l < static_cast<int>(meshes.size()); ++l) {
+    const GridShape& fine = strips.unknowns(l);
+    const GridShape& coarse = l == strips.whole() + 1 ? strips.own() : strips.unknowns(l - 1);
+    const auto at = static_cast<std::size_t>(l);
+    transfer[at] = weighted ? Transfer<T>::weighted(ctx, meshes[at], meshes[at - 1], fine, coarse)
+                            : Transfer<T>(ctx, meshes[at], meshes[at - 1], fine, coarse);
+  }
 }
 
 template <class T>
 Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
-                                     const OperatorTerms& terms) {
-  auto state = std::make_shared<State>(ctx, meshes);
+                                     const OperatorTerms& terms, std::optional<int> cut) {
+  auto state = std::make_shared<State>(ctx, meshes, StripLevels(ctx, meshes, cut));
   state->traits = {true, stratum::is_singular(meshes.back(), terms)};
   state->assembly = {form, terms};
-  for (const auto& mesh : meshes) state->a.push_back(assemble_operator<T>(ctx, mesh, form, terms));
-  state->coarsest = assemble_operator<double>(ctx, meshes.front(), terms.varies() ? form : OperatorForm::tensor, terms);
+  Context alone = ctx.alone();
+  for (int l = 0; l < static_cast<int>(meshes.size()); ++l)
+    state->a.push_back(assemble_operator<T>(state->strips.is_cut(l) ? ctx : alone, meshes[static_cast<std::size_t>(l)],
+                                            form, terms, state->strips.unknowns(l)));
+  state->coarsest =
+      assemble_operator<double>(alone, meshes.front(), terms.varies() ? form : OperatorForm::tensor, terms);
   return Hierarchy(std::move(state));
 }
 
@@ -87,37 +108,53 @@ template <class T>
 void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optional<SplitParts> parts,
                                  State& state) requires std::is_same_v<T, double> {
   const bool of_matrix = state.k.size() == state.a.size();
+  Context alone = ctx.alone();
   for (std::size_t l = state.a.size(); l-- > 1;) {
+    const int level = static_cast<int>(l);
+    const bool cut = state.strips.is_cut(level), to_whole = cut && !state.strips.is_cut(level - 1);
+    Context& on = cut ? ctx : alone;
     if (of_matrix) {
-      set_network_weights(ctx, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l]);
+      set_network_weights(on, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l]);
     } else if (k != nullptr) {
       if (parts)
-        parts->set_weights(ctx, state.a[l], *k, state.transfer[l]);
+        parts->set_weights(on, state.a[l], *k, state.transfer[l]);
       else
-        set_network_weights(ctx, state.a[l], *k, EdgeWeights::conductances, state.transfer[l]);
-      if (parts && l > 1) parts->coarsen(ctx, state.transfer[l], state.meshes[l - 1]);
-      coarsen(ctx, *k, state.k[l - 1]);
+        set_network_weights(on, state.a[l], *k, EdgeWeights::conductances, state.transfer[l]);
+      if (parts && l > 1) parts->coarsen(on, state.transfer[l], state.meshes[l - 1]);
+      coarsen(on, *k, state.k[l - 1]);
       k = &state.k[l - 1];
     }
-    galerkin_product(ctx, state.a[l], state.transfer[l], state.a[l - 1]);
+    galerkin_product(on, state.a[l], state.transfer[l], to_whole ? state.own : state.a[l - 1]);
+    if (to_whole) gather(ctx, state.strips, state.own, state.a[l - 1]);
   }
 }
 
 template <class T>
 Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
-                                    const MatrixTraits& traits,
-                                    const Interpolation& interpolation) requires std::is_same_v<T, double> {
-  const GridShape shape = a.shape(), unknowns = mesh.unknowns();
+                                    const MatrixTraits& traits, const Interpolation& interpolation,
+                                    std::optional<int> cut) requires std::is_same_v<T, double> {
+  const auto meshes = mesh_hierarchy(mesh);
+  const StripLevels strips(ctx, meshes, cut);
+  const GridShape shape = a.shape(), unknowns = strips.finest();
+  const bool cuts = ctx.pieces() > 1;
   expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
-          " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns; the matrix is for ", shape.nx, " x ", shape.ny);
+          " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns", cuts ? " on this piece" : "",
+          "; the matrix is for ", shape.nx, " x ", shape.ny);
+  expects(!cuts || shape == unknowns, "the matrix of this piece must begin at row ", unknowns.origin_y, ", not ",
+          shape.origin_y);
+  expects(!cuts || interpolation.by_widths() ||
+              (interpolation.conductances() != nullptr && interpolation.split_cells() == nullptr &&
+               !interpolation.by_split_links()),
+          "on strips of a grid the interpolation goes by widths or by conductances");
   const Conductances* k = interpolation.conductances();
   if (k != nullptr) expect_cells(*k, mesh);
   check_coefficients(ctx, a, traits.symmetric);
-  auto state = std::make_shared<State>(ctx, mesh_hierarchy(mesh), !interpolation.by_widths());
+  auto state = std::make_shared<State>(ctx, meshes, strips, !interpolation.by_widths());
   state->traits = traits;
+  if (cuts) state->own = galerkin_operator(ctx, a, strips.own());
   for (const auto& level : state->meshes) {
     const bool finest = &level == &state->meshes.back();
-    state->a.push_back(finest ? a : galerkin_operator(ctx, a, level.unknowns()));
+    state->a.push_back(finest ? a : galerkin_operator(ctx, a, strips.unknowns(static_cast<int>(state->a.size()))));
     if (k != nullptr && !finest) state->k.emplace_back(ctx, level, !k->reaction.empty());
     if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
   }
@@ -135,12 +172,17 @@ Hierarchy<T>::Hierarchy(Context& ctx, const Hierarchy<double>& other) {
     state_ = other.state_;
   } else if (other.state_->assembly) {
     const auto& [form, terms] = *other.state_->assembly;
-    *this = assembled(ctx, other.meshes(), form, terms);
+    const StripLevels& strips = other.strips();
+    *this = assembled(ctx, other.meshes(), form, terms, strips.cut());
   } else {
-    state_ = std::make_shared<State>(ctx, other.meshes(), other.is_weighted());
+    state_ = std::make_shared<State>(ctx, other.meshes(), other.strips(), other.is_weighted());
     state_->traits = other.state_->traits;
     state_->in_double = std::make_shared<Hierarchy<double>>(other);
-    for (const auto& a : other.state_->a) state_->a.push_back(convert<T>(ctx, a));
+    Context alone = ctx.alone();
+    for (const auto& a : other.state_->a) {
+      const bool cut = strips().is_cut(static_cast<int>(state_->a.size()));
+      state_->a.push_back(convert<T>(cut ? ctx : alone, a));
+    }
     round_weights(ctx);
   }
 }
@@ -222,8 +264,10 @@ bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Con
     return in_place;
   } else {
     (void)state_->in_double->update(ctx, a, k);
+    Context alone = ctx.alone();
     for (int l = 0; l < levels(); ++l)
-      assign(ctx, state_->in_double->level_operator(l), state_->a[static_cast<std::size_t>(l)]);
+      assign(strips().is_cut(l) ? ctx : alone, state_->in_double->level_operator(l),
+             state_->a[static_cast<std::size_t>(l)]);
     round_weights(ctx);
     return true;
   }

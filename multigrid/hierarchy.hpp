@@ -9,6 +9,10 @@
 //                 conductances, by split sums, or the matrix (multigrid/network.hpp)
 //
 // Products in float are made from those in double. A handle: copies are the same levels.
+//
+// On a Context with other pieces of the grid (mesh/strips.hpp) the operators of fine levels are those of the piece's strip, the others
+// whole on every piece; transfer(whole + 1) goes between a strip and the piece's rows of the level below. Interpolation of products on
+// strips goes by widths or conductances.
 
 #include <memory>
 #include <optional>
@@ -20,7 +24,7 @@
 #include <stratum/assembly/operators.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/shared.hpp>
-#include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/mesh/strips.hpp>
 #include <stratum/multigrid/network.hpp>
 #include <stratum/multigrid/transfer.hpp>
 
@@ -78,19 +82,20 @@ inline constexpr InterpolationKind every_interpolation[] = {InterpolationKind::n
 template <class T>
 class Hierarchy final : public Handle {
  public:
-  /// Meshes coarsest first. Throws UsageError as assemble_operator does.
+  /// Meshes coarsest first. Throws UsageError as assemble_operator and StripLevels do; `cut` is the latter's.
   [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
-                                           const OperatorTerms& terms = {});
-  /// From a matrix, which is shared, whose unknowns are those of the mesh. Throws UsageError for coefficients that
-  /// check_coefficients refuses, and for a mesh of other unknowns or cells.
+                                           const OperatorTerms& terms = {}, std::optional<int> cut = {});
+  /// From a matrix, which is shared, whose unknowns are those of the mesh, or the piece's strip of them. Throws UsageError for
+  /// coefficients that check_coefficients refuses, and for a mesh of other unknowns or cells.
   [[nodiscard]] static Hierarchy galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
-                                          const MatrixTraits& traits = {},
-                                          const Interpolation& interpolation = {}) requires std::is_same_v<T, double>;
+                                          const MatrixTraits& traits = {}, const Interpolation& interpolation = {},
+                                          std::optional<int> cut = {}) requires std::is_same_v<T, double>;
   /// The levels of another in this precision; in double the same.
   Hierarchy(Context& ctx, const Hierarchy<double>& other);
 
   [[nodiscard]] int levels() const { return static_cast<int>(state_->meshes.size()); }
   [[nodiscard]] const std::vector<TensorMesh>& meshes() const { return state_->meshes; }
+  [[nodiscard]] const StripLevels& strips() const { return state_->strips; }
   /// Throw UsageError for a level that there is not; transfers belong to levels 1 and up.
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
   [[nodiscard]] const Transfer<T>& transfer(int level) const;
@@ -119,6 +124,7 @@ class Hierarchy final : public Handle {
   friend class Hierarchy;
   struct State {
     std::vector<TensorMesh> meshes;
+    StripLevels strips;
     MatrixTraits traits;
     std::optional<std::pair<OperatorForm, OperatorTerms>> assembly;  // none: from a matrix
     bool by_split_sums = false;
@@ -128,8 +134,9 @@ class Hierarchy final : public Handle {
     GridOperator<double> coarsest;                 // of assembled levels
     std::vector<Conductances>
         k;  // of products in double by weights of cells: below the finest level where K is known, else of all
+    GridOperator<double> own;  // products on strips: the piece's rows of the finest level that all have whole
     /// With the transfers of these meshes, by widths or by weights of their cells.
-    State(Context& ctx, std::vector<TensorMesh> meshes, bool weighted = false);
+    State(Context& ctx, std::vector<TensorMesh> meshes, const StripLevels& strips, bool weighted = false);
   };
   [[nodiscard]] bool is_weighted() const;
   void round_weights(Context& ctx);

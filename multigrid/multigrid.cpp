@@ -22,8 +22,10 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
     return choose_smoothers(meshes, params.smoother_params, params.steps);
   if (params.smoother == "auto") {
     std::vector<Couplings> matrices(meshes.size());
-    for (std::size_t l = 1; l < meshes.size(); ++l)
-      matrices[l] = couplings(ctx, hierarchy.level_operator(static_cast<int>(l)));
+    Context alone = ctx.alone();
+    for (int l = 1; l < hierarchy.levels(); ++l)
+      matrices[static_cast<std::size_t>(l)] =
+          couplings(hierarchy.strips().is_cut(l) ? ctx : alone, hierarchy.level_operator(l));
     // Without numbers: what takes the most memory.
     if (ctx.plans())
       for (auto& level : matrices) level.rotated = 1;
@@ -36,9 +38,9 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
 /// The level that fast diagonalisation is to solve, if its operator is of tensor form: on a GPU the first below the finest of
 /// at most `diagonalise_below` unknowns in each direction.
 std::optional<int> diagonalised_level(const Context& ctx, const std::vector<TensorMesh>& meshes,
-                                      const MultigridParams& params) {
+                                      const StripLevels& strips, const MultigridParams& params) {
   if (!ctx.on_gpu() || params.coarse != "automatic" || meshes.front().unknowns().nodes() == 0) return std::nullopt;
-  for (int l = static_cast<int>(meshes.size()) - 1; l-- > 0;) {
+  for (int l = std::min(static_cast<int>(meshes.size()) - 2, strips.whole()); l >= 0; --l) {
     const GridShape shape = meshes[static_cast<std::size_t>(l)].unknowns();
     if (std::max(shape.nx, shape.ny) <= params.diagonalise_below) return l;
   }
@@ -94,6 +96,7 @@ class Multigrid<T>::State {
     SmootherChoice choice;
     std::unique_ptr<Smoother<T>> smoother;
     Vector<T> b, x;              // right-hand side and correction, on all levels but the finest
+    Vector<T> own_b;             // of the finest level that all pieces have whole: a piece's rows of b
     Vector<T> smoothed;          // where smoothing is fused with transfer: x between its two passes
     KrylovCorrection<T> krylov;  // below the two finest levels of a K-cycle
     Recording recording;         // of a cycle from zero that starts here
@@ -128,6 +131,8 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
     : hierarchy(given), params(asked), levels(given.meshes().size()), made_with_(given.reaction()) {
   const auto& meshes = hierarchy.meshes();
   const auto choices = level_smoothers(ctx, hierarchy, params);
+  const StripLevels& strips = hierarchy.strips();
+  if (strips.cut() > 0) levels[static_cast<std::size_t>(strips.whole())].own_b = Vector<T>(ctx, strips.own());
   for (int l = 0; l < hierarchy.levels(); ++l) {
     Level& level = levels[static_cast<std::size_t>(l)];
     const GridOperator<T>& a = hierarchy.level_operator(l);
@@ -148,13 +153,18 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   }
   const BottomRegistry bottoms = params.bottoms != nullptr ? *params.bottoms : builtin_bottoms();
   coarse_solver = coarse_solver_for(bottoms, hierarchy.level_operator(0).shape(), params.coarse);
-  bottom_ = make_bottom(ctx, hierarchy, coarse_solver, registry, bottoms);
+  Context alone = ctx.alone();
+  bottom_ = make_bottom(alone, hierarchy, coarse_solver, registry, bottoms);
   if (!bottom_) return;
-  if (hierarchy.is_singular()) mean_ = mean_scratch(ctx, hierarchy.finest().shape());
+  if (hierarchy.is_singular()) {
+    GridShape largest = strips.finest();
+    largest.ny = std::max(largest.ny, strips.unknowns(strips.whole()).ny);
+    mean_ = mean_scratch(ctx, largest);
+  }
   recordable_ = !bottom_->waits() && !params.measure_levels;
-  const auto diagonalised = diagonalised_level(ctx, meshes, params);
+  const auto diagonalised = diagonalised_level(ctx, meshes, strips, params);
   if (!diagonalised) return;
-  diagonalised_ = FastDiagonalisation<T>::make(ctx, hierarchy.level_operator(*diagonalised), hierarchy.is_singular());
+  diagonalised_ = FastDiagonalisation<T>::make(alone, hierarchy.level_operator(*diagonalised), hierarchy.is_singular());
   if (!diagonalised_) return;
   lowest = *diagonalised;
   recordable_ = !params.measure_levels;
@@ -181,7 +191,8 @@ template <class T>
 template <class... K>
 void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, const K&... k) {
   const bool in_place = hierarchy.update(ctx, a, k...);
-  if (bottom_) bottom_->set_up(ctx, hierarchy);
+  Context alone = ctx.alone();
+  if (bottom_) bottom_->set_up(alone, hierarchy);
   if (in_place) return;
   // Recorded cycles read the coefficients where they were.
   for (auto& level : levels) level.recording.clear();
@@ -190,8 +201,9 @@ void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, co
 template <class T>
 void Multigrid<T>::State::set_reaction(Context& ctx, double c) {
   hierarchy.set_reaction(ctx, c);
-  if (bottom_) bottom_->set_up(ctx, hierarchy);
-  if (diagonalised_) diagonalised_->set_mass(ctx, c - made_with_);
+  Context alone = ctx.alone();
+  if (bottom_) bottom_->set_up(alone, hierarchy);
+  if (diagonalised_) diagonalised_->set_mass(alone, c - made_with_);
 }
 
 template <class T>
@@ -200,12 +212,15 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
   expects_fit(ctx, "b", b, a.shape());
   expects_fit(ctx, "x", x, a.shape());
   const auto hold = in_use.hold("cycle");
+  const bool cut = hierarchy.strips().is_cut(level);
+  Context on = cut ? ctx : ctx.alone();
   const auto work = [&] {
-    cycle(ctx, level, b, x, guess, params.cycle.value_or(Cycle::v));
-    if (hierarchy.is_singular()) subtract_mean(ctx, x, mean_.view());
+    cycle(on, level, b, x, guess, params.cycle.value_or(Cycle::v));
+    if (hierarchy.is_singular())
+      subtract_mean(on, x, mean_.view(), hierarchy.meshes()[static_cast<std::size_t>(level)].unknowns().nodes());
   };
-  if (recordable_ && guess == Guess::zero && level >= lowest)
-    levels[static_cast<std::size_t>(level)].recording.run(ctx, b.data, x.data, work);
+  if (recordable_ && (!cut || ctx.communicator()->keeps_order()) && guess == Guess::zero && level >= lowest)
+    levels[static_cast<std::size_t>(level)].recording.run(on, b.data, x.data, work);
   else
     work();
 }
@@ -235,24 +250,47 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   }
   Level& coarser = levels[static_cast<std::size_t>(index) - 1];
   const Transfer<T>& transfer = hierarchy.transfer(index);
+  // From the lowest level that is cut: own rows to the whole, and back.
+  const bool cut = hierarchy.strips().is_cut(index), to_whole = cut && !hierarchy.strips().is_cut(index - 1);
+  const GridView<T> defect = to_whole ? coarser.own_b.view() : coarser.b.view();
+  const auto fills_halo = [&](const Level& of, SweepOrder order) {
+    return cut && of.choice.steps > 0 && of.smoother->fills_halo(order);
+  };
+  const SweepOrder last = params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward;
   const bool fused = guess == Guess::zero && !level.smoothed.empty();
   const T omega = fused ? static_cast<T>(*level.smoother->jacobi_damping()) : T(0);
   if (fused) {
     const Stopwatch watch(ctx, seconds);
-    transfer.smooth_restrict(ctx, a, b, omega, level.choice.steps, level.smoothed.view(), coarser.b.view());
+    transfer.smooth_restrict(ctx, a, b, omega, level.choice.steps, level.smoothed.view(), defect);
   } else {
     const Stopwatch watch(ctx, seconds);
     level.smoother->smooth(ctx, a, b, x, level.choice.steps, guess, SweepOrder::forward);
-    transfer.restrict_residual(ctx, a, b, x, coarser.b.view());
+    x.fresh = fills_halo(level, SweepOrder::forward);
+    transfer.restrict_residual(ctx, a, b, x, defect);
   }
-  correct(ctx, index, shape);
+  GridView<const T> correction = coarser.x.cview();
+  if (to_whole) {
+    hierarchy.strips().gather(ctx, defect, coarser.b.view());
+    Context alone = ctx.alone();
+    const auto below = [&] {
+      correct(alone, index, shape);
+      exchange(alone, correction);
+    };
+    // F-cycles come here in two shapes.
+    if (recordable_ && params.cycle != Cycle::f)
+      coarser.recording.run(alone, coarser.b.cview().data, coarser.x.cview().data, below);
+    else
+      below();
+    correction = with_halo(hierarchy.strips().own_rows(correction), true);
+  } else {
+    correct(ctx, index, shape);
+    correction.fresh = shape != Cycle::k && fills_halo(coarser, last);
+  }
   const Stopwatch watch(ctx, seconds);
   if (fused)
-    return transfer.prolongate_smooth(ctx, a, b, omega, level.choice.steps, coarser.x.cview(), level.smoothed.cview(),
-                                      x);
-  transfer.prolongate_add(ctx, coarser.x.cview(), x);
-  level.smoother->smooth(ctx, a, b, x, level.choice.steps, Guess::given,
-                         params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward);
+    return transfer.prolongate_smooth(ctx, a, b, omega, level.choice.steps, correction, level.smoothed.cview(), x);
+  transfer.prolongate_add(ctx, correction, x);
+  level.smoother->smooth(ctx, a, b, x, level.choice.steps, Guess::given, last);
 }
 
 // --- the handle ----------------------------------------------------------------------------------------------------------
@@ -270,12 +308,14 @@ Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, Ope
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
                         const OperatorTerms& terms, const MultigridParams& params, const SmootherRegistry& registry)
-    : Multigrid(ctx, Hierarchy<T>::assembled(ctx, meshes, form, terms), params, registry) {}
+    : Multigrid(ctx, Hierarchy<T>::assembled(ctx, meshes, form, terms, params.cut), params, registry) {}
 
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                         const MultigridParams& params, const SmootherRegistry& registry)
-    : Multigrid(ctx, Hierarchy<T>(ctx, Hierarchy<double>::galerkin(ctx, a, mesh, {params.symmetric, params.singular})),
+    : Multigrid(ctx,
+                Hierarchy<T>(ctx, Hierarchy<double>::galerkin(ctx, a, mesh, {params.symmetric, params.singular}, {},
+                                                              params.cut)),
                 params, registry) {}
 
 namespace {
@@ -349,7 +389,7 @@ std::vector<LevelReport> Multigrid<T>::level_reports() const {
   std::vector<LevelReport> reports;
   for (int l = 0; l < levels(); ++l) {
     const auto& level = state_->levels[static_cast<std::size_t>(l)];
-    const GridShape shape = level_operator(l).shape();
+    const GridShape shape = hierarchy().meshes()[static_cast<std::size_t>(l)].unknowns();
     const bool smoothed = l > state_->lowest;
     reports.push_back({shape.nx, shape.ny, level.seconds, smoothed ? level.choice.smoother : "",
                        smoothed ? level.choice.steps : 0, smoothed ? level.choice.reason : ""});

@@ -17,6 +17,9 @@
 //
 // Copies are the same cycle, which serves one thread at a time and says so when two try (UsageError).
 //
+// On strips of rows (mesh/strips.hpp) a cycle is that of the whole grid. What the lowest level that is cut restricts is gathered, every
+// piece goes on from there by itself, and takes the correction of its own rows, with those beside them, from the whole.
+//
 // Where meshes or a matrix are given the hierarchy is made here, assembled or of Galerkin products.
 
 #include <memory>
@@ -53,6 +56,8 @@ struct MultigridParams {
   /// On a GPU, cycles of tensor operators end at the finest coarse level of at most this many unknowns in each direction,
   /// solved by fast diagonalisation: one kernel in place of all below. 0: they go on to level 0.
   int diagonalise_below = FastDiagonalisation<float>::max_nodes;
+  /// Levels that are cut where the Context has other pieces of the grid: as mesh/strips.hpp says.
+  std::optional<int> cut{};
 };
 
 template <class T>

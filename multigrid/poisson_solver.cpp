@@ -120,7 +120,7 @@ std::string gibibytes(std::int64_t bytes) {
 
 /// How many systems of a batch are solved at the same time; one: with the solver's own hierarchy.
 std::size_t side_by_side(const Context& ctx, const GridShape& shape, std::size_t systems) {
-  if (ctx.on_gpu() || shape.nodes() > PoissonSolver::most_unknowns_side_by_side) return 1;
+  if (ctx.on_gpu() || ctx.pieces() > 1 || shape.nodes() > PoissonSolver::most_unknowns_side_by_side) return 1;
   return std::clamp<std::size_t>(systems, 1, static_cast<std::size_t>(ctx.threads()));
 }
 
@@ -207,6 +207,7 @@ struct PoissonSolver::Implementation {
   std::optional<Couplings> found;  // of the matrix, where they were asked for
   SmootherRegistry registry;
   std::vector<TensorMesh> meshes;
+  StripLevels strips;
   std::optional<GridOperator<double>> matrix;  // none: operators are assembled on the meshes
   bool follows_conductances = false;           // of the matrix, which are not kept
   double setup_seconds = 0;
@@ -225,9 +226,12 @@ struct PoissonSolver::Implementation {
   /// With `given` as the finest operator, or an assembled one.
   Implementation(Context& ctx, std::optional<GridOperator<double>> given, const TensorMesh& mesh, PoissonSolverParams p,
                  SmootherRegistry r, const Conductances* weights = nullptr)
-      : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)), matrix(std::move(given)),
-        follows_conductances(weights != nullptr) {
+      : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)),
+        strips(ctx, meshes, params.multigrid.cut), matrix(std::move(given)), follows_conductances(weights != nullptr) {
     const auto begin = Clock::now();
+    // What it goes by is not known of strips.
+    if (ctx.pieces() > 1 && params.deflate.by == DeflateBy::automatic) params.deflate = {};
+    expects(ctx.pieces() == 1 || params.deflate.by == DeflateBy::none, "deflation is for grids in one piece");
     const bool by_matrix = asks_matrix(params, matrix.has_value());
     if (by_matrix && !ctx.plans()) {
       if (matrix)
@@ -249,8 +253,8 @@ struct PoissonSolver::Implementation {
     else
       (void)fill_in(ctx, mesh, params);
     if (matrix && weights == nullptr && !params.interpolation) {
-      // Without numbers: what takes the most memory.
-      const bool follows = found ? found->jump > most_bilinear_jump : by_matrix;
+      // Without numbers: what takes the most memory. On strips a matrix is not followed.
+      const bool follows = ctx.pieces() == 1 && (found ? found->jump > most_bilinear_jump : by_matrix);
       params.interpolation = follows ? InterpolationKind::matrix : InterpolationKind::bilinear;
     }
     params.stop.validate();
@@ -282,7 +286,8 @@ struct PoissonSolver::Implementation {
     if (!ctx.plans()) expect_room_for_all(ctx, mesh, weights);
     if (matrix || params.coefficients) in_double = products(ctx, mesh, weights);
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
-    a = in_double ? in_double->finest() : assemble_operator<double>(ctx, mesh, params.form, params.terms);
+    a = in_double ? in_double->finest()
+                  : assemble_operator<double>(ctx, mesh, params.form, params.terms, strips.finest());
     params.form = a.form();
     if (params.precision == Precision::full)
       make_double_cycle(ctx);
@@ -314,14 +319,15 @@ struct PoissonSolver::Implementation {
 
   void expect_room_for_all(const Context& ctx, const TensorMesh& mesh, const Conductances* weights = nullptr) const {
     Context plan = ctx.plan();
-    const Vector<double> b(plan, mesh.unknowns()), x(plan, mesh.unknowns());
+    const Vector<double> b(plan, strips.finest()), x(plan, strips.finest());
     const Implementation planned(plan, matrix, mesh, params, registry, weights);
     expect_room(ctx, mesh, plan.memory()->peak_bytes);
   }
   /// The finest operator of K and c by cells, before the rest is known but not before there is room for it.
   [[nodiscard]] GridOperator<double> assembled_in_room(Context& ctx, const TensorMesh& mesh) const {
     expect_room_for_all(ctx, mesh);
-    return assemble_diffusion(ctx, mesh, *params.coefficients, params.terms);
+    const CellFields fields(ctx, mesh, *params.coefficients, params.terms.reaction);
+    return assemble_diffusion(ctx, mesh, *params.coefficients, fields, params.terms, strips.finest());
   }
   /// Of the matrix, with the conductances that it was given with, or of K and c by cells.
   [[nodiscard]] Hierarchy<double> products(Context& ctx, const TensorMesh& mesh, const Conductances* weights) const {
@@ -334,22 +340,25 @@ struct PoissonSolver::Implementation {
               " needs K, and a matrix has none; bilinear and matrix do not");
       return Hierarchy<double>::galerkin(ctx, *matrix, mesh,
                                          {weights != nullptr || params.multigrid.symmetric, params.multigrid.singular},
-                                         by_weights ? Interpolation::network(*weights) : simple);
+                                         by_weights ? Interpolation::network(*weights) : simple, params.multigrid.cut);
     }
     const CellCoefficients& k = *params.coefficients;
     const MatrixTraits traits{true, is_singular(mesh, params.terms) && k.c.empty()};
     const CellFields fields(ctx, mesh, k, params.terms.reaction);
-    const auto finest = a.shape().nodes() > 0 ? a : assemble_diffusion(ctx, mesh, k, fields, params.terms);
-    if (!follows_k) return Hierarchy<double>::galerkin(ctx, finest, mesh, traits, simple);
+    const auto finest =
+        a.shape().nodes() > 0 ? a : assemble_diffusion(ctx, mesh, k, fields, params.terms, strips.finest());
+    if (!follows_k) return Hierarchy<double>::galerkin(ctx, finest, mesh, traits, simple, params.multigrid.cut);
     const Conductances conductances(ctx, mesh, fields);
     return Hierarchy<double>::galerkin(ctx, finest, mesh, traits,
                                        kind == InterpolationKind::split ? Interpolation::split(conductances, k)
-                                                                        : Interpolation::network(conductances));
+                                                                        : Interpolation::network(conductances),
+                                       params.multigrid.cut);
   }
   static std::unique_ptr<Implementation> on(Context& ctx, const Geometry& mesh, PoissonSolverParams params,
                                             const SmootherRegistry& registry) {
     if (mesh.mapped() == nullptr)
       return std::make_unique<Implementation>(ctx, std::nullopt, mesh.logical(), std::move(params), registry);
+    expects(ctx.pieces() == 1, "deformed meshes are not cut into strips");
     expects(params.interpolation != InterpolationKind::split,
             "interpolation split is for rectangles; a deformed mesh takes network, bilinear or matrix");
     const auto begin = Clock::now();
@@ -377,11 +386,13 @@ struct PoissonSolver::Implementation {
   }
 
   [[nodiscard]] Hierarchy<double> levels_in_double(Context& ctx) const {
-    return in_double ? *in_double : Hierarchy<double>::assembled(ctx, meshes, params.form, params.terms);
+    return in_double ? *in_double
+                     : Hierarchy<double>::assembled(ctx, meshes, params.form, params.terms, params.multigrid.cut);
   }
   void make_float_cycle(Context& ctx) {
-    const auto levels = in_double ? Hierarchy<float>(ctx, *in_double)
-                                  : Hierarchy<float>::assembled(ctx, meshes, params.form, params.terms);
+    const auto levels = in_double
+                            ? Hierarchy<float>(ctx, *in_double)
+                            : Hierarchy<float>::assembled(ctx, meshes, params.form, params.terms, params.multigrid.cut);
     float_cycle = std::make_unique<DoubleCycle<float>>(ctx, levels, params, registry);
   }
   void make_double_cycle(Context& ctx) {
@@ -594,12 +605,12 @@ struct PoissonSolver::Implementation {
 std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry, std::size_t systems) {
   Context plan = ctx.plan();
+  const GridShape unknowns = StripLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.cut).finest();
   std::vector<Vector<double>> b_and_x;
-  for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(plan, mesh.logical().unknowns());
+  for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(plan, unknowns);
   const PoissonSolver solver(plan, mesh, params, registry);
   std::int64_t bytes = plan.memory()->peak_bytes;
-  if (const auto threads = side_by_side(ctx, mesh.logical().unknowns(), systems);
-      threads > 1 && mesh.mapped() == nullptr) {
+  if (const auto threads = side_by_side(ctx, unknowns, systems); threads > 1 && mesh.mapped() == nullptr) {
     Context one = Context(Backend::cpu, 1).plan();
     const PoissonSolver worker(one, mesh, params, registry);
     bytes += static_cast<std::int64_t>(threads) * one.memory()->peak_bytes;

@@ -515,8 +515,24 @@ void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, GridView<c
 template <class T>
 void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
   check(ctx, fine, coarse);
-  if (is_weighted()) return prolongate_weighted<true>(ctx, weights(), coarse, fine);
-  prolongate_impl<true>(ctx, x_.view(), y_.view(), can_march(), coarse, fine);
+  // The rows beside a strip take part, but those by weights of cells, and around the ends, where coarse rows may lie otherwise.
+  const bool beside = fine.fresh && !is_weighted() && !fine.periodic_y;
+  GridView<T> rows = fine;
+  TransferView<T> y = y_.view();
+  if (beside && fine.below) {
+    rows.data -= rows.pitch;
+    ++rows.ny;
+    --y.origin;
+  }
+  if (beside && fine.above) ++rows.ny;
+  if (is_weighted())
+    prolongate_weighted<true>(ctx, weights(), coarse, fine);
+  else
+    prolongate_impl<true>(ctx, x_.view(), y, can_march(), coarse, rows);
+  if (!fine.fresh) return;
+  // Where x is periodic the columns beside these rows are left.
+  if (beside) rows.below = rows.above = false;
+  exchange(ctx, with_halo(rows, false));
 }
 
 template <class T>

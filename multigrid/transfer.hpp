@@ -71,7 +71,7 @@ class Transfer {
   [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse,
                                          const GridShape& fine_strip, const GridShape& coarse_strip);
 
-  /// x_fine += P x_coarse
+  /// x_fine += P x_coarse; a halo of x_fine that is up to date stays so.
   void prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
   /// x_fine = P x_coarse
   void prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;

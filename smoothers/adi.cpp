@@ -29,13 +29,18 @@ class Adi final : public Smoother<T> {
     const auto [first, second] =
         order == SweepOrder::forward ? std::pair(Direction::x, Direction::y) : std::pair(Direction::y, Direction::x);
     // Simultaneous sweeps go to the scratch vector and come back.
-    const GridView<T> between = sweep_.line_order() == LineOrder::zebra ? x : scratch_.view();
+    const GridView<T> between =
+        with_halo(sweep_.line_order() == LineOrder::zebra ? x : scratch_.view(), sweep_.fills_halo(first));
     for (int s = 0; s < steps; s += 2) {
       sweep_(ctx, first, a, b, x, between, s == 0 ? guess : Guess::given, order);
       sweep_(ctx, second, a, b, between, x, Guess::given, order);
+      x.fresh = sweep_.fills_halo(second);
     }
   }
 
+  [[nodiscard]] bool fills_halo(SweepOrder order) const override {
+    return sweep_.fills_halo(order == SweepOrder::forward ? Direction::y : Direction::x);
+  }
   [[nodiscard]] int elementary_steps() const override { return 2; }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 

@@ -247,8 +247,11 @@ class ColourGaussSeidel final : public Smoother<T> {
   /// even: a third colour.
   template <class Step>
   static void with_halo(Context& ctx, const Step& step, int steps, Guess guess, bool forward) {
-    const auto& x = step.x;
-    if (guess == Guess::zero) set(ctx, T(0), x);
+    GridView<T> x = step.x;
+    if (guess == Guess::zero) {
+      set_zero_with_halo(ctx, x);
+      x.fresh = true;
+    }
     struct Class {
       int begin, end, step;
     };
@@ -267,6 +270,7 @@ class ColourGaussSeidel final : public Smoother<T> {
     for (int s = 0; s < steps; ++s)
       for (const NodeRange& colour : colours) {
         exchange(ctx, x);
+        x.fresh = false;
         for_each_node(ctx, colour, step);
       }
   }

@@ -129,6 +129,7 @@ class Jacobi final : public Smoother<T> {
       }
       for (; left > 0; --left) {
         exchange(ctx, current);
+        current.fresh = false;
         const JacobiStep<View, T> step{view, b, current, other, {omega_}};
         if (ctx.on_gpu()) {
           for_each_node(ctx, all_nodes(x), step);

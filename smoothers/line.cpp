@@ -16,6 +16,33 @@ namespace {
 
 constexpr double simultaneous_damping = 0.8;
 
+/// The rows of a strip. Those of the second colour that have one of the first beside them in another strip follow an exchange,
+/// all pieces together.
+template <class Lines, class Cut>
+void zebra_of_strip(Context& ctx, const Lines& lines, const Cut& cut, SweepOrder order) {
+  const bool backward = order == SweepOrder::backward;
+  const int odd = 1 - (lines.y.origin_y & 1), first = backward ? 1 - odd : odd;
+  const bool third = cut.has_third_row(), has_third = third && cut.is_last();
+  const int end = has_third ? lines.lines() - 1 : lines.lines();
+  const auto solve_third = [&] {
+    if (has_third) lines.one(end);
+    exchange(ctx, lines.y);
+  };
+  if (third && backward) solve_third();
+  const auto second = [&](int line) { return ((line ^ first) & 1) != 0; };
+  const bool bottom = end > 0 && lines.y.below && second(0);
+  const bool top = end > 0 && !has_third && lines.y.above && second(end - 1) && !(bottom && end == 1);
+  const int lowest = bottom ? 1 : 0, highest = top ? end - 1 : end;
+  if (lowest < highest) lines.zebra(first, lowest, highest);
+  exchange(ctx, lines.y);
+  if (bottom) lines.one(0);
+  if (top) lines.one(end - 1);
+  if (third && !backward) {
+    exchange(ctx, lines.y);
+    solve_third();
+  }
+}
+
 /// Across a periodic direction the first line lies beside the last. One of the two is solved alone, after an exchange: the
 /// third colour, or that of the second colour, which has a line of the first one beside it there.
 template <class Lines>
@@ -28,11 +55,11 @@ void zebra(Context& ctx, Direction direction, const Lines& lines, SweepOrder ord
   const int alone = third || first == 0 ? count - 1 : 0;
   if (begins) {
     lines.one(alone);
-    exchange(ctx, lines.x);
+    exchange(ctx, lines.y);
   }
   alone == 0 ? lines.zebra(first, 1, count) : lines.zebra(first, 0, count - 1);
   if (begins) return;
-  exchange(ctx, lines.x);
+  exchange(ctx, lines.y);
   lines.one(alone);
 }
 
@@ -43,39 +70,56 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
-  expects(!shape.below && !shape.above, "line smoothers need whole lines, and this is a strip of rows");
-  const int longest = std::max(shape.nx, shape.ny);
+  const bool is_cut = shape.below || shape.above;
+  if (is_cut) cut_ = line::CutLines<T>(ctx, shape);
+  const int longest = is_cut ? shape.nx : std::max(shape.nx, shape.ny);
   if (shape.has_halo() && ctx.on_gpu() && longest > line::longest_segmented) {
     for (auto& numbers : periodic_) numbers = Vector<T>(ctx, shape);
     return;
   }
-  if (shape.has_halo()) zeros_ = Vector<T>(ctx, longest);
+  if (shape.has_halo()) zeros_ = Vector<T>(ctx, std::max(shape.nx, shape.ny));
   if (ctx.on_gpu()) return;
   const auto size = line::LineScratch<T>::size(shape, threads_, params.form);
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
 }
 
 template <class T>
-Guess LineSweep<T>::start(Context& ctx, GridView<T> x, Guess guess) const {
+Guess LineSweep<T>::start(Context& ctx, GridView<T>& x, Guess guess) const {
   if (guess == Guess::given || !x.has_halo()) return guess;
-  set(ctx, T(0), x);
+  set_zero_with_halo(ctx, x);
+  x.fresh = true;
   return Guess::given;
+}
+
+template <class T>
+const T* LineSweep<T>::zeros(GridView<T> y) const {
+  return y.periodic_x || y.periodic_y || cut_.is_ring() ? zeros_.view().data : nullptr;
 }
 
 template <class T>
 void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                               GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
+  y.fresh = false;
+  if (!cut_.empty() && direction == Direction::y) {
+    exchange(ctx, x);
+    return cut_.sweep(ctx, a, zeros_.view().data, b, x, y, omega_, line_order_, order, elimination_.view());
+  }
   if (!periodic_[0].empty()) {
     const line::PeriodicScratch<T> scratch{periodic_[0].view(), periodic_[1].view(), periodic_[2].view()};
-    return line::sweep_periodic(ctx, direction, a, b, x, y, omega_, line_order_, order, scratch);
+    return line::sweep_periodic(ctx, direction, a, b, with_halo(x, false), y, omega_, line_order_, order, scratch);
   }
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
-  line::visit(a, y.has_halo() ? zeros_.view().data : nullptr, [&]<class View>(const View& view) {
+  line::visit(a, zeros(y), [&]<class View>(const View& view) {
     const auto sweep = [&]<Direction d, bool ring>() {
       const line::Sweep<d, View, T, ring> lines{
           view, b, x, y, omega_, guess == Guess::zero, ctx.threads(), elimination_.view()};
-      line_order_ == LineOrder::simultaneous ? lines.simultaneous() : zebra(ctx, d, lines, order);
+      if (line_order_ == LineOrder::simultaneous)
+        lines.simultaneous();
+      else if (!cut_.empty())
+        zebra_of_strip(ctx, lines, cut_, order);
+      else
+        zebra(ctx, d, lines, order);
     };
     const auto run = [&]<Direction d>() {
       if constexpr (line::has_bands<View> || line::by_sums<View>)
@@ -119,10 +163,12 @@ class Line : public Smoother<T> {
     for (int s = 0; s < steps; ++s) {
       sweep_(ctx, direction, a, b, current, other, s == 0 ? guess : Guess::given, order);
       std::swap(current, other);
+      current.fresh = sweep_.fills_halo(direction);
     }
     if (current.data != x.data) copy<T, T>(ctx, current, x);
   }
 
+  [[nodiscard]] bool fills_halo(SweepOrder /*order*/) const override { return sweep_.fills_halo(direction); }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 
  private:

@@ -17,6 +17,7 @@ struct Sweep {
   SweepOrder order;
   bool zero;
   T omega;
+  const line::CutLines<T>& cut;
 
   template <Direction direction>
   void run(Context& ctx) const {
@@ -24,16 +25,21 @@ struct Sweep {
     const int lines = along_x ? y.ny : y.nx, odd = 1 - ((along_x ? y.origin_y : y.origin_x) & 1);
     exchange(ctx, x);
     if (line_order == LineOrder::simultaneous) return solve<direction>(ctx, 0, lines, 1, !zero);
-    const bool backward = order == SweepOrder::backward, wraps = along_x ? y.periodic_y : y.periodic_x;
-    const int pairs = wraps ? lines / 2 * 2 : lines;  // lines of two colours
-    const auto third_colour = [&] { solve<direction>(ctx, pairs, lines, 1, true); };
-    if (pairs < lines && backward) {
+    const bool backward = order == SweepOrder::backward;
+    const bool wraps = (along_x ? y.periodic_y : y.periodic_x) && lines % 2 != 0;
+    const bool third = cut.empty() ? wraps : cut.has_third_row();    // of the grid
+    const bool here = cut.empty() ? wraps : third && cut.is_last();  // and of this piece of it
+    const int pairs = here ? lines - 1 : lines;                      // lines of two colours
+    const auto third_colour = [&] {
+      if (here) solve<direction>(ctx, pairs, lines, 1, true);
+    };
+    if (third && backward) {
       third_colour();
-      exchange(ctx, x);
+      exchange(ctx, y);
     }
     two_colours<direction>(ctx, backward ? 1 - odd : odd, pairs);
-    if (pairs < lines && !backward) {
-      exchange(ctx, x);
+    if (third && !backward) {
+      exchange(ctx, y);
       third_colour();
     }
   }
@@ -48,7 +54,7 @@ struct Sweep {
       if (omega == T(1) && !y.periodic_y && (first == 0 ? in_one_pass<false>(ctx, end) : in_one_pass<true>(ctx, end)))
         return;
     solve<direction>(ctx, first, end, 2, !zero);
-    exchange(ctx, x);
+    exchange(ctx, y);
     solve<direction>(ctx, 1 - first, end, 2, true);
   }
   /// Lines begin, begin + stride, ... < end.
@@ -83,7 +89,7 @@ struct Sweep {
     cuda::launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
     if (!y.periodic_x) return true;
     // At the seam a line of the second colour was solved beside one that is none to the walk.
-    exchange(ctx, x);
+    exchange(ctx, y);
     const int seam = mirrored ? 0 : end - 1;
     solve<Direction::y>(ctx, seam, seam + 1, 1, true);
     return true;
@@ -96,10 +102,10 @@ template <class T>
 void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                                 GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
   const auto sweep = [&]<class View>(const View& view) {
-    const Sweep<View, T> lines{view, b, x, y, line_order_, order, guess == Guess::zero, omega_};
+    const Sweep<View, T> lines{view, b, x, y, line_order_, order, guess == Guess::zero, omega_, cut_};
     direction == Direction::x ? lines.template run<Direction::x>(ctx) : lines.template run<Direction::y>(ctx);
   };
-  line::visit(a, y.has_halo() ? zeros_.view().data : nullptr, sweep);
+  line::visit(a, zeros(y), sweep);
 }
 
 template void LineSweep<float>::sweep_on_gpu(Context&, Direction, const GridOperator<float>&, GridView<const float>,

@@ -12,10 +12,14 @@
 // The undamped form solves for the line itself, so that a sweep moves 3 words a node and the coefficients.
 // Backward order takes the even lines first. Across a periodic direction with an odd number of lines the last one lies beside
 // the first: it is a third colour, after the others, or before them in backward order.
+//
+// On a grid that is cut into strips of rows, x lines lie within strips, and rows are exchanged between their colours; y lines are
+// cut, and solved in three steps (solvers/lines/strips.hpp).
 
 #include <array>
 
 #include <stratum/smoothers/smoother.hpp>
+#include <stratum/solvers/lines/strips.hpp>
 
 namespace stratum {
 
@@ -26,20 +30,30 @@ class LineSweep {
 
   [[nodiscard]] LineOrder line_order() const { return line_order_; }
   /// The guess that the first sweep is to be given: on periodic grids x itself, made zero where it is to be.
-  [[nodiscard]] Guess start(Context& ctx, GridView<T> x, Guess guess) const;
-  /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ.
+  [[nodiscard]] Guess start(Context& ctx, GridView<T>& x, Guess guess) const;
+  /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ. Leaves the
+  /// halo of y up to date or not.
   void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                   GridView<T> y, Guess guess, SweepOrder order);
+
+  /// On strips: what a sweep in this direction leaves.
+  [[nodiscard]] bool fills_halo(Direction direction) const {
+    return !cut_.empty() && direction == Direction::y && line_order_ == LineOrder::zebra;
+  }
 
  private:
   void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                     GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order);
+
+  /// As line::visit takes them.
+  [[nodiscard]] const T* zeros(GridView<T> y) const;
 
   LineOrder line_order_;
   T omega_;
   int threads_;
   std::array<Vector<T>, 3> periodic_;  // where the grid is, on a GPU for the longest lines
   Vector<T> zeros_;                    // where it is: the reaction that tensor operators lack
+  line::CutLines<T> cut_;              // where the grid is cut
   Vector<T> elimination_;              // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };
 

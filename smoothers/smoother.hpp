@@ -5,7 +5,8 @@
 //     x <- x + S (b - A x) ,
 //
 // with S depending on the smoother. A smoother is made for one grid shape and owns its scratch; `smooth` allocates nothing
-// and does not synchronise. Halos of b and x are read, never written.
+// and does not synchronise. Halos of b and x are read, never written. x may come with a halo that is up to date (with_halo), which
+// is not exchanged then before the first step.
 //
 // Guess::zero means that x is taken as zero whatever it holds: the result equals that of a given zero.
 // SweepOrder::backward runs the sub-sweeps in the opposite order: forward and backward are each other's adjoint in
@@ -58,6 +59,9 @@ class Smoother {
 
   /// omega where an elementary step is x <- x + omega D^-1 (b - A x): a cycle may then fuse steps with transfers.
   [[nodiscard]] virtual std::optional<double> jacobi_damping() const { return std::nullopt; }
+
+  /// On strips of a grid: one step or more of this order leave the halo of x up to date.
+  [[nodiscard]] virtual bool fills_halo(SweepOrder /*order*/) const { return false; }
 
   /// Elementary steps that one application counts as (ADI: two).
   [[nodiscard]] virtual int elementary_steps() const { return 1; }

@@ -204,6 +204,14 @@ class CommandLine {
     return out;
   }
 
+  /// Everything that was given, a line each.
+  [[nodiscard]] std::string given() const {
+    std::string text;
+    for (const auto& [name, values] : given_)
+      for (const auto& value : values) text += "--" + name + "=" + value + "\n";
+    return text;
+  }
+
   /// Given settings as key=value; the others as comments, so that what follows from their absence stays so.
   [[nodiscard]] std::string configuration() const {
     std::ostringstream out;

@@ -99,6 +99,11 @@ class OutputFiles {
     std::erase_if(files_, [&](const File& file) { return file.option == option; });
   }
 
+  /// Of a rank that writes no other.
+  void remove_all_but(const std::string& option) {
+    std::erase_if(files_, [&](const File& file) { return file.option != option; });
+  }
+
   /// Empty where there is none.
   [[nodiscard]] std::string path(const std::string& option) const {
     const File* const file = find(option);

@@ -14,11 +14,13 @@
 
 #include <unistd.h>
 
+#include <stratum/core/comm/nccl.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/version.h>
 
 #include "command_line.hpp"
 #include "output_files.hpp"
+#include "ranks.hpp"
 
 namespace stratum::apps {
 
@@ -42,7 +44,23 @@ struct Program {
 struct Machine {
   Backend backend = Backend::cpu;
   int threads = 0;
-  [[nodiscard]] Context context() const { return Context(backend, threads); }
+  const Ranks* ranks = nullptr;  // of a program that runs on several
+
+  [[nodiscard]] bool has_ranks() const { return ranks != nullptr && ranks->size() > 1; }
+  [[nodiscard]] Context context() const {
+    if (!has_ranks()) return Context(backend, threads);
+    if (backend == Backend::cuda) select_device(ranks->rank_on_host());
+    Context ctx(backend, threads > 0 ? threads : ranks->threads());
+    ctx.set_communicator(ranks->communicator());
+    if (backend == Backend::cuda) {
+      try {
+        ctx.set_communicator(nccl_communicator(ctx, ranks->communicator()));
+      } catch (const ResourceError&) {
+        // No NCCL, or not one GPU for each rank: by way of the host.
+      }
+    }
+    return ctx;
+  }
 };
 
 [[nodiscard]] inline Machine parse_machine(const CommandLine& options) {
@@ -71,14 +89,21 @@ inline void progress(const std::string& what) {
   if (isatty(STDERR_FILENO) != 0) (void)std::fprintf(stderr, "\r\033[K%s", what.c_str());
 }
 
-[[nodiscard]] inline int run_program(Program& program, int argc, char** argv) {
-  const auto fail = [&program](int code, const char* reason) {
+/// `ranks`: of a program that runs on several.
+[[nodiscard]] inline int run_program(Program& program, int argc, char** argv, Ranks* ranks = nullptr) {
+  const auto fail = [&](int code, const char* reason) {
     (void)std::fprintf(stderr, "%s: %s\n", program.name, reason);
+    if (ranks != nullptr) ranks->end_all(program.name, reason, code);
     return code;
   };
   const auto run = [&]() -> int {
     CommandLine& options = program.options;
+    if (ranks != nullptr)
+      ranks->start();
+    else
+      expects(launched_processes() == 1, "it runs in one process, and was started as ", launched_processes());
     options.parse(argc, argv);
+    if (ranks != nullptr && ranks->size() > 1) ranks->communicator()->agree("options", options.given());
     if (options.is_set("help"))
       return std::printf("%s%s\n%s", program.before_options.c_str(), options.help().c_str(),
                          program.after_options.c_str()),

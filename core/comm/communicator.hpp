@@ -4,29 +4,94 @@
 // communicator, and computes on its strip of rows; all pieces make the same calls in the same order.
 //
 //     pieces in one process   `pieces(p)`: p communicators for p threads, which see each other's memory
+//     processes               `mpi_communicator` of <stratum/mpi.hpp>, where the build has MPI
+//     a GPU each              `nccl_communicator` of core/comm/nccl.hpp, beside one of these
 //
-// A piece that ends by an exception leaves the others waiting: `abandon` lets them throw, too.
+// Pieces have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every piece, bit for bit,
+// so that all decide alike by it.
+//
+// Where a Context is given, memory is such that its device reads it, and everything happens in the order of its stream; what has
+// arrived may be read by what comes later in that order. On a Context that plans nothing happens.
+//
+// A piece that ends by an exception leaves the others waiting: `abandon` ends that.
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace stratum {
 
+class Context;
+
 class Communicator {
  public:
+  Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
   virtual ~Communicator() = default;
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
-  /// What all pieces gave, by rank, when all have given. Addresses stay good until the piece's next call.
-  [[nodiscard]] virtual std::vector<const void*> gather(const void* mine) = 0;
-  /// Waits until all pieces are here. Throws std::runtime_error when one has given up.
+
+  /// `bytes` of every piece, by rank: `all` has size() * bytes. `mine` may be where it goes to.
+  void gather(Context& ctx, const void* mine, void* all, std::size_t bytes);
+  /// Pieces of different sizes: counts[r] bytes of piece r go to all + offsets[r]. Both are the same on all pieces.
+  void gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
+              std::span<const std::size_t> offsets);
+
+  /// Rows for the pieces below and above (rank - 1 and rank + 1, around the ends), and from them; null: none that way, which the
+  /// piece there sees alike.
+  struct Rows {
+    const void* to_below = nullptr;
+    const void* to_above = nullptr;
+    void* from_below = nullptr;
+    void* from_above = nullptr;
+    std::size_t bytes = 0;
+  };
+  void exchange(Context& ctx, const Rows& rows);
+
+  /// Numbers of the host, which are there when this returns.
+  void gather_on_host(const void* mine, void* all, std::size_t bytes);
+  template <class T>
+  [[nodiscard]] std::vector<T> gather_on_host(const T& mine) {
+    std::vector<T> all(static_cast<std::size_t>(size()));
+    gather_on_host(&mine, all.data(), sizeof(T));
+    return all;
+  }
+  /// Of pieces that have different numbers of them, one after another.
+  [[nodiscard]] std::vector<double> join_on_host(std::span<const double> mine);
+  /// Throws UsageError on every piece where `value`, called `name` in the message, is not the same on all.
+  void agree(std::string_view name, std::string_view value);
+
+  /// Calls with a Context on a GPU do not wait for the stream: they can be recorded (core/device/recording.hpp).
+  [[nodiscard]] virtual bool keeps_order() const { return false; }
+  /// Of one that does: throws std::runtime_error where its library has reported an error since. Context::synchronise asks while it
+  /// waits.
+  virtual void check() {}
+
+  /// Waits until all pieces are here.
   virtual void barrier() = 0;
-  /// Of a piece that takes no further part.
+  /// Of a piece that takes no further part. Pieces in one process: the others throw std::runtime_error in their next call.
   virtual void abandon() = 0;
+
+  /// How often this piece has exchanged rows and gathered.
+  [[nodiscard]] std::int64_t exchanges() const { return exchanges_; }
+  [[nodiscard]] std::int64_t gathers() const { return gathers_; }
+
+ private:
+  virtual void do_gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
+                         std::span<const std::size_t> offsets) = 0;
+  virtual void do_exchange(Context& ctx, const Rows& rows) = 0;
+  virtual void do_gather_on_host(const void* mine, void* all, std::size_t bytes) = 0;
+
+  std::int64_t exchanges_ = 0;
+  std::int64_t gathers_ = 0;
 };
 
-/// Pieces that lie in one process, a thread each.
+/// Pieces that lie in one process, a thread each. Every call waits for the Context's stream and for all other pieces.
 [[nodiscard]] std::vector<std::shared_ptr<Communicator>> pieces(int count);
 
 }  // namespace stratum

@@ -1,8 +1,10 @@
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <stdexcept>
 
 #include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
@@ -10,7 +12,7 @@ namespace stratum {
 namespace {
 
 struct Meeting {
-  explicit Meeting(int count) : given(static_cast<std::size_t>(count)) {}
+  explicit Meeting(int count) : given(static_cast<std::size_t>(count)), calls(given.size()) {}
 
   void wait() {
     std::unique_lock lock(mutex);
@@ -29,6 +31,7 @@ struct Meeting {
   std::mutex mutex;
   std::condition_variable all_here;
   std::vector<const void*> given;
+  std::vector<const char*> calls;  // of the pieces
   std::size_t here = 0;
   unsigned long round = 0;
   bool abandoned = false;
@@ -39,14 +42,9 @@ class Piece final : public Communicator {
   Piece(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return static_cast<int>(meeting_->given.size()); }
-  [[nodiscard]] std::vector<const void*> gather(const void* mine) override {
-    meeting_->given[static_cast<std::size_t>(rank_)] = mine;
-    meeting_->wait();
-    auto all = meeting_->given;
-    meeting_->wait();  // nobody gives anew before all have read
-    return all;
+  void barrier() override {
+    meet("waits", nullptr, [](const auto& /*given*/) {});
   }
-  void barrier() override { meeting_->wait(); }
   void abandon() override {
     const std::scoped_lock lock(meeting_->mutex);
     meeting_->abandoned = true;
@@ -54,6 +52,56 @@ class Piece final : public Communicator {
   }
 
  private:
+  /// Shows `mine` to the others, and is done with theirs when all are.
+  template <class Read>
+  void meet(const char* call, const void* mine, const Read& read) {
+    auto& given = meeting_->given;
+    auto& calls = meeting_->calls;
+    given[static_cast<std::size_t>(rank_)] = mine;
+    calls[static_cast<std::size_t>(rank_)] = call;
+    meeting_->wait();
+    for (std::size_t r = 0; r < calls.size(); ++r)
+      if (calls[r] != call)
+        throw std::logic_error(message("piece ", rank_, " ", call, ", and piece ", r, " ", calls[r]));
+    read(given);
+    meeting_->wait();
+  }
+
+  void do_gather_on_host(const void* mine, void* all, std::size_t bytes) override {
+    meet("gathers on the host", mine, [&](const auto& given) {
+      for (std::size_t r = 0; r < given.size(); ++r)
+        if (bytes > 0) std::memcpy(static_cast<std::byte*>(all) + r * bytes, given[r], bytes);
+    });
+  }
+
+  void do_gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
+                 std::span<const std::size_t> offsets) override {
+    ctx.synchronise();
+    meet("gathers", mine, [&](const auto& given) {
+      for (std::size_t r = 0; r < given.size(); ++r)
+        copy_bytes(ctx, given[r], static_cast<std::byte*>(all) + offsets[r], counts[r]);
+      ctx.synchronise();
+    });
+  }
+
+  void do_exchange(Context& ctx, const Rows& rows) override {
+    ctx.synchronise();
+    meet("exchanges rows", &rows, [&](const auto& given) {
+      const auto size = given.size(), rank = static_cast<std::size_t>(rank_);
+      const auto& below = *static_cast<const Rows*>(given[(rank + size - 1) % size]);
+      const auto& above = *static_cast<const Rows*>(given[(rank + 1) % size]);
+      const auto take = [&](const void* from, std::size_t bytes, void* to) {
+        if (to == nullptr) return;
+        expects(from != nullptr && bytes == rows.bytes, "a piece waits for a row of ", rows.bytes,
+                " bytes, and the one beside it gives ", from == nullptr ? 0 : bytes);
+        copy_bytes(ctx, from, to, bytes);
+      };
+      take(below.to_above, below.bytes, rows.from_below);
+      take(above.to_below, above.bytes, rows.from_above);
+      ctx.synchronise();
+    });
+  }
+
   std::shared_ptr<Meeting> meeting_;
   int rank_;
 };

@@ -123,13 +123,24 @@ Context Context::plan() const {
   planned.plans_ = true;
   planned.memory_ = std::make_shared<MemoryStatistics>();
   planned.scratch_ = std::make_shared<Scratch>();
-  planned.communicator_.reset();
   return planned;
 }
 
 void Context::synchronise() const {
 #if defined(__CUDACC__)
-  if (on_gpu() && !plans_) STRATUM_CUDA_CHECK(cudaStreamSynchronize(static_cast<cudaStream_t>(stream())));
+  if (!on_gpu() || plans_) return;
+  auto* const own = static_cast<cudaStream_t>(stream());
+  if (communicator_ == nullptr || !communicator_->keeps_order()) {
+    STRATUM_CUDA_CHECK(cudaStreamSynchronize(own));
+    return;
+  }
+  // Another piece may never come.
+  cudaError_t state = cudaStreamQuery(own);
+  for (; state == cudaErrorNotReady; state = cudaStreamQuery(own)) {
+    communicator_->check();
+    std::this_thread::yield();
+  }
+  STRATUM_CUDA_CHECK(state);
 #endif
 }
 
@@ -162,6 +173,15 @@ bool cuda_available() {
   (void)cudaGetLastError();
 #endif
   return false;
+}
+
+void select_device([[maybe_unused]] int number) {
+  if (!cuda_available()) throw ResourceError("no CUDA device answers");
+#if defined(__CUDACC__)
+  int count = 0;
+  STRATUM_CUDA_CHECK(cudaGetDeviceCount(&count));
+  STRATUM_CUDA_CHECK(cudaSetDevice(number % count));
+#endif
 }
 
 std::int64_t available_memory([[maybe_unused]] const Context& ctx) {
@@ -204,6 +224,28 @@ std::shared_ptr<void> allocate(Context& ctx, std::size_t bytes) {
             owner.reset();
             counter->bytes -= static_cast<std::int64_t>(bytes);
           }};
+}
+
+std::shared_ptr<void> allocate_on_host([[maybe_unused]] const Context& ctx, std::size_t bytes) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    void* p = nullptr;
+    STRATUM_CUDA_CHECK(cudaMallocHost(&p, bytes));
+    return {p, [](void* q) { (void)cudaFreeHost(q); }};
+  }
+#endif
+  return {new std::byte[bytes], [](void* q) { delete[] static_cast<std::byte*>(q); }};
+}
+
+void copy_bytes([[maybe_unused]] const Context& ctx, const void* from, void* to, std::size_t bytes) {
+  if (bytes == 0 || from == to) return;
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    STRATUM_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(ctx.stream())));
+    return;
+  }
+#endif
+  std::memcpy(to, from, bytes);
 }
 
 }  // namespace stratum

@@ -46,13 +46,20 @@ class Context {
   [[nodiscard]] void* stream() const { return stream_.get(); }
   [[nodiscard]] const std::shared_ptr<MemoryStatistics>& memory() const { return memory_; }
 
-  /// A Context of the same kind that plans. Vectors made with it have shapes and no numbers.
+  /// A Context of the same kind that plans, with the same communicator. Vectors made with it have shapes and no numbers.
   [[nodiscard]] Context plan() const;
   [[nodiscard]] bool plans() const { return plans_; }
 
   /// With the other pieces of a grid that is cut into strips; null where there are none.
   void set_communicator(std::shared_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
   [[nodiscard]] Communicator* communicator() const { return communicator_.get(); }
+  [[nodiscard]] int pieces() const { return communicator_ == nullptr ? 1 : communicator_->size(); }
+  /// The same Context without them: for what every piece has whole.
+  [[nodiscard]] Context alone() const {
+    Context context = *this;
+    context.communicator_.reset();
+    return context;
+  }
 
   /// Waits until everything submitted through this Context has run.
   void synchronise() const;
@@ -90,6 +97,10 @@ class Context {
 /// True when this build has the CUDA backend and a device answers.
 [[nodiscard]] bool cuda_available();
 
+/// Contexts that this thread makes from now on are on GPU `number` of those there are, counted around: of several processes on a host,
+/// each takes its own by its rank there. Throws ResourceError where there is none.
+void select_device(int number);
+
 /// Bytes that allocations on the backend may still take: on the CPU as core/device/memory_limits.hpp says, device memory on a GPU.
 [[nodiscard]] std::int64_t available_memory(const Context& ctx);
 
@@ -99,5 +110,11 @@ class Context {
 /// Raw memory of a Context's space, 64-byte aligned (256 on a GPU), zeroed by the threads that will use it.
 /// Throws ResourceError with what was asked and what is there.
 [[nodiscard]] std::shared_ptr<void> allocate(Context& ctx, std::size_t bytes);
+
+/// Memory of the host that the Context's device copies from and to without help: page-locked for a GPU. Not counted.
+[[nodiscard]] std::shared_ptr<void> allocate_on_host(const Context& ctx, std::size_t bytes);
+
+/// Bytes from anywhere to anywhere, memory of the Context's space or of the host, in the order of its stream.
+void copy_bytes(const Context& ctx, const void* from, void* to, std::size_t bytes);
 
 }  // namespace stratum

@@ -28,7 +28,8 @@ void Recording::run(Context& ctx, const void* input, const void* output, const s
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     auto* stream = static_cast<cudaStream_t>(ctx.stream());
-    if (!can_capture(stream)) return work();
+    const bool waits = ctx.communicator() != nullptr && !ctx.communicator()->keeps_order();
+    if (waits || !can_capture(stream)) return work();
     const auto of_these = [&](const Take& take) { return take.input == input && take.output == output; };
     auto take = std::find_if(takes_.begin(), takes_.end(), of_these);
     if (take == takes_.end()) {

@@ -283,7 +283,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
     STRATUM_CUDA_CHECK(
         cudaMemcpyAsync(results.data(), result, results.size() * sizeof(double), cudaMemcpyDeviceToHost, stream));
     STRATUM_CUDA_CHECK(cudaStreamSynchronize(stream));
-    for (double& result : results) result = finish<Product<T>>(ctx, result);
+    finish<Product<T>>(ctx, std::span(results));
     return results;
   }
 #endif
@@ -301,7 +301,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
     for (std::size_t j = 0; j < static_cast<std::size_t>(rows); ++j)
       for (std::size_t k = 0; k < count; ++k) results[first + k] += partial[j * most_per_pass + k];
   }
-  for (double& result : results) result = finish<Product<T>>(ctx, result);
+  finish<Product<T>>(ctx, std::span(results));
   return results;
 }
 
@@ -351,10 +351,10 @@ void subtract_sum_of(Context& ctx, const Term& term, double divisor, GridView<T>
 }  // namespace
 
 template <class T>
-void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch) {
+void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch, std::int64_t nodes) {
   expects_on(ctx, x);
-  if (x.nodes() == 0) return;
-  subtract_sum_of(ctx, Value<T>{x}, static_cast<double>(x.nodes()), x, scratch);
+  if (nodes == 0) return;
+  subtract_sum_of(ctx, Value<T>{x}, static_cast<double>(nodes), x, scratch);
 }
 
 template <class T>
@@ -409,6 +409,12 @@ void copy_to_host(Context& ctx, GridView<const T> x, T* host) {
   for (int j = 0; j < x.ny; ++j) std::copy_n(&x(0, j), x.nx, host + std::size_t(j) * static_cast<std::size_t>(x.nx));
 }
 
+std::vector<double> all_rows(Context& ctx, GridView<const double> x) {
+  std::vector<double> own(static_cast<std::size_t>(x.nodes()));
+  if (!own.empty()) copy_to_host(ctx, x, own.data());
+  return ctx.communicator() == nullptr ? own : ctx.communicator()->join_on_host(own);
+}
+
 template <class T>
 void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   expects_on(ctx, x);
@@ -433,7 +439,7 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   template void axpys(Context&, const std::vector<double>&, const std::vector<GridView<const T>>&, GridView<T>); \
   template double dot(Context&, GridView<const T>, GridView<const T>);                                           \
   template std::vector<double> dots(Context&, const std::vector<DotPair<T>>&);                                   \
-  template void subtract_mean(Context&, GridView<T>, GridView<double>);                                          \
+  template void subtract_mean(Context&, GridView<T>, GridView<double>, std::int64_t);                            \
   template void subtract_mean(Context&, GridView<const T>, GridView<T>, GridView<double>);                       \
   template double norm2(Context&, GridView<const T>);                                                            \
   template double norm_max(Context&, GridView<const T>);                                                         \

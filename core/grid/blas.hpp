@@ -18,6 +18,14 @@ namespace stratum {
 /// x = value
 template <class T>
 void set(Context& ctx, std::type_identity_t<T> value, GridView<T> x);
+/// x = 0, halo included
+template <class T>
+void set_zero_with_halo(Context& ctx, GridView<T> x) {
+  x.data -= x.pitch + 1;
+  x.nx = x.nx + 2 <= x.pitch ? x.nx + 2 : x.nx + 1;  // else the last column is the first of the next row
+  x.ny += 2;
+  set(ctx, T(0), x);
+}
 /// y = x, converting between precisions
 template <class From, class To>
 void copy(Context& ctx, GridView<const From> x, GridView<To> y);
@@ -87,10 +95,14 @@ requires(!std::is_const_v<T>) [[nodiscard]] double norm_max(Context& ctx, GridVi
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
 
-/// x_ij <- x_ij - (sum of all) / their number, of one piece. Nothing waits for the stream; the scratch, of a shape as large as
-/// x's or larger, is kept by whoever records this.
+/// x_ij <- x_ij - (sum of all) / their number, `nodes` where other pieces of the grid have some. Nothing waits for the stream; the
+/// scratch, of a shape as large as x's or larger, is kept by whoever records this.
 template <class T>
-void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch);
+void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch, std::int64_t nodes);
+template <class T>
+void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch) {
+  subtract_mean(ctx, x, scratch, x.nodes());
+}
 /// The same of a mean by weights, which sum to one: x_ij <- x_ij - sum of w x.
 template <class T>
 void subtract_mean(Context& ctx, GridView<const T> weights, GridView<T> x, GridView<double> scratch);
@@ -106,6 +118,8 @@ template <class T>
 /// Copies to and from the host, waiting for the stream; on the CPU a plain copy. `host` has nx numbers a row.
 template <class T>
 void copy_to_host(Context& ctx, GridView<const T> x, T* host);
+/// Rows of all pieces of a grid, in the order of ranks, on the host of each; a piece may have none.
+[[nodiscard]] std::vector<double> all_rows(Context& ctx, GridView<const double> x);
 template <class T>
 void copy_from_host(Context& ctx, const T* host, GridView<T> x);
 /// A flat vector of these.

@@ -28,47 +28,18 @@ struct WrapHalo {
   }
 };
 
-/// Row `to` of x is, or grows by, row `from` of y.
-template <bool add, class T>
-struct TakeRow {
-  GridView<T> x, y;
-  int to, from;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int /*row*/) const {
-    x(i, to) = add ? x(i, to) + y(i, from) : y(i, from);
-  }
-};
-
-template <bool add, class T>
-void take_row(Context& ctx, const GridView<T>& x, int to, const GridView<T>& y, int from) {
-  expects(x.nx == y.nx, "a strip of rows ", x.nx, " nodes long borders on one of ", y.nx);
-  const int halo = add ? 0 : 1;
-  for_each_node(ctx, {-halo, x.nx + halo, 1, 0, 1, 1}, TakeRow<add, T>{x, y, to, from});
-}
-
-/// What the pieces beside this one have now, with everything done that they have asked for.
+/// Row 0 grows by row -1.
 template <class T>
-class Neighbours {
- public:
-  GridView<T> below, above;
-
-  Neighbours(Context& ctx, const GridView<T>& view) : ctx_(ctx) {
-    expects(ctx.communicator() != nullptr,
-            "other pieces of the grid border on this one, and its context has no communicator");
-    ctx.synchronise();
-    const auto views = ctx.communicator()->gather(&view);
-    const auto size = views.size(), rank = static_cast<std::size_t>(ctx.communicator()->rank());
-    below = *static_cast<const GridView<T>*>(views[(rank + size - 1) % size]);
-    above = *static_cast<const GridView<T>*>(views[(rank + 1) % size]);
-  }
-  /// Their rows have been read.
-  void release() {
-    ctx_.synchronise();
-    ctx_.communicator()->barrier();
-  }
-
- private:
-  Context& ctx_;
+struct AddRowBelow {
+  GridView<T> x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int /*row*/) const { x(i, 0) += x(i, -1); }
 };
+
+Communicator& communicator_of(const Context& ctx) {
+  expects(ctx.communicator() != nullptr,
+          "other pieces of the grid border on this one, and its context has no communicator");
+  return *ctx.communicator();
+}
 
 }  // namespace
 
@@ -80,18 +51,20 @@ void fill_halo(Context& ctx, const GridView<T>& view) {
     return for_each_node(ctx, {begin, end, 1, 0, 1, 1}, WrapHalo<T>{{view}});
   }
   if (view.periodic_x) for_each_node(ctx, {0, rows, 1, 0, 1, 1}, WrapColumns<T>{view});
-  Neighbours<T> neighbours(ctx, view);
-  if (view.below) take_row<false>(ctx, view, -1, neighbours.below, neighbours.below.ny - 1);
-  if (view.above) take_row<false>(ctx, view, view.ny, neighbours.above, 0);
-  neighbours.release();
+  const auto row = [&](bool there, int j) { return there ? &view(-1, j) : nullptr; };
+  communicator_of(ctx).exchange(ctx, {row(view.below, 0), row(view.above, rows - 1), row(view.below, -1),
+                                      row(view.above, rows), static_cast<std::size_t>(view.nx + 2) * sizeof(T)});
 }
 
 template <class T>
 void add_from_below(Context& ctx, const GridView<T>& view) {
   if (!view.below && !view.above) return;
-  Neighbours<T> neighbours(ctx, view);
-  if (view.below) take_row<true>(ctx, view, 0, neighbours.below, neighbours.below.ny);
-  neighbours.release();
+  Communicator::Rows rows;
+  if (view.above) rows.to_above = &view(0, view.ny);
+  if (view.below) rows.from_below = &view(0, -1);
+  rows.bytes = static_cast<std::size_t>(view.nx) * sizeof(T);
+  communicator_of(ctx).exchange(ctx, rows);
+  if (view.below) for_each_node(ctx, {0, view.nx, 1, 0, 1, 1}, AddRowBelow<T>{view});
 }
 
 template void fill_halo(Context&, const GridView<float>&);

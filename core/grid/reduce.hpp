@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include <stratum/core/grid/for_each_node.hpp>
 
@@ -144,17 +146,18 @@ __global__ void reduce_partials(double* partial, int count, double* host) {
 
 }  // namespace detail
 
-/// Numbers of scratch that a reduction over so many nodes takes.
-inline int reduction_numbers([[maybe_unused]] const Context& ctx, int nx, int ny) {
+/// Numbers of scratch that a reduction over so many nodes takes, and the results of all pieces of a grid.
+inline int reduction_numbers(const Context& ctx, int nx, int ny) {
+  int own = detail::RowParts{nx, ny}.count();
 #if defined(__CUDACC__)
-  if (ctx.on_gpu()) return detail::reduction_blocks;
+  if (ctx.on_gpu()) own = detail::reduction_blocks - 1;
 #endif
-  return detail::RowParts{nx, ny}.count() + 1;
+  return std::max(own, ctx.pieces() > 1 ? ctx.pieces() : 0) + 1;
 }
 
-/// Reduces to the first of reduction_numbers numbers of the caller's; on a GPU to `*host` as well.
+/// Reduces what this piece has to the first of reduction_numbers numbers of the caller's; on a GPU to `*host` as well.
 template <class Term>
-void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
+void reduce_own(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     const int blocks = detail::reduction_grid(ny);
@@ -171,7 +174,30 @@ void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, 
   for (int k = 0; k < count; ++k) partial[0] = detail::combine<Term>(partial[0], partial[k + 1]);
 }
 
-/// Reduces to the first number of the Context's scratch.
+namespace detail {
+/// The first number is the result of those after it, in their order.
+template <class Term>
+struct CombinePieces {
+  double* numbers;
+  int pieces;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*i*/, int /*row*/) const {
+    double result = numbers[1];
+    for (int k = 2; k <= pieces; ++k) result = combine<Term>(result, numbers[k]);
+    numbers[0] = result;
+  }
+};
+}  // namespace detail
+
+/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have. Does not wait for the stream.
+template <class Term>
+void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, double* host) {
+  reduce_own(ctx, nx, ny, term, partial, host);
+  if (ctx.pieces() == 1) return;
+  ctx.communicator()->gather(ctx, partial, partial + 1, sizeof(double));
+  for_each_node(ctx, {0, 1, 1, 0, 1, 1}, detail::CombinePieces<Term>{partial, ctx.pieces()});
+}
+
+/// The same to the first number of the Context's scratch.
 template <class Term>
 double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
   double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
@@ -179,26 +205,30 @@ double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
   return partial;
 }
 
-/// The result of all pieces of a grid, in the order of their ranks: every reduction that comes back to the host leaves here.
+/// The results of all pieces of a grid, in the order of their ranks: every reduction that comes back to the host leaves here.
+template <class Term>
+void finish(const Context& ctx, std::span<double> results) {
+  if (ctx.communicator() == nullptr) return;
+  auto& communicator = *ctx.communicator();
+  const std::size_t count = results.size();
+  std::vector<double> all(count * static_cast<std::size_t>(communicator.size()));
+  communicator.gather_on_host(results.data(), all.data(), count * sizeof(double));
+  std::copy_n(all.begin(), count, results.begin());
+  for (std::size_t k = count; k < all.size(); ++k)
+    results[k % count] = detail::combine<Term>(results[k % count], all[k]);
+}
 template <class Term>
 double finish(const Context& ctx, double own) {
-  if (ctx.communicator() == nullptr) return own;
-  const auto all = ctx.communicator()->gather(&own);
-  double result = *static_cast<const double*>(all[0]);
-  for (std::size_t k = 1; k < all.size(); ++k)
-    result = detail::combine<Term>(result, *static_cast<const double*>(all[k]));
-  ctx.communicator()->barrier();  // `own` has been read
-  return result;
+  finish<Term>(ctx, std::span(&own, 1));
+  return own;
 }
 
 template <class Term>
 double reduce(Context& ctx, int nx, int ny, const Term& term) {
   const auto hold = ctx.hold_scratch();
-  if (ctx.plans()) {
-    (void)ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
-    return 0;
-  }
-  const double* partial = reduce_in_place(ctx, nx, ny, term);
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
+  if (ctx.plans()) return 0;
+  reduce_own(ctx, nx, ny, term, partial, ctx.host_number());
   ctx.synchronise();
   return finish<Term>(ctx, ctx.on_gpu() ? *ctx.host_number() : partial[0]);
 }

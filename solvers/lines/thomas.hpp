@@ -571,6 +571,12 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
 
 // --- y lines -------------------------------------------------------------------------------------------------------------
 
+/// What lines are given beyond their ends, a number a line: the unknowns of other pieces (solvers/lines/strips.hpp). Null: zeros.
+template <class T>
+struct KnownEnds {
+  const T *before, *behind;
+};
+
 /// A wide batch of y lines, row after row; lane k is column first + stride k.
 template <class T, bool by_sums, bool ring>
 struct WideBatch {
@@ -580,9 +586,13 @@ struct WideBatch {
   // Of cyclic lines: their rings, whose weights make place for the last unknowns.
   alignas(64) T weight[ring ? widest_batch : 1], first[ring ? widest_batch : 1], first_sum[ring ? widest_batch : 1];
 
-  STRATUM_INLINE WideBatch(const LineScratch<T>& scratch, int positions)
+  const T *before, *behind;  // the lines
+
+  STRATUM_INLINE WideBatch(const LineScratch<T>& scratch, int positions, const KnownEnds<T>& ends)
       : n(positions), w(scratch.wide), rows{scratch.multipliers, scratch.multipliers + std::int64_t{w} * n,
                                             scratch.multipliers + 2 * std::int64_t{w} * n} {
+    before = ends.before == nullptr ? zeros : ends.before;
+    behind = ends.behind == nullptr ? zeros : ends.behind;
     std::fill_n(start, widest_batch, by_sums ? T(1) : T(0));
     if constexpr (ring) {
       std::fill_n(weight, widest_batch, T(1));
@@ -598,7 +608,7 @@ struct WideBatch {
   STRATUM_INLINE Row row(int j) const {
     const std::int64_t here = std::int64_t{j} * w;
     T *const q = rows.multipliers + here, *const z = rows.z + here, *const s = rows.sums + here;
-    return {j == 0 ? start : q - w, j == 0 ? zeros : z - w, j == 0 ? zeros : s - w, q, z, s};
+    return {j == 0 ? start : q - w, j == 0 ? before : z - w, j == 0 ? zeros : s - w, q, z, s};
   }
   /// What rings take of row j, and of the last row the last unknowns.
   STRATUM_INLINE void add_to_rings(int j, int count) {
@@ -629,7 +639,7 @@ struct WideBatch {
       const std::int64_t row = std::int64_t{j} * w;
       const T *const q = rows.multipliers + row, *const s = rows.sums + row;
       T* const z = rows.z + row;
-      const T* const above = j == n - 1 ? zeros : z + w;
+      const T* const above = j == n - 1 ? behind : z + w;
 #pragma omp simd
       for (int k = 0; k < count; ++k) {
         T right = z[k];
@@ -653,11 +663,11 @@ struct WideBatch {
 template <class R, int stride, bool ring, bool coupled, class View, class T>
 STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const int first,
                                      const int count, const int n, const T omega, const T keep, const GridView<T> y,
-                                     const LineScratch<T> scratch) {
+                                     const LineScratch<T> scratch, const KnownEnds<T> ends = {}) {
   const LineCoefficient<Direction::y, -1, View> lower{rhs.a};
   const LineCoefficient<Direction::y, 0, View> centre{rhs.a};
   const LineCoefficient<Direction::y, 1, View> upper{rhs.a};
-  WideBatch<T, ring, ring> lines(scratch, n);
+  WideBatch<T, ring, ring> lines(scratch, n, ends);
   for (int j = 0; j < n; ++j) {
     const auto row = lines.row(j);
 #pragma omp simd
@@ -775,9 +785,9 @@ struct CellColumns {
 template <class R, int stride, bool ring, bool coupled, class T, bool scalar>
 STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, CellView<T, scalar>, T>& rhs, const int first,
                                      const int count, const int n, const T omega, const T keep, const GridView<T> y,
-                                     const LineScratch<T>& scratch) {
+                                     const LineScratch<T>& scratch, const KnownEnds<T>& ends = {}) {
   using Pack = typename R::Pack;
-  WideBatch<T, true, ring> lines(scratch, n);
+  WideBatch<T, true, ring> lines(scratch, n, ends);
   alignas(64) T lower[widest_batch] = {};
   for (int k = 0; k < count; ++k) lower[k] = rhs.a.template coefficient<0, -1>(first + stride * k, 0);
   for (int j = 0; j < n; ++j) {
@@ -805,8 +815,9 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rh
                     : solve_wide_batch<R, 2, ring>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
 }
 
-/// Elimination along one colour of the y lines in a strip, tensor operator by columns, position after position.
-template <class R, bool ring, bool coupled, class View>
+/// Elimination along one colour of the y lines in a strip, tensor operator by columns, position after position. `goes_on`: what
+/// lies beside the line before position 0 is given, as cyclic lines have it and pieces of lines.
+template <class R, bool ring, bool coupled, class View, bool goes_on = ring>
 struct StripLines
     : BatchOfLines<R, TensorElimination<typename R::Pack, typename View::Number, solves_for_difference<View>, ring>,
                    typename View::Number, ring> {
@@ -843,30 +854,34 @@ struct StripLines
     }
   }
 
-  /// Pack v of the neighbours of position -1, which cyclic lines have, or zero.
+  /// Pack v of the neighbours of position -1.
   STRATUM_INLINE void before(int v, Pack left, Pack right) {
     mass[v] = beside[v].mass(left, right);
     stiffness[v] = beside[v].stiffness(left, right);
   }
   /// At position 0.
   STRATUM_INLINE void start(const View& a, int v, Pack left, Pack right) {
-    const Pack mass_before = ring ? mass[v] : Pack{}, stiffness_before = ring ? stiffness[v] : Pack{};
+    const Pack mass_before = goes_on ? mass[v] : Pack{}, stiffness_before = goes_on ? stiffness[v] : Pack{};
     before(v, left, right);
     from_before[v] = interval_product(a.ky[0], a.my[0], mass_before, mass[v], stiffness_before, stiffness[v]).right;
   }
 
-  /// Pack v at position j, with the neighbours at the next one.
-  STRATUM_INLINE void eliminate(const View& a, int j, int v, Pack right_side, Pack left, Pack right) {
-    const T k = a.ky[j + 1], m = a.my[j + 1];
+  /// The right-hand side of pack v at position j, with the neighbours at the next one.
+  STRATUM_INLINE Pack right_side(const View& a, int j, int v, Pack own, Pack left, Pack right) {
     if constexpr (coupled) {
+      const T k = a.ky[j + 1], m = a.my[j + 1];
       const Pack next_mass = beside[v].mass(left, right), next_stiffness = beside[v].stiffness(left, right);
       const auto add = interval_product(k, m, mass[v], next_mass, stiffness[v], next_stiffness);
-      right_side -= from_before[v] + add.left;
+      own -= from_before[v] + add.left;
       from_before[v] = add.right;
       mass[v] = next_mass;
       stiffness[v] = next_stiffness;
     }
-    this->lines[v].step(a.ky[j] + k, a.my[j] + m, k, m, right_side);
+    return own;
+  }
+  STRATUM_INLINE void eliminate(const View& a, int j, int v, Pack own, Pack left, Pack right) {
+    const T k = a.ky[j + 1], m = a.my[j + 1];
+    this->lines[v].step(a.ky[j] + k, a.my[j] + m, k, m, right_side(a, j, v, own, left, right));
   }
 };
 

@@ -123,7 +123,8 @@ def compare(shown, printed):
 
 def run_commands(page, binaries, heavy):
     environment = dict(os.environ, PATH=f"{binaries}:{os.environ['PATH']}", OMP_NUM_THREADS="2", OMP_WAIT_POLICY="passive",
-                       CUDA_VISIBLE_DEVICES="", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+                       CUDA_VISIBLE_DEVICES="", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
     ran, left_out = 0, []
     with tempfile.TemporaryDirectory() as work:
         for number, language, marker, lines in parse(page):

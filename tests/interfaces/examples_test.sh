@@ -52,6 +52,15 @@ case_own_memory() {
   grep -q 'by [0-9.]*e-1[0-9]; nothing was allocated' <<<"$output" || fail "unexpected output"
 }
 
+case_own_ranks() {
+  needs own_ranks MPI
+  prints "$bin/own_ranks" 5
+  local one=$output
+  for count in 2 3; do
+    two_processes "$bin/own_ranks" 5 | diff - <(echo "${one/1 ranks/2 ranks}") || fail "other numbers on two ranks"
+  done
+}
+
 case_from_c() {
   prints "$bin/from_c"
   at_most 9 2

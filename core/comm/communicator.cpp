@@ -1,0 +1,77 @@
+#include <stratum/core/comm/communicator.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/errors.hpp>
+
+namespace stratum {
+
+void Communicator::gather(Context& ctx, const void* mine, void* all, std::size_t bytes) {
+  std::vector<std::size_t> counts(static_cast<std::size_t>(size()), bytes), offsets(counts.size());
+  for (std::size_t r = 0; r < offsets.size(); ++r) offsets[r] = r * bytes;
+  gather(ctx, mine, all, counts, offsets);
+}
+
+void Communicator::gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
+                          std::span<const std::size_t> offsets) {
+  const auto pieces = static_cast<std::size_t>(size());
+  expects(counts.size() == pieces && offsets.size() == pieces, "a gather of ", pieces,
+          " pieces needs as many counts and "
+          "offsets, not ",
+          counts.size(), " and ", offsets.size());
+  if (ctx.plans()) return;
+  ++gathers_;
+  do_gather(ctx, mine, all, counts, offsets);
+}
+
+void Communicator::exchange(Context& ctx, const Rows& rows) {
+  if (ctx.plans()) return;
+  ++exchanges_;
+  do_exchange(ctx, rows);
+}
+
+void Communicator::gather_on_host(const void* mine, void* all, std::size_t bytes) {
+  ++gathers_;
+  do_gather_on_host(mine, all, bytes);
+}
+
+std::vector<double> Communicator::join_on_host(std::span<const double> mine) {
+  const auto counts = gather_on_host(mine.size());
+  const std::size_t most = *std::max_element(counts.begin(), counts.end());
+  std::vector<double> own(mine.begin(), mine.end()), all(most * counts.size());
+  own.resize(most);
+  gather_on_host(own.data(), all.data(), most * sizeof(double));
+  auto end = all.begin();
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(r * most);
+    end = std::copy(from, from + static_cast<std::ptrdiff_t>(counts[r]), end);
+  }
+  all.erase(end, all.end());
+  return all;
+}
+
+void Communicator::agree(std::string_view name, std::string_view value) {
+  const auto lengths = gather_on_host(value.size());
+  const std::size_t longest = *std::max_element(lengths.begin(), lengths.end());
+  std::string mine(value), all(longest * lengths.size(), ' ');
+  mine.resize(longest);
+  gather_on_host(mine.data(), all.data(), longest);
+  const auto of = [&](std::size_t r) { return std::string_view(all).substr(r * longest, lengths[r]); };
+  const auto shown_line = [](std::string_view text, std::size_t begin) {
+    return shown(text.substr(begin, text.find('\n', begin) - begin));
+  };
+  for (std::size_t r = 1; r < lengths.size(); ++r) {
+    const auto first = of(0), other = of(r);
+    if (first == other) continue;
+    // The first line that differs.
+    const auto same = std::mismatch(first.begin(), first.end(), other.begin(), other.end()).first - first.begin();
+    const auto end_before = first.substr(0, static_cast<std::size_t>(same)).rfind('\n');
+    const std::size_t begin = end_before == std::string_view::npos ? 0 : end_before + 1;
+    throw UsageError(message("all ranks need the same ", name, ": rank 0 has '", shown_line(first, begin), "', rank ",
+                             r, " has '", shown_line(other, begin), "'"));
+  }
+}
+
+}  // namespace stratum

@@ -1,0 +1,170 @@
+#include <stratum/mpi.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/errors.hpp>
+#include <stratum/version.h>
+
+namespace stratum {
+
+namespace {
+
+void expect_success(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  (void)MPI_Error_string(code, text.data(), &length);
+  throw std::runtime_error(message(call, ": ", std::string(text.data(), static_cast<std::size_t>(length))));
+}
+#define STRATUM_MPI_CHECK(call) expect_success(call, #call)
+
+/// MPI counts in int.
+constexpr std::size_t most_bytes = std::numeric_limits<int>::max();
+
+/// Memory of the host that grows with what is asked for.
+class Stage {
+ public:
+  std::byte* at_least(const Context& ctx, std::size_t bytes) {
+    if (bytes > bytes_) {
+      memory_ = allocate_on_host(ctx, bytes);
+      bytes_ = bytes;
+    }
+    return static_cast<std::byte*>(memory_.get());
+  }
+
+ private:
+  std::shared_ptr<void> memory_;
+  std::size_t bytes_ = 0;
+};
+
+class MpiCommunicator final : public Communicator {
+ public:
+  explicit MpiCommunicator(MPI_Comm comm) {
+    STRATUM_MPI_CHECK(MPI_Comm_dup(comm, &comm_));
+    STRATUM_MPI_CHECK(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+    STRATUM_MPI_CHECK(MPI_Comm_rank(comm_, &rank_));
+    STRATUM_MPI_CHECK(MPI_Comm_size(comm_, &size_));
+  }
+  ~MpiCommunicator() override {
+    int finalised = 0;
+    (void)MPI_Finalized(&finalised);
+    if (finalised == 0) (void)MPI_Comm_free(&comm_);
+  }
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return size_; }
+  void barrier() override { STRATUM_MPI_CHECK(MPI_Barrier(comm_)); }
+  void abandon() override { (void)MPI_Abort(comm_, 1); }
+
+ private:
+  void do_gather_on_host(const void* mine, void* all, std::size_t bytes) override {
+    expects(bytes <= most_bytes, "a gather on the host takes up to ", most_bytes, " bytes of a rank, not ", bytes);
+    const int count = static_cast<int>(bytes);
+    STRATUM_MPI_CHECK(MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, comm_));
+  }
+
+  void do_gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
+                 std::span<const std::size_t> offsets) override {
+    const auto own = static_cast<std::size_t>(rank_);
+    auto* const to = static_cast<std::byte*>(all);
+    if (!ctx.on_gpu()) {
+      if (mine != to + offsets[own]) copy_bytes(ctx, mine, to + offsets[own], counts[own]);
+      return gather_in_place(to, counts, offsets);
+    }
+    std::size_t end = 0;
+    for (std::size_t r = 0; r < counts.size(); ++r) end = std::max(end, offsets[r] + counts[r]);
+    std::byte* const stage = arriving_.at_least(ctx, end);
+    copy_bytes(ctx, mine, stage + offsets[own], counts[own]);
+    ctx.synchronise();
+    gather_in_place(stage, counts, offsets);
+    for (std::size_t r = 0; r < counts.size(); ++r)
+      copy_bytes(ctx, r == own ? mine : stage + offsets[r], to + offsets[r], counts[r]);
+    ctx.synchronise();  // the next call writes to the stage
+  }
+
+  /// On the host; the own numbers are there.
+  void gather_in_place(std::byte* all, std::span<const std::size_t> counts, std::span<const std::size_t> offsets) {
+    const auto fits = [&](std::size_t r) { return counts[r] <= most_bytes && offsets[r] <= most_bytes; };
+    bool all_fit = true;
+    for (std::size_t r = 0; r < counts.size(); ++r) all_fit = all_fit && fits(r);
+    if (all_fit) {
+      const std::vector<int> count(counts.begin(), counts.end()), offset(offsets.begin(), offsets.end());
+      STRATUM_MPI_CHECK(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all, count.data(), offset.data(), MPI_BYTE, comm_));
+      return;
+    }
+    for (std::size_t r = 0; r < counts.size(); ++r)
+      for (std::size_t done = 0; done < counts[r]; done += most_bytes)
+        STRATUM_MPI_CHECK(MPI_Bcast(all + offsets[r] + done, static_cast<int>(std::min(most_bytes, counts[r] - done)),
+                                    MPI_BYTE, static_cast<int>(r), comm_));
+  }
+
+  void do_exchange(Context& ctx, const Rows& rows) override {
+    if (!ctx.on_gpu()) return exchange_on_host(rows);
+    std::byte* const leaving = leaving_.at_least(ctx, 2 * rows.bytes);
+    std::byte* const arriving = arriving_.at_least(ctx, 2 * rows.bytes);
+    Rows staged{nullptr, nullptr, nullptr, nullptr, rows.bytes};
+    if (rows.to_below != nullptr) copy_bytes(ctx, rows.to_below, leaving, rows.bytes), staged.to_below = leaving;
+    if (rows.to_above != nullptr)
+      copy_bytes(ctx, rows.to_above, leaving + rows.bytes, rows.bytes), staged.to_above = leaving + rows.bytes;
+    if (rows.from_below != nullptr) staged.from_below = arriving;
+    if (rows.from_above != nullptr) staged.from_above = arriving + rows.bytes;
+    ctx.synchronise();  // what arrived before has left the stage, too
+    exchange_on_host(staged);
+    if (rows.from_below != nullptr) copy_bytes(ctx, staged.from_below, rows.from_below, rows.bytes);
+    if (rows.from_above != nullptr) copy_bytes(ctx, staged.from_above, rows.from_above, rows.bytes);
+  }
+
+  void exchange_on_host(const Rows& rows) {
+    constexpr int upward = 1, downward = 2;
+    expects(rows.bytes <= most_bytes, "a row has up to ", most_bytes, " bytes, not ", rows.bytes);
+    const int bytes = static_cast<int>(rows.bytes), below = (rank_ + size_ - 1) % size_, above = (rank_ + 1) % size_;
+    std::array<MPI_Request, 4> requests;
+    int count = 0;
+    const auto receive = [&](void* to, int from, int tag) {
+      if (to != nullptr)
+        STRATUM_MPI_CHECK(
+            MPI_Irecv(to, bytes, MPI_BYTE, from, tag, comm_, &requests[static_cast<std::size_t>(count++)]));
+    };
+    const auto send = [&](const void* from, int to, int tag) {
+      if (from != nullptr)
+        STRATUM_MPI_CHECK(
+            MPI_Isend(from, bytes, MPI_BYTE, to, tag, comm_, &requests[static_cast<std::size_t>(count++)]));
+    };
+    receive(rows.from_below, below, upward);
+    receive(rows.from_above, above, downward);
+    send(rows.to_below, below, downward);
+    send(rows.to_above, above, upward);
+    STRATUM_MPI_CHECK(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE));
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+  Stage leaving_, arriving_;  // of rows and numbers of a GPU
+};
+
+}  // namespace
+
+std::shared_ptr<Communicator> mpi_communicator(MPI_Comm comm) {
+  auto communicator = std::make_shared<MpiCommunicator>(comm);
+  communicator->agree("version of Stratum", STRATUM_VERSION);
+  return communicator;
+}
+
+int rank_on_host(MPI_Comm comm) {
+  MPI_Comm host = MPI_COMM_NULL;
+  STRATUM_MPI_CHECK(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+  int rank = 0;
+  const int code = MPI_Comm_rank(host, &rank);
+  STRATUM_MPI_CHECK(MPI_Comm_free(&host));
+  expect_success(code, "MPI_Comm_rank");
+  return rank;
+}
+
+}  // namespace stratum

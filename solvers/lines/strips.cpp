@@ -1,0 +1,411 @@
+// The three steps on the CPU, in packs: batches of lines go along with each other as in solvers/lines/thomas.hpp, W lines of a tensor
+// operator in registers, many of others row by row.
+
+#include <stratum/solvers/lines/cut_lines.hpp>
+#include <stratum/solvers/lines/thomas.hpp>
+
+namespace stratum::line {
+
+namespace {
+
+/// A tensor operator's lines first + stride k, k < count <= W, position after position.
+template <class R, int stride, class View, class T>
+struct TensorBatch {
+  using Pack = typename R::Pack;
+  static constexpr int w = batch_width<T>, width = R::width, packs = R::packs;
+  static constexpr int bytes = width * static_cast<int>(sizeof(T));
+
+  View a;
+  GridView<const T> b, x;
+  int start, count;  // the column before lane 0
+  bool whole;
+  StripsAhead<T> ahead;
+  StripLines<R, false, true, View, true> lines;
+  Pack left[packs], right[packs];  // the columns beside the lines
+  alignas(64) T row[2 * w + 1];
+
+  STRATUM_INLINE TensorBatch(const CutLine<View, T>& cut, int first_line, int lines_of_batch)
+      : a(along<Direction::y>(cut.rhs.a)), b(cut.rhs.b), x(cut.rhs.x), start(cut.column(first_line) - 1),
+        count(lines_of_batch), whole(start >= 0 && start + 2 * w <= x.nx), ahead(start, x.nx, x.ny),
+        lines(a, {start + 1, stride, lines_of_batch}) {}
+
+  STRATUM_INLINE const T* row_of(const GridView<const T>& v, int j) {
+    return strip_row<T>(v, j, start, whole, -1, x.nx, row);
+  }
+  STRATUM_INLINE static Pack own(const T* from, int v) {
+    if constexpr (stride == 2)
+      return R::odds(from, v);
+    else
+      return R::pack(from + v * width + 1);
+  }
+  STRATUM_INLINE void take_neighbours(int j) {
+    const T* const from = row_of(x, j);
+    if constexpr (stride == 2) {
+#pragma GCC unroll 8
+      for (int v = 0; v < packs; ++v) left[v] = R::evens(from, v);
+      const Pack behind = simd::filled<T, bytes>(from[2 * w]);
+#pragma GCC unroll 8
+      for (int v = 0; v < packs; ++v)
+        right[v] = simd::one_ahead<T, bytes>(left[v], v + 1 < packs ? left[v + 1] : behind);
+    } else {
+#pragma GCC unroll 8
+      for (int v = 0; v < packs; ++v) {
+        left[v] = R::pack(from + v * width);
+        right[v] = R::pack(from + v * width + 2);
+      }
+    }
+  }
+  STRATUM_INLINE void begin() {
+    take_neighbours(-1);
+    for (int v = 0; v < packs; ++v) lines.before(v, left[v], right[v]);
+    take_neighbours(0);
+    for (int v = 0; v < packs; ++v) lines.start(a, v, left[v], right[v]);
+  }
+  /// At position j, one after the other.
+  STRATUM_INLINE void right_sides(int j, Pack (&sides)[packs]) {
+    const T* const from = row_of(b, j);
+#pragma GCC unroll 8
+    for (int v = 0; v < packs; ++v) sides[v] = own(from, v);
+    ahead.prefetch(b, j, 0, 4);
+    take_neighbours(j + 1);
+    ahead.prefetch(x, j, 0, 4);
+#pragma GCC unroll 8
+    for (int v = 0; v < packs; ++v) sides[v] = lines.right_side(a, j, v, sides[v], left[v], right[v]);
+  }
+};
+
+template <int stride, class View, class T>
+struct EliminateTensorBatch {
+  CutLine<View, T> cut;
+  PiecesOfLines<T> pieces;
+  int first, count;  // lines of the batch
+
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    using R = Registers<T, bytes>;
+    using Pack = typename R::Pack;
+    TensorBatch<R, stride, View, T> batch(cut, first, count);
+    batch.begin();
+    PieceElimination<Pack> piece[R::packs];
+    for (auto& p : piece) p.start(Pack{});
+    const View& a = batch.a;
+    Pack right[R::packs];
+    for (int j = 0, n = cut.y.ny; j < n; ++j) {
+      batch.right_sides(j, right);
+      const T k = a.ky[j + 1], m = a.my[j + 1], both = a.my[j] + m;
+#pragma GCC unroll 8
+      for (int v = 0; v < R::packs; ++v) {
+        auto& line = batch.lines.lines[v];
+        const Pack lower = line.upper;
+        line.upper = interval_coupling(k, m, line.mass, line.stiffness);
+        piece[v].step(j + 1 == n, lower, interval_excess(both, line.stiffness), line.upper, right[v]);
+      }
+    }
+    for (int v = 0; v < R::packs; ++v) {
+      const Row<Pack, true> last = piece[v].last(), head = piece[v].first();
+      for (int k = 0; k < std::min(R::width, count - v * R::width); ++k) {
+        const int line = first + v * R::width + k;
+        pieces.put_last(0, line, {last.a[k], last.c[k], last.f[k], last.s[k]});
+        pieces.put_first(0, line, {head.a[k], head.c[k], head.f[k], head.s[k]});
+      }
+    }
+  }
+};
+
+template <int stride, class View, class T>
+struct SubstituteTensorBatch {
+  CutLine<View, T> cut;
+  EndsOfLines<T> ends;
+  int first, count;
+  bool alone;  // only columns of the lines may be written
+  LineScratch<T> scratch;
+
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    cut.omega == T(1) ? solve<bytes, false>() : solve<bytes, true>();
+  }
+
+ private:
+  template <int bytes, bool damped>
+  STRATUM_INLINE void solve() const {
+    using R = Registers<T, bytes>;
+    using Pack = typename R::Pack;
+    constexpr int w = batch_width<T>, width = R::width, packs = R::packs;
+    const int n = cut.y.ny;
+    const T omega = cut.omega, keep = T(1) - omega;
+    TensorBatch<R, stride, View, T> batch(cut, first, count);
+    const Eliminated<T> to{scratch.multipliers, scratch.eliminated, nullptr};
+    const int start = batch.start;
+    batch.begin();
+    alignas(64) T known[2][w] = {}, row[w];
+    std::copy_n(&ends.left(first), count, known[0]);
+    std::copy_n(&ends.right(first), count, known[1]);
+    Pack right[packs], next[packs];
+    for (int v = 0; v < packs; ++v) {
+      batch.lines.lines[v].z = R::pack(known[0] + v * width);
+      next[v] = R::pack(known[1] + v * width);
+    }
+    const auto& a = batch.a;
+    for (int j = 0; j < n; ++j) {
+      batch.right_sides(j, right);
+      const T k = a.ky[j + 1], m = a.my[j + 1], both_k = a.ky[j] + k, both_m = a.my[j] + m;
+#pragma GCC unroll 8
+      for (int v = 0; v < packs; ++v) {
+        batch.lines.lines[v].step(both_k, both_m, k, m, right[v]);
+        batch.lines.keep(v, j, n, to);
+      }
+    }
+    const bool packed = batch.whole && !alone && stride == 2;
+    for (int j = n - 1; j >= 0; --j) {
+      batch.take_neighbours(j);
+      T* const line = &cut.y(start, j);
+      const T* old = line;
+      if constexpr (damped) old = batch.row_of(batch.x, j);
+#pragma GCC unroll 8
+      for (int v = 0; v < packs; ++v) {
+        const std::int64_t at = std::int64_t{j} * w + v * width;
+        next[v] = substituted<true, Pack>(R::pack(to.multipliers + at), R::pack(to.z + at), next[v]);
+        Pack value = next[v] + batch.lines.beside[v].near(batch.left[v], batch.right[v]);
+        if constexpr (damped) value = keep * batch.own(old, v) + omega * value;
+        if (packed) {  // together with the columns between, which stay
+          R::pack(line + 2 * v * width) = simd::woven_low<T, bytes>(batch.left[v], value);
+          R::pack(line + (2 * v + 1) * width) = simd::woven_high<T, bytes>(batch.left[v], value);
+        } else {
+          R::pack(row + v * width) = value;
+        }
+      }
+      if (!packed)
+        for (int k = 0; k < count; ++k) line[1 + stride * k] = row[k];
+    }
+  }
+};
+
+/// Elimination of many lines with bands or of cells, row by row.
+template <int stride, class View, class T>
+struct EliminateRows {
+  static constexpr int most = 512;
+  CutLine<View, T> cut;
+  PiecesOfLines<T> pieces;
+  int first, count;
+
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    State state;
+    PieceElimination<T> start;
+    start.start(0);
+    for (int k = 0; k < most; ++k) state.put(k, start);
+    const int n = cut.y.ny;
+    for (int j = 0; j + 1 < n; ++j) eliminate<Registers<T, bytes>>(state, j, std::false_type());
+    eliminate<Registers<T, bytes>>(state, n - 1, std::true_type());
+    for (int k = 0; k < count; ++k) {
+      const PieceElimination<T> piece = state.template get<T>(k);
+      pieces.put_last(0, first + k, piece.last());
+      pieces.put_first(0, first + k, piece.first());
+    }
+  }
+
+ private:
+  /// Of every line, in arrays as long as packs of lanes without a line need.
+  struct State {
+    alignas(64) T numbers[8][most], lower[most];
+    template <class Number>
+    [[nodiscard]] STRATUM_INLINE PieceElimination<Number> get(int k) const {
+      const auto number = [&](int n) { return take<Number>(numbers[n] + k); };
+      return {number(0), number(1), number(2), number(3), number(4), number(5), number(6), number(7)};
+    }
+    template <class Number>
+    STRATUM_INLINE void put(int k, const PieceElimination<Number>& p) {
+      give(p.q, numbers[0] + k), give(p.z, numbers[1] + k), give(p.s, numbers[2] + k), give(p.a, numbers[3] + k);
+      give(p.c, numbers[4] + k), give(p.weight, numbers[5] + k), give(p.first_f, numbers[6] + k);
+      give(p.first_s, numbers[7] + k);
+    }
+
+   private:
+    template <class Number>
+    STRATUM_INLINE static Number take(const T* from) {
+      if constexpr (std::is_same_v<Number, T>)
+        return *from;
+      else
+        return simd::pack<static_cast<int>(sizeof(Number))>(from);
+    }
+    template <class Number>
+    STRATUM_INLINE static void give(Number value, T* to) {
+      if constexpr (std::is_same_v<Number, T>)
+        *to = value;
+      else
+        simd::pack<static_cast<int>(sizeof(Number))>(to) = value;
+    }
+  };
+
+  template <class R, bool scalar>
+  STRATUM_INLINE static CellColumns<R, true, stride, T, scalar>
+  cell_columns(const LineRhs<Direction::y, true, CellView<T, scalar>, T>& rhs, int j, int start) {
+    return {rhs, j, start};
+  }
+
+  template <class R, class Last>
+  STRATUM_INLINE void eliminate(State& state, int j, Last /*is_last*/) const {
+    const int column = cut.column(first);
+    const auto& rhs = cut.rhs;
+    if constexpr (is_cells<View>) {
+      using Pack = typename R::Pack;
+      if (j == 0)
+        for (int k = 0; k < count; ++k) state.lower[k] = rhs.a.template coefficient<0, -1>(column + stride * k, 0);
+      for (int k = 0; k < count; k += R::width) {
+        const auto columns = cell_columns<R>(rhs, j, column + stride * k - 1);
+        auto piece = state.template get<Pack>(k);
+        piece.step(Last::value, R::pack(state.lower + k), columns.sum, columns.upper, columns.right);
+        state.put(k, piece);
+        R::pack(state.lower + k) = columns.upper;
+      }
+    } else {
+#pragma omp simd
+      for (int k = 0; k < count; ++k) {
+        const int i = column + stride * k;
+        const LineRow<T> r = cut.row(i, j);
+        auto piece = state.template get<T>(k);
+        piece.step(Last::value, r.lower, r.diagonal, r.upper, rhs(i, j));
+        state.put(k, piece);
+      }
+    }
+  }
+};
+
+template <int stride, class View, class T>
+struct SubstituteRows {
+  CutLine<View, T> cut;
+  EndsOfLines<T> ends;
+  int first, count;
+  LineScratch<T> scratch;
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    const KnownEnds<T> known{&ends.left(first), &ends.right(first)};
+    solve_wide_batch<Registers<T, bytes>, stride, false>(cut.rhs, cut.column(first), count, cut.y.ny, cut.omega,
+                                                         T(1) - cut.omega, cut.y, scratch, known);
+  }
+};
+
+}  // namespace
+
+template <class T>
+CutLines<T>::CutLines(Context& ctx, const GridShape& shape) {
+  expects(ctx.communicator() != nullptr,
+          "line smoothers need whole lines, and this is a strip of rows whose context has no communicator");
+  auto& communicator = *ctx.communicator();
+  me_ = communicator.rank();
+  count_ = communicator.size();
+  struct Strip {
+    int rows;
+    int below;
+  };
+  const auto strips = communicator.gather_on_host(Strip{shape.ny, shape.below ? 1 : 0});
+  std::int64_t rows = 0;
+  for (const Strip& strip : strips) rows += strip.rows;
+  ring_ = strips.front().below != 0;
+  third_row_ = ring_ && rows % 2 != 0;
+  own_ = Vector<T>(ctx, PiecesOfLines<T>::rows * shape.nx);
+  pieces_ = Vector<T>(ctx, PiecesOfLines<T>::rows * shape.nx * count_);
+  ends_ = Vector<T>(ctx, 6 * shape.nx);
+  if (!ctx.on_gpu()) return;
+  multipliers_ = Vector<T>(ctx, shape);
+  right_ = Vector<T>(ctx, shape);
+}
+
+template <class T>
+Interface<T> CutLines<T>::interface_of(const SomeLines& lines) {
+  return {{own_.view().data, lines.count},
+          {pieces_.view().data, lines.count},
+          {ends_.view().data, lines.count},
+          me_,
+          count_,
+          ring_};
+}
+
+template <class T>
+void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b,
+                        GridView<const T> x, GridView<T> y, T omega, LineOrder line_order, SweepOrder order,
+                        GridView<T> memory) {
+  if (ctx.plans()) return;
+  const auto solve = [&](const SomeLines& lines) {
+    if (lines.count == 0) return;
+    ctx.on_gpu() ? solve_on_gpu(ctx, a, zeros, b, x, y, omega, lines)
+                 : solve_on_cpu(ctx, a, zeros, b, x, y, omega, lines, memory);
+  };
+  if (line_order == LineOrder::simultaneous) return solve({0, 1, y.nx});
+  const bool third = y.periodic_x && y.nx % 2 != 0;
+  const int odd = 1 - (y.origin_x & 1), end = third ? y.nx - 1 : y.nx;
+  for (int k = 0; k < 3; ++k) {
+    const int colour = order == SweepOrder::forward ? k : 2 - k, first = colour == 0 ? odd : 1 - odd;
+    if (colour == 2 && !third) continue;
+    colour == 2 ? solve({end, 1, 1}) : solve({first, 2, (end - first + 1) / 2});
+    if (y.periodic_x) exchange(ctx, y);
+  }
+}
+
+template <class T>
+void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b,
+                               GridView<const T> x, GridView<T> y, T omega, const SomeLines& lines,
+                               GridView<T> memory) {
+  const auto scratch = [&](int part) { return LineScratch<T>(&memory(-1, part), y.ny, memory.nx); };
+  // Calls work(first, count, part, is_first_of_part) for the lines in batches.
+  const auto in_batches = [&](int width, const auto& work) {
+    const int batches = (lines.count + width - 1) / width;
+    const int parts = y.nodes() > serial_limit ? std::max(1, std::min({ctx.threads(), memory.ny, batches})) : 1;
+#pragma omp parallel for schedule(static, 1) num_threads(parts) if (parts > 1)
+    for (int part = 0; part < parts; ++part) {
+      const auto share = [&](int p) { return static_cast<int>(std::int64_t{batches} * p / parts); };
+      for (int n = share(part); n < share(part + 1); ++n)
+        work(n * width, std::min(width, lines.count - n * width), part, n == share(part));
+    }
+  };
+  visit(a, zeros, [&]<class View>(const View& view) {
+    const auto solve = [&]<int stride>() {
+      const CutLine<View, T> cut{{view, b, x}, y, omega, lines};
+      const Interface<T> interface = interface_of(lines);
+      if constexpr (is_tensor<View>) {
+        solve_cut_lines(
+            ctx, cut, interface,
+            [&] {
+              in_batches(batch_width<T>, [&](int first, int count, int /*part*/, bool /*alone*/) {
+                simd::run_widest(EliminateTensorBatch<stride, View, T>{cut, interface.own, first, count});
+              });
+            },
+            [&] {
+              in_batches(batch_width<T>, [&](int first, int count, int part, bool alone) {
+                simd::run_widest(
+                    SubstituteTensorBatch<stride, View, T>{cut, interface.ends, first, count, alone, scratch(part)});
+              });
+            });
+      } else {
+        using Eliminate = EliminateRows<stride, View, T>;
+        solve_cut_lines(
+            ctx, cut, interface,
+            [&] {
+              in_batches(Eliminate::most, [&](int first, int count, int /*part*/, bool /*alone*/) {
+                simd::run_widest(Eliminate{cut, interface.own, first, count});
+              });
+            },
+            [&] {
+              in_batches(scratch(0).wide, [&](int first, int count, int part, bool /*alone*/) {
+                simd::run_widest(SubstituteRows<stride, View, T>{cut, interface.ends, first, count, scratch(part)});
+              });
+            });
+      }
+    };
+    if constexpr (!is_tensor<View> || by_sums<View>)
+      lines.stride == 1 ? solve.template operator()<1>() : solve.template operator()<2>();
+  });
+}
+
+#if !defined(STRATUM_HAVE_CUDA)  // else solvers/lines/strips.cu has it
+
+template <class T>
+void CutLines<T>::solve_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
+                               GridView<const T> /*b*/, GridView<const T> /*x*/, GridView<T> /*y*/, T /*omega*/,
+                               const SomeLines& /*lines*/) {}
+#endif
+
+template class CutLines<float>;
+template class CutLines<double>;
+
+}  // namespace stratum::line

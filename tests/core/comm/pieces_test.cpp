@@ -1,0 +1,152 @@
+// Pieces in one process: what they gather and exchange, what is counted, and how the others learn of one that gives up.
+
+#include <array>
+#include <functional>
+#include <thread>
+
+#include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/grid/blas.hpp>
+
+#include <gmock/gmock.h>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+
+using Work = std::function<void(Communicator&, Context&)>;
+
+/// On as many threads; errors by rank.
+std::vector<std::string> on_pieces(int count, Backend backend, const Work& work) {
+  const auto communicators = pieces(count);
+  std::vector<std::string> errors(communicators.size());
+  std::vector<std::thread> threads;
+  for (std::size_t k = 0; k < communicators.size(); ++k)
+    threads.emplace_back([&, k] {
+      try {
+        Context ctx(backend, 1);
+        ctx.set_communicator(communicators[k]);
+        work(*communicators[k], ctx);
+      } catch (const std::exception& error) {
+        errors[k] = error.what();
+        communicators[k]->abandon();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  return errors;
+}
+
+template <class S>
+class PiecesTest : public test::OnEverySetting<S> {};
+TYPED_TEST_SUITE(PiecesTest, test::EverySetting);
+
+TYPED_TEST(PiecesTest, GatherByRank) {
+  using T = typename TypeParam::Number;
+  for (const int count : {1, 2, 5}) {
+    const auto errors = on_pieces(count, TypeParam::backend, [&](Communicator& comm, Context& ctx) {
+      // Piece r has r + 1 numbers; they arrive in turn, the first piece's last.
+      const int rank = comm.rank(), total = count * (count + 1) / 2;
+      std::vector<std::size_t> counts, offsets;
+      std::size_t end = static_cast<std::size_t>(total) * sizeof(T);
+      for (int r = 0; r < count; ++r) {
+        counts.push_back(static_cast<std::size_t>(r + 1) * sizeof(T));
+        offsets.push_back(end -= counts.back());
+      }
+      const auto own = test::to_device<T>(ctx, GridShape::flat(rank + 1),
+                                          std::vector<double>(static_cast<std::size_t>(rank + 1), rank));
+      Vector<T> all(ctx, total), evenly(ctx, count);
+      comm.gather(ctx, own.cview().data, all.view().data, counts, offsets);
+      std::vector<double> expected;
+      for (int r = count - 1; r >= 0; --r) expected.insert(expected.end(), static_cast<std::size_t>(r + 1), r);
+      EXPECT_EQ(test::to_host(ctx, all), expected);
+      comm.gather(ctx, own.cview().data, evenly.view().data, sizeof(T));
+      for (int r = 0; r < count; ++r) EXPECT_EQ(test::to_host(ctx, evenly)[static_cast<std::size_t>(r)], r);
+      EXPECT_EQ(comm.gathers(), 2);
+      EXPECT_EQ(comm.exchanges(), 0);
+      const auto of_host = comm.gather_on_host(std::array{rank, -rank});
+      for (int r = 0; r < count; ++r) EXPECT_EQ(of_host[static_cast<std::size_t>(r)], (std::array{r, -r}));
+      const auto joined = comm.join_on_host(std::vector<double>(static_cast<std::size_t>(rank), rank));
+      std::vector<double> in_turn;
+      for (int r = 0; r < count; ++r) in_turn.insert(in_turn.end(), static_cast<std::size_t>(r), r);
+      EXPECT_EQ(joined, in_turn);
+      const auto before = comm.gathers();
+      Context plan = ctx.plan();
+      plan.communicator()->gather(plan, nullptr, nullptr, 8);
+      plan.communicator()->exchange(plan, {});
+      EXPECT_EQ(comm.gathers(), before);
+    });
+    EXPECT_EQ(errors, std::vector<std::string>(errors.size()));
+  }
+}
+
+TYPED_TEST(PiecesTest, RowsGoAroundTheEnds) {
+  using T = typename TypeParam::Number;
+  for (const int count : {1, 2, 3}) {
+    const auto errors = on_pieces(count, TypeParam::backend, [&](Communicator& comm, Context& ctx) {
+      const int rank = comm.rank();
+      const auto rows = test::to_device<T>(ctx, GridShape::flat(4), {rank + 0.25, rank + 0.5, -1, -1});
+      T* const at = rows.cview().data == nullptr ? nullptr : const_cast<T*>(rows.cview().data);
+      comm.exchange(ctx, {at, at + 1, at + 2, at + 3, sizeof(T)});
+      const auto found = test::to_host(ctx, rows);
+      EXPECT_EQ(found[2], (rank + count - 1) % count + 0.5);
+      EXPECT_EQ(found[3], (rank + 1) % count + 0.25);
+      EXPECT_EQ(comm.exchanges(), 1);
+    });
+    EXPECT_EQ(errors, std::vector<std::string>(errors.size()));
+  }
+}
+
+TEST(Pieces, RowsOfOneLengthOnly) {
+  for (const bool nothing : {false, true}) {
+    const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context& ctx) {
+      std::array<double, 4> row{};
+      Communicator::Rows rows;
+      rows.bytes = comm.rank() == 0 ? 8 : 16;
+      if (comm.rank() == 1)
+        rows.from_below = row.data();
+      else if (!nothing)
+        rows.to_above = row.data();
+      comm.exchange(ctx, rows);
+    });
+    EXPECT_THAT(errors[1], testing::HasSubstr(nothing ? "16 bytes, and the one beside it gives 0" : "gives 8"));
+    EXPECT_THAT(errors[0], testing::HasSubstr("given up"));
+  }
+}
+
+TEST(Pieces, AgreeOrAllThrow) {
+  for (const char* other : {"v", "", "ww"}) {
+    const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context&) {
+      comm.agree("version", "1.0");
+      comm.agree("cycle", message("level=3\n", comm.rank() == 2 ? other : "v"));
+    });
+    for (const auto& error : errors)
+      if (other == std::string("v"))
+        EXPECT_EQ(error, "");
+      else
+        EXPECT_EQ(error, message("all ranks need the same cycle: rank 0 has 'v', rank 2 has '", other, "'"));
+  }
+}
+
+TEST(Pieces, MakeTheSameCalls) {
+  const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context& ctx) {
+    if (comm.rank() == 0)
+      comm.barrier();
+    else
+      comm.exchange(ctx, {});
+  });
+  EXPECT_EQ(errors[0], "piece 0 waits, and piece 1 exchanges rows");
+  EXPECT_EQ(errors[1], "piece 1 exchanges rows, and piece 0 waits");
+}
+
+TEST(Pieces, OneGivesUpAndTheOthersLearnOfIt) {
+  const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context&) {
+    if (comm.rank() == 1) throw std::runtime_error("mine");
+    comm.barrier();
+  });
+  EXPECT_EQ(errors[1], "mine");
+  EXPECT_THAT(errors[0], testing::HasSubstr("another piece"));
+  EXPECT_THAT(errors[2], testing::HasSubstr("another piece"));
+}
+
+}  // namespace

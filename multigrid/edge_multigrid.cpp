@@ -7,6 +7,7 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/core/operators/sliced_rows.hpp>
 #include <stratum/solvers/deflation/coarse_factor.hpp>
 
 namespace stratum {

@@ -11,6 +11,7 @@
 #include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/core/grid/reduce.hpp>
 #include <stratum/core/operators/row_sums.hpp>
+#include <stratum/core/operators/sliced_rows.hpp>
 
 namespace stratum {
 
@@ -200,7 +201,7 @@ void run_rows(Context& ctx, const CsrMatrix<T>& a, const T* b, const T* x, T* r)
   if (n == 0) return;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    if (!a.slices().empty()) return a.slices().run(ctx, x, StoreRow<what, T>{b, r});
+    if (a.slices() != nullptr) return a.slices()->run(ctx, x, StoreRow<what, T>{b, r});
     const std::int64_t mean = a.entries() / n;
     if (mean <= 2) return launch_csr<1, what>(ctx, view, b, x, r, n);
     if (mean <= 4) return launch_csr<2, what>(ctx, view, b, x, r, n);
@@ -238,7 +239,7 @@ CsrMatrix<T>::CsrMatrix(Context& ctx, const SparseRows& a, RowLayout layout, int
     const auto padded = static_cast<double>(32 * SlicedRows<T>::steps(a, lanes));
     if (layout == RowLayout::slices ||
         (entries_ <= long_row * n_ && padded <= tolerated_padding * static_cast<double>(entries_))) {
-      slices_ = SlicedRows<T>(ctx, a, lanes);
+      slices_ = std::make_shared<const SlicedRows<T>>(ctx, a, lanes);
       return;
     }
   }
@@ -266,7 +267,7 @@ template <class T>
 double CsrMatrix<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
   expects_fit(ctx, "b", b, shape());
   expects_fit(ctx, "x", x, shape());
-  if (!slices_.empty()) return norm_of(ctx, n_, 1, SlicedRowMagnitude<T>{slices_.view(), b.data, x.data});
+  if (slices_) return norm_of(ctx, n_, 1, SlicedRowMagnitude<T>{slices_->view(), b.data, x.data});
   return norm_of(ctx, n_, 1, CsrRowMagnitude<T>{view(), b.data, x.data});
 }
 

@@ -12,11 +12,11 @@
 // length; sums in a fixed order. Neither waits for the stream. Throws UsageError for a pattern that is not one, naming the row.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
-#include <stratum/core/operators/sliced_rows.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
 
 namespace stratum {
@@ -37,6 +37,9 @@ struct CsrView {
   const T* value = nullptr;
 };
 
+template <class T>
+class SlicedRows;
+
 enum class RowLayout : std::uint8_t { by_pattern, rows, slices };
 
 template <class T>
@@ -50,7 +53,8 @@ class CsrMatrix final : public LinearOperator<T>, public Handle {
 
   [[nodiscard]] GridShape shape() const override { return GridShape::flat(n_); }
   [[nodiscard]] std::int64_t entries() const { return entries_; }
-  [[nodiscard]] const SlicedRows<T>& slices() const { return slices_; }
+  /// Null where the rows do not lie in slices.
+  [[nodiscard]] const SlicedRows<T>* slices() const { return slices_.get(); }
   void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
   [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
@@ -62,7 +66,7 @@ class CsrMatrix final : public LinearOperator<T>, public Handle {
   std::int64_t entries_ = 0;
   SharedVector<int> start_, column_;
   SharedVector<T> value_;
-  SlicedRows<T> slices_;
+  std::shared_ptr<const SlicedRows<T>> slices_;
 };
 
 }  // namespace stratum

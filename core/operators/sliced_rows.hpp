@@ -73,7 +73,6 @@ class SlicedRows {
   /// Groups of rows in any order; those of a that are in none are left out. Empty: all rows, in their order. lanes: 1 or 4.
   SlicedRows(Context& ctx, const SparseRows& a, int lanes, const std::vector<std::vector<int>>& groups = {});
 
-  [[nodiscard]] bool empty() const { return group_.empty(); }
   [[nodiscard]] int groups() const { return static_cast<int>(group_.size()) - 1; }
   [[nodiscard]] SlicedView<T> view() const {
     return {start_.cview().data, row_.cview().data, column_.cview().data, value_.cview().data, lanes_};

@@ -188,8 +188,10 @@ void expect_room_for(const Context& ctx, const Settings& s, const Lattice& latti
   const std::int64_t floats = s.mixed ? 4 * volume * reals / (s.shorts ? 2 : 1) : 0;
   const std::int64_t vectors =
       6 * half * (s.mixed ? 8 + 4 : 9) + 6 * half * (s.together ? 2 * std::int64_t(s.masses.size()) : 0);
-  const std::int64_t solving = 8 * doubles + 4 * floats + 8 * vectors;
-  const std::int64_t host = GaugeField::bytes(lattice) + 9 * 8 * volume + (ctx.on_gpu() ? 0 : solving);
+  const std::int64_t solving = (8 * doubles + 4 * floats + 8 * vectors) / ctx.pieces();
+  // Every rank has the field whole.
+  const int sharing = s.machine.has_ranks() ? s.machine.ranks->ranks_of_host() : 1;
+  const std::int64_t host = sharing * (GaugeField::bytes(lattice) + 9 * 8 * volume + (ctx.on_gpu() ? 0 : solving));
   expect_room(ctx, message(lattice.nx, " x ", lattice.ny, " x ", lattice.nz, " x ", lattice.nt, " sites"), host,
               solving);
 }
@@ -220,18 +222,33 @@ struct Outcome {
   double setup_seconds = 0, solve_seconds = 0, link_error = 0;
 };
 
-double error_of(Context& ctx, const Lattice& lattice, double mass, int colour, GridView<const double> y) {
-  const auto exact = free_propagator(lattice, mass);
+/// The part of a vector on the whole lattice that is this rank's.
+std::vector<double> of_strip(const TimeStrip& strip, const std::vector<double>& whole) {
+  const auto own = strip.lattice().half(), half = strip.whole.half();
+  std::vector<double> part;
+  for (int plane = 0; plane < 6; ++plane) {
+    const auto first = whole.begin() + std::ptrdiff_t{plane} * half + strip.first_half_site();
+    part.insert(part.end(), first, first + own);
+  }
+  return part;
+}
+
+double error_of(Context& ctx, const TimeStrip& strip, double mass, int colour, GridView<const double> y) {
+  const auto exact = free_propagator(strip.whole, mass);
   std::vector<double> host(static_cast<std::size_t>(y.nx));
   copy_to_host(ctx, y, host.data());
-  const auto half = static_cast<std::size_t>(lattice.half());
+  const auto half = static_cast<std::size_t>(strip.lattice().half());
   double largest = 0;
   for (std::size_t k = 0; k < host.size(); ++k) {
-    const auto site = static_cast<std::size_t>(lattice.site(Parity::even, static_cast<int>(k % half)));
+    const int s = strip.first_half_site() + static_cast<int>(k % half);
+    const auto site = static_cast<std::size_t>(strip.whole.site(Parity::even, s));
     const double wanted = k / half == 2 * static_cast<std::size_t>(colour) ? exact[site] : 0;
     const double apart = std::abs(host[k] - wanted);
     largest = apart > largest || std::isnan(apart) ? apart : largest;
   }
+  if (ctx.communicator() != nullptr)
+    for (const double other : ctx.communicator()->gather_on_host(largest))
+      largest = other > largest || std::isnan(other) ? other : largest;
   return largest / exact[0];
 }
 
@@ -292,6 +309,7 @@ class Propagators {
   }
 
   [[nodiscard]] const GridShape& shape() const { return shape_; }
+  [[nodiscard]] const TimeStrip& strip() const { return links_->strip(); }
   [[nodiscard]] StaggeredOperator<double> a(double mass) const { return {ctx_, links_, mass}; }
 
  private:
@@ -325,13 +343,14 @@ Outcome compute(Context& ctx, const GaugeField& field, const Settings& s) {
   std::vector<GridView<double>> views;
   for (std::size_t k = 0; k < s.masses.size(); ++k) y.emplace_back(ctx, propagators.shape());
   for (auto& vector : y) views.push_back(vector.view());
-  outcome.correlators.assign(s.masses.size(), std::vector<double>(static_cast<std::size_t>(field.lattice.nt)));
+  const TimeStrip& strip = propagators.strip();
+  outcome.correlators.assign(s.masses.size(), std::vector<double>(static_cast<std::size_t>(strip.lattice().nt)));
   outcome.condensates.assign(s.masses.size(), 0);
   outcome.setup_seconds = wall_seconds() - begin;
   Progress progress(!s.quiet);
   const int colours = s.source == Source::random ? 1 : 3;
   for (int colour = 0; colour < colours; ++colour) {
-    const auto b = vector_from_host(ctx, source(field.lattice, s.source, colour, s.seed));
+    const auto b = vector_from_host(ctx, of_strip(strip, source(field.lattice, s.source, colour, s.seed)));
     const double norm = norm2(ctx, b.cview());
     const double start = wall_seconds();
     auto runs = propagators.solve(colour, b.cview(), views, [&](double mass) -> Monitor {
@@ -349,12 +368,13 @@ Outcome compute(Context& ctx, const GaugeField& field, const Settings& s) {
         outcome.condensates[k] += dot(ctx, b.cview(), y[k].cview());
       }
       if (unit && s.source == Source::point)
-        outcome.error =
-            std::max(outcome.error.value_or(0), error_of(ctx, field.lattice, s.masses[k], colour, y[k].cview()));
+        outcome.error = std::max(outcome.error.value_or(0), error_of(ctx, strip, s.masses[k], colour, y[k].cview()));
       outcome.runs.push_back(std::move(runs[k]));
     }
   }
   progress.clear();
+  if (ctx.communicator() != nullptr)
+    for (auto& correlator : outcome.correlators) correlator = ctx.communicator()->join_on_host(correlator);
   return outcome;
 }
 
@@ -390,6 +410,7 @@ void print_heading(const Context& ctx, const GaugeField& field, const Settings& 
               : s.field == Field::random ? "random"
                                          : message("near the unit field, sigma ", s.sigma).c_str(),
               plaquette(field), link_trace(field));
+  if (ctx.pieces() > 1) std::printf("ranks       %d, with %d times each\n", ctx.pieces(), l.nt / ctx.pieces());
   const int reals = static_cast<int>(s.reals);
   if (s.mixed)
     std::printf(
@@ -442,6 +463,7 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Ga
   json.add("delta", s.reliable.delta).add("scheme", options.text("scheme")).add("beta", options.text("beta"));
   json.add("solution_in_double", s.reliable.solution_in_double);
   add_machine(json, ctx);
+  json.add("ranks", ctx.pieces());
   json.add("setup_seconds", outcome.setup_seconds).add("solve_seconds", outcome.solve_seconds);
   json.add("runs", json_array(outcome.runs, [](const Run& run) {
              Json row;
@@ -479,7 +501,11 @@ std::string csv_correlators(const Outcome& outcome, const Settings& s) {
 
 int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
   Context ctx = settings.machine.context();
-  outputs.check();
+  (void)TimeStrip::of(ctx, settings.gauge.empty() ? settings.lattice : nersc_lattice(settings.gauge));
+  if (settings.machine.ranks->rank() == 0)
+    outputs.check();
+  else
+    outputs.remove_all_but("");
   expect_room_for(ctx, settings, settings.gauge.empty() ? settings.lattice : nersc_lattice(settings.gauge));
   const GaugeField field = make_field(settings);
   if (!settings.quiet) print_heading(ctx, field, settings);
@@ -503,15 +529,18 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
 }  // namespace
 
 int main(int argc, char** argv) {
+  Ranks ranks;
   Program program{"staggered",
                   before_options,
                   message(examples, about_outputs, about_exit_codes),
                   make_command_line(),
                   {},
-                  [](const CommandLine& options) -> std::function<int()> {
-                    return [settings = parse_settings(options), outputs = OutputFiles(options), &options] {
+                  [&ranks](const CommandLine& options) -> std::function<int()> {
+                    Settings settings = parse_settings(options);
+                    settings.machine.ranks = &ranks;
+                    return [settings, outputs = OutputFiles(options), &options] {
                       return run(settings, options, outputs);
                     };
                   }};
-  return run_program(program, argc, argv);
+  return run_program(program, argc, argv, &ranks);
 }

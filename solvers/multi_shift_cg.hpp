@@ -66,7 +66,8 @@ class MultiShiftCg {
 
 class MixedMultiShiftCg {
  public:
-  /// For so many shifts. Throws UsageError for fewer than one and for bad parameters; those that switch parts off are not taken.
+  /// For so many shifts. Throws UsageError for fewer than one and for bad parameters; those that switch parts off are not
+  /// taken.
   MixedMultiShiftCg(Context& ctx, const GridShape& shape, int shifts, const ReliableCgParams& params = {});
 
   /// As MultiShiftCg does; `inner` is A in float.

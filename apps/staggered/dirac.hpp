@@ -20,6 +20,9 @@
 // Short is A on vectors of float with 16 bits inside: numbers of links in units of 2^-15, and the vector between the two D with
 // a scale per site. Arithmetic is in float.
 //
+// On a Context with other pieces the lattice is cut in t: every piece has the links and vectors of its times, and those of the
+// time beside it on both sides travel before every D. The field is given whole.
+//
 // `apply` takes two D and neither allocates nor waits; the second one adds m^2 x on the way. x and y must differ, r may be b.
 // Source: Jang, Kim, Lee, Multi GPU performance of conjugate gradient solver with staggered fermions in mixed precision, 2011,
 // (2.2) to (2.5).
@@ -68,22 +71,33 @@ class PackedLinks {
   /// Throws UsageError where a link does not come back from 10 reals to within 1000 eps, and for 10 reals of 16 bits.
   PackedLinks(Context& ctx, const GaugeField& field, Reals reals);
 
+  /// Of this piece.
   [[nodiscard]] const Lattice& lattice() const { return lattice_; }
+  [[nodiscard]] const TimeStrip& strip() const { return strip_; }
   [[nodiscard]] Reals reals() const { return reals_; }
   /// Of the links that start on the sites of a parity.
   [[nodiscard]] const Word* planes(Parity parity, int mu) const {
     return planes_[static_cast<std::size_t>(parity)][static_cast<std::size_t>(mu)].view().data + before_planes;
   }
+  /// Those in t that start on the last time of the piece below.
+  [[nodiscard]] const Word* planes_below(Parity parity) const {
+    return below_[static_cast<std::size_t>(parity)].view().data + before_planes;
+  }
   /// Largest entry of the difference between a link and what comes back of it.
   [[nodiscard]] double error() const { return error_; }
 
  private:
+  /// Of sites first .. first + count - 1 of the whole lattice.
+  Vector<Word> packed(Context& ctx, const GaugeField& field, Parity parity, int mu, int first, int count);
+
+  TimeStrip strip_;
   Lattice lattice_;
   Reals reals_;
   double error_ = 0;
   /// Node 0 of a flat vector follows the first of a cache line; planes begin at the next one.
   static constexpr int before_planes = 31;
   std::array<std::array<Vector<Word>, 4>, 2> planes_;
+  std::array<Vector<Word>, 2> below_;  // empty where the lattice is whole
 };
 
 namespace detail {
@@ -125,6 +139,7 @@ class StaggeredOperator final : public LinearOperator<typename NumbersOf<T>::Num
   std::shared_ptr<const PackedLinks<T>> links_;
   double mass_;
   detail::Between<T> odd_;
+  SharedVector<typename NumbersOf<T>::Word> faces_;  // for the pieces below and above, and from them
 };
 
 }  // namespace stratum::staggered

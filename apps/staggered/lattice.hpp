@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include <stratum/core/config.hpp>
+#include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum::staggered {
@@ -75,6 +76,29 @@ struct Lattice {
     const std::int64_t first = 2 * std::int64_t{s};
     return parity(first) == p ? first : first + 1;
   }
+};
+
+/// The times of one piece of a lattice that is cut in t: an even number of them each, so that parities stay.
+struct TimeStrip {
+  Lattice whole;
+  int rank = 0, pieces = 1;
+
+  /// That of a piece of a Context. Throws UsageError where nt is no multiple of twice the pieces.
+  [[nodiscard]] static TimeStrip of(const Context& ctx, const Lattice& whole) {
+    whole.validate();
+    const TimeStrip strip{whole, ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank(), ctx.pieces()};
+    expects(whole.nt % (2 * strip.pieces) == 0, "nt = ", whole.nt, " cannot be cut into ", strip.pieces,
+            " pieces of an even number of times each");
+    return strip;
+  }
+  [[nodiscard]] Lattice lattice() const { return {whole.nx, whole.ny, whole.nz, whole.nt / pieces}; }
+  [[nodiscard]] bool is_first() const { return rank == 0; }
+  [[nodiscard]] bool is_last() const { return rank == pieces - 1; }
+  /// Sites of one parity and one time.
+  [[nodiscard]] int slab() const { return whole.half() / whole.nt; }
+  /// Of its first site among those of a parity of the whole lattice; and of those of the time before.
+  [[nodiscard]] int first_half_site() const { return rank * lattice().half(); }
+  [[nodiscard]] int half_site_below() const { return (is_first() ? whole.half() : first_half_site()) - slab(); }
 };
 
 }  // namespace stratum::staggered

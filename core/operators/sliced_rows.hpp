@@ -1,9 +1,10 @@
 #pragma once
 
-// Sparse rows in slices, for GPUs: as many rows as a warp has threads, or a quarter of them with four threads a row, the entries of a slice interleaved, so that every load of values and columns is one piece of memory. Slices are as
-// long as their longest row, the rest is zeros. Rows lie in groups, colours of a smoother, say, and a group begins a slice.
-// Sums run in a fixed order. Nothing waits for the stream. For sources that compile as CUDA where there is CUDA; without, there
-// is nothing to launch.
+// Sparse rows in slices, for GPUs: as many rows as a warp has threads, or a quarter of them with four threads a row, the
+// entries of a slice interleaved, so that every load of values and columns is one piece of memory. Slices are as long as their
+// longest row, the rest is zeros. Rows lie in groups, colours of a smoother, say, and a group begins a slice. Sums run in a
+// fixed order. Nothing waits for the stream. For sources that compile as CUDA where there is CUDA; without, there is nothing to
+// launch.
 //
 // Source: A. Monakov, A. Lokhmotov, A. Avetisyan, Automatically tuning sparse matrix-vector multiplication for GPU
 // architectures, 2010 (sliced ELLPACK).
@@ -144,8 +145,8 @@ SlicedRows<T>::SlicedRows(Context& ctx, const SparseRows& a, int lanes, const st
       }
     start.push_back(start.back() + (longest + lanes - 1) / lanes);
   }
-  // Not set to zero first: all of it is written, by the threads that there are. Padding multiplies x at a column that its row has,
-  // or 0: a NaN there does not stay alone in any case.
+  // Not set to zero first: all of it is written, by the threads that there are. Padding multiplies x at a column that its row
+  // has, or 0: a NaN there does not stay alone in any case.
   const auto size = static_cast<std::size_t>(start.back()) * 32;
   expects(size <= static_cast<std::size_t>(std::numeric_limits<int>::max()), size, " numbers in slices are too many");
   const std::unique_ptr<int[]> column(new int[size]);  // NOLINT(modernize-avoid-c-arrays)

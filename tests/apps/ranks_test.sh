@@ -165,6 +165,32 @@ case_convergence_table() {
   prints '^ +5 .* 2\.0'
 }
 
+# A lattice is cut in t.
+case_quarks_on_several_ranks() {
+  local count options
+  program=$(dirname "$program")/staggered
+  [ -x "$program" ] || skip "staggered was not built"
+  options=(--lattice 4,4,4,8 --mass 0.1,0.2)
+  run 0 "${options[@]}" --report one.json
+  for count in 2 4; do
+    ranks $count 0 "${options[@]}" --report several.json --correlator several.csv
+    prints "^ranks +$count, with $((8 / count)) times each"
+    python3 - $count <<'END' || fail "$count ranks give something else than one"
+import json, sys
+one, several = json.load(open("one.json")), json.load(open("several.json"))
+assert several["ranks"] == int(sys.argv[1])
+for a, b in zip(one["runs"], several["runs"]):
+    assert abs(a["iterations"] - b["iterations"]) <= 1, (a, b)
+for a, b in zip(one["correlators"], several["correlators"]):
+    assert len(a) == len(b) == 8 and all(abs(x - y) < 1e-8 * a[0] for x, y in zip(a, b)), (a, b)
+END
+  done
+  ranks 2 0 --lattice 4,4,4,8 --field unit --mass 0.1,0.3 --rtol 1e-13 --precision mixed16 --together --report several.json
+  python3 -c 'import json; assert json.load(open("several.json"))["error"] < 1e-10' || fail "not the free propagator"
+  ranks 3 1 "${options[@]}"
+  says '^staggered: nt = 8 cannot be cut into 3 pieces'
+}
+
 case_what_is_refused() {
   ranks 2 1 --level 4 --map x+y,y --rhs 1
   says '^poisson2d: --map: a deformed mesh is solved on by one rank, not 2'

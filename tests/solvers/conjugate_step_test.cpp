@@ -12,8 +12,8 @@ using test::Values;
 template <class S>
 class ConjugateStepTest : public test::OnEverySetting<S> {
  protected:
-  using T = typename S::Number;
   void is_the_step(const GridShape& shape) {
+    using T = typename S::Number;
     auto& ctx = this->ctx();
     test::Random random(17);
     const auto p = test::random_vector<T>(ctx, random, shape);

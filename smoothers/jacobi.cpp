@@ -96,7 +96,7 @@ class Jacobi final : public Smoother<T> {
       using View = std::decay_t<decltype(view)>;
       GridView<T> current = x, other = scratch_.view();
 #if defined(__CUDACC__)
-      if constexpr (View::marches)
+      if constexpr (View::marches_alone)
         if (ctx.on_gpu() && cuda::can_march(b, x)) {
           int left = steps;
           if (guess == Guess::zero) {

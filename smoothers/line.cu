@@ -1,6 +1,7 @@
-// Line sweeps on a GPU. solvers/lines/kernels.hpp has the kernels.
+// Line sweeps on a GPU. solvers/lines/kernels.hpp and solvers/lines/band_walk.hpp have the kernels.
 
 #include <stratum/smoothers/line.hpp>
+#include <stratum/solvers/lines/band_walk.hpp>
 #include <stratum/solvers/lines/kernels.hpp>
 
 namespace stratum {
@@ -45,7 +46,7 @@ struct Sweep {
   }
 
  private:
-  static constexpr bool walks = cuda::walks_y_lines<View>;
+  static constexpr bool walks = cuda::walks_y_lines<View> || cuda::walks_bands<View>;
 
   /// Lines first, first + 2, ... < end, then those between.
   template <Direction direction>
@@ -76,6 +77,13 @@ struct Sweep {
       cuda::launch_y_lines<ring, View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y);
     }
   }
+  template <bool coupled, bool mirrored>
+  [[nodiscard]] bool walk(Context& ctx, GridView<const T> right, GridView<T> to, cuda::Lines<T>& left) const {
+    if constexpr (cuda::walks_bands<View>)
+      return cuda::launch_band_walk<coupled, mirrored, View, T>(ctx, a, right, to, left);
+    else
+      return cuda::launch_y_walk<coupled, mirrored, View, T>(ctx, a, right, to, left);
+  }
   /// Both colours of the first `end` lines of a y sweep; false where the lines are too short or too long.
   template <bool mirrored>
   [[nodiscard]] bool in_one_pass(Context& ctx, int end) const {
@@ -83,8 +91,7 @@ struct Sweep {
     GridView<const T> right = b;
     GridView<T> to = y;
     right.nx = to.nx = end;
-    if (!(zero ? cuda::launch_y_walk<false, mirrored, View, T>(ctx, a, right, to, left)
-               : cuda::launch_y_walk<true, mirrored, View, T>(ctx, a, right, to, left)))
+    if (!(zero ? walk<false, mirrored>(ctx, right, to, left) : walk<true, mirrored>(ctx, right, to, left)))
       return false;
     cuda::launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
     if (!y.periodic_x) return true;

@@ -39,7 +39,8 @@ enum class CellTensor : std::uint8_t { scalar = 1, diagonal = 2, full = 3 };
 /// fault that is suppressed, 25 ns of a CPU.
 template <class T, bool scalar>
 struct CellView : StencilSums<CellView<T, scalar>, T> {
-  static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = true;
+  static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = true,
+                        marches_alone = true;
   const T *p = nullptr, *q = nullptr;
   const T *s = nullptr, *m = nullptr;
   const T *rx2 = nullptr,

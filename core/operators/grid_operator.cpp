@@ -145,7 +145,7 @@ void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formu
   op.visit([&](const auto& a) {
     using View = std::decay_t<decltype(a)>;
 #if defined(__CUDACC__)
-    if constexpr (View::marches)
+    if constexpr (View::marches_alone)
       if (ctx.on_gpu() && cuda::can_march(b, x, r)) {
         using Rows = cuda::Stencil<View, cuda::Given<T>, Formula>;
         return cuda::run_march(ctx, cuda::StoreRows<Rows, R>{{a, {b}, {x}, formula}, r}, r.nx, r.ny);

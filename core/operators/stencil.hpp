@@ -25,6 +25,7 @@
 //     is_symmetric                         a_(dx,dy)(i, j) = a_(-dx,-dy)(i + dx, j + dy), by the way they are stored
 //     is_separable                         made of 1-D factors: passes that fuse several stages take it
 //     marches                              there is a LaneOperator of it (core/grid/lanes.hpp), so that a GPU's marches take it
+//     marches_alone                        one stencil by itself is faster so, too, than by a thread a node
 //
 // as constants. Nothing else asks which form it has.
 

@@ -5,13 +5,15 @@
 #include <string_view>
 #include <utility>
 
+#include <stratum/core/grid/lanes.hpp>
 #include <stratum/core/operators/stored_bands.hpp>
 
 namespace stratum {
 
 template <class T>
 struct SymmetricNineBandView : StencilSums<SymmetricNineBandView<T>, T> {
-  static constexpr bool has_bands = true, is_symmetric = true, is_separable = false, marches = false;
+  static constexpr bool has_bands = true, is_symmetric = true, is_separable = false, marches = true,
+                        marches_alone = false;
   const T* band[5] = {};
   std::int64_t pitch = 0;
 
@@ -44,5 +46,45 @@ struct SymmetricNineBand : StoredBands<T, 5> {
     return {ctx, this->shape()};
   }
 };
+
+#if defined(__CUDACC__)
+namespace cuda {
+
+/// What the row below and the lanes beside store is there too, as far as the current row needs it.
+template <class T>
+struct LaneOperator<SymmetricNineBandView<T>> {
+  static constexpr int n = chunk_width<T>, pitch = n + 2;
+  const SymmetricNineBandView<T>& a;
+  T numbers[5][2 * pitch];  // of the row below and of the current one, with a number more at both ends
+
+  __device__ LaneOperator(const SymmetricNineBandView<T>& view, const Lane<T>&) : a(view) {}
+  __device__ STRATUM_INLINE void row(const Lane<T>& lane, int j) {
+#pragma unroll
+    for (int k = 0; k < 5; ++k) {
+      const GridView<const T> band{a.band[k], lane.nx, lane.ny, a.pitch};
+      put(k, 1, lane.load(band, j));
+      if (k >= 2) put(k, 0, lane.load(band, j - 1));
+    }
+    numbers[1][pitch] = __shfl_up_sync(whole_warp, numbers[1][pitch + n], 1);
+    numbers[2][n + 1] = __shfl_down_sync(whole_warp, numbers[2][1], 1);
+    numbers[4][0] = __shfl_up_sync(whole_warp, numbers[4][n], 1);
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE SymmetricNineBandView<T> view() const {
+    SymmetricNineBandView<T> local;
+#pragma unroll
+    for (int k = 0; k < 5; ++k) local.band[k] = numbers[k] + pitch + 1;
+    local.pitch = pitch;
+    return local;
+  }
+
+ private:
+  __device__ STRATUM_INLINE void put(int k, int r, const Chunk<T>& chunk) {
+#pragma unroll
+    for (int e = 0; e < n; ++e) numbers[k][r * pitch + e + 1] = chunk.v[e];
+  }
+};
+
+}  // namespace cuda
+#endif
 
 }  // namespace stratum

@@ -18,7 +18,8 @@ namespace stratum {
 /// `reaction`: with the terms that a reaction term adds, which cost nothing where they are left out.
 template <class T, bool reaction = false>
 struct TensorView : StencilSums<TensorView<T, reaction>, T> {
-  static constexpr bool has_bands = false, is_symmetric = true, is_separable = true, marches = true;
+  static constexpr bool has_bands = false, is_symmetric = true, is_separable = true, marches = true,
+                        marches_alone = true;
   static constexpr bool has_reaction = reaction;
   const T* kx = nullptr;
   const T* mx = nullptr;

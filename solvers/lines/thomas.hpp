@@ -631,23 +631,53 @@ struct WideBatch {
       }
     }
   }
-  /// Back-substitution.
-  template <int stride, class Rhs>
+  /// Back-substitution. In packs, which compilers do not make of every second number: what lies between is written back as it
+  /// was, up to the last line, behind which somebody else may write.
+  template <class R, int stride, class Rhs>
   STRATUM_INLINE void substitute(const Rhs& rhs, int first_column, int count, T omega, T keep_old,
                                  const GridView<T>& y) {
+    keep_old == T(0) ? substitute<R, stride, false>(rhs.x, first_column, count, omega, keep_old, y)
+                     : substitute<R, stride, true>(rhs.x, first_column, count, omega, keep_old, y);
+  }
+  template <class R, int stride, bool keeps>
+  STRATUM_INLINE void substitute(const GridView<const T>& x, int first_column, int count, T omega, T keep_old,
+                                 const GridView<T>& y) {
+    using Pack = typename R::Pack;
+    constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T));
+    const int in_packs = (stride == 1 ? count : count - 1) / width * width;
+    T* const above = start;  // which elimination is done with
+    std::copy_n(behind, count, above);
     for (int j = n - 1; j >= 0; --j) {
       const std::int64_t row = std::int64_t{j} * w;
-      const T *const q = rows.multipliers + row, *const s = rows.sums + row;
-      T* const z = rows.z + row;
-      const T* const above = j == n - 1 ? behind : z + w;
-#pragma omp simd
-      for (int k = 0; k < count; ++k) {
+      const T *const q = rows.multipliers + row, *const z = rows.z + row, *const s = rows.sums + row;
+      const T* const old = &x(first_column, j);
+      T* const to = &y(first_column, j);
+      for (int k = 0; k < in_packs; k += width) {
+        Pack right = R::pack(z + k);
+        if constexpr (ring) right -= R::pack(s + k) * R::pack(weight + k);
+        Pack value = substituted<by_sums, Pack>(R::pack(q + k), right, R::pack(above + k));
+        R::pack(above + k) = value;
+        if constexpr (ring) value += R::pack(weight + k);
+        const auto relaxed = [&](Pack before) __attribute__((always_inline)) {
+          return keeps ? keep_old * before + omega * value : omega * value;
+        };
+        if constexpr (stride == 1) {
+          R::pack(to + k) = relaxed(keeps ? R::pack(old + k) : Pack{});
+        } else {
+          T* const low = to + 2 * k;
+          const Pack between = simd::odds<T, bytes>(R::pack(low), R::pack(low + width));
+          const Pack now =
+              relaxed(keeps ? simd::evens<T, bytes>(R::pack(old + 2 * k), R::pack(old + 2 * k + width)) : Pack{});
+          R::pack(low) = simd::woven_low<T, bytes>(now, between);
+          R::pack(low + width) = simd::woven_high<T, bytes>(now, between);
+        }
+      }
+      for (int k = in_packs; k < count; ++k) {
         T right = z[k];
         if constexpr (ring) right -= s[k] * weight[k];
-        T value = z[k] = substituted<by_sums, T>(q[k], right, above[k]);
+        T value = above[k] = substituted<by_sums, T>(q[k], right, above[k]);
         if constexpr (ring) value += weight[k];
-        const int i = first_column + stride * k;
-        y(i, j) = keep_old == T(0) ? omega * value : keep_old * rhs.x(i, j) + omega * value;
+        to[stride * k] = keeps ? keep_old * old[stride * k] + omega * value : omega * value;
       }
     }
     if constexpr (ring)  // lines beside them may read their halo
@@ -682,7 +712,7 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
     }
     lines.add_to_rings(j, count);
   }
-  lines.template substitute<stride>(rhs, first, count, omega, keep, y);
+  lines.template substitute<R, stride>(rhs, first, count, omega, keep, y);
 }
 
 /// A row of numbers from column `start` on, as packs read it: in place, or what there is of columns first .. last in `row`,
@@ -804,7 +834,7 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, CellVi
     }
     lines.add_to_rings(j, count);
   }
-  lines.template substitute<stride>(rhs, first, count, omega, keep, y);
+  lines.template substitute<R, stride>(rhs, first, count, omega, keep, y);
 }
 
 /// Solves one batch of y lines of n positions with bands.

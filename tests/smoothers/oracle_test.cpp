@@ -133,12 +133,23 @@ TYPED_TEST(SmootherOracle, LongLines) {
   using T = typename TypeParam::Number;
   for (const int length : {1023, 1025, 1601, 2047, 3100, 4097, 8191, 9000})
     for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {length, 4}, {3, length}})
-      for (const auto form : {OperatorForm::tensor, OperatorForm::nine_band}) {
+      for (const auto form : {OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band}) {
         if (nx * ny > 300000) continue;
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
         const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form);
         this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
       }
+}
+
+// So many columns that a GPU walks from tile to tile, in both orders.
+TYPED_TEST(SmootherOracle, ManyLongLines) {
+  using T = typename TypeParam::Number;
+  for (const auto& [nx, ny] : {std::pair{300, 4100}, {450, 2100}})
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form);
+      this->compare(a, oracle, "line_y", LineOrder::zebra, 1, 1);
+    }
 }
 
 TYPED_TEST(SmootherOracle, TheLongestLines) {

@@ -1,0 +1,403 @@
+#pragma once
+
+// CUDA: both colours of a y sweep of stored bands in one pass, each coefficient read once. For smoothers/line.cu.
+//
+// Rows lie in memory as they are, and a sector of it holds both colours: a pass for each would read everything twice. Here a
+// thread has a segment of two neighbouring lines, one of either colour, and loads the numbers of both together. Those of the
+// second colour wait in shared memory until the lines beside them are solved:
+//
+//     tile         64 bytes of a row, `rows` rows in each block of a cluster, which walks from tile to tile
+//     first line   equations formed as numbers come, segments eliminated, joined (solvers/lines/kernels.hpp) and substituted
+//     second line  likewise, from shared memory and the first lines' unknowns
+
+#include <stratum/solvers/lines/kernels.hpp>
+
+namespace stratum::cuda {
+
+/// In double, with half as many lines to a tile, two passes are as fast.
+template <class View>
+constexpr bool walks_bands = false;
+template <>
+constexpr bool walks_bands<NineBandView<float>> = true;
+template <>
+constexpr bool walks_bands<SymmetricNineBandView<float>> = true;
+
+__device__ STRATUM_INLINE Pair<float> load_pair(const float* aligned) {
+  const float2 q = __ldg(reinterpret_cast<const float2*>(aligned));
+  return {q.x, q.y};
+}
+__device__ STRATUM_INLINE Pair<double> load_pair(const double* aligned) {
+  const double2 q = __ldg(reinterpret_cast<const double2*>(aligned));
+  return {q.x, q.y};
+}
+template <bool odd, class T>
+__device__ STRATUM_INLINE T one_of(const Pair<T>& pair) {
+  return odd ? pair.odd : pair.even;
+}
+
+/// A node's equation: along its line, and at rows j - 1, j, j + 1 towards the other line of its pair and towards the line on its
+/// other side.
+template <class T>
+struct NodeEquation {
+  T lower, centre, upper, own[3], other[3];
+};
+
+/// The equations of a pair of lines, row by row: `load` reads a row, `take` turns to it. Pair number `pair` of a tile begins at
+/// position `even`. Numbers are zero where a pair is none of the grid's.
+template <class View, int pairs, bool mirrored>
+class PairOfLines;
+
+template <class T, int pairs, bool mirrored>
+class PairOfLines<NineBandView<T>, pairs, mirrored> {
+ public:
+  struct Row {
+    Pair<T> band[9];
+  };
+  __device__ STRATUM_INLINE PairOfLines(const NineBandView<T>& a, int /*nx*/) : a_(a) {}
+  __device__ STRATUM_INLINE void turn_to(int even, int /*pair*/, bool there) {
+    at_ = even - 1;
+    there_ = there;
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE Row load(int j, int ny) const {
+    Row row{};
+    if (there_ && j < ny) {
+      const std::int64_t at = j * a_.pitch + at_;
+#pragma unroll
+      for (int k = 0; k < 9; ++k) row.band[k] = load_pair(a_.band[k] + at);
+    }
+    return row;
+  }
+  __device__ STRATUM_INLINE void start(int /*j*/, int /*ny*/) {}
+  __device__ STRATUM_INLINE void take(const Row& row) { row_ = row; }
+  template <bool odd>
+  [[nodiscard]] __device__ STRATUM_INLINE NodeEquation<T> equation() const {
+    constexpr int own = odd ? -1 : 1;
+    const auto band = [&](int dx, int dy) { return one_of<odd>(row_.band[band_index(dx, dy)]); };
+    return {band(0, -1),  band(0, 0),     band(0, 1),    band(own, -1), band(own, 0),
+            band(own, 1), band(-own, -1), band(-own, 0), band(-own, 1)};
+  }
+
+ private:
+  const NineBandView<T>& a_;
+  Row row_;
+  int at_ = 0;
+  bool there_ = false;
+};
+
+/// Couplings are stored with the node further south or west: lanes beside each other tell what the other lacks, and what lies
+/// beside a tile is loaded.
+template <class T, int pairs, bool mirrored>
+class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
+ public:
+  struct Row {
+    Pair<T> centre, east, north_west, north, north_east;
+    T west_east, west_north_east, east_north_west;  // of the lines beside the tile
+  };
+  __device__ STRATUM_INLINE PairOfLines(const SymmetricNineBandView<T>& a, int nx) : a_(a), nx_(nx) {}
+  __device__ STRATUM_INLINE void turn_to(int even, int pair, bool there) {
+    at_ = even - 1;
+    there_ = there;
+    begins_ = pair == 0;
+    ends_ = pair == pairs - 1;
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE Row load(int j, int ny) const {
+    Row row{};
+    if (j < ny) {
+      const std::int64_t at = j * a_.pitch + at_;
+      if (there_) {
+        row.centre = load_pair(a_.band[0] + at);
+        row.east = load_pair(a_.band[1] + at);
+      }
+      load_north(row, at);
+      if (begins_ && there_ && at_ > 0) row.west_east = __ldg(a_.band[1] + at - 1);
+    }
+    return row;
+  }
+  /// Before row j.
+  __device__ STRATUM_INLINE void start(int j, int ny) {
+    Row row{};
+    if (j <= ny) load_north(row, (j - 1) * a_.pitch + at_);
+    take(row);
+  }
+  __device__ STRATUM_INLINE void take(const Row& row) {
+    before_ = row_;
+    row_ = row;
+    const auto from_west = [&](T number, T beside) {
+      const T x =
+          mirrored ? __shfl_down_sync(all_lanes, number, 1, pairs) : __shfl_up_sync(all_lanes, number, 1, pairs);
+      return begins_ ? beside : x;
+    };
+    const auto from_east = [&](T number, T beside) {
+      const T x =
+          mirrored ? __shfl_up_sync(all_lanes, number, 1, pairs) : __shfl_down_sync(all_lanes, number, 1, pairs);
+      return ends_ ? beside : x;
+    };
+    row_.west_east = from_west(row.east.odd, row.west_east);
+    row_.west_north_east = from_west(row.north_east.odd, row.west_north_east);
+    row_.east_north_west = from_east(row.north_west.even, row.east_north_west);
+  }
+  template <bool odd>
+  [[nodiscard]] __device__ STRATUM_INLINE NodeEquation<T> equation() const {
+    const T lower = one_of<odd>(before_.north), centre = one_of<odd>(row_.centre), upper = one_of<odd>(row_.north);
+    if constexpr (odd)
+      return {lower,
+              centre,
+              upper,
+              before_.north_east.even,
+              row_.east.even,
+              row_.north_west.odd,
+              before_.east_north_west,
+              row_.east.odd,
+              row_.north_east.odd};
+    else
+      return {lower,
+              centre,
+              upper,
+              before_.north_west.odd,
+              row_.east.even,
+              row_.north_east.even,
+              before_.west_north_east,
+              row_.west_east,
+              row_.north_west.even};
+  }
+
+ private:
+  __device__ STRATUM_INLINE void load_north(Row& row, std::int64_t at) const {
+    if (!there_) return;
+    row.north_west = load_pair(a_.band[2] + at);
+    row.north = load_pair(a_.band[3] + at);
+    row.north_east = load_pair(a_.band[4] + at);
+    if (begins_ && at_ > 0) row.west_north_east = __ldg(a_.band[4] + at - 1);
+    if (ends_ && at_ + 2 <= nx_) row.east_north_west = __ldg(a_.band[2] + at + 2);
+  }
+
+  const SymmetricNineBandView<T>& a_;
+  int nx_;
+  Row row_, before_;
+  int at_ = 0;
+  bool there_ = false, begins_ = false, ends_ = false;
+};
+
+/// How walk_bands cuts the grid: a column is as high as the cluster, which walks over `tiles_each` tiles. Thread (c, s) has pair c
+/// of lines in the order of the walk, segment s.
+template <class T>
+struct BandTile {
+  static constexpr int segment = 16, segments = warp, rows = segments * segment;
+  static constexpr int width = static_cast<int>(64 / sizeof(T)), pairs = width / 2, threads = pairs * segments;
+  int tiles, tiles_each;
+};
+
+/// What waits for the second colour: own, other, centre, upper, right and, where that is not the row before's upper, lower.
+template <class View>
+constexpr int waiting_numbers = is_symmetric<View> ? 9 : 10;
+
+template <class View, class T, class Tile = BandTile<T>>
+constexpr std::size_t band_walk_bytes = sizeof(T) * (waiting_numbers<View> * Tile::segment * Tile::threads +
+                                                     2 * (Tile::rows + 2) +
+                                                     Turn<T, false>::numbers(Tile::pairs, Tile::segments)) +
+                                        sizeof(Mailbox<T, most_blocks, false>) * 2 * Tile::pairs;
+
+/// Both colours of a sweep along y, in place: as walk_y_lines, whose order of tiles and lines it has. Lines between the parts of
+/// two clusters are left to a later launch.
+template <bool coupled, bool mirrored, class View, class T>
+__global__ void __launch_bounds__(BandTile<T>::threads)
+    walk_bands(const View a, const GridView<const T> b, const BandTile<T> walk, const GridView<T> y) {
+  using Tile = BandTile<T>;
+  constexpr int S = Tile::segment, R = Tile::rows, pairs = Tile::pairs, ahead = 2, numbers = waiting_numbers<View>;
+  constexpr bool symmetric = is_symmetric<View>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  const cg::cluster_group cluster = cg::this_cluster();
+  const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
+  const int t = static_cast<int>(threadIdx.x), c = t % pairs, s = t / pairs, nx = y.nx, ny = y.ny;
+  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, false>*>(memory);
+  T* const kept =
+      reinterpret_cast<T*>(mailboxes + 2 * pairs);  // the last first-colour line, and that of the tile before
+  T* const waiting = kept + 2 * (R + 2) + t;
+  const Turn<T, false> turn{waiting - t + numbers * S * Tile::threads, pairs, Tile::segments};
+  const auto wait = [&](int number, int k) -> T& { return waiting[(number * S + k) * Tile::threads]; };
+
+  for (int r = t; r < 2 * (R + 2); r += Tile::threads) kept[r] = 0;
+  const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
+  const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
+  const int j = rank * R + s * S, pair = mirrored ? pairs - 1 - c : c;
+  const auto begin_of = [&](int tile) { return (mirrored ? walk.tiles - 1 - tile : tile) * Tile::width; };
+  PairOfLines<View, pairs, mirrored> lines(a, nx);
+  open_mailboxes(cluster, mailboxes, 2 * pairs);
+  after_previous();
+
+#pragma unroll 1
+  for (int tile = first_tile; tile < last_tile; ++tile) {
+    const int even = begin_of(tile) + 2 * pair;  // position of the pair
+    const bool there = even <= nx, even_used = even > 0 && even <= nx, odd_used = even < nx;
+    const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
+    lines.turn_to(even, pair, there);
+
+    // Row k of the segment, and x one row further.
+    struct Given {
+      typename PairOfLines<View, pairs, mirrored>::Row row;
+      Pair<T> right;
+      T x, x_beside;
+    };
+    const int second = mirrored ? even + 1 : even, beside = mirrored ? even - 1 : even + 2;
+    const bool x_there = second <= nx + 1, beside_there = c == pairs - 1 && beside >= 0 && beside <= nx + 1;
+    const auto load_x = [&](int row, T& own, T& next) {
+      own = next = 0;
+      if constexpr (coupled) {
+        if (x_there && row <= ny) own = y(second - 1, row);
+        if (beside_there && row <= ny) next = y(beside - 1, row);
+      }
+    };
+    const auto load_row = [&](int k) {
+      Given given;
+      given.row = lines.load(j + k, ny);
+      given.right = there && j + k < ny ? load_pair(&b(even - 1, j + k)) : Pair<T>{0, 0};
+      load_x(j + k + 1, given.x, given.x_beside);
+      return given;
+    };
+    const auto next_of = [&](T own, T next) {
+      if constexpr (!coupled) return T(0);
+      const T x = __shfl_down_sync(all_lanes, own, 1, pairs);
+      return c == pairs - 1 ? next : x;
+    };
+
+    Segment<T, S, symmetric> segment;
+    T second_lower = 0;
+    {
+      T own[3], next[3];
+      load_x(j - 1, own[0], next[0]);
+      load_x(j, own[1], next[1]);
+      lines.start(j, ny);
+      Given given[ahead];
+#pragma unroll
+      for (int k = 0; k < ahead; ++k) given[k] = load_row(k);
+      next[0] = next_of(own[0], next[0]);
+      next[1] = next_of(own[1], next[1]);
+#pragma unroll
+      for (int k = 0; k < S; ++k) {
+        const Given now = given[k % ahead];
+        if (k + ahead < S) given[k % ahead] = load_row(k + ahead);
+        lines.take(now.row);
+        own[2] = now.x;
+        next[2] = next_of(now.x, now.x_beside);
+        const bool inside = j + k < ny, begins = k == 0 && j == 0, ends = j + k == ny - 1;
+        {
+          const auto q = lines.template equation<!mirrored>();
+          T right = one_of<!mirrored>(now.right);
+          if constexpr (coupled) {
+#pragma unroll
+            for (int d = 0; d < 3; ++d) right -= q.own[d] * own[d] + q.other[d] * next[d];
+          }
+          const bool unknown = inside && first_used;
+          segment.push(k, unknown && !begins ? q.lower : T(0), unknown ? q.centre : T(1),
+                       unknown && !ends ? q.upper : T(0), unknown ? right : T(0));
+        }
+        {
+          const auto q = lines.template equation<mirrored>();
+          const bool unknown = inside && second_used;
+          const T lower = unknown && !begins ? q.lower : T(0);
+          if (k == 0) second_lower = lower;
+#pragma unroll
+          for (int d = 0; d < 3; ++d) {
+            wait(d, k) = q.own[d];
+            wait(3 + d, k) = q.other[d];
+          }
+          wait(6, k) = unknown ? q.centre : T(1);
+          wait(7, k) = unknown && !ends ? q.upper : T(0);
+          wait(8, k) = one_of<mirrored>(now.right);
+          if constexpr (!symmetric) wait(9, k) = lower;
+        }
+#pragma unroll
+        for (int d = 0; d < 2; ++d) {
+          own[d] = own[d + 1];
+          next[d] = next[d + 1];
+        }
+      }
+    }
+    turn.put(c, s, segment.piece());
+    __syncthreads();
+    solve_turned<false>(cluster, turn, mailboxes, tile - first_tile);
+    __syncthreads();
+    segment.substitute(turn.left(c, s), turn.own(c, s));
+    T x_first[S + 2];
+    x_first[0] = turn.left(c, s);
+    x_first[S + 1] = turn.right(c, s);
+#pragma unroll
+    for (int k = 0; k < S; ++k) x_first[k + 1] = segment[k];
+    T* const kept_now = kept + tile % 2 * (R + 2) + s * S;
+    const T* const kept_before = kept + (tile + 1) % 2 * (R + 2) + s * S;
+    if (c == pairs - 1) {
+#pragma unroll
+      for (int k = 0; k < S + 2; ++k)
+        if ((k > 0 || s == 0) && (k <= S || s == Tile::segments - 1)) kept_now[k] = x_first[k];
+    }
+
+    {
+      const auto previous = [&](int k) {
+        const T x = __shfl_up_sync(all_lanes, x_first[k], 1, pairs);
+        return c == 0 ? kept_before[k] : x;
+      };
+      T before[3] = {previous(0), previous(1), T(0)};
+#pragma unroll
+      for (int k = 0; k < S; ++k) {
+        before[2] = previous(k + 2);
+        T right = wait(8, k);
+#pragma unroll
+        for (int d = 0; d < 3; ++d) right -= wait(d, k) * x_first[k + d] + wait(3 + d, k) * before[d];
+        T lower = second_lower;
+        if constexpr (!symmetric) lower = wait(9, k);
+        const T upper = wait(7, k);
+        segment.push(k, lower, wait(6, k), upper, second_used ? right : T(0));
+        second_lower = upper;
+        before[0] = before[1];
+        before[1] = before[2];
+      }
+    }
+    turn.put(c, s, segment.piece());
+    __syncthreads();
+    solve_turned<false>(cluster, turn, mailboxes + pairs, tile - first_tile);
+    __syncthreads();
+    segment.substitute(turn.left(c, s), turn.own(c, s));
+
+    const bool second_done = c > 0 || tile > first_tile || tile == 0;
+    const bool even_done = even_used && (mirrored || second_done);
+    const bool odd_done = odd_used && (!mirrored || second_done);
+    T* to = &y(even - 1, j);
+    if (even_done && odd_done && j + S <= ny) {
+#pragma unroll
+      for (int k = 0; k < S; ++k, to += y.pitch)
+        *reinterpret_cast<Pair<T>*>(to) =
+            mirrored ? Pair<T>{x_first[k + 1], segment[k]} : Pair<T>{segment[k], x_first[k + 1]};
+    } else {
+#pragma unroll
+      for (int k = 0; k < S; ++k, to += y.pitch) {
+        if (j + k >= ny) continue;
+        if (even_done) to[0] = mirrored ? x_first[k + 1] : segment[k];
+        if (odd_done) to[1] = mirrored ? segment[k] : x_first[k + 1];
+      }
+    }
+  }
+}
+
+/// Both colours of y lines of stored bands, in place, odd columns first unless mirrored; false where two passes are faster, as
+/// while the caches hold the grid, and where lines are too long. Lines that are left are given back, all of the second colour.
+template <bool coupled, bool mirrored, class View, class T>
+bool launch_band_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
+  using Tile = BandTile<T>;
+  const int cluster = divide_up(y.ny, Tile::rows);
+  if (y.ny <= 2048 || cluster > most_blocks) return false;
+  const auto kernel = walk_bands<coupled, mirrored, View, T>;
+  Tile walk{divide_up(y.nx + 1, Tile::width), 1};
+  Launch launch{walk.tiles * cluster, Tile::threads, band_walk_bytes<View, T>, cluster};
+  if (!launch.fits()) return false;
+  walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
+  launch.early = walk.tiles_each == 1;
+  const int clusters = divide_up(walk.tiles, walk.tiles_each);
+  launch.grid = clusters * cluster;
+  launch(ctx, kernel, a, b, walk, y);
+  const int stride = walk.tiles_each * Tile::width;
+  left = {mirrored ? walk.tiles * Tile::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1,
+          T(1), T(0)};
+  return true;
+}
+
+}  // namespace stratum::cuda

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/solvers/lines/periodic.hpp>
 #include <stratum/solvers/lines/pieces.hpp>
 #include <stratum/solvers/lines/thomas.hpp>
 
@@ -44,13 +43,11 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
   expects(!shape.below && !shape.above, "line smoothers need whole lines, and this is a strip of rows");
-  const int longest = std::max(shape.nx, shape.ny);
-  if (shape.has_halo() && ctx.on_gpu() && longest > line::longest_segmented) {
-    for (auto& numbers : periodic_) numbers = Vector<T>(ctx, shape);
+  if (shape.has_halo()) zeros_ = Vector<T>(ctx, std::max(shape.nx, shape.ny));
+  if (ctx.on_gpu()) {
+    interface_ = Vector<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
     return;
   }
-  if (shape.has_halo()) zeros_ = Vector<T>(ctx, longest);
-  if (ctx.on_gpu()) return;
   const auto size = line::LineScratch<T>::size(shape, threads_, params.form);
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
 }
@@ -65,10 +62,6 @@ Guess LineSweep<T>::start(Context& ctx, GridView<T> x, Guess guess) const {
 template <class T>
 void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                               GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
-  if (!periodic_[0].empty()) {
-    const line::PeriodicScratch<T> scratch{periodic_[0].view(), periodic_[1].view(), periodic_[2].view()};
-    return line::sweep_periodic(ctx, direction, a, b, x, y, omega_, line_order_, order, scratch);
-  }
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
   line::visit(a, y.has_halo() ? zeros_.view().data : nullptr, [&]<class View>(const View& view) {

@@ -17,6 +17,7 @@ struct Sweep {
   SweepOrder order;
   bool zero;
   T omega;
+  T* memory;  // for the pieces of long lines
 
   template <Direction direction>
   void run(Context& ctx) const {
@@ -65,9 +66,9 @@ struct Sweep {
     if constexpr (direction == Direction::x) {
       if constexpr (is_tensor<View> && !ring)
         if (lines.stride == 2 && omega == T(1) && cuda::launch_x_walk<coupled, View, T>(ctx, a, b, lines, y)) return;
-      cuda::launch_x_lines<coupled, ring, View, T>(ctx, a, b, x, lines, y);
+      cuda::launch_x_lines<coupled, ring, View, T>(ctx, a, b, x, lines, y, memory);
     } else {
-      cuda::launch_y_lines<ring, View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y);
+      cuda::launch_y_lines<ring, View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y, memory);
     }
   }
   /// Both colours of the first `end` lines of a y sweep; false where the lines are too short or too long.
@@ -77,8 +78,8 @@ struct Sweep {
     GridView<const T> right = b;
     GridView<T> to = y;
     right.nx = to.nx = end;
-    if (!(zero ? cuda::launch_y_walk<false, mirrored, View, T>(ctx, a, right, to, left)
-               : cuda::launch_y_walk<true, mirrored, View, T>(ctx, a, right, to, left)))
+    if (!(zero ? cuda::launch_y_walk<false, mirrored, View, T>(ctx, a, right, to, left, memory)
+               : cuda::launch_y_walk<true, mirrored, View, T>(ctx, a, right, to, left, memory)))
       return false;
     cuda::launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
     if (!y.periodic_x) return true;
@@ -96,7 +97,7 @@ template <class T>
 void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                                 GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
   const auto sweep = [&]<class View>(const View& view) {
-    const Sweep<View, T> lines{view, b, x, y, line_order_, order, guess == Guess::zero, omega_};
+    const Sweep<View, T> lines{view, b, x, y, line_order_, order, guess == Guess::zero, omega_, interface_.view().data};
     direction == Direction::x ? lines.template run<Direction::x>(ctx) : lines.template run<Direction::y>(ctx);
   };
   line::visit(a, y.has_halo() ? zeros_.view().data : nullptr, sweep);

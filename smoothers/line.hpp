@@ -13,8 +13,6 @@
 // Backward order takes the even lines first. Across a periodic direction with an odd number of lines the last one lies beside
 // the first: it is a third colour, after the others, or before them in backward order.
 
-#include <array>
-
 #include <stratum/smoothers/smoother.hpp>
 
 namespace stratum {
@@ -38,9 +36,9 @@ class LineSweep {
   LineOrder line_order_;
   T omega_;
   int threads_;
-  std::array<Vector<T>, 3> periodic_;  // where the grid is, on a GPU for the longest lines
-  Vector<T> zeros_;                    // where it is: the reaction that tensor operators lack
-  Vector<T> elimination_;              // CPU, per thread: multipliers and right-hand sides of a batch of lines
+  Vector<T> zeros_;        // where the grid is periodic: the reaction that tensor operators lack
+  Vector<T> interface_;    // GPU: pieces of long lines
+  Vector<T> elimination_;  // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };
 
 }  // namespace stratum

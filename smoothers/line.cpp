@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/solvers/lines/periodic.hpp>
 #include <stratum/solvers/lines/pieces.hpp>
 #include <stratum/solvers/lines/thomas.hpp>
 
@@ -70,15 +69,12 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
-  const bool is_cut = shape.below || shape.above;
-  if (is_cut) cut_ = line::CutLines<T>(ctx, shape);
-  const int longest = is_cut ? shape.nx : std::max(shape.nx, shape.ny);
-  if (shape.has_halo() && ctx.on_gpu() && longest > line::longest_segmented) {
-    for (auto& numbers : periodic_) numbers = Vector<T>(ctx, shape);
+  if (shape.below || shape.above) cut_ = line::CutLines<T>(ctx, shape);
+  if (shape.has_halo()) zeros_ = Vector<T>(ctx, std::max(shape.nx, shape.ny));
+  if (ctx.on_gpu()) {
+    interface_ = Vector<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
     return;
   }
-  if (shape.has_halo()) zeros_ = Vector<T>(ctx, std::max(shape.nx, shape.ny));
-  if (ctx.on_gpu()) return;
   const auto size = line::LineScratch<T>::size(shape, threads_, params.form);
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
 }
@@ -103,10 +99,6 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
   if (!cut_.empty() && direction == Direction::y) {
     exchange(ctx, x);
     return cut_.sweep(ctx, a, zeros_.view().data, b, x, y, omega_, line_order_, order, elimination_.view());
-  }
-  if (!periodic_[0].empty()) {
-    const line::PeriodicScratch<T> scratch{periodic_[0].view(), periodic_[1].view(), periodic_[2].view()};
-    return line::sweep_periodic(ctx, direction, a, b, with_halo(x, false), y, omega_, line_order_, order, scratch);
   }
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());

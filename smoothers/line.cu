@@ -19,6 +19,7 @@ struct Sweep {
   bool zero;
   T omega;
   const line::CutLines<T>& cut;
+  T* memory;  // for the pieces of long lines
 
   template <Direction direction>
   void run(Context& ctx) const {
@@ -72,9 +73,9 @@ struct Sweep {
     if constexpr (direction == Direction::x) {
       if constexpr (is_tensor<View> && !ring)
         if (lines.stride == 2 && omega == T(1) && cuda::launch_x_walk<coupled, View, T>(ctx, a, b, lines, y)) return;
-      cuda::launch_x_lines<coupled, ring, View, T>(ctx, a, b, x, lines, y);
+      cuda::launch_x_lines<coupled, ring, View, T>(ctx, a, b, x, lines, y, memory);
     } else {
-      cuda::launch_y_lines<ring, View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y);
+      cuda::launch_y_lines<ring, View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y, memory);
     }
   }
   template <bool coupled, bool mirrored>
@@ -82,7 +83,7 @@ struct Sweep {
     if constexpr (cuda::walks_bands<View>)
       return cuda::launch_band_walk<coupled, mirrored, View, T>(ctx, a, right, to, left);
     else
-      return cuda::launch_y_walk<coupled, mirrored, View, T>(ctx, a, right, to, left);
+      return cuda::launch_y_walk<coupled, mirrored, View, T>(ctx, a, right, to, left, memory);
   }
   /// Both colours of the first `end` lines of a y sweep; false where the lines are too short or too long.
   template <bool mirrored>
@@ -109,7 +110,8 @@ template <class T>
 void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                                 GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
   const auto sweep = [&]<class View>(const View& view) {
-    const Sweep<View, T> lines{view, b, x, y, line_order_, order, guess == Guess::zero, omega_, cut_};
+    const Sweep<View, T> lines{
+        view, b, x, y, line_order_, order, guess == Guess::zero, omega_, cut_, interface_.view().data};
     direction == Direction::x ? lines.template run<Direction::x>(ctx) : lines.template run<Direction::y>(ctx);
   };
   line::visit(a, zeros(y), sweep);

@@ -16,8 +16,6 @@
 // On a grid that is cut into strips of rows, x lines lie within strips, and rows are exchanged between their colours; y lines are
 // cut, and solved in three steps (solvers/lines/strips.hpp).
 
-#include <array>
-
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/lines/strips.hpp>
 
@@ -51,10 +49,10 @@ class LineSweep {
   LineOrder line_order_;
   T omega_;
   int threads_;
-  std::array<Vector<T>, 3> periodic_;  // where the grid is, on a GPU for the longest lines
-  Vector<T> zeros_;                    // where it is: the reaction that tensor operators lack
-  line::CutLines<T> cut_;              // where the grid is cut
-  Vector<T> elimination_;              // CPU, per thread: multipliers and right-hand sides of a batch of lines
+  Vector<T> zeros_;        // where the grid is periodic or cut: the reaction that tensor operators lack
+  line::CutLines<T> cut_;  // where the grid is cut
+  Vector<T> interface_;    // GPU: parts of long lines
+  Vector<T> elimination_;  // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };
 
 }  // namespace stratum

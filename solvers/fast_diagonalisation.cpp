@@ -9,9 +9,9 @@
 #include <stratum/solvers/jacobi_rotations.hpp>
 
 #if defined(__CUDACC__)
-#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
+#include <stratum/core/device/cluster.hpp>
 #include <stratum/core/device/launch.hpp>
 #endif
 
@@ -158,8 +158,8 @@ __global__ void __launch_bounds__(solve_threads)
   T* const vx = reinterpret_cast<T*>(memory);
   T *const vx_t = vx + n * pitch, *const product = vx_t + n * pitch, *const z = product + n * pitch;
   T *const own = z + n * pitch, *const vy = own + mine * pitch, *const vy_t = vy + mine * pitch;
-  const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
-  const int t = static_cast<int>(threadIdx.x), first = static_cast<int>(cluster.block_rank()) * mine;
+  const cuda::Cluster cluster;
+  const int t = static_cast<int>(threadIdx.x), first = cluster.rank() * mine;
   const auto fetch = [&](const T* from, T* to, int rows) {
     for (int k = t * chunk; k < rows * n; k += solve_threads * chunk)
       __pipeline_memcpy_async(to + k / n * pitch + k % n, from + k, 16);
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(solve_threads)
     return [&cluster, to, first](int r, int s, const Part<T, columns>& numbers) {
 #pragma unroll
       for (int k = 0; k < solve_blocks; ++k)
-        *reinterpret_cast<Part<T, columns>*>(cluster.map_shared_rank(to, k) + (first + r) * pitch + s) = numbers;
+        *reinterpret_cast<Part<T, columns>*>(cluster.at(to, k) + (first + r) * pitch + s) = numbers;
     };
   };
   multiply_rows<n>(own, vx, pass_to_all(product));
@@ -239,6 +239,9 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   const GridShape shape = a.shape();
   const auto* const separable = std::get_if<TensorOperator<T>>(&a.storage());
   if (separable == nullptr || shape.has_halo() || !fits(shape, max_nodes)) return nullptr;
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && !cuda::has_clusters()) return nullptr;
+#endif
   std::unique_ptr<FastDiagonalisation> solver(
       new FastDiagonalisation(ctx, shape));  // NOLINT: the constructor is private
   if (ctx.plans()) return solver;

@@ -18,9 +18,11 @@ namespace stratum::cuda {
 
 /// Waits until the kernel before has finished and all that it wrote is visible; lets the next one come.
 __device__ STRATUM_INLINE void after_previous() {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) && !defined(STRATUM_NO_CLUSTERS)
+#if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
   cudaTriggerProgrammaticLaunchCompletion();
+#endif
 #endif
 }
 
@@ -31,6 +33,17 @@ inline int device_attribute(cudaDeviceAttr attribute) {
   STRATUM_CUDA_CHECK(cudaGetDevice(&device));
   STRATUM_CUDA_CHECK(cudaDeviceGetAttribute(&value, attribute, device));
   return value;
+}
+
+/// Whether there are clusters, and kernels that come while the one before drains: from compute capability 9.0 on, in the device
+/// and in the code (STRATUM_NO_CLUSTERS: all of it is for older devices, or a test runs as they do).
+inline bool has_clusters() {
+#if defined(STRATUM_NO_CLUSTERS)
+  return false;
+#else
+  constexpr int first_with_clusters = 9;
+  return device_attribute(cudaDevAttrComputeCapabilityMajor) >= first_with_clusters;
+#endif
 }
 
 /// A grid of blocks, in clusters of `cluster`, with `bytes` of dynamic shared memory each; on the Context's stream.
@@ -88,7 +101,7 @@ struct Launch {
       attributes[1].id = cudaLaunchAttributeClusterDimension;
       attributes[1].val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
       config.attrs = attributes;
-      config.numAttrs = launch.cluster > 1 ? 2 : 1;
+      config.numAttrs = !has_clusters() ? 0 : launch.cluster > 1 ? 2 : 1;
     }
     Configuration(const Configuration&) = delete;
     Configuration& operator=(const Configuration&) = delete;

@@ -206,8 +206,8 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
   constexpr int S = Tile::segment, R = Tile::rows, pairs = Tile::pairs, ahead = 2, numbers = waiting_numbers<View>;
   constexpr bool symmetric = is_symmetric<View>;
   extern __shared__ __align__(16) unsigned char memory[];
-  const cg::cluster_group cluster = cg::this_cluster();
-  const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
+  const Cluster cluster;
+  const int blocks = cluster.blocks(), rank = cluster.rank();
   const int t = static_cast<int>(threadIdx.x), c = t % pairs, s = t / pairs, nx = y.nx, ny = y.ny;
   auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, false>*>(memory);
   T* const kept =
@@ -384,7 +384,7 @@ template <bool coupled, bool mirrored, class View, class T>
 bool launch_band_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
   using Tile = BandTile<T>;
   const int cluster = divide_up(y.ny, Tile::rows);
-  if (y.ny <= 2048 || cluster > most_blocks) return false;
+  if (y.ny <= 2048 || cluster > blocks_at_most()) return false;
   const auto kernel = walk_bands<coupled, mirrored, View, T>;
   Tile walk{divide_up(y.nx + 1, Tile::width), 1};
   Launch launch{walk.tiles * cluster, Tile::threads, band_walk_bytes<View, T>, cluster};

@@ -2,30 +2,32 @@
 
 // CUDA form of the line solves, for smoothers/line.cu. All kernels cut lines into segments of S unknowns, one a thread, and
 // join them (solvers/lines/partition.hpp): over the lanes of a warp, over the warps of a block, and over the blocks of a
-// cluster, which talk through each other's shared memory. Needs compute capability 9.0.
+// cluster, which talk through each other's shared memory. Lines that no cluster holds, or no block where the GPU has no clusters,
+// take three kernels (solvers/lines/line_parts.hpp).
 //
-//   kernel          lines                                  words a node and sweep over both colours
-//   solve_x_lines   any, along x; one a block or cluster   3 and the coefficients; x twice, from the L2 cache
-//   walk_x_lines    tensor operator; a block walks down    3
-//   solve_y_lines   any, along y; 1 to 16 a block          6 and twice the coefficients: cache lines hold both colours
-//   walk_y_lines    tensor operator; both colours at once  3
-//                   scalar cell operator, likewise         4
+//   kernel          lines                                  words a node and sweep over both colours       in three steps
+//   solve_x_lines   any, along x; one a block or cluster   3 and the coefficients; x twice, from the L2   5 and twice those
+//   walk_x_lines    tensor operator; a block or cluster    3                                              -
+//                   walks down
+//   solve_y_lines   any, along y; 1 to 16 a block          6 and twice the coefficients: cache lines      10 and four times
+//                                                          hold both colours
+//   walk_y_lines    tensor operator; both colours at once  3                                              8
+//                   scalar cell operator, likewise         4                                              11
 //
-// The first and third take any length up to 36864, any damping and any order, and lines that are `rings`: on a grid that is
-// periodic along them. In walks position p = i + 1 of a line holds node i: column -1 is where rows are aligned.
+// The first and third take any damping and any order, and lines that are `rings`: on a grid that is periodic along them. In
+// walks position p = i + 1 of a line holds node i: column -1 is where rows are aligned.
 
-#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
 
+#include <stratum/core/device/cluster.hpp>
 #include <stratum/core/device/launch.hpp>
 #include <stratum/solvers/lines/equations.hpp>
+#include <stratum/solvers/lines/line_parts.hpp>
 #include <stratum/solvers/lines/partition.hpp>
 
 namespace stratum::cuda {
-
-namespace cg = cooperative_groups;
 
 /// The lines first, first + stride, ... of a sweep, and how their solution enters.
 template <class T>
@@ -323,25 +325,27 @@ __device__ STRATUM_INLINE void store_nodes(const GridView<T>& y, int n, int i, i
 /// A block, or the blocks of a cluster together, solve one line. A warp reads its own 32 segments along the row, divides the
 /// equations by their diagonal and turns them over in shared memory. Position 0 is node -1: of a ring that is the last node, so
 /// that n positions hold all, one after the other.
-template <int S, bool coupled, bool ring, class View, class T>
+template <int S, bool coupled, bool ring, Step step, class View, class T, bool with_sums = ring || by_sums<View>>
 __global__ void __launch_bounds__(x_line_threads)
     solve_x_lines(const View a, const GridView<const T> b, const GridView<const T> x, const Lines<T> lines,
-                  const GridView<T> y) {
+                  const GridView<T> y, const Interface<T, with_sums> parts) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
   constexpr bool sums = ring || by_sums<View>;
-  const cg::cluster_group cluster = cg::this_cluster();
-  const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
+  const Cluster cluster;
+  const int blocks = step == Step::solve ? cluster.blocks() : parts.count;
+  const int number = static_cast<int>(blockIdx.x) / blocks;
+  const int rank = step == Step::solve ? cluster.rank() : static_cast<int>(blockIdx.x) % blocks;
   const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x);
   const int lane = t % warp, my_warp = t / warp, warps = threads / warp;
   T *const lower = reinterpret_cast<T*>(memory), *const upper = lower + threads * S, *const right = upper + threads * S;
   T* const row_sums = right + threads * S;  // where there are any
   auto* const warp_pieces = reinterpret_cast<Piece<T, sums>*>(row_sums + (sums ? threads * S : 0));
   auto* const block_pieces = warp_pieces + warps;
-  const int j = lines.first + static_cast<int>(blockIdx.x) / blocks * lines.stride;
-  const int n = ring ? y.nx - 1 : y.nx;      // nodes from position 1 on
-  const int begin = rank * threads * S - 1;  // the node at position 0 of this block
-  if (blocks > 1) cluster.sync();            // all run: they may write to each other
+  const int j = lines.first + number * lines.stride;
+  const int n = ring ? y.nx - 1 : y.nx;                   // nodes from position 1 on
+  const int begin = rank * threads * S - 1;               // the node at position 0 of this block
+  if (step == Step::solve && blocks > 1) cluster.sync();  // all run: they may write to each other
   after_previous();
   const int my_packs = my_warp * warp * packs + lane;
 
@@ -402,14 +406,21 @@ __global__ void __launch_bounds__(x_line_threads)
   __syncthreads();
   const Piece<T, sums> piece = warp_pieces[lane < warps ? lane : 0];
   Ends<T> ends;
-  if (blocks == 1) {
+  if (step == Step::solve && blocks == 1) {
     ends = solve_whole<ring>(piece, lane, my_warps, my_warp);
   } else {
     Row<T, sums> warp_row;
     const Piece<T, sums> whole = join(piece, lane, my_warps, warp_row);
-    if (t < blocks) cluster.map_shared_rank(block_pieces, t)[rank] = whole;
-    cluster.sync();
-    ends = solve_whole<ring>(block_pieces[lane < blocks ? lane : 0], lane, my_blocks, rank);
+    if constexpr (step == Step::solve) {
+      if (t < blocks) cluster.at(block_pieces, t)[rank] = whole;
+      cluster.sync();
+      ends = solve_whole<ring>(block_pieces[lane < blocks ? lane : 0], lane, my_blocks, rank);
+    } else if constexpr (step == Step::eliminate) {
+      if (t == 0) parts.put(number, rank, whole);
+      return;
+    } else {
+      ends = parts.ends(number, rank);
+    }
     T own = lane == my_warps - 1 ? ends.own : warp_row.f - warp_row.a * ends.left - warp_row.c * ends.own;
     const T left = __shfl_sync(all_lanes, own, my_warp > 0 ? my_warp - 1 : 0);
     ends = {my_warp > 0 ? left : ends.left, __shfl_sync(all_lanes, own, my_warp), T(0)};
@@ -495,6 +506,7 @@ struct Mailbox {
   Piece<T, sums> pieces[records];
   std::uint64_t barrier, unused;
 
+#if defined(STRATUM_CLUSTERS)
   /// By one thread, before the blocks of the cluster meet.
   __device__ void open() {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&barrier)) : "memory");
@@ -544,24 +556,59 @@ struct Mailbox {
                  "d"(a), "d"(b), "r"(bell)
                  : "memory");
   }
+#else
+  __device__ void open() {}
+  __device__ void expect(int /*count*/) {}
+  __device__ void send(int /*rank*/, int /*number*/, const Piece<T, sums>& /*p*/) {}
+  __device__ void wait(int /*use*/) {}
+#endif
 };
 
 /// By all threads of all blocks of a cluster; a block alone needs no mail.
 template <class T, int records, bool sums>
-__device__ STRATUM_INLINE void open_mailboxes(const cg::cluster_group& cluster, Mailbox<T, records, sums>* mailboxes,
-                                              int count) {
-  if (cluster.num_blocks() == 1) return;
+__device__ STRATUM_INLINE void open_mailboxes(const Cluster& cluster, Mailbox<T, records, sums>* mailboxes, int count) {
+  if (cluster.blocks() == 1) return;
   if (static_cast<int>(threadIdx.x) < count) mailboxes[threadIdx.x].open();
   cluster.sync();
+}
+
+/// Leaves to every segment of a line in `turn` what is known of it, once the ends of the piece that 32 of them join to are.
+template <class T, bool sums>
+__device__ STRATUM_INLINE void turn_back(const Turn<T, sums>& turn, int line, int segment, const Piece<T, sums>& mine,
+                                         const Row<T, sums>& row, const Ends<T>& ends, int my_lanes) {
+  const int lane = segment % warp;
+  const T own = lane == my_lanes - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
+  T left = __shfl_up_sync(all_lanes, own, 1);
+  if (lane == 0) left = ends.left;
+  T right = __shfl_down_sync(all_lanes, mine.first.f - mine.first.a * left - mine.first.c * own, 1);
+  if (lane == my_lanes - 1) right = ends.right_first;
+  turn.left(line, segment) = left;
+  turn.own(line, segment) = own;
+  turn.right(line, segment) = right;
+}
+
+/// One of the three steps for the lines in `turn`, of 32 segments each: part `part` of lines first_line, ... .
+template <Step step, class T, bool sums>
+__device__ STRATUM_INLINE void step_turned(const Turn<T, sums>& turn, const Interface<T, sums>& parts,
+                                           std::int64_t first_line, int part, int total = warp) {
+  const int lane = static_cast<int>(threadIdx.x) % warp, line = static_cast<int>(threadIdx.x) / warp;
+  const Piece<T, sums> mine = turn.piece(line, lane);
+  Row<T, sums> row;
+  const Piece<T, sums> joined = join(mine, lane, total, row);
+  if constexpr (step == Step::eliminate) {
+    if (lane == 0) parts.put(first_line + line, part, joined);
+  } else {
+    turn_back(turn, line, lane, mine, row, parts.ends(first_line + line, part), total);
+  }
 }
 
 /// Solves the lines whose pieces lie in `turn`: joins 32 segments in a warp, tells all blocks of the cluster, solves. Called
 /// by all threads between two barriers of the block, for the use-th time with these mailboxes, one a line. Another exchange of
 /// the same lines must lie between two uses of a mailbox. `ring`: the first `total` segments of a line are one.
 template <bool ring, class T, int records, bool sums>
-__device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, const Turn<T, sums>& turn,
+__device__ STRATUM_INLINE void solve_turned(const Cluster& cluster, const Turn<T, sums>& turn,
                                             Mailbox<T, records, sums>* mailboxes, int use, int total = 0) {
-  const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
+  const int blocks = cluster.blocks(), rank = cluster.rank();
   const int lane = static_cast<int>(threadIdx.x) % warp, my_warp = static_cast<int>(threadIdx.x) / warp;
   const int line = my_warp % turn.across, part = my_warp / turn.across, parts = turn.segments / warp;
   const int segment = part * warp + lane, count = blocks * parts, me = rank * parts + part;
@@ -579,14 +626,7 @@ __device__ STRATUM_INLINE void solve_turned(const cg::cluster_group& cluster, co
     __syncthreads();
   }
   const Ends<T> warp_ends = solve_whole<ring>(mailbox.pieces[lane < pieces ? lane : 0], lane, pieces, me);
-  const T own = lane == my_lanes - 1 ? warp_ends.own : row.f - row.a * warp_ends.left - row.c * warp_ends.own;
-  T left = __shfl_up_sync(all_lanes, own, 1);
-  if (lane == 0) left = warp_ends.left;
-  T right = __shfl_down_sync(all_lanes, mine.first.f - mine.first.a * left - mine.first.c * own, 1);
-  if (lane == my_lanes - 1) right = warp_ends.right_first;
-  turn.left(line, segment) = left;
-  turn.own(line, segment) = own;
-  turn.right(line, segment) = right;
+  turn_back(turn, line, segment, mine, row, warp_ends, my_lanes);
 }
 
 template <class T, bool sums>
@@ -595,18 +635,21 @@ std::size_t y_line_bytes(int threads, int across) {
          sizeof(Mailbox<T, most_records, sums>) * static_cast<std::size_t>(across);
 }
 
-/// A block, or the blocks of a cluster together, solve `across` lines; thread (c, s) has segment s of line c.
-template <int S, int threads, bool ring, class Rhs, class View, class T>
-__global__ void __launch_bounds__(threads)
-    solve_y_lines(const Rhs rhs, const Lines<T> lines, const GridView<T> y, const int across) {
+/// A block, or the blocks of a cluster together, solve `across` lines; thread (c, s) has segment s of line c. In three steps
+/// a line has 32 segments in a block.
+template <int S, int threads, bool ring, Step step, class Rhs, class View, class T,
+          bool with_sums = ring || by_sums<View>>
+__global__ void __launch_bounds__(threads) solve_y_lines(const Rhs rhs, const Lines<T> lines, const GridView<T> y,
+                                                         const int across, const Interface<T, with_sums> parts) {
   extern __shared__ __align__(16) unsigned char memory[];
-  const cg::cluster_group cluster = cg::this_cluster();
-  const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
+  const Cluster cluster;
+  const int blocks = step == Step::solve ? cluster.blocks() : parts.count;
+  const int rank = step == Step::solve ? cluster.rank() : static_cast<int>(blockIdx.x) % blocks;
   const int t = static_cast<int>(threadIdx.x), segments = threads / across;
   constexpr bool sums = ring || by_sums<View>;
   auto* const mailboxes = reinterpret_cast<Mailbox<T, most_records, sums>*>(memory);
   const Turn<T, sums> turn{reinterpret_cast<T*>(mailboxes + across), across, segments};
-  open_mailboxes(cluster, mailboxes, across);
+  if constexpr (step == Step::solve) open_mailboxes(cluster, mailboxes, across);
   after_previous();
 
   const int c = t % across, s = t / across, n = y.ny;
@@ -633,7 +676,12 @@ __global__ void __launch_bounds__(threads)
   }
   turn.put(c, s, segment.piece());
   __syncthreads();
-  solve_turned<ring>(cluster, turn, mailboxes, 0, divide_up(n, S));
+  if constexpr (step == Step::solve)
+    solve_turned<ring>(cluster, turn, mailboxes, 0, divide_up(n, S));
+  else
+    step_turned<step>(turn, parts, static_cast<int>(blockIdx.x) / blocks * across, rank,
+                      ring ? there(divide_up(n, S), rank * segments, segments) : segments);
+  if (step == Step::eliminate) return;
   __syncthreads();
   segment.substitute(turn.left(c, s), turn.own(c, s));
   if (line >= lines.count) return;
@@ -729,61 +777,110 @@ __device__ STRATUM_INLINE T interval(const T* factors, int p, int n) {
 
 constexpr int walk_x_threads = 256;
 
-/// Shared memory of walk_x_lines, in numbers: k and m, a ring of three rows of x, one of two rows of b, and small things.
-template <int S, bool sums, class T>
-std::size_t walk_x_bytes(int threads) {
-  const int warps = threads / warp;
-  return sizeof(T) * static_cast<std::size_t>(7 * S * threads + 6 * warps) + sizeof(Piece<T, sums>) * 2 * warps;
+/// Pieces of a line that the warps of a cluster tell each other of directly, in walk_x_lines: two such mailboxes are all that
+/// fits beside the longest parts of lines.
+template <class T, bool sums>
+constexpr int walk_records = static_cast<int>(768 / sizeof(Piece<T, sums>));
+
+/// What a block of walk_x_lines holds: a line in whole warps, one with a ninth warp of a few segments more, or a part of one
+/// whose others are in the blocks of its cluster, in eight warps at most.
+enum class XPart : std::uint8_t { whole, longer, several };
+
+/// How walk_x_lines cuts a line: among `blocks` of a cluster, `segments` each.
+struct XWalk {
+  int blocks, segments;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int warps() const { return divide_up(segments, warp); }
+  template <class T, bool sums>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_direct() const {
+    return blocks > 1 && blocks * warps() <= walk_records<T, sums>;
+  }
+  /// Shared memory: k and m, a ring of three rows of x, one of two rows of b, and small things.
+  template <int S, bool sums, class T>
+  [[nodiscard]] std::size_t bytes() const {
+    const std::size_t numbers = sizeof(T) * static_cast<std::size_t>(7 * S * segments + 6 * warps());
+    const std::size_t boards =
+        is_direct<T, sums>() ? 0 : sizeof(Piece<T, sums>) * 2 * static_cast<std::size_t>(warps());
+    return numbers + boards + (blocks > 1 ? 2 * sizeof(Mailbox<T, walk_records<T, sums>, sums>) : 0);
+  }
+};
+
+/// The warps of the blocks of a cluster hold the pieces of a line, lane w of every warp that of warp w of its block: solves as
+/// solve_pieces does, by one piece a block.
+template <class T, int records, bool sums>
+__device__ STRATUM_INLINE Ends<T> solve_beyond(const Piece<T, sums>& piece, int lane, int warps, int my_warp,
+                                               Mailbox<T, records, sums>& mailbox, int use) {
+  const Cluster cluster;
+  const int blocks = cluster.blocks(), rank = cluster.rank();
+  Row<T, sums> row;
+  const Piece<T, sums> whole = join(piece, lane, warps, row);
+  if (threadIdx.x == 0) mailbox.expect(blocks);
+  if (my_warp == 0 && lane < blocks) mailbox.send(lane, rank, whole);
+  mailbox.wait(use);
+  const Ends<T> ends = solve_pieces(mailbox.pieces[lane < blocks ? lane : 0], lane, blocks, rank);
+  const T own = lane == warps - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
+  const T left = __shfl_sync(all_lanes, own, my_warp > 0 ? my_warp - 1 : 0);
+  return {my_warp > 0 ? left : ends.left, __shfl_sync(all_lanes, own, my_warp), T(0)};
 }
 
 /// A block solves every second row of `rows` rows in turn. The next row of b and of x are on their way to shared memory
 /// meanwhile; a row of x serves the lines on both sides. A warp fetches and turns over what its own 32 segments need, so
 /// that the block meets once a line. In place: 3 words a node of the colour.
-template <int S, bool coupled, class View, class T>
-__global__ void __launch_bounds__(walk_x_threads)
-    walk_x_lines(const View a, const GridView<const T> b, const Lines<T> lines, const int rows, const GridView<T> y) {
+template <int S, bool coupled, XPart part, class View, class T>
+__global__ void __launch_bounds__(part == XPart::longer ? walk_x_threads + warp : walk_x_threads)
+    walk_x_lines(const View a, const GridView<const T> b, const Lines<T> lines, const int rows, const XWalk cut,
+                 const GridView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
-  const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x), length = threads * S;
+  constexpr bool sums = by_sums<View>, any_length = part != XPart::whole;
+  using Mail = Mailbox<T, walk_records<T, sums>, sums>;
+  const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x);
+  const int length = (any_length ? cut.segments : threads) * S;
   const int lane = t % warp, my_warp = t / warp, warps = threads / warp, n = y.nx;
+  const int blocks = any_length ? cut.blocks : 1, rank = any_length ? static_cast<int>(blockIdx.x) % blocks : 0;
+  const int my_lanes = any_length ? there(cut.segments, my_warp * warp, warp) : warp;
+  const int begin = rank * length;  // position of the block's part
   T *const ks = reinterpret_cast<T*>(memory), *const ms = ks + length, *const x_ring = ms + length;
   T *const b_ring = x_ring + 3 * length, *const edges = b_ring + 2 * length;  // edges: what lies beside a warp's part
-  constexpr bool sums = by_sums<View>;
-  auto* const boards = reinterpret_cast<Piece<T, sums>*>(edges + 6 * warps);
-  const int my_packs = my_warp * warp * packs + lane;
-  const int line_begin = static_cast<int>(blockIdx.x) * rows, line_end = min(line_begin + rows, lines.count);
+  auto* const mailboxes = reinterpret_cast<Mail*>(edges + 6 * warps);         // of clusters
+  auto* const boards = reinterpret_cast<Piece<T, sums>*>(mailboxes + (blocks > 1 ? 2 : 0));
+  const int my_packs = my_warp * warp * packs + lane, end_packs = (my_warp * warp + my_lanes) * packs;
+  const int line_begin = static_cast<int>(blockIdx.x) / blocks * rows, line_end = min(line_begin + rows, lines.count);
 
   const auto fetch = [&](T* to, const T* row) {
 #pragma unroll
     for (int k = 0; k < packs; ++k) {
       const int pack = my_packs + k * warp;
-      copy_async<16>(to + pack_place<T, S>(pack / packs, pack % packs), row + pack * size, pack * size <= n);
+      if (any_length && pack >= end_packs) break;
+      copy_async<16>(to + pack_place<T, S>(pack / packs, pack % packs), row + pack * size, begin + pack * size <= n);
     }
   };
+  const int p_next = begin + (my_warp * warp + my_lanes) * S;  // behind the warp's part
   const auto fetch_x = [&](int number, int j) {
     if constexpr (coupled) {
       const T* const row = &y(-1, j);
-      fetch(x_ring + number % 3 * length, row);
-      const int p = lane == 0 ? my_warp * warp * S - 1 : (my_warp + 1) * warp * S;
+      fetch(x_ring + number % 3 * length, row + begin);
+      const int p = lane == 0 ? begin + my_warp * warp * S - 1 : p_next;
       if (lane < 2) copy_async<sizeof(T)>(edges + (number % 3 * warps + my_warp) * 2 + lane, row + p, p >= 0 && p <= n);
     }
   };
 #pragma unroll
   for (int k = 0; k < packs; ++k) {
     const int pack = my_packs + k * warp, place = pack_place<T, S>(pack / packs, pack % packs);
+    if (any_length && pack >= end_packs) break;
 #pragma unroll
     for (int e = 0; e < size; ++e) {
-      ks[place + e] = interval(a.kx, pack * size + e, n);
-      ms[place + e] = interval(a.mx, pack * size + e, n);
+      ks[place + e] = interval(a.kx, begin + pack * size + e, n);
+      ms[place + e] = interval(a.mx, begin + pack * size + e, n);
     }
   }
+  if constexpr (any_length) open_mailboxes(Cluster(), mailboxes, 2);
   const int j_begin = lines.first + line_begin * lines.stride;
   after_previous();
   fetch_x(line_begin, j_begin - 1);
   fetch_x(line_begin + 1, j_begin + 1);
-  fetch(b_ring + line_begin % 2 * length, &b(-1, j_begin));
-  const int p_next = (my_warp + 1) * warp * S;
+  fetch(b_ring + line_begin % 2 * length, &b(-1, j_begin) + begin);
   const T k_edge = interval(a.kx, p_next, n), m_edge = interval(a.mx, p_next, n);
+  const int place_of = any_length ? min(t, cut.segments - 1) : t;  // idle lanes read what another one has
 
   T ks_next = a.ky[j_begin], kn_next = a.ky[j_begin + 1], ms_next = a.my[j_begin], mn_next = a.my[j_begin + 1];
   T e_next = 0;
@@ -792,7 +889,7 @@ __global__ void __launch_bounds__(walk_x_threads)
 #pragma unroll 1
   for (int line = line_begin; line < line_end; ++line) {
     const int j = lines.first + line * lines.stride;
-    TensorWalk<S, coupled, sums, T> walk(ks_next, ms_next, kn_next, mn_next, e_next, t == 0);
+    TensorWalk<S, coupled, sums, T> walk(ks_next, ms_next, kn_next, mn_next, e_next, t == 0 && rank == 0);
     const bool near_south = nearer(ks_next, kn_next) < 0;
     wait_for_copies();
     __syncwarp();
@@ -803,20 +900,20 @@ __global__ void __launch_bounds__(walk_x_threads)
       mn_next = a.my[j + 3];
       if constexpr (View::has_reaction) e_next = a.e[j + 2];
       fetch_x(line + 2, j + 3);
-      fetch(b_ring + (line + 1) % 2 * length, &b(-1, j + 2));
+      fetch(b_ring + (line + 1) % 2 * length, &b(-1, j + 2) + begin);
     }
     const T *const south = x_ring + line % 3 * length, *const north = x_ring + (line + 1) % 3 * length;
     T* const own_row = b_ring + line % 2 * length;
 
     Segment<T, S, true, sums> segment;
     {
-      const int first = pack_place<T, S>(t, 0);
+      const int first = pack_place<T, S>(place_of, 0);
       T k_next = __shfl_down_sync(all_lanes, ks[first], 1), m_next = __shfl_down_sync(all_lanes, ms[first], 1);
       T south_next = 0, north_next = 0;
       if constexpr (coupled) {
         const T* const south_edge = edges + (line % 3 * warps + my_warp) * 2;
         const T* const north_edge = edges + ((line + 1) % 3 * warps + my_warp) * 2;
-        const int last = pack_place<T, S>(t, packs - 1) + size - 1;
+        const int last = pack_place<T, S>(place_of, packs - 1) + size - 1;
         T south_left = __shfl_up_sync(all_lanes, south[last], 1),
           north_left = __shfl_up_sync(all_lanes, north[last], 1);
         south_next = __shfl_down_sync(all_lanes, south[first], 1);
@@ -825,19 +922,19 @@ __global__ void __launch_bounds__(walk_x_threads)
           south_left = south_edge[0];
           north_left = north_edge[0];
         }
-        if (lane == warp - 1) {
+        if (lane == my_lanes - 1) {
           south_next = south_edge[1];
           north_next = north_edge[1];
         }
         walk.start(south_left, north_left);
       }
-      if (lane == warp - 1) {
+      if (lane == my_lanes - 1) {
         k_next = k_edge;
         m_next = m_edge;
       }
 #pragma unroll
       for (int c = 0; c < packs; ++c) {
-        const int place = pack_place<T, S>(t, c);
+        const int place = pack_place<T, S>(place_of, c);
         const Pack<T> k = load(ks + place), m = load(ms + place), right = load(own_row + place);
         Pack<T> xs{}, xn{};
         if constexpr (coupled) {
@@ -850,17 +947,32 @@ __global__ void __launch_bounds__(walk_x_threads)
       walk.step(segment, S, {k_next, m_next}, south_next, north_next, T(0));
     }
     Row<T, sums> row;
-    const Piece<T, sums> joined = join(segment.piece(), lane, warp, row);
-    Piece<T, sums>* const board = boards + line % 2 * warps;
-    if (lane == 0) board[my_warp] = joined;
-    __syncthreads();
-    substitute(segment, row, solve_pieces(board[lane < warps ? lane : 0], lane, warps, my_warp), lane);
-    put_packs<S>(own_row, segment, t, sums && coupled ? (near_south ? south : north) : nullptr);
+    const Piece<T, sums> joined = join(segment.piece(), lane, my_lanes, row);
+    Ends<T> ends;
+    if (any_length && cut.is_direct<T, sums>()) {
+      Mail& mailbox = mailboxes[(line - line_begin) % 2];
+      if (t == 0) mailbox.expect(blocks * warps);
+      if (lane < blocks) mailbox.send(lane, rank * warps + my_warp, joined);
+      mailbox.wait((line - line_begin) / 2);
+      ends =
+          solve_pieces(mailbox.pieces[lane < blocks * warps ? lane : 0], lane, blocks * warps, rank * warps + my_warp);
+    } else {
+      Piece<T, sums>* const board = boards + line % 2 * warps;
+      if (lane == 0) board[my_warp] = joined;
+      __syncthreads();
+      const Piece<T, sums> piece = board[lane < warps ? lane : 0];
+      ends = any_length && blocks > 1 ? solve_beyond(piece, lane, warps, my_warp, mailboxes[(line - line_begin) % 2],
+                                                     (line - line_begin) / 2)
+                                      : solve_pieces(piece, lane, warps, my_warp);
+    }
+    substitute(segment, row, ends, lane, my_lanes);
+    if (lane < my_lanes) put_packs<S>(own_row, segment, t, sums && coupled ? (near_south ? south : north) : nullptr);
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < packs; ++k) {
       const int pack = my_packs + k * warp;
-      store_nodes(y, n, pack * size - 1, j, load(own_row + pack_place<T, S>(pack / packs, pack % packs)));
+      if (any_length && pack >= end_packs) break;
+      store_nodes(y, n, begin + pack * size - 1, j, load(own_row + pack_place<T, S>(pack / packs, pack % packs)));
     }
     __syncwarp();
   }
@@ -916,12 +1028,14 @@ struct alignas(2 * sizeof(T)) Pair {
   T even, odd;
 };
 
-/// How walk_y_lines cuts the grid. A tile is 128 bytes wide, narrower ones do not reach the memory's speed, and `rows` high
-/// in every block; a column is as high as the cluster, which walks over `tiles_each` tiles.
-template <class T>
+/// How walk_y_lines cuts the grid. A tile is `bytes` wide, 128 where the lines are short enough since narrower ones do not
+/// reach the memory's speed, and `rows` high in every block, S a thread; a column is as high as the cluster, which walks over
+/// `tiles_each` tiles.
+template <class T, int S = 16, int bytes = 128>
 struct YWalk {
-  static constexpr int segment = 16, segments = warp, rows = segments * segment;
-  static constexpr int width = static_cast<int>(128 / sizeof(T)), pairs = width / 2, threads = pairs * segments;
+  using Number = T;
+  static constexpr int segment = S, segments = warp, rows = segments * segment;
+  static constexpr int width = bytes / static_cast<int>(sizeof(T)), pairs = width / 2, threads = pairs * segments;
   static constexpr int chunk = pack_size<T>, chunks = width / chunk;
   static constexpr int pitch = width + chunk;         // room for the column behind the tile
   static constexpr int column = rows + segments + 4;  // a column, with a number between segments
@@ -937,6 +1051,7 @@ struct YWalk {
     from += row * from_pitch + part;
 #pragma unroll
     for (int r = 0; r < rows; r += step) {
+      if (r + step > rows && r + row >= rows) break;
       copy_async<16>(to + r * to_pitch, from, r + row < inside);
       from += step * from_pitch;
     }
@@ -947,9 +1062,9 @@ struct YWalk {
 // lie beside a line behind intervals 0, 1 or 2: before the even column of a thread's pair, between its two, behind the odd one.
 
 /// Of a tensor operator.
-template <class View, class T>
+template <class View, class W>
 class YTile {
-  using W = YWalk<T>;
+  using T = typename W::Number;
   static constexpr bool sums = by_sums<View>;
 
  public:
@@ -1016,9 +1131,8 @@ class YTile {
 };
 
 /// Of a scalar cell operator: its cells take the room of b, which is read when it is needed, the first time from the L2 cache.
-template <class T>
-class YTile<CellView<T, true>, T> {
-  using W = YWalk<T>;
+template <class T, class W>
+class YTile<CellView<T, true>, W> {
   using View = CellView<T, true>;
 
  public:
@@ -1093,12 +1207,15 @@ constexpr bool walks_y_lines = is_tensor<View>;
 template <class T>
 constexpr bool walks_y_lines<CellView<T, true>> = true;
 
-template <class View, class T>
+template <class View, class W, bool in_steps = false, class T = typename W::Number>
 constexpr std::size_t y_walk_bytes = sizeof(T) *
-                                         (pack_size<T> + (YWalk<T>::rows + 2) * YWalk<T>::pitch +
-                                          YTile<View, T>::numbers + 2 * YWalk<T>::column +
-                                          Turn<T, by_sums<View>>::numbers(YWalk<T>::pairs, YWalk<T>::segments)) +
-                                     sizeof(Mailbox<T, most_blocks, by_sums<View>>) * 2 * YWalk<T>::pairs;
+                                         (pack_size<T> + (W::rows + 2) * W::pitch + YTile<View, W>::numbers +
+                                          2 * W::column + Turn<T, by_sums<View>>::numbers(W::pairs, W::segments)) +
+                                     (in_steps ? 0 : sizeof(Mailbox<T, most_blocks, by_sums<View>>) * 2 * W::pairs);
+
+/// All of walk_y_lines, or one of the steps that longer lines take: the first colour's parts are eliminated; they are
+/// substituted and the second colour's eliminated; those are substituted.
+enum class YStep : std::uint8_t { solve, first, middle, last };
 
 /// Both colours of a sweep along y. In a tile the lines of the first colour are solved, then those of the second, between
 /// which they lie; the second colour's line at the tile's beginning has one neighbour in the tile before, which is kept. The
@@ -1106,33 +1223,37 @@ constexpr std::size_t y_walk_bytes = sizeof(T) *
 /// place: what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way
 /// to shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of
 /// columns in the order of the walk, segment s.
-template <bool coupled, bool mirrored, class View, class T>
-__global__ void __launch_bounds__(YWalk<T>::threads)
-    walk_y_lines(const View a, const GridView<const T> b, const YWalk<T> walk, const GridView<T> y) {
+/// In steps a block has a part of the lines, and the middle step begins a tile early, so that no line is left: 8 words.
+template <bool coupled, bool mirrored, YStep step, class View, class W, class T = typename W::Number>
+__global__ void __launch_bounds__(W::threads, step != YStep::solve && W::threads <= 256 ? 2 : 1)
+    walk_y_lines(const View a, const GridView<const T> b, const W walk, const GridView<T> y,
+                 const Interface<T, by_sums<View>> firsts, const Interface<T, by_sums<View>> seconds) {
   constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
-  using W = YWalk<T>;
+  constexpr bool whole = step == YStep::solve, last_step = step == YStep::last;
   constexpr int S = W::segment, R = W::rows, chunk = W::chunk, chunks = W::chunks;
   extern __shared__ __align__(16) unsigned char memory[];
-  const cg::cluster_group cluster = cg::this_cluster();
-  const int blocks = static_cast<int>(cluster.num_blocks()), rank = static_cast<int>(cluster.block_rank());
+  const Cluster cluster;
+  const int blocks = whole ? cluster.blocks() : firsts.count;
+  const int rank = whole ? cluster.rank() : static_cast<int>(blockIdx.x) % blocks;
   const int t = static_cast<int>(threadIdx.x), c = t % W::pairs, s = t / W::pairs, nx = y.nx, ny = y.ny;
   auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, sums>*>(memory);
-  T* const x_tile = reinterpret_cast<T*>(mailboxes + 2 * W::pairs) + chunk + W::pitch;
+  T* const x_tile = reinterpret_cast<T*>(mailboxes + (whole ? 2 * W::pairs : 0)) + chunk + W::pitch;
   T* const numbers = x_tile + (R + 1) * W::pitch;
-  T* const kept = numbers + YTile<View, T>::numbers;  // the last first-colour column of this tile and of the one before
+  T* const kept = numbers + YTile<View, W>::numbers;  // the last first-colour column of this tile and of the one before
   const Turn<T, sums> turn{kept + 2 * W::column, W::pairs, W::segments};
 
   const int base = rank * R;  // position of row 0 of the block's part of a tile
-  YTile<View, T> tile_of(a, b, numbers, base);
+  YTile<View, W> tile_of(a, b, numbers, base);
   const auto begin_of = [&](int tile) { return (mirrored ? walk.tiles - 1 - tile : tile) * W::width; };
   const auto fetch = [&](int tile) {
     const int p = begin_of(tile), part = t % chunks * chunk;
     const int last = y.periodic_x ? nx + 1 : nx;  // position of the last column that is not zero
     tile_of.fetch(p);
-    if constexpr (coupled) {
+    if constexpr (coupled || last_step) {
       W::fetch(x_tile, W::pitch, &y(p - 1, base - 1), y.pitch, p + part <= last ? ny + 2 - base : 0);
-      // The column behind the tile, and the rows beside the block's.
-      const int behind = mirrored ? p - 1 : p + W::width, place = mirrored ? -1 : W::width;
+      // The column behind the tile, or before it, and the rows beside the block's.
+      constexpr bool on_the_left = mirrored != last_step;
+      const int behind = on_the_left ? p - 1 : p + W::width, place = on_the_left ? -1 : W::width;
       const auto fetch_behind = [&](int r) {
         copy_async<sizeof(T)>(x_tile + r * W::pitch + place, &y(behind - 1, base + r - 1),
                               behind >= 0 && behind <= last && base + r >= 0 && base + r <= ny + 1);
@@ -1148,9 +1269,10 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
   };
 
   for (int r = t; r < 2 * W::column; r += W::threads) kept[r] = 0;
-  const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
-  const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
-  open_mailboxes(cluster, mailboxes, 2 * W::pairs);
+  const int begin_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
+  const int first_tile = step == YStep::middle ? max(begin_tile - 1, 0) : begin_tile;
+  const int last_tile = min(begin_tile + walk.tiles_each, walk.tiles);
+  if constexpr (whole) open_mailboxes(cluster, mailboxes, 2 * W::pairs);
   after_previous();
   fetch(first_tile);
   tile_of.fetch_late(begin_of(first_tile));
@@ -1162,62 +1284,113 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
     const bool even_used = even > 0 && even <= nx, odd_used = even < nx;
     const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
     const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
+    const std::int64_t first_line = static_cast<std::int64_t>(tile) * W::pairs;  // of the interface
     tile_of.turn_to(even, pair, s * S);
     wait_for_copies();
     __syncthreads();
     tile_of.begin();
 
     T b_second[S], x_first[S];
-    T near_before = 0, near_behind = 0;  // beside the unknowns before and behind the segment
-    Segment<T, S, true, sums> segment;
-    {
-      // Neighbours: the second-colour lines of the pair itself and of the next pair.
-      constexpr int own_side = 1, next_side = mirrored ? 0 : 2;
-      auto line = tile_of.template line<coupled>(own_side, next_side, !mirrored, first_used, true, true);
-      const T* const x = x_tile + s * S * W::pitch + 2 * pair + (mirrored ? 1 : 0);
-      const auto second_of = [&](int k, T& own, T& next) {
-        own = coupled ? x[k * W::pitch] : T(0);
-        next = coupled ? x[k * W::pitch + (mirrored ? -2 : 2)] : T(0);
-      };
-      T own, next;
-      second_of(-1, own, next);
-      if constexpr (differs) near_before = line.beside().near(own, next);
-      line.start(own, next);
-#pragma unroll
-      for (int k = 0; k <= S; ++k) {
-        second_of(k, own, next);
-        if constexpr (differs) (k < S ? x_first[k < S ? k : 0] : near_behind) = line.beside().near(own, next);
-        T right = 0;
-        if (k < S) {
-          const Pair<T> both = tile_of.right(k < S ? k : 0);
-          right = mirrored ? both.even : both.odd;
-          b_second[k < S ? k : 0] = mirrored ? both.odd : both.even;
-        }
-        line.step(segment, k, tile_of.interval_before(k, own_side, next_side), own, next, right);
-      }
-    }
-    turn.put(c, s, segment.piece());
-    __syncthreads();
-    solve_turned<false>(cluster, turn, mailboxes, tile - first_tile);
-    if (tile + 1 < last_tile) fetch(tile + 1);
-    __syncthreads();
-    segment.substitute(turn.left(c, s), turn.own(c, s));
-    const T before = near_before + turn.left(c, s), behind = near_behind + turn.right(c, s);
-#pragma unroll
-    for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
+    T before = 0, behind = 0;  // of the first colour, beside the segment
     T* const kept_now = kept + tile % 2 * W::column + W::in_column(s * S);
     const T* const kept_before = kept + (tile + 1) % 2 * W::column + W::in_column(s * S);
-    if (c == W::pairs - 1) {
+    const T* const x_pair = x_tile + s * S * W::pitch + 2 * pair;
+    Segment<T, S, true, sums> segment;
+    if constexpr (!last_step) {
+      T near_before = 0, near_behind = 0;  // beside the unknowns before and behind the segment
+      // Neighbours: the second-colour lines of the pair itself and of the next pair.
+      constexpr int own_side = 1, next_side = mirrored ? 0 : 2;
+      {
+        auto line = tile_of.template line<coupled>(own_side, next_side, !mirrored, first_used, true, true);
+        const T* const x = x_pair + (mirrored ? 1 : 0);
+        const auto second_of = [&](int k, T& own, T& next) {
+          own = coupled ? x[k * W::pitch] : T(0);
+          next = coupled ? x[k * W::pitch + (mirrored ? -2 : 2)] : T(0);
+        };
+        T own, next;
+        second_of(-1, own, next);
+        if constexpr (differs) near_before = line.beside().near(own, next);
+        line.start(own, next);
 #pragma unroll
-      for (int k = 0; k < S; ++k) kept_now[k] = x_first[k];
-      if (s == 0) kept_now[-2] = before;
-      if (s == W::segments - 1) kept_now[S + 1] = behind;
+        for (int k = 0; k <= S; ++k) {
+          second_of(k, own, next);
+          if constexpr (differs) (k < S ? x_first[k < S ? k : 0] : near_behind) = line.beside().near(own, next);
+          T right = 0;
+          if (k < S) {
+            const Pair<T> both = tile_of.right(k < S ? k : 0);
+            right = mirrored ? both.even : both.odd;
+            b_second[k < S ? k : 0] = mirrored ? both.odd : both.even;
+          }
+          line.step(segment, k, tile_of.interval_before(k, own_side, next_side), own, next, right);
+        }
+      }
+      turn.put(c, s, segment.piece());
+      __syncthreads();
+      if constexpr (step == YStep::first) {
+        if (tile + 1 < last_tile) {
+          fetch(tile + 1);
+          tile_of.fetch_late(begin_of(tile + 1));
+        }
+        step_turned<Step::eliminate>(turn, firsts, first_line, rank);
+        continue;
+      }
+      if constexpr (whole) {
+        solve_turned<false>(cluster, turn, mailboxes, tile - first_tile);
+        if (tile + 1 < last_tile) fetch(tile + 1);
+      } else {
+        step_turned<Step::substitute>(turn, firsts, first_line, rank);
+      }
+      __syncthreads();
+      segment.substitute(turn.left(c, s), turn.own(c, s));
+      before = near_before + turn.left(c, s);
+      behind = near_behind + turn.right(c, s);
+#pragma unroll
+      for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
+      if (c == W::pairs - 1) {
+#pragma unroll
+        for (int k = 0; k < S; ++k) kept_now[k] = x_first[k];
+        if (s == 0) kept_now[-2] = before;
+        if (s == W::segments - 1) kept_now[S + 1] = behind;
+      }
+      if constexpr (step == YStep::middle) {
+        // Both numbers of a pair, the other one as it is, so that whole sectors are written.
+        if (tile >= begin_tile && first_used) {
+          T* to = &y(even - 1, position - 1);
+#pragma unroll
+          for (int k = 0; k < S; ++k, to += y.pitch) {
+            if (position + k < 1 || position + k > ny) continue;
+            if (second_used) {
+              const T other = coupled ? x_pair[k * W::pitch + (mirrored ? 1 : 0)] : T(0);
+              *reinterpret_cast<Pair<T>*>(to) = mirrored ? Pair<T>{x_first[k], other} : Pair<T>{other, x_first[k]};
+            } else {
+              to[mirrored ? 0 : 1] = x_first[k];
+            }
+          }
+        }
+        __syncthreads();
+        if (tile + 1 < last_tile) fetch(tile + 1);
+        if (tile < begin_tile) {
+          if (tile + 1 < last_tile) tile_of.fetch_late(begin_of(tile + 1));
+          continue;
+        }
+      }
+    } else {
+      before = x_pair[-W::pitch + (mirrored ? 0 : 1)];
+      behind = x_pair[S * W::pitch + (mirrored ? 0 : 1)];
+#pragma unroll
+      for (int k = 0; k < S; ++k) {
+        const Pair<T> both = tile_of.right(k);
+        b_second[k] = mirrored ? both.odd : both.even;
+        x_first[k] = x_pair[k * W::pitch + (mirrored ? 0 : 1)];
+      }
     }
 
     const auto previous = [&](T own, int k) {
+      if constexpr (last_step) return x_pair[k * W::pitch + (mirrored ? 2 : -1)];
       const T x = __shfl_up_sync(all_lanes, own, 1, W::pairs);
       return c == 0 ? kept_before[k < 0 ? -2 : k < S ? k : S + 1] : x;  // a number lies between segments
     };
+    T near_second[S];  // of the last step, which fetches the next tile meanwhile
     // Neighbours: the first-colour lines of the pair before and of the pair itself.
     constexpr int previous_side = mirrored ? 2 : 0, own_side = 1;
     auto second =
@@ -1226,22 +1399,35 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
       second.start(previous(before, -1), before);
 #pragma unroll
       for (int k = 0; k <= S; ++k) {
-        const T own = k < S ? x_first[k < S ? k : 0] : behind;
-        second.step(segment, k, tile_of.interval_before(k, previous_side, own_side), previous(own, k), own,
+        const T own = k < S ? x_first[k < S ? k : 0] : behind, other = previous(own, k);
+        if constexpr (differs && last_step)
+          if (k < S) near_second[k < S ? k : 0] = second.beside().near(other, own);
+        second.step(segment, k, tile_of.interval_before(k, previous_side, own_side), other, own,
                     k < S ? b_second[k < S ? k : 0] : T(0));
       }
     }
     turn.put(c, s, segment.piece());
     __syncthreads();
-    if (tile + 1 < last_tile) tile_of.fetch_late(begin_of(tile + 1));
-    solve_turned<false>(cluster, turn, mailboxes + W::pairs, tile - first_tile);
+    if (tile + 1 < last_tile) {
+      if constexpr (last_step) fetch(tile + 1);
+      tile_of.fetch_late(begin_of(tile + 1));
+    }
+    if constexpr (step == YStep::middle) {
+      step_turned<Step::eliminate>(turn, seconds, first_line, rank);
+      continue;
+    } else if constexpr (last_step) {
+      step_turned<Step::substitute>(turn, seconds, first_line, rank);
+    } else {
+      solve_turned<false>(cluster, turn, mailboxes + W::pairs, tile - first_tile);
+    }
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
     if constexpr (differs) {
 #pragma unroll
-      for (int k = 0; k < S; ++k) segment[k] += second.beside().near(previous(x_first[k], k), x_first[k]);
+      for (int k = 0; k < S; ++k)
+        segment[k] += last_step ? near_second[k] : second.beside().near(previous(x_first[k], k), x_first[k]);
     }
-    const bool second_done = c > 0 || tile > first_tile || tile == 0;
+    const bool second_done = !whole || c > 0 || tile > first_tile || tile == 0;
     const bool even_done = even_used && (mirrored || second_done);
     const bool odd_done = odd_used && (!mirrored || second_done);
     T* to = &y(even - 1, position - 1);
@@ -1262,90 +1448,196 @@ __global__ void __launch_bounds__(YWalk<T>::threads)
 
 // --- launching -----------------------------------------------------------------------------------------------------------
 
-/// `ring`: of a grid that is periodic along them.
+/// Of a cluster; one where there are none.
+inline int blocks_at_most() { return has_clusters() ? most_blocks : 1; }
+
+/// `ring`: of a grid that is periodic along them. `memory`: for the pieces of lines that no cluster holds.
 template <bool coupled, bool ring, class View, class T>
 void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, const Lines<T>& lines,
-                    GridView<T> y) {
+                    GridView<T> y, T* memory) {
+  constexpr bool sums = ring || by_sums<View>;
   const auto launch = [&]<int S>() {
-    const int segments = divide_up(ring ? y.nx : y.nx + 1, S), cluster = divide_up(segments, x_line_threads);
-    const int threads = divide_up(divide_up(segments, cluster), warp) * warp;
-    Launch{lines.count * cluster, threads, x_line_bytes < S, ring || by_sums<View>, T > (threads), cluster}(
-        ctx, solve_x_lines<S, coupled, ring, View, T>, a, b, x, lines, y);
+    const int segments = divide_up(ring ? y.nx : y.nx + 1, S);
+    Launch launch;
+    int blocks = divide_up(segments, x_line_threads);
+    for (;; ++blocks) {
+      const int threads = divide_up(divide_up(segments, blocks), warp) * warp;
+      launch = {lines.count * blocks, threads, x_line_bytes<S, sums, T>(threads), blocks};
+      if (launch.fits()) break;
+    }
+    const auto run = [&]<Step step>(const Interface<T, sums>& parts) {
+      launch(ctx, solve_x_lines<S, coupled, ring, step, View, T>, a, b, x, lines, y, parts);
+    };
+    if (blocks <= blocks_at_most()) {
+      run.template operator()<Step::solve>({});
+      return true;
+    }
+    if constexpr (S == 8) {
+      blocks = divide_up(segments, static_cast<int>(launch.block.x));
+      launch.grid = lines.count * blocks;
+      launch.cluster = 1;
+      const Interface<T, sums> parts{reinterpret_cast<Piece<T, sums>*>(memory), blocks};
+      run.template operator()<Step::eliminate>(parts);
+      launch_interface<ring>(ctx, parts, lines.count);
+      run.template operator()<Step::substitute>(parts);
+    }
+    return false;
   };
-  if (y.nx < 512) return launch.template operator()<4>();
+  if (y.nx < 512 && launch.template operator()<4>()) return;
   // Without neighbours a multiprocessor has registers for two blocks of short segments.
   if constexpr (sizeof(T) == 4 && coupled)
-    if (y.nx >= 2048) return launch.template operator()<16>();
+    if (y.nx >= 2048 && launch.template operator()<16>()) return;
   launch.template operator()<8>();
 }
 
 template <int S, int threads, bool ring, class View, class T, class Rhs>
 void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, int across,
                     bool early = true) {
+  constexpr bool sums = ring || by_sums<View>;
   const int cluster = divide_up(y.ny, threads / across * S);
-  Launch{divide_up(lines.count, across) * cluster,    threads, y_line_bytes < T,
-         ring || by_sums < View >> (threads, across), cluster, early}(
-      ctx, solve_y_lines<S, threads, ring, Rhs, View, T>, rhs, lines, y, across);
+  Launch{divide_up(lines.count, across) * cluster, threads, y_line_bytes<T, sums>(threads, across), cluster, early}(
+      ctx, solve_y_lines<S, threads, ring, Step::solve, Rhs, View, T>, rhs, lines, y, across, Interface<T, sums>{});
+}
+
+/// In three steps.
+template <bool ring, class View, class T, class Rhs>
+void launch_y_lines_in_steps(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, T* memory) {
+  constexpr bool sums = ring || by_sums<View>;
+  constexpr int S = 16, across = static_cast<int>(64 / sizeof(T)), threads = across * warp;
+  const int groups = divide_up(lines.count, across);
+  const Interface<T, sums> parts{reinterpret_cast<Piece<T, sums>*>(memory), divide_up(y.ny, warp * S)};
+  const auto run = [&]<Step step>() {
+    Launch{groups * parts.count, threads, y_line_bytes<T, sums>(threads, across)}(
+        ctx, solve_y_lines<S, threads, ring, step, Rhs, View, T>, rhs, lines, y, across, parts);
+  };
+  run.template operator()<Step::eliminate>();
+  launch_interface<ring>(ctx, parts, groups * across);
+  run.template operator()<Step::substitute>();
 }
 
 template <bool ring, class View, class T, class Rhs>
-void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
+void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, T* memory) {
   // Every second column of 128 bytes where the memory counts; the longest lines take two warps each.
   constexpr int wide = static_cast<int>(64 / sizeof(T));
   if (y.ny <= 128) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= 256) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 4);
-  if (y.ny <= 512) return launch_y_lines<4, 512, ring, View>(ctx, rhs, lines, y, 8);
-  if (y.ny <= 2048) return launch_y_lines<8, 256, ring, View>(ctx, rhs, lines, y, 8);
+  if (y.ny > (blocks_at_most() == 1 ? 512 : 36 * 2 * warp * most_blocks))
+    return launch_y_lines_in_steps<ring, View>(ctx, rhs, lines, y, memory);
+  if (y.ny <= 512 && blocks_at_most() > 1) return launch_y_lines<4, 512, ring, View>(ctx, rhs, lines, y, 8);
+  if (y.ny <= 2048 && blocks_at_most() > 1) return launch_y_lines<8, 256, ring, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= 8192) return launch_y_lines<16, wide * warp, ring, View>(ctx, rhs, lines, y, wide);
   return launch_y_lines<36, 256, ring, View>(ctx, rhs, lines, y, y.ny <= 36 * warp * 16 ? 8 : 4);
 }
 
-/// A few lines far apart, of up to 8192 nodes and no rings. Every number is in a cache line of its own: a line is shared among
+/// A few lines far apart, of up to 17408 nodes and no rings. Every number is in a cache line of its own: a line is shared among
 /// as many multiprocessors as blocks reach it.
 template <class View, class T, class Rhs>
 void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
   if (y.ny <= 4096) return launch_y_lines<8, 32, false, View>(ctx, rhs, lines, y, 1, false);
-  launch_y_lines<8, 64, false, View>(ctx, rhs, lines, y, 1, false);
+  if (y.ny <= 8192) return launch_y_lines<8, 64, false, View>(ctx, rhs, lines, y, 1, false);
+  launch_y_lines<17, 64, false, View>(ctx, rhs, lines, y, 1, false);
 }
 
-/// Lines of one colour of a tensor operator, in place; false where they are too short, or too long for a block's shared memory.
+/// Lines of one colour of a tensor operator, in place; false where they are too short, or too long for a cluster.
 template <bool coupled, class View, class T>
 bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const Lines<T>& lines, GridView<T> y) {
-  const auto launch = [&]<int S>() {
-    const int threads = divide_up(divide_up(y.nx + 1, S), warp) * warp;
-    const auto kernel = walk_x_lines<S, coupled, View, T>;
-    Launch launch{1, threads, walk_x_bytes<S, by_sums<View>, T>(threads)};
-    if (threads > walk_x_threads || !launch.fits()) return false;
+  constexpr bool sums = by_sums<View>;
+  const auto launch = [&]<int S, XPart part>(const XWalk& cut) {
+    const auto kernel = walk_x_lines<S, coupled, part, View, T>;
+    Launch launch{lines.count * cut.blocks, cut.warps() * warp, cut.bytes<S, sums, T>(), cut.blocks};
+    if (!launch.fits()) return false;
     const int rows = divide_up(lines.count, launch.resident(ctx, kernel));
-    launch.grid = divide_up(lines.count, rows);
-    launch(ctx, kernel, a, b, lines, rows, y);
+    launch.early = cut.blocks == 1 || rows == 1;  // where all clusters walk, early ones come to lie badly
+    launch.grid = divide_up(lines.count, rows) * cut.blocks;
+    launch(ctx, kernel, a, b, lines, rows, cut, y);
     return true;
   };
+  const auto take = [&]<int S>() {
+    const int segments = divide_up(y.nx + 1, S), whole = divide_up(segments, warp) * warp;
+    if (whole <= walk_x_threads && launch.template operator()<S, XPart::whole>({1, whole})) return true;
+    if constexpr (sizeof(T) == 4 && S == 16) return false;  // of short lines
+    for (int blocks = 1; blocks <= blocks_at_most(); ++blocks) {
+      const XWalk cut{blocks, divide_up(segments, blocks)};
+      if (cut.segments <= walk_x_threads) {
+        if (launch.template operator()<S, XPart::several>(cut)) return true;
+      } else if (cut.segments <= walk_x_threads + warp) {
+        if (launch.template operator()<S, XPart::longer>(cut)) return true;
+      }
+    }
+    return false;
+  };
   if (y.nx < 1536 || lines.count == 0) return false;
-  if (sizeof(T) == 8 || y.nx < 3072) return launch.template operator()<16>();
-  return launch.template operator()<32>();
+  if (sizeof(T) == 8 || y.nx < 3072) return take.template operator()<16>();
+  return take.template operator()<32>();
 }
 
-/// Both colours of y lines of an operator that `walks_y_lines`, in place, odd columns first unless mirrored; false where they
-/// are too short or too long. Lines that are left are given back, all of the second colour.
-template <bool coupled, bool mirrored, class View, class T>
-bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
-  using W = YWalk<T>;
-  const int cluster = divide_up(y.ny + 1, W::rows);
-  if (y.ny < 768 || cluster > most_blocks) return false;
-  const auto kernel = walk_y_lines<coupled, mirrored, View, T>;
-  W walk{divide_up(y.nx + 1, W::width), 1};
-  Launch launch{walk.tiles * cluster, W::threads, y_walk_bytes<View, T>, cluster};
+/// Both colours of y lines of an operator that `walks_y_lines`, in place, odd columns first unless mirrored, in three steps;
+/// false where a block's shared memory is too small.
+template <bool coupled, bool mirrored, class W, class View, class T>
+bool launch_y_walk_in_steps(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, T* memory) {
+  constexpr bool sums = by_sums<View>;
+  const int count = divide_up(y.ny + 1, W::rows), tiles = divide_up(y.nx + 1, W::width);
+  Launch launch{1, W::threads, y_walk_bytes<View, W, true>};
   if (!launch.fits()) return false;
-  walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
-  launch.early = walk.tiles_each == 1;  // small grids; where all clusters walk, early ones come to lie badly
-  const int clusters = divide_up(walk.tiles, walk.tiles_each);
-  launch.grid = clusters * cluster;
-  launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y);
-  const int stride = walk.tiles_each * W::width;
-  left = {mirrored ? walk.tiles * W::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1, T(1),
-          T(0)};
+  const auto middle = walk_y_lines<coupled, mirrored, YStep::middle, View, W>;
+  // As many blocks beside each other as end together: the work is that of the rounds that the device takes, and every block
+  // begins a tile early.
+  const int resident = launch.resident(ctx, middle);
+  int each = tiles;
+  std::int64_t least = 0;
+  for (int walks = 1; walks <= std::min(tiles, 64); ++walks) {
+    const int length = divide_up(tiles, walks);
+    const std::int64_t work = std::int64_t{divide_up(count * divide_up(tiles, length), resident)} * (length + 1);
+    if (least != 0 && work >= least) continue;
+    least = work;
+    each = length;
+  }
+  launch.grid = divide_up(tiles, each) * count;
+  const W walk{tiles, each};
+  auto* const pieces = reinterpret_cast<Piece<T, sums>*>(memory);
+  const int lines = tiles * W::pairs;
+  const Interface<T, sums> firsts{pieces, count}, seconds{pieces + std::int64_t{lines} * count, count};
+  const View view = line::along<Direction::y>(a);
+  launch(ctx, walk_y_lines<coupled, mirrored, YStep::first, View, W>, view, b, walk, y, firsts, seconds);
+  launch_interface<false>(ctx, firsts, lines);
+  launch(ctx, middle, view, b, walk, y, firsts, seconds);
+  launch_interface<false>(ctx, seconds, lines);
+  launch(ctx, walk_y_lines<true, mirrored, YStep::last, View, W>, view, b, walk, y, firsts, seconds);
   return true;
+}
+
+/// The same, at once where a cluster holds the lines; false where they are too short. Lines that are left are given back, all of
+/// the second colour.
+template <bool coupled, bool mirrored, class View, class T>
+bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left, T* memory) {
+  const auto launch = [&]<class W>(W walk) {
+    const int cluster = divide_up(y.ny + 1, W::rows);
+    const auto kernel = walk_y_lines<coupled, mirrored, YStep::solve, View, W>;
+    walk.tiles = divide_up(y.nx + 1, W::width);
+    Launch launch{walk.tiles * cluster, W::threads, y_walk_bytes<View, W>, cluster};
+    if (cluster > blocks_at_most() || !launch.fits()) return false;
+    walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
+    launch.early = walk.tiles_each == 1;  // small grids; where all clusters walk, early ones come to lie badly
+    const int clusters = divide_up(walk.tiles, walk.tiles_each);
+    launch.grid = clusters * cluster;
+    launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, Interface<T, by_sums<View>>{},
+           Interface<T, by_sums<View>>{});
+    const int stride = walk.tiles_each * W::width;
+    left = {mirrored ? walk.tiles * W::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1, T(1),
+            T(0)};
+    return true;
+  };
+  using Usual = YWalk<T>;
+  if (y.ny < 768) return false;
+  if constexpr (is_tensor<View>) {
+    // Natural sides keep two nodes more than a power of two less one: a little longer segments save a block.
+    using Longer = YWalk<T, 17>;
+    if (divide_up(y.ny + 1, Longer::rows) < divide_up(y.ny + 1, Usual::rows) && launch(Longer{})) return true;
+    if constexpr (sizeof(T) == 4)
+      if (divide_up(y.ny + 1, Usual::rows) > most_blocks && launch(YWalk<T, 33, 64>{})) return true;
+  }
+  return launch(Usual{}) || launch_y_walk_in_steps<coupled, mirrored, Usual>(ctx, a, b, y, memory) ||
+         launch_y_walk_in_steps<coupled, mirrored, YWalk<T, 16, 64>>(ctx, a, b, y, memory);
 }
 
 }  // namespace stratum::cuda

@@ -34,6 +34,9 @@
 //
 // with s and s' the sums of the two rows, without which the left-hand side would cancel.
 
+#include <algorithm>
+#include <cstdint>
+
 #include <stratum/core/config.hpp>
 
 namespace stratum::line {
@@ -143,8 +146,23 @@ struct Piece {
   Row<T, with_sums> first;  // x_first + a x_left + c x_last  = f
 };
 
-/// The longest lines that the kernels of a GPU take: what fits into the registers of a cluster.
-inline constexpr int longest_segmented = 36864;
+/// Joins `next` to the end of `whole`. Returns what was its last unknown, by what stands left of it and its new last one.
+template <class T, bool with_sum>
+STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(Piece<T, with_sum>& whole, const Piece<T, with_sum>& next) {
+  const Row<T, with_sum> between = with_right(whole.last, next.first);
+  whole = {with_left(next.last, between), beyond_right(whole.first, between)};
+  return between;
+}
+
+/// Numbers that a GPU needs for the pieces of all lines of a grid: of rows in parts of at least 1024 nodes, of columns in parts of
+/// 512, two more rows of pieces for the columns beside the grid.
+[[nodiscard]] inline int interface_numbers(int nx, int ny) {
+  constexpr std::int64_t row_part = 1024, column_part = 512, a_piece = 8, columns_beside = 64;
+  const auto parts = [](std::int64_t length, std::int64_t part) { return length / part + 1; };
+  const std::int64_t numbers =
+      a_piece * std::max(ny * parts(nx + 1, row_part), (nx + columns_beside) * parts(ny + 1, column_part));
+  return static_cast<int>(numbers);
+}
 
 /// x_last of a piece that borders on itself.
 template <class T>

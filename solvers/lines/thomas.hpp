@@ -658,8 +658,8 @@ struct WideBatch {
         Pack value = substituted<by_sums, Pack>(R::pack(q + k), right, R::pack(above + k));
         R::pack(above + k) = value;
         if constexpr (ring) value += R::pack(weight + k);
-        const auto relaxed = [&](Pack before) __attribute__((always_inline)) {
-          return keeps ? keep_old * before + omega * value : omega * value;
+        const auto relaxed = [&](Pack was) __attribute__((always_inline)) {
+          return keeps ? keep_old * was + omega * value : omega * value;
         };
         if constexpr (stride == 1) {
           R::pack(to + k) = relaxed(keeps ? R::pack(old + k) : Pack{});

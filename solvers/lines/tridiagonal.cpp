@@ -4,6 +4,7 @@
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/solvers/lines/cyclic_reduction.hpp>
+#include <stratum/solvers/lines/pieces.hpp>
 #include <stratum/solvers/lines/thomas.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/grid/march.hpp>
@@ -98,6 +99,7 @@ TridiagonalSolver<T>::TridiagonalSolver(Context& ctx, const GridShape& shape, Di
   if (shape.nodes() == 0) return;
   if (ctx.on_gpu()) {
     expect_room();
+    if (method == TridiagonalMethod::segments) scratch_ = Vector<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
   } else if (method == TridiagonalMethod::segments) {
     const auto size = line::LineScratch<T>::size(shape, threads_, OperatorForm::nine_band);
     scratch_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
@@ -172,9 +174,7 @@ std::size_t shared_bytes(TridiagonalMethod method, int n) {
 
 template <class T>
 void TridiagonalSolver<T>::expect_room() const {
-  if (method_ == TridiagonalMethod::segments)
-    return expects(length() <= line::longest_segmented, "segments: lines of up to ", line::longest_segmented,
-                   " nodes, not ", length());
+  if (method_ == TridiagonalMethod::segments) return;
   const auto there = static_cast<std::size_t>(cuda::device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   int longest = std::min(length(), static_cast<int>(there / (4 * sizeof(T))));
   while (shared_bytes<T>(method_, longest) > there) --longest;
@@ -183,17 +183,17 @@ void TridiagonalSolver<T>::expect_room() const {
 }
 
 template <class T>
-void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b,
-                                        GridView<T> x) const {
+void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b, GridView<T> x) {
   expects(cuda::can_march(a.lower, a.centre, a.upper, b, x),
           "on a GPU column -1 of every row must lie at a multiple of 16 bytes");
   if (method_ == TridiagonalMethod::segments) {
     const NineBandView<T> view = along(direction_, a);
     const cuda::Lines<T> all{0, 1, lines(), T(1), T(0)};
+    T* const memory = scratch_.view().data;
     if (direction_ == Direction::x)
-      return cuda::launch_x_lines<false, false, NineBandView<T>, T>(ctx, view, b, x, all, x);
+      return cuda::launch_x_lines<false, false, NineBandView<T>, T>(ctx, view, b, x, all, x, memory);
     using Rhs = line::LineRhs<Direction::y, false, NineBandView<T>, T>;
-    return cuda::launch_y_lines<false, NineBandView<T>, T>(ctx, Rhs{view, b, x}, all, x);
+    return cuda::launch_y_lines<false, NineBandView<T>, T>(ctx, Rhs{view, b, x}, all, x, memory);
   }
   visit_layout<T>(method_, length(), [&](const auto& layout) {
     using Reduce = ReduceLine<std::decay_t<decltype(layout)>, T>;
@@ -211,7 +211,7 @@ void TridiagonalSolver<T>::expect_room() const {}
 
 template <class T>
 void TridiagonalSolver<T>::solve_on_gpu(Context& /*ctx*/, const TridiagonalView<T>& /*a*/, GridView<const T> /*b*/,
-                                        GridView<T> /*x*/) const {}
+                                        GridView<T> /*x*/) {}
 
 #endif
 

@@ -10,8 +10,7 @@
 // positive definite; a zero pivot gives numbers that are not finite.
 //
 //   method                     GPU                                                  CPU
-//   segments, the default      registers, joined by parallel cyclic reduction;      Thomas, SIMD over a batch of lines
-//                              lines of up to 36864 nodes
+//   segments, the default      registers, joined by parallel cyclic reduction       Thomas, SIMD over a batch of lines
 //   cyclic_reduction           Goeddeke, Strzodka 2011, Section 3.4: even and odd   the same, one thread a line
 //                              equations apart, no bank conflicts; a line a block
 //   cyclic_reduction_in_place  the textbook's, with bank conflicts; a line a block  the same, one thread a line
@@ -42,7 +41,7 @@ struct TridiagonalView {
 template <class T>
 class TridiagonalSolver {
  public:
-  /// For all lines of a grid. Allocates on the CPU. Throws UsageError with the longest length allowed for lines that a method
+  /// For all lines of a grid. Allocates. Throws UsageError with the longest length allowed for lines that a method
   /// has no room for on the GPU.
   TridiagonalSolver(Context& ctx, const GridShape& shape, Direction direction,
                     TridiagonalMethod method = TridiagonalMethod::segments);
@@ -53,7 +52,7 @@ class TridiagonalSolver {
 
  private:
   void expect_room() const;  // on a GPU
-  void solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b, GridView<T> x) const;
+  void solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b, GridView<T> x);
   [[nodiscard]] int length() const { return direction_ == Direction::x ? shape_.nx : shape_.ny; }
   [[nodiscard]] int lines() const { return direction_ == Direction::x ? shape_.ny : shape_.nx; }
 
@@ -61,7 +60,7 @@ class TridiagonalSolver {
   Direction direction_;
   TridiagonalMethod method_;
   int threads_;
-  Vector<T> scratch_;  // CPU, a row a thread
+  Vector<T> scratch_;  // CPU, a row a thread; GPU, pieces of long lines
 };
 
 }  // namespace stratum

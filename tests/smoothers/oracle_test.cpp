@@ -142,7 +142,7 @@ TYPED_TEST(SmootherOracle, LongLines) {
 }
 
 // So many columns that a GPU walks from tile to tile, in both orders.
-TYPED_TEST(SmootherOracle, ManyLongLines) {
+TYPED_TEST(SmootherOracle, WideGridsOfLongLines) {
   using T = typename TypeParam::Number;
   for (const auto& [nx, ny] : {std::pair{300, 4100}, {450, 2100}})
     for (const auto form : test::every_form) {
@@ -152,9 +152,68 @@ TYPED_TEST(SmootherOracle, ManyLongLines) {
     }
 }
 
+// Lines a little longer than a power of two, as between natural sides, and lines in several parts.
+TYPED_TEST(SmootherOracle, LongLinesInParts) {
+  using T = typename TypeParam::Number;
+  for (const int length : {2049, 4097, 8193, 9000, 16383, 16385, 20000})
+    for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {9, length}})
+      for (const auto form : {OperatorForm::tensor, OperatorForm::cell}) {
+        if (nx * ny > 320000 || (form == OperatorForm::cell && nx != 9)) continue;
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+        const auto [oracle, a] =
+            test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, length != 9000);
+        this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
+      }
+}
+
+// Long lines, and more of them than a GPU holds at a time: those of the second colour solve their equations, and so did those of
+// the first one beside the old ones.
+TYPED_TEST(SmootherOracle, ManyLongLines) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  if (!ctx.on_gpu()) GTEST_SKIP() << "no kernels of their own";
+  for (const auto& [nx, ny] : {std::pair{8193, 420}, {16383, 420}, {420, 8193}, {420, 16383}, {420, 17000}})
+    for (const bool backward : {false, true}) {
+      const bool scalar = backward;
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << (scalar ? ", scalar" : "")
+                                      << (backward ? " backward" : ""));
+      const test::RandomFactors f(this->random_, nx, ny);
+      const auto a = test::tensor_operator<T>(ctx, f.kx, f.mx, f.ky, f.my, scalar ? 0 : 5);
+      const bool along_x = nx > ny;
+      const auto b = test::random_vector<T>(ctx, this->random_, a.shape());
+      auto x = test::random_vector<T>(ctx, this->random_, a.shape());
+      const Values old = test::to_host(ctx, x);
+      const auto smoother = builtin_smoothers().make<T>(ctx, along_x ? "line_x" : "line_y", a.shape(), {});
+      smoother->smooth(ctx, a, b.cview(), x.view(), 1, Guess::given,
+                       backward ? SweepOrder::backward : SweepOrder::forward);
+      Values found = test::to_host(ctx, x);
+      Vector<T> residual(ctx, a.shape());
+      for (const bool second : {true, false}) {
+        const auto is_second = [&](std::size_t n) {
+          const auto line =
+              static_cast<int>(along_x ? n / static_cast<std::size_t>(nx) : n % static_cast<std::size_t>(nx));
+          return (line % 2 == 1) != backward;
+        };
+        if (!second) {
+          for (std::size_t n = 0; n < found.size(); ++n)
+            if (is_second(n)) found[n] = old[n];
+          x = test::to_device<T>(ctx, a.shape(), found);
+        }
+        a.residual(ctx, b.cview(), x.cview(), residual.view());
+        const Values r = test::to_host(ctx, residual);
+        double sum = 0, all = 0;
+        for (std::size_t n = 0; n < r.size(); ++n) {
+          all += r[n] * r[n];
+          if (is_second(n) == second) sum += r[n] * r[n];
+        }
+        EXPECT_LT(std::sqrt(sum / all), test::tolerance<T>) << (second ? "second" : "first") << " colour";
+      }
+    }
+}
+
 TYPED_TEST(SmootherOracle, TheLongestLines) {
   using T = typename TypeParam::Number;
-  for (const int length : {16383, 18433, 32767, 32769})
+  for (const int length : {16383, 18433, 32767, 32769, 40000})
     for (const auto& [nx, ny] : {std::pair{length, 3}, {3, length}}) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny);
       const auto form = length % 4 == 1 ? OperatorForm::symmetric : OperatorForm::tensor;
@@ -198,7 +257,7 @@ TYPED_TEST(SmootherOracle, WalksOverPeriodicGrids) {
 }
 
 TYPED_TEST(SmootherOracle, TheLongestPeriodicLines) {
-  for (const int length : {18433, 36864, 36865}) {
+  for (const int length : {18433, 36864, 36865, 80000}) {
     const auto form = length == 18433 ? OperatorForm::symmetric : OperatorForm::tensor;
     this->compare_lines(length, 3, true, false, form, true);
     this->compare_lines(3, length, false, true, form, true);

@@ -224,6 +224,25 @@ inline constexpr auto every_form = stratum::operator_forms;
   return largest;
 }
 
+/// Widths and a random coefficient per interval: positive definite, and no Laplacian.
+struct RandomFactors {
+  Values kx, mx, ky, my;
+  RandomFactors(Random& random, int nx, int ny) {
+    const auto count_x = static_cast<std::size_t>(nx) + 1, count_y = static_cast<std::size_t>(ny) + 1;
+    const Values hx = random.widths(nx + 1), hy = random.widths(ny + 1);
+    kx = random.values(count_x, 1, 2), mx = random.values(count_x, 1, 2);
+    ky = random.values(count_y, 1, 2), my = random.values(count_y, 1, 2);
+    for (std::size_t i = 0; i < count_x; ++i) {
+      kx[i] /= hx[i];
+      mx[i] *= hx[i] / 6;
+    }
+    for (std::size_t j = 0; j < count_y; ++j) {
+      ky[j] /= hy[j];
+      my[j] *= hy[j] / 6;
+    }
+  }
+};
+
 /// A random operator of each form and its oracle: random coefficients for the bands, random 1-D factors for the tensor.
 template <class T>
 struct RandomOperator {
@@ -236,20 +255,8 @@ template <class T>
 [[nodiscard]] RandomOperator<T> random_operator(Context& ctx, Random& random, int nx, int ny, OperatorForm form,
                                                 bool periodic_x = false, bool periodic_y = false, bool scalar = false) {
   if (form == OperatorForm::tensor) {
-    // Widths and a random coefficient per interval, and a reaction term; positive definite, and no Laplacian.
-    const double c = scalar ? 0 : 5;
-    const auto count_x = static_cast<std::size_t>(nx) + 1, count_y = static_cast<std::size_t>(ny) + 1;
-    const Values hx = random.widths(nx + 1), hy = random.widths(ny + 1);
-    Values kx = random.values(count_x, 1, 2), mx = random.values(count_x, 1, 2);
-    Values ky = random.values(count_y, 1, 2), my = random.values(count_y, 1, 2);
-    for (std::size_t i = 0; i < count_x; ++i) {
-      kx[i] /= hx[i];
-      mx[i] *= hx[i] / 6;
-    }
-    for (std::size_t j = 0; j < count_y; ++j) {
-      ky[j] /= hy[j];
-      my[j] *= hy[j] / 6;
-    }
+    const double c = scalar ? 0 : 5;  // of a reaction term
+    auto [kx, mx, ky, my] = RandomFactors(random, nx, ny);
     if (periodic_x) kx.back() = kx.front(), mx.back() = mx.front();
     if (periodic_y) ky.back() = ky.front(), my.back() = my.front();
     return {reference::kronecker(kx, mx, ky, my, c, periodic_x, periodic_y),

@@ -102,11 +102,7 @@ std::vector<double> ring_in_pieces(const System& s) {
   }
   Piece<T, true> whole = segments[0].piece();
   std::vector<Row<T, true>> rows;  // last unknowns, by that of the ring and that of the next piece
-  for (int p = 1; p < count; ++p) {
-    const Piece<T, true>& next = segments[static_cast<std::size_t>(p)].piece();
-    rows.push_back(with_right(whole.last, next.first));
-    whole = {with_left(next.last, rows.back()), beyond_right(whole.first, rows.back())};
-  }
+  for (int p = 1; p < count; ++p) rows.push_back(append(whole, segments[static_cast<std::size_t>(p)].piece()));
   const T ring = last_of_ring(whole);
   std::vector<double> x(s.size());
   T last = ring;

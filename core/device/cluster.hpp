@@ -1,0 +1,44 @@
+#pragma once
+
+// The cluster that a block belongs to, for CUDA sources only: blocks that run at the same time and write to each other's shared
+// memory. A block is alone where the GPU has no clusters, of compute capability below 9.0, or where the build leaves them out
+// (STRATUM_NO_CLUSTERS): `cuda::has_clusters` of core/device/launch.hpp says so to the host.
+
+#include <stratum/core/config.hpp>
+
+#if !defined(STRATUM_NO_CLUSTERS) && defined(__CUDA_ARCH__)
+#if __CUDA_ARCH__ >= 900
+#define STRATUM_CLUSTERS
+#include <cooperative_groups.h>
+#endif
+#endif
+
+namespace stratum::cuda {
+
+struct Cluster {
+#if defined(STRATUM_CLUSTERS)
+  [[nodiscard]] __device__ STRATUM_INLINE int blocks() const { return static_cast<int>(group().num_blocks()); }
+  [[nodiscard]] __device__ STRATUM_INLINE int rank() const { return static_cast<int>(group().block_rank()); }
+  __device__ STRATUM_INLINE void sync() const { group().sync(); }
+  /// What `shared` is in the shared memory of block `rank`.
+  template <class Shared>
+  [[nodiscard]] __device__ STRATUM_INLINE Shared* at(Shared* shared, int rank) const {
+    return group().map_shared_rank(shared, rank);
+  }
+
+ private:
+  __device__ STRATUM_INLINE static cooperative_groups::cluster_group group() {
+    return cooperative_groups::this_cluster();
+  }
+#else
+  [[nodiscard]] __device__ STRATUM_INLINE int blocks() const { return 1; }
+  [[nodiscard]] __device__ STRATUM_INLINE int rank() const { return 0; }
+  __device__ STRATUM_INLINE void sync() const {}
+  template <class Shared>
+  [[nodiscard]] __device__ STRATUM_INLINE Shared* at(Shared* shared, int /*rank*/) const {
+    return shared;
+  }
+#endif
+};
+
+}  // namespace stratum::cuda

@@ -100,7 +100,11 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
     exchange(ctx, x);
     return cut_.sweep(ctx, a, zeros_.view().data, b, x, y, omega_, line_order_, order, elimination_.view());
   }
-  if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
+#if defined(STRATUM_HAVE_CUDA)
+  if (ctx.on_gpu())
+    return direction == Direction::x ? sweep_on_gpu<Direction::x>(ctx, a, b, x, y, guess, order)
+                                     : sweep_on_gpu<Direction::y>(ctx, a, b, x, y, guess, order);
+#endif
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
   line::visit(a, zeros(y), [&]<class View>(const View& view) {
     const auto sweep = [&]<Direction d, bool ring>() {
@@ -122,14 +126,6 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
     direction == Direction::x ? run.template operator()<Direction::x>() : run.template operator()<Direction::y>();
   });
 }
-
-#if !defined(STRATUM_HAVE_CUDA)  // else smoothers/line.cu has it
-
-template <class T>
-void LineSweep<T>::sweep_on_gpu(Context& /*ctx*/, Direction /*direction*/, const GridOperator<T>& /*a*/,
-                                GridView<const T> /*b*/, GridView<const T> /*x*/, GridView<T> /*y*/, Guess /*guess*/,
-                                SweepOrder /*order*/) {}
-#endif
 
 template class LineSweep<float>;
 template class LineSweep<double>;

@@ -40,8 +40,10 @@ class LineSweep {
   }
 
  private:
-  void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
-                    GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order);
+  /// smoothers/line_gpu.hpp
+  template <Direction direction>
+  void sweep_on_gpu(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x, GridView<T> y,
+                    Guess guess, SweepOrder order);
 
   /// As line::visit takes them.
   [[nodiscard]] const T* zeros(GridView<T> y) const;

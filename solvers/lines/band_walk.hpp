@@ -1,6 +1,6 @@
 #pragma once
 
-// CUDA: both colours of a y sweep of stored bands in one pass, each coefficient read once. For smoothers/line.cu.
+// CUDA: both colours of a y sweep of stored bands in one pass, each coefficient read once. For smoothers/line_gpu.hpp.
 //
 // Rows lie in memory as they are, and a sector of it holds both colours: a pass for each would read everything twice. Here a
 // thread has a segment of two neighbouring lines, one of either colour, and loads the numbers of both together. Those of the

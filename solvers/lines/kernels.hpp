@@ -1,6 +1,6 @@
 #pragma once
 
-// CUDA form of the line solves, for smoothers/line.cu. All kernels cut lines into segments of S unknowns, one a thread, and
+// CUDA form of the line solves, for smoothers/line_gpu.hpp. All kernels cut lines into segments of S unknowns, one a thread, and
 // join them (solvers/lines/partition.hpp): over the lanes of a warp, over the warps of a block, and over the blocks of a
 // cluster, which talk through each other's shared memory. Lines that no cluster holds, or no block where the GPU has no clusters,
 // take three kernels (solvers/lines/line_parts.hpp).

@@ -1,4 +1,7 @@
-// Line sweeps on a GPU. solvers/lines/kernels.hpp and solvers/lines/band_walk.hpp have the kernels.
+#pragma once
+
+// Line sweeps on a GPU, for CUDA sources only: solvers/lines/kernels.hpp and solvers/lines/band_walk.hpp have the kernels. The build
+// writes a source for each direction and number, so that they are compiled beside each other.
 
 #include <stratum/smoothers/line.hpp>
 #include <stratum/solvers/lines/band_walk.hpp>
@@ -6,10 +9,10 @@
 
 namespace stratum {
 
-namespace {
+namespace cuda {
 
 /// Halos are brought up to date before every colour: across a periodic direction the first line lies beside the last.
-template <class View, class T>
+template <Direction direction, class View, class T>
 struct Sweep {
   View a;
   GridView<const T> b, x;
@@ -21,25 +24,24 @@ struct Sweep {
   const line::CutLines<T>& cut;
   T* memory;  // for the pieces of long lines
 
-  template <Direction direction>
   void run(Context& ctx) const {
     constexpr bool along_x = direction == Direction::x;
     const int lines = along_x ? y.ny : y.nx, odd = 1 - ((along_x ? y.origin_y : y.origin_x) & 1);
     exchange(ctx, x);
-    if (line_order == LineOrder::simultaneous) return solve<direction>(ctx, 0, lines, 1, !zero);
+    if (line_order == LineOrder::simultaneous) return solve(ctx, 0, lines, 1, !zero);
     const bool backward = order == SweepOrder::backward;
     const bool wraps = (along_x ? y.periodic_y : y.periodic_x) && lines % 2 != 0;
     const bool third = cut.empty() ? wraps : cut.has_third_row();    // of the grid
     const bool here = cut.empty() ? wraps : third && cut.is_last();  // and of this piece of it
     const int pairs = here ? lines - 1 : lines;                      // lines of two colours
     const auto third_colour = [&] {
-      if (here) solve<direction>(ctx, pairs, lines, 1, true);
+      if (here) solve(ctx, pairs, lines, 1, true);
     };
     if (third && backward) {
       third_colour();
       exchange(ctx, y);
     }
-    two_colours<direction>(ctx, backward ? 1 - odd : odd, pairs);
+    two_colours(ctx, backward ? 1 - odd : odd, pairs);
     if (third && !backward) {
       exchange(ctx, y);
       third_colour();
@@ -50,25 +52,23 @@ struct Sweep {
   static constexpr bool walks = cuda::walks_y_lines<View> || cuda::walks_bands<View>;
 
   /// Lines first, first + 2, ... < end, then those between.
-  template <Direction direction>
   void two_colours(Context& ctx, int first, int end) const {
     if constexpr (direction == Direction::y && walks)
       if (omega == T(1) && !y.periodic_y && (first == 0 ? in_one_pass<false>(ctx, end) : in_one_pass<true>(ctx, end)))
         return;
-    solve<direction>(ctx, first, end, 2, !zero);
+    solve(ctx, first, end, 2, !zero);
     exchange(ctx, y);
-    solve<direction>(ctx, 1 - first, end, 2, true);
+    solve(ctx, 1 - first, end, 2, true);
   }
   /// Lines begin, begin + stride, ... < end.
-  template <Direction direction>
   void solve(Context& ctx, int begin, int end, int stride, bool coupled) const {
     const int count = end > begin ? (end - begin + stride - 1) / stride : 0;
     const cuda::Lines<T> some{begin, stride, count, omega, zero ? T(0) : T(1) - omega};
     if constexpr (!is_tensor<View> || cuda::by_sums<View>)
-      if (direction == Direction::x ? y.periodic_x : y.periodic_y) return solve<direction, true, true>(ctx, some);
-    coupled ? solve<direction, true, false>(ctx, some) : solve<direction, false, false>(ctx, some);
+      if (direction == Direction::x ? y.periodic_x : y.periodic_y) return solve<true, true>(ctx, some);
+    coupled ? solve<true, false>(ctx, some) : solve<false, false>(ctx, some);
   }
-  template <Direction direction, bool coupled, bool ring>
+  template <bool coupled, bool ring>
   void solve(Context& ctx, const cuda::Lines<T>& lines) const {
     if constexpr (direction == Direction::x) {
       if constexpr (is_tensor<View> && !ring)
@@ -99,27 +99,22 @@ struct Sweep {
     // At the seam a line of the second colour was solved beside one that is none to the walk.
     exchange(ctx, y);
     const int seam = mirrored ? 0 : end - 1;
-    solve<Direction::y>(ctx, seam, seam + 1, 1, true);
+    solve(ctx, seam, seam + 1, 1, true);
     return true;
   }
 };
 
-}  // namespace
+}  // namespace cuda
 
 template <class T>
-void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
-                                GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
-  const auto sweep = [&]<class View>(const View& view) {
-    const Sweep<View, T> lines{
+template <Direction direction>
+void LineSweep<T>::sweep_on_gpu(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
+                                GridView<T> y, Guess guess, SweepOrder order) {
+  line::visit(a, zeros(y), [&]<class View>(const View& view) {
+    const cuda::Sweep<direction, View, T> lines{
         view, b, x, y, line_order_, order, guess == Guess::zero, omega_, cut_, interface_.view().data};
-    direction == Direction::x ? lines.template run<Direction::x>(ctx) : lines.template run<Direction::y>(ctx);
-  };
-  line::visit(a, zeros(y), sweep);
+    lines.run(ctx);
+  });
 }
-
-template void LineSweep<float>::sweep_on_gpu(Context&, Direction, const GridOperator<float>&, GridView<const float>,
-                                             GridView<const float>, GridView<float>, Guess, SweepOrder);
-template void LineSweep<double>::sweep_on_gpu(Context&, Direction, const GridOperator<double>&, GridView<const double>,
-                                              GridView<const double>, GridView<double>, Guess, SweepOrder);
 
 }  // namespace stratum

@@ -365,7 +365,6 @@ TEST_P(StripSolversTest, FullMultigrid) {
         auto p = params();
         p.precision = precision;
         p.multigrid.cut = cut;
-        p.multigrid.diagonalise_below = 0;
         p.full_multigrid = true;
         expect_the_same(mesh, {}, p, {2, 4}, precision == Precision::full ? 1e-13 : 1e-6);
         p.continue_after_full_multigrid = true;

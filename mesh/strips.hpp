@@ -46,15 +46,15 @@ class Strip {
   bool last_ = false;  // its rows end where the mesh's do
 };
 
-/// Which levels of a hierarchy, level 0 the coarsest, are cut among the pieces of a Context's communicator, and a piece's part of
-/// them. The same on all pieces.
+/// Which levels of a hierarchy, level 0 the coarsest, are cut among the pieces of a Context's communicator, and a piece's
+/// part of them. The same on all pieces.
 class StripLevels {
  public:
   /// Unknowns of a piece below which a level is not worth its exchanges.
   static constexpr std::int64_t least_on_cpu = 4096, least_on_gpu = std::int64_t{1} << 21;
 
-  /// Meshes coarsest first. One piece, or no communicator: no level is cut. `cut`: so many are, the finest and those that follow;
-  /// left open, those with unknowns enough, but the finest always. Throws UsageError where there are not rows enough.
+  /// Meshes coarsest first. One piece, or no communicator: no level is cut. `cut`: so many are, the finest and those that
+  /// follow; left open, those with unknowns enough, but the finest always. Throws UsageError where there are not rows enough.
   StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, std::optional<int> cut = {});
 
   /// The finest level that every piece has whole.

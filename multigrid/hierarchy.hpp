@@ -10,9 +10,9 @@
 //
 // Products in float are made from those in double. A handle: copies are the same levels.
 //
-// On a Context with other pieces of the grid (mesh/strips.hpp) the operators of fine levels are those of the piece's strip, the others
-// whole on every piece; transfer(whole + 1) goes between a strip and the piece's rows of the level below. Interpolation of products on
-// strips goes by widths or conductances.
+// On a Context with other pieces of the grid (mesh/strips.hpp) the operators of fine levels are those of the piece's strip,
+// the others whole on every piece; transfer(whole + 1) goes between a strip and the piece's rows of the level below.
+// Interpolation of products on strips goes by widths or conductances.
 
 #include <memory>
 #include <optional>

@@ -17,8 +17,9 @@
 //
 // Copies are the same cycle, which serves one thread at a time and says so when two try (UsageError).
 //
-// On strips of rows (mesh/strips.hpp) a cycle is that of the whole grid. What the lowest level that is cut restricts is gathered, every
-// piece goes on from there by itself, and takes the correction of its own rows, with those beside them, from the whole.
+// On strips of rows (mesh/strips.hpp) a cycle is that of the whole grid. What the lowest level that is cut restricts is
+// gathered, every piece goes on from there by itself, and takes the correction of its own rows, with those beside them, from
+// the whole.
 //
 // Where meshes or a matrix are given the hierarchy is made here, assembled or of Galerkin products.
 

@@ -25,9 +25,9 @@
 // A mixed solve that stagnates above the rounding of double, overflows or breaks down is taken up again in double unless
 // `retry_in_double` is off; the report's reason says so. All vectors are in double.
 //
-// On a Context with other pieces of the grid (Context::set_communicator) all pieces make the same calls with the whole mesh, and the
-// solver cuts it into strips of rows (mesh/strips.hpp): b and x are those of the piece, as fine_operator().shape() says, reports are
-// of the whole. Not for deformed meshes, deflation, interpolation by split sums or the matrix.
+// On a Context with other pieces of the grid (Context::set_communicator) all pieces make the same calls with the whole mesh,
+// and the solver cuts it into strips of rows (mesh/strips.hpp): b and x are those of the piece, as fine_operator().shape()
+// says, reports are of the whole. Not for deformed meshes, deflation, interpolation by split sums or the matrix.
 
 #include <memory>
 #include <optional>

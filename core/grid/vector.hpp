@@ -225,10 +225,10 @@ template <class T>
 void add_from_below(Context& ctx, const GridView<T>& view);
 }  // namespace detail
 
-/// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers too. A
-/// physical side keeps the zeros it was made with; where the grid is periodic the other end is copied, where another piece borders
-/// on it that piece's row. All pieces call it together, and wait for each other; none does where the view says that nothing has
-/// changed, for which whoever says so answers.
+/// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers
+/// too. A physical side keeps the zeros it was made with; where the grid is periodic the other end is copied, where another
+/// piece borders on it that piece's row. All pieces call it together, and wait for each other; none does where the view says
+/// that nothing has changed, for which whoever says so answers.
 template <class T>
 void exchange(Context& ctx, const GridView<T>& view) {
   if (!view.has_halo() || view.fresh || ctx.plans()) return;

@@ -103,8 +103,8 @@ TYPED_TEST(StripLevelsTest, CyclesSeeNoCut) {
   }
 }
 
-// Of a V-cycle with zebra ADI: rows after the first colour of x lines and after the second, two gathers of y lines, before and after
-// the coarse correction, and the partial sums of restriction. Once a cycle the right-hand side is gathered.
+// Of a V-cycle with zebra ADI: rows after the first colour of x lines and after the second, two gathers of y lines, before
+// and after the coarse correction, and the partial sums of restriction. Once a cycle the right-hand side is gathered.
 TYPED_TEST(StripLevelsTest, NineExchangesALevel) {
   using T = typename TypeParam::Number;
   const TensorMesh mesh = make_mesh(mesh_family("A1"), 7);

@@ -560,8 +560,8 @@ std::string piece_name(const std::string& path, int rank) {
   return message(std::string_view(path).substr(0, path.size() - std::string_view(".pvtr").size()), '_', rank, ".vtr");
 }
 
-/// The ranks' pieces first, what tells of them last. Throws FileError on all ranks where one could not write its piece, and leaves
-/// none.
+/// The ranks' pieces first, what tells of them last. Throws FileError on all ranks where one could not write its piece, and
+/// leaves none.
 void write_pieces(const Settings& settings, const TensorMesh& mesh, const NodeRows& rows,
                   const std::vector<VtkField>& fields, const std::vector<VtkField>& of_cells, const std::string& path) {
   auto& communicator = *settings.machine.ranks->communicator();

@@ -1,8 +1,8 @@
 #pragma once
 
 // Nodal values of a solution on the two outermost lines of every side of a rectangle, on the host: what the cells at the sides
-// need, copied from a GPU without the rest. Each line is as long as a side, Dirichlet values included. Where the grid is cut into
-// strips each piece gets all of them.
+// need, copied from a GPU without the rest. Each line is as long as a side, Dirichlet values included. Where the grid is cut
+// into strips each piece gets all of them.
 
 #include <array>
 #include <vector>

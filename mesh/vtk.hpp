@@ -34,9 +34,9 @@ void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vecto
 void write_vtr_piece(const std::string& path, const TensorMesh& mesh, NodeRows rows,
                      const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {},
                      VtkCompression compression = VtkCompression::fast);
-/// All pieces, from the lowest rows to the uppermost, neighbours with a row of nodes in common; files by names that are relative to
-/// that of this one. Fields are those of any piece. Text, which VTK reads; its own parallel writer learns of other processes' pieces
-/// by a controller of VTK's alone.
+/// All pieces, from the lowest rows to the uppermost, neighbours with a row of nodes in common; files by names that are
+/// relative to that of this one. Fields are those of any piece. Text, which VTK reads; its own parallel writer learns of other
+/// processes' pieces by a controller of VTK's alone.
 struct VtkPiece {
   std::string file;
   NodeRows rows;

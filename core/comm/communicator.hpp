@@ -7,11 +7,11 @@
 //     processes               `mpi_communicator` of <stratum/mpi.hpp>, where the build has MPI
 //     a GPU each              `nccl_communicator` of core/comm/nccl.hpp, beside one of these
 //
-// Pieces have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every piece, bit for bit,
-// so that all decide alike by it.
+// Pieces have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every piece, bit for
+// bit, so that all decide alike by it.
 //
-// Where a Context is given, memory is such that its device reads it, and everything happens in the order of its stream; what has
-// arrived may be read by what comes later in that order. On a Context that plans nothing happens.
+// Where a Context is given, memory is such that its device reads it, and everything happens in the order of its stream; what
+// has arrived may be read by what comes later in that order. On a Context that plans nothing happens.
 //
 // A piece that ends by an exception leaves the others waiting: `abandon` ends that.
 
@@ -42,8 +42,8 @@ class Communicator {
   void gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
               std::span<const std::size_t> offsets);
 
-  /// Rows for the pieces below and above (rank - 1 and rank + 1, around the ends), and from them; null: none that way, which the
-  /// piece there sees alike.
+  /// Rows for the pieces below and above (rank - 1 and rank + 1, around the ends), and from them; null: none that way, which
+  /// the piece there sees alike.
   struct Rows {
     const void* to_below = nullptr;
     const void* to_above = nullptr;
@@ -68,8 +68,8 @@ class Communicator {
 
   /// Calls with a Context on a GPU do not wait for the stream: they can be recorded (core/device/recording.hpp).
   [[nodiscard]] virtual bool keeps_order() const { return false; }
-  /// Of one that does: throws std::runtime_error where its library has reported an error since. Context::synchronise asks while it
-  /// waits.
+  /// Of one that does: throws std::runtime_error where its library has reported an error since. Context::synchronise asks while
+  /// it waits.
   virtual void check() {}
 
   /// Waits until all pieces are here.

@@ -97,8 +97,8 @@ class Context {
 /// True when this build has the CUDA backend and a device answers.
 [[nodiscard]] bool cuda_available();
 
-/// Contexts that this thread makes from now on are on GPU `number` of those there are, counted around: of several processes on a host,
-/// each takes its own by its rank there. Throws ResourceError where there is none.
+/// Contexts that this thread makes from now on are on GPU `number` of those there are, counted around: of several processes on
+/// a host, each takes its own by its rank there. Throws ResourceError where there is none.
 void select_device(int number);
 
 /// Bytes that allocations on the backend may still take: on the CPU as core/device/memory_limits.hpp says, device memory on a GPU.

@@ -95,8 +95,8 @@ case_coefficients() {
   as_on_one 2 --level 5 --rhs 1 --kappa '1+x+3*y' --reaction '2+x'
 }
 
-# A cycle V(2,2) with zebra ADI takes 5 exchanges of rows and 4 gathers a level that is cut; besides the residual takes one exchange,
-# the coarse right-hand side a gather and the norm another.
+# A cycle V(2,2) with zebra ADI takes 5 exchanges of rows and 4 gathers a level that is cut; besides the residual takes one
+# exchange, the coarse right-hand side a gather and the norm another.
 case_exchanges_of_a_cycle() {
   local options=(--mesh A3 --level 8 --steps 2 --precision double --rtol 1e-15 --quiet --vtk none --report report.json)
   ranks 2 2 "${options[@]}" --max-iterations 2

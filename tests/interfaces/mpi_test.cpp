@@ -1,5 +1,5 @@
-// mpirun -n N test_mpi [fail]: the communicator of MPI does what that of pieces in one process does (tests/core/comm); `fail`: rank 1
-// gives up, and no other is left waiting.
+// mpirun -n N test_mpi [fail]: the communicator of MPI does what that of pieces in one process does (tests/core/comm); `fail`:
+// rank 1 gives up, and no other is left waiting.
 
 #include <array>
 #include <cstdio>

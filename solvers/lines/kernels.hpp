@@ -12,7 +12,7 @@
 //   solve_y_lines   any, along y; 1 to 16 a block          6 and twice the coefficients: cache lines      10 and four times
 //                                                          hold both colours
 //   walk_y_lines    tensor operator; both colours at once  3                                              8
-//                   scalar cell operator, likewise         4                                              11
+//                   scalar cell operator, likewise         4                                              -
 //
 // The first and third take any damping and any order, and lines that are `rings`: on a grid that is periodic along them. In
 // walks position p = i + 1 of a line holds node i: column -1 is where rows are aligned.
@@ -1225,7 +1225,7 @@ enum class YStep : std::uint8_t { solve, first, middle, last };
 /// columns in the order of the walk, segment s.
 /// In steps a block has a part of the lines, and the middle step begins a tile early, so that no line is left: 8 words.
 template <bool coupled, bool mirrored, YStep step, class View, class W, class T = typename W::Number>
-__global__ void __launch_bounds__(W::threads, step != YStep::solve && W::threads <= 256 ? 2 : 1)
+__global__ void __launch_bounds__(W::threads)
     walk_y_lines(const View a, const GridView<const T> b, const W walk, const GridView<T> y,
                  const Interface<T, by_sums<View>> firsts, const Interface<T, by_sums<View>> seconds) {
   constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
@@ -1561,7 +1561,8 @@ bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const
       if (cut.segments <= walk_x_threads) {
         if (launch.template operator()<S, XPart::several>(cut)) return true;
       } else if (cut.segments <= walk_x_threads + warp) {
-        if (launch.template operator()<S, XPart::longer>(cut)) return true;
+        if constexpr (sums)  // of natural sides
+          if (launch.template operator()<S, XPart::longer>(cut)) return true;
       }
     }
     return false;
@@ -1629,15 +1630,18 @@ bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridV
   };
   using Usual = YWalk<T>;
   if (y.ny < 768) return false;
-  if constexpr (is_tensor<View>) {
+  if constexpr (is_tensor<View> && by_sums<View>) {
     // Natural sides keep two nodes more than a power of two less one: a little longer segments save a block.
     using Longer = YWalk<T, 17>;
     if (divide_up(y.ny + 1, Longer::rows) < divide_up(y.ny + 1, Usual::rows) && launch(Longer{})) return true;
-    if constexpr (sizeof(T) == 4)
-      if (divide_up(y.ny + 1, Usual::rows) > most_blocks && launch(YWalk<T, 33, 64>{})) return true;
   }
-  return launch(Usual{}) || launch_y_walk_in_steps<coupled, mirrored, Usual>(ctx, a, b, y, memory) ||
-         launch_y_walk_in_steps<coupled, mirrored, YWalk<T, 16, 64>>(ctx, a, b, y, memory);
+  if constexpr (is_tensor<View> && sizeof(T) == 4)
+    if (divide_up(y.ny + 1, Usual::rows) > most_blocks && launch(YWalk<T, 33, 64>{})) return true;
+  if (launch(Usual{})) return true;
+  if constexpr (is_tensor<View>)
+    return launch_y_walk_in_steps<coupled, mirrored, Usual>(ctx, a, b, y, memory);
+  else
+    return false;
 }
 
 }  // namespace stratum::cuda

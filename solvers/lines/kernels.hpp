@@ -1230,17 +1230,17 @@ __global__ void __launch_bounds__(W::threads)
                  const Interface<T, by_sums<View>> firsts, const Interface<T, by_sums<View>> seconds) {
   constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
   constexpr bool whole = step == YStep::solve, last_step = step == YStep::last;
-  constexpr int S = W::segment, R = W::rows, chunk = W::chunk, chunks = W::chunks;
+  constexpr int S = W::segment, R = W::rows, pairs = W::pairs, chunk = W::chunk, chunks = W::chunks;
   extern __shared__ __align__(16) unsigned char memory[];
   const Cluster cluster;
   const int blocks = whole ? cluster.blocks() : firsts.count;
   const int rank = whole ? cluster.rank() : static_cast<int>(blockIdx.x) % blocks;
-  const int t = static_cast<int>(threadIdx.x), c = t % W::pairs, s = t / W::pairs, nx = y.nx, ny = y.ny;
+  const int t = static_cast<int>(threadIdx.x), c = t % pairs, s = t / pairs, nx = y.nx, ny = y.ny;
   auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, sums>*>(memory);
-  T* const x_tile = reinterpret_cast<T*>(mailboxes + (whole ? 2 * W::pairs : 0)) + chunk + W::pitch;
+  T* const x_tile = reinterpret_cast<T*>(mailboxes + (whole ? 2 * pairs : 0)) + chunk + W::pitch;
   T* const numbers = x_tile + (R + 1) * W::pitch;
   T* const kept = numbers + YTile<View, W>::numbers;  // the last first-colour column of this tile and of the one before
-  const Turn<T, sums> turn{kept + 2 * W::column, W::pairs, W::segments};
+  const Turn<T, sums> turn{kept + 2 * W::column, pairs, W::segments};
 
   const int base = rank * R;  // position of row 0 of the block's part of a tile
   YTile<View, W> tile_of(a, b, numbers, base);
@@ -1272,11 +1272,11 @@ __global__ void __launch_bounds__(W::threads)
   const int begin_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
   const int first_tile = step == YStep::middle ? max(begin_tile - 1, 0) : begin_tile;
   const int last_tile = min(begin_tile + walk.tiles_each, walk.tiles);
-  if constexpr (whole) open_mailboxes(cluster, mailboxes, 2 * W::pairs);
+  if constexpr (whole) open_mailboxes(cluster, mailboxes, 2 * pairs);
   after_previous();
   fetch(first_tile);
   tile_of.fetch_late(begin_of(first_tile));
-  const int position = base + s * S, pair = mirrored ? W::pairs - 1 - c : c;
+  const int position = base + s * S, pair = mirrored ? pairs - 1 - c : c;
 
 #pragma unroll 1
   for (int tile = first_tile; tile < last_tile; ++tile) {
@@ -1284,7 +1284,7 @@ __global__ void __launch_bounds__(W::threads)
     const bool even_used = even > 0 && even <= nx, odd_used = even < nx;
     const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
     const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
-    const std::int64_t first_line = static_cast<std::int64_t>(tile) * W::pairs;  // of the interface
+    const std::int64_t first_line = static_cast<std::int64_t>(tile) * pairs;  // of the interface
     tile_of.turn_to(even, pair, s * S);
     wait_for_copies();
     __syncthreads();
@@ -1346,7 +1346,7 @@ __global__ void __launch_bounds__(W::threads)
       behind = near_behind + turn.right(c, s);
 #pragma unroll
       for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
-      if (c == W::pairs - 1) {
+      if (c == pairs - 1) {
 #pragma unroll
         for (int k = 0; k < S; ++k) kept_now[k] = x_first[k];
         if (s == 0) kept_now[-2] = before;
@@ -1387,7 +1387,7 @@ __global__ void __launch_bounds__(W::threads)
 
     const auto previous = [&](T own, int k) {
       if constexpr (last_step) return x_pair[k * W::pitch + (mirrored ? 2 : -1)];
-      const T x = __shfl_up_sync(all_lanes, own, 1, W::pairs);
+      const T x = __shfl_up_sync(all_lanes, own, 1, pairs);
       return c == 0 ? kept_before[k < 0 ? -2 : k < S ? k : S + 1] : x;  // a number lies between segments
     };
     T near_second[S];  // of the last step, which fetches the next tile meanwhile
@@ -1418,7 +1418,7 @@ __global__ void __launch_bounds__(W::threads)
     } else if constexpr (last_step) {
       step_turned<Step::substitute>(turn, seconds, first_line, rank);
     } else {
-      solve_turned<false>(cluster, turn, mailboxes + W::pairs, tile - first_tile);
+      solve_turned<false>(cluster, turn, mailboxes + pairs, tile - first_tile);
     }
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));

@@ -254,7 +254,7 @@ ends() {
   no_files
 }
 
-endless=(--level 8 --smoother jacobi --mesh A2 --steps 1 --damping 0.1 --solver gmres --restart 3 --rtol 1e-300 --max-iterations 1000000)
+endless=(--level 10 --smoother jacobi --mesh A2 --steps 1 --damping 0.1 --solver gmres --restart 3 --rtol 1e-300 --max-iterations 1000000)
 
 case_a_killed_rank_leaves_no_other_waiting() {
   in_background "${endless[@]}" --report report.json --vtk none

@@ -159,9 +159,20 @@ Disc parse_bubble(const std::string& text) {
           parse_number("--bubble", r, positive)};
 }
 
+/// The distance from x to the nearest of n cell centres that are `width` apart.
+double to_centre(double x, double width, int n) {
+  const double nearest = std::clamp(std::floor(x / width), 0.0, n - 1.0);
+  return x - (nearest + 0.5) * width;
+}
+
 std::vector<Disc> parse_bubbles(const CommandLine& options, const Settings& s) {
   std::vector<Disc> bubbles;
-  for (const auto& text : options.texts("bubble")) bubbles.push_back(parse_bubble(text));
+  for (const auto& text : options.texts("bubble")) {
+    const Disc bubble = bubbles.emplace_back(parse_bubble(text));
+    expects(std::hypot(to_centre(bubble.x, s.cell_width(), s.nx), to_centre(bubble.y, s.cell_height(), s.ny)) <=
+                bubble.radius,
+            "--bubble: '", shown(text), "' holds the centre of none of the ", s.nx, " x ", s.ny, " cells");
+  }
   expects(bubbles.empty() || !options.has("bubbles"), "--bubbles: --bubble gives them already");
   if (!bubbles.empty()) return bubbles;
   const std::string text = options.text("bubbles");
@@ -201,9 +212,7 @@ void check_owners(const CommandLine& options, const Settings& s) {
 
 /// The cells, and what --phase says of them.
 void parse_cells(const CommandLine& options, Settings& s) {
-  const std::string text = options.text("cells");
-  const auto [x, y] =
-      text.find(',') == std::string::npos ? std::pair{text, text} : parse_pair("--cells", text, ",", "N or NX,NY");
+  const auto [x, y] = parse_sizes(options.text("cells"));
   s.nx = parse_integer("--cells", x, 2, most_cells_across);
   s.ny = parse_integer("--cells", y, 2, most_cells_across);
   if (s.problem != Problem::phase) return;

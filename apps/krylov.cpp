@@ -94,13 +94,13 @@ CommandLine make_command_line() {
          {"problem", "NAME", "laplacian",
           "without --matrix: laplacian (five points), toeplitz (2 on the diagonal, 1 above, gamma two below) or mesh "
           "(bilinear elements on a named mesh)"},
-         {"unknowns", "NX,NY", "100,100", "laplacian: unknowns in x and y, each 1 .. 46340"},
+         {"unknowns", "N|NX,NY", "100,100", "laplacian: unknowns in x and y, each 1 .. 46340"},
          {"epsilon", "X", "1", "laplacian: weight of the differences in y, above 0"},
          {"n", "N", "2048", "toeplitz: rows, 1 .. 100000000"},
          {"gamma", "X", "0.4", "toeplitz: gamma in [-10, 10]; the larger, the harder"},
          {"mesh", "NAME", "A3", "mesh: see poisson2d --list-meshes"},
          {"level", "N", "6", "mesh: 2^N x 2^N cells, N in 1 .. 12"},
-         {"grid", "NX,NY", "",
+         {"grid", "N|NX,NY", "",
           "with --matrix: its rows are the nodes of a grid, along x first, and couple neighbours alone; for multigrid"},
          {"storage", "NAME", "auto", "band, csr, or auto: bands where they take no more memory"}}},
        {"Method",
@@ -306,7 +306,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     expects(system.a.rows == system.a.columns, "--matrix: a system needs a square matrix, and '", settings.matrix,
             "' has ", system.a.rows, " rows and ", system.a.columns, " columns");
     if (options.has("grid")) {
-      const auto [x, y] = parse_pair("--grid", options.text("grid"), ",", "two numbers NX,NY");
+      const auto [x, y] = parse_sizes(options.text("grid"));
       system.grid =
           GridShape{parse_integer("--grid", x, 1, system.a.rows), parse_integer("--grid", y, 1, system.a.rows)};
       expects(system.grid->nodes() == system.a.rows, "--grid: ", x, " x ", y, " unknowns, and the matrix has ",
@@ -319,7 +319,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     expect_room_for(ctx, settings, system.name, n, gamma == 0 ? 2 : 3);
     system.a = toeplitz_rows(n, gamma);
   } else if (settings.problem == "laplacian") {
-    const auto [x, y] = parse_pair("--unknowns", options.text("unknowns"), ",", "two numbers NX,NY");
+    const auto [x, y] = parse_sizes(options.text("unknowns"));
     const int nx = parse_integer("--unknowns", x, 1, 46340), ny = parse_integer("--unknowns", y, 1, 46340);
     expects(5 * std::int64_t{nx} * ny < std::numeric_limits<int>::max(), "--unknowns: ", nx, " x ", ny,
             " make more than 2^31 entries");

@@ -112,6 +112,12 @@ inline constexpr Range not_negative{0, HUGE_VAL, false, true};
   return {text.substr(0, at), text.substr(at + separator.size())};
 }
 
+/// The numbers of "NX,NY" or "NXxNY"; "N" is N both ways.
+[[nodiscard]] inline std::pair<std::string, std::string> parse_sizes(const std::string& text) {
+  const auto at = text.find_first_of(",x");
+  return at == std::string::npos ? std::pair{text, text} : std::pair{text.substr(0, at), text.substr(at + 1)};
+}
+
 /// The value that belongs to a name; an unknown one is refused with the list of those there are.
 template <class T>
 [[nodiscard]] T choice(const std::string& option, const std::string& name,

@@ -53,8 +53,8 @@ struct MeshChoice {
            "a mesh of your own: the thin ends' intervals are split nu/2 to 1 - nu/2 at every refinement, nu in "
            "(0, 2) (1: uniform)"},
           {"thin", "X,Y", "", "ends of x and y with the thin intervals: first, last or none (last,first)"},
-          {"cells", "NX,NY", "",
-           "a mesh of NX x NY cells, any numbers; a direction read from a file has its own, as in ,64"},
+          {"cells", "N|NX,NY", "",
+           "a mesh of N x N or NX x NY cells, any numbers; a direction read from a file has its own, as in ,64"},
           {"grade-x", "SPEC", "", "the grading of x, see below (uniform)"},
           {"grade-y", "SPEC", "", "the grading of y (uniform)"}};
 }
@@ -118,7 +118,7 @@ inline void list_meshes() {
   if (options.has("domain")) domain = parse_pair("--domain", options.text("domain"), ",", "two numbers A,B");
   auto& family = mesh.family;
   if (by_cells) {
-    if (options.has("cells")) cells = parse_pair("--cells", options.text("cells"), ",", "two numbers NX,NY");
+    if (options.has("cells")) cells = parse_sizes(options.text("cells"));
     if (options.has("grade-x")) mesh.grade_x = options.text("grade-x");
     if (options.has("grade-y")) mesh.grade_y = options.text("grade-y");
     auto [x, a] = parse_line("--grade-x", mesh.grade_x, cells.first, domain.first);

@@ -259,7 +259,9 @@ case_bad_values() {
   refused --contrast -5 -- --contrast -5
   refused --contrast 0.5 -- --contrast 0.5
   refused --cells 1 -- --cells
-  refused --cells 8x8 -- --cells 8x8
+  refused --cells 16x0 -- --cells "'0'"
+  refused --bubble 5,5,0.1 -- --bubble '5,5,0.1' 'none of'
+  refused --bubble 0.5,0.5,1e-4 -- --bubble 'none of the 128 x 128 cells'
   refused --cells 40000 -- --cells 40000
   refused --problem jungle -- jungle bubbles layers poisson
   refused --preconditioner magic -- magic jacobi ic block-ic incomplete-poisson multigrid

@@ -17,6 +17,13 @@ case_cells_of_any_size() {
   done
 }
 
+case_cells_in_other_words() {
+  solve --cells 24
+  check "r['cells'] == [24, 24]"
+  solve --cells 20x30
+  check "r['cells'] == [20, 30]"
+}
+
 case_the_hierarchy_is_reported() {
   solve --cells 48,20
   prints '^levels +6, x 48 to 2 cells, y 20 to 2 cells; one unknown there'
@@ -107,7 +114,7 @@ case_help_says_why_widths() {
 # --- bad input -----------------------------------------------------------------------------------------------------------
 
 case_bad_cells() {
-  for value in '' 5 a,b 0,4 4,0 -1,4 4,2.5 4,5,6 99999999,4 ,; do refused --cells="$value" -- cells; done
+  for value in '' a a,b 4x 0,4 4,0 -1,4 4,2.5 4,5,6 99999999,4 ,; do refused --cells="$value" -- cells; done
   refused --cells 64, -- grade-y 'how many cells'
   refused --cells 4,4 --level 25 -- level
   refused --cells 4000000,4 --level 5 -- 4000000

@@ -290,7 +290,10 @@ Settings parse_settings(const CommandLine& options) {
           "deformed meshes");
   settings.project = options.is_set("project");
   settings.baseline_follows_values = !options.has("baseline") && has_boundary_values(settings.problems[0]);
-  if (settings.baseline_follows_values) settings.solver.stop.baseline = Baseline::initial;
+  if (settings.baseline_follows_values) {
+    settings.solver.stop.baseline = Baseline::initial;
+    settings.solver.stop.by_rows = settings.solver.precision != Precision::single;
+  }
   settings.solver.full_multigrid_from_x = has_boundary_values(settings.problems[0]);
   if (options.has("convergence-table")) {
     expects(!options.has("level"), "--convergence-table: its levels take the place of --level");

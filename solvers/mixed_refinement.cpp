@@ -31,6 +31,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   const double initial = residual(ctx, a, b, x);
   StoppingTest test(stop, rhs_norm, initial, monitor);
   Rounding<double> rounding(ctx, a, b, x, rhs_norm);
+  test.set_worst_row([&] { return rounding.worst_row(); });
   int inner = 0;
   bool done = test.done(0, initial);
   const auto end_at_rounding = [&](bool reached) {

@@ -57,6 +57,8 @@ class Rounding {
     if (level_ == 0) take_level();
     return level_;
   }
+  /// max_i |b - A x|_i / (|A| max |x| + |b|)_i: of rows where x is large and where it is not alike.
+  [[nodiscard]] double worst_row() const { return a_.backward_error(ctx_, b_, x_, norm_max(ctx_, x_)); }
   /// The slack for a residual that no longer falls.
   static constexpr double stopped = 16;
 

@@ -82,7 +82,22 @@ StoppingTest::StoppingTest(const StoppingParams& params, double rhs_norm, double
   if (!std::isfinite(rhs_norm)) end(Status::non_finite, "the right-hand side is not finite");
 }
 
+bool StoppingTest::rows_converged(double residual) {
+  if (!params_.by_rows || !worst_row_ || residual <= params_.atol) return true;
+  row_ = worst_row_();
+  if (row_ <= params_.rtol) return true;
+  constexpr double further = 0.1;
+  ask_rows_below_ = further * residual;
+  return false;
+}
+
 void StoppingTest::end(Status status, std::string reason) {
+  // By norm it has converged, and rows cannot be had any nearer.
+  if (report_.residual <= target_ && ask_rows_below_ <= target_ &&
+      (status == Status::rounding || status == Status::stagnated || status == Status::breakdown)) {
+    status = Status::converged;
+    reason = converged_reason(report_.residual, target_, report_.baseline);
+  }
   report_.status = status;
   report_.reason = std::move(reason);
 }
@@ -114,7 +129,7 @@ bool StoppingTest::done(int iteration, double residual) {
       end(Status::diverged, message("the residual overflowed in iteration ", iteration));
     return true;
   }
-  if (residual <= target_) {
+  if (residual <= target() && rows_converged(residual)) {
     end(Status::converged, converged_reason(residual, target_, report_.baseline));
     return true;
   }
@@ -132,7 +147,10 @@ bool StoppingTest::done(int iteration, double residual) {
     return true;
   }
   if (iteration >= params_.max_iterations) {
-    end(Status::max_iterations, max_iterations_reason(residual, iteration, target_));
+    end(Status::max_iterations,
+        residual > target_ ? max_iterations_reason(residual, iteration, target_)
+                           : message("residual ", residual, " <= ", target_, ", but ", row_,
+                                     " of what the worst row is the difference of after ", iteration, " iterations"));
     return true;
   }
   return false;

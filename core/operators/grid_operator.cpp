@@ -62,15 +62,17 @@ struct WriteResidualRow {
   }
 };
 
-/// |A| |x| + |b|
+/// |A| max(|x|, least) + |b|
 template <class View, class T>
 struct Magnitudes {
   View a;
   GridView<const T> b, x;
+  T least;
   STRATUM_HOST_DEVICE STRATUM_INLINE static T size(T value) { return value < 0 ? -value : value; }
   template <int dx, int dy>
   STRATUM_HOST_DEVICE STRATUM_INLINE T term(int i, int j) const {
-    return size(a.template coefficient<dx, dy>(i, j) * x(i + dx, j + dy));
+    const T of_x = size(x(i + dx, j + dy));
+    return size(a.template coefficient<dx, dy>(i, j)) * (of_x < least ? least : of_x);
   }
   template <int dy>
   STRATUM_HOST_DEVICE STRATUM_INLINE T row(int i, int j) const {
@@ -81,7 +83,7 @@ struct Magnitudes {
   }
 };
 
-/// |b - A x| / (|A| |x| + |b|)
+/// |b - A x| / (|A| max(|x|, least) + |b|)
 template <class View, class T>
 struct BackwardError {
   Magnitudes<View, T> of;
@@ -202,15 +204,15 @@ template <class T>
 double GridOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
   prepare(ctx, shape(), b, x);
   return visit([&](const auto& a) {
-    return norm_of(ctx, x.nx, x.ny, Magnitudes<std::decay_t<decltype(a)>, T>{a, b, x});
+    return norm_of(ctx, x.nx, x.ny, Magnitudes<std::decay_t<decltype(a)>, T>{a, b, x, T(0)});
   });
 }
 
 template <class T>
-double GridOperator<T>::backward_error(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+double GridOperator<T>::backward_error(Context& ctx, GridView<const T> b, GridView<const T> x, double least) const {
   prepare(ctx, shape(), b, x);
   return visit([&](const auto& a) {
-    return reduce(ctx, x.nx, x.ny, BackwardError<std::decay_t<decltype(a)>, T>{{a, b, x}});
+    return reduce(ctx, x.nx, x.ny, BackwardError<std::decay_t<decltype(a)>, T>{{a, b, x, static_cast<T>(least)}});
   });
 }
 

@@ -50,7 +50,8 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   [[nodiscard]] double scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
                                             GridView<R> r) const;
   [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
-  [[nodiscard]] double backward_error(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
+  [[nodiscard]] double backward_error(Context& ctx, GridView<const T> b, GridView<const T> x,
+                                      double least = 0) const override;
 
   /// Calls f with the view of the form that is stored.
   template <class F>

@@ -23,10 +23,10 @@ class LinearOperator {
   [[nodiscard]] virtual double magnitude(Context& /*ctx*/, GridView<const T> /*b*/, GridView<const T> /*x*/) const {
     return 0;
   }
-  /// max_i |b - A x|_i / (|A| |x| + |b|)_i, the backward error by rows (W. Oettli, W. Prager, Compatibility of approximate
-  /// solution of linear equations with given error bounds, 1964); zero: not known.
-  [[nodiscard]] virtual double backward_error(Context& /*ctx*/, GridView<const T> /*b*/,
-                                              GridView<const T> /*x*/) const {
+  /// max_i |b - A x|_i / (|A| max(|x|, least) + |b|)_i, the backward error by rows (W. Oettli, W. Prager, Compatibility of
+  /// approximate solution of linear equations with given error bounds, 1964); zero: not known.
+  [[nodiscard]] virtual double backward_error(Context& /*ctx*/, GridView<const T> /*b*/, GridView<const T> /*x*/,
+                                              double /*least*/ = 0) const {
     return 0;
   }
 };

@@ -31,8 +31,9 @@ class InTwoParts final : public LinearOperator<double> {
   [[nodiscard]] double magnitude(Context& ctx, GridView<const double> b, GridView<const double> x) const override {
     return a_.magnitude(ctx, b, whole(ctx, x));
   }
-  [[nodiscard]] double backward_error(Context& ctx, GridView<const double> b, GridView<const double> x) const override {
-    return a_.backward_error(ctx, b, whole(ctx, x));
+  [[nodiscard]] double backward_error(Context& ctx, GridView<const double> b, GridView<const double> x,
+                                      double least) const override {
+    return a_.backward_error(ctx, b, whole(ctx, x), least);
   }
 
  private:

@@ -37,11 +37,15 @@ class KrylovIteration {
       : ctx_(ctx), a_(a), m_(m), b_(b), x_(x), r_(r), rhs_norm_(norm2(ctx, b)), residual_(true_residual()),
         best_verified_(residual_), kind_(kind), max_iterations_(stop.max_iterations),
         test_(stop, rhs_norm_, residual_, monitor, kind), rounding_(ctx, a, b, x, rhs_norm_) {
+    test_.set_worst_row([this] { return rounding_.worst_row(); });
     done_ = test_.done(0, residual_);
     // Of a tolerance relative to rounding noise nothing would be left to reduce.
     if (!done_ && stop.baseline == Baseline::initial)
       end_at_rounding(rounding_.template reached_at_start<T>(residual_, r_));
   }
+
+  KrylovIteration(const KrylovIteration&) = delete;
+  KrylovIteration& operator=(const KrylovIteration&) = delete;
 
   [[nodiscard]] bool done() const { return done_; }
   /// Of the latest iterate: recursive or true.

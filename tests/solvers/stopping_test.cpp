@@ -69,6 +69,51 @@ TEST(Stopping, BaselineOfTheInitialResidual) {
   EXPECT_EQ(test.report().baseline_norm, 1);
 }
 
+TEST(Stopping, RowsConvergeAsWell) {
+  StoppingParams p = params(1e-2);
+  p.by_rows = true;
+  StoppingTest test(p, 1, 1);
+  int asked = 0;
+  double row = 0.5;
+  test.set_worst_row([&] { return ++asked, row; });
+  EXPECT_FALSE(test.done(0, 1));
+  EXPECT_EQ(asked, 0) << "not before the norm has converged";
+  EXPECT_FALSE(test.done(1, 1e-3));
+  EXPECT_NEAR(test.target(), 1e-4, 1e-12);
+  row = 1e-2;
+  EXPECT_FALSE(test.done(2, 5e-4));
+  EXPECT_EQ(asked, 1) << "not before another tenth";
+  EXPECT_TRUE(test.done(3, 5e-5));
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(test.status(), Status::converged);
+}
+
+TEST(Stopping, RowsThatRoundingKeepsAreNoFailure) {
+  for (const Status end : {Status::rounding, Status::stagnated, Status::breakdown}) {
+    StoppingParams p = params(1e-2, 0, 5);
+    p.by_rows = true;
+    StoppingTest test(p, 1, 1);
+    test.set_worst_row([] { return 0.5; });
+    EXPECT_FALSE(test.done(0, 1));
+    test.end(end, "");
+    EXPECT_EQ(test.status(), end) << "the norm has not converged";
+    EXPECT_FALSE(test.done(1, 1e-3));
+    test.end(end, "");
+    EXPECT_EQ(test.status(), Status::converged);
+    EXPECT_TRUE(test.done(5, 1e-3));
+    EXPECT_EQ(test.status(), Status::max_iterations);
+    EXPECT_NE(test.report().reason.find("0.5"), std::string::npos) << test.report().reason;
+  }
+}
+
+TEST(Stopping, AnAbsoluteToleranceIsOfTheNormAlone) {
+  StoppingParams p = params(0, 1e-2);
+  p.by_rows = true;
+  StoppingTest test(p, 1, 1);
+  test.set_worst_row([] { return 0.5; });
+  EXPECT_TRUE(test.done(0, 1e-2));
+}
+
 TEST(Stopping, AZeroRightHandSideIsMeasuredByTheInitialResidual) {
   EXPECT_EQ(run(params(1e-2), 0, {1, 0.1, 0.01}), Status::converged);
 }

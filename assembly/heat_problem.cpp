@@ -1,5 +1,6 @@
 #include <stratum/assembly/heat_problem.hpp>
 
+#include <numeric>
 #include <vector>
 
 #include <stratum/assembly/gauss_rules.hpp>
@@ -21,23 +22,28 @@ Sides at_time(const Sides& sides, double t) {
 
 double zero(const Point& /*p*/) { return 0; }
 
-/// What every row of cells gives to the nodes below and above it, then the sums at unknowns: rows are independent, and sums
-/// have one order.
-std::vector<double> quick_load(const Context& ctx, const TensorMesh& mesh, const ScalarFunction& f) {
+/// What every row of cells gives to the nodes below and above it, then the sums at `shape`'s unknowns: rows are independent,
+/// and sums have one order. Row j of unknowns lies between rows j and j + 1 of the cells that are visited.
+std::vector<double> quick_load(const Context& ctx, const TensorMesh& mesh, const GridShape& shape,
+                               const ScalarFunction& f) {
   const Line &x = mesh.x(), &y = mesh.y();
-  const auto nodes = static_cast<std::size_t>(x.size()) + 1, rows = static_cast<std::size_t>(y.size());
+  const auto nodes = static_cast<std::size_t>(x.size()) + 1, rows = static_cast<std::size_t>(shape.ny) + 1;
   std::vector<double> below(rows * nodes, 0.0), above(below);
   for_each_row(
-      ctx, y.size(),
+      ctx, shape.ny + 1,
       [&](int j, const ScalarFunction& own) {
+        int cells = shape.origin_y - 1 + j;
+        if (y.is_periodic()) cells = (cells + y.size()) % y.size();
+        if (cells < 0 || cells >= y.size()) return;
+        const double height = y.widths()[static_cast<std::size_t>(cells)];
         const auto row = static_cast<std::size_t>(j);
         double *const lower = &below[row * nodes], *const upper = &above[row * nodes];
         for (const auto& [s, weight_y] : gauss2) {
-          const auto at_y = LineInterval(y, j).at(s);
+          const auto at_y = LineInterval(y, cells).at(s);
           for (int i = 0; i < x.size(); ++i)
             for (const auto& [t, weight_x] : gauss2) {
               const auto k = static_cast<std::size_t>(i);
-              const double value = weight_x * x.widths()[k] * weight_y * y.widths()[row] *
+              const double value = weight_x * x.widths()[k] * weight_y * height *
                                    evaluate(own, make_point(LineInterval(x, i).at(t), at_y), "right-hand side");
               lower[k] += value * (1 - s) * (1 - t);
               lower[k + 1] += value * (1 - s) * t;
@@ -50,18 +56,12 @@ std::vector<double> quick_load(const Context& ctx, const TensorMesh& mesh, const
         upper[0] += upper[nodes - 1];
       },
       f);
-  const auto nx = static_cast<std::size_t>(x.unknowns()), ny = static_cast<std::size_t>(y.unknowns()),
-             first_x = static_cast<std::size_t>(x.first_unknown()),
-             first_y = static_cast<std::size_t>(y.first_unknown());
+  const auto nx = static_cast<std::size_t>(shape.nx), ny = static_cast<std::size_t>(shape.ny),
+             first_x = static_cast<std::size_t>(shape.origin_x);
   std::vector<double> load(nx * ny, 0.0);
-  for (std::size_t q = 0; q < ny; ++q) {
-    const std::size_t j = q + first_y;  // the node's row, of cells the one above it
-    const bool has_below = j > 0 || y.is_periodic(), has_above = j < rows;
-    const double* const from_below = has_below ? &above[(j > 0 ? j - 1 : rows - 1) * nodes] : nullptr;
-    const double* const from_above = has_above ? &below[j * nodes] : nullptr;
+  for (std::size_t q = 0; q < ny; ++q)
     for (std::size_t p = 0; p < nx; ++p)
-      load[q * nx + p] = (has_below ? from_below[p + first_x] : 0) + (has_above ? from_above[p + first_x] : 0);
-  }
+      load[q * nx + p] = above[q * nodes + p + first_x] + below[(q + 1) * nodes + p + first_x];
   return load;
 }
 
@@ -110,8 +110,11 @@ bool coefficients_vary(const HeatProblem& problem) {
 void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
                         GridView<double> b) {
   if (!problem.space.rhs) return set(ctx, 0.0, b);
-  expects_fit(ctx, "the load vector", b, mesh.unknowns());
-  if (!problem.steady_rhs) return copy_from_host(ctx, quick_load(ctx, mesh, at_time(problem.space.rhs, t)).data(), b);
+  GridShape shape = mesh.unknowns();
+  shape.origin_y += first_row_of(ctx, "the load vector", mesh, b);
+  shape.ny = b.ny;
+  if (!problem.steady_rhs)
+    return copy_from_host(ctx, quick_load(ctx, mesh, shape, at_time(problem.space.rhs, t)).data(), b);
   PoissonProblem load;
   load.rhs = at_time(problem.space.rhs, t);
   load.sides = problem.space.sides;
@@ -124,18 +127,21 @@ double total_heat(Context& ctx, const TensorMesh& mesh, const HeatProblem& probl
                   GridView<const double> u) {
   const auto values = nodal_solution(ctx, mesh, at_time(problem, t), u);
   const auto capacity = capacity_on_cells(ctx, mesh, at_time(problem.capacity, t));
-  const auto columns = mesh.x().widths().size(), rows = mesh.y().widths().size();
-  double heat = 0;
+  const NodeRows nodes = node_rows(mesh, u.shape());
+  const auto columns = mesh.x().widths().size(), first = static_cast<std::size_t>(nodes.first),
+             rows = static_cast<std::size_t>(nodes.count()) - 1;
+  std::vector<double> heat(rows, 0.0);  // of rows of cells
   for (std::size_t j = 0; j < rows; ++j) {
-    double row = 0;
     for (std::size_t i = 0; i < columns; ++i) {
       const double* south = &values[j * (columns + 1) + i];
       const double* north = south + columns + 1;
-      row += capacity[j * columns + i] * mesh.x().widths()[i] * (south[0] + south[1] + north[0] + north[1]) / 4;
+      heat[j] +=
+          capacity[(first + j) * columns + i] * mesh.x().widths()[i] * (south[0] + south[1] + north[0] + north[1]) / 4;
     }
-    heat += mesh.y().widths()[j] * row;
+    heat[j] *= mesh.y().widths()[first + j];
   }
-  return heat;
+  if (u.below || u.above) heat = ctx.communicator()->join_on_host(heat);
+  return std::accumulate(heat.begin(), heat.end(), 0.0);
 }
 
 }  // namespace stratum

@@ -7,7 +7,7 @@
 //     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
 //
 // where g are the values of Dirichlet nodes, F the load of f and of the natural sides' values. A cell has the capacity at its
-// centre.
+// centre. Loads and solutions may be a strip's (mesh/strips.hpp).
 
 #include <stratum/assembly/poisson_problem.hpp>
 
@@ -37,7 +37,7 @@ struct HeatProblem {
 /// for one that is not finite.
 void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, GridView<double> b);
 
-/// The integral of capacity u_h over the domain, at this time.
+/// The integral of capacity u_h over the domain, at this time; of a strip's u all pieces ask together, and have the same.
 [[nodiscard]] double total_heat(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
                                 GridView<const double> u);
 

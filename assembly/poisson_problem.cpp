@@ -556,14 +556,14 @@ CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem
 }
 
 double& SideLoads::operator()(int i, int j) {
-  const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
+  const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j - first);
   if (i == 0) return left[q];
   if (i == shape.nx - 1) return right[q];
   return j == 0 ? bottom[p] : top[p];
 }
 
-SideLoads::SideLoads(const GridShape& unknowns)
-    : shape(unknowns), left(static_cast<std::size_t>(unknowns.ny), 0.0), right(left),
+SideLoads::SideLoads(const GridShape& unknowns, int first_row)
+    : shape(unknowns), first(first_row), left(static_cast<std::size_t>(unknowns.ny), 0.0), right(left),
       bottom(static_cast<std::size_t>(unknowns.nx), 0.0), top(bottom) {}
 
 void add(Context& ctx, const SideLoads& sides, std::array<Vector<double>, 2>& through, GridView<double> b) {

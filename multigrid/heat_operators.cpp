@@ -38,7 +38,7 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
         const auto parts = to.parts();
         const auto has_mass = [&to](const GridView<double>& part) {
           if constexpr (requires { to.m; })
-            return part.data == to.m.view().data;
+            return part.data == &to.m.view()(0, to.first_row());
           else
             return Form::View::has_bands;
         };
@@ -56,7 +56,8 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
 
 HeatOperators::HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, double s,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
-    : mesh_(mesh), problem_(problem), t_(t), s_(s), varies_(coefficients_vary(problem)) {
+    : mesh_(mesh), strip_(StripLevels(ctx, mesh_hierarchy(mesh), params.multigrid.cut).finest()), problem_(problem),
+      t_(t), s_(s), varies_(coefficients_vary(problem)) {
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
           "steps in time are not for single precision or two floats: take mixed or double");
   expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");
@@ -88,8 +89,8 @@ void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, double ka
   OperatorTerms terms = now.terms;
   for (RobinCoefficient* alpha : {&terms.left, &terms.right, &terms.bottom, &terms.top}) alpha->constant *= scale_;
   terms.reaction = reaction_;
-  a_ = assemble_operator<double>(ctx, mesh_, OperatorForm::tensor, terms);
-  mass_ = assemble_mass(ctx, mesh_, capacity_);
+  a_ = assemble_operator<double>(ctx, mesh_, OperatorForm::tensor, terms, strip_);
+  mass_ = assemble_mass(ctx, mesh_, capacity_, strip_);
   // Made with a small mass term, whatever the first step: a direct solve of a coarse level rounds stiffness beside it.
   const double length = std::max(mesh_.x().length(), mesh_.y().length());
   terms.reaction += 1 / (length * length);
@@ -115,9 +116,9 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
   fields_.emplace(ctx, mesh_, now.k);
   fields_of_mass_.emplace(ctx, mesh_, mass);
-  a_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form);
-  mass_ = assemble_cells(ctx, mesh_, *fields_of_mass_, {}, CellTensor::scalar, form);
-  sum_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form);
+  a_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form, strip_);
+  mass_ = assemble_cells(ctx, mesh_, *fields_of_mass_, {}, CellTensor::scalar, form, strip_);
+  sum_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form, strip_);
   conductances_.emplace(ctx, mesh_, *fields_);
   reaction_of_a_ = reaction_of(ctx, mesh_, *fields_);
   reaction_of_mass_ = reaction_of(ctx, mesh_, *fields_of_mass_);

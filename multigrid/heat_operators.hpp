@@ -8,6 +8,9 @@
 // (but where an Robin side meets coefficients that change with the time). Where K, c and the capacity are constant all are
 // tensor operators, and the equation is divided by K: `scale` = 1 / K. Else they are of cell form, coarse levels are Galerkin
 // products, and the method is cg unless another is asked for.
+//
+// On a Context with other pieces of the grid all are those of the piece's strip, and coefficients and entries of sides those of
+// the whole mesh.
 
 #include <optional>
 #include <vector>
@@ -55,6 +58,7 @@ class HeatOperators {
   void add_up(Context& ctx);
 
   TensorMesh mesh_;
+  GridShape strip_;  // the piece's unknowns
   HeatProblem problem_;
   double t_, s_;
   bool varies_, conserves_ = false;

@@ -87,12 +87,14 @@ struct HeatSolver::Implementation {
   std::array<Vector<double>, 2> line;  // a column, a row: what sides add
   double load_at = 0;
   bool load_known = false;
+  int first_row = 0;  // of this piece, of all rows of unknowns
 
   Implementation(Context& ctx, const TensorMesh& m, const HeatProblem& p, const HeatParams& given,
                  const SmootherRegistry& registry)
       : mesh(with_sides(m, p.space.sides)), problem(p), params(given), tableau(tableau_of(given.method)) {
     check();
-    const GridShape shape = mesh.unknowns();
+    const GridShape shape = StripLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.cut).finest();
+    first_row = shape.origin_y - mesh.unknowns().origin_y;
     for (auto* v : {&u, &x, &b, &load, &work, &other, &slope, &slope_before}) *v = Vector<double>(ctx, shape);
     for (std::size_t i = 0; i < tableau.stages; ++i) k[i] = Vector<double>(ctx, shape);
     line = {Vector<double>(ctx, GridShape{1, shape.ny}), Vector<double>(ctx, GridShape{shape.nx, 1})};
@@ -153,14 +155,14 @@ struct HeatSolver::Implementation {
   /// b = b + what natural sides give at time t - A_D values - M_D slopes
   void add_sides(Context& ctx, const PoissonProblem& now, const std::vector<double>& values,
                  const std::vector<double>& slopes, GridView<double> to) {
-    SideLoads sides(mesh.unknowns());
+    SideLoads sides(u.shape(), first_row);
     add_fluxes(mesh, now, sides);
     for (auto* part : {&sides.left, &sides.right, &sides.bottom, &sides.top})
       for (double& value : *part) value *= operators->scale();
     for (const auto& entry : operators->dirichlet_entries_of_a())
-      sides(entry.i, entry.j) -= entry.value * values[entry.node];
+      if (sides.has(entry.j)) sides(entry.i, entry.j) -= entry.value * values[entry.node];
     for (const auto& entry : operators->dirichlet_entries_of_mass())
-      sides(entry.i, entry.j) -= entry.value * slopes[entry.node];
+      if (sides.has(entry.j)) sides(entry.i, entry.j) -= entry.value * slopes[entry.node];
     add(ctx, sides, line, to);
   }
 
@@ -174,19 +176,7 @@ struct HeatSolver::Implementation {
       if (tableau.starts_explicit()) (void)make_solver<double>(ctx, "cg", u.shape());
       return;
     }
-    const auto initial = at_nodes(ctx, mesh, initial_function(problem, params.start));
-    const auto columns = static_cast<std::size_t>(mesh.x().size()) + 1;
-    std::vector<double> unknowns;
-    const int first_x = mesh.x().first_unknown(), first_y = mesh.y().first_unknown();
-    for (int j = 0; j < u.shape().ny; ++j)
-      for (int i = 0; i < u.shape().nx; ++i) {
-        const auto p = static_cast<std::size_t>(i + first_x), q = static_cast<std::size_t>(j + first_y);
-        const double value = initial[q * columns + p];
-        expects(std::isfinite(value), "the initial value is ", value, " at (", mesh.x().from_begin()[p], ", ",
-                mesh.y().from_begin()[q], "); it must be finite");
-        unknowns.push_back(value);
-      }
-    copy_from_host(ctx, unknowns.data(), u.view());
+    set_initial(ctx);
     const PoissonProblem now = at(params.start);
     side_values = dirichlet_values(mesh, now);
     // Of k_D at the start nothing but the error estimate of the first step depends.
@@ -195,6 +185,24 @@ struct HeatSolver::Implementation {
     for (std::size_t n = 0; n < side_slope.size(); ++n) side_slope[n] = (side_slope[n] - side_values[n]) / moment;
     measure(ctx, u);
     if (tableau.starts_explicit()) find_first_slope(ctx, now);
+  }
+
+  void set_initial(Context& ctx) {
+    const GridShape shape = u.shape();
+    if (shape.nodes() == 0) return;
+    const auto initial =
+        at_nodes(ctx, mesh, initial_function(problem, params.start), {shape.origin_y, shape.origin_y + shape.ny - 1});
+    const auto columns = static_cast<std::size_t>(mesh.x().size()) + 1;
+    std::vector<double> unknowns;
+    for (int j = 0; j < shape.ny; ++j)
+      for (int i = 0; i < shape.nx; ++i) {
+        const auto p = static_cast<std::size_t>(i + shape.origin_x);
+        const double value = initial[static_cast<std::size_t>(j) * columns + p];
+        expects(std::isfinite(value), "the initial value is ", value, " at (", mesh.x().from_begin()[p], ", ",
+                mesh.y().from_begin()[static_cast<std::size_t>(j + shape.origin_y)], "); it must be finite");
+        unknowns.push_back(value);
+      }
+    copy_from_host(ctx, unknowns.data(), u.view());
   }
 
   /// M k = F - A u - A_D g - M_D k_D; M is as well conditioned as its diagonal, whatever the mesh.
@@ -510,19 +518,15 @@ HeatState HeatSolver::state(Context& ctx) const {
                   {},
                   {},
                   self.side_slope};
-  const auto take = [&](const Vector<double>& from, std::vector<double>& to) {
-    to.resize(static_cast<std::size_t>(from.shape().nodes()));
-    copy_to_host(ctx, from.cview(), to.data());
-  };
-  take(self.u, state.u);
-  take(self.slope, state.slope);
-  take(self.slope_before, state.slope_before);
+  state.u = all_rows(ctx, self.u.cview());
+  state.slope = all_rows(ctx, self.slope.cview());
+  state.slope_before = all_rows(ctx, self.slope_before.cview());
   return state;
 }
 
 void HeatSolver::restore(Context& ctx, const HeatState& state) {
   Implementation& self = *implementation_;
-  const auto nodes = static_cast<std::size_t>(self.u.shape().nodes());
+  const auto nodes = static_cast<std::size_t>(self.mesh.unknowns().nodes());
   expects(state.u.size() == nodes && state.slope.size() == nodes && state.slope_before.size() == nodes &&
               state.side_slope.size() == self.side_slope.size(),
           "a state of ", state.u.size(), " unknowns and ", state.side_slope.size(), " nodes of sides is not one of ",
@@ -539,7 +543,7 @@ void HeatSolver::restore(Context& ctx, const HeatState& state) {
   self.side_values = dirichlet_values(self.mesh, self.at(state.report.t));
   self.load_known = false;
   const auto put = [&](const std::vector<double>& from, Vector<double>& to) {
-    copy_from_host(ctx, from.data(), to.view());
+    copy_from_host(ctx, from.data() + std::int64_t{self.first_row} * to.shape().nx, to.view());
   };
   put(state.u, self.u);
   put(state.slope, self.slope);

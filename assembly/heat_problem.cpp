@@ -107,6 +107,14 @@ bool coefficients_vary(const HeatProblem& problem) {
   return false;
 }
 
+bool coefficients_are_numbers(const TensorMesh& mesh, const HeatProblem& problem, double t) {
+  const PoissonProblem& space = problem.space;
+  const auto number = [](const Coefficient& k) { return k.constant || !k.is_given(); };
+  return number(space.diffusion.xx) && !space.diffusion.xy.is_given() && !space.diffusion.yy.is_given() &&
+         number(space.reaction_of_cells) && number(problem.capacity) && !coefficients_vary(problem) &&
+         !operator_terms(mesh, at_time(problem, t)).varies();
+}
+
 void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
                         GridView<double> b) {
   if (!problem.space.rhs) return set(ctx, 0.0, b);
@@ -126,7 +134,8 @@ void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem&
 double total_heat(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
                   GridView<const double> u) {
   const auto values = nodal_solution(ctx, mesh, at_time(problem, t), u);
-  const auto capacity = capacity_on_cells(ctx, mesh, at_time(problem.capacity, t));
+  const auto capacities =
+      problem.capacity.constant ? std::vector<double>() : capacity_on_cells(ctx, mesh, at_time(problem.capacity, t));
   const NodeRows nodes = node_rows(mesh, u.shape());
   const auto columns = mesh.x().widths().size(), first = static_cast<std::size_t>(nodes.first),
              rows = static_cast<std::size_t>(nodes.count()) - 1;
@@ -135,8 +144,8 @@ double total_heat(Context& ctx, const TensorMesh& mesh, const HeatProblem& probl
     for (std::size_t i = 0; i < columns; ++i) {
       const double* south = &values[j * (columns + 1) + i];
       const double* north = south + columns + 1;
-      heat[j] +=
-          capacity[(first + j) * columns + i] * mesh.x().widths()[i] * (south[0] + south[1] + north[0] + north[1]) / 4;
+      const double capacity = capacities.empty() ? *problem.capacity.constant : capacities[(first + j) * columns + i];
+      heat[j] += capacity * mesh.x().widths()[i] * (south[0] + south[1] + north[0] + north[1]) / 4;
     }
     heat[j] *= mesh.y().widths()[first + j];
   }

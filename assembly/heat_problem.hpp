@@ -31,6 +31,8 @@ struct HeatProblem {
 [[nodiscard]] ScalarFunction initial_function(const HeatProblem& problem, double start);
 /// K, c, capacity or alpha may change with the time.
 [[nodiscard]] bool coefficients_vary(const HeatProblem& problem);
+/// K, c, the capacity and alpha of every side are numbers, so that nothing need be evaluated by cells.
+[[nodiscard]] bool coefficients_are_numbers(const TensorMesh& mesh, const HeatProblem& problem, double t);
 
 /// The load of f alone: of natural sides' values and Dirichlet nodes nothing. A steady f is integrated as assemble_load does
 /// it; one that changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values. Throws UsageError

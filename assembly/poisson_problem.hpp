@@ -145,6 +145,9 @@ struct DirichletEntry {
 /// With K and c of `cells`, K = 1 where there are none, c beside `reaction`, and the problem's alpha.
 [[nodiscard]] std::vector<DirichletEntry> dirichlet_entries(const Geometry& mesh, const PoissonProblem& problem,
                                                             const CellCoefficients* cells, double reaction);
+/// Of the integrals of `capacity` phi_i phi_k on a rectangle.
+[[nodiscard]] std::vector<DirichletEntry> dirichlet_mass_entries(const TensorMesh& mesh, const PoissonProblem& problem,
+                                                                 double capacity);
 
 /// || u_h - u || / || u || in L2, u_h given on the unknowns; the absolute norm when u = 0; empty where u is unknown.
 [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,

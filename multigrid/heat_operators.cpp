@@ -22,6 +22,13 @@ CellCoefficients mass_coefficients(const CellCoefficients& k, const std::vector<
   return {k.nx, k.ny, std::vector<double>(capacity.size(), 0.0), {}, {}, capacity};
 }
 
+TensorMesh first_cell(const TensorMesh& mesh) {
+  const auto first = [](const Line& line) {
+    return Line(std::vector<double>{line.widths().front()}).starting_at(line.origin());
+  };
+  return {first(mesh.x()), first(mesh.y()), mesh.name()};
+}
+
 Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellFields& fields) {
   return std::move(Conductances(ctx, mesh, fields).reaction);
 }
@@ -61,7 +68,8 @@ HeatOperators::HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatPro
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
           "steps in time are not for single precision or two floats: take mixed or double");
   expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");
-  const Coefficients now = at(ctx, t);
+  // Of numbers one cell knows all.
+  const Coefficients now = at(ctx, coefficients_are_numbers(mesh, problem, t) ? first_cell(mesh) : mesh, t);
   const auto kappa = now.k.is_scalar() ? constant_of(now.k.xx) : std::nullopt;
   const bool constant = kappa && constant_of(now.k.c) && constant_of(now.capacity);
   if (constant && !varies_ && !now.terms.varies())
@@ -71,10 +79,10 @@ HeatOperators::HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatPro
   find_what_sides_do(t, now);
 }
 
-HeatOperators::Coefficients HeatOperators::at(Context& ctx, double t) const {
+HeatOperators::Coefficients HeatOperators::at(Context& ctx, const TensorMesh& cells, double t) const {
   const PoissonProblem now = at_time(problem_, t);
-  Coefficients found{on_cells(ctx, mesh_, now.diffusion, now.reaction_of_cells),
-                     capacity_on_cells(ctx, mesh_, at_time(problem_.capacity, t)), operator_terms(mesh_, now)};
+  Coefficients found{on_cells(ctx, cells, now.diffusion, now.reaction_of_cells),
+                     capacity_on_cells(ctx, cells, at_time(problem_.capacity, t)), operator_terms(mesh_, now)};
   found.k.c.resize(found.k.xx.size(), 0.0);
   for (double& c : found.k.c) c += now.reaction;
   found.terms.reaction = 0;
@@ -134,13 +142,20 @@ void HeatOperators::find_what_sides_do(double t, const Coefficients& now) {
   const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
   conserves_ = no_reaction && is_singular(mesh_, now.terms);
   PoissonProblem sides = at_time(problem_, t);
+  const auto scale_alpha = [&](double scale) {
+    for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
+      if (side->alpha) side->alpha = [alpha = side->alpha, scale](const Point& p) { return scale * alpha(p); };
+  };
+  if (!conductances_) {
+    scale_alpha(scale_);
+    entries_of_a_ = dirichlet_entries(mesh_, sides, nullptr, reaction_);
+    entries_of_mass_ = dirichlet_mass_entries(mesh_, sides, capacity_);
+    return;
+  }
   entries_of_a_ = dirichlet_entries(mesh_, sides, &now.k, 0);
-  for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
-    side->alpha = [](const Point&) { return 0.0; };
+  scale_alpha(0);
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
   entries_of_mass_ = dirichlet_entries(mesh_, sides, &mass, 0);
-  for (auto* entries : {&entries_of_a_, &entries_of_mass_})
-    for (DirichletEntry& entry : *entries) entry.value *= scale_;
 }
 
 void HeatOperators::add_up(Context& ctx) {
@@ -159,7 +174,7 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
   }
   if (moved) {
     t_ = t;
-    const Coefficients now = at(ctx, t);
+    const Coefficients now = at(ctx, mesh_, t);
     const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
     fields_->assign(ctx, now.k);
     fields_of_mass_->assign(ctx, mass);

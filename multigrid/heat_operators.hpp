@@ -50,7 +50,8 @@ class HeatOperators {
     std::vector<double> capacity;
     OperatorTerms terms;  // without c, which is in k
   };
-  [[nodiscard]] Coefficients at(Context& ctx, double t) const;
+  /// On the cells of this mesh.
+  [[nodiscard]] Coefficients at(Context& ctx, const TensorMesh& cells, double t) const;
   void make_tensor(Context& ctx, const Coefficients& now, double kappa, PoissonSolverParams params,
                    const SmootherRegistry& registry);
   void make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
@@ -63,7 +64,7 @@ class HeatOperators {
   double t_, s_;
   bool varies_, conserves_ = false;
   double scale_ = 1;
-  double reaction_ = 0, capacity_ = 0;  // of tensor operators
+  double reaction_ = 0, capacity_ = 0;  // of tensor operators, scaled
   GridOperator<double> a_, mass_;
   GridOperator<double> sum_;                           // of cell form, as what follows
   std::optional<CellFields> fields_, fields_of_mass_;  // of the coefficients that were put in last

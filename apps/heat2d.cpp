@@ -388,10 +388,16 @@ void write_picture(Context& ctx, const Settings& settings, const HeatSolver& sol
   }
   std::vector<VtkField> fields;
   for (const auto& [name, values] : nodal) fields.push_back({name, values});
-  const auto k = on_cells(ctx, mesh, now.diffusion, {});
-  const auto cells_x = static_cast<std::size_t>(mesh.x().size());
-  const auto kappa = std::span(k.xx).subspan(static_cast<std::size_t>(rows.first) * cells_x,
-                                             static_cast<std::size_t>(rows.count() - 1) * cells_x);
+  const auto line = static_cast<std::size_t>(mesh.x().size()), first = static_cast<std::size_t>(rows.first) * line,
+             count = static_cast<std::size_t>(rows.count() - 1) * line;
+  std::vector<double> kappa;
+  if (coefficients_are_numbers(mesh, settings.problem, solver.time())) {
+    kappa.assign(count, now.diffusion.xx.constant.value_or(1));
+  } else {
+    const auto all = on_cells(ctx, mesh, now.diffusion, {}).xx;
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    kappa.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+  }
   series.write(number, solver.time(), mesh, fields, {{"kappa", kappa}}, rows);
 }
 
@@ -399,13 +405,13 @@ void write_picture(Context& ctx, const Settings& settings, const HeatSolver& sol
 /// anything of the grid's size is allocated.
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh,
                              const OutputFiles& outputs) {
-  const auto shape = mesh.unknowns();
-  const std::string what = message("mesh ", mesh.name(), " with ", shape.nx, " x ", shape.ny, " unknowns");
+  const std::string what = named(mesh);
   const GridShape strip = StripLevels(ctx, mesh_hierarchy(mesh), settings.params.solver.multigrid.cut).finest();
   const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
   const std::int64_t whole = line * (mesh.y().size() + 1), field = line * node_rows(mesh, strip).count();
-  // K, c and the capacity of all cells, and K = 0 beside the capacity once more.
-  const std::int64_t coefficients = 5 * whole;
+  // K, c and the capacity of all cells, and K = 0 beside the capacity once more; every rank has them.
+  const bool numbers = coefficients_are_numbers(mesh, settings.problem, settings.params.start);
+  const std::int64_t coefficients = numbers ? 0 : 5 * whole;
   expect_room_on_ranks(ctx, settings.machine, what, coefficients, 0);
   const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.params);
   // A state has three vectors, and is one text; of several ranks all have it.

@@ -393,11 +393,19 @@ void share_outputs(const Settings& settings, OutputFiles& outputs) {
   if (wanted[0] == 0) outputs.remove("vtk");
 }
 
-/// With the coefficients of one mesh.
+/// With the coefficients of one mesh, of all cells on every rank. Throws where there is no room for them.
 PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geometry& mesh) {
   PoissonSolverParams params = settings.solver;
-  params.terms = operator_terms(mesh, settings.problems[0]);
-  if (auto k = cell_coefficients(ctx, mesh, settings.problems[0]))
+  const PoissonProblem& problem = settings.problems[0];
+  if (problem.has_coefficients()) {
+    int numbers = 1;
+    for (const Coefficient* other : {&problem.diffusion.xy, &problem.diffusion.yy, &problem.reaction_of_cells})
+      numbers += other->is_given() ? 1 : 0;
+    expect_room_on_ranks(ctx, settings.machine, named(mesh.logical()),
+                         numbers * mesh.logical().cells() * std::int64_t{sizeof(double)}, 0);
+  }
+  params.terms = operator_terms(mesh, problem);
+  if (auto k = cell_coefficients(ctx, mesh, problem))
     params.coefficients = std::make_shared<const CellCoefficients>(std::move(*k));
   return params;
 }
@@ -446,7 +454,7 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const std::int64_t whole = line * (mesh.y().size() + 1), field = line * rows.count();
   const HostFields on_host(ctx, settings, geometry, uses);
   const auto systems = settings.problems.size();
-  const auto shape = mesh.unknowns(), strip = strip_of(ctx, mesh, params);
+  const GridShape strip = strip_of(ctx, mesh, params);
   const std::int64_t solver = required_memory(ctx, geometry, params, builtin_smoothers(), systems);
   const std::int64_t solving = (on_host.loads ? field : 0) + (ctx.on_gpu() ? 0 : solver);
   // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
@@ -461,8 +469,7 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
                                            (ctx.on_gpu() ? 0 : count * vector_bytes<double>(Backend::cpu, strip))
                                      : 0;
   const std::int64_t needed = std::max({solving, comparing, uses.vtk ? writer + fields * field : 0});
-  expect_room_on_ranks(ctx, settings.machine,
-                       message("mesh ", mesh.name(), " with ", shape.nx, " x ", shape.ny, " unknowns"), needed, solver,
+  expect_room_on_ranks(ctx, settings.machine, named(mesh), needed, solver,
                        uses.vtk ? "; --vtk none may take less" : "");
   return peak_memory() + needed;
 }

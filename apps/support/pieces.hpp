@@ -34,6 +34,11 @@ namespace stratum::apps {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
+/// For messages.
+[[nodiscard]] inline std::string named(const TensorMesh& mesh) {
+  return message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny, " unknowns");
+}
+
 /// The first rank with a reason, and that; an empty one where none has. The same on all.
 struct RankReason {
   int rank = 0;

@@ -150,7 +150,8 @@ TEST_P(HeatStripsTest, EveryMethodWithSidesAndCoefficientsOfEveryKind) {
         SCOPED_TRACE(testing::Message() << to_string(left) << " " << to_string(right) << " " << to_string(bottom) << " "
                                         << to_string(top) << ", data " << static_cast<int>(data) << ", "
                                         << to_string(method));
-        expect_the_same(mesh, problem(sides, data), params(method), {2, 4}, 1e-11);
+        const int count = method == TimeMethod::euler ? 2 : method == TimeMethod::crank_nicolson ? 3 : 4;
+        expect_the_same(mesh, problem(sides, data), params(method), {count}, 1e-11);
       }
     }
 }
@@ -158,17 +159,20 @@ TEST_P(HeatStripsTest, EveryMethodWithSidesAndCoefficientsOfEveryKind) {
 TEST_P(HeatStripsTest, SmoothersSolversAndMixedPrecision) {
   const HeatProblem changing = problem({side(neumann), {}, {}, side(robin)}, Data::changing),
                     constant = problem({}, Data::constant);
-  for (const char* name : {"U1", "A3"})
-    for (const char* smoother : {"auto", "colour_gs", "line_y", "adi"})
-      for (const auto method : {Method::multigrid, Method::cg}) {
-        if (name[0] == 'A' && smoother[0] == 'c') continue;
-        SCOPED_TRACE(testing::Message() << name << ", " << smoother << ", " << to_string(method));
-        HeatParams p = params(TimeMethod::tr_bdf2, Precision::mixed);
-        p.solver.multigrid.smoother = smoother;
-        p.solver.method = method;
-        for (const HeatProblem* given : {&changing, &constant})
-          expect_the_same(make_mesh(mesh_family(name), 5), *given, p, {3}, 1e-7);
-      }
+  struct Case {
+    const char *mesh, *smoother;
+    Method method;
+  };
+  for (const auto& [name, smoother, method] :
+       {Case{"U1", "auto", Method::multigrid}, Case{"U1", "colour_gs", Method::cg}, Case{"A3", "auto", Method::cg},
+        Case{"A3", "line_y", Method::multigrid}, Case{"A3", "adi", Method::multigrid}}) {
+    SCOPED_TRACE(testing::Message() << name << ", " << smoother << ", " << to_string(method));
+    HeatParams p = params(TimeMethod::tr_bdf2, Precision::mixed);
+    p.solver.multigrid.smoother = smoother;
+    p.solver.method = method;
+    for (const HeatProblem* given : {&changing, &constant})
+      expect_the_same(make_mesh(mesh_family(name), 5), *given, p, {3}, 1e-7);
+  }
 }
 
 // Levels are cut as far as it is worth it.

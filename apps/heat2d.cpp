@@ -81,9 +81,10 @@ CommandLine make_command_line() {
       {"Output",
        {output_file(
             "vtk", "SERIES.pvd",
-            "a film for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of --output-every"),
+            "a film for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of --output-every; "
+            ".pvtr with a piece of each of several ranks"),
         {"output-every", "DT", "", "a line, and a file of the film, whenever so much time has passed (at the end)"},
-        output_file("save", "FILE", "all that --restart goes on from"),
+        output_file("save", "FILE", "all that --restart goes on from, on any number of ranks"),
         {"restart-every", "DT", "", "write it whenever so much time has passed (at the end)"},
         output_file("png", "FILE.png", "a picture of u at the end, and enlarged where cells are thin"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
@@ -113,7 +114,8 @@ constexpr const char* examples =
     "  heat2d --mesh A3 --method crank-nicolson --dt 1e-3 --exact 'sin(x+y-t)' --rhs '2*sin(x+y-t)-cos(x+y-t)'\n"
     "  heat2d --boundary 'sin(20*t)' --end 1 --tol 1e-5 --output-every 0.02 --vtk film.pvd\n"
     "  heat2d --kappa 'y<0.1 ? 0.01 : 1' --capacity '1+x' --rhs 'exp(-t)' --left robin:5,0 --end 2\n"
-    "  heat2d --end 1 --restart-every 0.1 --save run.state;  heat2d --end 2 --restart run.state --save more.state\n\n";
+    "  heat2d --end 1 --restart-every 0.1 --save run.state;  heat2d --end 2 --restart run.state --save more.state\n"
+    "  mpirun -n 4 heat2d --level 10 --rhs 1           on four ranks, a strip of rows each\n\n";
 
 constexpr const char* about_end =
     "Exit codes: 0 all steps were solved, 1 usage, 2 a stage was not, or steps became too short or too many, 3 "

@@ -143,7 +143,8 @@ CommandLine make_command_line() {
                     "solution, exact solution, error, right-hand side and aspect ratios for ParaView "
                     "(poisson2d_<mesh>_L<level>.vtr); FILE.vts with --map and --mesh-file; FILE.npy: the solution "
                     "alone, an array "
-                    "for NumPy of shape (ny + 1, nx + 1), which is written where VTK is missing"),
+                    "for NumPy of shape (ny + 1, nx + 1), which is written where VTK is missing; FILE.pvtr, with a "
+                    "piece of each, on several ranks"),
         {"vtk-compress", "HOW", "fast", "none, fast (LZ4), or best (zlib: up to a third less, ten times as slow)"},
         output_file("png", "FILE.png",
                     "a picture: the solution (the first one of several) in colours, and enlarged where cells are thin"),
@@ -191,6 +192,7 @@ constexpr const char* examples =
     "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
     "  poisson2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --rhs 0 --boundary x\n"
     "  poisson2d --mesh-file wing.vts --rhs 1 --level 2\n"
+    "  mpirun -n 4 poisson2d --mesh A3 --level 11      on four ranks, a strip of rows each\n"
     "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
     "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n";
 

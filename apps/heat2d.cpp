@@ -416,8 +416,10 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const std::int64_t coefficients = numbers ? 0 : 5 * whole;
   expect_room_on_ranks(ctx, settings.machine, what, coefficients, 0);
   const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.params);
-  // A state has three vectors, and is one text; of several ranks all have it.
-  const std::int64_t states = 3 * whole * (outputs.has("save") ? 2 : 0) + (outputs.has("png") ? 2 * whole : 0);
+  // A state has three vectors, which rank 0 makes one text of; a picture is drawn of values that all ranks have.
+  const bool speaks = settings.machine.ranks->rank() == 0;
+  const std::int64_t states =
+      std::max(outputs.has("save") && speaks ? 6 * whole : 0, outputs.has("png") ? 2 * whole : 0);
   const std::int64_t meanwhile = std::max({coefficients, 4 * field, states});
   const std::int64_t needed = meanwhile + (ctx.on_gpu() ? 0 : solver);
   expect_room_on_ranks(ctx, settings.machine, what, needed, solver);

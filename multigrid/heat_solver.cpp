@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
@@ -30,6 +31,32 @@ Tableau tableau_of(TimeMethod method) {
   if (method == TimeMethod::crank_nicolson) return {2, {0, 1, 0}, {{{0, 0, 0}, {0.5, 0.5, 0}}}, {}};
   const double root = std::sqrt(2.0), gamma = 2 - root, d = gamma / 2, w = root / 4;
   return {3, {0, gamma, 1}, {{{0, 0, 0}, {d, d, 0}, {w, w, d}}}, {w - (1 - w) / 3, w - (3 * w + 1) / 3, d - d / 3}};
+}
+
+/// Of all pieces in the order of ranks, on the first piece; the others have none. In parts, so that they hold little.
+std::vector<double> rows_on_first_piece(Context& ctx, GridView<const double> x) {
+  std::vector<double> own(static_cast<std::size_t>(x.nodes()));
+  if (!own.empty()) copy_to_host(ctx, x, own.data());
+  if (ctx.pieces() == 1) return own;
+  constexpr std::size_t part = 1 << 14;
+  auto& communicator = *ctx.communicator();
+  const auto counts = communicator.gather_on_host(own.size());
+  std::vector<double> mine(part), parts(part * counts.size()), all;
+  if (communicator.rank() == 0) all.resize(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  const auto copy_part = [&](const double* from, std::size_t count, std::size_t begin, double* to) {
+    if (begin < count) std::copy_n(from, std::min(part, count - begin), to);
+  };
+  for (std::size_t begin = 0; begin < *std::max_element(counts.begin(), counts.end()); begin += part) {
+    copy_part(own.data() + begin, own.size(), begin, mine.data());
+    communicator.gather_on_host(mine.data(), parts.data(), part * sizeof(double));
+    if (all.empty()) continue;
+    std::size_t offset = begin;
+    for (std::size_t r = 0; r < counts.size(); ++r) {
+      copy_part(&parts[r * part], counts[r], begin, all.data() + offset);
+      offset += counts[r];
+    }
+  }
+  return all;
 }
 
 constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, least_step = 1e-10, worth_shortening = 0.9,
@@ -518,9 +545,9 @@ HeatState HeatSolver::state(Context& ctx) const {
                   {},
                   {},
                   self.side_slope};
-  state.u = all_rows(ctx, self.u.cview());
-  state.slope = all_rows(ctx, self.slope.cview());
-  state.slope_before = all_rows(ctx, self.slope_before.cview());
+  state.u = rows_on_first_piece(ctx, self.u.cview());
+  state.slope = rows_on_first_piece(ctx, self.slope.cview());
+  state.slope_before = rows_on_first_piece(ctx, self.slope_before.cview());
   return state;
 }
 

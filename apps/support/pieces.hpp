@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -54,17 +56,19 @@ struct RankReason {
 }
 
 /// expect_room of solve_output.hpp, of several ranks for all of them before any goes on: a host has to hold what its ranks take
-/// together, each as much as the one that takes most. Throws on all where it does not on one.
+/// together, at most as much as so many that take most. Throws on all where it does not on one.
 inline void expect_room_on_ranks(const Context& ctx, const Machine& machine, const std::string& what, std::int64_t host,
                                  std::int64_t device, const std::string& advice = "") {
   if (!machine.has_ranks()) return expect_room(ctx, what, host, device, advice);
   auto& communicator = *machine.ranks->communicator();
-  const auto hosts = communicator.gather_on_host(host);
-  const std::int64_t most = *std::max_element(hosts.begin(), hosts.end());
+  auto of_ranks = communicator.gather_on_host(host);
+  std::sort(of_ranks.begin(), of_ranks.end(), std::greater<>());
+  const std::int64_t together =
+      std::accumulate(of_ranks.begin(), of_ranks.begin() + machine.ranks->ranks_of_host(), std::int64_t{0});
   std::string reason;
   try {
-    expect_room(ctx, message(what, ", ", machine.ranks->ranks_of_host(), " ranks on a host,"),
-                most * machine.ranks->ranks_of_host(), device, advice);
+    expect_room(ctx, message(what, ", ", machine.ranks->ranks_of_host(), " ranks on a host,"), together, device,
+                advice);
   } catch (const ResourceError& error) {
     reason = error.what();
   }

@@ -83,7 +83,7 @@ class HeatStripsTest : public test::OnEveryBackend {
       EXPECT_NEAR(told.heat, first.heat, tolerance * std::abs(first.heat));
       EXPECT_NEAR(told.error, first.error, tolerance * (1 + std::abs(first.error)));
       EXPECT_EQ(told.heat, several.told[0].heat);
-      EXPECT_EQ(told.state.u, several.u);
+      EXPECT_EQ(told.state.u, &told == &several.told[0] ? several.u : Values{});
     }
     ASSERT_EQ(several.u.size(), one.u.size());
     double largest = 0, difference = 0;
@@ -222,9 +222,9 @@ TEST_P(HeatStripsTest, AStateGoesOnOnAnyNumberOfPieces) {
       EXPECT_EQ(half.told[0].report.t, 0.1);
       for (const int count : {1, 2, 4}) {
         SCOPED_TRACE(testing::Message() << "on " << count);
-        expect_near(run(count, mesh, given, p, &half.told[2].state), whole, 1e-11);
+        expect_near(run(count, mesh, given, p, &half.told[0].state), whole, 1e-11);
       }
-      EXPECT_EQ(run(3, mesh, given, p, &half.told[1].state).u, on_three.u) << "not the bits of a run without the break";
+      EXPECT_EQ(run(3, mesh, given, p, &half.told[0].state).u, on_three.u) << "not the bits of a run without the break";
       const auto of_another_mesh = test::on_pieces(GetParam(), 3, [&](Context& ctx) {
         HeatSolver solver(ctx, make_mesh(mesh_family("U1"), 4), {}, p);
         solver.restore(ctx, half.told[0].state);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What ranks of one run tell each other and write together: that the memory of all suffices, what each has had to do, nodal values of
-// all, and files for ParaView with a piece of every rank.
+// What ranks of one run tell each other and write together: that the memory of all suffices, what each has had to do, nodal
+// values of all, and files for ParaView with a piece of every rank.
 
 #include <algorithm>
 #include <array>

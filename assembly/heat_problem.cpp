@@ -22,46 +22,49 @@ Sides at_time(const Sides& sides, double t) {
 
 double zero(const Point& /*p*/) { return 0; }
 
-/// What every row of cells gives to the nodes below and above it, then the sums at `shape`'s unknowns: rows are independent,
-/// and sums have one order. Row j of unknowns lies between rows j and j + 1 of the cells that are visited.
+/// At the unknowns of `shape`. What every row of cells gives to the nodes below and above it, every other row first: these
+/// share no node. Row j of unknowns lies between rows j and j + 1 of the cells that are visited.
 std::vector<double> quick_load(const Context& ctx, const TensorMesh& mesh, const GridShape& shape,
                                const ScalarFunction& f) {
   const Line &x = mesh.x(), &y = mesh.y();
-  const auto nodes = static_cast<std::size_t>(x.size()) + 1, rows = static_cast<std::size_t>(shape.ny) + 1;
-  std::vector<double> below(rows * nodes, 0.0), above(below);
-  for_each_row(
-      ctx, shape.ny + 1,
-      [&](int j, const ScalarFunction& own) {
-        int cells = shape.origin_y - 1 + j;
-        if (y.is_periodic()) cells = (cells + y.size()) % y.size();
-        if (cells < 0 || cells >= y.size()) return;
-        const double height = y.widths()[static_cast<std::size_t>(cells)];
-        const auto row = static_cast<std::size_t>(j);
-        double *const lower = &below[row * nodes], *const upper = &above[row * nodes];
-        for (const auto& [s, weight_y] : gauss2) {
-          const auto at_y = LineInterval(y, cells).at(s);
-          for (int i = 0; i < x.size(); ++i)
-            for (const auto& [t, weight_x] : gauss2) {
-              const auto k = static_cast<std::size_t>(i);
-              const double value = weight_x * x.widths()[k] * weight_y * height *
-                                   evaluate(own, make_point(LineInterval(x, i).at(t), at_y), "right-hand side");
-              lower[k] += value * (1 - s) * (1 - t);
-              lower[k + 1] += value * (1 - s) * t;
-              upper[k] += value * s * (1 - t);
-              upper[k + 1] += value * s * t;
-            }
-        }
-        if (!x.is_periodic()) return;
-        lower[0] += lower[nodes - 1];
-        upper[0] += upper[nodes - 1];
-      },
-      f);
-  const auto nx = static_cast<std::size_t>(shape.nx), ny = static_cast<std::size_t>(shape.ny),
-             first_x = static_cast<std::size_t>(shape.origin_x);
-  std::vector<double> load(nx * ny, 0.0);
-  for (std::size_t q = 0; q < ny; ++q)
-    for (std::size_t p = 0; p < nx; ++p)
-      load[q * nx + p] = above[q * nodes + p + first_x] + below[(q + 1) * nodes + p + first_x];
+  const auto nodes = static_cast<std::size_t>(x.size()) + 1, nx = static_cast<std::size_t>(shape.nx);
+  std::vector<double> load(nx * static_cast<std::size_t>(shape.ny), 0.0);
+  const auto add_row = [&](const std::vector<double>& given, int row) {
+    if (row < 0 || row >= shape.ny) return;
+    const auto first = static_cast<std::size_t>(row) * nx, first_x = static_cast<std::size_t>(shape.origin_x);
+    for (std::size_t p = 0; p < nx; ++p) load[first + p] += given[p + first_x];
+  };
+  for (const int odd : {0, 1})
+    for_each_row(
+        ctx, (shape.ny + 2 - odd) / 2,
+        [&](int k, const ScalarFunction& own) {
+          const int j = 2 * k + odd;
+          int cells = shape.origin_y - 1 + j;
+          if (y.is_periodic()) cells = (cells + y.size()) % y.size();
+          if (cells < 0 || cells >= y.size()) return;
+          const double height = y.widths()[static_cast<std::size_t>(cells)];
+          std::vector<double> lower(nodes, 0.0), upper(lower);
+          for (const auto& [s, weight_y] : gauss2) {
+            const auto at_y = LineInterval(y, cells).at(s);
+            for (int i = 0; i < x.size(); ++i)
+              for (const auto& [t, weight_x] : gauss2) {
+                const auto n = static_cast<std::size_t>(i);
+                const double value = weight_x * x.widths()[n] * weight_y * height *
+                                     evaluate(own, make_point(LineInterval(x, i).at(t), at_y), "right-hand side");
+                lower[n] += value * (1 - s) * (1 - t);
+                lower[n + 1] += value * (1 - s) * t;
+                upper[n] += value * s * (1 - t);
+                upper[n + 1] += value * s * t;
+              }
+          }
+          if (x.is_periodic()) {
+            lower[0] += lower[nodes - 1];
+            upper[0] += upper[nodes - 1];
+          }
+          add_row(lower, j - 1);
+          add_row(upper, j);
+        },
+        f);
   return load;
 }
 

@@ -11,6 +11,7 @@
 #include <stratum/version.h>
 
 #include "support/mesh_options.hpp"
+#include "support/pieces.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
 #include "support/progress.hpp"
@@ -80,9 +81,10 @@ CommandLine make_command_line() {
       {"Output",
        {output_file(
             "vtk", "SERIES.pvd",
-            "a film for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of --output-every"),
+            "a film for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of --output-every; "
+            ".pvtr with a piece of each of several ranks"),
         {"output-every", "DT", "", "a line, and a file of the film, whenever so much time has passed (at the end)"},
-        output_file("save", "FILE", "all that --restart goes on from"),
+        output_file("save", "FILE", "all that --restart goes on from, on any number of ranks"),
         {"restart-every", "DT", "", "write it whenever so much time has passed (at the end)"},
         output_file("png", "FILE.png", "a picture of u at the end, and enlarged where cells are thin"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
@@ -112,7 +114,8 @@ constexpr const char* examples =
     "  heat2d --mesh A3 --method crank-nicolson --dt 1e-3 --exact 'sin(x+y-t)' --rhs '2*sin(x+y-t)-cos(x+y-t)'\n"
     "  heat2d --boundary 'sin(20*t)' --end 1 --tol 1e-5 --output-every 0.02 --vtk film.pvd\n"
     "  heat2d --kappa 'y<0.1 ? 0.01 : 1' --capacity '1+x' --rhs 'exp(-t)' --left robin:5,0 --end 2\n"
-    "  heat2d --end 1 --restart-every 0.1 --save run.state;  heat2d --end 2 --restart run.state --save more.state\n\n";
+    "  heat2d --end 1 --restart-every 0.1 --save run.state;  heat2d --end 2 --restart run.state --save more.state\n"
+    "  mpirun -n 4 heat2d --level 10 --rhs 1           on four ranks, a strip of rows each\n\n";
 
 constexpr const char* about_end =
     "Exit codes: 0 all steps were solved, 1 usage, 2 a stage was not, or steps became too short or too many, 3 "
@@ -257,10 +260,13 @@ struct Run {
   std::vector<Moment> moments;
   HeatReport report;
   std::optional<double> error;
+  std::int64_t expected_memory = 0;
   double setup_seconds = 0, solve_seconds = 0;
+  std::vector<RankNumbers> ranks{};  // where there are several
 };
 
-void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const HeatSolver& solver) {
+void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const HeatSolver& solver,
+                   const std::vector<RankNumbers>& ranks) {
   const auto& mesh = solver.mesh();
   const auto& params = solver.solver().params();
   const auto shape = mesh.unknowns();
@@ -277,10 +283,12 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   const std::string steps = tol ? message("steps to a tolerance of ", *tol) : message("steps of ", *dt);
   std::printf("time      %s, %s, from t = %g to %g\n", std::string(to_string(method)).c_str(), steps.c_str(),
               solver.time(), settings.end);
-  std::printf("solver    %s, %s; %s precision, %s operator; %s\n\n",
+  std::printf("solver    %s, %s; %s precision, %s operator; %s\n",
               std::string(to_string(params.method.value_or(Method::multigrid))).c_str(),
               options.text("smoother").c_str(), options.text("precision").c_str(),
               std::string(to_string(params.form)).c_str(), ctx.description().c_str());
+  print_ranks(ctx, ranks);
+  std::printf("\n");
 }
 
 void print_moment(const Moment& moment, const HeatReport& report, bool first) {
@@ -336,6 +344,8 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   for (const char* name : {"smoother", "precision", "inner"}) json.add(name, options.text(name));
   add_machine(json, ctx);
   json.add("setup_seconds", run.setup_seconds).add("solve_seconds", run.solve_seconds);
+  json.add("expected_memory_bytes", run.expected_memory).add("peak_memory_bytes", peak_memory());
+  add_ranks(json, ctx, run.ranks);
   json.add("outputs", json_array(run.moments, [](const Moment& m) {
              return Json{{"t", m.t}, {"steps", m.steps}, {"heat", m.heat}};
            }));
@@ -363,27 +373,64 @@ class Stops {
   double start_, end_, every_;
 };
 
+/// The nodes that this rank has values of.
+NodeRows rows_of(const HeatSolver& solver) { return node_rows(solver.mesh(), solver.solution().shape()); }
+
 void write_picture(Context& ctx, const Settings& settings, const HeatSolver& solver, int number, VtkSeries& series) {
   const auto& mesh = solver.mesh();
+  const NodeRows rows = rows_of(solver);
   const PoissonProblem now = at_time(settings.problem, solver.time());
   std::deque<std::pair<std::string, std::vector<double>>> nodal;
   nodal.emplace_back("u", solver.nodal_solution(ctx));
   if (now.exact) {
-    nodal.emplace_back("exact", at_nodes(ctx, mesh, now.exact));
+    nodal.emplace_back("exact", at_nodes(ctx, mesh, now.exact, rows));
     nodal.emplace_back("error", nodal[0].second);
     std::transform(nodal[0].second.begin(), nodal[0].second.end(), nodal[1].second.begin(), nodal[2].second.begin(),
                    std::minus<>());
   }
   std::vector<VtkField> fields;
   for (const auto& [name, values] : nodal) fields.push_back({name, values});
-  const auto k = on_cells(ctx, mesh, now.diffusion, {});
-  series.write(number, solver.time(), mesh, fields, {{"kappa", k.xx}});
+  const auto line = static_cast<std::size_t>(mesh.x().size()), first = static_cast<std::size_t>(rows.first) * line,
+             count = static_cast<std::size_t>(rows.count() - 1) * line;
+  std::vector<double> kappa;
+  if (coefficients_are_numbers(mesh, settings.problem, solver.time())) {
+    kappa.assign(count, now.diffusion.xx.constant.value_or(1));
+  } else {
+    const auto all = on_cells(ctx, mesh, now.diffusion, {}).xx;
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    kappa.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+  }
+  series.write(number, solver.time(), mesh, fields, {{"kappa", kappa}}, rows);
+}
+
+/// What the peak of this machine's own memory will be, of this rank. Throws where there is less of it or of the GPU's, before
+/// anything of the grid's size is allocated.
+std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh,
+                             const OutputFiles& outputs) {
+  const std::string what = named(mesh);
+  const GridShape strip = StripLevels(ctx, mesh_hierarchy(mesh), settings.params.solver.multigrid.cut).finest();
+  const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
+  const std::int64_t whole = line * (mesh.y().size() + 1), field = line * node_rows(mesh, strip).count();
+  // K, c and the capacity of all cells, and K = 0 beside the capacity once more; every rank has them.
+  const bool numbers = coefficients_are_numbers(mesh, settings.problem, settings.params.start);
+  const std::int64_t coefficients = numbers ? 0 : 5 * whole;
+  expect_room_on_ranks(ctx, settings.machine, what, coefficients, 0);
+  const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.params);
+  // A state has three vectors, which rank 0 makes one text of; a picture is drawn of values that all ranks have.
+  const bool speaks = settings.machine.ranks->rank() == 0;
+  const std::int64_t states =
+      std::max(outputs.has("save") && speaks ? 6 * whole : 0, outputs.has("png") ? 2 * whole : 0);
+  const std::int64_t meanwhile = std::max({coefficients, 4 * field, states});
+  const std::int64_t needed = meanwhile + (ctx.on_gpu() ? 0 : solver);
+  expect_room_on_ranks(ctx, settings.machine, what, needed, solver);
+  return peak_memory() + needed;
 }
 
 int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   Context ctx = settings.machine.context();
   expects(!outputs.has("vtk") || vtk_available(), "--vtk: this build has no VTK (Debian: libvtk9-dev)");
-  outputs.check();
+  const bool speaks = settings.machine.ranks->rank() == 0;
+  if (speaks) outputs.check();
   const double begin = wall_seconds();
   const TensorMesh mesh = with_sides(settings.mesh.at(settings.level), settings.problem.space.sides);
   std::optional<HeatState> state;
@@ -398,26 +445,29 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     settings.params.start = start;
     state = std::move(read);
   }
-  {
-    const std::int64_t needed = required_memory(ctx, mesh, settings.problem, settings.params);
-    const std::int64_t fields = 4 * std::int64_t{sizeof(double)} * (mesh.x().size() + 1) * (mesh.y().size() + 1);
-    const auto shape = mesh.unknowns();
-    expect_room(ctx, message("mesh ", mesh.name(), " with ", shape.nx, " x ", shape.ny, " unknowns"),
-                fields + (ctx.on_gpu() ? 0 : needed), needed);
-  }
+  Run result;
+  result.expected_memory = expected_memory(ctx, settings, mesh, outputs);
+  const bool saves_state = outputs.has("save"), draws = outputs.has("png");
+  if (!speaks) outputs.remove_all_but("vtk");
   if (!settings.quiet) progress("setting up ...");
   HeatSolver solver(ctx, mesh, settings.problem, settings.params);
   if (state) solver.restore(ctx, *state);
   state.reset();
   if (!settings.quiet) progress("");
 
-  Run result;
   result.setup_seconds = wall_seconds() - begin;
-  if (!settings.quiet) print_heading(settings, options, ctx, solver);
+  const auto find_rank_numbers = [&] {
+    const PoissonSolver& of_stages = solver.solver();
+    result.ranks =
+        rank_numbers(ctx, settings.machine, StripLevels(ctx, of_stages.meshes(), of_stages.params().multigrid.cut),
+                     result.setup_seconds, result.solve_seconds, result.expected_memory);
+  };
+  find_rank_numbers();
+  if (!settings.quiet) print_heading(settings, options, ctx, solver, result.ranks);
   const double start = settings.params.start;
   const Stops pictures(start, settings.end, settings.output_every), saves(start, settings.end, settings.restart_every);
   std::optional<VtkSeries> series;
-  if (outputs.has("vtk")) series.emplace(outputs.path("vtk"));
+  if (outputs.has("vtk")) series.emplace(outputs.path("vtk"), settings.machine.ranks->communicator());
   const int first = pictures.number(solver.time());
   if (series)
     for (int n = 0; n < first; ++n) series->adopt(n, pictures.at(n));
@@ -433,9 +483,10 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     });
   };
   const auto save = [&] {
+    const HeatState now = solver.state(ctx);
     outputs.write("save", [&](const std::string& path) {
       const HeatParams& params = settings.params;
-      write_restart(path, {mesh, params.method, params.tol.has_value(), start}, solver.state(ctx));
+      write_restart(path, {mesh, params.method, params.tol.has_value(), start}, now);
     });
   };
   show(pictures.has(solver.time()) || solver.time() == start);
@@ -454,11 +505,12 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     });
     if (result.report.status != Status::converged) break;
     if (pictures.has(to)) show(true);
-    if (saves.has(to)) save();
+    if (saves_state && saves.has(to)) save();
   }
   result.solve_seconds = wall_seconds() - ready;
   if (result.report.status != Status::converged) show(false);
   result.error = solver.relative_l2_error(ctx);
+  find_rank_numbers();
   const int code = exit_code(result.report.status);
   if (!settings.quiet) {
     progress("");
@@ -468,10 +520,11 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
                        result.report.reason.c_str());
   }
   outputs.write_text("report", json_report(settings, options, ctx, solver, result));
-  if (code != 3)  // there is something to show
-    outputs.write("png", [&](const std::string& path) {
-      write_png(path, mesh, solver.nodal_solution(ctx), message("u at t = ", solver.time()));
-    });
+  if (draws && code != 3) {  // there is something to show
+    const auto u = gathered(ctx, mesh, rows_of(solver), solver.nodal_solution(ctx));
+    outputs.write("png",
+                  [&](const std::string& path) { write_png(path, mesh, u, message("u at t = ", solver.time())); });
+  }
   if (!settings.quiet) outputs.print_written();
   return code;
 }
@@ -479,18 +532,20 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  Ranks ranks;
   Program program{
       program_name,
       before_options,
       message(about_expressions, about_gradings, about_coefficient_files, examples, about_outputs, about_end),
       make_command_line(),
       {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
-      [](const CommandLine& options) -> std::function<int()> {
+      [&ranks](const CommandLine& options) -> std::function<int()> {
         Settings settings = parse_settings(options);
+        settings.machine.ranks = &ranks;
         OutputFiles outputs = parse_outputs(options);
         return [settings = std::move(settings), outputs = std::move(outputs), &options] {
           return run(settings, options, outputs);
         };
       }};
-  return run_program(program, argc, argv);
+  return run_program(program, argc, argv, &ranks);
 }

@@ -5,8 +5,6 @@
 #include <deque>
 #include <optional>
 
-#include <sys/resource.h>
-
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/expression.hpp>
@@ -21,6 +19,7 @@
 
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
+#include "support/pieces.hpp"
 #include "support/probe.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
@@ -144,7 +143,8 @@ CommandLine make_command_line() {
                     "solution, exact solution, error, right-hand side and aspect ratios for ParaView "
                     "(poisson2d_<mesh>_L<level>.vtr); FILE.vts with --map and --mesh-file; FILE.npy: the solution "
                     "alone, an array "
-                    "for NumPy of shape (ny + 1, nx + 1), which is written where VTK is missing"),
+                    "for NumPy of shape (ny + 1, nx + 1), which is written where VTK is missing; FILE.pvtr, with a "
+                    "piece of each, on several ranks"),
         {"vtk-compress", "HOW", "fast", "none, fast (LZ4), or best (zlib: up to a third less, ten times as slow)"},
         output_file("png", "FILE.png",
                     "a picture: the solution (the first one of several) in colours, and enlarged where cells are thin"),
@@ -192,6 +192,7 @@ constexpr const char* examples =
     "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
     "  poisson2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --rhs 0 --boundary x\n"
     "  poisson2d --mesh-file wing.vts --rhs 1 --level 2\n"
+    "  mpirun -n 4 poisson2d --mesh A3 --level 11      on four ranks, a strip of rows each\n"
     "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
     "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n";
 
@@ -390,13 +391,6 @@ void check_outputs(const Settings& settings, OutputFiles& outputs) {
   }
 }
 
-/// Bytes of the machine's own memory that were resident at most so far.
-std::int64_t peak_memory() {
-  rusage usage{};
-  (void)getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;
-}
-
 /// Whether there is a file for ParaView, by what rank 0 has found.
 void share_outputs(const Settings& settings, OutputFiles& outputs) {
   if (!settings.machine.has_ranks()) return;
@@ -404,11 +398,19 @@ void share_outputs(const Settings& settings, OutputFiles& outputs) {
   if (wanted[0] == 0) outputs.remove("vtk");
 }
 
-/// With the coefficients of one mesh.
+/// With the coefficients of one mesh, of all cells on every rank. Throws where there is no room for them.
 PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geometry& mesh) {
   PoissonSolverParams params = settings.solver;
-  params.terms = operator_terms(mesh, settings.problems[0]);
-  if (auto k = cell_coefficients(ctx, mesh, settings.problems[0]))
+  const PoissonProblem& problem = settings.problems[0];
+  if (problem.has_coefficients()) {
+    int numbers = 1;
+    for (const Coefficient* other : {&problem.diffusion.xy, &problem.diffusion.yy, &problem.reaction_of_cells})
+      numbers += other->is_given() ? 1 : 0;
+    expect_room_on_ranks(ctx, settings.machine, named(mesh.logical()),
+                         numbers * mesh.logical().cells() * std::int64_t{sizeof(double)}, 0);
+  }
+  params.terms = operator_terms(mesh, problem);
+  if (auto k = cell_coefficients(ctx, mesh, problem))
     params.coefficients = std::make_shared<const CellCoefficients>(std::move(*k));
   return params;
 }
@@ -457,7 +459,7 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const std::int64_t whole = line * (mesh.y().size() + 1), field = line * rows.count();
   const HostFields on_host(ctx, settings, geometry, uses);
   const auto systems = settings.problems.size();
-  const auto shape = mesh.unknowns(), strip = strip_of(ctx, mesh, params);
+  const GridShape strip = strip_of(ctx, mesh, params);
   const std::int64_t solver = required_memory(ctx, geometry, params, builtin_smoothers(), systems);
   const std::int64_t solving = (on_host.loads ? field : 0) + (ctx.on_gpu() ? 0 : solver);
   // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
@@ -472,9 +474,8 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
                                            (ctx.on_gpu() ? 0 : count * vector_bytes<double>(Backend::cpu, strip))
                                      : 0;
   const std::int64_t needed = std::max({solving, comparing, uses.vtk ? writer + fields * field : 0});
-  const int sharing = settings.machine.has_ranks() ? settings.machine.ranks->ranks_of_host() : 1;
-  expect_room(ctx, message("mesh ", mesh.name(), " with ", shape.nx, " x ", shape.ny, " unknowns"), needed * sharing,
-              solver, uses.vtk ? "; --vtk none may take less" : "");
+  expect_room_on_ranks(ctx, settings.machine, named(mesh), needed, solver,
+                       uses.vtk ? "; --vtk none may take less" : "");
   return peak_memory() + needed;
 }
 
@@ -501,15 +502,6 @@ struct System {
   SolveReport report;
   std::optional<RelativeErrors> errors;
   std::optional<Summary> summary;  // of one that is finite
-};
-
-/// What one of several ranks has had to do.
-struct RankNumbers {
-  int first_row = 0, rows = 0, levels_cut = 0;  // of unknowns; of the hierarchy
-  int threads = 0, gpu = -1;
-  std::int64_t exchanges = 0, gathers = 0;
-  double setup_seconds = 0, solve_seconds = 0;
-  std::int64_t expected_memory = 0, peak_memory = 0;
 };
 
 struct Outcome {
@@ -558,38 +550,6 @@ struct Outcome {
   }
 };
 
-/// Of a rank's piece, beside the file that tells of all: out_0.vtr of out.pvtr.
-std::string piece_name(const std::string& path, int rank) {
-  return message(std::string_view(path).substr(0, path.size() - std::string_view(".pvtr").size()), '_', rank, ".vtr");
-}
-
-/// The ranks' pieces first, what tells of them last. Throws FileError on all ranks where one could not write its piece, and
-/// leaves none.
-void write_pieces(const Settings& settings, const TensorMesh& mesh, const NodeRows& rows,
-                  const std::vector<VtkField>& fields, const std::vector<VtkField>& of_cells, const std::string& path) {
-  auto& communicator = *settings.machine.ranks->communicator();
-  const std::string own = piece_name(path, communicator.rank());
-  const RemovedWhenInterrupted unfinished_piece(temporary_name(own));
-  std::array<char, 1024> reason{};
-  try {
-    write_vtr_piece(own, mesh, rows, fields, of_cells, settings.compression);
-  } catch (const FileError& error) {
-    (void)std::snprintf(reason.data(), reason.size(), "%s", error.what());
-  }
-  for (const auto& other : communicator.gather_on_host(reason)) {
-    if (other[0] == '\0') continue;
-    std::error_code error;
-    if (reason[0] == '\0') std::filesystem::remove(own, error);
-    throw FileError(other.data());
-  }
-  const auto all = communicator.gather_on_host(rows);
-  if (communicator.rank() > 0) return;
-  std::vector<VtkPiece> pieces;
-  for (std::size_t r = 0; r < all.size(); ++r)
-    pieces.push_back({std::filesystem::path(piece_name(path, static_cast<int>(r))).filename().string(), all[r]});
-  write_pvtr(path, mesh, pieces, fields, of_cells);
-}
-
 /// Fields of the only right-hand side by their names, of several ones numbered from 1 on. Solutions on these rows of nodes.
 void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, const NodeRows& rows,
                const std::vector<std::vector<double>>& solutions, const std::string& path) {
@@ -617,7 +577,8 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
   if (mesh.mapped())
     write_vts(path, *mesh.mapped(), fields, of_cells, settings.compression);
   else if (settings.machine.has_ranks())
-    write_pieces(settings, mesh.logical(), rows, fields, of_cells, path);
+    write_pieces(*settings.machine.ranks->communicator(), path, mesh.logical(), rows, fields, of_cells,
+                 settings.compression);
   else
     write_vtr(path, mesh.logical(), fields, of_cells, settings.compression);
 }
@@ -628,16 +589,6 @@ void write_array(const ProblemMesh& mesh, const std::vector<std::vector<double>>
                                  static_cast<std::size_t>(mesh.logical().x().size()) + 1};
   if (solutions.size() > 1) shape.insert(shape.begin(), solutions.size());
   write_npy(path, shape, {solutions.begin(), solutions.end()});
-}
-
-Json rank_json(const RankNumbers& rank) {
-  JsonObject json;
-  json.add("first_row", rank.first_row).add("rows", rank.rows).add("threads", rank.threads);
-  if (rank.gpu >= 0) json.add("gpu", rank.gpu);
-  json.add("exchanges", rank.exchanges).add("gathers", rank.gathers);
-  json.add("setup_seconds", rank.setup_seconds).add("solve_seconds", rank.solve_seconds);
-  json.add("expected_memory_bytes", rank.expected_memory).add("peak_memory_bytes", rank.peak_memory);
-  return json.value();
 }
 
 /// What smooths on a level.
@@ -755,10 +706,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("expected_memory_bytes", outcome.expected_memory);
   json.add("peak_memory_bytes", peak_memory());
   json.add("history", report.history);
-  if (!outcome.ranks.empty())
-    json.add("levels_cut", outcome.ranks.front().levels_cut)
-        .add("ranks_exchange_by", ctx.communicator()->keeps_order() ? "nccl" : "mpi")
-        .add("ranks", json_array(outcome.ranks, rank_json));
+  add_ranks(json, ctx, outcome.ranks);
   if (outcome.systems.size() > 1)
     json.add("right_hand_sides",
              json_array(outcome.systems, [&](const System& system) { return system_json(settings, system); }));
@@ -789,18 +737,6 @@ void print_choices(const Outcome& outcome) {
     finest = last + 1;
   }
   if (!outcome.choice.empty()) std::printf("%-9s %s\n", "cycle", outcome.choice.c_str());
-}
-
-void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks) {
-  const auto [fewest, most] =
-      std::minmax_element(ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.rows < r.rows; });
-  const int levels = ranks.front().levels_cut;
-  const std::string rows = fewest->rows == most->rows ? message(most->rows) : message(fewest->rows, " to ", most->rows);
-  std::printf("ranks     %zu, with %s rows each; %d level%s cut, the others whole on every rank%s\n", ranks.size(),
-              rows.c_str(), levels, levels == 1 ? " is" : "s are",
-              !ctx.on_gpu()                       ? ""
-              : ctx.communicator()->keeps_order() ? "; by NCCL"
-                                                  : "; by MPI through the host");
 }
 
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
@@ -836,7 +772,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("solver    %s, %s-cycle, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(),
               outcome.cycle_name(options).c_str(), smoother.c_str(), options.text("precision").c_str(),
               std::string(to_string(outcome.params.form)).c_str(), ctx.description().c_str());
-  if (!outcome.ranks.empty()) print_ranks(ctx, outcome.ranks);
+  print_ranks(ctx, outcome.ranks);
   if (chosen) print_choices(outcome);
   if (!outcome.deflation.empty()) std::printf("deflated  %s\n", outcome.deflation.c_str());
   std::printf("\n");
@@ -970,26 +906,10 @@ struct Solved {
   bool whole = true;                         // on all nodes, not on those rows alone
 };
 
-/// Of several ranks, on all nodes.
-std::vector<double> gathered(const Context& ctx, const TensorMesh& mesh, const NodeRows& rows,
-                             std::vector<double> nodal) {
-  if (ctx.pieces() == 1) return nodal;
-  // The last row is the next rank's first.
-  if (rows.last < mesh.y().size()) nodal.resize(nodal.size() - nodal.size() / static_cast<std::size_t>(rows.count()));
-  return ctx.communicator()->join_on_host(nodal);
-}
-
 /// What the ranks tell each other of a solve.
-std::vector<RankNumbers> rank_numbers(const Context& ctx, const Settings& settings, const GridShape& strip,
-                                      const Outcome& outcome) {
-  if (ctx.pieces() == 1) return {};
-  auto& communicator = *ctx.communicator();
-  const StripLevels strips(ctx, outcome.hierarchy, outcome.params.multigrid.cut);
-  const auto levels = static_cast<int>(outcome.hierarchy.size());
-  return communicator.gather_on_host(RankNumbers{
-      strip.origin_y, strip.ny, levels - 1 - strips.whole(), ctx.threads(),
-      ctx.on_gpu() ? settings.machine.ranks->rank_on_host() : -1, communicator.exchanges(), communicator.gathers(),
-      outcome.report.setup_seconds, outcome.report.solve_seconds, outcome.expected_memory, peak_memory()});
+std::vector<RankNumbers> rank_numbers(const Context& ctx, const Settings& settings, const Outcome& outcome) {
+  return rank_numbers(ctx, settings.machine, StripLevels(ctx, outcome.hierarchy, outcome.params.multigrid.cut),
+                      outcome.report.setup_seconds, outcome.report.solve_seconds, outcome.expected_memory);
 }
 
 /// What the solver is given as a start has, for one right-hand side, no residual but rounding: nothing is left to measure by.
@@ -1057,7 +977,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                   expected,
                   mesh.largest_aspect_ratio(),
                   smallest_width(mesh)};
-  outcome.ranks = rank_numbers(ctx, settings, strip, outcome);
+  outcome.ranks = rank_numbers(ctx, settings, outcome);
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
   if (singular)
@@ -1085,7 +1005,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   });
   outcome.worst = static_cast<std::size_t>(worst - outcome.systems.begin());
   outcome.report = worst->report;
-  outcome.ranks = rank_numbers(ctx, settings, strip, outcome);
+  outcome.ranks = rank_numbers(ctx, settings, outcome);
   if (talk && xs.size() == 1) print_outcome(settings, outcome);
   if (talk && xs.size() > 1) print_systems(outcome);
   if (talk) warn_of_layers(outcome);

@@ -1,5 +1,6 @@
 #include <stratum/assembly/heat_problem.hpp>
 
+#include <numeric>
 #include <vector>
 
 #include <stratum/assembly/gauss_rules.hpp>
@@ -21,47 +22,49 @@ Sides at_time(const Sides& sides, double t) {
 
 double zero(const Point& /*p*/) { return 0; }
 
-/// What every row of cells gives to the nodes below and above it, then the sums at unknowns: rows are independent, and sums
-/// have one order.
-std::vector<double> quick_load(const Context& ctx, const TensorMesh& mesh, const ScalarFunction& f) {
+/// At the unknowns of `shape`. What every row of cells gives to the nodes below and above it, every other row first: these
+/// share no node. Row j of unknowns lies between rows j and j + 1 of the cells that are visited.
+std::vector<double> quick_load(const Context& ctx, const TensorMesh& mesh, const GridShape& shape,
+                               const ScalarFunction& f) {
   const Line &x = mesh.x(), &y = mesh.y();
-  const auto nodes = static_cast<std::size_t>(x.size()) + 1, rows = static_cast<std::size_t>(y.size());
-  std::vector<double> below(rows * nodes, 0.0), above(below);
-  for_each_row(
-      ctx, y.size(),
-      [&](int j, const ScalarFunction& own) {
-        const auto row = static_cast<std::size_t>(j);
-        double *const lower = &below[row * nodes], *const upper = &above[row * nodes];
-        for (const auto& [s, weight_y] : gauss2) {
-          const auto at_y = LineInterval(y, j).at(s);
-          for (int i = 0; i < x.size(); ++i)
-            for (const auto& [t, weight_x] : gauss2) {
-              const auto k = static_cast<std::size_t>(i);
-              const double value = weight_x * x.widths()[k] * weight_y * y.widths()[row] *
-                                   evaluate(own, make_point(LineInterval(x, i).at(t), at_y), "right-hand side");
-              lower[k] += value * (1 - s) * (1 - t);
-              lower[k + 1] += value * (1 - s) * t;
-              upper[k] += value * s * (1 - t);
-              upper[k + 1] += value * s * t;
-            }
-        }
-        if (!x.is_periodic()) return;
-        lower[0] += lower[nodes - 1];
-        upper[0] += upper[nodes - 1];
-      },
-      f);
-  const auto nx = static_cast<std::size_t>(x.unknowns()), ny = static_cast<std::size_t>(y.unknowns()),
-             first_x = static_cast<std::size_t>(x.first_unknown()),
-             first_y = static_cast<std::size_t>(y.first_unknown());
-  std::vector<double> load(nx * ny, 0.0);
-  for (std::size_t q = 0; q < ny; ++q) {
-    const std::size_t j = q + first_y;  // the node's row, of cells the one above it
-    const bool has_below = j > 0 || y.is_periodic(), has_above = j < rows;
-    const double* const from_below = has_below ? &above[(j > 0 ? j - 1 : rows - 1) * nodes] : nullptr;
-    const double* const from_above = has_above ? &below[j * nodes] : nullptr;
-    for (std::size_t p = 0; p < nx; ++p)
-      load[q * nx + p] = (has_below ? from_below[p + first_x] : 0) + (has_above ? from_above[p + first_x] : 0);
-  }
+  const auto nodes = static_cast<std::size_t>(x.size()) + 1, nx = static_cast<std::size_t>(shape.nx);
+  std::vector<double> load(nx * static_cast<std::size_t>(shape.ny), 0.0);
+  const auto add_row = [&](const std::vector<double>& given, int row) {
+    if (row < 0 || row >= shape.ny) return;
+    const auto first = static_cast<std::size_t>(row) * nx, first_x = static_cast<std::size_t>(shape.origin_x);
+    for (std::size_t p = 0; p < nx; ++p) load[first + p] += given[p + first_x];
+  };
+  for (const int odd : {0, 1})
+    for_each_row(
+        ctx, (shape.ny + 2 - odd) / 2,
+        [&](int k, const ScalarFunction& own) {
+          const int j = 2 * k + odd;
+          int cells = shape.origin_y - 1 + j;
+          if (y.is_periodic()) cells = (cells + y.size()) % y.size();
+          if (cells < 0 || cells >= y.size()) return;
+          const double height = y.widths()[static_cast<std::size_t>(cells)];
+          std::vector<double> lower(nodes, 0.0), upper(lower);
+          for (const auto& [s, weight_y] : gauss2) {
+            const auto at_y = LineInterval(y, cells).at(s);
+            for (int i = 0; i < x.size(); ++i)
+              for (const auto& [t, weight_x] : gauss2) {
+                const auto n = static_cast<std::size_t>(i);
+                const double value = weight_x * x.widths()[n] * weight_y * height *
+                                     evaluate(own, make_point(LineInterval(x, i).at(t), at_y), "right-hand side");
+                lower[n] += value * (1 - s) * (1 - t);
+                lower[n + 1] += value * (1 - s) * t;
+                upper[n] += value * s * (1 - t);
+                upper[n + 1] += value * s * t;
+              }
+          }
+          if (x.is_periodic()) {
+            lower[0] += lower[nodes - 1];
+            upper[0] += upper[nodes - 1];
+          }
+          add_row(lower, j - 1);
+          add_row(upper, j);
+        },
+        f);
   return load;
 }
 
@@ -107,11 +110,22 @@ bool coefficients_vary(const HeatProblem& problem) {
   return false;
 }
 
+bool coefficients_are_numbers(const TensorMesh& mesh, const HeatProblem& problem, double t) {
+  const PoissonProblem& space = problem.space;
+  const auto number = [](const Coefficient& k) { return k.constant || !k.is_given(); };
+  return number(space.diffusion.xx) && !space.diffusion.xy.is_given() && !space.diffusion.yy.is_given() &&
+         number(space.reaction_of_cells) && number(problem.capacity) && !coefficients_vary(problem) &&
+         !operator_terms(mesh, at_time(problem, t)).varies();
+}
+
 void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
                         GridView<double> b) {
   if (!problem.space.rhs) return set(ctx, 0.0, b);
-  expects_fit(ctx, "the load vector", b, mesh.unknowns());
-  if (!problem.steady_rhs) return copy_from_host(ctx, quick_load(ctx, mesh, at_time(problem.space.rhs, t)).data(), b);
+  GridShape shape = mesh.unknowns();
+  shape.origin_y += first_row_of(ctx, "the load vector", mesh, b);
+  shape.ny = b.ny;
+  if (!problem.steady_rhs)
+    return copy_from_host(ctx, quick_load(ctx, mesh, shape, at_time(problem.space.rhs, t)).data(), b);
   PoissonProblem load;
   load.rhs = at_time(problem.space.rhs, t);
   load.sides = problem.space.sides;
@@ -123,19 +137,23 @@ void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem&
 double total_heat(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
                   GridView<const double> u) {
   const auto values = nodal_solution(ctx, mesh, at_time(problem, t), u);
-  const auto capacity = capacity_on_cells(ctx, mesh, at_time(problem.capacity, t));
-  const auto columns = mesh.x().widths().size(), rows = mesh.y().widths().size();
-  double heat = 0;
+  const auto capacities =
+      problem.capacity.constant ? std::vector<double>() : capacity_on_cells(ctx, mesh, at_time(problem.capacity, t));
+  const NodeRows nodes = node_rows(mesh, u.shape());
+  const auto columns = mesh.x().widths().size(), first = static_cast<std::size_t>(nodes.first),
+             rows = static_cast<std::size_t>(nodes.count()) - 1;
+  std::vector<double> heat(rows, 0.0);  // of rows of cells
   for (std::size_t j = 0; j < rows; ++j) {
-    double row = 0;
     for (std::size_t i = 0; i < columns; ++i) {
       const double* south = &values[j * (columns + 1) + i];
       const double* north = south + columns + 1;
-      row += capacity[j * columns + i] * mesh.x().widths()[i] * (south[0] + south[1] + north[0] + north[1]) / 4;
+      const double capacity = capacities.empty() ? *problem.capacity.constant : capacities[(first + j) * columns + i];
+      heat[j] += capacity * mesh.x().widths()[i] * (south[0] + south[1] + north[0] + north[1]) / 4;
     }
-    heat += mesh.y().widths()[j] * row;
+    heat[j] *= mesh.y().widths()[first + j];
   }
-  return heat;
+  if (u.below || u.above) heat = ctx.communicator()->join_on_host(heat);
+  return std::accumulate(heat.begin(), heat.end(), 0.0);
 }
 
 }  // namespace stratum

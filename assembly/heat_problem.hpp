@@ -7,7 +7,7 @@
 //     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
 //
 // where g are the values of Dirichlet nodes, F the load of f and of the natural sides' values. A cell has the capacity at its
-// centre.
+// centre. Loads and solutions may be a strip's (mesh/strips.hpp).
 
 #include <stratum/assembly/poisson_problem.hpp>
 
@@ -31,13 +31,15 @@ struct HeatProblem {
 [[nodiscard]] ScalarFunction initial_function(const HeatProblem& problem, double start);
 /// K, c, capacity or alpha may change with the time.
 [[nodiscard]] bool coefficients_vary(const HeatProblem& problem);
+/// K, c, the capacity and alpha of every side are numbers, so that nothing need be evaluated by cells.
+[[nodiscard]] bool coefficients_are_numbers(const TensorMesh& mesh, const HeatProblem& problem, double t);
 
 /// The load of f alone: of natural sides' values and Dirichlet nodes nothing. A steady f is integrated as assemble_load does
 /// it; one that changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values. Throws UsageError
 /// for one that is not finite.
 void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, GridView<double> b);
 
-/// The integral of capacity u_h over the domain, at this time.
+/// The integral of capacity u_h over the domain, at this time; of a strip's u all pieces ask together, and have the same.
 [[nodiscard]] double total_heat(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
                                 GridView<const double> u);
 

@@ -356,10 +356,10 @@ void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& ter
   fold_reaction(ctx, terms.reaction, y, tensor->ky, tensor->e);
 }
 
-GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double capacity) {
+GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double capacity, const GridShape& strip) {
   OperatorTerms terms;
   terms.reaction = capacity;
-  TensorOperator<double> a = tensor_operator(ctx, mesh, terms, mesh.unknowns());
+  TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
   if (ctx.plans()) return GridOperator<double>(std::move(a));
   auto x = one_dimensional_factors(mesh.x(), a.grid.origin_x, a.grid.nx, 0, 0),
        y = one_dimensional_factors(mesh.y(), a.grid.origin_y, a.grid.ny, 0, 0);
@@ -372,9 +372,10 @@ GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double 
 }
 
 GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellFields& fields,
-                                    const OperatorTerms& terms, CellTensor tensor, OperatorForm form) {
+                                    const OperatorTerms& terms, CellTensor tensor, OperatorForm form,
+                                    const GridShape& strip) {
   check_range<double>(mesh);
-  CellOperator<double> cells(ctx, mesh.unknowns(), tensor, true);
+  CellOperator<double> cells(ctx, strip, tensor, true);
   fill_cells(ctx, mesh, fields, terms, cells);
   if (form == OperatorForm::cell) return GridOperator<double>(std::move(cells));
   return detail::with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
@@ -389,7 +390,7 @@ void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& 
     return fill_cells(ctx, mesh, fields, terms, *cells);
   }
   const GridOperator<double> given =
-      assemble_cells(ctx, mesh, fields, terms, cell_tensor(mesh, k), OperatorForm::symmetric);
+      assemble_cells(ctx, mesh, fields, terms, cell_tensor(mesh, k), OperatorForm::symmetric, a.shape());
   auto& to = std::get<SymmetricNineBand<double>>(a.storage());
   const auto& from = std::get<SymmetricNineBand<double>>(given.storage());
   for (std::size_t n = 0; n < to.band.size(); ++n) {

@@ -67,16 +67,18 @@ template <class T>
 template <class T>
 void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, GridOperator<T>& a);
 
-/// The matrix of the integrals of `capacity` phi_i phi_j, as a tensor operator.
-[[nodiscard]] GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double capacity);
+/// The matrix of the integrals of `capacity` phi_i phi_j, as a tensor operator; of all unknowns or a strip of them.
+[[nodiscard]] GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double capacity,
+                                                 const GridShape& strip);
 
 /// What a cell operator stores of this K.
 [[nodiscard]] CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& k);
 /// -div(K grad u) + c u in cell form, separable or not, with room for K of this kind and for c; in five bands where `form` says
-/// so, which an alpha that varies along its side needs. K = 0 gives the mass matrix of c.
+/// so, which an alpha that varies along its side needs. K = 0 gives the mass matrix of c. Of all unknowns or a strip of them,
+/// the fields those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellFields& fields,
-                                                  const OperatorTerms& terms, CellTensor tensor,
-                                                  OperatorForm form = OperatorForm::cell);
+                                                  const OperatorTerms& terms, CellTensor tensor, OperatorForm form,
+                                                  const GridShape& strip);
 /// Other coefficients for one of those, `fields` those of k, in the memory it has; nothing is allocated on the device where it
 /// is of cell form. Throws UsageError for K that it has no room for.
 void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const CellFields& fields,

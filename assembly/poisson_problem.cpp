@@ -244,10 +244,9 @@ void for_each_dirichlet_value(const Geometry& mesh, const PoissonProblem& proble
 }
 
 /// f(n, i, j, A_ik) for the n-th Dirichlet node k in the order of for_each_dirichlet_node and every unknown (i, j) coupled to
-/// it. `cells`: K and c, c beside `reaction`; K = 1 where there are none.
-template <class F>
-void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
-                              double reaction, const F& f) {
+/// it. entry(p, q, dx, dy): A between node (p, q) and its neighbour (p + dx, q + dy).
+template <class Entry, class F>
+void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& problem, const Entry& entry, const F& f) {
   const Line &x = mesh.logical().x(), &y = mesh.logical().y();
   const auto wrapped = [](const Line& line, int k) { return line.is_periodic() ? (k + line.size()) % line.size() : k; };
   std::size_t n = 0;
@@ -257,10 +256,18 @@ void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& proble
         const int p = wrapped(x, i + dx), q = wrapped(y, j + dy);
         if (p < 0 || p > x.size() || q < 0 || q > y.size()) continue;
         const int column = unknown_at(x, p), row = unknown_at(y, q);
-        if (column >= 0 && row >= 0) f(n, column, row, entry_of(mesh, cells, reaction, p, q, -dx, -dy));
+        if (column >= 0 && row >= 0) f(n, column, row, entry(p, q, -dx, -dy));
       }
     ++n;
   });
+}
+
+/// `cells`: K and c, c beside `reaction`; K = 1 where there are none.
+template <class F>
+void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
+                              double reaction, const F& f) {
+  for_each_dirichlet_entry(
+      mesh, problem, [&](int p, int q, int dx, int dy) { return entry_of(mesh, cells, reaction, p, q, dx, dy); }, f);
 }
 
 /// The same for what alpha adds: along a Robin side it couples the first and the last unknown to the Dirichlet nodes at its
@@ -556,14 +563,14 @@ CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem
 }
 
 double& SideLoads::operator()(int i, int j) {
-  const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
+  const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j - first);
   if (i == 0) return left[q];
   if (i == shape.nx - 1) return right[q];
   return j == 0 ? bottom[p] : top[p];
 }
 
-SideLoads::SideLoads(const GridShape& unknowns)
-    : shape(unknowns), left(static_cast<std::size_t>(unknowns.ny), 0.0), right(left),
+SideLoads::SideLoads(const GridShape& unknowns, int first_row)
+    : shape(unknowns), first(first_row), left(static_cast<std::size_t>(unknowns.ny), 0.0), right(left),
       bottom(static_cast<std::size_t>(unknowns.nx), 0.0), top(bottom) {}
 
 void add(Context& ctx, const SideLoads& sides, std::array<Vector<double>, 2>& through, GridView<double> b) {
@@ -595,6 +602,20 @@ std::vector<DirichletEntry> dirichlet_entries(const Geometry& mesh, const Poisso
   const auto add = [&](std::size_t n, int i, int j, double value) { entries.push_back({n, i, j, value}); };
   for_each_dirichlet_entry(mesh, problem, cells, reaction, add);
   for_each_dirichlet_alpha(mesh, problem, add);
+  return entries;
+}
+
+std::vector<DirichletEntry> dirichlet_mass_entries(const TensorMesh& mesh, const PoissonProblem& problem,
+                                                   double capacity) {
+  std::vector<DirichletEntry> entries;
+  for_each_dirichlet_entry(
+      mesh, problem,
+      [&](int p, int q, int dx, int dy) {
+        return capacity * factor(mesh.x(), p, dx, false) * factor(mesh.y(), q, dy, false);
+      },
+      [&](std::size_t n, int i, int j, double value) {
+        entries.push_back({n, i, j, value});
+      });
   return entries;
 }
 

@@ -117,19 +117,21 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
                    const CellCoefficients* cells = nullptr);
 
 /// What sides alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is
-/// zero but at the unknowns of the first and last columns and rows.
+/// zero but at the unknowns of the first and last columns and rows. Of a strip (mesh/strips.hpp) rows from `first` on, numbered
+/// as all of them are.
 struct SideLoads {
   GridShape shape;
+  int first;
   std::vector<double> left, right;  // columns, which have the corners
   std::vector<double> bottom, top;
 
-  explicit SideLoads(const GridShape& unknowns);
-  [[nodiscard]] bool has(int /*row*/) const { return true; }
+  explicit SideLoads(const GridShape& unknowns, int first_row = 0);
+  [[nodiscard]] bool has(int row) const { return row >= first && row < first + shape.ny; }
   [[nodiscard]] double& operator()(int i, int j);
 };
 /// b = b + sides, through a column and a row of the Context's memory.
 void add(Context& ctx, const SideLoads& sides, std::array<Vector<double>, 2>& through, GridView<double> b);
-/// b_i = b_i + integral of g phi_i over the natural sides
+/// b_i = b_i + integral of g phi_i over the natural sides, of the rows that b has
 void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, SideLoads& b);
 
 /// g at the Dirichlet nodes, in one order for all problems with these kinds of sides.
@@ -143,6 +145,9 @@ struct DirichletEntry {
 /// With K and c of `cells`, K = 1 where there are none, c beside `reaction`, and the problem's alpha.
 [[nodiscard]] std::vector<DirichletEntry> dirichlet_entries(const Geometry& mesh, const PoissonProblem& problem,
                                                             const CellCoefficients* cells, double reaction);
+/// Of the integrals of `capacity` phi_i phi_k on a rectangle.
+[[nodiscard]] std::vector<DirichletEntry> dirichlet_mass_entries(const TensorMesh& mesh, const PoissonProblem& problem,
+                                                                 double capacity);
 
 /// || u_h - u || / || u || in L2, u_h given on the unknowns; the absolute norm when u = 0; empty where u is unknown.
 [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,

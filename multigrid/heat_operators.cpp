@@ -22,6 +22,13 @@ CellCoefficients mass_coefficients(const CellCoefficients& k, const std::vector<
   return {k.nx, k.ny, std::vector<double>(capacity.size(), 0.0), {}, {}, capacity};
 }
 
+TensorMesh first_cell(const TensorMesh& mesh) {
+  const auto first = [](const Line& line) {
+    return Line(std::vector<double>{line.widths().front()}).starting_at(line.origin());
+  };
+  return {first(mesh.x()), first(mesh.y()), mesh.name()};
+}
+
 Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellFields& fields) {
   return std::move(Conductances(ctx, mesh, fields).reaction);
 }
@@ -38,7 +45,7 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
         const auto parts = to.parts();
         const auto has_mass = [&to](const GridView<double>& part) {
           if constexpr (requires { to.m; })
-            return part.data == to.m.view().data;
+            return part.data == &to.m.view()(0, to.first_row());
           else
             return Form::View::has_bands;
         };
@@ -56,11 +63,13 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
 
 HeatOperators::HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, double s,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
-    : mesh_(mesh), problem_(problem), t_(t), s_(s), varies_(coefficients_vary(problem)) {
+    : mesh_(mesh), strip_(StripLevels(ctx, mesh_hierarchy(mesh), params.multigrid.cut).finest()), problem_(problem),
+      t_(t), s_(s), varies_(coefficients_vary(problem)) {
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
           "steps in time are not for single precision or two floats: take mixed or double");
   expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");
-  const Coefficients now = at(ctx, t);
+  // Of numbers one cell knows all.
+  const Coefficients now = at(ctx, coefficients_are_numbers(mesh, problem, t) ? first_cell(mesh) : mesh, t);
   const auto kappa = now.k.is_scalar() ? constant_of(now.k.xx) : std::nullopt;
   const bool constant = kappa && constant_of(now.k.c) && constant_of(now.capacity);
   if (constant && !varies_ && !now.terms.varies())
@@ -70,10 +79,10 @@ HeatOperators::HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatPro
   find_what_sides_do(t, now);
 }
 
-HeatOperators::Coefficients HeatOperators::at(Context& ctx, double t) const {
+HeatOperators::Coefficients HeatOperators::at(Context& ctx, const TensorMesh& cells, double t) const {
   const PoissonProblem now = at_time(problem_, t);
-  Coefficients found{on_cells(ctx, mesh_, now.diffusion, now.reaction_of_cells),
-                     capacity_on_cells(ctx, mesh_, at_time(problem_.capacity, t)), operator_terms(mesh_, now)};
+  Coefficients found{on_cells(ctx, cells, now.diffusion, now.reaction_of_cells),
+                     capacity_on_cells(ctx, cells, at_time(problem_.capacity, t)), operator_terms(mesh_, now)};
   found.k.c.resize(found.k.xx.size(), 0.0);
   for (double& c : found.k.c) c += now.reaction;
   found.terms.reaction = 0;
@@ -88,8 +97,8 @@ void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, double ka
   OperatorTerms terms = now.terms;
   for (RobinCoefficient* alpha : {&terms.left, &terms.right, &terms.bottom, &terms.top}) alpha->constant *= scale_;
   terms.reaction = reaction_;
-  a_ = assemble_operator<double>(ctx, mesh_, OperatorForm::tensor, terms);
-  mass_ = assemble_mass(ctx, mesh_, capacity_);
+  a_ = assemble_operator<double>(ctx, mesh_, OperatorForm::tensor, terms, strip_);
+  mass_ = assemble_mass(ctx, mesh_, capacity_, strip_);
   // Made with a small mass term, whatever the first step: a direct solve of a coarse level rounds stiffness beside it.
   const double length = std::max(mesh_.x().length(), mesh_.y().length());
   terms.reaction += 1 / (length * length);
@@ -115,9 +124,9 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
   fields_.emplace(ctx, mesh_, now.k);
   fields_of_mass_.emplace(ctx, mesh_, mass);
-  a_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form);
-  mass_ = assemble_cells(ctx, mesh_, *fields_of_mass_, {}, CellTensor::scalar, form);
-  sum_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form);
+  a_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form, strip_);
+  mass_ = assemble_cells(ctx, mesh_, *fields_of_mass_, {}, CellTensor::scalar, form, strip_);
+  sum_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form, strip_);
   conductances_.emplace(ctx, mesh_, *fields_);
   reaction_of_a_ = reaction_of(ctx, mesh_, *fields_);
   reaction_of_mass_ = reaction_of(ctx, mesh_, *fields_of_mass_);
@@ -133,13 +142,20 @@ void HeatOperators::find_what_sides_do(double t, const Coefficients& now) {
   const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
   conserves_ = no_reaction && is_singular(mesh_, now.terms);
   PoissonProblem sides = at_time(problem_, t);
+  const auto scale_alpha = [&](double scale) {
+    for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
+      if (side->alpha) side->alpha = [alpha = side->alpha, scale](const Point& p) { return scale * alpha(p); };
+  };
+  if (!conductances_) {
+    scale_alpha(scale_);
+    entries_of_a_ = dirichlet_entries(mesh_, sides, nullptr, reaction_);
+    entries_of_mass_ = dirichlet_mass_entries(mesh_, sides, capacity_);
+    return;
+  }
   entries_of_a_ = dirichlet_entries(mesh_, sides, &now.k, 0);
-  for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
-    side->alpha = [](const Point&) { return 0.0; };
+  scale_alpha(0);
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
   entries_of_mass_ = dirichlet_entries(mesh_, sides, &mass, 0);
-  for (auto* entries : {&entries_of_a_, &entries_of_mass_})
-    for (DirichletEntry& entry : *entries) entry.value *= scale_;
 }
 
 void HeatOperators::add_up(Context& ctx) {
@@ -158,7 +174,7 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
   }
   if (moved) {
     t_ = t;
-    const Coefficients now = at(ctx, t);
+    const Coefficients now = at(ctx, mesh_, t);
     const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
     fields_->assign(ctx, now.k);
     fields_of_mass_->assign(ctx, mass);

@@ -8,6 +8,9 @@
 // (but where an Robin side meets coefficients that change with the time). Where K, c and the capacity are constant all are
 // tensor operators, and the equation is divided by K: `scale` = 1 / K. Else they are of cell form, coarse levels are Galerkin
 // products, and the method is cg unless another is asked for.
+//
+// On a Context with other pieces of the grid all are those of the piece's strip, and coefficients and entries of sides those of
+// the whole mesh.
 
 #include <optional>
 #include <vector>
@@ -47,7 +50,8 @@ class HeatOperators {
     std::vector<double> capacity;
     OperatorTerms terms;  // without c, which is in k
   };
-  [[nodiscard]] Coefficients at(Context& ctx, double t) const;
+  /// On the cells of this mesh.
+  [[nodiscard]] Coefficients at(Context& ctx, const TensorMesh& cells, double t) const;
   void make_tensor(Context& ctx, const Coefficients& now, double kappa, PoissonSolverParams params,
                    const SmootherRegistry& registry);
   void make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
@@ -55,11 +59,12 @@ class HeatOperators {
   void add_up(Context& ctx);
 
   TensorMesh mesh_;
+  GridShape strip_;  // the piece's unknowns
   HeatProblem problem_;
   double t_, s_;
   bool varies_, conserves_ = false;
   double scale_ = 1;
-  double reaction_ = 0, capacity_ = 0;  // of tensor operators
+  double reaction_ = 0, capacity_ = 0;  // of tensor operators, scaled
   GridOperator<double> a_, mass_;
   GridOperator<double> sum_;                           // of cell form, as what follows
   std::optional<CellFields> fields_, fields_of_mass_;  // of the coefficients that were put in last

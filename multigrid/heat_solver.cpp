@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
@@ -30,6 +31,32 @@ Tableau tableau_of(TimeMethod method) {
   if (method == TimeMethod::crank_nicolson) return {2, {0, 1, 0}, {{{0, 0, 0}, {0.5, 0.5, 0}}}, {}};
   const double root = std::sqrt(2.0), gamma = 2 - root, d = gamma / 2, w = root / 4;
   return {3, {0, gamma, 1}, {{{0, 0, 0}, {d, d, 0}, {w, w, d}}}, {w - (1 - w) / 3, w - (3 * w + 1) / 3, d - d / 3}};
+}
+
+/// Of all pieces in the order of ranks, on the first piece; the others have none. In parts, so that they hold little.
+std::vector<double> rows_on_first_piece(Context& ctx, GridView<const double> x) {
+  std::vector<double> own(static_cast<std::size_t>(x.nodes()));
+  if (!own.empty()) copy_to_host(ctx, x, own.data());
+  if (ctx.pieces() == 1) return own;
+  constexpr std::size_t part = 1 << 14;
+  auto& communicator = *ctx.communicator();
+  const auto counts = communicator.gather_on_host(own.size());
+  std::vector<double> mine(part), parts(part * counts.size()), all;
+  if (communicator.rank() == 0) all.resize(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  const auto copy_part = [&](const double* from, std::size_t count, std::size_t begin, double* to) {
+    if (begin < count) std::copy_n(from, std::min(part, count - begin), to);
+  };
+  for (std::size_t begin = 0; begin < *std::max_element(counts.begin(), counts.end()); begin += part) {
+    copy_part(own.data() + begin, own.size(), begin, mine.data());
+    communicator.gather_on_host(mine.data(), parts.data(), part * sizeof(double));
+    if (all.empty()) continue;
+    std::size_t offset = begin;
+    for (std::size_t r = 0; r < counts.size(); ++r) {
+      copy_part(&parts[r * part], counts[r], begin, all.data() + offset);
+      offset += counts[r];
+    }
+  }
+  return all;
 }
 
 constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, least_step = 1e-10, worth_shortening = 0.9,
@@ -87,12 +114,14 @@ struct HeatSolver::Implementation {
   std::array<Vector<double>, 2> line;  // a column, a row: what sides add
   double load_at = 0;
   bool load_known = false;
+  int first_row = 0;  // of this piece, of all rows of unknowns
 
   Implementation(Context& ctx, const TensorMesh& m, const HeatProblem& p, const HeatParams& given,
                  const SmootherRegistry& registry)
       : mesh(with_sides(m, p.space.sides)), problem(p), params(given), tableau(tableau_of(given.method)) {
     check();
-    const GridShape shape = mesh.unknowns();
+    const GridShape shape = StripLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.cut).finest();
+    first_row = shape.origin_y - mesh.unknowns().origin_y;
     for (auto* v : {&u, &x, &b, &load, &work, &other, &slope, &slope_before}) *v = Vector<double>(ctx, shape);
     for (std::size_t i = 0; i < tableau.stages; ++i) k[i] = Vector<double>(ctx, shape);
     line = {Vector<double>(ctx, GridShape{1, shape.ny}), Vector<double>(ctx, GridShape{shape.nx, 1})};
@@ -153,14 +182,14 @@ struct HeatSolver::Implementation {
   /// b = b + what natural sides give at time t - A_D values - M_D slopes
   void add_sides(Context& ctx, const PoissonProblem& now, const std::vector<double>& values,
                  const std::vector<double>& slopes, GridView<double> to) {
-    SideLoads sides(mesh.unknowns());
+    SideLoads sides(u.shape(), first_row);
     add_fluxes(mesh, now, sides);
     for (auto* part : {&sides.left, &sides.right, &sides.bottom, &sides.top})
       for (double& value : *part) value *= operators->scale();
     for (const auto& entry : operators->dirichlet_entries_of_a())
-      sides(entry.i, entry.j) -= entry.value * values[entry.node];
+      if (sides.has(entry.j)) sides(entry.i, entry.j) -= entry.value * values[entry.node];
     for (const auto& entry : operators->dirichlet_entries_of_mass())
-      sides(entry.i, entry.j) -= entry.value * slopes[entry.node];
+      if (sides.has(entry.j)) sides(entry.i, entry.j) -= entry.value * slopes[entry.node];
     add(ctx, sides, line, to);
   }
 
@@ -174,19 +203,7 @@ struct HeatSolver::Implementation {
       if (tableau.starts_explicit()) (void)make_solver<double>(ctx, "cg", u.shape());
       return;
     }
-    const auto initial = at_nodes(ctx, mesh, initial_function(problem, params.start));
-    const auto columns = static_cast<std::size_t>(mesh.x().size()) + 1;
-    std::vector<double> unknowns;
-    const int first_x = mesh.x().first_unknown(), first_y = mesh.y().first_unknown();
-    for (int j = 0; j < u.shape().ny; ++j)
-      for (int i = 0; i < u.shape().nx; ++i) {
-        const auto p = static_cast<std::size_t>(i + first_x), q = static_cast<std::size_t>(j + first_y);
-        const double value = initial[q * columns + p];
-        expects(std::isfinite(value), "the initial value is ", value, " at (", mesh.x().from_begin()[p], ", ",
-                mesh.y().from_begin()[q], "); it must be finite");
-        unknowns.push_back(value);
-      }
-    copy_from_host(ctx, unknowns.data(), u.view());
+    set_initial(ctx);
     const PoissonProblem now = at(params.start);
     side_values = dirichlet_values(mesh, now);
     // Of k_D at the start nothing but the error estimate of the first step depends.
@@ -195,6 +212,24 @@ struct HeatSolver::Implementation {
     for (std::size_t n = 0; n < side_slope.size(); ++n) side_slope[n] = (side_slope[n] - side_values[n]) / moment;
     measure(ctx, u);
     if (tableau.starts_explicit()) find_first_slope(ctx, now);
+  }
+
+  void set_initial(Context& ctx) {
+    const GridShape shape = u.shape();
+    if (shape.nodes() == 0) return;
+    const auto initial =
+        at_nodes(ctx, mesh, initial_function(problem, params.start), {shape.origin_y, shape.origin_y + shape.ny - 1});
+    const auto columns = static_cast<std::size_t>(mesh.x().size()) + 1;
+    std::vector<double> unknowns;
+    for (int j = 0; j < shape.ny; ++j)
+      for (int i = 0; i < shape.nx; ++i) {
+        const auto p = static_cast<std::size_t>(i + shape.origin_x);
+        const double value = initial[static_cast<std::size_t>(j) * columns + p];
+        expects(std::isfinite(value), "the initial value is ", value, " at (", mesh.x().from_begin()[p], ", ",
+                mesh.y().from_begin()[static_cast<std::size_t>(j + shape.origin_y)], "); it must be finite");
+        unknowns.push_back(value);
+      }
+    copy_from_host(ctx, unknowns.data(), u.view());
   }
 
   /// M k = F - A u - A_D g - M_D k_D; M is as well conditioned as its diagonal, whatever the mesh.
@@ -510,19 +545,15 @@ HeatState HeatSolver::state(Context& ctx) const {
                   {},
                   {},
                   self.side_slope};
-  const auto take = [&](const Vector<double>& from, std::vector<double>& to) {
-    to.resize(static_cast<std::size_t>(from.shape().nodes()));
-    copy_to_host(ctx, from.cview(), to.data());
-  };
-  take(self.u, state.u);
-  take(self.slope, state.slope);
-  take(self.slope_before, state.slope_before);
+  state.u = rows_on_first_piece(ctx, self.u.cview());
+  state.slope = rows_on_first_piece(ctx, self.slope.cview());
+  state.slope_before = rows_on_first_piece(ctx, self.slope_before.cview());
   return state;
 }
 
 void HeatSolver::restore(Context& ctx, const HeatState& state) {
   Implementation& self = *implementation_;
-  const auto nodes = static_cast<std::size_t>(self.u.shape().nodes());
+  const auto nodes = static_cast<std::size_t>(self.mesh.unknowns().nodes());
   expects(state.u.size() == nodes && state.slope.size() == nodes && state.slope_before.size() == nodes &&
               state.side_slope.size() == self.side_slope.size(),
           "a state of ", state.u.size(), " unknowns and ", state.side_slope.size(), " nodes of sides is not one of ",
@@ -539,7 +570,7 @@ void HeatSolver::restore(Context& ctx, const HeatState& state) {
   self.side_values = dirichlet_values(self.mesh, self.at(state.report.t));
   self.load_known = false;
   const auto put = [&](const std::vector<double>& from, Vector<double>& to) {
-    copy_from_host(ctx, from.data(), to.view());
+    copy_from_host(ctx, from.data() + std::int64_t{self.first_row} * to.shape().nx, to.view());
   };
   put(state.u, self.u);
   put(state.slope, self.slope);

@@ -1,10 +1,12 @@
 #pragma once
 
 // A series of files for ParaView: SERIES.pvd names SERIES_0000.vtr, SERIES_0001.vtr ... and their times. Every file is written
-// whole or not at all, SERIES.pvd anew after each, so that what a run has come to can be opened while it goes on.
+// whole or not at all, SERIES.pvd anew after each, so that what a run has come to can be opened while it goes on. Of several
+// ranks the files are SERIES_0000.pvtr ..., with a piece of each, and rank 0 writes SERIES.pvd.
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -14,31 +16,37 @@
 #include <stratum/mesh/vtk.hpp>
 
 #include "output_files.hpp"
+#include "pieces.hpp"
 
 namespace stratum::apps {
 
 class VtkSeries {
  public:
-  /// `path` ends in .pvd.
-  explicit VtkSeries(std::string path) : path_(std::move(path)) {}
+  /// `path` ends in .pvd. `ranks`: null of one alone.
+  explicit VtkSeries(std::string path, std::shared_ptr<Communicator> ranks = {})
+      : path_(std::move(path)), ranks_(std::move(ranks)) {}
 
-  [[nodiscard]] std::string file(int number) const {
-    char digits[16];
-    (void)std::snprintf(digits, sizeof digits, "_%04d.vtr", number);
-    return path_.substr(0, path_.size() - std::string_view(".pvd").size()) + digits;
-  }
-  /// One that an earlier run has written, where it is there.
+  /// One that an earlier run has written, on one rank or several, where it is there.
   void adopt(int number, double t) {
     std::error_code error;
-    if (std::filesystem::exists(file(number), error)) entries_.emplace_back(t, file(number));
-  }
-  void write(int number, double t, const TensorMesh& mesh, const std::vector<VtkField>& nodes,
-             const std::vector<VtkField>& cells) {
-    {
-      const RemovedWhenInterrupted unfinished_file(temporary_name(file(number)));
-      write_vtr(file(number), mesh, nodes, cells);
+    for (const bool pieces : {ranks_ != nullptr, ranks_ == nullptr}) {
+      if (!std::filesystem::exists(file(number, pieces), error)) continue;
+      return (void)entries_.emplace_back(t, file(number, pieces));
     }
-    entries_.emplace_back(t, file(number));
+  }
+  /// Fields of all nodes and cells, of several ranks on these rows of nodes and the cells between.
+  void write(int number, double t, const TensorMesh& mesh, const std::vector<VtkField>& nodes,
+             const std::vector<VtkField>& cells, const NodeRows& rows = {}) {
+    const std::string now = file(number, ranks_ != nullptr);
+    {
+      const RemovedWhenInterrupted unfinished_file(temporary_name(now));
+      if (ranks_)
+        write_pieces(*ranks_, now, mesh, rows, nodes, cells);
+      else
+        write_vtr(now, mesh, nodes, cells);
+    }
+    if (ranks_ && ranks_->rank() > 0) return;
+    entries_.emplace_back(t, now);
     std::ostringstream out;
     out.precision(17);
     out << "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n  <Collection>\n";
@@ -49,9 +57,13 @@ class VtkSeries {
     const RemovedWhenInterrupted unfinished_file(temporary_name(path_));
     write_whole_text(path_, out.str());
   }
-  [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:
+  [[nodiscard]] std::string file(int number, bool pieces) const {
+    char digits[16];
+    (void)std::snprintf(digits, sizeof digits, "_%04d.%s", number, pieces ? "pvtr" : "vtr");
+    return path_.substr(0, path_.size() - std::string_view(".pvd").size()) + digits;
+  }
   [[nodiscard]] static std::string escaped(const std::string& text) {
     std::string out;
     for (const char c : text) out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '"' ? "&quot;" : std::string(1, c);
@@ -59,6 +71,7 @@ class VtkSeries {
   }
 
   std::string path_;
+  std::shared_ptr<Communicator> ranks_;
   std::vector<std::pair<double, std::string>> entries_;
 };
 

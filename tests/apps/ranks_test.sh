@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ranks_test.sh PROGRAM CASE: poisson2d on several ranks of MPI, a thread each, against the same on one.
+# ranks_test.sh PROGRAM CASE: poisson2d, and heat2d and staggered beside it, on several ranks of MPI, a thread each, against the
+# same on one.
 # shellcheck source=support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
@@ -130,7 +131,8 @@ case_the_first_rank_speaks() {
   sed -E 's/[0-9.e+-]+ s set-up.*//; s/; cpu.*//' .output >one
   ranks 2 0 --level 5 --vtk none
   prints '^ranks +2, with 13 to 18 rows each; '
-  sed -E '/^ranks /d; s/[0-9.e+-]+ s set-up.*//; s/; cpu.*//; s/[0-9.]+e[-+][0-9]+|0\.[0-9]+/#/g' .output >several
+  prints '^memory +up to [0-9]+ MiB a rank expected$'
+  sed -E '/^(ranks|memory) /d; s/[0-9.e+-]+ s set-up.*//; s/; cpu.*//; s/[0-9.]+e[-+][0-9]+|0\.[0-9]+/#/g' .output >several
   sed -Ei 's/[0-9.]+e[-+][0-9]+|0\.[0-9]+/#/g' one
   cmp -s one several || fail "prints other lines: $(diff one several)"
   [ ! -s .errors ] || fail "writes to stderr"
@@ -206,10 +208,164 @@ case_what_is_refused() {
   "$mpirun" -n 1 "$program" --level 4 --vtk none : -n 1 "$program" --level 5 --vtk none >.output 2>.errors
   [ $? -eq 1 ] || fail "not exit code 1"
   says "all ranks need the same options: rank 0 has '--level=4', rank 1 has '--level=5'"
-  command="heat2d on two ranks"
-  "$mpirun" -n 2 "$(dirname "$program")/heat2d" --help >.output 2>.errors
+  command="krylov on two ranks"
+  "$mpirun" -n 2 "$(dirname "$program")/krylov" --help >.output 2>.errors
   [ $? -eq 1 ] || fail "not exit code 1"
-  says '^heat2d: it runs in one process, and was started as 2'
+  says '^krylov: it runs in one process, and was started as 2'
+  no_files
+}
+
+# What a host has is compared with what all of its ranks take, before any takes it.
+case_ranks_that_do_not_fit_in_memory() {
+  local level
+  for program in "$program" "$(dirname "$program")/heat2d"; do
+    level=$([[ $program == *heat2d ]] && echo 11 || echo 12)
+    for kappa in 1 '1+x'; do
+      ranks 2 4 --mesh U2 --level 16 --kappa "$kappa" --rhs 1
+      says "^$(basename "$program"): mesh U2 with 65535 x 65535 unknowns, 2 ranks on a host, needs [0-9.]+ GiB of memory, [0-9.]+ GiB are av"
+    done
+    command="a rank with less memory than the other"
+    timeout 20 "$mpirun" -n 1 "$program" "${common[@]}" --level $level --rhs 1 --vtk none : \
+      -n 1 bash -c 'ulimit -v 800000; exec "$@"' bash "$program" "${common[@]}" --level $level --rhs 1 --vtk none >.output 2>.errors
+    [ $? -eq 4 ] || fail "not exit code 4"
+    says "^$(basename "$program"): rank 1: mesh U1 with $(((1 << level) - 1)) x $(((1 << level) - 1)) unknowns, 2 ranks on a host, needs "
+  done
+  no_files
+}
+
+# --- steps in time -------------------------------------------------------------------------------------------------------
+
+heat() { program=$(dirname "$program")/heat2d; }
+
+# Two restart files must be of the same steps, with u the same to this part of its largest number.
+same_state() {
+  python3 - "$@" <<'END' || fail "$1 and $2 differ"
+import struct, sys
+def read(name):
+    data = open(name, "rb").read()
+    at = data.index(b"\ndata\n")
+    header = dict(line.split(" ", 1) for line in data[:at].decode().split("\n")[1:])
+    n = int(header["unknowns"])
+    return header, struct.unpack_from("<%dd" % n, data, at + 6 + 8 * 8)
+(a, u), (b, v) = read(sys.argv[1]), read(sys.argv[2])
+for key in a:
+    if key not in ("updates", "cycles", "rejected") and a[key] != b[key]:
+        sys.exit(f"{key}: {a[key]} {b[key]}")
+largest, difference = max(map(abs, u)), max(abs(x - y) for x, y in zip(u, v))
+print("difference", difference / largest, a["steps"], "steps,", a["cycles"], b["cycles"], "cycles")
+sys.exit(0 if len(u) == len(v) and largest > 0 and difference <= float(sys.argv[3]) * largest else 1)
+END
+}
+
+# in_time N ARGS...: the same steps, and after them u.
+in_time() {
+  local count=$1
+  shift
+  run 0 "$@" --precision double --quiet --save one.state --report one.json
+  ranks "$count" 0 "$@" --precision double --quiet --save several.state --report report.json
+  same_state one.state several.state 1e-12
+  check "len(r['ranks']) == $count and all(k['peak_memory_bytes'] > 0 < k['expected_memory_bytes'] for k in r['ranks'])"
+  check "abs(r['heat'] - json.load(open('one.json'))['heat']) <= 1e-12 * abs(r['heat'])"
+  rm -f one.* several.* report.json
+}
+
+case_heat_with_every_method() {
+  heat
+  in_time 2 --level 5
+  in_time 4 --mesh A3 --level 5 --method euler --dt 0.03 --rhs 1 --smoother line_y --cycle f
+  in_time 4 --cells 13,19 --method crank-nicolson --dt 0.02 --initial x*y --solver cg --smoother colour_gs
+}
+
+case_heat_with_data_that_change() {
+  heat
+  in_time 2 --cells 19,23 --end 0.3 --tol 1e-3 --exact 'x+y+t' --kappa '1+x+t' --capacity '2+x*t' --reaction t --rhs '2+x*t-1+t*(x+y+t)' \
+    --right 'neumann:1+x+t' --top 'robin:1+t,1+x+t+(1+t)*(x+y+t)'
+  in_time 4 --cells 12,16 --kappa '2+t,0.3,1+y' --initial 'x<1/2' --left neumann --boundary 'sin(20*t)' --tol 1e-3
+  in_time 4 --level 4 --kappa 'y<0.1?0.01:1' --rhs 'exp(-t)' --left robin:5,0 --method euler --dt 0.02
+}
+
+case_heat_around_the_ranks() {
+  heat
+  in_time 2 --cells 20,37 --bottom periodic --top periodic --rhs 'sin(2*pi*(x+y))*cos(t)+1' --tol 1e-3
+  in_time 4 --cells 15,18 --bottom periodic --top periodic --left periodic --right periodic --initial '1+sin(2*pi*y)' --kappa '1+x*t' --tol 1e-3
+}
+
+case_heat_goes_on_on_other_ranks() {
+  heat
+  local all=(--cells 13,19 --tol 1e-2 --kappa '1+x*t' --boundary 'sin(5*t)*x' --restart-every 0.1 --precision double --quiet) from to
+  run 0 "${all[@]}" --end 0.3 --save whole.state
+  run 0 "${all[@]}" --end 0.1 --save half_1.state
+  ranks 2 0 "${all[@]}" --end 0.1 --save half_2.state
+  ranks 4 0 "${all[@]}" --end 0.1 --save half_4.state
+  while read -r from to; do
+    ranks "$to" 0 "${all[@]}" --end 0.3 --restart half_"$from".state --save end.state </dev/null
+    same_state whole.state end.state 1e-11
+  done <<<$'1 4\n4 1\n4 2\n2 2'
+  ranks 2 0 "${all[@]}" --end 0.3 --save again.state
+  cmp -s again.state end.state || fail "not the bits of a run without the break"
+  ranks 2 5 "${all[@]}" --end 0.3 --restart nothing.state --save end.state
+  says "^heat2d: cannot read 'nothing.state'"
+  ranks 2 1 --cells 13,18 --end 0.3 --restart half_2.state
+  says "^heat2d: the restart file 'half_2.state' is of another mesh"
+  ranks 2 5 "${all[@]}" --end 0.3 --save nowhere/end.state
+  says "^heat2d: cannot write 'nowhere/end.state'"
+}
+
+case_heat_films() {
+  needs_vtk
+  heat
+  local all=(--mesh A2 --level 5 --kappa 1+x --exact 'sin(x*y)*exp(t)' --rhs 1 --output-every 0.05 --precision double --quiet) n count
+  run 0 "${all[@]}" --end 0.12 --vtk one.pvd
+  for count in 2 4; do
+    ranks $count 0 "${all[@]}" --end 0.12 --vtk film.pvd --png film.png
+    [ -s film.png ] && [ -s film_0003_$((count - 1)).vtr ] || fail "left $(files)"
+    for n in 0 1 2 3; do
+      "$compare_grids" film_000$n.pvtr one_000$n.vtr 1e-11 || fail "the pieces of picture $n are not the whole"
+    done
+    sed 's/one_\(....\).vtr/film_\1.pvtr/' one.pvd | cmp -s - film.pvd || fail "film.pvd names other files or times"
+    rm film*
+  done
+  # One rank began it, two go on.
+  run 0 "${all[@]}" --end 0.05 --vtk film.pvd --save half.state
+  ranks 2 0 "${all[@]}" --end 0.12 --vtk film.pvd --restart half.state
+  [ "$(grep -o 'film_.*vtr' film.pvd | paste -sd ' ')" = "film_0000.vtr film_0001.pvtr film_0002.pvtr film_0003.pvtr" ] || fail "$(cat film.pvd)"
+  rm film* one* half*
+  mkdir film_0000_1.vtr
+  ranks 2 5 "${all[@]}" --vtk film.pvd
+  says "cannot write 'film_0000_1.vtr': it is a directory"
+  has_files film_0000_1.vtr
+}
+
+case_heat_is_told_by_the_first_rank() {
+  heat
+  run 0 --level 5 --rhs 1 --output-every 0.05
+  sed -E 's/[0-9.e+-]+ s set-up.*//; s/; cpu.*//' .output >one
+  ranks 2 0 --level 5 --rhs 1 --output-every 0.05
+  prints '^ranks +2, with 13 to 18 rows each; '
+  prints '^memory +up to [0-9]+ MiB a rank expected$'
+  sed -E '/^(ranks|memory) /d; s/[0-9.e+-]+ s set-up.*//; s/; cpu.*//; s/[0-9]\.[0-9]+(e[-+][0-9]+)?|[0-9]+ updates/#/g' .output >several
+  sed -Ei 's/[0-9]\.[0-9]+(e[-+][0-9]+)?|[0-9]+ updates/#/g' one
+  cmp -s one several || fail "prints other lines: $(diff one several)"
+  [ ! -s .errors ] || fail "writes to stderr"
+}
+
+case_heat_that_is_refused_or_fails() {
+  heat
+  local begin=$SECONDS
+  # The upper half alone is not finite, after some steps: rank 1's.
+  ranks 2 1 --level 5 --rhs 'y > 0.75 && t > 0.05 ? sqrt(-1) : 1' --report report.json
+  says '^heat2d: rank 1: at t = 0\.05[0-9]*: the right-hand side is -?nan at \('
+  [ $((SECONDS - begin)) -lt 10 ] || fail "took $((SECONDS - begin)) s"
+  ranks 4 1 --cells 16,4
+  says '^heat2d: 3 rows cannot be cut'
+  ranks 2 1 --level 4 --capacity '0.05-t'
+  says '^heat2d: at t = 0\.05[0-9]*: the capacity must be positive'
+  ranks 2 2 --level 4 --max-steps 3 --quiet
+  says '^heat2d: max iterations: 3 steps have led to t = '
+  command="two kinds of ranks"
+  "$mpirun" -n 1 "$program" --level 4 --end 1 : -n 1 "$program" --level 4 --end 2 >.output 2>.errors
+  [ $? -eq 1 ] || fail "not exit code 1"
+  says "all ranks need the same options: rank 0 has '--end=1', rank 1 has '--end=2'"
   no_files
 }
 

@@ -1,0 +1,172 @@
+#pragma once
+
+// What ranks of one run tell each other and write together: that the memory of all suffices, what each has had to do, nodal
+// values of all, and files for ParaView with a piece of every rank.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/errors.hpp>
+#include <stratum/mesh/strips.hpp>
+#include <stratum/mesh/vtk.hpp>
+
+#include "json.hpp"
+#include "output_files.hpp"
+#include "program.hpp"
+#include "solve_output.hpp"
+
+namespace stratum::apps {
+
+/// Bytes of the machine's own memory that were resident at most so far.
+[[nodiscard]] inline std::int64_t peak_memory() {
+  rusage usage{};
+  (void)getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+/// For messages.
+[[nodiscard]] inline std::string named(const TensorMesh& mesh) {
+  return message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny, " unknowns");
+}
+
+/// The first rank with a reason, and that; an empty one where none has. The same on all.
+struct RankReason {
+  int rank = 0;
+  std::string text;
+};
+[[nodiscard]] inline RankReason first_reason(Communicator& communicator, const std::string& mine) {
+  std::array<char, 1024> own{};
+  (void)std::snprintf(own.data(), own.size(), "%s", mine.c_str());
+  const auto all = communicator.gather_on_host(own);
+  for (std::size_t r = 0; r < all.size(); ++r)
+    if (all[r][0] != '\0') return {static_cast<int>(r), all[r].data()};
+  return {};
+}
+
+/// expect_room of solve_output.hpp, of several ranks for all of them before any goes on: a host has to hold what its ranks take
+/// together, at most as much as so many that take most. Throws on all where it does not on one.
+inline void expect_room_on_ranks(const Context& ctx, const Machine& machine, const std::string& what, std::int64_t host,
+                                 std::int64_t device, const std::string& advice = "") {
+  if (!machine.has_ranks()) return expect_room(ctx, what, host, device, advice);
+  auto& communicator = *machine.ranks->communicator();
+  auto of_ranks = communicator.gather_on_host(host);
+  std::sort(of_ranks.begin(), of_ranks.end(), std::greater<>());
+  const std::int64_t together =
+      std::accumulate(of_ranks.begin(), of_ranks.begin() + machine.ranks->ranks_of_host(), std::int64_t{0});
+  std::string reason;
+  try {
+    expect_room(ctx, message(what, ", ", machine.ranks->ranks_of_host(), " ranks on a host,"), together, device,
+                advice);
+  } catch (const ResourceError& error) {
+    reason = error.what();
+  }
+  const auto [rank, text] = first_reason(communicator, reason);
+  if (!text.empty()) throw ResourceError(rank == 0 ? text : message("rank ", rank, ": ", text));
+}
+
+/// What one of several ranks has had to do.
+struct RankNumbers {
+  int first_row = 0, rows = 0, levels_cut = 0;  // of unknowns; of the hierarchy
+  int threads = 0, gpu = -1;
+  std::int64_t exchanges = 0, gathers = 0;
+  double setup_seconds = 0, solve_seconds = 0;
+  std::int64_t expected_memory = 0, peak_memory = 0;
+};
+
+/// Of all ranks, of the levels of a hierarchy; none where there is one.
+[[nodiscard]] inline std::vector<RankNumbers> rank_numbers(const Context& ctx, const Machine& machine,
+                                                           const StripLevels& strips, double setup_seconds,
+                                                           double solve_seconds, std::int64_t expected_memory) {
+  if (ctx.pieces() == 1) return {};
+  auto& communicator = *ctx.communicator();
+  const GridShape& strip = strips.finest();
+  return communicator.gather_on_host(RankNumbers{
+      strip.origin_y, strip.ny, strips.cut(), ctx.threads(), ctx.on_gpu() ? machine.ranks->rank_on_host() : -1,
+      communicator.exchanges(), communicator.gathers(), setup_seconds, solve_seconds, expected_memory, peak_memory()});
+}
+
+inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks) {
+  if (ranks.empty()) return;
+  const auto [fewest, most] =
+      std::minmax_element(ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.rows < r.rows; });
+  const int levels = ranks.front().levels_cut;
+  const std::string rows = fewest->rows == most->rows ? message(most->rows) : message(fewest->rows, " to ", most->rows);
+  std::printf("ranks     %zu, with %s rows each; %d level%s cut, the others whole on every rank%s\n", ranks.size(),
+              rows.c_str(), levels, levels == 1 ? " is" : "s are",
+              !ctx.on_gpu()                       ? ""
+              : ctx.communicator()->keeps_order() ? "; by NCCL"
+                                                  : "; by MPI through the host");
+  const auto largest = std::max_element(
+      ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.expected_memory < r.expected_memory; });
+  std::printf("memory    up to %lld MiB a rank expected\n", static_cast<long long>(largest->expected_memory >> 20));
+}
+
+/// Nothing where there is one rank.
+inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<RankNumbers>& ranks) {
+  if (ranks.empty()) return;
+  json.add("levels_cut", ranks.front().levels_cut);
+  json.add("ranks_exchange_by", ctx.communicator()->keeps_order() ? "nccl" : "mpi");
+  json.add("ranks", json_array(ranks, [](const RankNumbers& rank) {
+             JsonObject numbers;
+             numbers.add("first_row", rank.first_row).add("rows", rank.rows).add("threads", rank.threads);
+             if (rank.gpu >= 0) numbers.add("gpu", rank.gpu);
+             numbers.add("exchanges", rank.exchanges).add("gathers", rank.gathers);
+             numbers.add("setup_seconds", rank.setup_seconds).add("solve_seconds", rank.solve_seconds);
+             numbers.add("expected_memory_bytes", rank.expected_memory).add("peak_memory_bytes", rank.peak_memory);
+             return numbers.value();
+           }));
+}
+
+/// Values on a rank's rows of nodes, of several ranks on all nodes.
+[[nodiscard]] inline std::vector<double> gathered(const Context& ctx, const TensorMesh& mesh, const NodeRows& rows,
+                                                  std::vector<double> nodal) {
+  if (ctx.pieces() == 1) return nodal;
+  // The last row is the next rank's first.
+  if (rows.last < mesh.y().size()) nodal.resize(nodal.size() - nodal.size() / static_cast<std::size_t>(rows.count()));
+  return ctx.communicator()->join_on_host(nodal);
+}
+
+/// Of a rank's piece, beside the file that tells of all: out_0.vtr of out.pvtr.
+[[nodiscard]] inline std::string piece_name(const std::string& path, int rank) {
+  return message(std::string_view(path).substr(0, path.size() - std::string_view(".pvtr").size()), '_', rank, ".vtr");
+}
+
+/// The ranks' pieces first, what tells of them last. Throws FileError on all ranks where one could not write its piece, and
+/// leaves none.
+inline void write_pieces(Communicator& communicator, const std::string& path, const TensorMesh& mesh,
+                         const NodeRows& rows, const std::vector<VtkField>& fields,
+                         const std::vector<VtkField>& of_cells, VtkCompression compression = VtkCompression::fast) {
+  const std::string own = piece_name(path, communicator.rank());
+  const RemovedWhenInterrupted unfinished_piece(temporary_name(own));
+  std::string reason;
+  try {
+    write_vtr_piece(own, mesh, rows, fields, of_cells, compression);
+  } catch (const FileError& error) {
+    reason = error.what();
+  }
+  if (const std::string first = first_reason(communicator, reason).text; !first.empty()) {
+    std::error_code error;
+    if (reason.empty()) std::filesystem::remove(own, error);
+    throw FileError(first);
+  }
+  const auto all = communicator.gather_on_host(rows);
+  if (communicator.rank() > 0) return;
+  std::vector<VtkPiece> pieces;
+  for (std::size_t r = 0; r < all.size(); ++r)
+    pieces.push_back({std::filesystem::path(piece_name(path, static_cast<int>(r))).filename().string(), all[r]});
+  write_pvtr(path, mesh, pieces, fields, of_cells);
+}
+
+}  // namespace stratum::apps

@@ -14,8 +14,8 @@ namespace stratum {
 
 namespace {
 
-/// Rows of column i, from a cut on, that an error takes to die that comes from their other end; one more than `rows` where these
-/// are too few.
+/// Rows of column i, from a cut on, that an error takes to die that comes from their other end; one more than `rows` where
+/// these are too few.
 template <class View>
 struct Depth {
   View a;

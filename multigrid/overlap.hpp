@@ -27,8 +27,8 @@
 
 namespace stratum {
 
-/// Rows of its neighbours that every piece is to have, for `steps` steps of a smoother with this reach; the same on all. Nothing:
-/// these are more than `share` of some piece's rows, or not enough. `a` is the piece's operator. All pieces call it together;
+/// Rows of its neighbours that every piece is to have on either side, for smoothing of this reach: the most that a cut wants,
+/// the same on all. Nothing: more than `share` of some piece's rows. `a` is the piece's operator. All pieces call it together;
 /// waits for the stream.
 template <class T>
 [[nodiscard]] std::optional<int> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
@@ -55,7 +55,8 @@ class Overlap {
 
  private:
   [[nodiscard]] int below() const { return strip_.below ? rows_ : 0; }
-  /// Of rows in memory, `pitch` numbers each, the first own one at `first`; beside each side with `more` rows that both pieces have.
+  /// Of rows in memory, `pitch` numbers each, the first own one at `first`, with `more` rows above them that the next piece has
+  /// as well.
   void exchange_rows(Context& ctx, T* first, std::int64_t pitch, int more) const;
   /// Own rows of a coefficient to their place among all, and those of the neighbours.
   void put(Context& ctx, GridView<const T> from, GridView<T> to, int more, int column) const;

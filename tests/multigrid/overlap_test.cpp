@@ -209,7 +209,7 @@ TYPED_TEST(OverlapTest, EveryForm) {
       }
 }
 
-// K by cells, products whose interpolation follows it or not, and other coefficients afterwards, for which more rows are wanted.
+// K by cells, products whose interpolation follows it or not, and other coefficients afterwards, which want more rows.
 TYPED_TEST(OverlapTest, ProductsAndOtherCoefficients) {
   using T = typename TypeParam::Number;
   for (const Ends& ends : {every_ends[0], every_ends[2]}) {

@@ -1,5 +1,5 @@
-// Multigrid on a grid cut into strips of rows that is smoothed exactly, a thread and a Context each, against the same work on one
-// piece. By overlap: multigrid/overlap_test.cpp.
+// Multigrid on a grid cut into strips of rows that is smoothed exactly, a thread and a Context each, against the same work on
+// one piece. By overlap: multigrid/overlap_test.cpp.
 
 #include <algorithm>
 #include <cmath>

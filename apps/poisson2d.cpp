@@ -114,7 +114,11 @@ CommandLine make_command_line() {
              "matrix's parts in x and y: fewer iterations where K jumps, more to set up; on rectangles), bilinear, or "
              "matrix (network)"}},
            smoothing_options(),
-           {{"deflate", "KIND", "none",
+           {{"cut-lines", "NAME", std::string(to_string(params.multigrid.cut_lines)),
+             "of several ranks, how levels are smoothed that are cut: exact, as if they were not; overlap, with rows "
+             "of "
+             "the neighbours, where these are enough; or auto, level by level what costs less (on GPUs exact)"},
+            {"deflate", "KIND", "none",
              "cg where K varies: vectors that take slow modes out of it, inclusions (a vector for each isolated one of "
              "high K, from 1000 times the rest on: half the iterations), blocks:N (N x N of them), ritz:K (the lowest "
              "of another solve), or auto: inclusions where they pay"},
@@ -228,6 +232,9 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
     multigrid.cycle = choice<Cycle>(
         "--cycle", options.text("cycle"),
         {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"w2", Cycle::w2}, {"k", Cycle::k}, {"fmg", Cycle::v}});
+  std::vector<std::pair<std::string, CutMethod>> cut_methods;
+  for (const auto method : every_cut_method) cut_methods.emplace_back(to_string(method), method);
+  multigrid.cut_lines = choice<CutMethod>("--cut-lines", options.text("cut-lines"), cut_methods);
   std::vector<std::pair<std::string, InterpolationKind>> interpolations;
   for (const auto kind : every_interpolation) interpolations.emplace_back(to_string(kind), kind);
   if (options.has("interpolation"))
@@ -518,6 +525,7 @@ struct Outcome {
   std::size_t worst = 0;
   SolveReport report{};                         // of the system that went worst, the first of those
   std::vector<RankNumbers> ranks{};             // where there are several
+  std::vector<int> overlaps{};                  // of several, by levels that are cut, the finest first: rows, 0 exactly
   std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution
   std::optional<double> order{};                // that two differences show
 
@@ -706,7 +714,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("expected_memory_bytes", outcome.expected_memory);
   json.add("peak_memory_bytes", peak_memory());
   json.add("history", report.history);
-  add_ranks(json, ctx, outcome.ranks);
+  add_ranks(json, ctx, outcome.ranks, outcome.overlaps);
   if (outcome.systems.size() > 1)
     json.add("right_hand_sides",
              json_array(outcome.systems, [&](const System& system) { return system_json(settings, system); }));
@@ -772,7 +780,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("solver    %s, %s-cycle, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(),
               outcome.cycle_name(options).c_str(), smoother.c_str(), options.text("precision").c_str(),
               std::string(to_string(outcome.params.form)).c_str(), ctx.description().c_str());
-  print_ranks(ctx, outcome.ranks);
+  print_ranks(ctx, outcome.ranks, outcome.overlaps);
   if (chosen) print_choices(outcome);
   if (!outcome.deflation.empty()) std::printf("deflated  %s\n", outcome.deflation.c_str());
   std::printf("\n");
@@ -978,6 +986,10 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                   mesh.largest_aspect_ratio(),
                   smallest_width(mesh)};
   outcome.ranks = rank_numbers(ctx, settings, outcome);
+  if (!outcome.ranks.empty()) {
+    const auto all = solver->overlaps();
+    outcome.overlaps.assign(all.rbegin(), all.rbegin() + outcome.ranks.front().levels_cut);
+  }
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
   if (singular)

@@ -7,6 +7,7 @@
 #include <stratum/core/device/recording.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/krylov_correction.hpp>
+#include <stratum/multigrid/overlap.hpp>
 
 namespace stratum {
 
@@ -82,6 +83,15 @@ std::string_view to_string(Cycle cycle) {
   return "v";
 }
 
+std::string_view to_string(CutMethod method) {
+  switch (method) {
+    case CutMethod::exact: return "exact";
+    case CutMethod::overlap: return "overlap";
+    case CutMethod::automatic: break;
+  }
+  return "auto";
+}
+
 template <class T>
 class Multigrid<T>::State {
  public:
@@ -95,22 +105,33 @@ class Multigrid<T>::State {
   struct Level {
     SmootherChoice choice;
     std::unique_ptr<Smoother<T>> smoother;
-    Vector<T> b, x;              // right-hand side and correction, on all levels but the finest
-    Vector<T> own_b;             // of the finest level that all pieces have whole: a piece's rows of b
-    Vector<T> smoothed;          // where smoothing is fused with transfer: x between its two passes
+    std::optional<Overlap<T>> overlap;  // of one that is cut, where it is smoothed so
+    Vector<T> b, x;      // right-hand side and correction, on levels below the finest, and where there are rows beside
+    Vector<T> own_b;     // of the finest level that all pieces have whole: a piece's rows of b
+    Vector<T> smoothed;  // where smoothing is fused with transfer: x between its two passes
     KrylovCorrection<T> krylov;  // below the two finest levels of a K-cycle
     Recording recording;         // of a cycle from zero that starts here
     double seconds = 0;
+
+    /// Of b or x what the level's operator is for.
+    [[nodiscard]] GridView<T> own(Vector<T>& v) const { return overlap ? overlap->own(v.view()) : v.view(); }
   };
 
   Hierarchy<T> hierarchy;
   MultigridParams params;
+  SmootherRegistry registry;
   InUse in_use;
   std::string coarse_solver;
   int lowest = 0;  // where the cycle ends
   std::vector<Level> levels;
 
  private:
+  /// A level's smoother and vectors.
+  void make_level(Context& ctx, int index, std::optional<int> overlap);
+  /// Rows, for a level that is to be smoothed by overlap.
+  [[nodiscard]] std::optional<int> overlap_of(Context& ctx, int index) const;
+  /// After the hierarchy's.
+  void update_overlaps(Context& ctx);
   void cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape);
   /// Level index - 1 of a cycle that comes from level `index`.
   void correct(Context& ctx, int index, Cycle shape);
@@ -127,29 +148,17 @@ class Multigrid<T>::State {
 
 template <class T>
 Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const MultigridParams& asked,
-                           const SmootherRegistry& registry)
-    : hierarchy(given), params(asked), levels(given.meshes().size()), made_with_(given.reaction()) {
+                           const SmootherRegistry& smoothers)
+    : hierarchy(given), params(asked), registry(smoothers), levels(given.meshes().size()),
+      made_with_(given.reaction()) {
   const auto& meshes = hierarchy.meshes();
   const auto choices = level_smoothers(ctx, hierarchy, params);
   const StripLevels& strips = hierarchy.strips();
   if (strips.cut() > 0) levels[static_cast<std::size_t>(strips.whole())].own_b = Vector<T>(ctx, strips.own());
   for (int l = 0; l < hierarchy.levels(); ++l) {
-    Level& level = levels[static_cast<std::size_t>(l)];
-    const GridOperator<T>& a = hierarchy.level_operator(l);
-    auto& [smoother, smoother_params, steps, reason] = level.choice = choices[static_cast<std::size_t>(l)];
-    smoother_params.form = a.form();
-    level.smoother = registry.make<T>(ctx, smoother, a.shape(), smoother_params);
-    const int unit = level.smoother->elementary_steps();
-    expects(steps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,
-            " steps; steps must be a multiple of ", unit, ", not ", steps);
-    if (l + 1 < hierarchy.levels()) {
-      level.b = Vector<T>(ctx, a.shape());
-      level.x = Vector<T>(ctx, a.shape());
-    }
-    if (params.cycle == Cycle::k && l > 0 && l + 1 < hierarchy.levels() && is_one_of_two_finest(l + 1))
-      level.krylov = KrylovCorrection<T>(ctx, a.shape());
-    if (l > 0 && level.smoother->jacobi_damping() && hierarchy.transfer(l).fuses(ctx, a, steps))
-      level.smoothed = Vector<T>(ctx, a.shape());
+    levels[static_cast<std::size_t>(l)].choice = choices[static_cast<std::size_t>(l)];
+    levels[static_cast<std::size_t>(l)].choice.params.form = hierarchy.level_operator(l).form();
+    make_level(ctx, l, overlap_of(ctx, l));
   }
   const BottomRegistry bottoms = params.bottoms != nullptr ? *params.bottoms : builtin_bottoms();
   coarse_solver = coarse_solver_for(bottoms, hierarchy.level_operator(0).shape(), params.coarse);
@@ -171,19 +180,89 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
 }
 
 template <class T>
+void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int> overlap) {
+  Level& level = levels[static_cast<std::size_t>(index)];
+  const GridOperator<T>& a = hierarchy.level_operator(index);
+  const auto& [smoother, smoother_params, steps, reason] = level.choice;
+  const bool finest = index + 1 == hierarchy.levels();
+  level.overlap.reset();
+  level.b = Vector<T>();
+  level.x = Vector<T>();
+  if (overlap) level.overlap.emplace(ctx, a, *overlap);
+  const GridShape shape = overlap ? level.overlap->shape() : a.shape();
+  Context alone = ctx.alone();
+  level.smoother = registry.make<T>(overlap ? alone : ctx, smoother, shape, smoother_params);
+  const int unit = level.smoother->elementary_steps();
+  expects(steps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,
+          " steps; steps must be a multiple of ", unit, ", not ", steps);
+  if (overlap || !finest) {
+    level.b = Vector<T>(ctx, shape);
+    level.x = Vector<T>(ctx, shape);
+  }
+  if (params.cycle == Cycle::k && index > 0 && !finest && is_one_of_two_finest(index + 1))
+    level.krylov = KrylovCorrection<T>(ctx, a.shape());
+  if (index > 0 && level.smoother->jacobi_damping() && hierarchy.transfer(index).fuses(ctx, a, steps))
+    level.smoothed = Vector<T>(ctx, a.shape());
+}
+
+template <class T>
+std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) const {
+  const auto& [smoother, smoother_params, steps, reason] = levels[static_cast<std::size_t>(index)].choice;
+  const TensorMesh& mesh = hierarchy.meshes()[static_cast<std::size_t>(index)];
+  const GridOperator<T>& a = hierarchy.level_operator(index);
+  const bool automatic = params.cut_lines == CutMethod::automatic;
+  if (!hierarchy.strips().is_cut(index) || params.cut_lines == CutMethod::exact || steps == 0) return std::nullopt;
+  // Measured on CPUs alone.
+  if (automatic && ctx.on_gpu()) return std::nullopt;
+  // Across a periodic direction with an odd number of rows these would be of other colours than beside.
+  if (mesh.unknowns().periodic_y && mesh.unknowns().ny % 2 != 0) return std::nullopt;
+  Context plan = ctx.alone().plan();
+  GridShape uncut = a.shape();
+  uncut.below = uncut.above = false;
+  const auto reach = registry.make<T>(plan, smoother, uncut, smoother_params)->reach(steps);
+  if (!reach) return std::nullopt;
+  // Rows beside cost what own ones do. Exact lines cost about as much again as those of a strip alone (two pieces, 1023^2 and
+  // 2047^2, adi), half of which a quarter of the rows on either side is, at most.
+  const double share = automatic ? 0.25 : 1;
+  if (!ctx.plans()) return overlap_rows(ctx, *ctx.communicator(), a, *reach, share);
+  // Without numbers: those of the Laplacian.
+  Context host(Backend::cpu, 1);
+  OperatorTerms terms;
+  terms.reaction = hierarchy.reaction();
+  return overlap_rows(host, *ctx.communicator(),
+                      assemble_operator<T>(host, mesh, OperatorForm::tensor, terms, a.shape()), *reach, share);
+}
+
+template <class T>
+void Multigrid<T>::State::update_overlaps(Context& ctx) {
+  for (int l = 0; l < hierarchy.levels(); ++l) {
+    Level& level = levels[static_cast<std::size_t>(l)];
+    if (!level.overlap) continue;
+    const auto wanted = overlap_of(ctx, l);
+    if (wanted && *wanted <= level.overlap->rows()) {
+      level.overlap->set_up(ctx, hierarchy.level_operator(l));
+      continue;
+    }
+    make_level(ctx, l, wanted);
+    for (auto& other : levels) other.recording.clear();
+  }
+}
+
+template <class T>
 void Multigrid<T>::State::correct(Context& ctx, int index, Cycle shape) {
   Level& level = levels[static_cast<std::size_t>(index) - 1];
-  const auto from_zero = [&] { cycle(ctx, index - 1, level.b.cview(), level.x.view(), Guess::zero, shape); };
+  const GridView<T> b = level.own(level.b), x = level.own(level.x);
+  const auto from_zero = [&] { cycle(ctx, index - 1, b, x, Guess::zero, shape); };
   from_zero();
   const bool twice = shape == Cycle::w || shape == Cycle::f || (shape != Cycle::v && is_one_of_two_finest(index));
   if (!twice || solved(index - 1)) return;
   if (shape == Cycle::k) {
     const GridOperator<T>& a = hierarchy.level_operator(index - 1);
-    level.krylov.first(ctx, a, level.x.cview(), level.b.view());
+    level.krylov.first(ctx, a, x, b);
     from_zero();
-    level.krylov.second(ctx, a, level.b.cview(), level.x.view());
+    level.krylov.second(ctx, a, b, x);
   } else {
-    cycle(ctx, index - 1, level.b.cview(), level.x.view(), Guess::given, shape == Cycle::f ? Cycle::v : shape);
+    cycle(ctx, index - 1, b, x, Guess::given, shape == Cycle::f ? Cycle::v : shape);
   }
 }
 
@@ -191,6 +270,7 @@ template <class T>
 template <class... K>
 void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, const K&... k) {
   const bool in_place = hierarchy.update(ctx, a, k...);
+  update_overlaps(ctx);
   Context alone = ctx.alone();
   if (bottom_) bottom_->set_up(alone, hierarchy);
   if (in_place) return;
@@ -201,6 +281,7 @@ void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, co
 template <class T>
 void Multigrid<T>::State::set_reaction(Context& ctx, double c) {
   hierarchy.set_reaction(ctx, c);
+  update_overlaps(ctx);
   Context alone = ctx.alone();
   if (bottom_) bottom_->set_up(alone, hierarchy);
   if (diagonalised_) diagonalised_->set_mass(alone, c - made_with_);
@@ -238,7 +319,6 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
 template <class T>
 void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape) {
   Level& level = levels[static_cast<std::size_t>(index)];
-  const GridOperator<T>& a = hierarchy.level_operator(index);
   double* seconds = params.measure_levels ? &level.seconds : nullptr;
   if (solved(index)) {
     const Stopwatch watch(ctx, seconds);
@@ -250,11 +330,27 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   }
   Level& coarser = levels[static_cast<std::size_t>(index) - 1];
   const Transfer<T>& transfer = hierarchy.transfer(index);
+  // By overlap smoothing and restriction work on the rows beside as well, and see no cut.
+  const auto& overlap = level.overlap;
+  const GridOperator<T>& a = overlap ? overlap->level_operator() : hierarchy.level_operator(index);
+  Context on = overlap ? ctx.alone() : ctx;
+  const GridView<T> result = x;
+  if (overlap) {
+    const Stopwatch watch(ctx, seconds);
+    const auto bring = [&](GridView<const T> from, Vector<T>& to) {
+      if (from.data != level.own(to).data) copy(ctx, from, level.own(to));
+      overlap->fetch(ctx, to.view());
+    };
+    bring(b, level.b);
+    if (guess == Guess::given) bring(x, level.x);
+    b = level.b.cview();
+    x = level.x.view();
+  }
   // From the lowest level that is cut: own rows to the whole, and back.
   const bool cut = hierarchy.strips().is_cut(index), to_whole = cut && !hierarchy.strips().is_cut(index - 1);
-  const GridView<T> defect = to_whole ? coarser.own_b.view() : coarser.b.view();
+  const GridView<T> defect = to_whole ? coarser.own_b.view() : coarser.own(coarser.b);
   const auto fills_halo = [&](const Level& of, SweepOrder order) {
-    return cut && of.choice.steps > 0 && of.smoother->fills_halo(order);
+    return cut && of.choice.steps > 0 && (of.overlap || of.smoother->fills_halo(order));
   };
   const SweepOrder last = params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward;
   const bool fused = guess == Guess::zero && !level.smoothed.empty();
@@ -264,11 +360,11 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
     transfer.smooth_restrict(ctx, a, b, omega, level.choice.steps, level.smoothed.view(), defect);
   } else {
     const Stopwatch watch(ctx, seconds);
-    level.smoother->smooth(ctx, a, b, x, level.choice.steps, guess, SweepOrder::forward);
-    x.fresh = fills_halo(level, SweepOrder::forward);
-    transfer.restrict_residual(ctx, a, b, x, defect);
+    level.smoother->smooth(on, a, b, x, level.choice.steps, guess, SweepOrder::forward);
+    x.fresh = !overlap && fills_halo(level, SweepOrder::forward);
+    transfer.restrict_residual(on, a, b, x, defect);
   }
-  GridView<const T> correction = coarser.x.cview();
+  GridView<const T> correction = coarser.own(coarser.x);
   if (to_whole) {
     hierarchy.strips().gather(ctx, defect, coarser.b.view());
     Context alone = ctx.alone();
@@ -289,8 +385,12 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   const Stopwatch watch(ctx, seconds);
   if (fused)
     return transfer.prolongate_smooth(ctx, a, b, omega, level.choice.steps, correction, level.smoothed.cview(), x);
-  transfer.prolongate_add(ctx, correction, x);
-  level.smoother->smooth(ctx, a, b, x, level.choice.steps, Guess::given, last);
+  transfer.prolongate_add(ctx, correction, overlap ? overlap->own(x) : x);
+  if (overlap) overlap->fetch(ctx, x);
+  level.smoother->smooth(on, a, b, x, level.choice.steps, Guess::given, last);
+  if (!overlap) return;
+  exchange(on, x);  // columns beside the rows, which a finer level reads
+  if (overlap->own(x).data != result.data) copy(ctx, overlap->own(x), result);
 }
 
 // --- the handle ----------------------------------------------------------------------------------------------------------
@@ -382,6 +482,13 @@ int Multigrid<T>::lowest_level() const {
 template <class T>
 const std::string& Multigrid<T>::coarse_solver() const {
   return state_->coarse_solver;
+}
+
+template <class T>
+int Multigrid<T>::overlap(int level) const {
+  expects(level >= 0 && level < levels(), "level must be between 0 and ", levels() - 1, ", not ", level);
+  const auto& overlap = state_->levels[static_cast<std::size_t>(level)].overlap;
+  return overlap ? overlap->rows() : 0;
 }
 
 template <class T>

@@ -42,6 +42,13 @@ enum class Cycle : std::uint8_t { v, w, f, w2, k };
 
 [[nodiscard]] std::string_view to_string(Cycle cycle);
 
+/// How levels that are cut are smoothed: each by what costs less; exactly as if there were no cut; or with rows of the strips
+/// beside (multigrid/overlap.hpp), where these are enough, else exactly.
+enum class CutMethod : std::uint8_t { automatic, exact, overlap };
+inline constexpr CutMethod every_cut_method[] = {CutMethod::automatic, CutMethod::exact, CutMethod::overlap};
+
+[[nodiscard]] std::string_view to_string(CutMethod method);
+
 struct MultigridParams {
   std::string smoother = "adi";  // or "auto": level by level, see multigrid/smoother_choice.hpp
   SmootherParams smoother_params{};
@@ -59,6 +66,7 @@ struct MultigridParams {
   int diagonalise_below = FastDiagonalisation<float>::max_nodes;
   /// Levels that are cut where the Context has other pieces of the grid: as mesh/strips.hpp says.
   std::optional<int> cut{};
+  CutMethod cut_lines = CutMethod::automatic;
 };
 
 template <class T>
@@ -106,6 +114,8 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const { return hierarchy().level_operator(level); }
   [[nodiscard]] const Transfer<T>& transfer(int level) const { return hierarchy().transfer(level); }
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
+  /// Rows of each neighbour that a level is smoothed with; 0 where it is not cut, or smoothed exactly.
+  [[nodiscard]] int overlap(int level) const;
   /// The level where the cycle ends: level 0 or one that is solved by fast diagonalisation.
   [[nodiscard]] int lowest_level() const;
   /// How the coarsest level is solved; never "automatic".

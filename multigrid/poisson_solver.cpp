@@ -715,6 +715,16 @@ std::vector<LevelReport> PoissonSolver::level_reports() const {
   return self.float_cycle ? self.float_cycle->multigrid.level_reports() : self.double_cycle->multigrid.level_reports();
 }
 
+std::vector<int> PoissonSolver::overlaps() const {
+  const auto of = [](const auto& multigrid) {
+    std::vector<int> rows;
+    for (int l = 0; l < multigrid.levels(); ++l) rows.push_back(multigrid.overlap(l));
+    return rows;
+  };
+  const Implementation& self = *implementation_;
+  return self.float_cycle ? of(self.float_cycle->multigrid) : of(self.double_cycle->multigrid);
+}
+
 void PoissonSolver::set_reaction(Context& ctx, double c) { implementation_->set_reaction(ctx, c); }
 void PoissonSolver::update(Context& ctx, const GridOperator<double>& a) { implementation_->update(ctx, a); }
 void PoissonSolver::update(Context& ctx, const GridOperator<double>& a, const Conductances& k) {

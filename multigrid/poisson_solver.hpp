@@ -141,6 +141,8 @@ class PoissonSolver {
   [[nodiscard]] const std::string& deflation() const;
   /// Of the cycle, coarsest first: shapes, smoothers and, where measured, seconds.
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
+  /// Multigrid::overlap of the cycle's levels, coarsest first.
+  [[nodiscard]] std::vector<int> overlaps() const;
   [[nodiscard]] int levels() const;
   /// Of the hierarchy, coarsest first.
   [[nodiscard]] const std::vector<TensorMesh>& meshes() const;

@@ -584,9 +584,20 @@ void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> 
 template <class T>
 void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                                     GridView<T> coarse) const {
-  check(ctx, x, coarse);
+  const bool beside = x.ny > fine_.ny;  // rows of neighbours
+  expects(!beside || fine_.has_halo(), "the fine vector must have ", fine_.ny, " rows, not ", x.ny);
+  TransferView<T> in_y = y_.view();
+  WeightsView<const T> by_cells = weights();
+  if (beside) {
+    in_y.origin = by_cells.origin_y = x.origin_y;
+    coarse.below = coarse.above = false;
+    expects_fit(ctx, "the coarse vector", coarse, coarse_);
+  } else {
+    check(ctx, x, coarse);
+  }
   expects_fit(ctx, "b", b, a.shape());
   expects_fit(ctx, "x", x, a.shape());
+  const GridShape fine = beside ? a.shape() : fine_;
   exchange(ctx, x);
   a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
@@ -600,8 +611,8 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
       }
 #endif
     const bool keeps_rows = !ctx.on_gpu() && (!is_weighted() || coarsens_both());
-    if (is_weighted() && !keeps_rows) return restrict_weighted(ctx, weights(), defect, fine_, coarse);
-    if (!keeps_rows) return restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_, coarse);
+    if (is_weighted() && !keeps_rows) return restrict_weighted(ctx, by_cells, defect, fine, coarse);
+    if (!keeps_rows) return restrict_nodes(ctx, x_.view(), in_y, defect, fine, coarse);
     const int kept = is_weighted() ? 3 : 2;
     const int team = std::min(ctx.threads(), rows_.shape().ny / kept);
     const int coarse_rows = restricted_rows(!y_.left.empty(), coarse);
@@ -613,11 +624,11 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
       T* const own = &rows(1, kept * part);
       if (is_weighted()) {
         simd::run_widest(RestrictCells<View, T>{
-            defect, weights(), coarse, share(part), share(part + 1), {own, own + rows.pitch, own + 2 * rows.pitch}});
+            defect, by_cells, coarse, share(part), share(part + 1), {own, own + rows.pitch, own + 2 * rows.pitch}});
         continue;
       }
-      simd::run_widest(RestrictRows<View, T>{defect, x_.view(), y_.view(), coarse, share(part), share(part + 1), own,
-                                             own + rows.pitch});
+      simd::run_widest(
+          RestrictRows<View, T>{defect, x_.view(), in_y, coarse, share(part), share(part + 1), own, own + rows.pitch});
     }
   });
   if (!y_.left.empty()) detail::add_from_below(ctx, coarse);

@@ -77,7 +77,8 @@ class Transfer {
   void prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
   /// d_coarse = P^T d_fine
   void restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const;
-  /// d_coarse = P^T (b - A x), one pass over the fine grid
+  /// d_coarse = P^T (b - A x), one pass over the fine grid. Of a strip A, b and x may have rows of its neighbours beside its
+  /// own: d is formed from these then, and pieces have nothing to say to each other.
   void restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                          GridView<T> coarse) const;
 

@@ -41,6 +41,9 @@ class Adi final : public Smoother<T> {
   [[nodiscard]] bool fills_halo(SweepOrder order) const override {
     return sweep_.fills_halo(order == SweepOrder::forward ? Direction::y : Direction::x);
   }
+  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int steps) const override {
+    return {{sweep_.rows_reached(steps), true}};
+  }
   [[nodiscard]] int elementary_steps() const override { return 2; }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 

@@ -226,6 +226,9 @@ class ColourGaussSeidel final : public Smoother<T> {
     });
   }
 
+  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int steps) const override {
+    return {{2 * steps, false}};
+  }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 
  private:

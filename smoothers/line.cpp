@@ -157,6 +157,9 @@ class Line : public Smoother<T> {
   }
 
   [[nodiscard]] bool fills_halo(SweepOrder /*order*/) const override { return sweep_.fills_halo(direction); }
+  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int steps) const override {
+    return {{sweep_.rows_reached(steps), direction == Direction::y}};
+  }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 
  private:

@@ -34,6 +34,8 @@ class LineSweep {
   void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                   GridView<T> y, Guess guess, SweepOrder order);
 
+  /// By `steps` sweeps, a row by each set of lines that is solved for at once.
+  [[nodiscard]] int rows_reached(int steps) const { return line_order_ == LineOrder::zebra ? 2 * steps : steps; }
   /// On strips: what a sweep in this direction leaves.
   [[nodiscard]] bool fills_halo(Direction direction) const {
     return !cut_.empty() && direction == Direction::y && line_order_ == LineOrder::zebra;

@@ -60,6 +60,14 @@ class Smoother {
   /// omega where an elementary step is x <- x + omega D^-1 (b - A x): a cycle may then fuse steps with transfers.
   [[nodiscard]] virtual std::optional<double> jacobi_damping() const { return std::nullopt; }
 
+  /// How far `steps` steps carry what is wrong in one row: over so many rows, and along y lines where these are solved for,
+  /// fading as the lines' solutions do. Nothing: not known, and levels are not smoothed by overlap (multigrid/overlap.hpp).
+  struct Reach {
+    int rows;
+    bool along_y_lines;
+  };
+  [[nodiscard]] virtual std::optional<Reach> reach(int /*steps*/) const { return std::nullopt; }
+
   /// On strips of a grid: one step or more of this order leave the halo of x up to date.
   [[nodiscard]] virtual bool fills_halo(SweepOrder /*order*/) const { return false; }
 

@@ -97,14 +97,24 @@ struct RankNumbers {
       communicator.exchanges(), communicator.gathers(), setup_seconds, solve_seconds, expected_memory, peak_memory()});
 }
 
-inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks) {
+/// "", ", 2 by overlap of 18 rows", ", 2 by overlap of 18 to 20 rows": of levels that are cut, 0 those without.
+[[nodiscard]] inline std::string overlap_text(std::vector<int> overlaps) {
+  std::erase(overlaps, 0);
+  if (overlaps.empty()) return "";
+  const auto [fewest, most] = std::minmax_element(overlaps.begin(), overlaps.end());
+  return message(", ", overlaps.size(), " by overlap of ", *fewest == *most ? "" : message(*fewest, " to "), *most,
+                 " rows");
+}
+
+inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks,
+                        const std::vector<int>& overlaps = {}) {
   if (ranks.empty()) return;
   const auto [fewest, most] =
       std::minmax_element(ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.rows < r.rows; });
   const int levels = ranks.front().levels_cut;
   const std::string rows = fewest->rows == most->rows ? message(most->rows) : message(fewest->rows, " to ", most->rows);
-  std::printf("ranks     %zu, with %s rows each; %d level%s cut, the others whole on every rank%s\n", ranks.size(),
-              rows.c_str(), levels, levels == 1 ? " is" : "s are",
+  std::printf("ranks     %zu, with %s rows each; %d level%s cut%s, the others whole on every rank%s\n", ranks.size(),
+              rows.c_str(), levels, levels == 1 ? " is" : "s are", overlap_text(overlaps).c_str(),
               !ctx.on_gpu()                       ? ""
               : ctx.communicator()->keeps_order() ? "; by NCCL"
                                                   : "; by MPI through the host");
@@ -114,9 +124,11 @@ inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& rank
 }
 
 /// Nothing where there is one rank.
-inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<RankNumbers>& ranks) {
+inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<RankNumbers>& ranks,
+                      const std::vector<int>& overlaps = {}) {
   if (ranks.empty()) return;
   json.add("levels_cut", ranks.front().levels_cut);
+  if (!overlaps.empty()) json.add("overlaps", overlaps);
   json.add("ranks_exchange_by", ctx.communicator()->keeps_order() ? "nccl" : "mpi");
   json.add("ranks", json_array(ranks, [](const RankNumbers& rank) {
              JsonObject numbers;

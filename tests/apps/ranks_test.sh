@@ -96,16 +96,37 @@ case_coefficients() {
   as_on_one 2 --level 5 --rhs 1 --kappa '1+x+3*y' --reaction '2+x'
 }
 
-# A cycle V(2,2) with zebra ADI takes 5 exchanges of rows and 4 gathers a level that is cut; besides the residual takes one
-# exchange, the coarse right-hand side a gather and the norm another.
-case_exchanges_of_a_cycle() {
-  local options=(--mesh A3 --level 8 --steps 2 --precision double --rtol 1e-15 --quiet --vtk none --report report.json)
+# exchanges ROWS GATHERS ARGS...: of a cycle, in each level that is cut. Besides the residual takes one exchange, the coarse
+# right-hand side a gather and the norm another.
+exchanges() {
+  local rows=$1 gathers=$2
+  shift 2
+  local options=(--steps 2 --precision double --rtol 1e-15 --quiet --vtk none --report report.json "$@")
   ranks 2 2 "${options[@]}" --max-iterations 2
   mv report.json two.json
   ranks 2 2 "${options[@]}" --max-iterations 3
-  check "r['levels_cut'] >= 2"
-  check "all(k['exchanges'] - l['exchanges'] == 5 * r['levels_cut'] + 1 and k['gathers'] - l['gathers'] == 4 * r['levels_cut'] + 2
+  check "all(k['exchanges'] - l['exchanges'] == $rows * r['levels_cut'] + 1 and k['gathers'] - l['gathers'] == $gathers * r['levels_cut'] + 2
     for k, l in zip(r['ranks'], json.load(open('two.json'))['ranks']))"
+}
+
+# A cycle V(2,2) with zebra ADI takes 5 exchanges of rows and 4 gathers a level, by overlap 2 exchanges.
+case_exchanges_of_a_cycle() {
+  exchanges 5 4 --mesh A3 --level 8 --cut-lines exact
+  check "r['levels_cut'] >= 2 and r['overlaps'] == [0] * r['levels_cut']"
+  exchanges 2 0 --level 8 --cut-lines overlap
+  check "r['levels_cut'] >= 2 and r['overlaps'] == [30] * r['levels_cut']"
+}
+
+case_overlap() {
+  as_on_one 2 --mesh U2 --level 7 --cut-lines overlap
+  check "r['overlaps'][0] > 0"
+  as_on_one 4 --mesh A3 --level 7 --smoother colour_gs --solver cg --cut-lines overlap
+  check "r['overlaps'][0] > 0"
+  as_on_one 3 --cells 40,150 --rhs 1 --kappa '1+x+3*y' --top neumann:x --cut-lines overlap
+  ranks 2 0 --level 9 --vtk none
+  prints '^ranks +2, .* levels are cut, [1-9] by overlap of [0-9]+ rows, the others whole'
+  ranks 2 1 --cut-lines half
+  says "cut-lines.*half"
 }
 
 case_full_multigrid_in_mixed_precision() {

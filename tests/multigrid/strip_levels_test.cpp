@@ -1,4 +1,5 @@
-// Multigrid on a grid cut into strips of rows, a thread and a Context each, against the same work on one piece.
+// Multigrid on a grid cut into strips of rows that is smoothed exactly, a thread and a Context each, against the same work on
+// one piece. By overlap: multigrid/overlap_test.cpp.
 
 #include <algorithm>
 #include <cmath>
@@ -65,6 +66,7 @@ class StripLevelsTest : public test::OnEverySetting<S> {
   [[nodiscard]] static Values two_cycles(Context& ctx, const Hierarchy<Number>& levels, MultigridParams params,
                                          const Values& bs) {
     params.diagonalise_below = 0;  // on one piece a GPU would solve a level that is cut on several
+    params.cut_lines = CutMethod::exact;
     Multigrid<Number> m(ctx, levels, params);
     const GridShape shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
     const auto b = test::poisoned_rows<Number>(ctx, shape, whole, bs);
@@ -112,7 +114,7 @@ TYPED_TEST(StripLevelsTest, NineExchangesALevel) {
   for (const int cut : {1, 2, 3}) {
     const auto counted = test::on_pieces(TypeParam::backend, 3, [&](Context& ctx) {
       const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, cut);
-      Multigrid<T> m(ctx, levels, {.smoother = "adi", .steps = 2, .cut = cut});
+      Multigrid<T> m(ctx, levels, {.smoother = "adi", .steps = 2, .cut = cut, .cut_lines = CutMethod::exact});
       const GridShape shape = levels.finest().shape();
       const auto b = test::poisoned_rows<T>(ctx, shape, mesh.unknowns(), bs);
       Vector<T> x(ctx, shape);
@@ -281,6 +283,7 @@ class StripSolversTest : public test::OnEveryBackend {
     PoissonSolverParams p;
     p.multigrid.smoother = "colour_gs";
     p.multigrid.cut = 2;
+    p.multigrid.cut_lines = CutMethod::exact;
     p.multigrid.diagonalise_below = 0;
     p.stop.rtol = 1e-9;
     return p;

@@ -1,0 +1,217 @@
+#include <stratum/multigrid/overlap.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/reduce.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// Rows of column i, from a cut on, that an error takes to die that comes from their other end; one more than `rows` where
+/// these are too few.
+template <class View>
+struct Depth {
+  View a;
+  int ny, rows;
+  bool at_top;  // the cut
+  double bound;
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE static double size(double value) { return value < 0 ? -value : value; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int /*row*/) const {
+    double left = 1, g = 0;
+    for (int k = 0; k < rows; ++k) {
+      const int j = at_top ? ny - 1 - k : k;
+      const double south = a.template coefficient<0, -1>(i, j), north = a.template coefficient<0, 1>(i, j),
+                   own = a.template coefficient<0, 0>(i, j);
+      const double outward = at_top ? south : north, inward = at_top ? north : south;
+      // What lies beyond the cut is not here: at worst it is as large as this row.
+      const double pivot = k == 0 ? own - size(inward) : own + inward * g;
+      g = pivot > 0 ? -outward / pivot : 1.0;
+      left *= size(g);
+      if (left < bound) return k + 1;
+    }
+    return rows + 1;
+  }
+};
+
+/// Rows beside a cut at the top or the bottom of a strip that reach the bound; more than `most` where they do not.
+template <class T>
+int depth(Context& ctx, const GridOperator<T>& a, bool at_top, int most) {
+  constexpr double bound = std::is_same_v<T, float> ? 6e-8 : 1e-16;
+  Context alone = ctx.alone();
+  const GridShape shape = a.shape();
+  return a.visit([&](const auto& view) {
+    using View = std::decay_t<decltype(view)>;
+    return static_cast<int>(largest_of(alone, shape.nx, 1, Depth<View>{view, shape.ny, most, at_top, bound}));
+  });
+}
+
+/// A factor of one direction as rows of one number.
+template <class T>
+GridView<T> as_rows(GridView<T> factor) {
+  factor.ny = factor.nx;
+  factor.nx = 1;
+  factor.pitch = 1;
+  return factor;
+}
+
+}  // namespace
+
+template <class T>
+std::optional<int> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
+                                const typename Smoother<T>::Reach& reach, double share) {
+  const GridShape strip = a.shape();
+  const int most = static_cast<int>(share * strip.ny);
+  int rows = reach.rows + 2;
+  const auto reach_along_lines = [&](bool there, bool at_top) {
+    if (there && rows <= most)
+      rows = std::max(rows, reach.rows + 2 + static_cast<int>(std::ceil(1.3 * depth(ctx, a, at_top, most))));
+  };
+  if (reach.along_y_lines) {
+    reach_along_lines(strip.below, false);
+    reach_along_lines(strip.above, true);
+  }
+  struct Piece {
+    int rows, most;
+  };
+  const auto all = communicator.gather_on_host(Piece{rows, most});
+  for (const Piece& piece : all) rows = std::max(rows, piece.rows);
+  for (const Piece& piece : all)
+    if (rows > piece.most) return std::nullopt;
+  return rows;
+}
+
+template <class T>
+Overlap<T>::Overlap(Context& ctx, const GridOperator<T>& own, int rows)
+    : rows_(rows), strip_(own.shape()), shape_(strip_) {
+  shape_.ny += (strip_.below ? rows : 0) + (strip_.above ? rows : 0);
+  shape_.origin_y -= below();
+  shape_.below = shape_.above = shape_.periodic_y = false;
+  a_ = std::visit(
+      [&](const auto& form) -> GridOperator<T> {
+        using Form = std::decay_t<decltype(form)>;
+        if constexpr (std::is_same_v<Form, TensorOperator<T>>)
+          return Form(ctx, shape_, form.has_reaction());
+        else if constexpr (std::is_same_v<Form, CellOperator<T>>)
+          return Form(ctx, shape_, form.tensor, form.has_reaction());
+        else
+          return Form(ctx, shape_);
+      },
+      own.storage());
+  set_up(ctx, own);
+}
+
+template <class T>
+void Overlap<T>::set_up(Context& ctx, const GridOperator<T>& own) {
+  if (ctx.plans()) return;
+  std::visit([&](const auto& form) { extend(ctx, form, std::get<std::decay_t<decltype(form)>>(a_.storage())); },
+             own.storage());
+  ctx.synchronise();  // kernels may read coefficients before those that came before have ended
+}
+
+template <class T>
+GridView<T> Overlap<T>::own(GridView<T> all) const {
+  GridView<T> rows = all;
+  rows.data += below() * all.pitch;
+  rows.ny = strip_.ny;
+  rows.origin_y = strip_.origin_y;
+  rows.periodic_y = strip_.periodic_y;
+  rows.below = strip_.below;
+  rows.above = strip_.above;
+  return rows;
+}
+
+template <class T>
+void Overlap<T>::fetch(Context& ctx, GridView<T> all) const {
+  // Rows with the columns beside them.
+  exchange_rows(ctx, &all(-1, below()), all.pitch, 0);
+}
+
+template <class T>
+void Overlap<T>::exchange_rows(Context& ctx, T* first, std::int64_t pitch, int more) const {
+  const auto row = [&](int j) { return first + j * pitch; };
+  Communicator::Rows rows;
+  rows.bytes = static_cast<std::size_t>(rows_) * static_cast<std::size_t>(pitch) * sizeof(T);
+  if (strip_.below) {
+    rows.to_below = row(more);
+    rows.from_below = row(-rows_);
+  }
+  if (strip_.above) {
+    rows.to_above = row(strip_.ny - rows_);
+    rows.from_above = row(strip_.ny + more);
+  }
+  ctx.communicator()->exchange(ctx, rows);
+}
+
+template <class T>
+void Overlap<T>::put(Context& ctx, GridView<const T> from, GridView<T> to, int more, int column) const {
+  if (from.data == nullptr) return;
+  to.data += below() * to.pitch;
+  to.ny = from.ny;
+  copy(ctx, from, to);
+  exchange_rows(ctx, &to(column, 0), to.pitch, more);
+}
+
+template <class T>
+void Overlap<T>::extend(Context& ctx, const TensorOperator<T>& own, TensorOperator<T>& all) const {
+  const auto from = own.parts();
+  const auto to = all.parts();
+  // kx, mx, column_kx and column_e with what lies beyond their ends
+  for (const std::size_t k : {0U, 1U, 5U, 7U})
+    if (from[k].data != nullptr) copy(ctx, from[k], to[k]);
+  const auto along_y = [&](const Vector<T>& given, Vector<T>& taken, int more) {
+    if (!given.empty()) put(ctx, as_rows(given.cview()), as_rows(taken.view()), more, 0);
+  };
+  along_y(own.ky, all.ky, 1);
+  along_y(own.my, all.my, 1);
+  along_y(own.column_ky, all.column_ky, 1);
+  along_y(own.e, all.e, 0);
+}
+
+template <class T>
+void Overlap<T>::extend(Context& ctx, const CellOperator<T>& own, CellOperator<T>& all) const {
+  const auto cells = [&](const Vector<T>& given, Vector<T>& taken) {
+    if (!given.empty()) put(ctx, given.cview(), taken.view(), 1, -1);
+  };
+  for (std::size_t k = 0; k < own.k.size(); ++k) cells(own.k[k], all.k[k]);
+  cells(own.m, all.m);
+  if (own.rx2.empty()) return;
+  copy(ctx, own.rx2.cview(), all.rx2.view());
+  put(ctx, as_rows(own.ry2.cview()), as_rows(all.ry2.view()), 1, 0);
+}
+
+template <class T>
+template <class Bands>
+void Overlap<T>::extend(Context& ctx, const Bands& own, Bands& all) const {
+  Context alone = ctx.alone();
+  const auto from = own.parts();
+  const auto to = all.parts();
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    put(ctx, from[k], to[k], 0, -1);
+    // Nothing reaches beyond the rows that are here.
+    const int dy = Bands::dy(static_cast<int>(k));
+    GridView<T> end = to[k];
+    end.ny = 1;
+    if (dy > 0) end.data += (shape_.ny - 1) * end.pitch;
+    if ((dy < 0 && strip_.below) || (dy > 0 && strip_.above)) set(ctx, T(0), end);
+    exchange(alone, to[k]);
+  }
+}
+
+template class Overlap<float>;
+template class Overlap<double>;
+#define STRATUM_INSTANTIATE(T)                                                                                         \
+  template std::optional<int> overlap_rows(Context&, Communicator&, const GridOperator<T>&, const Smoother<T>::Reach&, \
+                                           double);
+STRATUM_INSTANTIATE(float)
+STRATUM_INSTANTIATE(double)
+#undef STRATUM_INSTANTIATE
+
+}  // namespace stratum

@@ -1,0 +1,73 @@
+#pragma once
+
+// Overlap: how a level that is cut into strips is smoothed by smoothers that know of no cut. A piece has rows of its neighbours
+// beside its own, smooths them as well with zeros beyond, and only its own rows count:
+//
+//     0 0 0 0 0 0                             zeros beyond
+//     a a a a a a   `rows` of them            rows of the piece above: wrong at the outer end, and less so row by row
+//     x x x x x x   own rows
+//     b b b b b b   `rows` of them            of the piece below
+//     0 0 0 0 0 0
+//
+// Two exchanges a level and cycle: of b before smoothing, of x after prolongation. Rows enough leave nothing of the outer end's
+// error in the own rows and those next to them, which the defect of the own coarse rows and the finer level read: two rows more
+// than a smoother's reach, and along y lines the depth where
+//
+//     prod |g_k| < 6e-8 (float), 1e-16 (double) ,      g_k = -l_k / (d_k + u_k g_(k+1)) ,
+//
+// l, d, u being the line's entries towards the outer end, on the node and towards the cut, times 1.3, since x lines carry the
+// error along as well. It is taken from the matrix, the largest of all columns.
+//
+// Words a node of the rows beside: those of smoothing. Memory: b, x and the operator once more.
+
+#include <optional>
+
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/smoothers/smoother.hpp>
+
+namespace stratum {
+
+/// Rows of its neighbours that every piece is to have on either side, for smoothing of this reach: the most that a cut wants,
+/// the same on all. Nothing: more than `share` of some piece's rows. `a` is the piece's operator. All pieces call it together;
+/// waits for the stream.
+template <class T>
+[[nodiscard]] std::optional<int> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
+                                              const typename Smoother<T>::Reach& reach, double share);
+
+/// A strip with the rows beside it, and the operator there.
+template <class T>
+class Overlap {
+ public:
+  /// Of the piece's operator, from which the neighbours take their rows. All pieces together.
+  Overlap(Context& ctx, const GridOperator<T>& own, int rows);
+
+  /// Other numbers in the operator. Allocates nothing; waits for the stream.
+  void set_up(Context& ctx, const GridOperator<T>& own);
+
+  [[nodiscard]] int rows() const { return rows_; }
+  /// Without a cut.
+  [[nodiscard]] const GridShape& shape() const { return shape_; }
+  [[nodiscard]] const GridOperator<T>& level_operator() const { return a_; }
+  /// The piece's own rows of a vector of shape().
+  [[nodiscard]] GridView<T> own(GridView<T> all) const;
+  /// Brings the neighbours' rows of such a vector. For the stream, one exchange.
+  void fetch(Context& ctx, GridView<T> all) const;
+
+ private:
+  [[nodiscard]] int below() const { return strip_.below ? rows_ : 0; }
+  /// Of rows in memory, `pitch` numbers each, the first own one at `first`, with `more` rows above them that the next piece has
+  /// as well.
+  void exchange_rows(Context& ctx, T* first, std::int64_t pitch, int more) const;
+  /// Own rows of a coefficient to their place among all, and those of the neighbours.
+  void put(Context& ctx, GridView<const T> from, GridView<T> to, int more, int column) const;
+  void extend(Context& ctx, const TensorOperator<T>& own, TensorOperator<T>& all) const;
+  void extend(Context& ctx, const CellOperator<T>& own, CellOperator<T>& all) const;
+  template <class Bands>
+  void extend(Context& ctx, const Bands& own, Bands& all) const;
+
+  int rows_ = 0;
+  GridShape strip_, shape_;
+  GridOperator<T> a_;
+};
+
+}  // namespace stratum

@@ -106,47 +106,80 @@ class MpiCommunicator final : public Communicator {
   }
 
   void do_exchange(Context& ctx, const Rows& rows) override {
-    if (!ctx.on_gpu()) return exchange_on_host(rows);
-    std::byte* const leaving = leaving_.at_least(ctx, 2 * rows.bytes);
-    std::byte* const arriving = arriving_.at_least(ctx, 2 * rows.bytes);
-    Rows staged{nullptr, nullptr, nullptr, nullptr, rows.bytes};
-    if (rows.to_below != nullptr) copy_bytes(ctx, rows.to_below, leaving, rows.bytes), staged.to_below = leaving;
-    if (rows.to_above != nullptr)
-      copy_bytes(ctx, rows.to_above, leaving + rows.bytes, rows.bytes), staged.to_above = leaving + rows.bytes;
-    if (rows.from_below != nullptr) staged.from_below = arriving;
-    if (rows.from_above != nullptr) staged.from_above = arriving + rows.bytes;
-    ctx.synchronise();  // what arrived before has left the stage, too
-    exchange_on_host(staged);
-    if (rows.from_below != nullptr) copy_bytes(ctx, staged.from_below, rows.from_below, rows.bytes);
-    if (rows.from_above != nullptr) copy_bytes(ctx, staged.from_above, rows.from_above, rows.bytes);
+    do_start(ctx, {&rows, 1});
+    do_finish(ctx, {&rows, 1});
   }
 
-  void exchange_on_host(const Rows& rows) {
-    constexpr int upward = 1, downward = 2;
-    expects(rows.bytes <= most_bytes, "a row has up to ", most_bytes, " bytes, not ", rows.bytes);
-    const int bytes = static_cast<int>(rows.bytes), below = (rank_ + size_ - 1) % size_, above = (rank_ + 1) % size_;
-    std::array<MPI_Request, 4> requests;
-    int count = 0;
-    const auto receive = [&](void* to, int from, int tag) {
-      if (to != nullptr)
-        STRATUM_MPI_CHECK(
-            MPI_Irecv(to, bytes, MPI_BYTE, from, tag, comm_, &requests[static_cast<std::size_t>(count++)]));
-    };
-    const auto send = [&](const void* from, int to, int tag) {
-      if (from != nullptr)
-        STRATUM_MPI_CHECK(
-            MPI_Isend(from, bytes, MPI_BYTE, to, tag, comm_, &requests[static_cast<std::size_t>(count++)]));
-    };
-    receive(rows.from_below, below, upward);
-    receive(rows.from_above, above, downward);
-    send(rows.to_below, below, downward);
-    send(rows.to_above, above, upward);
-    STRATUM_MPI_CHECK(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE));
+  void do_start(Context& ctx, std::span<const Rows> rows) override {
+    for (const auto& one : rows)
+      expects(one.bytes <= most_bytes, "a row has up to ", most_bytes, " bytes, not ", one.bytes);
+    if (!ctx.on_gpu()) return post(rows);
+    std::vector<Rows> staged(rows.begin(), rows.end());
+    std::byte* leaving = leaving_.at_least(ctx, stage_bytes(rows));
+    std::byte* arriving = arriving_.at_least(ctx, stage_bytes(rows));
+    for (auto& one : staged) {
+      const auto leave = [&](const void*& from) {
+        if (from != nullptr) copy_bytes(ctx, from, leaving, one.bytes), from = leaving;
+        leaving += one.bytes;
+      };
+      const auto arrive = [&](void*& to) {
+        if (to != nullptr) to = arriving;
+        arriving += one.bytes;
+      };
+      leave(one.to_below);
+      leave(one.to_above);
+      arrive(one.from_below);
+      arrive(one.from_above);
+    }
+    ctx.synchronise();  // what arrived before has left the stage, too
+    post(staged);
+  }
+
+  void do_finish(Context& ctx, std::span<const Rows> rows) override {
+    STRATUM_MPI_CHECK(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+    requests_.clear();
+    if (!ctx.on_gpu()) return;
+    const std::byte* arrived = arriving_.at_least(ctx, stage_bytes(rows));
+    for (const auto& one : rows)
+      for (void* const to : {one.from_below, one.from_above}) {
+        if (to != nullptr) copy_bytes(ctx, arrived, to, one.bytes);
+        arrived += one.bytes;
+      }
+  }
+
+  /// For what leaves, or arrives.
+  static std::size_t stage_bytes(std::span<const Rows> rows) {
+    std::size_t bytes = 0;
+    for (const auto& one : rows) bytes += 2 * one.bytes;
+    return bytes;
+  }
+
+  /// On the host.
+  void post(std::span<const Rows> rows) {
+    int upward = 0, downward = 1;
+    for (const auto& one : rows) {
+      const int bytes = static_cast<int>(one.bytes);
+      const auto receive = [&](void* to, int from, int tag) {
+        if (to != nullptr)
+          STRATUM_MPI_CHECK(MPI_Irecv(to, bytes, MPI_BYTE, from, tag, comm_, &requests_.emplace_back()));
+      };
+      const auto send = [&](const void* from, int to, int tag) {
+        if (from != nullptr)
+          STRATUM_MPI_CHECK(MPI_Isend(from, bytes, MPI_BYTE, to, tag, comm_, &requests_.emplace_back()));
+      };
+      receive(one.from_below, one.below, upward);
+      receive(one.from_above, one.above, downward);
+      send(one.to_below, one.below, downward);
+      send(one.to_above, one.above, upward);
+      upward += 2;
+      downward += 2;
+    }
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
-  Stage leaving_, arriving_;  // of rows and numbers of a GPU
+  std::vector<MPI_Request> requests_;  // of the exchange under way
+  Stage leaving_, arriving_;           // of rows and numbers of a GPU
 };
 
 }  // namespace

@@ -22,14 +22,48 @@ void Communicator::gather(Context& ctx, const void* mine, void* all, std::span<c
           "offsets, not ",
           counts.size(), " and ", offsets.size());
   if (ctx.plans()) return;
+  expect_none_under_way();
   ++gathers_;
   do_gather(ctx, mine, all, counts, offsets);
 }
 
 void Communicator::exchange(Context& ctx, const Rows& rows) {
   if (ctx.plans()) return;
+  expect_none_under_way();
   ++exchanges_;
-  do_exchange(ctx, rows);
+  do_exchange(ctx, named(rows));
+}
+
+void Communicator::start_exchange(Context& ctx, std::span<const Rows> rows) {
+  if (ctx.plans()) return;
+  expect_none_under_way();
+  ++exchanges_;
+  for (const auto& one : rows) under_way_.push_back(named(one));
+  do_start(ctx, under_way_);
+}
+
+void Communicator::finish_exchange(Context& ctx) {
+  if (ctx.plans()) return;
+  expects(!under_way_.empty(), "there is no exchange of rows to finish");
+  do_finish(ctx, under_way_);
+  under_way_.clear();
+}
+
+void Communicator::do_finish(Context& ctx, std::span<const Rows> rows) {
+  for (const auto& one : rows) do_exchange(ctx, one);
+}
+
+void Communicator::expect_none_under_way() const {
+  expects(under_way_.empty(), "an exchange of rows is under way and must be finished first");
+}
+
+Communicator::Rows Communicator::named(const Rows& rows) const {
+  Rows all = rows;
+  if (all.below < 0) all.below = (rank() + size() - 1) % size();
+  if (all.above < 0) all.above = (rank() + 1) % size();
+  expects(all.below < size() && all.above < size(), "pieces have ranks below ", size(), ", not ", all.below, " and ",
+          all.above);
+  return all;
 }
 
 void Communicator::gather_on_host(const void* mine, void* all, std::size_t bytes) {

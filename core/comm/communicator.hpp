@@ -42,16 +42,22 @@ class Communicator {
   void gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
               std::span<const std::size_t> offsets);
 
-  /// Rows for the pieces below and above (rank - 1 and rank + 1, around the ends), and from them; null: none that way, which
-  /// the piece there sees alike.
+  /// Rows for the pieces below and above, and from them; null: none that way, which the piece there sees alike. These pieces are
+  /// rank - 1 and rank + 1, around the ends, unless others are named, which name this one in turn.
   struct Rows {
     const void* to_below = nullptr;
     const void* to_above = nullptr;
     void* from_below = nullptr;
     void* from_above = nullptr;
     std::size_t bytes = 0;
+    int below = -1, above = -1;
   };
   void exchange(Context& ctx, const Rows& rows);
+  /// The same in two steps, for several kinds of rows at once, on all pieces in the same order: what is computed between them
+  /// neither reads what comes nor writes what goes. On a GPU both are in the order of its stream. Throws UsageError where rows
+  /// are exchanged or numbers gathered through a Context meanwhile.
+  void start_exchange(Context& ctx, std::span<const Rows> rows);
+  void finish_exchange(Context& ctx);
 
   /// Numbers of the host, which are there when this returns.
   void gather_on_host(const void* mine, void* all, std::size_t bytes);
@@ -85,8 +91,16 @@ class Communicator {
   virtual void do_gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
                          std::span<const std::size_t> offsets) = 0;
   virtual void do_exchange(Context& ctx, const Rows& rows) = 0;
+  /// Where nothing can travel by itself it does so at the end.
+  virtual void do_start(Context& /*ctx*/, std::span<const Rows> /*rows*/) {}
+  virtual void do_finish(Context& ctx, std::span<const Rows> rows);
   virtual void do_gather_on_host(const void* mine, void* all, std::size_t bytes) = 0;
 
+  /// With the pieces' names.
+  [[nodiscard]] Rows named(const Rows& rows) const;
+  void expect_none_under_way() const;
+
+  std::vector<Rows> under_way_;
   std::int64_t exchanges_ = 0;
   std::int64_t gathers_ = 0;
 };

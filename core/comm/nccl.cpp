@@ -100,6 +100,9 @@ class NcclCommunicator final : public Communicator {
     // After a failure the others may never come.
     const bool alone = failed_ || std::uncaught_exceptions() > 0;
     if (comm_ != nullptr) (void)(alone ? library_->comm_abort : library_->comm_destroy)(comm_);
+    for (cudaEvent_t event : {ready_, arrived_})
+      if (event != nullptr) (void)cudaEventDestroy(event);
+    if (beside_ != nullptr) (void)cudaStreamDestroy(beside_);
   }
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
@@ -134,11 +137,11 @@ class NcclCommunicator final : public Communicator {
     work();
     library_->expect(library_->group_end(), "ncclGroupEnd");
   }
-  void send(const Context& ctx, const void* from, std::size_t bytes, int to) {
-    library_->expect(library_->send(from, bytes, nccl_bytes, to, comm_, stream_of(ctx)), "ncclSend");
+  void send(cudaStream_t stream, const void* from, std::size_t bytes, int to) {
+    library_->expect(library_->send(from, bytes, nccl_bytes, to, comm_, stream), "ncclSend");
   }
-  void receive(const Context& ctx, void* to, std::size_t bytes, int from) {
-    library_->expect(library_->recv(to, bytes, nccl_bytes, from, comm_, stream_of(ctx)), "ncclRecv");
+  void receive(cudaStream_t stream, void* to, std::size_t bytes, int from) {
+    library_->expect(library_->recv(to, bytes, nccl_bytes, from, comm_, stream), "ncclRecv");
   }
 
   void do_gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
@@ -156,26 +159,49 @@ class NcclCommunicator final : public Communicator {
     in_group([&] {
       for (std::size_t r = 0; r < counts.size(); ++r) {
         if (r == own) continue;
-        if (counts[own] > 0) send(ctx, mine, counts[own], static_cast<int>(r));
-        if (counts[r] > 0) receive(ctx, to + offsets[r], counts[r], static_cast<int>(r));
+        if (counts[own] > 0) send(stream_of(ctx), mine, counts[own], static_cast<int>(r));
+        if (counts[r] > 0) receive(stream_of(ctx), to + offsets[r], counts[r], static_cast<int>(r));
       }
     });
   }
 
-  void do_exchange(Context& ctx, const Rows& rows) override {
-    const int below = (rank() + size() - 1) % size(), above = (rank() + 1) % size();
+  void do_exchange(Context& ctx, const Rows& rows) override { exchange_on(stream_of(ctx), {&rows, 1}); }
+
+  /// On a stream beside the Context's, after what that has been given so far.
+  void do_start(Context& ctx, std::span<const Rows> rows) override {
+    if (beside_ == nullptr) {
+      int lowest = 0, highest = 0;
+      STRATUM_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+      STRATUM_CUDA_CHECK(cudaStreamCreateWithPriority(&beside_, cudaStreamNonBlocking, highest));
+      STRATUM_CUDA_CHECK(cudaEventCreateWithFlags(&ready_, cudaEventDisableTiming));
+      STRATUM_CUDA_CHECK(cudaEventCreateWithFlags(&arrived_, cudaEventDisableTiming));
+    }
+    STRATUM_CUDA_CHECK(cudaEventRecord(ready_, stream_of(ctx)));
+    STRATUM_CUDA_CHECK(cudaStreamWaitEvent(beside_, ready_, 0));
+    exchange_on(beside_, rows);
+    STRATUM_CUDA_CHECK(cudaEventRecord(arrived_, beside_));
+  }
+  void do_finish(Context& ctx, std::span<const Rows> /*rows*/) override {
+    STRATUM_CUDA_CHECK(cudaStreamWaitEvent(stream_of(ctx), arrived_, 0));
+  }
+
+  void exchange_on(cudaStream_t stream, std::span<const Rows> rows) {
     // Of two pieces around the ends both neighbours are one: what it sends first is for the side above.
     in_group([&] {
-      if (rows.to_below != nullptr) send(ctx, rows.to_below, rows.bytes, below);
-      if (rows.to_above != nullptr) send(ctx, rows.to_above, rows.bytes, above);
-      if (rows.from_above != nullptr) receive(ctx, rows.from_above, rows.bytes, above);
-      if (rows.from_below != nullptr) receive(ctx, rows.from_below, rows.bytes, below);
+      for (const auto& one : rows) {
+        if (one.to_below != nullptr) send(stream, one.to_below, one.bytes, one.below);
+        if (one.to_above != nullptr) send(stream, one.to_above, one.bytes, one.above);
+        if (one.from_above != nullptr) receive(stream, one.from_above, one.bytes, one.above);
+        if (one.from_below != nullptr) receive(stream, one.from_below, one.bytes, one.below);
+      }
     });
   }
 
   std::shared_ptr<Communicator> host_;
   std::unique_ptr<Library> library_;
   NcclHandle comm_ = nullptr;
+  cudaStream_t beside_ = nullptr;
+  cudaEvent_t ready_ = nullptr, arrived_ = nullptr;
   bool failed_ = false;
 };
 

@@ -12,7 +12,7 @@ namespace stratum {
 namespace {
 
 struct Meeting {
-  explicit Meeting(int count) : given(static_cast<std::size_t>(count)), calls(given.size()) {}
+  explicit Meeting(int count) : given(static_cast<std::size_t>(count)), calls(given.size()), rows(given.size()) {}
 
   void wait() {
     std::unique_lock lock(mutex);
@@ -31,7 +31,8 @@ struct Meeting {
   std::mutex mutex;
   std::condition_variable all_here;
   std::vector<const void*> given;
-  std::vector<const char*> calls;  // of the pieces
+  std::vector<const char*> calls;        // of the pieces
+  std::vector<Communicator::Rows> rows;  // here, since a piece that throws leaves while others look at its rows
   std::size_t here = 0;
   unsigned long round = 0;
   bool abandoned = false;
@@ -86,10 +87,13 @@ class Piece final : public Communicator {
 
   void do_exchange(Context& ctx, const Rows& rows) override {
     ctx.synchronise();
-    meet("exchanges rows", &rows, [&](const auto& given) {
-      const auto size = given.size(), rank = static_cast<std::size_t>(rank_);
-      const auto& below = *static_cast<const Rows*>(given[(rank + size - 1) % size]);
-      const auto& above = *static_cast<const Rows*>(given[(rank + 1) % size]);
+    auto& shown_rows = meeting_->rows[static_cast<std::size_t>(rank_)];
+    shown_rows = rows;
+    meet("exchanges rows", &shown_rows, [&](const auto& given) {
+      const auto& below = *static_cast<const Rows*>(given[static_cast<std::size_t>(rows.below)]);
+      const auto& above = *static_cast<const Rows*>(given[static_cast<std::size_t>(rows.above)]);
+      expects(below.above == rank_ && above.below == rank_, "piece ", rank_, " names pieces ", rows.below, " and ",
+              rows.above, " below and above it, which name ", below.above, " and ", above.below, " above and below");
       const auto take = [&](const void* from, std::size_t bytes, void* to) {
         if (to == nullptr) return;
         expects(from != nullptr && bytes == rows.bytes, "a piece waits for a row of ", rows.bytes,

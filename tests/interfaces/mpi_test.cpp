@@ -56,6 +56,20 @@ void exchanges(Context& ctx, Communicator& comm) {
   comm.exchange(ctx, {nullptr, last ? nullptr : &row[1], first ? nullptr : &row[2], nullptr, sizeof(double)});
   check(row[2] == (first ? -1 : rank - 0.5), "rows go upwards");
   check(comm.exchanges() == 2, "exchanges are counted");
+  // Two kinds at once in two steps, one of them in lines of even and of odd ranks.
+  std::vector<double> numbers(8000, -1);
+  const auto at = [&](int k) { return &numbers[static_cast<std::size_t>(1000 * k)]; };
+  for (const int k : {0, 1, 4, 5}) std::fill_n(at(k), 1000, rank + 0.1 * k);
+  const int step = size % 2 == 0 ? 2 : 1, before = (rank + size - step) % size, after = (rank + step) % size;
+  const std::array<Communicator::Rows, 2> rows{{{at(0), at(1), at(2), at(3), 1000 * sizeof(double)},
+                                                {at(4), at(5), at(6), at(7), 1000 * sizeof(double), before, after}}};
+  comm.start_exchange(ctx, rows);
+  row.fill(static_cast<double>(comm.gather_on_host(rank).back()));
+  comm.finish_exchange(ctx);
+  for (const int k : {0, 999}) {
+    check(at(2)[k] == (rank + size - 1) % size + 0.1 * 1 && at(3)[k] == (rank + 1) % size, "rows in two steps");
+    check(at(6)[k] == before + 0.1 * 5 && at(7)[k] == after + 0.1 * 4, "rows of those that are named");
+  }
 }
 
 void agreement(Communicator& comm) {

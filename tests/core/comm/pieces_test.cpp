@@ -97,6 +97,54 @@ TYPED_TEST(PiecesTest, RowsGoAroundTheEnds) {
   }
 }
 
+/// 2 x 3 pieces: lines of two and lines of three, in two steps at once.
+TYPED_TEST(PiecesTest, RowsGoToThoseThatAreNamed) {
+  using T = typename TypeParam::Number;
+  const auto errors = on_pieces(6, TypeParam::backend, [&](Communicator& comm, Context& ctx) {
+    const int rank = comm.rank(), i = rank / 3, j = rank % 3;
+    const auto at = [](int row, int column) { return (row + 2) % 2 * 3 + (column + 3) % 3; };
+    const auto numbers = test::to_device<T>(ctx, GridShape::flat(8),
+                                            {rank + 0.25, rank + 0.5, -1, -1, rank + 10.25, rank + 10.5, -1, -1});
+    T* const k = const_cast<T*>(numbers.cview().data);
+    const std::array<Communicator::Rows, 2> rows{{{k, k + 1, k + 2, k + 3, sizeof(T), at(i - 1, j), at(i + 1, j)},
+                                                  {k + 4, k + 5, k + 6, k + 7, sizeof(T), at(i, j - 1), at(i, j + 1)}}};
+    comm.start_exchange(ctx, rows);
+    EXPECT_THAT([&] { comm.exchange(ctx, rows[0]); },
+                testing::ThrowsMessage<UsageError>(testing::HasSubstr("under way")));
+    EXPECT_THAT([&] { comm.gather(ctx, k, k, 1); },
+                testing::ThrowsMessage<UsageError>(testing::HasSubstr("under way")));
+    EXPECT_THAT([&] { comm.start_exchange(ctx, rows); },
+                testing::ThrowsMessage<UsageError>(testing::HasSubstr("under way")));
+    comm.finish_exchange(ctx);
+    EXPECT_THAT([&] { comm.finish_exchange(ctx); },
+                testing::ThrowsMessage<UsageError>(testing::HasSubstr("no exchange of rows")));
+    EXPECT_EQ(test::to_host(ctx, numbers),
+              (std::vector<double>{rank + 0.25, rank + 0.5, at(i - 1, j) + 0.5, at(i + 1, j) + 0.25, rank + 10.25,
+                                   rank + 10.5, at(i, j - 1) + 10.5, at(i, j + 1) + 10.25}));
+    EXPECT_EQ(comm.exchanges(), 1);
+    Context plan = ctx.plan();
+    comm.start_exchange(plan, rows);
+    comm.finish_exchange(plan);
+    EXPECT_EQ(comm.exchanges(), 1);
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(errors.size()));
+}
+
+TEST(Pieces, NameEachOther) {
+  const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context& ctx) {
+    Communicator::Rows rows;
+    if (comm.rank() == 2) rows.below = 0;
+    comm.exchange(ctx, rows);
+  });
+  EXPECT_EQ(errors[2], "piece 2 names pieces 0 and 0 below and above it, which name 1 and 2 above and below");
+  const auto there_is_none = on_pieces(1, Backend::cpu, [&](Communicator& comm, Context& ctx) {
+    Communicator::Rows rows;
+    rows.above = 1;
+    comm.exchange(ctx, rows);
+  });
+  EXPECT_EQ(there_is_none[0], "pieces have ranks below 1, not 0 and 1");
+}
+
 TEST(Pieces, RowsOfOneLengthOnly) {
   for (const bool nothing : {false, true}) {
     const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context& ctx) {

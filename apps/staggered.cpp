@@ -43,6 +43,7 @@ struct Settings {
   ReliableCgParams reliable;
   StoppingParams stop;
   bool tolerance_asked_for = false;
+  Cut cut;
   Machine machine;
   bool quiet = false;
 };
@@ -81,6 +82,11 @@ CommandLine make_command_line() {
           "where it has not jumped"},
          {"solution-in-double", "", "", "mixed: add steps up in double; delta may then be smaller"}}},
        machine_options(),
+       {"Several ranks (mpirun)",
+        {{"cut", "T,Z", "",
+          "ranks along t and along z, which have even nt and nz each; without it along t alone where that is possible"},
+         {"overlap", "WHEN", "auto",
+          "yes: work on sites whose neighbours are here while those of others travel; no; or auto: on the CPU"}}},
        {"Output",
         {output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
          output_file("history", "FILE.csv", "the residual after every iteration"),
@@ -175,6 +181,14 @@ Settings parse_settings(const CommandLine& options) {
   s.tolerance_asked_for = options.has("rtol");
   s.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000'000);
   s.machine = parse_machine(options);
+  if (options.has("cut")) {
+    const auto counts = parts(options.text("cut"));
+    expects(counts.size() == 2, "--cut: '", shown(options.text("cut")), "' is not T,Z");
+    s.cut.t = parse_integer("--cut", counts[0], 1, 1'000'000'000);
+    s.cut.z = parse_integer("--cut", counts[1], 1, 1'000'000'000);
+  }
+  using When = std::optional<bool>;
+  s.cut.overlap = choice<When>("--overlap", options.text("overlap"), {{"auto", When()}, {"yes", true}, {"no", false}});
   s.quiet = options.is_set("quiet");
   return s;
 }
@@ -222,26 +236,15 @@ struct Outcome {
   double setup_seconds = 0, solve_seconds = 0, link_error = 0;
 };
 
-/// The part of a vector on the whole lattice that is this rank's.
-std::vector<double> of_strip(const TimeStrip& strip, const std::vector<double>& whole) {
-  const auto own = strip.lattice().half(), half = strip.whole.half();
-  std::vector<double> part;
-  for (int plane = 0; plane < 6; ++plane) {
-    const auto first = whole.begin() + std::ptrdiff_t{plane} * half + strip.first_half_site();
-    part.insert(part.end(), first, first + own);
-  }
-  return part;
-}
-
-double error_of(Context& ctx, const TimeStrip& strip, double mass, int colour, GridView<const double> y) {
-  const auto exact = free_propagator(strip.whole, mass);
+double error_of(Context& ctx, const LatticePiece& piece, double mass, int colour, GridView<const double> y) {
+  const auto exact = free_propagator(piece.whole, mass);
   std::vector<double> host(static_cast<std::size_t>(y.nx));
   copy_to_host(ctx, y, host.data());
-  const auto half = static_cast<std::size_t>(strip.lattice().half());
+  const auto half = static_cast<std::size_t>(piece.lattice().half());
   double largest = 0;
   for (std::size_t k = 0; k < host.size(); ++k) {
-    const int s = strip.first_half_site() + static_cast<int>(k % half);
-    const auto site = static_cast<std::size_t>(strip.whole.site(Parity::even, s));
+    const int s = piece.box().half_site(piece.whole, static_cast<int>(k % half));
+    const auto site = static_cast<std::size_t>(piece.whole.site(Parity::even, s));
     const double wanted = k / half == 2 * static_cast<std::size_t>(colour) ? exact[site] : 0;
     const double apart = std::abs(host[k] - wanted);
     largest = apart > largest || std::isnan(apart) ? apart : largest;
@@ -256,7 +259,7 @@ class Propagators {
  public:
   Propagators(Context& ctx, const GaugeField& field, const Settings& s)
       : ctx_(ctx), settings_(s),
-        links_(std::make_shared<const PackedLinks<double>>(ctx, field, s.mixed ? Reals::r18 : s.reals)),
+        links_(std::make_shared<const PackedLinks<double>>(ctx, field, s.mixed ? Reals::r18 : s.reals, s.cut)),
         shape_(StaggeredOperator<double>(ctx, links_, 1).shape()) {
     if (s.mixed) {
       if (s.shorts)
@@ -309,14 +312,14 @@ class Propagators {
   }
 
   [[nodiscard]] const GridShape& shape() const { return shape_; }
-  [[nodiscard]] const TimeStrip& strip() const { return links_->strip(); }
+  [[nodiscard]] const LatticePiece& piece() const { return links_->piece(); }
   [[nodiscard]] StaggeredOperator<double> a(double mass) const { return {ctx_, links_, mass}; }
 
  private:
   using InnerOperators = std::function<std::unique_ptr<LinearOperator<float>>(double mass)>;
   template <class Format>
   InnerOperators inner_operators(const GaugeField& field) {
-    const auto links = std::make_shared<const PackedLinks<Format>>(ctx_, field, settings_.reals);
+    const auto links = std::make_shared<const PackedLinks<Format>>(ctx_, field, settings_.reals, settings_.cut);
     inner_link_error_ = links->error();
     return [this, links](double mass) { return std::make_unique<StaggeredOperator<Format>>(ctx_, links, mass); };
   }
@@ -343,14 +346,14 @@ Outcome compute(Context& ctx, const GaugeField& field, const Settings& s) {
   std::vector<GridView<double>> views;
   for (std::size_t k = 0; k < s.masses.size(); ++k) y.emplace_back(ctx, propagators.shape());
   for (auto& vector : y) views.push_back(vector.view());
-  const TimeStrip& strip = propagators.strip();
-  outcome.correlators.assign(s.masses.size(), std::vector<double>(static_cast<std::size_t>(strip.lattice().nt)));
+  const LatticePiece& piece = propagators.piece();
+  outcome.correlators.assign(s.masses.size(), std::vector<double>(static_cast<std::size_t>(piece.lattice().nt)));
   outcome.condensates.assign(s.masses.size(), 0);
   outcome.setup_seconds = wall_seconds() - begin;
   Progress progress(!s.quiet);
   const int colours = s.source == Source::random ? 1 : 3;
   for (int colour = 0; colour < colours; ++colour) {
-    const auto b = vector_from_host(ctx, of_strip(strip, source(field.lattice, s.source, colour, s.seed)));
+    const auto b = vector_from_host(ctx, of_piece(piece, source(field.lattice, s.source, colour, s.seed)));
     const double norm = norm2(ctx, b.cview());
     const double start = wall_seconds();
     auto runs = propagators.solve(colour, b.cview(), views, [&](double mass) -> Monitor {
@@ -368,13 +371,12 @@ Outcome compute(Context& ctx, const GaugeField& field, const Settings& s) {
         outcome.condensates[k] += dot(ctx, b.cview(), y[k].cview());
       }
       if (unit && s.source == Source::point)
-        outcome.error = std::max(outcome.error.value_or(0), error_of(ctx, strip, s.masses[k], colour, y[k].cview()));
+        outcome.error = std::max(outcome.error.value_or(0), error_of(ctx, piece, s.masses[k], colour, y[k].cview()));
       outcome.runs.push_back(std::move(runs[k]));
     }
   }
   progress.clear();
-  if (ctx.communicator() != nullptr)
-    for (auto& correlator : outcome.correlators) correlator = ctx.communicator()->join_on_host(correlator);
+  for (auto& correlator : outcome.correlators) correlator = joined_correlator(ctx, piece, correlator);
   return outcome;
 }
 
@@ -410,7 +412,12 @@ void print_heading(const Context& ctx, const GaugeField& field, const Settings& 
               : s.field == Field::random ? "random"
                                          : message("near the unit field, sigma ", s.sigma).c_str(),
               plaquette(field), link_trace(field));
-  if (ctx.pieces() > 1) std::printf("ranks       %d, with %d times each\n", ctx.pieces(), l.nt / ctx.pieces());
+  if (ctx.pieces() > 1) {
+    const auto piece = LatticePiece::of(ctx, l, s.cut);
+    std::printf("ranks       %d, with %d times%s each; %s\n", ctx.pieces(), piece.lattice().nt,
+                piece.is_cut(2) ? message(" and nz = ", piece.lattice().nz).c_str() : "",
+                *piece.cut.overlap ? "work goes on while sites travel" : "sites travel first");
+  }
   const int reals = static_cast<int>(s.reals);
   if (s.mixed)
     std::printf(
@@ -463,7 +470,8 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Ga
   json.add("delta", s.reliable.delta).add("scheme", options.text("scheme")).add("beta", options.text("beta"));
   json.add("solution_in_double", s.reliable.solution_in_double);
   add_machine(json, ctx);
-  json.add("ranks", ctx.pieces());
+  const auto piece = LatticePiece::of(ctx, field.lattice, s.cut);
+  json.add("ranks", ctx.pieces()).add("cut", Json({piece.cut.t, piece.cut.z})).add("overlap", *piece.cut.overlap);
   json.add("setup_seconds", outcome.setup_seconds).add("solve_seconds", outcome.solve_seconds);
   json.add("runs", json_array(outcome.runs, [](const Run& run) {
              Json row;
@@ -501,12 +509,17 @@ std::string csv_correlators(const Outcome& outcome, const Settings& s) {
 
 int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
   Context ctx = settings.machine.context();
-  (void)TimeStrip::of(ctx, settings.gauge.empty() ? settings.lattice : nersc_lattice(settings.gauge));
+  const Lattice lattice = settings.gauge.empty() ? settings.lattice : nersc_lattice(settings.gauge);
+  const auto expect_pieces = [&] { (void)LatticePiece::of(ctx, lattice, settings.cut); };
+  if (settings.cut.t > 0)
+    parsed("--cut", expect_pieces);
+  else
+    expect_pieces();
   if (settings.machine.ranks->rank() == 0)
     outputs.check();
   else
     outputs.remove_all_but("");
-  expect_room_for(ctx, settings, settings.gauge.empty() ? settings.lattice : nersc_lattice(settings.gauge));
+  expect_room_for(ctx, settings, lattice);
   const GaugeField field = make_field(settings);
   if (!settings.quiet) print_heading(ctx, field, settings);
   const Outcome outcome = compute(ctx, field, settings);

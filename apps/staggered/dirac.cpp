@@ -16,7 +16,20 @@ namespace stratum::staggered {
 
 namespace {
 
-/// y = D x, or where it is added to z, y = shift z + weight D x; z may be y.
+/// What lies below and above a piece along z or t.
+template <class Links, class From>
+struct Beyond {
+  From x_below, x_above;
+  Links links_below;  // that lead here
+  int is_cut;
+};
+
+/// Planes of sites along z or t.
+struct Planes {
+  int begin, step, count;
+};
+
+/// y = D x, or where it is added to z, y = shift z + weight D x; z may be y. Rows j run over some planes of z and t.
 template <class Links, int reals, class From, class To, bool adds, bool cut>
 struct Hop {
   using T = typename Links::Number;
@@ -24,13 +37,13 @@ struct Hop {
   Links here[4];   // that start on the sites of y,
   Links there[4];  // and on those of x
   From x;
-  From x_below, x_above;  // where the lattice is cut, of the times beside it
-  Links links_below;
-  int turns_below, turns_above;  // 1 where it is the lattice that begins and ends
+  Beyond<Links, From> beyond[2];  // along z and t
+  int turns_below, turns_above;   // 1 where it is the lattice that begins and ends in t
   RealPlanes<const T> z;
   To y;
   T shift, weight;
   int nxh, ny, nz, nt;
+  Planes planes_z, planes_t;
   int parity;  // of y
   float per_row;
 
@@ -40,13 +53,27 @@ struct Hop {
   STRATUM_HOST_DEVICE STRATUM_INLINE Colour<T> backward(int mu, int neighbour, T sign) const {
     return adjoint_times(load_link<reals>(there[mu], neighbour, sign), load_colour(x, 0, neighbour));
   }
+  /// Along z and t, where the neighbour may be site `face` of those beyond the piece.
+  STRATUM_HOST_DEVICE STRATUM_INLINE Colour<T> ahead(int mu, bool last, int face, int s, int neighbour, T sign) const {
+    if (cut && last && beyond[mu - 2].is_cut != 0)
+      return times(load_link<reals>(here[mu], s, sign), load_colour(beyond[mu - 2].x_above, 0, face));
+    return forward(mu, s, neighbour, sign);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE Colour<T> behind(int mu, bool first, int face, int neighbour, T sign) const {
+    if (cut && first && beyond[mu - 2].is_cut != 0)
+      return adjoint_times(load_link<reals>(beyond[mu - 2].links_below, face, sign),
+                           load_colour(beyond[mu - 2].x_below, 0, face));
+    return backward(mu, neighbour, sign);
+  }
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     // i / nxh by a product, which vector units have; exact below 2^21.
     const int row = static_cast<int>((static_cast<float>(i) + 0.5F) * per_row), half_x = i - row * nxh;
-    const int t = j / nz, z_ = j - t * nz;
+    const int of_t = j / planes_z.count;
+    const int t = planes_t.begin + planes_t.step * of_t;
+    const int z_ = planes_z.begin + planes_z.step * (j - of_t * planes_z.count);
     const int odd_x = (row + z_ + t + parity) & 1;
-    const int plane = nxh * ny, s = i + plane * j;
+    const int plane = nxh * ny, s = i + plane * (z_ + nz * t);
     const int wrap_x = nxh - 1, wrap_y = nxh * (ny - 1), wrap_z = plane * (nz - 1), block = plane * nz,
               wrap_t = block * (nt - 1);
     const int right = odd_x == 0 ? s : half_x == wrap_x ? s - wrap_x : s + 1;
@@ -54,6 +81,7 @@ struct Hop {
     const int up_y = row == ny - 1 ? s - wrap_y : s + nxh, down_y = row == 0 ? s + wrap_y : s - nxh;
     const int up_z = s + (z_ == nz - 1 ? -wrap_z : plane), down_z = s + (z_ == 0 ? wrap_z : -plane);
     const int up_t = s + (t == nt - 1 ? -wrap_t : block), down_t = s + (t == 0 ? wrap_t : -block);
+    const int face_z = i + plane * t, face_t = i + plane * z_;
     const auto phase = [](int odd) { return static_cast<T>(1 - 2 * (odd & 1)); };
     const T eta_y = phase(odd_x), eta_z = phase(odd_x + row), eta_t = phase(odd_x + row + z_);
     const bool at_end = t == nt - 1, at_begin = t == 0;
@@ -62,15 +90,8 @@ struct Hop {
 
     Colour<T> sum = forward(0, s, right, T(1)) - backward(0, left, T(1));
     sum = sum + forward(1, s, up_y, eta_y) - backward(1, down_y, eta_y);
-    sum = sum + forward(2, s, up_z, eta_z) - backward(2, down_z, eta_z);
-    if (cut && at_end)
-      sum = sum + times(load_link<reals>(here[3], s, up_eta_t), load_colour(x_above, 0, up_t));
-    else
-      sum = sum + forward(3, s, up_t, up_eta_t);
-    if (cut && at_begin)
-      sum = sum - adjoint_times(load_link<reals>(links_below, s, down_eta_t), load_colour(x_below, 0, s));
-    else
-      sum = sum - backward(3, down_t, down_eta_t);
+    sum = sum + ahead(2, z_ == nz - 1, face_z, s, up_z, eta_z) - behind(2, z_ == 0, face_z, down_z, eta_z);
+    sum = sum + ahead(3, at_end, face_t, s, up_t, up_eta_t) - behind(3, at_begin, face_t, down_t, down_eta_t);
     if constexpr (adds) sum = shift * load_colour(z, 0, s) + weight * sum;
     store_colour(y, s, sum);
   }
@@ -84,53 +105,73 @@ ShortPlanes<const Short2> link_planes(const PackedLinks<Short>& links, Parity pa
   return {reinterpret_cast<const Short2*>(links.planes(parity, mu)), links.lattice().half()};
 }
 template <class T>
-RealPlanes<const T> link_planes_below(const PackedLinks<T>& links, Parity parity) {
-  return {links.planes_below(parity), links.strip().slab()};
+RealPlanes<const T> link_planes_below(const PackedLinks<T>& links, Parity parity, int mu, int stride) {
+  return {links.planes_below(parity, mu), stride};
 }
-ShortPlanes<const Short2> link_planes_below(const PackedLinks<Short>& links, Parity parity) {
-  return {reinterpret_cast<const Short2*>(links.planes_below(parity)), links.strip().slab()};
+ShortPlanes<const Short2> link_planes_below(const PackedLinks<Short>& links, Parity parity, int mu, int stride) {
+  return {reinterpret_cast<const Short2*>(links.planes_below(parity, mu)), stride};
 }
 
-/// The first time of every plane to `below` and the last one to `above`.
+/// The first and the last sites along a direction, of one parity: `chunks` times `chunk` of them that lie together.
+struct FaceShape {
+  int chunk, chunks, n;
+  FaceShape(const Lattice& l, int mu)
+      : chunk(mu == 3 ? l.row() * l.nz : l.row()), chunks(mu == 3 ? 1 : l.nt), n(mu == 3 ? l.nt : l.nz) {}
+  [[nodiscard]] int sites() const { return chunk * chunks; }
+};
+
+/// The first sites along a direction of every plane of numbers to `below` and the last ones to `above`.
 template <class Word>
 struct PackFaces {
   const Word* from;
-  int stride, slab;
+  int stride, chunk, chunks, n;
   Word *below, *above;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int plane) const {
-    below[plane * slab + i] = from[plane * stride + i];
-    above[plane * slab + i] = from[plane * stride + stride - slab + i];
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const int plane = j / chunks, first = plane * stride + (j - plane * chunks) * chunk * n + i;
+    below[j * chunk + i] = from[first];
+    above[j * chunk + i] = from[first + chunk * (n - 1)];
   }
 };
 
 template <class Word>
-void pack_faces(Context& ctx, const Word* from, int planes, int stride, int slab, Word* below, Word* above) {
-  for_each_node(ctx, {0, slab, 1, 0, planes, 1}, PackFaces<Word>{from, stride, slab, below, above});
+void pack_faces(Context& ctx, const Word* from, int planes, int stride, const FaceShape& face, Word* below,
+                Word* above) {
+  for_each_node(ctx, {0, face.chunk, 1, 0, planes * face.chunks, 1},
+                PackFaces<Word>{from, stride, face.chunk, face.chunks, face.n, below, above});
 }
 
-void exchange_faces(Context& ctx, void* faces, std::size_t bytes) {
-  auto* const first = static_cast<std::byte*>(faces);
-  ctx.communicator()->exchange(ctx, {first, first + bytes, first + 2 * bytes, first + 3 * bytes, bytes});
-}
+/// Faces in a row: for the pieces below and above, and from them.
+struct FaceNumbers {
+  static constexpr int most_words = 4 * 6;  // a site
+  std::byte* first;
+  std::size_t bytes;  // of one
+  template <class Word>
+  [[nodiscard]] Word* as(int k) const {
+    return reinterpret_cast<Word*>(first + static_cast<std::size_t>(k) * bytes);
+  }
+};
 
-/// What has come from below and from above, for x on the times of this piece. 24 numbers a site of a slab.
-template <class T>
-std::pair<RealPlanes<T>, RealPlanes<T>> exchanged(Context& ctx, const RealPlanes<T>& x, int slab, void* faces) {
+/// Packs what travels, and says where it arrives.
+template <class T, class Links>
+FaceNumbers pack(Context& ctx, const RealPlanes<T>& x, const FaceShape& face, void* first,
+                 Beyond<Links, RealPlanes<T>>& beyond) {
   using Number = std::remove_const_t<T>;
-  auto* const numbers = static_cast<Number*>(faces);
-  pack_faces<Number>(ctx, x.data, 6, x.stride, slab, numbers, numbers + 6 * slab);
-  exchange_faces(ctx, faces, 6 * static_cast<std::size_t>(slab) * sizeof(T));
-  return {{numbers + 12 * slab, slab}, {numbers + 18 * slab, slab}};
+  const FaceNumbers faces{static_cast<std::byte*>(first), 6 * sizeof(T) * static_cast<std::size_t>(face.sites())};
+  pack_faces<Number>(ctx, x.data, 6, x.stride, face, faces.as<Number>(0), faces.as<Number>(1));
+  beyond.x_below = {faces.as<Number>(2), face.sites()};
+  beyond.x_above = {faces.as<Number>(3), face.sites()};
+  return faces;
 }
-std::pair<ScaledShorts, ScaledShorts> exchanged(Context& ctx, const ScaledShorts& x, int slab, void* faces) {
-  int* const words = static_cast<int*>(faces);
-  const auto face = [&](int k) { return words + 4 * k * slab; };
-  const auto units = [&](int k) { return reinterpret_cast<float*>(face(k) + 3 * slab); };
-  pack_faces(ctx, reinterpret_cast<const int*>(x.data), 3, x.stride, slab, face(0), face(1));
-  pack_faces<float>(ctx, x.unit, 1, x.stride, slab, units(0), units(1));
-  exchange_faces(ctx, faces, 4 * static_cast<std::size_t>(slab) * sizeof(int));
-  const auto planes = [&](int k) { return ScaledShorts{reinterpret_cast<Short2*>(face(k)), units(k), slab}; };
-  return {planes(2), planes(3)};
+template <class Links>
+FaceNumbers pack(Context& ctx, const ScaledShorts& x, const FaceShape& face, void* first,
+                 Beyond<Links, ScaledShorts>& beyond) {
+  const FaceNumbers faces{static_cast<std::byte*>(first), 4 * sizeof(int) * static_cast<std::size_t>(face.sites())};
+  const auto units = [&](int k) { return faces.as<float>(k) + 3 * face.sites(); };
+  pack_faces(ctx, reinterpret_cast<const int*>(x.data), 3, x.stride, face, faces.as<int>(0), faces.as<int>(1));
+  pack_faces<float>(ctx, x.unit, 1, x.stride, face, units(0), units(1));
+  beyond.x_below = {faces.as<Short2>(2), units(2), face.sites()};
+  beyond.x_above = {faces.as<Short2>(3), units(3), face.sites()};
+  return faces;
 }
 
 /// D to one parity, alone or in shift z + weight D x.
@@ -141,7 +182,7 @@ struct HopTo {
   Parity to;
   double shift = 0, weight = 1;
   const Number* z = nullptr;
-  void* faces = nullptr;
+  typename NumbersOf<T>::Word* faces = nullptr;
 
   template <bool adds, class From, class To>
   void run(Context& ctx, const From& x, const To& y) const {
@@ -156,19 +197,48 @@ struct HopTo {
  private:
   template <bool adds, int reals, class From, class To>
   void run(Context& ctx, const From& x, const To& y) const {
-    if (links.strip().pieces == 1) return run<adds, reals, false>(ctx, x, y);
-    run<adds, reals, true>(ctx, x, y);
+    const LatticePiece& piece = links.piece();
+    const Lattice& l = links.lattice();
+    const Planes all_z{0, 1, l.nz}, all_t{0, 1, l.nt};
+    using Links = decltype(link_planes(links, to, 0));
+    std::array<Beyond<Links, From>, 2> beyond{};
+    if (piece.is_whole()) return run<adds, reals, false>(ctx, x, y, beyond, all_z, all_t);
+
+    std::array<Communicator::Rows, 2> rows;
+    std::size_t directions = 0;
+    auto* first = faces;
+    for (const int mu : {3, 2}) {
+      if (!piece.is_cut(mu)) continue;
+      auto& there = beyond[static_cast<std::size_t>(mu - 2)];
+      const FaceShape face(l, mu);
+      const FaceNumbers f = pack(ctx, x, face, first, there);
+      there.links_below = link_planes_below(links, other(to), mu, face.sites());
+      there.is_cut = 1;
+      rows[directions++] = {f.as<void>(0), f.as<void>(1),           f.as<void>(2),         f.as<void>(3),
+                            f.bytes,       piece.neighbour(mu, -1), piece.neighbour(mu, 1)};
+      first += FaceNumbers::most_words * face.sites();
+    }
+    Communicator& communicator = *ctx.communicator();
+    if (!*piece.cut.overlap) {
+      for (std::size_t k = 0; k < directions; ++k) communicator.exchange(ctx, rows[k]);
+      return run<adds, reals, true>(ctx, x, y, beyond, all_z, all_t);
+    }
+    communicator.start_exchange(ctx, std::span(rows).first(directions));
+    const auto inner = [&](int mu, int n) { return piece.is_cut(mu) ? Planes{1, 1, n - 2} : Planes{0, 1, n}; };
+    run<adds, reals, false>(ctx, x, y, beyond, inner(2, l.nz), inner(3, l.nt));
+    communicator.finish_exchange(ctx);
+    if (piece.is_cut(3)) run<adds, reals, true>(ctx, x, y, beyond, all_z, {0, l.nt - 1, 2});
+    if (piece.is_cut(2)) run<adds, reals, true>(ctx, x, y, beyond, {0, l.nz - 1, 2}, inner(3, l.nt));
   }
-  template <bool adds, int reals, bool cut, class From, class To>
-  void run(Context& ctx, const From& x, const To& y) const {
+  /// Where `cut` is not, planes may lie anywhere but beside others' sites.
+  template <bool adds, int reals, bool cut, class From, class To, class Beyonds>
+  void run(Context& ctx, const From& x, const To& y, const Beyonds& beyond, const Planes& planes_z,
+           const Planes& planes_t) const {
     const Lattice& l = links.lattice();
     Hop<decltype(link_planes(links, to, 0)), reals, From, To, adds, cut> hop{};
-    if constexpr (cut) {
-      std::tie(hop.x_below, hop.x_above) = exchanged(ctx, x, links.strip().slab(), faces);
-      hop.links_below = link_planes_below(links, other(to));
-      hop.turns_below = links.strip().is_first() ? 1 : 0;
-      hop.turns_above = links.strip().is_last() ? 1 : 0;
-    }
+    for (std::size_t k = 0; k < 2; ++k) hop.beyond[k] = beyond[k];
+    hop.turns_below = links.piece().is_first(3) ? 1 : 0;
+    hop.turns_above = links.piece().is_last(3) ? 1 : 0;
     for (int mu = 0; mu < 4; ++mu) {
       hop.here[mu] = link_planes(links, to, mu);
       hop.there[mu] = link_planes(links, other(to), mu);
@@ -182,9 +252,11 @@ struct HopTo {
     hop.ny = l.ny;
     hop.nz = l.nz;
     hop.nt = l.nt;
+    hop.planes_z = planes_z;
+    hop.planes_t = planes_t;
     hop.parity = to == Parity::even ? 0 : 1;
     hop.per_row = 1.0F / static_cast<float>(hop.nxh);
-    for_each_node(ctx, {0, l.row(), 1, 0, l.rows(), 1}, hop);
+    for_each_node(ctx, {0, l.row(), 1, 0, planes_z.count * planes_t.count, 1}, hop);
   }
 };
 
@@ -219,26 +291,28 @@ int folded_sign(const Lattice& lattice, std::int64_t site, int mu) {
 }
 
 template <class T>
-PackedLinks<T>::PackedLinks(Context& ctx, const GaugeField& field, Reals reals)
-    : strip_(TimeStrip::of(ctx, field.lattice)), lattice_(strip_.lattice()), reals_(reals) {
+PackedLinks<T>::PackedLinks(Context& ctx, const GaugeField& field, Reals reals, const Cut& cut)
+    : piece_(LatticePiece::of(ctx, field.lattice, cut)), lattice_(piece_.lattice()), reals_(reals) {
   expects(!std::is_same_v<T, Short> || reals != Reals::r10,
           "10 reals of 16 bits are too few to make a link of: use 12 or 18");
   for (const Parity parity : {Parity::even, Parity::odd}) {
     const auto p = static_cast<std::size_t>(parity);
     for (int mu = 0; mu < 4; ++mu)
-      planes_[p][static_cast<std::size_t>(mu)] =
-          packed(ctx, field, parity, mu, strip_.first_half_site(), lattice_.half());
-    if (strip_.pieces > 1) below_[p] = packed(ctx, field, parity, 3, strip_.half_site_below(), strip_.slab());
+      planes_[p][static_cast<std::size_t>(mu)] = packed(ctx, field, parity, mu, piece_.box());
+    for (const int mu : {2, 3})
+      if (piece_.is_cut(mu))
+        below_[p][static_cast<std::size_t>(mu - 2)] = packed(ctx, field, parity, mu, piece_.below(mu));
   }
 }
 
 template <class T>
 Vector<typename PackedLinks<T>::Word> PackedLinks<T>::packed(Context& ctx, const GaugeField& field, Parity parity,
-                                                             int mu, int first, int count) {
+                                                             int mu, const Box& box) {
   using Number = typename NumbersOf<T>::Number;
   constexpr bool is_short = std::is_same_v<T, Short>;
   const auto entries = stored_entries(reals_);
   const Lattice& whole = field.lattice;
+  const int count = whole.row() * box.nz * box.nt;
   std::vector<Word> words(before_planes + entries.size() * (is_short ? 1 : 2) * static_cast<std::size_t>(count));
   Word* const start = words.data() + before_planes;
   const auto planes = [&] {
@@ -251,7 +325,7 @@ Vector<typename PackedLinks<T>::Word> PackedLinks<T>::packed(Context& ctx, const
   for (int begin = 0; begin < count; begin += row_part) {
     double error = 0;
     for (int s = begin; s < std::min(count, begin + row_part); ++s) {
-      const std::int64_t site = whole.site(parity, first + s);
+      const std::int64_t site = whole.site(parity, box.half_site(whole, s));
       const Matrix3& u = field(site, mu);
       const int sign = folded_sign(whole, site, mu), stored_sign = reals_ == Reals::r10 ? 1 : sign;
       for (std::size_t k = 0; k < entries.size(); ++k) {
@@ -300,8 +374,10 @@ StaggeredOperator<T>::StaggeredOperator(Context& ctx, std::shared_ptr<const Pack
   else
     odd_ = {SharedVector<T>(ctx, 6 * half)};
   // 16 bits read vectors of float too.
-  if (const auto& strip = links_->strip(); strip.pieces > 1)
-    faces_ = SharedVector<typename NumbersOf<T>::Word>(ctx, 24 * strip.slab());
+  int sites = 0;
+  for (const int mu : {2, 3})
+    if (links_->piece().is_cut(mu)) sites += FaceShape(links_->lattice(), mu).sites();
+  if (sites > 0) faces_ = SharedVector<typename NumbersOf<T>::Word>(ctx, FaceNumbers::most_words * sites);
 }
 
 template <class T>

@@ -20,8 +20,8 @@
 // Short is A on vectors of float with 16 bits inside: numbers of links in units of 2^-15, and the vector between the two D with
 // a scale per site. Arithmetic is in float.
 //
-// On a Context with other pieces the lattice is cut in t: every piece has the links and vectors of its times, and those of the
-// time beside it on both sides travel before every D. The field is given whole.
+// On a Context with other pieces the lattice is cut in t and z: every piece has the links and vectors of its sites, and before
+// every D those beside it travel. Cut::overlap: meanwhile D is made where it needs none of them. The field is given whole.
 //
 // `apply` takes two D and neither allocates nor waits; the second one adds m^2 x on the way. x and y must differ, r may be b.
 // Source: Jang, Kim, Lee, Multi GPU performance of conjugate gradient solver with staggered fermions in mixed precision, 2011,
@@ -68,36 +68,36 @@ class PackedLinks {
  public:
   using Word = typename NumbersOf<T>::Word;
 
-  /// Throws UsageError where a link does not come back from 10 reals to within 1000 eps, and for 10 reals of 16 bits.
-  PackedLinks(Context& ctx, const GaugeField& field, Reals reals);
+  /// Throws UsageError where a link does not come back from 10 reals to within 1000 eps, for 10 reals of 16 bits, and for a
+  /// lattice that cannot be cut.
+  PackedLinks(Context& ctx, const GaugeField& field, Reals reals, const Cut& cut = {});
 
   /// Of this piece.
   [[nodiscard]] const Lattice& lattice() const { return lattice_; }
-  [[nodiscard]] const TimeStrip& strip() const { return strip_; }
+  [[nodiscard]] const LatticePiece& piece() const { return piece_; }
   [[nodiscard]] Reals reals() const { return reals_; }
   /// Of the links that start on the sites of a parity.
   [[nodiscard]] const Word* planes(Parity parity, int mu) const {
     return planes_[static_cast<std::size_t>(parity)][static_cast<std::size_t>(mu)].view().data + before_planes;
   }
-  /// Those in t that start on the last time of the piece below.
-  [[nodiscard]] const Word* planes_below(Parity parity) const {
-    return below_[static_cast<std::size_t>(parity)].view().data + before_planes;
+  /// Those in direction mu, z or t, that start on the last sites of the piece below.
+  [[nodiscard]] const Word* planes_below(Parity parity, int mu) const {
+    return below_[static_cast<std::size_t>(parity)][static_cast<std::size_t>(mu - 2)].view().data + before_planes;
   }
   /// Largest entry of the difference between a link and what comes back of it.
   [[nodiscard]] double error() const { return error_; }
 
  private:
-  /// Of sites first .. first + count - 1 of the whole lattice.
-  Vector<Word> packed(Context& ctx, const GaugeField& field, Parity parity, int mu, int first, int count);
+  Vector<Word> packed(Context& ctx, const GaugeField& field, Parity parity, int mu, const Box& box);
 
-  TimeStrip strip_;
+  LatticePiece piece_;
   Lattice lattice_;
   Reals reals_;
   double error_ = 0;
   /// Node 0 of a flat vector follows the first of a cache line; planes begin at the next one.
   static constexpr int before_planes = 31;
   std::array<std::array<Vector<Word>, 4>, 2> planes_;
-  std::array<Vector<Word>, 2> below_;  // empty where the lattice is whole
+  std::array<std::array<Vector<Word>, 2>, 2> below_;  // empty where the lattice is not cut
 };
 
 namespace detail {
@@ -120,8 +120,8 @@ class StaggeredOperator final : public LinearOperator<typename NumbersOf<T>::Num
 
   /// Throws UsageError unless the mass is finite and above zero.
   StaggeredOperator(Context& ctx, std::shared_ptr<const PackedLinks<T>> links, double mass);
-  StaggeredOperator(Context& ctx, const GaugeField& field, double mass, Reals reals = Reals::r18)
-      : StaggeredOperator(ctx, std::make_shared<const PackedLinks<T>>(ctx, field, reals), mass) {}
+  StaggeredOperator(Context& ctx, const GaugeField& field, double mass, Reals reals = Reals::r18, const Cut& cut = {})
+      : StaggeredOperator(ctx, std::make_shared<const PackedLinks<T>>(ctx, field, reals, cut), mass) {}
 
   [[nodiscard]] GridShape shape() const override;
   void apply(Context& ctx, GridView<const Number> x, GridView<Number> y) const override;

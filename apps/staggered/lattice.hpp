@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include <stratum/core/config.hpp>
 #include <stratum/core/device/context.hpp>
@@ -78,27 +79,81 @@ struct Lattice {
   }
 };
 
-/// The times of one piece of a lattice that is cut in t: an even number of them each, so that parities stay.
-struct TimeStrip {
-  Lattice whole;
-  int rank = 0, pieces = 1;
+/// How a lattice is cut, for the pieces of a Context.
+struct Cut {
+  int t = 0, z = 0;  // pieces along them; 0: along t alone where that is possible, else as few as can be along z
+  std::optional<bool> overlap;  // sites whose neighbours are here are worked on while faces travel; unset: on the CPU
+};
 
-  /// That of a piece of a Context. Throws UsageError where nt is no multiple of twice the pieces.
-  [[nodiscard]] static TimeStrip of(const Context& ctx, const Lattice& whole) {
-    whole.validate();
-    const TimeStrip strip{whole, ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank(), ctx.pieces()};
-    expects(whole.nt % (2 * strip.pieces) == 0, "nt = ", whole.nt, " cannot be cut into ", strip.pieces,
-            " pieces of an even number of times each");
-    return strip;
+/// z .. z + nz - 1 and t .. t + nt - 1 of a lattice, with all x and y.
+struct Box {
+  int z, nz, t, nt;
+
+  /// Of its site s of a parity, numbered as on a lattice of its own, among those of the whole.
+  [[nodiscard]] int half_site(const Lattice& whole, int s) const {
+    const int j = s / whole.row();
+    return s % whole.row() + whole.row() * (z + j % nz + whole.nz * (t + j / nz));
   }
-  [[nodiscard]] Lattice lattice() const { return {whole.nx, whole.ny, whole.nz, whole.nt / pieces}; }
-  [[nodiscard]] bool is_first() const { return rank == 0; }
-  [[nodiscard]] bool is_last() const { return rank == pieces - 1; }
-  /// Sites of one parity and one time.
-  [[nodiscard]] int slab() const { return whole.half() / whole.nt; }
-  /// Of its first site among those of a parity of the whole lattice; and of those of the time before.
-  [[nodiscard]] int first_half_site() const { return rank * lattice().half(); }
-  [[nodiscard]] int half_site_below() const { return (is_first() ? whole.half() : first_half_site()) - slab(); }
+};
+
+/// One piece of a lattice that is cut in t and z, with even extents, so that parities stay. Ranks run along z first. Directions
+/// mu are 2 (z) and 3 (t).
+struct LatticePiece {
+  Lattice whole;
+  Cut cut;  // as it was chosen
+  int rank = 0;
+
+  /// That of a piece of a Context. Throws UsageError where such pieces have odd extents, or are more or fewer than those of the
+  /// Context.
+  [[nodiscard]] static LatticePiece of(const Context& ctx, const Lattice& whole, const Cut& cut = {}) {
+    whole.validate();
+    const int pieces = ctx.pieces();
+    const auto even = [](int n, int parts) { return n % (2 * parts) == 0; };
+    LatticePiece piece{whole, cut, ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank()};
+    piece.cut.overlap = cut.overlap.value_or(!ctx.on_gpu());
+    if (cut.t == 0 && cut.z == 0) {
+      int z = 1;
+      while (z <= pieces && !(pieces % z == 0 && even(whole.nz, z) && even(whole.nt, pieces / z))) ++z;
+      expects(z <= pieces, "nt = ", whole.nt, " and nz = ", whole.nz, " cannot be cut into ", pieces,
+              " pieces with even nt and nz");
+      piece.cut.t = pieces / z;
+      piece.cut.z = z;
+      return piece;
+    }
+    expects(cut.t >= 1 && cut.z >= 1, "pieces along t and z must be 1 or more, not ", cut.t, " and ", cut.z);
+    expects(std::int64_t{cut.t} * cut.z == pieces, cut.t, " x ", cut.z, " pieces are not ", pieces, ", as there are");
+    expects(even(whole.nt, cut.t), "nt = ", whole.nt, " cannot be cut into ", cut.t, " pieces with even nt");
+    expects(even(whole.nz, cut.z), "nz = ", whole.nz, " cannot be cut into ", cut.z, " pieces with even nz");
+    return piece;
+  }
+
+  [[nodiscard]] Lattice lattice() const { return {whole.nx, whole.ny, whole.nz / cut.z, whole.nt / cut.t}; }
+  [[nodiscard]] int pieces(int mu) const { return mu == 3 ? cut.t : cut.z; }
+  [[nodiscard]] bool is_cut(int mu) const { return pieces(mu) > 1; }
+  [[nodiscard]] bool is_whole() const { return !is_cut(2) && !is_cut(3); }
+  /// Among the pieces along mu.
+  [[nodiscard]] int place(int mu) const { return mu == 3 ? rank / cut.z : rank % cut.z; }
+  [[nodiscard]] bool is_first(int mu) const { return place(mu) == 0; }
+  [[nodiscard]] bool is_last(int mu) const { return place(mu) == pieces(mu) - 1; }
+  /// The rank of the next piece along mu, one step forward (+1) or backward (-1), around the ends.
+  [[nodiscard]] int neighbour(int mu, int step) const {
+    const int there = (place(mu) + step + pieces(mu)) % pieces(mu);
+    return mu == 3 ? there * cut.z + place(2) : place(3) * cut.z + there;
+  }
+
+  [[nodiscard]] Box box() const {
+    const Lattice own = lattice();
+    return {place(2) * own.nz, own.nz, place(3) * own.nt, own.nt};
+  }
+  /// The sites before the first ones along mu, which belong to the piece below.
+  [[nodiscard]] Box below(int mu) const {
+    Box box = this->box();
+    if (mu == 2)
+      box.z = (box.z + whole.nz - 1) % whole.nz, box.nz = 1;
+    else
+      box.t = (box.t + whole.nt - 1) % whole.nt, box.nt = 1;
+    return box;
+  }
 };
 
 }  // namespace stratum::staggered

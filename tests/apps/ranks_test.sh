@@ -188,7 +188,7 @@ case_convergence_table() {
   prints '^ +5 .* 2\.0'
 }
 
-# A lattice is cut in t.
+# A lattice is cut in t first.
 case_quarks_on_several_ranks() {
   local count options
   program=$(dirname "$program")/staggered
@@ -211,7 +211,45 @@ END
   ranks 2 0 --lattice 4,4,4,8 --field unit --mass 0.1,0.3 --rtol 1e-13 --precision mixed16 --together --report several.json
   python3 -c 'import json; assert json.load(open("several.json"))["error"] < 1e-10' || fail "not the free propagator"
   ranks 3 1 "${options[@]}"
-  says '^staggered: nt = 8 cannot be cut into 3 pieces'
+  says '^staggered: nt = 8 and nz = 4 cannot be cut into 3 pieces'
+}
+
+# cut_as_one COUNT WHAT ARGS...: so many ranks, which have WHAT each, must give what one gives.
+cut_as_one() {
+  local count=$1 each=$2
+  shift 2
+  ranks "$count" 0 --lattice 4,4,8,4 --rtol 1e-8 "$@" --report several.json
+  prints "^ranks +$count, with $each"
+  python3 - "$count" <<'END' || fail "$count ranks give something else than one"
+import json, sys
+one, several = json.load(open("one.json")), json.load(open("several.json"))
+assert several["cut"][0] * several["cut"][1] == int(sys.argv[1])
+for a, b in zip(one["runs"], several["runs"]):
+    assert abs(a["iterations"] - b["iterations"]) <= 1, (a, b)
+for a, b in zip(one["correlators"], several["correlators"]):
+    assert len(a) == len(b) == 4 and all(abs(x - y) < 1e-6 * a[0] for x, y in zip(a, b)), (a, b)
+END
+}
+
+# Then in z, where t is too short or where it is asked for.
+case_quarks_cut_in_z() {
+  program=$(dirname "$program")/staggered
+  [ -x "$program" ] || skip "staggered was not built"
+  run 0 --lattice 4,4,8,4 --rtol 1e-8 --report one.json
+  cut_as_one 2 '4 times and nz = 4 each; work goes on while sites travel' --cut 1,2
+  cut_as_one 2 '4 times and nz = 4 each; sites travel first' --cut 1,2 --overlap no
+  cut_as_one 4 '2 times and nz = 4 each; work goes on' --overlap yes
+  cut_as_one 4 '4 times and nz = 2 each; work goes on' --cut 1,4
+  ranks 2 1 --lattice 4,4,4,8 --cut 2
+  says "^staggered: --cut: '2' is not T,Z"
+  ranks 2 1 --lattice 4,4,4,8 --cut 2,2
+  says '^staggered: --cut: 2 x 2 pieces are not 2, as there are'
+  ranks 2 1 --lattice 4,4,6,8 --cut 1,2
+  says '^staggered: --cut: nz = 6 cannot be cut into 2 pieces with even nz'
+  ranks 4 1 --lattice 4,4,2,4
+  says '^staggered: nt = 4 and nz = 2 cannot be cut into 4 pieces'
+  refused --lattice 4,4,4,8 --cut 1,2 -- --cut "1 x 2 pieces are not 1"
+  refused --overlap maybe -- --overlap maybe "auto, yes, no"
 }
 
 case_what_is_refused() {

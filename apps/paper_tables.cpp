@@ -365,7 +365,7 @@ CommandLine make_command_line() {
           "study 2; of the bubbly study 1 to 3, iterations by deflation vectors and which method when; of the edge "
           "study 2, 3: other preconditioners, and 4, on a GPU: layouts of the matrix; of the staggered study 1, or "
           "what the paper has not: 2, "
-          "iterations by scheme; 3, one D beside a copy; 4, times by precision"},
+          "iterations by scheme; 3, one D beside a copy; 4, times by precision; 5, times by pieces"},
          {"figure", "N", "", "only Figure 2, 5 or 6; of the toeplitz study 2 to 5, of the bubbly study 74 to 79"},
          {"max-level", "N", "",
           "finest level, 2 .. 12 (multigrid 9, the paper's last is 10 in Table 1 and 9 elsewhere; bubbly, coefficients "
@@ -429,7 +429,7 @@ std::function<int()> prepare(const CommandLine& options) {
                     : toeplitz                      ? options.integer("table", 2, 2)
                     : bubbly                        ? options.integer("table", 1, 3)
                     : edge                          ? options.integer("table", 2, 4)
-                    : staggered                     ? options.integer("table", 1, 4)
+                    : staggered                     ? options.integer("table", 1, 5)
                                                     : options.integer("table", 1, 6);
   const int figure = !options.has("figure") ? 0
                      : toeplitz             ? options.integer("figure", 2, 5)
@@ -478,6 +478,7 @@ std::function<int()> prepare(const CommandLine& options) {
       if (all || table == 2) tables.print_iterations();
       if (all || table == 3) tables.print_table3();
       if (all || table == 4) tables.print_table4();
+      if (all || table == 5) tables.print_table5();
       return 0;
     }
     if (study == Study::coefficients) return CoefficientStudy(ctx, settings.csv).print(std::min(8, level), level), 0;

@@ -4,11 +4,15 @@
 // Mixed Precision, 2011. Table 1: one D in double and in single precision, beside the published times of a GeForce GTX 480. Not
 // of the paper, which gives no iterations: what conjugate gradients take in double, in mixed precision by the paper's schemes,
 // and without the parts that its text asks for; 8 x 8 x 8 x 16 sites, a normal source, true residual down by 1e-10 (table 2).
-// Table 3: one D beside a copy of long vectors; table 4: time to solve by the precision that steps are taken in.
+// Table 3: one D beside a copy of long vectors; table 4: time to solve by the precision that steps are taken in; table 5: by
+// the number of pieces and how the lattice is cut.
 
+#include <exception>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include <stratum/core/comm/nccl.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/solvers/iterative/cg.hpp>
 #include <stratum/solvers/reliable_cg.hpp>
@@ -137,14 +141,13 @@ class StaggeredStudy {
 
   void print_table4() {
     const staggered::Lattice lattice = lattices().front();
-    constexpr double mass = 0.02;
     const Table table(csv_,
-                      message("Table 4: conjugate gradients on ", name(lattice), " near the unit field, m = ", mass,
+                      message("Table 4: conjugate gradients on ", name(lattice), " near the unit field, m = ", light,
                               ", to a true residual of 1e-10 (", ctx_.description(), ")"),
                       {"steps in       ", "iterations", "updates", "seconds", "us/iteration", "faster"});
     const auto field = staggered::GaugeField::near_unit(lattice, 0.3, seed);
     const auto b = vector_from_host(ctx_, staggered::source(lattice, staggered::Source::random, 0, seed));
-    const staggered::StaggeredOperator<double> a(ctx_, field, mass);
+    const staggered::StaggeredOperator<double> a(ctx_, field, light);
     Vector<double> x(ctx_, a.shape());
     double in_double = 0;
     const auto row = [&](const std::string& steps, const auto& solve, const auto& updates) {
@@ -169,7 +172,7 @@ class StaggeredStudy {
         [] { return std::string(); });
     const auto mixed = [&]<class Format>(Format /*format*/, const char* numbers) {
       for (const auto reals : {staggered::Reals::r18, staggered::Reals::r12}) {
-        const staggered::StaggeredOperator<Format> inner(ctx_, field, mass, reals);
+        const staggered::StaggeredOperator<Format> inner(ctx_, field, light, reals);
         ReliableCg solver(ctx_, a.shape());
         row(
             message(numbers, ", ", static_cast<int>(reals), " reals"),
@@ -181,8 +184,87 @@ class StaggeredStudy {
     mixed(staggered::Short(), "16 bits");
   }
 
+  /// Pieces are threads of this process, with a GPU each where there are so many, or with one thread of the CPU.
+  void print_table5() {
+    staggered::Lattice whole = ctx_.on_gpu() ? staggered::Lattice{32, 32, 32, 64} : staggered::Lattice{16, 16, 16, 32};
+    staggered::Lattice half = whole;
+    half.nt /= 2;
+    const Table table(csv_,
+                      message("Table 5: conjugate gradients near the unit field, m = ", light,
+                              ", steps in float, to a true residual of 1e-10, on pieces (", ctx_.description(),
+                              "); faster than on one"),
+                      {"lattice    ", "t x z", "sites travel", "iterations", "seconds", "us/iteration", "faster"});
+    const auto row = [&](const staggered::Lattice& lattice, const staggered::GaugeField& field,
+                         const staggered::Cut& cut, double alone) {
+      progress(message(name(lattice), " on ", cut.t, " x ", cut.z, " pieces ..."));
+      const auto [report, seconds] = solved_on_pieces(field, cut);
+      progress("");
+      table.row({name(lattice), message(cut.t, " x ", cut.z),
+                 cut.t * cut.z == 1 ? "" : (*cut.overlap ? "meanwhile" : "first"),
+                 message(report.iterations, report.status == Status::converged ? "" : "!"), scientific(seconds, 3),
+                 message(std::round(1e7 * seconds / report.iterations) / 10), alone == 0 ? "" : ratio(alone, seconds)});
+      return seconds;
+    };
+    (void)row(half, staggered::GaugeField::near_unit(half, 0.3, seed), {1, 1, false}, 0);
+    const auto field = staggered::GaugeField::near_unit(whole, 0.3, seed);
+    const double alone = row(whole, field, {1, 1, false}, 0);
+    for (const auto& [t, z] : {std::pair(2, 1), {1, 2}, {4, 1}, {2, 2}})
+      if (t * z <= std::max(2, ctx_.on_gpu() ? 2 : ctx_.threads()))
+        for (const bool overlap : {false, true}) (void)row(whole, field, {t, z, overlap}, alone);
+  }
+
  private:
   static constexpr std::uint64_t seed = 1;
+  static constexpr double light = 0.02;  // the mass of tables 4 and 5
+
+  /// What the first piece says of the second solve, and its time.
+  std::pair<SolveReport, double> solved_on_pieces(const staggered::GaugeField& field, const staggered::Cut& cut) const {
+    const auto communicators = pieces(cut.t * cut.z);
+    std::vector<std::thread> threads;
+    std::vector<std::exception_ptr> errors(communicators.size());
+    SolveReport report;
+    double seconds = 0;
+    const auto work = [&](std::size_t k) {
+      if (ctx_.on_gpu()) select_device(static_cast<int>(k));
+      Context ctx(ctx_.backend(), 1);
+      if (communicators.size() > 1) ctx.set_communicator(communicators[k]);
+      if (communicators.size() > 1 && ctx.on_gpu()) {
+        try {
+          ctx.set_communicator(nccl_communicator(ctx, communicators[k]));
+        } catch (const ResourceError&) {
+          // Not one GPU for each: by way of the host.
+        }
+      }
+      const staggered::StaggeredOperator<double> a(ctx, field, light, staggered::Reals::r18, cut);
+      const staggered::StaggeredOperator<float> inner(ctx, field, light, staggered::Reals::r18, cut);
+      const auto b = vector_from_host(
+          ctx, of_piece(a.links()->piece(), source(field.lattice, staggered::Source::random, 0, seed)));
+      Vector<double> x(ctx, a.shape());
+      ReliableCg solver(ctx, a.shape());
+      for (int run = 0; run < 2; ++run) {
+        set(ctx, 0, x.view());
+        ctx.synchronise();
+        communicators[k]->barrier();
+        const double begin = wall_seconds();
+        const SolveReport own = solver.solve(ctx, a, inner, b.cview(), x.view(), stop());
+        communicators[k]->barrier();
+        if (k == 0) seconds = wall_seconds() - begin, report = own;
+      }
+    };
+    for (std::size_t k = 0; k < communicators.size(); ++k)
+      threads.emplace_back([&, k] {
+        try {
+          work(k);
+        } catch (...) {
+          errors[k] = std::current_exception();
+          communicators[k]->abandon();
+        }
+      });
+    for (auto& thread : threads) thread.join();
+    for (const auto& error : errors)
+      if (error) std::rethrow_exception(error);
+    return {report, seconds};
+  }
   [[nodiscard]] std::vector<staggered::Lattice> lattices() const {
     if (ctx_.on_gpu()) return {{32, 32, 32, 32}, {48, 48, 48, 64}};
     return {{16, 16, 16, 32}};

@@ -72,7 +72,9 @@ CommandLine make_command_line() {
          {"rtol", "X", "1e-10", "stop when the true residual has fallen below X ||b||, X above 0"},
          {"max-iterations", "N", "100000", "1 .. 1000000000"},
          {"together", "", "", "all masses in one iteration; the smallest is the last"},
-         {"delta", "X", plain(defaults.delta), "mixed: update where the residual has fallen by this, in (0, 1)"},
+         {"delta", "X", "",
+          message("mixed: update where the residual has fallen by this, in (0, 1) (", plain(defaults.delta),
+                  "; mixed16 ", plain(delta_of_shorts), ", with --together ", plain(defaults.delta), ")")},
          {"scheme", "NAME", "corrected",
           "mixed: corrected, restart (without the direction before), or what fails: group-wise (the residual is never "
           "replaced), reliable (the solution in float never reset)"},
@@ -160,7 +162,10 @@ Settings parse_settings(const CommandLine& options) {
           "--reals: 10 reals of 16 bits are too few to make a link of; use 12 or 18");
   for (const char* name : {"delta", "scheme", "beta", "solution-in-double"})
     expects(s.mixed || !options.has(name), "--", name, ": belongs to --precision mixed");
-  s.reliable.delta = options.number("delta", {0, 1, true, true});
+  if (options.has("delta"))
+    s.reliable.delta = options.number("delta", {0, 1, true, true});
+  else if (s.shorts && !s.together)
+    s.reliable.delta = delta_of_shorts;
   enum class Scheme : std::uint8_t { corrected, restart, group_wise, reliable };
   const auto scheme = choice<Scheme>("--scheme", options.text("scheme"),
                                      {{"corrected", Scheme::corrected},

@@ -86,11 +86,12 @@ class StaggeredStudy {
       const staggered::StaggeredOperator<double> a(ctx_, system.links, mass);
       return ConjugateGradients<double>(ctx_, a.shape()).solve(ctx_, a, nullptr, b.cview(), x.view(), stop());
     });
-    row("16 bits 1e-1", [&](const System& system, double mass, Vector<double>& x) {
-      const staggered::StaggeredOperator<double> a(ctx_, system.links, mass);
-      const staggered::StaggeredOperator<staggered::Short> inner(ctx_, system.short_links, mass);
-      return ReliableCg(ctx_, a.shape()).solve(ctx_, a, inner, b.cview(), x.view(), stop());
-    });
+    for (const double delta : {ReliableCgParams().delta, staggered::delta_of_shorts})
+      row("16 bits " + scientific(delta, 0), [&](const System& system, double mass, Vector<double>& x) {
+        const staggered::StaggeredOperator<double> a(ctx_, system.links, mass);
+        const staggered::StaggeredOperator<staggered::Short> inner(ctx_, system.short_links, mass);
+        return ReliableCg(ctx_, a.shape(), {.delta = delta}).solve(ctx_, a, inner, b.cview(), x.view(), stop());
+      });
     for (const auto& [name, params] : schemes())
       row(name, [&, &with = params](const System& system, double mass, Vector<double>& x) {
         const staggered::StaggeredOperator<double> a(ctx_, system.links, mass);

@@ -23,6 +23,9 @@
 
 namespace stratum::staggered {
 
+/// ReliableCgParams::delta for steps with 16 bits: what they round away is mended early enough that directions are kept.
+inline constexpr double delta_of_shorts = 0.5;
+
 /// A^-1 of the unit field from the source 1 at the origin to all sites, on the host. Throws UsageError as Lattice::validate
 /// does.
 [[nodiscard]] std::vector<double> free_propagator(const Lattice& lattice, double mass);

@@ -151,10 +151,11 @@ Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a,
   check_coefficients(ctx, a, traits.symmetric);
   auto state = std::make_shared<State>(ctx, meshes, strips, !interpolation.by_widths());
   state->traits = traits;
-  if (cuts) state->own = galerkin_operator(ctx, a, strips.own());
+  if (cuts) state->own = galerkin_operator(ctx, a, strips.own(), traits.symmetric);
   for (const auto& level : state->meshes) {
     const bool finest = &level == &state->meshes.back();
-    state->a.push_back(finest ? a : galerkin_operator(ctx, a, strips.unknowns(static_cast<int>(state->a.size()))));
+    const GridShape& unknowns_here = strips.unknowns(static_cast<int>(state->a.size()));
+    state->a.push_back(finest ? a : galerkin_operator(ctx, a, unknowns_here, traits.symmetric));
     if (k != nullptr && !finest) state->k.emplace_back(ctx, level, !k->reaction.empty());
     if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
   }
@@ -181,7 +182,7 @@ Hierarchy<T>::Hierarchy(Context& ctx, const Hierarchy<double>& other) {
     Context alone = ctx.alone();
     for (const auto& a : other.state_->a) {
       const bool cut = strips().is_cut(static_cast<int>(state_->a.size()));
-      state_->a.push_back(convert<T>(cut ? ctx : alone, a));
+      state_->a.push_back(convert<T>(cut ? ctx : alone, a, state_->traits.symmetric));
     }
     round_weights(ctx);
   }

@@ -219,24 +219,36 @@ double GridOperator<T>::backward_error(Context& ctx, GridView<const T> b, GridVi
 template <class To, class From>
 void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to) {
   const GridShape f = from.shape(), t = to.shape();
-  expects(from.form() == to.form() && f.nx == t.nx && f.ny == t.ny, "a ", to_string(to.form()), " operator on ", t.nx,
-          " x ", t.ny, " nodes cannot take the coefficients of a ", to_string(from.form()), " one on ", f.nx, " x ",
-          f.ny);
-  std::visit(
-      [&](const auto& source) {
-        using Form = typename std::decay_t<decltype(source)>::template In<To>;
-        const auto given = source.parts();
-        auto taken = std::get<Form>(to.storage()).parts();
-        for (std::size_t k = 0; k < given.size(); ++k) copy_checked<To, From>(ctx, given[k], taken[k]);
-      },
-      from.storage());
+  const auto* nine = std::get_if<NineBandMatrix<From>>(&from.storage());
+  auto* five = nine != nullptr ? std::get_if<SymmetricNineBand<To>>(&to.storage()) : nullptr;
+  expects((from.form() == to.form() || five != nullptr) && f.nx == t.nx && f.ny == t.ny, "a ", to_string(to.form()),
+          " operator on ", t.nx, " x ", t.ny, " nodes cannot take the coefficients of a ", to_string(from.form()),
+          " one on ", f.nx, " x ", f.ny);
+  if (five != nullptr) {
+    constexpr std::size_t first = SymmetricNineBand<To>::first;
+    for (std::size_t k = 0; k < five->band.size(); ++k)
+      copy_checked<To, From>(ctx, nine->band[first + k].cview(), five->band[k].view());
+  } else {
+    std::visit(
+        [&](const auto& source) {
+          using Form = typename std::decay_t<decltype(source)>::template In<To>;
+          const auto given = source.parts();
+          auto taken = std::get<Form>(to.storage()).parts();
+          for (std::size_t k = 0; k < given.size(); ++k) copy_checked<To, From>(ctx, given[k], taken[k]);
+        },
+        from.storage());
+  }
   ctx.synchronise();  // kernels may read coefficients before those that came before have ended
 }
 
 template <class To, class From>
-GridOperator<To> convert(Context& ctx, const GridOperator<From>& a) {
-  GridOperator<To> c =
-      std::visit([&](const auto& source) { return GridOperator<To>(source.template make_like<To>(ctx)); }, a.storage());
+GridOperator<To> convert(Context& ctx, const GridOperator<From>& a, bool symmetric) {
+  const auto like = [&](const auto& source) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(source)>, NineBandMatrix<From>>)
+      if (symmetric) return GridOperator<To>(SymmetricNineBand<To>(ctx, a.shape()));
+    return GridOperator<To>(source.template make_like<To>(ctx));
+  };
+  GridOperator<To> c = std::visit(like, a.storage());
   assign(ctx, a, c);
   return c;
 }
@@ -257,9 +269,9 @@ template double GridOperator<double>::scaled_residual_norm(Context&, double, Gri
                                                            GridView<const double>, GridView<float>) const;
 template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
                                                            GridView<const double>, GridView<double>) const;
-template GridOperator<float> convert(Context&, const GridOperator<double>&);
-template GridOperator<double> convert(Context&, const GridOperator<double>&);
-template GridOperator<double> convert(Context&, const GridOperator<float>&);
+template GridOperator<float> convert(Context&, const GridOperator<double>&, bool);
+template GridOperator<double> convert(Context&, const GridOperator<double>&, bool);
+template GridOperator<double> convert(Context&, const GridOperator<float>&, bool);
 template void assign(Context&, const GridOperator<double>&, GridOperator<float>&);
 template void assign(Context&, const GridOperator<double>&, GridOperator<double>&);
 template void assign(Context&, const GridOperator<float>&, GridOperator<double>&);

@@ -6,6 +6,7 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/grid/vector_functors.hpp>
 #include <stratum/core/operators/residual_row.hpp>
 #include <stratum/core/operators/stencil_formulas.hpp>
 #if defined(__CUDACC__)
@@ -43,6 +44,23 @@ struct Residual {
   Formula formula;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return static_cast<T>(formula(a, b, x, i, j)); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { r(i, j) = static_cast<R>(value); }
+};
+
+template <class View, class T>
+struct WriteProductRow {
+  Apply<View, T> node;
+  int j;
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    const Apply<View, T> f = node;
+    if constexpr (!ResidualRow<bytes, View>::in_packs) {
+#pragma omp simd
+      for (int i = 0; i < f.y.nx; ++i) f.store(i, j, f.value(i, j));
+    } else {
+      ResidualRow<bytes, View> row(f.a, f.x, f.x, j);
+      for (int i = row.begin; i < row.end; i += row.width) row.store(row.product(i), i - row.width, &f.y(0, j));
+    }
+  }
 };
 
 template <class View, class T, class R>
@@ -134,7 +152,53 @@ void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) co
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "A x", y, shape());
   exchange(ctx, x);
-  visit([&](const auto& a) { for_each_node(ctx, all_nodes(y), Apply<std::decay_t<decltype(a)>, T>{a, x, y}); });
+  visit([&](const auto& a) {
+    const Apply<std::decay_t<decltype(a)>, T> node{a, x, y};
+    if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(y), node);
+    if (ctx.plans()) return;
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (y.nodes() > serial_limit)
+    for (int j = 0; j < y.ny; ++j) simd::run_widest(WriteProductRow<std::decay_t<decltype(a)>, T>{node, j});
+  });
+}
+
+// Row j of A p follows row j + 1 of p. Those at the ends of a thread's rows, which two threads read, come first.
+template <class T>
+double GridOperator<T>::next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
+                                       GridView<T> q) const {
+  if (ctx.on_gpu() || ctx.plans() || p.has_halo() || p.ny == 1)
+    return LinearOperator<T>::next_direction(ctx, z, beta, p, q);
+  expects_fit(ctx, "z", z, shape());
+  expects_fit(ctx, "p", p, shape());
+  expects_fit(ctx, "A p", q, shape());
+  const auto hold = ctx.hold_scratch();
+  double* const partial = ctx.reduction_scratch(static_cast<std::size_t>(p.ny));
+  const Xpay<T> direction{z, beta, p};
+  const Product<T> product{p, q};
+  const int parts = p.nodes() > serial_limit ? std::min(ctx.threads(), p.ny) : 1;
+  const auto begin = [&](int part) { return static_cast<int>(std::int64_t{p.ny} * part / parts); };
+  const auto next = [&](int j) { for_row(direction, 0, p.nx, 1, j); };
+  visit([&](const auto& a) {
+    using View = std::decay_t<decltype(a)>;
+    const Apply<View, T> node{a, p, q};
+#pragma omp parallel num_threads(parts) if (parts > 1)
+    {
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < parts; ++part) {
+        next(begin(part));
+        if (begin(part + 1) - begin(part) > 1) next(begin(part + 1) - 1);
+      }
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < parts; ++part)
+        for (int j = begin(part), last = begin(part + 1) - 1; j <= last; ++j) {
+          if (j + 1 < last) next(j + 1);
+          simd::run_widest(WriteProductRow<View, T>{node, j});
+          partial[j] = detail::reduce_row(product, 0, p.nx, j);
+        }
+    }
+  });
+  double sum = 0;
+  for (int j = 0; j < p.ny; ++j) sum += partial[j];
+  return finish<Product<T>>(ctx, sum);
 }
 
 namespace {

@@ -19,13 +19,6 @@ class LinearOperator {
   virtual void apply(Context& ctx, GridView<const T> x, GridView<T> y) const = 0;
   /// r = b - A x in one pass; r may be b.
   virtual void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const = 0;
-  /// p = z + beta p, q = A p; (p, q), for which the stream is waited for. On a CPU three passes may be one.
-  [[nodiscard]] virtual double next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
-                                              GridView<T> q) const {
-    xpay<T>(ctx, z, beta, p);
-    apply(ctx, p, q);
-    return dot<T>(ctx, p, q);
-  }
   /// || |A| |x| + |b| ||_2, the size of what b - A x is the difference of (solvers/rounding.hpp); zero: not known.
   [[nodiscard]] virtual double magnitude(Context& /*ctx*/, GridView<const T> /*b*/, GridView<const T> /*x*/) const {
     return 0;
@@ -36,6 +29,13 @@ class LinearOperator {
                                               double /*least*/ = 0) const {
     return 0;
   }
+  /// p = z + beta p, q = A p; (p, q), for which the stream is waited for. On a CPU three passes may be one.
+  [[nodiscard]] virtual double next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
+                                              GridView<T> q) const {
+    xpay<T>(ctx, z, beta, p);
+    apply(ctx, p, q);
+    return dot<T>(ctx, p, q);
+  }
 };
 
 template <class T>
@@ -45,17 +45,17 @@ class Preconditioner {
 
   /// z = M^-1 r for a zero initial guess; what z holds on entry does not matter.
   virtual void apply(Context& ctx, GridView<const T> r, GridView<T> z) = 0;
-  /// The same; (r, z), for which the stream is waited for. On a CPU two passes may be one.
-  [[nodiscard]] virtual double apply_dot(Context& ctx, GridView<const T> r, GridView<T> z) {
-    apply(ctx, r, z);
-    return dot<T>(ctx, r, z);
-  }
   /// The same linear map at every call: plain CG and restarted methods rely on it.
   [[nodiscard]] virtual bool is_constant() const = 0;
   /// (M^-1 r, s) = (r, M^-1 s) to rounding: CG relies on it.
   [[nodiscard]] virtual bool is_symmetric() const = 0;
   /// Iterations that the latest apply took, for preconditioners that iterate; one otherwise.
   [[nodiscard]] virtual int iterations() const { return 1; }
+  /// z = M^-1 r; (r, z), for which the stream is waited for. On a CPU two passes may be one.
+  [[nodiscard]] virtual double apply_dot(Context& ctx, GridView<const T> r, GridView<T> z) {
+    apply(ctx, r, z);
+    return dot<T>(ctx, r, z);
+  }
 };
 
 }  // namespace stratum

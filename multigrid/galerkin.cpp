@@ -248,7 +248,8 @@ void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Tran
                       GridOperator<double>& coarse) {
   fine.visit([&]<class View>(const View& view) {
     if constexpr (!View::is_symmetric)
-      if (!coarse.traits().is_symmetric) return product(ctx, view, p, std::get<NineBandMatrix<double>>(coarse.storage()));
+      if (!coarse.traits().is_symmetric)
+        return product(ctx, view, p, std::get<NineBandMatrix<double>>(coarse.storage()));
     product(ctx, view, p, std::get<SymmetricNineBand<double>>(coarse.storage()));
   });
 }

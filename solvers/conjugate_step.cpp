@@ -114,8 +114,8 @@ STRATUM_INSTANTIATE(float, float)
 STRATUM_INSTANTIATE(float, double)
 STRATUM_INSTANTIATE(double, double)
 #undef STRATUM_INSTANTIATE
-#define STRATUM_INSTANTIATE(T)                                                                                        \
-  template ConjugateStep conjugate_step(Context&, const LinearOperator<T>&, double, GridView<const T>, double,        \
+#define STRATUM_INSTANTIATE(T)                                                                                 \
+  template ConjugateStep conjugate_step(Context&, const LinearOperator<T>&, double, GridView<const T>, double, \
                                         GridView<T>, GridView<T>, GridView<T>, GridView<T>);
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)

@@ -244,9 +244,11 @@ template <class T>
 bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances* k) {
   expects(!state_->assembly, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
   const GridShape shape = finest().shape(), given = a.shape();
-  expects(given.nx == shape.nx && given.ny == shape.ny && a.form() == finest().form(), "the hierarchy is for a ",
-          to_string(finest().form()), " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ",
-          to_string(a.form()), " one on ", given.nx, " x ", given.ny);
+  OperatorForm form = finest().form();
+  if constexpr (!std::is_same_v<T, double>) form = state_->in_double->finest().form();
+  expects(given.nx == shape.nx && given.ny == shape.ny && a.form() == form, "the hierarchy is for a ", to_string(form),
+          " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ", to_string(a.form()), " one on ",
+          given.nx, " x ", given.ny);
   if constexpr (std::is_same_v<T, double>) {
     expects(k == nullptr || !state_->by_split_sums,
             "the hierarchy's interpolation goes by split sums, for which a new one is to be made");

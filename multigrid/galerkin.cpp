@@ -193,13 +193,9 @@ struct WeightedGalerkinNode {
   }
 };
 
-/// What the product of an operator with this view is stored in.
-template <class View>
-using ProductOf = std::conditional_t<View::is_symmetric, SymmetricNineBand<double>, NineBandMatrix<double>>;
-
-template <class View>
-void product(Context& ctx, const View& a, const Transfer<double>& p, ProductOf<View>& coarse) {
-  constexpr int first = ProductOf<View>::first;
+template <class View, class Bands>
+void product(Context& ctx, const View& a, const Transfer<double>& p, Bands& coarse) {
+  constexpr int first = Bands::first;
   const GridShape& shape = p.fine_shape();
   const auto run = [&](auto node) {
     for (std::size_t k = 0; k < coarse.band.size(); ++k) node.band[k] = coarse.band[k].view();
@@ -250,8 +246,11 @@ void check_sides(Context& ctx, const Bands& a) {
 
 void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Transfer<double>& p,
                       GridOperator<double>& coarse) {
-  fine.visit([&](const auto& view) {
-    product(ctx, view, p, std::get<ProductOf<std::decay_t<decltype(view)>>>(coarse.storage()));
+  fine.visit([&]<class View>(const View& view) {
+    if constexpr (!View::is_symmetric)
+      if (!coarse.traits().is_symmetric)
+        return product(ctx, view, p, std::get<NineBandMatrix<double>>(coarse.storage()));
+    product(ctx, view, p, std::get<SymmetricNineBand<double>>(coarse.storage()));
   });
 }
 
@@ -356,9 +355,10 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
       a.storage());
 }
 
-GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine, const GridShape& coarse) {
-  return fine.visit(
-      [&](const auto& view) { return GridOperator<double>(ProductOf<std::decay_t<decltype(view)>>(ctx, coarse)); });
+GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine, const GridShape& coarse,
+                                       bool symmetric) {
+  if (symmetric || fine.traits().is_symmetric) return SymmetricNineBand<double>(ctx, coarse);
+  return NineBandMatrix<double>(ctx, coarse);
 }
 
 }  // namespace stratum

@@ -9,7 +9,7 @@
 // is formed one direction at a time. With bilinear elements on nested meshes, and P by their widths, it is the assembled coarse
 // operator. Source: W. Hackbusch, Multi-Grid Methods and Applications, 1985, Section 3.7.
 //
-// Nine bands give nine bands; forms that are symmetric give five. In double: rounded to float, the rows
+// Nine bands give nine bands, or five where they are said to be symmetric; forms that are symmetric give five. In double: rounded to float, the rows
 // of a coarse operator lose the small sums that smooth functions see. Coarse coefficients that reach across a side are zero.
 // Words per coarse node: 36 read from nine bands (20 from five), 9 (5) written. Nothing here waits for the stream but the checks.
 
@@ -19,7 +19,7 @@
 
 namespace stratum {
 
-/// coarse = P^T fine P, into bands that are there: five for a form that is symmetric, else nine.
+/// coarse = P^T fine P, into bands that are there: those of galerkin_operator.
 void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Transfer<double>& p,
                       GridOperator<double>& coarse);
 
@@ -29,8 +29,8 @@ void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Tran
 /// the stream.
 void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmetric = false);
 
-/// Bands for the products of `fine`, on a coarser grid.
+/// Bands for the products of `fine`, on a coarser grid: five where its form or `symmetric` says that it is, else nine.
 [[nodiscard]] GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine,
-                                                     const GridShape& coarse);
+                                                     const GridShape& coarse, bool symmetric = false);
 
 }  // namespace stratum

@@ -151,10 +151,11 @@ Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a,
   check_coefficients(ctx, a, traits.symmetric);
   auto state = std::make_shared<State>(ctx, meshes, strips, !interpolation.by_widths());
   state->traits = traits;
-  if (cuts) state->own = galerkin_operator(ctx, a, strips.own());
+  if (cuts) state->own = galerkin_operator(ctx, a, strips.own(), traits.symmetric);
   for (const auto& level : state->meshes) {
     const bool finest = &level == &state->meshes.back();
-    state->a.push_back(finest ? a : galerkin_operator(ctx, a, strips.unknowns(static_cast<int>(state->a.size()))));
+    const GridShape& unknowns_here = strips.unknowns(static_cast<int>(state->a.size()));
+    state->a.push_back(finest ? a : galerkin_operator(ctx, a, unknowns_here, traits.symmetric));
     if (k != nullptr && !finest) state->k.emplace_back(ctx, level, !k->reaction.empty());
     if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
   }
@@ -181,7 +182,7 @@ Hierarchy<T>::Hierarchy(Context& ctx, const Hierarchy<double>& other) {
     Context alone = ctx.alone();
     for (const auto& a : other.state_->a) {
       const bool cut = strips().is_cut(static_cast<int>(state_->a.size()));
-      state_->a.push_back(convert<T>(cut ? ctx : alone, a));
+      state_->a.push_back(convert<T>(cut ? ctx : alone, a, state_->traits.symmetric));
     }
     round_weights(ctx);
   }
@@ -243,9 +244,11 @@ template <class T>
 bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances* k) {
   expects(!state_->assembly, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
   const GridShape shape = finest().shape(), given = a.shape();
-  expects(given.nx == shape.nx && given.ny == shape.ny && a.form() == finest().form(), "the hierarchy is for a ",
-          to_string(finest().form()), " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ",
-          to_string(a.form()), " one on ", given.nx, " x ", given.ny);
+  OperatorForm form = finest().form();
+  if constexpr (!std::is_same_v<T, double>) form = state_->in_double->finest().form();
+  expects(given.nx == shape.nx && given.ny == shape.ny && a.form() == form, "the hierarchy is for a ", to_string(form),
+          " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ", to_string(a.form()), " one on ",
+          given.nx, " x ", given.ny);
   if constexpr (std::is_same_v<T, double>) {
     expects(k == nullptr || !state_->by_split_sums,
             "the hierarchy's interpolation goes by split sums, for which a new one is to be made");

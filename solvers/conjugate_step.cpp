@@ -5,19 +5,11 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/grid/vector_functors.hpp>
 
 namespace stratum {
 
 namespace {
-
-template <class T>
-struct Product {
-  GridView<const T> p, q;
-  static constexpr bool takes_maximum = false;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    return static_cast<double>(p(i, j)) * static_cast<double>(q(i, j));
-  }
-};
 
 /// Called once a node: it makes the step and says what there is to add up.
 template <class T, class X>
@@ -85,15 +77,32 @@ ConjugateStep conjugate_step(Context& ctx, double square, GridView<const T> p, G
   return {curvature, residual_step(ctx, square / curvature, p, q, scale, x, r)};
 }
 
+template <class T>
+ConjugateStep conjugate_step(Context& ctx, const LinearOperator<T>& a, double square, GridView<const T> z, double beta,
+                             GridView<T> p, GridView<T> q, GridView<T> x, GridView<T> r) {
+  if (ctx.on_gpu()) {
+    xpay<T>(ctx, z, beta, p);
+    a.apply(ctx, p, q);
+    return conjugate_step<T, T>(ctx, square, p, q, 1, x, r);
+  }
+  const double curvature = a.next_direction(ctx, z, beta, p, q);
+  if (!(curvature > 0)) return {curvature, std::numeric_limits<double>::quiet_NaN()};
+  return {curvature, residual_step<T, T>(ctx, square / curvature, p, q, 1, x, r)};
+}
+
 template <class T, class X>
 double residual_step(Context& ctx, double alpha, GridView<const T> p, GridView<const T> q, double scale, GridView<X> x,
                      GridView<T> r) {
   expects_alike(ctx, p, q, x, r);
   if (ctx.on_gpu()) return reduce(ctx, r.nx, r.ny, Step<T, X>{alpha, scale, p, q, x, r});
-  // Vector units take these, and not the one pass, whose stores could be what it loads.
-  axpy<T, X>(ctx, scale * alpha, p, x);
-  axpy<T, T>(ctx, -alpha, q, r);
-  return dot<T>(ctx, r, r);
+  // Row by row: vector units take these, and not the one loop, whose stores could be what it loads.
+  const Axpy<T, X> to_x{scale * alpha, p, x};
+  const Axpy<T, T> to_r{-alpha, q, r};
+  const auto step = [&](int begin, int end, int j) {
+    for_row(to_x, begin, end, 1, j);
+    for_row(to_r, begin, end, 1, j);
+  };
+  return reduce_prepared(ctx, r.nx, r.ny, step, Product<T>{r, r});
 }
 
 #define STRATUM_INSTANTIATE(T, X)                                                                                    \
@@ -104,6 +113,12 @@ double residual_step(Context& ctx, double alpha, GridView<const T> p, GridView<c
 STRATUM_INSTANTIATE(float, float)
 STRATUM_INSTANTIATE(float, double)
 STRATUM_INSTANTIATE(double, double)
+#undef STRATUM_INSTANTIATE
+#define STRATUM_INSTANTIATE(T)                                                                                 \
+  template ConjugateStep conjugate_step(Context&, const LinearOperator<T>&, double, GridView<const T>, double, \
+                                        GridView<T>, GridView<T>, GridView<T>, GridView<T>);
+STRATUM_INSTANTIATE(float)
+STRATUM_INSTANTIATE(double)
 #undef STRATUM_INSTANTIATE
 
 }  // namespace stratum

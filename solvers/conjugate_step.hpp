@@ -7,8 +7,7 @@
 // with alpha = square / (p, q), or as given. On a GPU alpha stays there: one wait for the stream, for both products at once.
 // Where (p, q) is not above zero nothing is changed. Words a node: 2 for (p, q), 6 for the step.
 
-#include <stratum/core/device/context.hpp>
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
 
 namespace stratum {
 
@@ -20,6 +19,11 @@ struct ConjugateStep {
 template <class T, class X>
 ConjugateStep conjugate_step(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
                              GridView<X> x, GridView<T> r);
+
+/// The same behind the next direction, p <- z + beta p and q <- A p.
+template <class T>
+ConjugateStep conjugate_step(Context& ctx, const LinearOperator<T>& a, double square, GridView<const T> z, double beta,
+                             GridView<T> p, GridView<T> q, GridView<T> x, GridView<T> r);
 
 /// The same with alpha from elsewhere.
 template <class T, class X>

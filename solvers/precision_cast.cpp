@@ -4,7 +4,8 @@
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/grid/vector_functors.hpp>
 
 namespace stratum {
 
@@ -42,15 +43,30 @@ PrecisionCast<High, Low>::PrecisionCast(Context& ctx, const GridShape& shape, Sh
     : m_(std::move(m)), r_(ctx, shape), z_(ctx, shape), scale_(ctx, 2) {}
 
 template <class High, class Low>
-void PrecisionCast<High, Low>::apply(Context& ctx, GridView<const High> r, GridView<High> z) {
+void PrecisionCast<High, Low>::apply_scaled(Context& ctx, GridView<const High> r, GridView<High> z) {
   expects_fit(ctx, "r", r, r_.shape());
   expects_fit(ctx, "z", z, r_.shape());
-  const auto hold = in_use_->hold("precision cast");
   double* scale = scale_.view().data;
   for_each_node(ctx, {0, 1, 1, 0, 1, 1}, PowersOfTwo{norm_max_in_place(ctx, r), scale});
   for_each_node(ctx, all_nodes(r), Scale<High, Low>{scale, r, r_.view()});
   m_->apply(ctx, r_.cview(), z_.view());
-  for_each_node(ctx, all_nodes(z), Scale<Low, High>{scale + 1, z_.cview(), z});
+}
+
+template <class High, class Low>
+void PrecisionCast<High, Low>::apply(Context& ctx, GridView<const High> r, GridView<High> z) {
+  const auto hold = in_use_->hold("precision cast");
+  apply_scaled(ctx, r, z);
+  for_each_node(ctx, all_nodes(z), Scale<Low, High>{scale_.cview().data + 1, z_.cview(), z});
+}
+
+template <class High, class Low>
+double PrecisionCast<High, Low>::apply_dot(Context& ctx, GridView<const High> r, GridView<High> z) {
+  if (ctx.on_gpu()) return Preconditioner<High>::apply_dot(ctx, r, z);
+  const auto hold = in_use_->hold("precision cast");
+  apply_scaled(ctx, r, z);
+  const Scale<Low, High> widen{scale_.cview().data + 1, z_.cview(), z};
+  return reduce_prepared(
+      ctx, z.nx, z.ny, [&widen](int begin, int end, int j) { for_row(widen, begin, end, 1, j); }, Product<High>{r, z});
 }
 
 template class PrecisionCast<double, float>;

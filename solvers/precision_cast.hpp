@@ -19,11 +19,15 @@ class PrecisionCast final : public Preconditioner<High>, public Handle {
   PrecisionCast(Context& ctx, const GridShape& shape, Shared<Preconditioner<Low>> m);
 
   void apply(Context& ctx, GridView<const High> r, GridView<High> z) override;
+  [[nodiscard]] double apply_dot(Context& ctx, GridView<const High> r, GridView<High> z) override;
   [[nodiscard]] bool is_constant() const override { return m_->is_constant(); }
   [[nodiscard]] bool is_symmetric() const override { return m_->is_symmetric(); }
   [[nodiscard]] int iterations() const override { return m_->iterations(); }
 
  private:
+  /// s^-1 z in z_
+  void apply_scaled(Context& ctx, GridView<const High> r, GridView<High> z);
+
   Shared<Preconditioner<Low>> m_;
   SharedVector<Low> r_, z_;
   SharedVector<double> scale_;  // 1 / s and s

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/grid/vector_functors.hpp>
 
 #if defined(__CUDACC__)
 #include <stratum/core/device/cuda_check.hpp>
@@ -43,28 +44,6 @@ struct CopyScaled {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, To value) const { y(i, j) = value; }
 };
 
-template <class From, class To>
-struct Axpy {
-  double alpha;
-  GridView<const From> x;
-  GridView<To> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const {
-    return static_cast<To>(static_cast<double>(y(i, j)) + alpha * static_cast<double>(x(i, j)));
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, To value) const { y(i, j) = value; }
-};
-
-template <class T>
-struct Xpay {
-  GridView<const T> x;
-  double beta;
-  GridView<T> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
-    return static_cast<T>(static_cast<double>(x(i, j)) + beta * static_cast<double>(y(i, j)));
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
-};
-
 /// Terms or pairs that one pass takes.
 constexpr std::size_t most_per_pass = 8;
 
@@ -94,17 +73,7 @@ void axpys_pass(Context& ctx, int terms, const double* alpha, const GridView<con
   }
 }
 
-/// What a reduction adds up or takes the maximum of.
-template <class X, class Y = X>
-struct Product {
-  GridView<const X> x;
-  GridView<const Y> y;
-  static constexpr bool takes_maximum = false;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    return static_cast<double>(x(i, j)) * static_cast<double>(y(i, j));
-  }
-};
-
+/// What a reduction adds up or takes the maximum of, beside products.
 template <class T>
 struct Value {
   GridView<const T> x;

@@ -42,14 +42,16 @@ STRATUM_HOST_DEVICE STRATUM_INLINE constexpr double neutral() {
 
 template <class Term>
 STRATUM_SIMD_CLONES double reduce_row(const Term term, int begin, int end, int j) {
-  // Eight partial sums in a fixed order, whatever the vector length: the compiler may not reorder them.
-  double part[8];
+  // Eight partial sums in a fixed order, whatever the vector length: the compiler may not reorder them. Of maxima, which take
+  // longer, four times as many.
+  constexpr int parts = Term::takes_maximum ? 32 : 8;
+  double part[parts];
   for (double& number : part) number = neutral<Term>();
   int i = begin;
-  for (; i + 8 <= end; i += 8)
-    for (int k = 0; k < 8; ++k) part[k] = combine<Term>(part[k], term(i + k, j));
+  for (; i + parts <= end; i += parts)
+    for (int k = 0; k < parts; ++k) part[k] = combine<Term>(part[k], term(i + k, j));
   for (int k = 0; i < end; ++i, ++k) part[k] = combine<Term>(part[k], term(i, j));
-  for (int width = 4; width > 0; width /= 2)
+  for (int width = parts / 2; width > 0; width /= 2)
     for (int k = 0; k < width; ++k) part[k] = combine<Term>(part[k], part[k + width]);
   return part[0];
 }
@@ -58,10 +60,18 @@ STRATUM_SIMD_CLONES double reduce_row(const Term term, int begin, int end, int j
 struct RowParts {
   int nx, ny;
   [[nodiscard]] int count() const { return ny == 1 ? (nx - 1) / row_part + 1 : ny; }
+  /// Columns begin .. end - 1 of row j.
+  struct Part {
+    int begin, end, j;
+  };
+  [[nodiscard]] Part part(int k) const {
+    if (ny != 1) return {0, nx, k};
+    return {k * row_part, k + 1 < count() ? (k + 1) * row_part : nx, 0};
+  }
   template <class Term>
   [[nodiscard]] double reduce(const Term& term, int k) const {
-    if (ny != 1) return reduce_row(term, 0, nx, k);
-    return reduce_row(term, k * row_part, k + 1 < count() ? (k + 1) * row_part : nx, 0);
+    const auto [begin, end, j] = part(k);
+    return reduce_row(term, begin, end, j);
   }
 };
 
@@ -235,6 +245,26 @@ double reduce(Context& ctx, int nx, int ny, const Term& term) {
   reduce_own(ctx, nx, ny, term, partial, ctx.host_number());
   ctx.synchronise();
   return finish<Term>(ctx, ctx.on_gpu() ? *ctx.host_number() : partial[0]);
+}
+
+/// On a CPU: reduce, each row by `prepare(begin, end, j)` first (a part of one that is alone), which may write what the terms
+/// read there: it is still in the cache.
+template <class Term, class Prepare>
+double reduce_prepared(Context& ctx, int nx, int ny, const Prepare& prepare, const Term& term) {
+  const auto hold = ctx.hold_scratch();
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
+  if (ctx.plans()) return 0;
+  const detail::RowParts parts{nx, ny};
+  const int count = parts.count();
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
+  for (int k = 0; k < count; ++k) {
+    const auto [begin, end, j] = parts.part(k);
+    prepare(begin, end, j);
+    partial[k] = detail::reduce_row(term, begin, end, j);
+  }
+  double result = detail::neutral<Term>();
+  for (int k = 0; k < count; ++k) result = detail::combine<Term>(result, partial[k]);
+  return finish<Term>(ctx, result);
 }
 
 }  // inline namespace

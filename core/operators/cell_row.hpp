@@ -36,9 +36,14 @@ class CellRow : public PackedRow<bytes, T> {
 
   /// b less what is taken at nodes i - width .. i - 1, i = first + width, first + 2 width, ... .
   STRATUM_INLINE Pack next(int i) {
+    const Pack taken = product(i);
+    return pack(right_ + i - width) - taken;
+  }
+  /// What is taken.
+  STRATUM_INLINE Pack product(int i) {
     const AtEnds<Pack> before = add_;
     advance<true>(i);
-    return pack(right_ + i - width) - (before.right + simd::one_ahead<T, bytes>(before.left, add_.left));
+    return before.right + simd::one_ahead<T, bytes>(before.left, add_.left);
   }
   /// The same where x is zero, whatever it holds.
   STRATUM_INLINE Pack next_of_zero(int i) {

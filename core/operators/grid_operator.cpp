@@ -6,6 +6,7 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/grid/vector_functors.hpp>
 #include <stratum/core/operators/residual_row.hpp>
 #include <stratum/core/operators/stencil_formulas.hpp>
 #if defined(__CUDACC__)
@@ -43,6 +44,23 @@ struct Residual {
   Formula formula;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return static_cast<T>(formula(a, b, x, i, j)); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { r(i, j) = static_cast<R>(value); }
+};
+
+template <class View, class T>
+struct WriteProductRow {
+  Apply<View, T> node;
+  int j;
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    const Apply<View, T> f = node;
+    if constexpr (!ResidualRow<bytes, View>::in_packs) {
+#pragma omp simd
+      for (int i = 0; i < f.y.nx; ++i) f.store(i, j, f.value(i, j));
+    } else {
+      ResidualRow<bytes, View> row(f.a, f.x, f.x, j);
+      for (int i = row.begin; i < row.end; i += row.width) row.store(row.product(i), i - row.width, &f.y(0, j));
+    }
+  }
 };
 
 template <class View, class T, class R>
@@ -134,7 +152,53 @@ void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) co
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "A x", y, shape());
   exchange(ctx, x);
-  visit([&](const auto& a) { for_each_node(ctx, all_nodes(y), Apply<std::decay_t<decltype(a)>, T>{a, x, y}); });
+  visit([&](const auto& a) {
+    const Apply<std::decay_t<decltype(a)>, T> node{a, x, y};
+    if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(y), node);
+    if (ctx.plans()) return;
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (y.nodes() > serial_limit)
+    for (int j = 0; j < y.ny; ++j) simd::run_widest(WriteProductRow<std::decay_t<decltype(a)>, T>{node, j});
+  });
+}
+
+// Row j of A p follows row j + 1 of p. Those at the ends of a thread's rows, which two threads read, come first.
+template <class T>
+double GridOperator<T>::next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
+                                       GridView<T> q) const {
+  if (ctx.on_gpu() || ctx.plans() || p.has_halo() || p.ny == 1)
+    return LinearOperator<T>::next_direction(ctx, z, beta, p, q);
+  expects_fit(ctx, "z", z, shape());
+  expects_fit(ctx, "p", p, shape());
+  expects_fit(ctx, "A p", q, shape());
+  const auto hold = ctx.hold_scratch();
+  double* const partial = ctx.reduction_scratch(static_cast<std::size_t>(p.ny));
+  const Xpay<T> direction{z, beta, p};
+  const Product<T> product{p, q};
+  const int parts = p.nodes() > serial_limit ? std::min(ctx.threads(), p.ny) : 1;
+  const auto begin = [&](int part) { return static_cast<int>(std::int64_t{p.ny} * part / parts); };
+  const auto next = [&](int j) { for_row(direction, 0, p.nx, 1, j); };
+  visit([&](const auto& a) {
+    using View = std::decay_t<decltype(a)>;
+    const Apply<View, T> node{a, p, q};
+#pragma omp parallel num_threads(parts) if (parts > 1)
+    {
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < parts; ++part) {
+        next(begin(part));
+        if (begin(part + 1) - begin(part) > 1) next(begin(part + 1) - 1);
+      }
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < parts; ++part)
+        for (int j = begin(part), last = begin(part + 1) - 1; j <= last; ++j) {
+          if (j + 1 < last) next(j + 1);
+          simd::run_widest(WriteProductRow<View, T>{node, j});
+          partial[j] = detail::reduce_row(product, 0, p.nx, j);
+        }
+    }
+  });
+  double sum = 0;
+  for (int j = 0; j < p.ny; ++j) sum += partial[j];
+  return finish<Product<T>>(ctx, sum);
 }
 
 namespace {
@@ -219,24 +283,36 @@ double GridOperator<T>::backward_error(Context& ctx, GridView<const T> b, GridVi
 template <class To, class From>
 void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to) {
   const GridShape f = from.shape(), t = to.shape();
-  expects(from.form() == to.form() && f.nx == t.nx && f.ny == t.ny, "a ", to_string(to.form()), " operator on ", t.nx,
-          " x ", t.ny, " nodes cannot take the coefficients of a ", to_string(from.form()), " one on ", f.nx, " x ",
-          f.ny);
-  std::visit(
-      [&](const auto& source) {
-        using Form = typename std::decay_t<decltype(source)>::template In<To>;
-        const auto given = source.parts();
-        auto taken = std::get<Form>(to.storage()).parts();
-        for (std::size_t k = 0; k < given.size(); ++k) copy_checked<To, From>(ctx, given[k], taken[k]);
-      },
-      from.storage());
+  const auto* nine = std::get_if<NineBandMatrix<From>>(&from.storage());
+  auto* five = nine != nullptr ? std::get_if<SymmetricNineBand<To>>(&to.storage()) : nullptr;
+  expects((from.form() == to.form() || five != nullptr) && f.nx == t.nx && f.ny == t.ny, "a ", to_string(to.form()),
+          " operator on ", t.nx, " x ", t.ny, " nodes cannot take the coefficients of a ", to_string(from.form()),
+          " one on ", f.nx, " x ", f.ny);
+  if (five != nullptr) {
+    constexpr std::size_t first = SymmetricNineBand<To>::first;
+    for (std::size_t k = 0; k < five->band.size(); ++k)
+      copy_checked<To, From>(ctx, nine->band[first + k].cview(), five->band[k].view());
+  } else {
+    std::visit(
+        [&](const auto& source) {
+          using Form = typename std::decay_t<decltype(source)>::template In<To>;
+          const auto given = source.parts();
+          auto taken = std::get<Form>(to.storage()).parts();
+          for (std::size_t k = 0; k < given.size(); ++k) copy_checked<To, From>(ctx, given[k], taken[k]);
+        },
+        from.storage());
+  }
   ctx.synchronise();  // kernels may read coefficients before those that came before have ended
 }
 
 template <class To, class From>
-GridOperator<To> convert(Context& ctx, const GridOperator<From>& a) {
-  GridOperator<To> c =
-      std::visit([&](const auto& source) { return GridOperator<To>(source.template make_like<To>(ctx)); }, a.storage());
+GridOperator<To> convert(Context& ctx, const GridOperator<From>& a, bool symmetric) {
+  const auto like = [&](const auto& source) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(source)>, NineBandMatrix<From>>)
+      if (symmetric) return GridOperator<To>(SymmetricNineBand<To>(ctx, a.shape()));
+    return GridOperator<To>(source.template make_like<To>(ctx));
+  };
+  GridOperator<To> c = std::visit(like, a.storage());
   assign(ctx, a, c);
   return c;
 }
@@ -257,9 +333,9 @@ template double GridOperator<double>::scaled_residual_norm(Context&, double, Gri
                                                            GridView<const double>, GridView<float>) const;
 template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
                                                            GridView<const double>, GridView<double>) const;
-template GridOperator<float> convert(Context&, const GridOperator<double>&);
-template GridOperator<double> convert(Context&, const GridOperator<double>&);
-template GridOperator<double> convert(Context&, const GridOperator<float>&);
+template GridOperator<float> convert(Context&, const GridOperator<double>&, bool);
+template GridOperator<double> convert(Context&, const GridOperator<double>&, bool);
+template GridOperator<double> convert(Context&, const GridOperator<float>&, bool);
 template void assign(Context&, const GridOperator<double>&, GridOperator<float>&);
 template void assign(Context&, const GridOperator<double>&, GridOperator<double>&);
 template void assign(Context&, const GridOperator<float>&, GridOperator<double>&);

@@ -41,6 +41,8 @@ class GridOperator final : public LinearOperator<T>, public Handle {
 
   void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
+  [[nodiscard]] double next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
+                                      GridView<T> q) const override;
   /// r = scale (b - A x), rounded to the precision of r.
   template <class R>
   void scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x, GridView<R> r) const;
@@ -66,11 +68,12 @@ class GridOperator final : public LinearOperator<T>, public Handle {
 };
 
 /// The same operator in another precision. Throws UsageError when a coefficient leaves the range of To, naming it:
-/// widths below 1e-38 have no reciprocal in float.
+/// widths below 1e-38 have no reciprocal in float. `symmetric`: nine bands are known to be, and five are kept.
 template <class To, class From>
-[[nodiscard]] GridOperator<To> convert(Context& ctx, const GridOperator<From>& a);
+[[nodiscard]] GridOperator<To> convert(Context& ctx, const GridOperator<From>& a, bool symmetric = false);
 
-/// The same, into an operator of the same form and shape: nothing is allocated. Waits for the stream.
+/// The same, into an operator of the same shape and form, or of nine bands into five: nothing is allocated. Waits for the
+/// stream.
 template <class To, class From>
 void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to);
 

@@ -1,10 +1,10 @@
 #pragma once
 
 // LinearOperator and Preconditioner: the two interfaces that solvers are written against. Calls are virtual at sweep
-// granularity only. Neither allocates nor synchronises in `apply`; vectors must not alias unless a class says so.
+// granularity only. Neither allocates, nor synchronises in `apply`; vectors must not alias unless a class says so.
 
 #include <stratum/core/device/context.hpp>
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/grid/blas.hpp>
 
 namespace stratum {
 
@@ -29,6 +29,13 @@ class LinearOperator {
                                               double /*least*/ = 0) const {
     return 0;
   }
+  /// p = z + beta p, q = A p; (p, q), for which the stream is waited for. On a CPU three passes may be one.
+  [[nodiscard]] virtual double next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
+                                              GridView<T> q) const {
+    xpay<T>(ctx, z, beta, p);
+    apply(ctx, p, q);
+    return dot<T>(ctx, p, q);
+  }
 };
 
 template <class T>
@@ -44,6 +51,11 @@ class Preconditioner {
   [[nodiscard]] virtual bool is_symmetric() const = 0;
   /// Iterations that the latest apply took, for preconditioners that iterate; one otherwise.
   [[nodiscard]] virtual int iterations() const { return 1; }
+  /// z = M^-1 r; (r, z), for which the stream is waited for. On a CPU two passes may be one.
+  [[nodiscard]] virtual double apply_dot(Context& ctx, GridView<const T> r, GridView<T> z) {
+    apply(ctx, r, z);
+    return dot<T>(ctx, r, z);
+  }
 };
 
 }  // namespace stratum

@@ -31,6 +31,11 @@ class ResidualRow : public PackedRow<bytes, typename View::Number> {
     first_ = i - width;
     return each([this](int n) __attribute__((always_inline)) { return b_(n, j_) - a_.sum(x_, n, j_); });
   }
+  /// A x alone.
+  STRATUM_INLINE Pack product(int i) {
+    first_ = i - width;
+    return each([this](int n) __attribute__((always_inline)) { return a_.sum(x_, n, j_); });
+  }
   /// The same where the three rows of x are zero, whatever they hold.
   STRATUM_INLINE Pack next_of_zero(int i) {
     first_ = i - width;
@@ -91,9 +96,13 @@ class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes,
   STRATUM_INLINE Pack next(int i) {
     __builtin_prefetch(right_ahead_ + i, 0, 2);
     __builtin_prefetch(x_ahead_ + i, 0, 2);
-    const Pack to_left = to_left_, to_right = to_right_, right_side = next_of_zero(i);
-    take(i);
-    return right_side - (to_right + simd::one_ahead<T, bytes>(to_left, to_left_));
+    const Pack right_side = next_of_zero(i);
+    return right_side - taken(i);
+  }
+  STRATUM_INLINE Pack product(int i) {
+    __builtin_prefetch(x_ahead_ + i, 0, 2);
+    (void)next_of_zero(i);
+    return taken(i);
   }
   STRATUM_INLINE Pack next_of_zero(int i) {
     k_before_ = k_;
@@ -112,6 +121,11 @@ class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes,
   STRATUM_INLINE static Pack pack(const T* from) { return simd::pack<bytes>(from); }
   STRATUM_INLINE Pack coupling(Pack k, Pack m) const { return interval_coupling(k, m, mass_entry<0>(ms_, mn_), own_); }
   STRATUM_INLINE Pack weight(Pack k, Pack m) const { return interval_weight(k, m, mass_entry<0>(ms_, mn_), own_); }
+  STRATUM_INLINE Pack taken(int i) {
+    const Pack to_left = to_left_, to_right = to_right_;
+    take(i);
+    return to_right + simd::one_ahead<T, bytes>(to_left, to_left_);
+  }
   /// Columns i .. i + width - 1; behind column `last_` x is zero, and behind the last row not in memory.
   STRATUM_INLINE void take(int i) {
     Pack mass{}, stiffness{};
@@ -154,9 +168,19 @@ class ResidualRow<bytes, SymmetricNineBandView<Number>> : public PackedRow<bytes
     take<true>(-1);
   }
 
-  STRATUM_INLINE Pack next(int i) { return advance<true>(i); }
+  STRATUM_INLINE Pack next(int i) {
+    advance<true>(i);
+    return simd::pack<bytes>(right_ + i - width) - sum(i - width);
+  }
+  STRATUM_INLINE Pack product(int i) {
+    advance<true>(i);
+    return sum(i - width);
+  }
   /// The same where the three rows of x are zero, whatever they hold.
-  STRATUM_INLINE Pack next_of_zero(int i) { return advance<false>(i); }
+  STRATUM_INLINE Pack next_of_zero(int i) {
+    advance<false>(i);
+    return simd::pack<bytes>(right_ + i - width);
+  }
   /// Entries of the nodes whose residual came last.
   STRATUM_INLINE Pack centre() const { return centre_; }
   STRATUM_INLINE Pack west() const { return to_east_.west(); }
@@ -188,20 +212,19 @@ class ResidualRow<bytes, SymmetricNineBandView<Number>> : public PackedRow<bytes
     }
   }
   template <bool with_x>
-  STRATUM_INLINE Pack advance(int i) {
+  STRATUM_INLINE void advance(int i) {
     for (const T* const band : a_.band) __builtin_prefetch(band + row_ + to_later_ + i, 0, 2);
     __builtin_prefetch(right_ + b_to_later_ + i, 0, 2);
     if constexpr (with_x) __builtin_prefetch(x_ + x_to_later_ + i, 0, 2);
     take<with_x>(i);
-    const int first = i - width;
-    centre_ = entries(0, first);
-    const Pack right = simd::pack<bytes>(right_ + first);
-    if constexpr (!with_x) return right;
+    centre_ = entries(0, i - width);
+  }
+  STRATUM_INLINE Pack sum(int first) const {
     const Pack sw = to_north_east_.west(), s = entries_below(3, first), se = to_north_west_.east();
     const Pack nw = entries(2, first), n = entries(3, first), ne = entries(4, first);
-    return right - (centre_ * centre_row_.here + (west() * centre_row_.west() + east() * centre_row_.east()) +
-                    (sw * south_.west() + s * south_.here + se * south_.east()) +
-                    (nw * north_.west() + n * north_.here + ne * north_.east()));
+    return centre_ * centre_row_.here + (west() * centre_row_.west() + east() * centre_row_.east()) +
+           (sw * south_.west() + s * south_.here + se * south_.east()) +
+           (nw * north_.west() + n * north_.here + ne * north_.east());
   }
 
   int last_;

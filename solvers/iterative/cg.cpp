@@ -29,20 +29,24 @@ SolveReport ConjugateGradients<T>::run(Context& ctx, const LinearOperator<T>& a,
   KrylovIteration<T> iteration(ctx, a, m, b, x, r, stop, monitor);
   double rz = 0, rr = 0, curvature = 0;
   for (bool restart = true; !iteration.done();) {
-    const auto z = iteration.precondition(r, z_.view());
+    const GridView<const T> z = m == nullptr ? r : z_.cview();
     const bool flexible = beta_ == Beta::flexible && !restart;
-    const auto products = flexible                   ? dots<T>(ctx, {{r, z}, {z, ap}})
-                          : m == nullptr && !restart ? std::vector<double>{rr}
-                                                     : dots<T>(ctx, {{r, z}});
-    if (!(products[0] > 0)) {
-      iteration.break_down(message("(r, M^-1 r) = ", products[0], ": the preconditioner is not positive definite"));
+    double product = rr, of_last = 0;
+    if (flexible) {
+      (void)iteration.precondition(r, z_.view());
+      const auto products = dots<T>(ctx, {{r, z}, {z, ap}});
+      product = products[0];
+      of_last = products[1];
+    } else if (m != nullptr || restart) {
+      product = iteration.precondition_dot(r, z_.view());
+    }
+    if (!(product > 0)) {
+      iteration.break_down(message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite"));
       break;
     }
-    const double beta = restart ? 0 : flexible ? -products[1] / curvature : products[0] / rz;
-    rz = products[0];
-    xpay<T>(ctx, z, beta, p);
-    a.apply(ctx, p, ap);
-    const auto step = conjugate_step<T, T>(ctx, rz, p, ap, 1, x, r);
+    const double beta = restart ? 0 : flexible ? -of_last / curvature : product / rz;
+    rz = product;
+    const auto step = conjugate_step<T>(ctx, a, rz, z, beta, p, ap, x, r);
     curvature = step.curvature;
     rr = step.square;
     if (!(curvature > 0)) {

@@ -61,6 +61,13 @@ class KrylovIteration {
     inner_ += m_->iterations();
     return z;
   }
+  /// The same; (v, M^-1 v).
+  [[nodiscard]] double precondition_dot(GridView<const T> v, GridView<T> z) {
+    if (m_ == nullptr) return dot<T>(ctx_, v, v);
+    const double product = m_->apply_dot(ctx_, v, z);
+    inner_ += m_->iterations();
+    return product;
+  }
 
   /// An iteration has ended with x up to date and a recursive residual of this norm in r. True when r has been replaced
   /// by the true residual, from which to start again.

@@ -106,6 +106,17 @@ TEST_P(Galerkin, ASymmetricMatrixHasSymmetricProducts) {
   const auto expected = product(oracle, fine);
   EXPECT_LT(difference(ctx(), nine, expected), 1e-14);
   EXPECT_LT(difference(ctx(), five, expected), 1e-14);
+  // Said to be symmetric, nine bands have products of five, and in float five themselves.
+  const auto a = test::nine_band_operator<double>(ctx(), oracle);
+  const auto said = Hierarchy<double>::galerkin(ctx(), a, fine, {.symmetric = true});
+  const int finest = said.levels() - 1;
+  EXPECT_EQ(nine.form(), OperatorForm::nine_band);
+  EXPECT_EQ(said.finest().form(), OperatorForm::nine_band);
+  EXPECT_EQ(said.level_operator(finest - 1).form(), OperatorForm::symmetric);
+  EXPECT_LT(difference(ctx(), said.level_operator(finest - 1), expected), 1e-14);
+  Hierarchy<float> narrowed(ctx(), said);
+  EXPECT_EQ(narrowed.finest().form(), OperatorForm::symmetric);
+  (void)narrowed.update(ctx(), test::nine_band_operator<double>(ctx(), random_.stencil(23, 39, true)));
 }
 
 TEST_P(Galerkin, WhatIsNotFiniteIsRefusedByTheNamesOfFormAndPart) {

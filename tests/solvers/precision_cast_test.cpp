@@ -49,6 +49,18 @@ TEST_P(PrecisionCastTest, PowersOfTwoAddNoRounding) {
   EXPECT_EQ(test::to_host(ctx(), z), values);
 }
 
+TEST_P(PrecisionCastTest, TheProductComesWithIt) {
+  test::Random random(143);
+  for (const auto& shape : {test::unknowns(31, 7), test::unknowns(300, 100), GridShape::flat(20000)}) {
+    const auto r = test::to_device<double>(ctx(), shape, random.values(static_cast<std::size_t>(shape.nodes())));
+    Vector<double> z(ctx(), shape), expected(ctx(), shape);
+    PrecisionCast<double, float> cast(ctx(), shape, std::make_shared<test::ScaledIdentity<float>>(0.5));
+    cast.apply(ctx(), r.cview(), expected.view());
+    EXPECT_EQ(cast.apply_dot(ctx(), r.cview(), z.view()), dot(ctx(), r.cview(), expected.cview()));
+    EXPECT_EQ(test::to_host(ctx(), z), test::to_host(ctx(), expected));
+  }
+}
+
 TEST_P(PrecisionCastTest, ZeroStaysZeroAndNaNIsNotHidden) {
   const auto shape = test::unknowns(4, 4);
   const auto identity = std::make_shared<test::ScaledIdentity<float>>(1);

@@ -72,6 +72,32 @@ TYPED_TEST(GridOperatorTest, AssembledFormsAreOneOperator) {
   }
 }
 
+// Row by row on a CPU, by one thread and by several: the bits of three passes.
+TYPED_TEST(GridOperatorTest, TheNextDirectionIsThreePassesInOne) {
+  using T = typename TypeParam::Number;
+  test::Random random(25);
+  for (const auto& [nx, ny] : {std::pair{1, 1}, {5, 1}, {5, 3}, {64, 2}, {211, 190}})
+    for (const auto form : test::every_form)
+      for (const int threads : {1, 3}) {
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << ", " << threads
+                                        << " threads");
+        Context ctx(TypeParam::backend, threads);
+        const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, form);
+        const auto z = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
+        const Values given = random.values(oracle.size());
+        auto p = test::to_device<T>(ctx, a.shape(), given), expected_p = test::to_device<T>(ctx, a.shape(), given);
+        Vector<T> q(ctx, a.shape()), expected_q(ctx, a.shape());
+        xpay<T>(ctx, z.cview(), 0.75, expected_p.view());
+        a.apply(ctx, expected_p.cview(), expected_q.view());
+        EXPECT_EQ(a.next_direction(ctx, z.cview(), 0.75, p.view(), q.view()),
+                  dot<T>(ctx, expected_p.cview(), expected_q.cview()));
+        EXPECT_EQ(test::to_host(ctx, p), test::to_host(ctx, expected_p));
+        EXPECT_EQ(test::to_host(ctx, q), test::to_host(ctx, expected_q));
+        EXPECT_TRUE(test::halo_is_zero(ctx, p));
+        EXPECT_TRUE(test::halo_is_zero(ctx, q));
+      }
+}
+
 TYPED_TEST(GridOperatorTest, NothingIsAllocatedByApply) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();
@@ -88,6 +114,26 @@ TYPED_TEST(GridOperatorTest, NothingIsAllocatedByApply) {
 
 class ConvertTest : public test::OnEveryBackend {};
 INSTANTIATE_ON_EVERY_BACKEND(ConvertTest);
+
+TEST_P(ConvertTest, NineBandsThatAreSymmetricBecomeFive) {
+  test::Random random(26);
+  const reference::Stencil oracle = random.stencil(9, 6, true);
+  auto narrowed = convert<float>(ctx(), test::nine_band_operator<double>(ctx(), oracle), true);
+  ASSERT_EQ(narrowed.form(), OperatorForm::symmetric);
+  const auto expect = [&](const reference::Stencil& expected) {
+    const auto x = test::to_device<float>(ctx(), narrowed.shape(), random.values(54));
+    Vector<float> y(ctx(), narrowed.shape());
+    narrowed.apply(ctx(), x.cview(), y.view());
+    EXPECT_LT(
+        reference::relative_difference(test::to_host(ctx(), y), reference::apply(expected, test::to_host(ctx(), x))),
+        test::tolerance<float>);
+  };
+  expect(oracle);
+  const reference::Stencil other = random.stencil(9, 6, true);
+  assign(ctx(), test::nine_band_operator<double>(ctx(), other), narrowed);
+  expect(other);
+  EXPECT_EQ(convert<float>(ctx(), test::nine_band_operator<double>(ctx(), oracle)).form(), OperatorForm::nine_band);
+}
 
 // Small shapes, and one of many strips.
 TEST_P(ConvertTest, AScaledResidualComesWithItsNorm) {

@@ -10,7 +10,7 @@
 // Numbering. Unknowns are found by the vertices that they belong to: those must lie on nx x ny grid lines, one on every
 // crossing, and the active cells must be the cells between neighbouring lines. Rectangles that were refined globally or cut by
 // any lists of widths are such meshes, however deal.II numbers them. Everything else is refused with the reason: hanging nodes,
-// deformed cells, holes, other elements, several processes.
+// deformed cells, holes, other elements; several processes, for which there is <stratum/dealii_mpi.hpp>.
 //
 // Widths are differences of coordinates, which is all that deal.II has: beside x = 1, widths below 1e-10 are wrong in the
 // sixth digit, and lines closer than 1e-14 of the domain's size cannot be told apart, which is refused. Only the interpolation
@@ -93,6 +93,19 @@ class GridLines {
   std::vector<double> at_;
 };
 
+/// Throws UsageError for other elements.
+inline void expects_bilinear(const dealii::DoFHandler<2>& dofs) {
+  expects(dofs.has_active_dofs(), "the DoFHandler has no unknowns: call distribute_dofs first");
+  expects(dofs.get_fe_collection().size() == 1, "the DoFHandler has ", dofs.get_fe_collection().size(),
+          " finite elements; FE_Q<2>(1) and systems of it are taken");
+  const auto& element = dofs.get_fe();
+  for (unsigned int b = 0; b < element.n_base_elements(); ++b) {
+    const auto& base = element.base_element(b);
+    expects(dynamic_cast<const dealii::FE_Q<2>*>(&base) != nullptr && base.degree == 1, "the element is ",
+            element.get_name(), "; FE_Q<2>(1) and systems of it are taken");
+  }
+}
+
 /// Where the unknowns of a DoFHandler lie: the component, and the crossing of two lines of the mesh.
 struct DealiiNumbering {
   using Index = dealii::types::global_dof_index;
@@ -152,17 +165,10 @@ struct DealiiNumbering {
 
  private:
   static const dealii::DoFHandler<2>& taken(const dealii::DoFHandler<2>& dofs) {
-    expects(dofs.has_active_dofs(), "the DoFHandler has no unknowns: call distribute_dofs first");
-    expects(dofs.get_fe_collection().size() == 1, "the DoFHandler has ", dofs.get_fe_collection().size(),
-            " finite elements; FE_Q<2>(1) and systems of it are taken");
-    const auto& element = dofs.get_fe();
-    for (unsigned int b = 0; b < element.n_base_elements(); ++b) {
-      const auto& base = element.base_element(b);
-      expects(dynamic_cast<const dealii::FE_Q<2>*>(&base) != nullptr && base.degree == 1, "the element is ",
-              element.get_name(), "; FE_Q<2>(1) and systems of it are taken");
-    }
+    expects_bilinear(dofs);
     expects(dofs.n_locally_owned_dofs() == dofs.n_dofs(), "this process owns ", dofs.n_locally_owned_dofs(), " of ",
-            dofs.n_dofs(), " unknowns; Stratum runs on one process");
+            dofs.n_dofs(),
+            " unknowns; on several processes there is DealiiParallelPreconditioner of <stratum/dealii_mpi.hpp>");
     return dofs;
   }
 
@@ -365,6 +371,18 @@ class DealiiPreconditioner {
     std::string smoother = MultigridParams{}.smoother;  // adi; or "auto": by what couples
     int steps = 0;                  // elementary steps before and after the coarse correction; 0: the smoother's own
     bool single_precision = false;  // of the cycle; vectors stay in double. Safe where the solver tests b - A x itself
+
+    /// Of one component's cycle.
+    [[nodiscard]] MatrixSolverParams params() const {
+      MatrixSolverParams params;
+      auto& multigrid = params.solver.multigrid;
+      multigrid.smoother = smoother;
+      if (steps != 0) multigrid.steps = steps;
+      multigrid.mirrored = true;
+      params.solver.deflate = {};  // a cycle alone is asked for
+      params.solver.precision = single_precision ? Precision::mixed : Precision::full;
+      return params;
+    }
   };
 
   /// Reads the matrix and makes the hierarchies. `a` is a dealii::SparseMatrix, a dealii::BlockSparseMatrix or another whose
@@ -457,13 +475,7 @@ std::size_t numbers_in(const VectorType& v) {
 }  // namespace detail
 
 inline std::shared_ptr<MatrixSolver> DealiiPreconditioner::State::cycle_of(const detail::DealiiBlock& b) {
-  MatrixSolverParams params;
-  auto& multigrid = params.solver.multigrid;
-  multigrid.smoother = data.smoother;
-  if (data.steps != 0) multigrid.steps = data.steps;
-  multigrid.mirrored = true;
-  params.solver.deflate = {};  // a cycle alone is asked for
-  params.solver.precision = data.single_precision ? Precision::mixed : Precision::full;
+  MatrixSolverParams params = data.params();
   params.widths_x = numbering.x.widths();
   params.widths_y = numbering.y.widths();
   const auto make = [&] {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -68,6 +70,35 @@ class MpiCommunicator final : public Communicator {
     expects(bytes <= most_bytes, "a gather on the host takes up to ", most_bytes, " bytes of a rank, not ", bytes);
     const int count = static_cast<int>(bytes);
     STRATUM_MPI_CHECK(MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, comm_));
+  }
+
+  void do_all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
+                             std::span<const std::size_t> from) override {
+    // Counts of MPI_Alltoallv are int, messages of other ranks may be long: parts of what fits.
+    constexpr int tag = 3;
+    std::vector<MPI_Request> requests;
+    const auto in_parts = [&](std::span<const std::size_t> counts, const auto& call) {
+      std::size_t begin = 0;
+      for (std::size_t r = 0; r < counts.size(); begin += counts[r++]) {
+        if (r == static_cast<std::size_t>(rank_)) continue;
+        for (std::size_t done = 0; done < counts[r]; done += most_bytes)
+          call(begin + done, static_cast<int>(std::min(most_bytes, counts[r] - done)), static_cast<int>(r),
+               &requests.emplace_back());
+      }
+    };
+    in_parts(from, [&](std::size_t at, int bytes, int r, MPI_Request* request) {
+      STRATUM_MPI_CHECK(MPI_Irecv(static_cast<std::byte*>(in) + at, bytes, MPI_BYTE, r, tag, comm_, request));
+    });
+    in_parts(to, [&](std::size_t at, int bytes, int r, MPI_Request* request) {
+      STRATUM_MPI_CHECK(MPI_Isend(static_cast<const std::byte*>(out) + at, bytes, MPI_BYTE, r, tag, comm_, request));
+    });
+    const auto own = static_cast<std::size_t>(rank_);
+    const auto begin = [&](std::span<const std::size_t> counts) {
+      return std::accumulate(counts.begin(), counts.begin() + rank_, std::size_t{0});
+    };
+    if (to[own] > 0)
+      std::memcpy(static_cast<std::byte*>(in) + begin(from), static_cast<const std::byte*>(out) + begin(to), to[own]);
+    STRATUM_MPI_CHECK(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
   }
 
   void do_gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,

@@ -4,6 +4,7 @@
 #include <petscdmda.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <new>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <stratum/core/operators/row_scales.hpp>
+#include <stratum/mpi.hpp>
 #include <stratum/multigrid/matrix_solver.hpp>
 #include <stratum/petsc.h>
 
@@ -38,11 +40,12 @@ const char* const names_of_precisions[] = {"single", "double"};
 const char* const names_of_interpolations[] = {"auto", "matrix", "bilinear"};
 const char* const names_of_backends[] = {"cpu", "cuda"};
 
-/// Rows on one process, as they lie in PETSc or, scaled by d, in rows of our own.
+/// Rows of this process, as they lie in PETSc or, scaled by d, in rows of our own.
 struct Rows {
   PetscInt n = 0;
   const PetscInt *start = nullptr, *column = nullptr;
   const PetscScalar* value = nullptr;
+  std::vector<int> node;  // of several processes with a DMDA: those of rows; columns are nodes, too
 
   [[nodiscard]] RowArrays<PetscInt> arrays() const {
     const auto size = static_cast<std::size_t>(n), entries = static_cast<std::size_t>(start[n]);
@@ -66,10 +69,13 @@ RowArrays<int> arrays(const SparseRows& a) { return {a.start, a.column, a.value}
 /// What exists once there is a matrix: M^-1 = cycle for D A, times D.
 class GridCycle {
  public:
-  GridCycle(const Options& options, int nx, int ny, const Rows& a, bool singular)
-      : ctx_(options.backend == 1 ? Backend::cuda : Backend::cpu, static_cast<int>(options.threads)) {
-    GridRows rows(ctx_, a.arrays(), nx, ny);
-    if (!rows.symmetric) {
+  GridCycle(const Options& options, const std::shared_ptr<Communicator>& communicator, int nx, int ny, const Rows& a,
+            bool singular)
+      : ctx_(context(options, communicator)) {
+    GridRows rows(ctx_, a.arrays(), nx, ny, a.node, {}, {.scale_to_symmetry = true});
+    if (ctx_.pieces() > 1) {
+      scales_ = rows.scales;
+    } else if (!rows.symmetric) {
       SparseRows scaled = a.copy();
       scales_ = scale_to_symmetry(scaled);
       if (is_scaled()) rows = GridRows(ctx_, arrays(scaled), nx, ny);
@@ -94,13 +100,14 @@ class GridCycle {
 
   /// Throws UsageError where that which was found out does not hold any more.
   void update(const Rows& a) {
-    if (is_scaled()) {
+    if (is_scaled() && ctx_.pieces() == 1) {
       SparseRows scaled = a.copy();
       scales_ = scale_to_symmetry(scaled);
       expects(is_scaled(), "the rows of the matrix cannot be scaled to symmetry any more");
       solver_->update_csr(ctx_, scaled.start, scaled.column, scaled.value);
     } else {
       solver_->update_csr(ctx_, a.arrays().start, a.arrays().column, a.arrays().value);
+      scales_ = solver_->rows().scales;
     }
   }
 
@@ -114,8 +121,18 @@ class GridCycle {
   [[nodiscard]] bool is_scaled() const { return !scales_.empty(); }
   [[nodiscard]] const GridRows& rows() const { return solver_->rows(); }
   [[nodiscard]] const PoissonSolver& solver() const { return solver_->solver(); }
+  [[nodiscard]] int processes() const { return ctx_.pieces(); }
 
  private:
+  /// Processes that were not told how many threads to take have one each where there are several.
+  static Context context(const Options& options, const std::shared_ptr<Communicator>& communicator) {
+    const bool alone = communicator == nullptr,
+               told = options.threads != 0 || std::getenv("OMP_NUM_THREADS") != nullptr;
+    Context ctx(options.backend == 1 ? Backend::cuda : Backend::cpu,
+                alone || told ? static_cast<int>(options.threads) : 1);
+    if (!alone) ctx.set_communicator(communicator);
+    return ctx;
+  }
   Context ctx_;
   std::vector<double> scales_, work_;
   std::optional<MatrixSolver> solver_;
@@ -123,6 +140,7 @@ class GridCycle {
 
 struct Stratum {
   Options options;
+  std::shared_ptr<Communicator> communicator;  // of several processes
   std::unique_ptr<GridCycle> cycle;
   Options made_with;
 };
@@ -171,11 +189,12 @@ PetscErrorCode grid_of_dm(PC pc, DM dm, PetscInt grid[2]) {
   PetscFunctionReturn(0);
 }
 
-/// Of the options, the PC's DM, the matrix's DM.
-PetscErrorCode find_grid(PC pc, PetscInt grid[2]) {
+/// Of the options, the PC's DM, the matrix's DM: null where the options say.
+PetscErrorCode find_grid(PC pc, PetscInt grid[2], DM* da) {
   DM dm = pc->dm;
   const char* prefix = nullptr;
   PetscFunctionBegin;
+  *da = nullptr;
   grid[0] = stratum_of(pc).options.grid[0];
   grid[1] = stratum_of(pc).options.grid[1];
   if (grid[0] != 0) PetscFunctionReturn(0);
@@ -187,8 +206,41 @@ PetscErrorCode find_grid(PC pc, PetscInt grid[2]) {
       "attach a DMDA by KSPSetDM, PCSetDM or MatSetDM",
       prefix == nullptr ? "" : prefix);
   PetscCall(grid_of_dm(pc, dm, grid));
+  *da = dm;
   PetscFunctionReturn(0);
 }
+
+/// Nodes j nx + i of a DMDA's unknowns, which are numbered process by process, each with a rectangle of them.
+class DmdaNodes {
+ public:
+  DmdaNodes(PetscInt nx, PetscInt ny, PetscInt across, PetscInt up, const PetscInt* widths, const PetscInt* heights)
+      : nx_(nx), ny_(ny) {
+    PetscInt y = 0, start = 0;
+    for (PetscInt q = 0; q < up; y += heights[q++]) {
+      PetscInt x = 0;
+      for (PetscInt p = 0; p < across; x += widths[p++]) {
+        parts_.push_back({start, x, y, widths[p]});
+        start += widths[p] * heights[q];
+      }
+    }
+  }
+  /// What is no unknown stays none.
+  [[nodiscard]] PetscInt operator()(PetscInt unknown) const {
+    if (unknown < 0 || unknown >= nx_ * ny_) return -1;
+    const auto after = std::upper_bound(parts_.begin(), parts_.end(), unknown,
+                                        [](PetscInt n, const Part& part) { return n < part.start; });
+    const Part& part = *(after - 1);
+    const PetscInt k = unknown - part.start;
+    return (part.y + k / part.width) * nx_ + part.x + k % part.width;
+  }
+
+ private:
+  struct Part {
+    PetscInt start, x, y, width;
+  };
+  PetscInt nx_, ny_;
+  std::vector<Part> parts_;
+};
 
 PetscErrorCode has_constant_null_space(PC pc, PetscBool* constant) {
   MatNullSpace space = nullptr;
@@ -207,13 +259,13 @@ PetscErrorCode has_constant_null_space(PC pc, PetscBool* constant) {
 }
 
 /// Makes the cycle for rows, or updates it.
-PetscErrorCode set_up_rows(PC pc, const PetscInt grid[2], const Rows& rows, bool singular) {
+PetscErrorCode set_up_rows(PC pc, const PetscInt grid[2], PetscInt in_all, const Rows& rows, bool singular) {
   Stratum& stratum = stratum_of(pc);
   PetscFunctionBegin;
   PetscCall(guarded(pc, [&] {
     const auto fits = [](PetscInt k) { return k > 0 && k <= std::numeric_limits<int>::max(); };
-    expects(fits(grid[0]) && fits(grid[1]) && std::int64_t{grid[0]} * grid[1] == rows.n, "the grid of ", grid[0], " x ",
-            grid[1], " unknowns does not fit a matrix of ", rows.n, " rows");
+    expects(fits(grid[0]) && fits(grid[1]) && std::int64_t{grid[0]} * grid[1] == in_all, "the grid of ", grid[0], " x ",
+            grid[1], " unknowns does not fit a matrix of ", in_all, " rows");
     // One that could not be made or updated is no longer there.
     auto cycle = std::move(stratum.cycle);
     if (cycle && pc->flag == SAME_NONZERO_PATTERN && stratum.options == stratum.made_with) {
@@ -227,37 +279,106 @@ PetscErrorCode set_up_rows(PC pc, const PetscInt grid[2], const Rows& rows, bool
       }
     }
     cycle.reset();
-    stratum.cycle = std::make_unique<GridCycle>(stratum.options, static_cast<int>(grid[0]), static_cast<int>(grid[1]),
-                                                rows, singular);
+    stratum.cycle = std::make_unique<GridCycle>(stratum.options, stratum.communicator, static_cast<int>(grid[0]),
+                                                static_cast<int>(grid[1]), rows, singular);
     stratum.made_with = stratum.options;
   }));
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode set_up(PC pc) {
+/// The same of a matrix whose rows lie on this process, columns of all.
+PetscErrorCode set_up_local(PC pc, const PetscInt grid[2], PetscInt in_all, Mat a, const DmdaNodes* nodes,
+                            PetscInt first_row, bool singular) {
   const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(pc));
-  PetscMPIInt processes = 1;
-  PetscInt grid[2] = {0, 0};
-  PetscBool singular = PETSC_FALSE, by_rows = PETSC_FALSE, done = PETSC_FALSE;
-  Mat a = pc->pmat;
+  PetscBool done = PETSC_FALSE;
   Rows rows;
+  std::vector<PetscInt> columns;
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &processes));
-  PetscCheck(processes == 1, comm, PETSC_ERR_SUP, "Stratum runs on one process, and this is a communicator of %d",
-             processes);
-  PetscCall(find_grid(pc, grid));
-  PetscCall(has_constant_null_space(pc, &singular));
-  PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(a), MATSEQAIJ, &by_rows));
-  if (by_rows == PETSC_FALSE) PetscCall(MatConvert(pc->pmat, MATSEQAIJ, MAT_INITIAL_MATRIX, &a));
   PetscCall(MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &rows.n, &rows.start, &rows.column, &done));
   PetscCheck(done == PETSC_TRUE, comm, PETSC_ERR_PLIB, "Stratum: the rows of the matrix cannot be read");
+  const PetscInt* const borrowed = rows.column;
   PetscCall(MatSeqAIJGetArrayRead(a, &rows.value));
-  const PetscErrorCode error = set_up_rows(pc, grid, rows, singular == PETSC_TRUE);
+  PetscErrorCode error = 0;
+  if (nodes != nullptr)
+    error = guarded(pc, [&] {
+      columns.reserve(static_cast<std::size_t>(rows.start[rows.n]));
+      for (PetscInt e = 0; e < rows.start[rows.n]; ++e) columns.push_back((*nodes)(rows.column[e]));
+      for (PetscInt k = 0; k < rows.n; ++k) rows.node.push_back(static_cast<int>((*nodes)(first_row + k)));
+      rows.column = columns.data();
+    });
+  if (error == 0) error = set_up_rows(pc, grid, in_all, rows, singular);
   if (error != 0) stratum_of(pc).cycle.reset();
+  rows.column = borrowed;
   PetscCall(MatSeqAIJRestoreArrayRead(a, &rows.value));
   PetscCall(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &rows.n, &rows.start, &rows.column, &done));
+  PetscCall(error);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode set_up_alone(PC pc, const PetscInt grid[2], PetscInt in_all, bool singular) {
+  PetscBool by_rows = PETSC_FALSE;
+  Mat a = pc->pmat;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(a), MATSEQAIJ, &by_rows));
+  if (by_rows == PETSC_FALSE) PetscCall(MatConvert(pc->pmat, MATSEQAIJ, MAT_INITIAL_MATRIX, &a));
+  const PetscErrorCode error = set_up_local(pc, grid, in_all, a, nullptr, 0, singular);
   if (by_rows == PETSC_FALSE) PetscCall(MatDestroy(&a));
   PetscCall(error);
+  PetscFunctionReturn(0);
+}
+
+/// Rows of every process are nodes of its part of the DMDA, or follow those of the processes before.
+PetscErrorCode set_up_together(PC pc, const PetscInt grid[2], PetscInt in_all, DM da, bool singular) {
+  const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(pc));
+  Stratum& stratum = stratum_of(pc);
+  PetscBool by_rows = PETSC_FALSE;
+  PetscInt first = 0, end = 0;
+  Mat a = pc->pmat, own = nullptr;
+  std::unique_ptr<DmdaNodes> nodes;
+  PetscFunctionBegin;
+  if (!stratum.communicator) PetscCall(guarded(pc, [&] { stratum.communicator = mpi_communicator(comm); }));
+  PetscCall(MatGetOwnershipRange(a, &first, &end));
+  if (da != nullptr) {
+    PetscInt across = 0, up = 0;
+    const PetscInt *widths = nullptr, *heights = nullptr;
+    DMDALocalInfo info;
+    PetscCall(DMDAGetInfo(da, nullptr, nullptr, nullptr, nullptr, &across, &up, nullptr, nullptr, nullptr, nullptr,
+                          nullptr, nullptr, nullptr));
+    PetscCall(DMDAGetOwnershipRanges(da, &widths, &heights, nullptr));
+    PetscCall(DMDAGetLocalInfo(da, &info));
+    PetscMPIInt compared = MPI_UNEQUAL;
+    PetscCallMPI(MPI_Comm_compare(comm, PetscObjectComm(reinterpret_cast<PetscObject>(da)), &compared));
+    int fits = (compared == MPI_IDENT || compared == MPI_CONGRUENT) && end - first == info.xm * info.ym ? 1 : 0;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, comm));
+    PetscCheck(fits != 0, comm, PETSC_ERR_ARG_INCOMP,
+               "Stratum: processes have other rows of the matrix than unknowns of the DMDA; of a matrix that is "
+               "numbered along x or along y, give -pc_stratum_grid nx,ny");
+    PetscCall(guarded(pc, [&] { nodes = std::make_unique<DmdaNodes>(grid[0], grid[1], across, up, widths, heights); }));
+  }
+  PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(a), MATMPIAIJ, &by_rows));
+  if (by_rows == PETSC_FALSE) PetscCall(MatConvert(pc->pmat, MATMPIAIJ, MAT_INITIAL_MATRIX, &a));
+  PetscCall(MatMPIAIJGetLocalMat(a, MAT_INITIAL_MATRIX, &own));
+  const PetscErrorCode error = set_up_local(pc, grid, in_all, own, nodes.get(), first, singular);
+  PetscCall(MatDestroy(&own));
+  if (by_rows == PETSC_FALSE) PetscCall(MatDestroy(&a));
+  PetscCall(error);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode set_up(PC pc) {
+  PetscMPIInt processes = 1;
+  PetscInt grid[2] = {0, 0}, rows = 0;
+  PetscBool singular = PETSC_FALSE;
+  DM da = nullptr;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(reinterpret_cast<PetscObject>(pc)), &processes));
+  PetscCall(find_grid(pc, grid, &da));
+  PetscCall(has_constant_null_space(pc, &singular));
+  PetscCall(MatGetSize(pc->pmat, &rows, nullptr));
+  if (processes == 1)
+    PetscCall(set_up_alone(pc, grid, rows, singular == PETSC_TRUE));
+  else
+    PetscCall(set_up_together(pc, grid, rows, da, singular == PETSC_TRUE));
   PetscFunctionReturn(0);
 }
 
@@ -281,7 +402,7 @@ PetscErrorCode apply(PC pc, Vec r, Vec z) {
 PetscErrorCode apply_transpose(PC pc, Vec r, Vec z) {
   const GridCycle* cycle = stratum_of(pc).cycle.get();
   PetscFunctionBegin;
-  PetscCheck(cycle != nullptr && cycle->rows().symmetric && cycle->rows().fixed.empty() && !cycle->is_scaled(),
+  PetscCheck(cycle != nullptr && cycle->rows().symmetric && cycle->rows().fixed_in_all == 0 && !cycle->is_scaled(),
              PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_SUP,
              "Stratum: only of a symmetric matrix is there the transposed cycle");
   PetscCall(apply(pc, r, z));
@@ -338,9 +459,12 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
       viewer, "  grid of %d x %d unknowns%s%s; %s%s%s\n", rows.nx, rows.ny, rows.periodic_x ? ", periodic in x" : "",
       rows.periodic_y ? ", periodic in y" : "", rows.symmetric ? "symmetric" : "nonsymmetric",
       stratum.cycle->is_scaled() ? " by scales of rows" : "", rows.singular ? ", singular" : ""));
-  if (!rows.fixed.empty())
+  if (rows.fixed_in_all > 0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %d rows hold nothing but their diagonal; %d x %d nodes are left\n",
-                                     static_cast<int>(rows.fixed.size()), rows.left_nx, rows.left_ny));
+                                     rows.fixed_in_all, rows.left_nx, rows.left_ny));
+  if (rows.moved)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %d strips of lines%s\n", stratum.cycle->processes(),
+                                     rows.moved->in_place() ? ", as the unknowns lie" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %d levels, the coarsest solved by %s\n", stratum.cycle->solver().levels(),
                                    stratum.cycle->solver().coarse_solver().c_str()));
   const auto levels = stratum.cycle->solver().level_reports();

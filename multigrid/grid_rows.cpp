@@ -10,16 +10,13 @@
 #include <variant>
 
 #include <stratum/core/grid/blas.hpp>
+#include <stratum/multigrid/row_findings.hpp>
 
 namespace stratum {
 
 namespace {
 
-constexpr double eps = std::numeric_limits<double>::epsilon();
-constexpr double as_symmetric_as_five_bands = 8 * eps, as_symmetric_as_it_gets = 1e-12;
-constexpr double sums_to_zero = 16 * eps;  // of what a row holds
-
-using Stencil = std::array<double, 9>;
+using namespace detail;
 
 /// How far the numbers of a node's neighbours are from its own in a lexicographic order, increasing, and whose they are.
 struct Distances {
@@ -73,17 +70,7 @@ struct CsrRows {
     }
     return diagonal != 0 && std::isfinite(diagonal);
   }
-  void validate(int n) const {
-    expects(a.start.size() == static_cast<std::size_t>(n) + 1, "a matrix on a grid of ", n, " nodes has ", n,
-            " rows and one row start more, not ", a.start.size());
-    expects(a.column.size() == a.value.size(), "there are ", a.column.size(), " columns for ", a.value.size(),
-            " values");
-    expects(a.start.front() == 0 && static_cast<std::size_t>(a.start.back()) == a.value.size(),
-            "row starts must go from 0 to ", a.value.size(), ", not from ", a.start.front(), " to ", a.start.back());
-    const auto falls = std::adjacent_find(a.start.begin(), a.start.end(), std::greater<>());
-    if (falls != a.start.end())
-      throw UsageError(message("row ", falls - a.start.begin(), " starts at ", *falls, " and ends at ", *(falls + 1)));
-  }
+  void validate(int n) const { detail::validate(a, n); }
 };
 
 struct BandRows {
@@ -195,18 +182,6 @@ class Places {
   std::vector<int> unknown_;
 };
 
-/// What is wrong with a row, the first of all.
-struct Fault {
-  enum Kind : std::uint8_t { none, column, infinite, no_neighbour, diagonal } kind = none;
-  int row = std::numeric_limits<int>::max();
-  std::int64_t other = 0;
-  double value = 0;
-
-  void take(const Fault& fault) {
-    if (fault.kind != none && fault.row < row) *this = fault;
-  }
-};
-
 /// What an attempt to read by one numbering sees.
 struct Seen {
   Fault fault;
@@ -225,71 +200,6 @@ struct Seen {
     alone |= other.alone;
     lifted.insert(lifted.end(), other.lifted.begin(), other.lifted.end());
   }
-};
-
-[[noreturn]] void refuse(const Fault& fault, Numbering numbering, const GridRows& g) {
-  switch (fault.kind) {
-    case Fault::column:
-      throw UsageError(message("row ", fault.row, " has an entry in column ", fault.other, " of ", g.nx, " x ", g.ny,
-                               " = ", g.unknowns(), " unknowns"));
-    case Fault::infinite:
-      throw UsageError(message("row ", fault.row, " has the entry ", fault.value, " in column ", fault.other));
-    case Fault::diagonal:
-      throw UsageError(message("row ", fault.row, " has the diagonal entry ", fault.value,
-                               "; all must be positive (of a matrix whose diagonal is negative, take -A and -b)"));
-    case Fault::no_neighbour:
-    case Fault::none: break;
-  }
-  throw UsageError(
-      message("row ", fault.row, " couples to ", fault.other, ", which is no neighbour of it on a grid of ", g.nx,
-              " x ", g.ny, " nodes ",
-              numbering == Numbering::given
-                  ? "in the order that is given"
-                  : "numbered along x or along y; of another order, give the node j nx + i of every unknown"));
-}
-
-/// The bands of an operator, nine or the last five, where the host can write them: its own memory, or for a GPU copies of it.
-class HostBands {
- public:
-  HostBands(Context& ctx, GridOperator<double>& a) : on_gpu_(ctx.on_gpu()), a_(a) {
-    each([&](std::size_t band, Vector<double>& stored) {
-      const GridView<double> view = stored.view();
-      pitch_ = on_gpu_ ? view.nx : view.pitch;
-      if (on_gpu_) staged_[band].resize(static_cast<std::size_t>(view.nodes()));
-      band_[band] = on_gpu_ ? staged_[band].data() : view.data;
-    });
-  }
-  [[nodiscard]] bool has_nine() const { return band_[0] != nullptr; }
-  void store(int i, int j, const Stencil& v) {
-    for (std::size_t b = has_nine() ? 0 : 4; b < 9; ++b) band_[b][j * pitch_ + i] = v[b];
-  }
-  [[nodiscard]] double& operator()(int band, int i, int j) const {
-    return band_[static_cast<std::size_t>(band)][j * pitch_ + i];
-  }
-  /// To where the operator reads them.
-  void finish(Context& ctx) {
-    each([&](std::size_t band, Vector<double>& stored) {
-      if (on_gpu_) copy_from_host(ctx, staged_[band].data(), stored.view());
-      exchange(ctx, stored.cview());
-    });
-  }
-
- private:
-  template <class Use>
-  void each(const Use& use) {
-    const auto bands_of = [&](auto& form, std::size_t first) {
-      for (std::size_t k = 0; k < form.band.size(); ++k) use(first + k, form.band[k]);
-    };
-    if (auto* nine = std::get_if<NineBandMatrix<double>>(&a_.storage()))
-      bands_of(*nine, 0);
-    else
-      bands_of(std::get<SymmetricNineBand<double>>(a_.storage()), 4);
-  }
-  bool on_gpu_;
-  GridOperator<double> a_;
-  std::int64_t pitch_ = 0;
-  std::array<double*, 9> band_{};
-  std::array<std::vector<double>, 9> staged_;
 };
 
 /// Parts of n that threads take.
@@ -376,18 +286,10 @@ void leave_off_sides(const Places& places, const FixedRows& fixed, GridRows& g) 
     return true;
   };
   const int nx = g.nx, ny = g.ny;
-  const bool none_is_free = all_fixed(0, nx, 0, ny);  // a diagonal matrix: something must be left
-  const auto end = [&](bool periodic, bool off) {
-    return periodic ? LineEnd::periodic : off && !none_is_free ? LineEnd::dirichlet : LineEnd::natural;
-  };
-  g.west = end(g.periodic_x, all_fixed(0, 1, 0, ny));
-  g.east = end(g.periodic_x, all_fixed(nx - 1, nx, 0, ny));
-  g.south = end(g.periodic_y, all_fixed(0, nx, 0, 1));
-  g.north = end(g.periodic_y, all_fixed(0, nx, ny - 1, ny));
-  g.first_i = g.west == LineEnd::dirichlet ? 1 : 0;
-  g.first_j = g.south == LineEnd::dirichlet ? 1 : 0;
-  g.left_nx = nx - g.first_i - (g.east == LineEnd::dirichlet ? 1 : 0);
-  g.left_ny = ny - g.first_j - (g.north == LineEnd::dirichlet ? 1 : 0);
+  // Of a diagonal matrix something must be left.
+  const bool off = !all_fixed(0, nx, 0, ny);
+  leave_off(g, off && all_fixed(0, 1, 0, ny), off && all_fixed(nx - 1, nx, 0, ny), off && all_fixed(0, nx, 0, 1),
+            off && all_fixed(0, nx, ny - 1, ny));
 }
 
 /// Every row of the whole grid to use(i, j, stencil); the rest is seen.
@@ -453,14 +355,6 @@ Asymmetry asymmetry(const Context& ctx, const Rows& rows, const Places& places, 
   for (const auto& part : largest) all.take(part);
   return all;
 }
-
-/// Row sums and couplings across one of the grid's sides.
-struct SideSums {
-  double behind = 0, inside = 0;
-  [[nodiscard]] LineEnd end() const {
-    return inside > 0 && behind < 0.1 * inside ? LineEnd::natural : LineEnd::dirichlet;
-  }
-};
 
 /// `row(i, j)`: a stencil. (dx, dy) points inwards from the side whose first node is (i, j).
 template <class Row>
@@ -569,19 +463,11 @@ void GridRows::find_ends(const Rows& rows, const Places& places, const Fixed& is
   const auto find = [&](LineEnd& end, int i, int j, int dx, int dy) {
     if (end == LineEnd::natural) end = end_of_side(*this, row, i, j, dx, dy);
   };
-  // Both ends of a direction by the number of its cells. False: it does not tell.
-  const auto told = [](int count, int nodes, LineEnd& first, LineEnd& last) {
-    const int open = (first == LineEnd::natural ? 1 : 0) + (last == LineEnd::natural ? 1 : 0);
-    if (count == 0 || (count != nodes - 1 && count != nodes - 1 + open)) return false;
-    for (LineEnd* const end : {&first, &last})
-      if (*end == LineEnd::natural && count != nodes - 1) *end = LineEnd::dirichlet;
-    return true;
-  };
-  if (!told(cells.x, nx, west, east)) {
+  if (!told_by_cells(cells.x, nx, west, east)) {
     find(west, 0, 0, 1, 0);
     find(east, left_nx - 1, 0, -1, 0);
   }
-  if (!told(cells.y, ny, south, north)) {
+  if (!told_by_cells(cells.y, ny, south, north)) {
     find(south, 0, 0, 0, 1);
     find(north, 0, left_ny - 1, 0, -1);
   }
@@ -657,11 +543,13 @@ void GridRows::keep_fixed(const Rows& rows, const Places& places, const Fixed& i
                           const std::vector<Lifted>& entries) {
   fixed.clear();
   fixed_diagonal.clear();
+  fixed_in_all = 0;
   for (int k = 0; k < unknowns(); ++k) {
     if (!is_fixed(k)) continue;
     double diagonal = 0;
     rows.for_entries(k, [&](std::int64_t m, double value) { diagonal += m == k ? value : 0; });
     fixed.push_back(k);
+    ++fixed_in_all;
     fixed_diagonal.push_back(diagonal);
   }
   lifted = SparseRows();
@@ -723,21 +611,40 @@ void GridRows::read_again(Context& ctx, const Rows& rows) {
 
 template <class Index>
 GridRows::GridRows(Context& ctx, const RowArrays<Index>& rows, int width, int height, std::span<const int> nodes,
-                   const CellCounts& counts)
-    : nx(width), ny(height), cells(counts), node(nodes.begin(), nodes.end()) {
+                   const CellCounts& counts, const OnPieces& on_pieces)
+    : nx(width), ny(height), cells(counts), node(nodes.begin(), nodes.end()), on_pieces_(on_pieces) {
   expects_grid(nx, ny);
-  read(ctx, CsrRows<Index>{rows});
+  if (ctx.communicator() != nullptr)
+    read_on_pieces(ctx, rows);
+  else
+    read(ctx, CsrRows<Index>{rows});
 }
 
 GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height, const CellCounts& counts)
     : nx(width), ny(height), cells(counts) {
+  expects(ctx.pieces() == 1, "bands are for grids in one piece; on several, give rows");
   expects_grid(nx, ny);
   read(ctx, BandRows(bands, nx, ny));
 }
 
 template <class Index>
 void GridRows::update(Context& ctx, const RowArrays<Index>& rows) {
-  read_again(ctx, CsrRows<Index>{rows});
+  if (moved == nullptr) return read_again(ctx, CsrRows<Index>{rows});
+  GridRows now(ctx, rows, nx, ny, node, cells, on_pieces_);
+  expects(now.symmetric == symmetric && now.a.form() == a.form() && now.scales.empty() == scales.empty(),
+          "the matrix was ",
+          symmetric ? "symmetric and is not any more: " + now.unsymmetric : "not symmetric and is now",
+          "; make another solver for it");
+  expects(now.singular || !singular,
+          "the rows of the matrix summed to zero and do not any more: make another solver for it");
+  const auto comm = ctx.communicator();
+  const auto same = comm->gather_on_host(now.fixed == fixed && now.lifted_node == lifted_node ? 1 : 0);
+  expects(std::find(same.begin(), same.end(), 0) == same.end() && now.numbering == numbering &&
+              now.periodic_x == periodic_x && now.periodic_y == periodic_y && now.west == west && now.east == east &&
+              now.south == south && now.north == north,
+          "rows of the matrix are coupled to others than before: make another solver for it");
+  now.singular = singular;
+  *this = std::move(now);
 }
 void GridRows::update(Context& ctx, const BandArrays& bands) { read_again(ctx, BandRows(bands, nx, ny)); }
 
@@ -746,10 +653,10 @@ TensorMesh GridRows::mesh(const std::vector<double>& widths_x, const std::vector
   return {x.with_ends(west, east), y.with_ends(south, north), "of a matrix"};
 }
 
-template GridRows::GridRows(Context&, const RowArrays<std::int32_t>&, int, int, std::span<const int>,
-                            const CellCounts&);
-template GridRows::GridRows(Context&, const RowArrays<std::int64_t>&, int, int, std::span<const int>,
-                            const CellCounts&);
+template GridRows::GridRows(Context&, const RowArrays<std::int32_t>&, int, int, std::span<const int>, const CellCounts&,
+                            const OnPieces&);
+template GridRows::GridRows(Context&, const RowArrays<std::int64_t>&, int, int, std::span<const int>, const CellCounts&,
+                            const OnPieces&);
 template void GridRows::update(Context&, const RowArrays<std::int32_t>&);
 template void GridRows::update(Context&, const RowArrays<std::int64_t>&);
 

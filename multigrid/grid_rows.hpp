@@ -17,17 +17,28 @@
 //               between two Dirichlet sides whose nodes are not. It matters to the interpolation alone
 //   singular    symmetric, no row fixed, every row sums to zero but for rounding
 //
+// On a Context with a communicator each piece gives rows of its own, all of the grid's between them:
+//
+//     no nodes given   those that follow the rows of the pieces before; columns are numbers of the whole matrix
+//     nodes given      any, in any order; columns are nodes, too, and numbers of rows in messages
+//
+// They are brought to strips of lines where the hierarchy cuts them (mesh/strips.hpp, core/comm/redistribution.hpp), from which
+// `a`, `unknown`, `fixed` and `lifted` are made: unknowns are numbers of the strip's lines then, and `moved` leads there. What is
+// found out is the same on all pieces, and refusals are thrown on all.
+//
 // Entries of a row come in any order; those of one place are added; zeros are none. Rows are read side by side by the Context's
 // threads, twice. Throws UsageError, naming the first row, for rows that do not fit the grid, numbers that are not finite,
 // diagonals that are missing or not positive, and arrays that are no matrix.
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <stratum/core/comm/redistribution.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
@@ -54,6 +65,13 @@ struct CellCounts {
   int x = 0, y = 0;
 };
 
+/// For matrices that lie on several pieces.
+struct OnPieces {
+  bool scale_to_symmetry =
+      false;  // rows by the scales, where there are such, that make A symmetric (core/operators/row_scales.hpp)
+  std::optional<int> cut{};  // levels, as StripLevels takes it
+};
+
 /// Throws UsageError unless there are 1 to 2^31 - 1 nodes.
 void expects_grid(int nx, int ny);
 
@@ -61,7 +79,8 @@ struct GridRows {
   /// `node`: j nx + i of every unknown; empty: to be found out.
   template <class Index>
   GridRows(Context& ctx, const RowArrays<Index>& a, int nx, int ny, std::span<const int> node = {},
-           const CellCounts& cells = {});
+           const CellCounts& cells = {}, const OnPieces& on_pieces = {});
+  /// In one piece.
   GridRows(Context& ctx, const BandArrays& a, int nx, int ny, const CellCounts& cells = {});
 
   /// Other values at the same places, into the same memory. Throws UsageError where rows become fixed or cease to be, and where
@@ -70,7 +89,8 @@ struct GridRows {
   void update(Context& ctx, const RowArrays<Index>& a);
   void update(Context& ctx, const BandArrays& a);
 
-  [[nodiscard]] int unknowns() const { return nx * ny; }
+  /// Of this piece.
+  [[nodiscard]] int unknowns() const { return moved ? static_cast<int>(moved->own_size()) : nx * ny; }
   /// Of the grid that is left, with the widths of the whole: one a cell between nodes that are there, and one beyond a
   /// Dirichlet side that is not; all alike where none are given. Throws UsageError for another number.
   [[nodiscard]] TensorMesh mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const;
@@ -93,9 +113,16 @@ struct GridRows {
   SparseRows lifted;
   std::vector<int> lifted_node;
 
-  GridOperator<double> a;  // on left_nx x left_ny nodes
+  GridOperator<double> a;  // on left_nx x left_ny nodes, or the piece's strip of them
+
+  std::shared_ptr<const Redistribution> moved;  // on pieces: from rows as they are given to those of the strip
+  std::vector<double> scales;                   // of rows as they are given; empty: none
+  int fixed_in_all = 0;
 
  private:
+  template <class Index>
+  void read_on_pieces(Context& ctx, const RowArrays<Index>& rows);
+  OnPieces on_pieces_{};
   template <class Rows>
   void read(Context& ctx, const Rows& rows);
   template <class Rows>

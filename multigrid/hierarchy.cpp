@@ -142,10 +142,8 @@ Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a,
           "; the matrix is for ", shape.nx, " x ", shape.ny);
   expects(!cuts || shape == unknowns, "the matrix of this piece must begin at row ", unknowns.origin_y, ", not ",
           shape.origin_y);
-  expects(!cuts || interpolation.by_widths() ||
-              (interpolation.conductances() != nullptr && interpolation.split_cells() == nullptr &&
-               !interpolation.by_split_links()),
-          "on strips of a grid the interpolation goes by widths or by conductances");
+  expects(!cuts || (interpolation.split_cells() == nullptr && !interpolation.by_split_links()),
+          "on strips of a grid the interpolation does not go by split sums");
   const Conductances* k = interpolation.conductances();
   if (k != nullptr) expect_cells(*k, mesh);
   check_coefficients(ctx, a, traits.symmetric);

@@ -12,7 +12,7 @@
 //
 // On a Context with other pieces of the grid (mesh/strips.hpp) the operators of fine levels are those of the piece's strip,
 // the others whole on every piece; transfer(whole + 1) goes between a strip and the piece's rows of the level below.
-// Interpolation of products on strips goes by widths or conductances.
+// Interpolation of products on strips does not go by split sums.
 
 #include <memory>
 #include <optional>

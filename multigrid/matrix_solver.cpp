@@ -70,8 +70,20 @@ struct Lift {
 
 NodeRange first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
 
+SparseRows in_one_piece(Context& ctx, const GridOperator<double>& a) {
+  expects(ctx.pieces() == 1, "operators are for grids in one piece; on several, give rows (from_csr)");
+  return sparse_rows(ctx, a);
+}
+
 bool is_flat_of(const GridShape& shape, const GridRows& rows) {
   return shape.is_flat && shape.nx == rows.unknowns() && shape.ny == 1;
+}
+
+/// A flat vector that goes from piece to piece.
+template <class T>
+std::span<T> on_host(const Context& ctx, GridView<T> v) {
+  expects(!ctx.on_gpu(), "on several pieces flat vectors must lie on the host, or be given as arrays");
+  return {v.data, static_cast<std::size_t>(v.nx)};
 }
 
 }  // namespace
@@ -83,9 +95,14 @@ class MatrixSolver::State {
         x_(ctx, rows.a.shape()) {
     if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
     if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
+    const std::size_t flat = rows.moved ? rows.moved->strip_size() : static_cast<std::size_t>(rows.unknowns());
     if (ctx.on_gpu()) {
-      flat_b_ = Vector<double>(ctx, GridShape::flat(rows.unknowns()));
-      flat_x_ = Vector<double>(ctx, GridShape::flat(rows.unknowns()));
+      flat_b_ = Vector<double>(ctx, GridShape::flat(static_cast<int>(flat)));
+      flat_x_ = Vector<double>(ctx, GridShape::flat(static_cast<int>(flat)));
+    }
+    if (rows.moved && !rows.moved->in_place()) {
+      strip_b_.resize(flat);
+      strip_x_.resize(flat);
     }
     if (solver.params().multigrid.singular) mean_ = mean_scratch(ctx, rows.a.shape());
     read_fixed(ctx);
@@ -99,12 +116,22 @@ class MatrixSolver::State {
       solver = make(ctx);
   }
 
-  /// `use` of b and x in flat arrays that the Context computes on. x is taken along where it matters.
+  /// `use` of b and x in flat arrays that the Context computes on: on pieces those of the strip's lines. x is taken along where it
+  /// matters.
   template <class Use>
   void on_context(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
     const auto n = static_cast<std::size_t>(rows.unknowns());
     expects(b.size() == n && x.size() == n, "the matrix has ", n, " rows; the arrays hold ", b.size(), " and ",
             x.size(), " numbers");
+    if (strip_b_.empty()) return on_device(ctx, b, x, with_x, use);
+    Communicator& comm = *ctx.communicator();
+    rows.moved->to_strip(comm, b, strip_b_);
+    if (with_x) rows.moved->to_strip(comm, x, strip_x_);
+    on_device(ctx, strip_b_, strip_x_, with_x, use);
+    rows.moved->to_own(comm, strip_x_, x);
+  }
+  template <class Use>
+  void on_device(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
     if (!ctx.on_gpu()) return use(b.data(), x.data());
     copy_from_host(ctx, b.data(), flat_b_.view());
     if (with_x) copy_from_host(ctx, x.data(), flat_x_.view());
@@ -231,6 +258,7 @@ class MatrixSolver::State {
   Vector<int> number_, fixed_, node_, start_, column_;
   Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_;
   Vector<double> b_, x_;
+  std::vector<double> strip_b_, strip_x_;  // on pieces whose unknowns are not those of their strips
 };
 
 MatrixSolver::MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params,
@@ -239,11 +267,12 @@ MatrixSolver::MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams
 
 MatrixSolver::MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, const MatrixSolverParams& params)
     : MatrixSolver(ctx,
-                   GridRows(ctx, RowArrays<int>{a.start, a.column, a.value}, nx, ny, params.numbering, params.cells()),
+                   GridRows(ctx, RowArrays<int>{a.start, a.column, a.value}, nx, ny, params.numbering, params.cells(),
+                            params.on_pieces()),
                    params) {}
 
 MatrixSolver::MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params)
-    : MatrixSolver(ctx, sparse_rows(ctx, a), a.shape().nx, a.shape().ny, params) {}
+    : MatrixSolver(ctx, in_one_piece(ctx, a), a.shape().nx, a.shape().ny, params) {}
 
 SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor) {
   SolveReport report;
@@ -256,6 +285,7 @@ SolveReport MatrixSolver::solve(Context& ctx, GridView<const double> b, GridView
   if (!is_flat_of(b.shape(), state_->rows)) return state_->solve(ctx, b, x, monitor);
   expects_fit(ctx, "b", b, state_->rows.unknowns(), 1);
   expects_fit(ctx, "x", x, state_->rows.unknowns(), 1);
+  if (state_->rows.moved) return solve(ctx, on_host(ctx, b), on_host(ctx, x), monitor);
   return state_->solve(ctx, b.data, x.data, monitor);
 }
 
@@ -267,6 +297,7 @@ void MatrixSolver::apply(Context& ctx, GridView<const double> r, GridView<double
   if (!is_flat_of(r.shape(), state_->rows)) return state_->solver.preconditioner(ctx).apply(ctx, r, z);
   expects_fit(ctx, "r", r, state_->rows.unknowns(), 1);
   expects_fit(ctx, "z", z, state_->rows.unknowns(), 1);
+  if (state_->rows.moved) return apply(ctx, on_host(ctx, r), on_host(ctx, z));
   state_->apply(ctx, r.data, z.data);
 }
 

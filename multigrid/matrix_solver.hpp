@@ -19,6 +19,11 @@
 // Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
 // none.
 //
+// On a Context with a communicator every piece of the grid gives rows of its own, nodes or all in
+// order (multigrid/grid_rows.hpp), and its part of b and x, in whatever way the grid is shared out; nx and ny are those of all. Where
+// a piece's rows are not the strip of lines that the hierarchy wants (mesh/strips.hpp), b and x are brought there and back, by
+// way of the host. No bands, no deflation.
+//
 // As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of
 // the matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on
 // the device; arrays on the host are copied to it where it is a GPU, and waited for.
@@ -47,13 +52,14 @@ struct MatrixSolverParams {
   /// One a cell of the grid, all alike where none are given: nx - 1 between nodes, and one more beyond each side whose
   /// (Dirichlet) nodes are not among the unknowns; nx around a periodic direction.
   std::vector<double> widths_x{}, widths_y{};
-  /// Node j nx + i of every unknown; empty: found out.
+  /// Node j nx + i of every unknown, or of every own row where the Context has a communicator; empty: found out.
   std::vector<int> numbering{};
 
   /// As many as there are widths.
   [[nodiscard]] CellCounts cells() const {
     return {static_cast<int>(widths_x.size()), static_cast<int>(widths_y.size())};
   }
+  [[nodiscard]] OnPieces on_pieces() const { return {false, solver.multigrid.cut}; }
   [[nodiscard]] static PoissonSolverParams by_default() {
     PoissonSolverParams params;
     params.multigrid.smoother = "auto";
@@ -154,20 +160,24 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   [[nodiscard]] static MatrixSolver from_csr(Context& ctx, const Start& start, const Column& column, const Value& value,
                                              int nx, int ny, const MatrixSolverParams& params = {}) {
     const detail::IndexArrays<Start, Column> index(start, column);
-    return {ctx, GridRows(ctx, index.with(value), nx, ny, params.numbering, params.cells()), params};
+    return {ctx, GridRows(ctx, index.with(value), nx, ny, params.numbering, params.cells(), params.on_pieces()),
+            params};
   }
-  /// The same by pointers.
+  /// The same by pointers, in one piece.
   template <detail::IndexNumber Start, detail::IndexNumber Column>
   [[nodiscard]] static MatrixSolver from_csr(Context& ctx, const Start* start, const Column* column,
                                              const double* value, int nx, int ny,
                                              const MatrixSolverParams& params = {}) {
-    const auto [starts, columns, values] = spans(start, column, value, nx, ny);
+    expects_grid(nx, ny);
+    expects_one_piece(ctx);
+    const auto [starts, columns, values] = spans(start, column, value, nx * ny);
     return from_csr(ctx, starts, columns, values, nx, ny, params);
   }
-  /// Entries in any order, those of one place are added.
+  /// Entries in any order, those of one place are added; in one piece.
   template <detail::IndexRange Row, detail::IndexRange Column, detail::NumberRange Value>
   [[nodiscard]] static MatrixSolver from_coo(Context& ctx, const Row& row, const Column& column, const Value& value,
                                              int nx, int ny, const MatrixSolverParams& params = {}) {
+    expects_one_piece(ctx);
     return {ctx, rows_of(row, column, value, nx, ny), nx, ny, params};
   }
   template <CompressedMatrix Matrix>
@@ -197,7 +207,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   }
   template <detail::IndexNumber Start, detail::IndexNumber Column>
   void update_csr(Context& ctx, const Start* start, const Column* column, const double* value) {
-    const auto [starts, columns, values] = spans(start, column, value, rows().nx, rows().ny);
+    const auto [starts, columns, values] = spans(start, column, value, rows().unknowns());
     update_csr(ctx, starts, columns, values);
   }
   template <detail::IndexRange Row, detail::IndexRange Column, detail::NumberRange Value>
@@ -240,12 +250,13 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
  private:
   class State;
 
+  static void expects_one_piece(const Context& ctx) {
+    expects(ctx.pieces() == 1, "on several pieces, give the rows of each as arrays (from_csr)");
+  }
   template <class Start, class Column>
-  static auto spans(const Start* start, const Column* column, const double* value, int nx, int ny) {
+  static auto spans(const Start* start, const Column* column, const double* value, int rows) {
     expects(start != nullptr && column != nullptr && value != nullptr, "an array is null");
-    expects(nx >= 0 && ny >= 0, "a grid cannot have ", nx, " x ", ny, " nodes");
-    const auto n = static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny),
-               entries = static_cast<std::size_t>(start[n]);
+    const auto n = static_cast<std::size_t>(rows), entries = static_cast<std::size_t>(start[n]);
     return std::tuple(std::span(start, n + 1), std::span(column, entries), std::span(value, entries));
   }
   template <class Row, class Column, class Value>

@@ -143,17 +143,18 @@ struct MatrixEdges : Cells {
   STRATUM_HOST_DEVICE STRATUM_INLINE void set(int i, int j, double& weight) const {
     const int p = column_of(i), q = row_of(j);
     if (p < 0 || q < 0) return;
-    const int along = along_x ? p : q, nodes = along_x ? fine_nx : fine_ny;
-    const int across = along_x ? q : p, nodes_across = along_x ? fine_ny : fine_nx;
-    const bool joined = along_x ? w.periodic_x : w.periodic_y, joined_across = along_x ? w.periodic_y : w.periodic_x;
-    const bool before = joined_across || across > 0, after = joined_across || across + 1 < nodes_across;
+    const int nodes_across = along_x ? fine_ny : fine_nx;
+    // Rows go on before the first node and behind the last one.
+    const bool on_west = w.periodic_x || p > 0, on_east = w.periodic_x || p + 1 < fine_nx;
+    const bool on_south = w.periodic_y || below || q > 0, on_north = w.periodic_y || above || q + 1 < fine_ny;
+    const bool before = along_x ? on_south : on_west, after = along_x ? on_north : on_east;
     // An end that is no unknown is Dirichlet's.
     const int origin = along_x ? w.origin_y : w.origin_x, cells = along_x ? y.fine : x.fine;
     if ((!before && origin == 1) || (!after && nodes_across + origin == cells)) return;
     const Sum own = sum<along_x, 0>(p, q, before, after);
     Sum first = sum<along_x, -1>(p, q, before, after), second = sum<along_x, 1>(p, q, before, after);
-    if (!joined && along == 0) first = {-own.value - second.value, own.size};
-    if (!joined && along + 1 == nodes) second = {-own.value - first.value, own.size};
+    if (!(along_x ? on_west : on_south)) first = {-own.value - second.value, own.size};
+    if (!(along_x ? on_east : on_north)) second = {-own.value - first.value, own.size};
     constexpr double least = 1e-6;
     if (-first.value > least * first.size && -second.value > least * second.size)
       weight = share(-first.value, -second.value);
@@ -402,7 +403,7 @@ void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductan
 }
 
 void expects_whole(const GridShape& fine) {
-  expects(!fine.below && !fine.above, "on strips of a grid the interpolation goes by widths or by conductances");
+  expects(!fine.below && !fine.above, "on strips of a grid the interpolation does not go by split sums");
 }
 
 TensorMesh with_all_nodes(const TensorMesh& mesh) {
@@ -423,12 +424,17 @@ CellCoefficients part_of(const CellCoefficients& k, bool in_x) {
 
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p) {
-  if (edges == EdgeWeights::matrix) expects_whole(p.fine_shape());
-  set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange& range) {
+  set_weights_by(ctx, a, k, p, [&](Cells cells, const NodeRange& range) {
     if (edges != EdgeWeights::matrix) return;
     a.visit([&](const auto& view) {
       for_each_node(ctx, range, MatrixEdges<std::decay_t<decltype(view)>>{cells, view});
     });
+    if (!cells.below && !cells.above) return;
+    p.exchange_edges(ctx);
+    // A periodic line's last interval, seen from its other end.
+    if (!cells.below || !cells.y.is_alone(range.begin_y)) return;
+    cells.w.west = nullptr;
+    for_each_node(ctx, {range.begin_x, range.end_x, 1, range.begin_y, range.begin_y + 1, 1}, ConductanceEdges{cells});
   });
 }
 

@@ -66,9 +66,8 @@ void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse);
 /// Where the weights of edges come from.
 enum class EdgeWeights : std::uint8_t { conductances, matrix };
 
-/// The weights of p (Transfer::weighted) for A on its fine grid; or on a strip of it, by conductances alone, k being those of
-/// the whole mesh. From the matrix, k serves where its sums do not: that of the
-/// widths.
+/// The weights of p (Transfer::weighted) for A on its fine grid, or on a strip of it; k is that of the whole mesh. From the
+/// matrix, k serves where its sums do not: that of the widths.
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p);
 

@@ -253,8 +253,8 @@ struct PoissonSolver::Implementation {
     else
       (void)fill_in(ctx, mesh, params);
     if (matrix && weights == nullptr && !params.interpolation) {
-      // Without numbers: what takes the most memory. On strips a matrix is not followed.
-      const bool follows = ctx.pieces() == 1 && (found ? found->jump > most_bilinear_jump : by_matrix);
+      // Without numbers: what takes the most memory.
+      const bool follows = found ? found->jump > most_bilinear_jump : by_matrix;
       params.interpolation = follows ? InterpolationKind::matrix : InterpolationKind::bilinear;
     }
     params.stop.validate();

@@ -467,8 +467,8 @@ void Transfer<T>::assign_weights(Context& ctx, const Transfer<double>& other) {
 }
 
 template <class T>
-void Transfer<T>::exchange_centres(Context& ctx) {
-  for (std::size_t k = 2; k < weights_.size(); ++k)
+void Transfer<T>::exchange_weights(Context& ctx, std::size_t first, std::size_t end) {
+  for (std::size_t k = first; k < end; ++k)
     if (!weights_[k].empty()) exchange(ctx, weights_[k].view());
 }
 

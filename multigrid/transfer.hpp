@@ -114,8 +114,9 @@ class Transfer {
   [[nodiscard]] WeightsView<T> weights() { return weights_of<T>(*this); }
   /// Those of another between the same grids, rounded.
   void assign_weights(Context& ctx, const Transfer<double>& other);
-  /// The rows of weights beside a strip's own, of centres: from the strips that have them.
-  void exchange_centres(Context& ctx);
+  /// The rows of weights beside a strip's own, of edges or of centres: from the strips that have them.
+  void exchange_edges(Context& ctx) { exchange_weights(ctx, 0, 2); }
+  void exchange_centres(Context& ctx) { exchange_weights(ctx, 2, weights_.size()); }
 
  private:
   template <class>
@@ -146,6 +147,7 @@ class Transfer {
     bool periodic = false;
     [[nodiscard]] TransferView<T> view() const;
   };
+  void exchange_weights(Context& ctx, std::size_t first, std::size_t end);
   void check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   /// Chunks of columns and pairs of rows are those of a grid whose first sides are no unknowns.

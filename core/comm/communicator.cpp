@@ -71,6 +71,15 @@ void Communicator::gather_on_host(const void* mine, void* all, std::size_t bytes
   do_gather_on_host(mine, all, bytes);
 }
 
+void Communicator::all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
+                                      std::span<const std::size_t> from) {
+  const auto pieces = static_cast<std::size_t>(size());
+  expects(to.size() == pieces && from.size() == pieces, pieces, " pieces need as many counts, not ", to.size(), " and ",
+          from.size());
+  ++exchanges_;
+  do_all_to_all_on_host(out, to, in, from);
+}
+
 std::vector<double> Communicator::join_on_host(std::span<const double> mine) {
   const auto counts = gather_on_host(mine.size());
   const std::size_t most = *std::max_element(counts.begin(), counts.end());

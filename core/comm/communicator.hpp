@@ -67,6 +67,10 @@ class Communicator {
     gather_on_host(&mine, all.data(), sizeof(T));
     return all;
   }
+  /// Bytes of the host from every piece to every piece, by rank one after another: to[r] bytes of `out` go to piece r, and from[r]
+  /// bytes of piece r come into `in`, as many as that piece gives.
+  void all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
+                          std::span<const std::size_t> from);
   /// Of pieces that have different numbers of them, one after another.
   [[nodiscard]] std::vector<double> join_on_host(std::span<const double> mine);
   /// Throws UsageError on every piece where `value`, called `name` in the message, is not the same on all.
@@ -95,6 +99,8 @@ class Communicator {
   virtual void do_start(Context& /*ctx*/, std::span<const Rows> /*rows*/) {}
   virtual void do_finish(Context& ctx, std::span<const Rows> rows);
   virtual void do_gather_on_host(const void* mine, void* all, std::size_t bytes) = 0;
+  virtual void do_all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
+                                     std::span<const std::size_t> from) = 0;
 
   /// With the pieces' names.
   [[nodiscard]] Rows named(const Rows& rows) const;

@@ -129,6 +129,10 @@ class NcclCommunicator final : public Communicator {
   void do_gather_on_host(const void* mine, void* all, std::size_t bytes) override {
     host_->gather_on_host(mine, all, bytes);
   }
+  void do_all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
+                             std::span<const std::size_t> from) override {
+    host_->all_to_all_on_host(out, to, in, from);
+  }
 
   /// Sends and receipts that belong together.
   template <class Work>

@@ -75,6 +75,27 @@ class Piece final : public Communicator {
     });
   }
 
+  void do_all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
+                             std::span<const std::size_t> from) override {
+    struct Given {
+      const void* out;
+      std::span<const std::size_t> to;
+    } mine{out, to};
+    meet("sends to all", &mine, [&](const auto& given) {
+      auto* next = static_cast<std::byte*>(in);
+      for (std::size_t r = 0; r < given.size(); ++r) {
+        const auto& other = *static_cast<const Given*>(given[r]);
+        const auto own = static_cast<std::size_t>(rank_);
+        expects(other.to[own] == from[r], "piece ", rank_, " waits for ", from[r], " bytes, and piece ", r, " gives ",
+                other.to[own]);
+        std::size_t begin = 0;
+        for (std::size_t q = 0; q < own; ++q) begin += other.to[q];
+        if (from[r] > 0) std::memcpy(next, static_cast<const std::byte*>(other.out) + begin, from[r]);
+        next += from[r];
+      }
+    });
+  }
+
   void do_gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
                  std::span<const std::size_t> offsets) override {
     ctx.synchronise();

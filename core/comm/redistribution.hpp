@@ -1,0 +1,52 @@
+#pragma once
+
+// Redistribution: numbers of the nodes of a grid of nx x ny, of which every piece has some, in whatever order, brought to strips
+// of whole lines, and back:
+//
+//     strip((j - first + halo) nx + i) = own_k     where k is some piece's number at node j nx + i
+//
+// Piece r's strip has the lines cut[r] .. cut[r + 1] - 1, and `halo` lines of others on either side, zero where there are none;
+// where the grid is periodic in y they go around its ends. Arrays are on the host. All pieces make the same calls; each is one
+// exchange of every piece with every other, but where all have what their strips hold already.
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stratum/core/comm/communicator.hpp>
+
+namespace stratum {
+
+/// Throws UsageError on all pieces where one has a fault, with that of the first.
+void refuse_on_all(Communicator& comm, const std::string& fault);
+
+class Redistribution {
+ public:
+  /// `node`: j nx + i of every number of this piece. Throws UsageError on all pieces unless every node is one piece's, once.
+  Redistribution(Communicator& comm, std::span<const int> node, int nx, std::vector<int> cut, int halo, bool periodic);
+
+  void to_strip(Communicator& comm, std::span<const double> own, std::span<double> strip) const;
+  void to_own(Communicator& comm, std::span<const double> strip, std::span<double> own) const;
+
+  /// Numbers of this piece, and of its strip with the lines beside it.
+  [[nodiscard]] std::size_t own_size() const { return own_size_; }
+  [[nodiscard]] std::size_t strip_size() const { return strip_size_; }
+  [[nodiscard]] const std::vector<int>& cut() const { return cut_; }
+  /// Own numbers are the strip's, in order, on all pieces.
+  [[nodiscard]] bool in_place() const { return in_place_; }
+
+ private:
+  /// From numbers `out` of one array to numbers `in` of another, by rank one after another.
+  struct Way {
+    std::vector<int> out, in;
+    std::vector<std::size_t> to, from;  // how many by rank
+    void go(Communicator& comm, std::span<const double> source, std::span<double> target) const;
+  };
+  std::vector<int> cut_;
+  std::size_t own_size_ = 0, strip_size_ = 0;
+  Way there_, back_;
+  bool in_place_ = false;
+};
+
+}  // namespace stratum

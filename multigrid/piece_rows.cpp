@@ -1,0 +1,502 @@
+// GridRows where every piece of a grid gives rows of its own: what is found out, and the piece's strip of the operator.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stratum/multigrid/hierarchy.hpp>
+#include <stratum/multigrid/row_findings.hpp>
+
+namespace stratum {
+
+namespace {
+
+using namespace detail;
+
+std::size_t at(std::int64_t k) { return static_cast<std::size_t>(k); }
+
+/// What a piece's rows show; trivially copied, to be gathered.
+struct Seen {
+  Fault fault;
+  bool across_x = false, across_y = false;
+  std::array<int, 4> fixed_on{};  // west, east, south, north
+  int fixed = 0;
+
+  [[nodiscard]] bool is_clean() const { return fault.kind == Fault::none && !across_x && !across_y; }
+  void take(const Seen& other) {
+    fault.take(other.fault);
+    across_x |= other.across_x;
+    across_y |= other.across_y;
+    for (std::size_t side = 0; side < 4; ++side) fixed_on[side] += other.fixed_on[side];
+    fixed += other.fixed;
+  }
+};
+
+/// Own rows by nodes: nine numbers each, and whether they are fixed.
+struct OwnRows {
+  std::vector<int> node;
+  std::array<std::vector<double>, 9> band;
+  std::vector<double> fixed;
+  Seen seen;  // of all pieces
+};
+
+/// Steps from one line to another; across the ends where that is one.
+int step(int from, int to, int lines, bool& across) {
+  const int d = to - from;
+  if (lines < 3 || (d != lines - 1 && d != 1 - lines)) return d;
+  across = true;
+  return d > 0 ? -1 : 1;
+}
+
+template <class Index>
+OwnRows rows_by_node(Communicator& comm, const RowArrays<Index>& rows, const GridRows& g, Numbering numbering,
+                     int first) {
+  const auto node_of = [&](std::int64_t unknown) {
+    return numbering == Numbering::y_first ? unknown % g.ny * g.nx + unknown / g.ny : unknown;
+  };
+  const std::int64_t nodes = std::int64_t{g.nx} * g.ny;
+  const auto count = static_cast<int>(rows.start.size()) - 1;
+  OwnRows own;
+  for (auto& band : own.band) band.resize(at(count));
+  own.fixed.resize(at(count));
+  Seen seen;
+  for (int k = 0; k < count; ++k) {
+    const int name = numbering == Numbering::given ? g.node[at(k)] : first + k;
+    const auto here = static_cast<int>(node_of(name));
+    const int i = here % g.nx, j = here / g.nx;
+    own.node.push_back(here);
+    bool alone = true;
+    for (auto e = at(rows.start[at(k)]); e < at(rows.start[at(k) + 1]); ++e) {
+      const auto column = static_cast<std::int64_t>(rows.column[e]);
+      const double value = rows.value[e];
+      if (value == 0) continue;
+      const auto fault = [&](Fault::Kind kind) { seen.fault.take({kind, name, column, value}); };
+      if (column < 0 || column >= nodes) {
+        fault(Fault::column);
+        continue;
+      }
+      if (!std::isfinite(value)) fault(Fault::infinite);
+      const auto there = static_cast<int>(node_of(column));
+      bool across_x = false, across_y = false;
+      const int dx = step(i, there % g.nx, g.nx, across_x), dy = step(j, there / g.nx, g.ny, across_y);
+      alone = alone && there == here;
+      if (std::abs(dx) > 1 || std::abs(dy) > 1) {
+        fault(Fault::no_neighbour);
+        continue;
+      }
+      seen.across_x |= across_x;
+      seen.across_y |= across_y;
+      own.band[at(band_index(dx, dy))][at(k)] += value;
+    }
+    const double diagonal = own.band[4][at(k)];
+    if (alone && diagonal != 0) {
+      own.fixed[at(k)] = 1;
+      ++seen.fixed;
+      const bool sides[4] = {i == 0, i + 1 == g.nx, j == 0, j + 1 == g.ny};
+      for (std::size_t side = 0; side < 4; ++side) seen.fixed_on[side] += sides[side] ? 1 : 0;
+    } else if (!(diagonal > 0)) {
+      seen.fault.take({Fault::diagonal, name, name, diagonal});
+    }
+  }
+  for (const Seen& piece : comm.gather_on_host(seen)) own.seen.take(piece);
+  return own;
+}
+
+/// Lines of a strip and two beside it at either end, whosever they are.
+class Lines {
+ public:
+  static constexpr int halo = 2;
+
+  Lines(Communicator& comm, const OwnRows& own, const GridRows& g, const Redistribution& moved)
+      : nx_(g.nx), periodic_x_(g.periodic_x), fixed_(moved.strip_size()) {
+    for (std::size_t b = 0; b < 9; ++b) {
+      band_[b].resize(moved.strip_size());
+      moved.to_strip(comm, own.band[b], band_[b]);
+    }
+    moved.to_strip(comm, own.fixed, fixed_);
+  }
+
+  /// Of node (i, line): line 0 is the strip's first. i may lie beyond a periodic end.
+  [[nodiscard]] std::size_t number(int i, int line) const {
+    const int column = periodic_x_ ? (i + nx_) % nx_ : i;
+    return at(std::int64_t{line + halo} * nx_ + column);
+  }
+  [[nodiscard]] bool is_fixed(int i, int line) const { return fixed_[number(i, line)] != 0; }
+  [[nodiscard]] double entry(int dx, int dy, int i, int line) const {
+    return band_[at(band_index(dx, dy))][number(i, line)];
+  }
+  /// The row without what it has towards fixed nodes. Line -1 up to the last but one of those there are.
+  [[nodiscard]] Stencil free_row(int i, int line) const {
+    Stencil v{};
+    for (int dy = -1; dy <= 1; ++dy)
+      for (int dx = -1; dx <= 1; ++dx) {
+        const double value = entry(dx, dy, i, line);
+        if (value == 0 || ((dx != 0 || dy != 0) && is_fixed(i + dx, line + dy))) continue;
+        v[at(band_index(dx, dy))] = value;
+      }
+    return v;
+  }
+
+ private:
+  int nx_;
+  bool periodic_x_;
+  std::array<std::vector<double>, 9> band_;
+  std::vector<double> fixed_;
+};
+
+double sum_of(const Stencil& v) {
+  double sum = 0;
+  for (const double entry : v) sum += entry;
+  return sum;
+}
+
+/// Row sums and couplings across the sides, as far as a strip has them.
+void decide_ends(Communicator& comm, const Lines& lines, int first, int end, GridRows& g) {
+  std::array<SideSums, 4> own{};
+  const int last_j = g.first_j + g.left_ny - 1, last_i = g.first_i + g.left_nx - 1;
+  const auto add = [&](SideSums& sums, int i, int j, int dx, int dy, int count) {
+    if (count < 2) return;
+    const Stencil here = lines.free_row(i, j - first), behind = lines.free_row(i + dx, j + dy - first);
+    double inside = 0;
+    for (int along = -1; along <= 1; ++along)
+      inside -= here[at(dx != 0 ? band_index(dx, along) : band_index(along, dy))];
+    if (inside == 0) return;  // decoupled
+    sums.inside += inside;
+    sums.behind += sum_of(here);
+    if (count > 2) sums.behind -= sum_of(behind);
+  };
+  for (int j = std::max(first, g.first_j); j < std::min(end, last_j + 1); ++j) {
+    add(own[0], g.first_i, j, 1, 0, g.left_nx);
+    add(own[1], last_i, j, -1, 0, g.left_nx);
+    for (int i = g.first_i; i <= last_i; ++i) {
+      if (j == g.first_j) add(own[2], i, j, 0, 1, g.left_ny);
+      if (j == last_j) add(own[3], i, j, 0, -1, g.left_ny);
+    }
+  }
+  std::array<SideSums, 4> all{};
+  for (const auto& piece : comm.gather_on_host(own))
+    for (std::size_t side = 0; side < 4; ++side) {
+      all[side].behind += piece[side].behind;
+      all[side].inside += piece[side].inside;
+    }
+  const auto decide = [&](LineEnd& side, const SideSums& sums) {
+    if (side == LineEnd::natural) side = sums.end();
+  };
+  if (!told_by_cells(g.cells.x, g.nx, g.west, g.east)) {
+    decide(g.west, all[0]);
+    decide(g.east, all[1]);
+  }
+  if (!told_by_cells(g.cells.y, g.ny, g.south, g.north)) {
+    decide(g.south, all[2]);
+    decide(g.north, all[3]);
+  }
+}
+
+/// The free nodes of a strip, from line to line.
+struct FreeStrip {
+  const Lines& lines;
+  const GridRows& g;
+  int first, begin, end;  // lines: the strip's, and of the grid that is left
+
+  template <class Use>
+  void for_each(const Use& use) const {
+    for (int j = begin; j < end; ++j)
+      for (int i = g.first_i; i < g.first_i + g.left_nx; ++i) use(i, j - first);
+  }
+  template <class Use>
+  void for_each_free(const Use& use) const {
+    for_each([&](int i, int line) {
+      if (!lines.is_fixed(i, line)) use(i, line);
+    });
+  }
+  /// Own, of these that are left.
+  [[nodiscard]] bool has(int line) const { return line >= begin - first && line < end - first; }
+};
+
+struct Asymmetry {
+  double size = 0;
+  int row = 0, other = 0;
+  double there = 0, back = 0;
+};
+
+Asymmetry asymmetry(Communicator& comm, const FreeStrip& strip) {
+  const GridRows& g = strip.g;
+  Asymmetry largest;
+  strip.for_each_free([&](int i, int line) {
+    const Stencil v = strip.lines.free_row(i, line);
+    for (int dy = -1; dy <= 0; ++dy)
+      for (int dx = -1; dx <= (dy < 0 ? 1 : -1); ++dx) {
+        const int p = g.periodic_x ? (i + dx + g.nx) % g.nx : i + dx, q = line + dy + strip.first;
+        if (p < g.first_i || p >= g.first_i + g.left_nx || (q < g.first_j && !g.periodic_y)) continue;
+        const double there = v[at(band_index(dx, dy))],
+                     back = strip.lines.is_fixed(p, line + dy) ? 0.0 : strip.lines.entry(-dx, -dy, p, line + dy);
+        if (there == back) continue;
+        const double size = std::abs(there - back) / std::sqrt(v[4] * strip.lines.entry(0, 0, p, line + dy));
+        const auto name = [&](int column, int j) {
+          j = (j + g.ny) % g.ny;
+          return g.numbering == Numbering::y_first ? column * g.ny + j : j * g.nx + column;
+        };
+        if (size > largest.size) largest = {size, name(i, line + strip.first), name(p, q), there, back};
+      }
+  });
+  for (const auto& piece : comm.gather_on_host(largest))
+    if (piece.size > largest.size) largest = piece;
+  return largest;
+}
+
+/// d with d_k a_km = d_m a_mk on the strip's lines, and those beside it, from (i, line) = (0, -halo) on. Parts of the grid that
+/// lie on several strips are followed from strip to strip, one of them at most. Empty, on all pieces, where there is none.
+std::vector<double> scales_of(Communicator& comm, const FreeStrip& strip, const Redistribution& moved) {
+  constexpr double tolerance = 1e-10, widest = 1e12;
+  const GridRows& g = strip.g;
+  const Lines& lines = strip.lines;
+  std::vector<double> d(moved.strip_size());
+  std::vector<int> part(d.size(), -1);
+  struct Found {
+    bool holds = true;
+    double upward = 1, smallest = 1, largest = 1;  // the scale of the strip above, of this one's
+  } found;
+  const auto agrees = [](double a, double b) { return std::abs(a - b) <= tolerance * std::abs(a); };
+  int parts = 0, crossing = -1;
+  std::vector<std::array<int, 2>> reached;
+  strip.for_each_free([&](int first_i, int first_line) {
+    if (part[lines.number(first_i, first_line)] >= 0) return;
+    part[lines.number(first_i, first_line)] = parts;
+    d[lines.number(first_i, first_line)] = 1;
+    reached.assign(1, {first_i, first_line});
+    for (std::size_t next = 0; next < reached.size() && found.holds; ++next) {
+      const auto [i, line] = reached[next];
+      const Stencil v = lines.free_row(i, line);
+      for (int dy = -1; dy <= 1; ++dy)
+        for (int dx = -1; dx <= 1; ++dx) {
+          const double there = v[at(band_index(dx, dy))];
+          if ((dx == 0 && dy == 0) || there == 0) continue;
+          if (!strip.has(line + dy)) {
+            found.holds = found.holds && (crossing < 0 || crossing == parts);
+            crossing = parts;
+            continue;
+          }
+          const int p = g.periodic_x ? (i + dx + g.nx) % g.nx : i + dx;
+          const double back = lines.entry(-dx, -dy, p, line + dy), own = d[lines.number(i, line)] * there;
+          found.holds = found.holds && own * back > 0;
+          if (!found.holds) return;
+          double& other = d[lines.number(p, line + dy)];
+          if (other == 0) {
+            other = own / back;
+            part[lines.number(p, line + dy)] = parts;
+            reached.push_back({p, line + dy});
+            found.smallest = std::min(found.smallest, other);
+            found.largest = std::max(found.largest, other);
+          } else {
+            found.holds = found.holds && agrees(own, other * back);
+          }
+        }
+    }
+    ++parts;
+  });
+  // Those of the lines beside the strip, by their strips' own terms.
+  std::vector<double> given(moved.own_size());
+  const auto with_halo = [&] {
+    moved.to_own(comm, d, given);
+    moved.to_strip(comm, given, d);
+  };
+  with_halo();
+  const int last = strip.end - 1 - strip.first;
+  double upward = 0;
+  for (int i = g.first_i; i < g.first_i + g.left_nx && found.holds && strip.end > strip.begin; ++i) {
+    if (lines.is_fixed(i, last)) continue;
+    const Stencil v = lines.free_row(i, last);
+    for (int dx = -1; dx <= 1; ++dx) {
+      if (v[at(band_index(dx, 1))] == 0) continue;
+      const double back = lines.entry(-dx, -1, i + dx, last + 1) * d[lines.number(i + dx, last + 1)],
+                   there = v[at(band_index(dx, 1))] * d[lines.number(i, last)];
+      found.holds = found.holds && there * back > 0 && (upward == 0 || agrees(there, upward * back));
+      if (upward == 0) upward = there / back;
+    }
+  }
+  if (upward != 0) found.upward = upward;
+  const auto all = comm.gather_on_host(found);
+  double scale = 1, mine = 1, smallest = 1, largest = 1;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (!all[r].holds) return {};
+    if (static_cast<int>(r) == comm.rank()) mine = scale;
+    smallest = std::min(smallest, scale * all[r].smallest);
+    largest = std::max(largest, scale * all[r].largest);
+    scale *= all[r].upward;
+  }
+  if (!(largest <= widest * smallest) || (g.periodic_y && !agrees(scale, 1))) return {};
+  for (std::size_t k = 0; k < d.size(); ++k) {
+    if (part[k] >= 0 && part[k] == crossing) d[k] *= mine;
+    if (part[k] < 0) d[k] = 1;
+  }
+  with_halo();
+  return d;
+}
+
+}  // namespace
+
+template <class Index>
+void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
+  Communicator& comm = *ctx.communicator();
+  comm.agree("grid of unknowns", message(nx, " x ", ny));
+  // Rows, and whether they fit together.
+  const auto count = static_cast<std::int64_t>(rows.start.size()) - 1;
+  std::string fault;
+  try {
+    expects(count >= 0, "a matrix without rows has one row start, not none");
+    expects(node.empty() || static_cast<std::int64_t>(node.size()) == count, "there are ", node.size(),
+            " nodes given for ", count, " rows");
+    validate(rows, static_cast<int>(count));
+  } catch (const UsageError& error) {
+    fault = message("rank ", comm.rank(), ": ", error.what());
+  }
+  refuse_on_all(comm, fault);
+  const auto counts = comm.gather_on_host(count);
+  const auto given = comm.gather_on_host(node.empty() ? 0 : 1);
+  std::int64_t first_row = 0, in_all = 0;
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    if (static_cast<int>(r) < comm.rank()) first_row += counts[r];
+    in_all += counts[r];
+  }
+  expects(in_all == std::int64_t{nx} * ny, "a matrix on a grid of ", nx, " x ", ny, " nodes has ",
+          std::int64_t{nx} * ny, " rows, not ", in_all, " on all ranks");
+  const bool is_given = std::find(given.begin(), given.end(), 1) != given.end();
+  refuse_on_all(comm, is_given && node.empty() && count > 0
+                          ? message("rank ", comm.rank(), " gives no nodes of its rows, and others do")
+                          : std::string());
+
+  numbering = is_given ? Numbering::given : Numbering::x_first;
+  OwnRows own = rows_by_node(comm, rows, *this, numbering, static_cast<int>(first_row));
+  if (!is_given && !own.seen.is_clean()) {
+    const Fault& of_x = own.seen.fault;
+    if (of_x.kind != Fault::none && of_x.kind != Fault::no_neighbour) refuse(of_x, numbering, *this);
+    OwnRows other = rows_by_node(comm, rows, *this, Numbering::y_first, static_cast<int>(first_row));
+    if (other.seen.is_clean() || (of_x.kind != Fault::none && other.seen.fault.kind == Fault::none)) {
+      own = std::move(other);
+      numbering = Numbering::y_first;
+    }
+  }
+  if (own.seen.fault.kind != Fault::none) refuse(own.seen.fault, numbering, *this);
+  periodic_x = own.seen.across_x;
+  periodic_y = own.seen.across_y;
+  fixed_in_all = own.seen.fixed;
+  const auto& [fixed_west, fixed_east, fixed_south, fixed_north] = own.seen.fixed_on;
+  const bool off = fixed_in_all < nx * ny;
+  leave_off(*this, off && fixed_west == ny, off && fixed_east == ny, off && fixed_south == nx,
+            off && fixed_north == nx);
+
+  // What the sides are decides where strips are cut. To see it, any strips will do.
+  const int rank = comm.rank(), pieces = comm.size();
+  std::vector<int> cut;
+  for (int r = 0; r <= pieces; ++r) cut.push_back(static_cast<int>(std::int64_t{ny} * r / pieces));
+  std::optional<Redistribution> wide(std::in_place, comm, own.node, nx, cut, Lines::halo, periodic_y);
+  std::optional<Lines> lines(std::in_place, comm, own, *this, *wide);
+  decide_ends(comm, *lines, cut[at(rank)], cut[at(rank) + 1], *this);
+  const TensorMesh grid = mesh({}, {});
+  const GridShape shape = StripLevels(ctx, mesh_hierarchy(grid), on_pieces_.cut).finest();
+  const auto begins = comm.gather_on_host(shape.origin_y - grid.unknowns().origin_y + first_j);
+  std::vector<int> lasting(begins.begin(), begins.end());
+  lasting.front() = 0;
+  lasting.push_back(ny);
+  if (lasting != cut) {
+    cut = lasting;
+    lines.reset();
+    wide.emplace(comm, own.node, nx, cut, Lines::halo, periodic_y);
+    lines.emplace(comm, own, *this, *wide);
+  }
+  const int begin = begins[at(rank)];
+  const FreeStrip strip{*lines, *this, cut[at(rank)], begin, begin + shape.ny};
+
+  const Asymmetry apart = asymmetry(comm, strip);
+  symmetric = apart.size <= as_symmetric_as_it_gets;
+  if (!symmetric)
+    unsymmetric =
+        message("the row of ", is_given ? "node " : "unknown ", apart.row, " has ", apart.there, " in column ",
+                apart.other, ", and that of ", apart.other, " has ", apart.back, " in column ", apart.row);
+  std::vector<double> d;
+  if (!symmetric && on_pieces_.scale_to_symmetry) d = scales_of(comm, strip, *wide);
+  if (!d.empty()) {
+    scales.resize(wide->own_size());
+    wide->to_own(comm, d, scales);
+    symmetric = true;
+  }
+  const auto scale = [&](int i, int line) { return d.empty() ? 1.0 : d[lines->number(i, line)]; };
+
+  if (d.empty() && !(apart.size <= as_symmetric_as_five_bands))
+    a = NineBandMatrix<double>(ctx, shape);
+  else
+    a = SymmetricNineBand<double>(ctx, shape);
+  HostBands bands(ctx, a);
+  bool sums_vanish = true;
+  strip.for_each([&](int i, int line) {
+    Stencil v = lines->free_row(i, line);
+    const double own_scale = scale(i, line);
+    if (lines->is_fixed(i, line)) {
+      // Its own diagonal may have any size, those of neighbours are about what couples to it.
+      double sum = 0;
+      for (int dy = -1; dy <= 1; ++dy)
+        for (int dx = -1; dx <= 1; ++dx)
+          if ((dx != 0 || dy != 0) && (periodic_x || (i + dx >= 0 && i + dx < nx)) &&
+              !lines->is_fixed(i + dx, line + dy))
+            sum += std::abs(lines->entry(-dx, -dy, i + dx, line + dy)) * scale(i + dx, line + dy);
+      v = {};
+      v[4] = sum > 0 ? sum : 1;
+    } else {
+      sums_vanish = sums_vanish && std::abs(sum_of(v)) <= 2 * sums_to_zero * v[4];
+      for (double& entry : v) entry *= own_scale;
+    }
+    bands.store(i - first_i, line + cut[at(rank)] - begin, v);
+  });
+  const auto vanish = comm.gather_on_host(sums_vanish ? 1 : 0);
+  singular = symmetric && fixed_in_all == 0 && std::find(vanish.begin(), vanish.end(), 0) == vanish.end();
+  bands.finish(ctx);
+
+  // Unknowns are numbers of the strip's lines; where rows couple to fixed ones, with a line of others on either side.
+  struct Entry {
+    int node, dx, dy, i, line;
+    double value;
+  };
+  std::vector<Entry> towards_fixed;
+  strip.for_each_free([&](int i, int line) {
+    for (int dy = -1; dy <= 1; ++dy)
+      for (int dx = -1; dx <= 1; ++dx)
+        if (const double value = lines->entry(dx, dy, i, line);
+            (dx != 0 || dy != 0) && value != 0 && lines->is_fixed(i + dx, line + dy))
+          towards_fixed.push_back(
+              {(line + cut[at(rank)] - begin) * left_nx + i - first_i, dx, dy, i, line, value * scale(i, line)});
+  });
+  const auto lifts = comm.gather_on_host(towards_fixed.empty() ? 0 : 1);
+  const int halo = std::find(lifts.begin(), lifts.end(), 1) == lifts.end() ? 0 : 1;
+  moved = std::make_shared<Redistribution>(comm, own.node, nx, cut, halo, periodic_y);
+  const auto number = [&](int i, int line) { return (line + halo) * nx + (periodic_x ? (i + nx) % nx : i); };
+  lifted.columns = static_cast<int>(moved->strip_size());
+  int row = -1;
+  for (const auto& entry : towards_fixed) {
+    if (entry.node != row) {
+      lifted_node.push_back(entry.node);
+      lifted.start.push_back(static_cast<int>(lifted.value.size()));
+      row = entry.node;
+    }
+    lifted.column.push_back(number(entry.i + entry.dx, entry.line + entry.dy));
+    lifted.value.push_back(entry.value);
+    lifted.start.back() = static_cast<int>(lifted.value.size());
+  }
+  lifted.rows = static_cast<int>(lifted_node.size());
+  const int strip_lines = cut[at(rank) + 1] - cut[at(rank)];
+  for (int line = -halo; line < strip_lines + halo; ++line)
+    for (int i = 0; i < nx; ++i)
+      if (lines->is_fixed(i, line)) {
+        fixed.push_back(number(i, line));
+        fixed_diagonal.push_back(lines->entry(0, 0, i, line));
+      }
+  if (halo == 0 && fixed_in_all == 0) return;
+  strip.for_each([&](int i, int line) { unknown.push_back(lines->is_fixed(i, line) ? -1 : number(i, line)); });
+}
+
+template void GridRows::read_on_pieces(Context&, const RowArrays<std::int32_t>&);
+template void GridRows::read_on_pieces(Context&, const RowArrays<std::int64_t>&);
+
+}  // namespace stratum

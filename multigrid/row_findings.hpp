@@ -1,0 +1,147 @@
+#pragma once
+
+// What the readers of GridRows share: how exact things must be, what is wrong with a row, sides.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <variant>
+#include <vector>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/multigrid/grid_rows.hpp>
+
+namespace stratum::detail {
+
+inline constexpr double as_symmetric_as_five_bands = 8 * std::numeric_limits<double>::epsilon();
+inline constexpr double as_symmetric_as_it_gets = 1e-12;
+inline constexpr double sums_to_zero = 16 * std::numeric_limits<double>::epsilon();  // of what a row holds
+
+/// Of a node's row, by band_index(dx, dy).
+using Stencil = std::array<double, 9>;
+
+/// Throws UsageError for arrays that are not n rows.
+template <class Index>
+void validate(const RowArrays<Index>& a, int n) {
+  expects(a.start.size() == static_cast<std::size_t>(n) + 1, "a matrix on a grid of ", n, " nodes has ", n,
+          " rows and one row start more, not ", a.start.size());
+  expects(a.column.size() == a.value.size(), "there are ", a.column.size(), " columns for ", a.value.size(), " values");
+  expects(a.start.front() == 0 && static_cast<std::size_t>(a.start.back()) == a.value.size(),
+          "row starts must go from 0 to ", a.value.size(), ", not from ", a.start.front(), " to ", a.start.back());
+  const auto falls = std::adjacent_find(a.start.begin(), a.start.end(), std::greater<>());
+  if (falls != a.start.end())
+    throw UsageError(message("row ", falls - a.start.begin(), " starts at ", *falls, " and ends at ", *(falls + 1)));
+}
+
+/// What is wrong with a row, the first of all.
+struct Fault {
+  enum Kind : std::uint8_t { none, column, infinite, no_neighbour, diagonal } kind = none;
+  int row = std::numeric_limits<int>::max();
+  std::int64_t other = 0;
+  double value = 0;
+
+  void take(const Fault& fault) {
+    if (fault.kind != none && fault.row < row) *this = fault;
+  }
+};
+
+[[noreturn]] inline void refuse(const Fault& fault, Numbering numbering, const GridRows& g) {
+  switch (fault.kind) {
+    case Fault::column:
+      throw UsageError(message("row ", fault.row, " has an entry in column ", fault.other, " of ", g.nx, " x ", g.ny,
+                               " = ", std::int64_t{g.nx} * g.ny, " unknowns"));
+    case Fault::infinite:
+      throw UsageError(message("row ", fault.row, " has the entry ", fault.value, " in column ", fault.other));
+    case Fault::diagonal:
+      throw UsageError(message("row ", fault.row, " has the diagonal entry ", fault.value,
+                               "; all must be positive (of a matrix whose diagonal is negative, take -A and -b)"));
+    case Fault::no_neighbour:
+    case Fault::none: break;
+  }
+  throw UsageError(
+      message("row ", fault.row, " couples to ", fault.other, ", which is no neighbour of it on a grid of ", g.nx,
+              " x ", g.ny, " nodes ",
+              numbering == Numbering::given
+                  ? "in the order that is given"
+                  : "numbered along x or along y; of another order, give the node j nx + i of every unknown"));
+}
+
+/// Sides that hold nothing but fixed nodes are left off the grid; the others are natural until more is known.
+inline void leave_off(GridRows& g, bool all_west, bool all_east, bool all_south, bool all_north) {
+  const auto end = [](bool periodic, bool off) {
+    return periodic ? LineEnd::periodic : off ? LineEnd::dirichlet : LineEnd::natural;
+  };
+  g.west = end(g.periodic_x, all_west);
+  g.east = end(g.periodic_x, all_east);
+  g.south = end(g.periodic_y, all_south);
+  g.north = end(g.periodic_y, all_north);
+  g.first_i = g.west == LineEnd::dirichlet ? 1 : 0;
+  g.first_j = g.south == LineEnd::dirichlet ? 1 : 0;
+  g.left_nx = g.nx - g.first_i - (g.east == LineEnd::dirichlet ? 1 : 0);
+  g.left_ny = g.ny - g.first_j - (g.north == LineEnd::dirichlet ? 1 : 0);
+}
+
+/// Both ends of a direction by the number of its cells. False: it does not tell.
+inline bool told_by_cells(int count, int nodes, LineEnd& first, LineEnd& last) {
+  const int open = (first == LineEnd::natural ? 1 : 0) + (last == LineEnd::natural ? 1 : 0);
+  if (count == 0 || (count != nodes - 1 && count != nodes - 1 + open)) return false;
+  for (LineEnd* const end : {&first, &last})
+    if (*end == LineEnd::natural && count != nodes - 1) *end = LineEnd::dirichlet;
+  return true;
+}
+
+/// Row sums and couplings across one of the grid's sides.
+struct SideSums {
+  double behind = 0, inside = 0;
+  [[nodiscard]] LineEnd end() const {
+    return inside > 0 && behind < 0.1 * inside ? LineEnd::natural : LineEnd::dirichlet;
+  }
+};
+
+/// The bands of an operator, nine or the last five, where the host can write them: its own memory, or for a GPU copies of it.
+class HostBands {
+ public:
+  HostBands(Context& ctx, GridOperator<double>& a) : on_gpu_(ctx.on_gpu()), a_(a) {
+    each([&](std::size_t band, Vector<double>& stored) {
+      const GridView<double> view = stored.view();
+      pitch_ = on_gpu_ ? view.nx : view.pitch;
+      if (on_gpu_) staged_[band].resize(static_cast<std::size_t>(view.nodes()));
+      band_[band] = on_gpu_ ? staged_[band].data() : view.data;
+    });
+  }
+  [[nodiscard]] bool has_nine() const { return band_[0] != nullptr; }
+  void store(int i, int j, const Stencil& v) {
+    for (std::size_t b = has_nine() ? 0 : 4; b < 9; ++b) band_[b][j * pitch_ + i] = v[b];
+  }
+  [[nodiscard]] double& operator()(int band, int i, int j) const {
+    return band_[static_cast<std::size_t>(band)][j * pitch_ + i];
+  }
+  /// To where the operator reads them.
+  void finish(Context& ctx) {
+    each([&](std::size_t band, Vector<double>& stored) {
+      if (on_gpu_) copy_from_host(ctx, staged_[band].data(), stored.view());
+      exchange(ctx, stored.cview());
+    });
+  }
+
+ private:
+  template <class Use>
+  void each(const Use& use) {
+    const auto bands_of = [&](auto& form, std::size_t first) {
+      for (std::size_t k = 0; k < form.band.size(); ++k) use(first + k, form.band[k]);
+    };
+    if (auto* nine = std::get_if<NineBandMatrix<double>>(&a_.storage()))
+      bands_of(*nine, 0);
+    else
+      bands_of(std::get<SymmetricNineBand<double>>(a_.storage()), 4);
+  }
+  bool on_gpu_;
+  GridOperator<double> a_;
+  std::int64_t pitch_ = 0;
+  std::array<double*, 9> band_{};
+  std::array<std::vector<double>, 9> staged_;
+};
+
+}  // namespace stratum::detail

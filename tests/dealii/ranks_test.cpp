@@ -48,9 +48,14 @@ struct Terms {
   unsigned int components = 1;
 };
 
-void set_size(Distributed& v, const dealii::IndexSet& owned, MPI_Comm comm) { v.reinit(owned, comm); }
-void set_size(OfTrilinos& v, const dealii::IndexSet& owned, MPI_Comm comm) { v.reinit(owned, comm); }
-void set_size(OfPetsc& v, const dealii::IndexSet& owned, MPI_Comm comm) { v.reinit(owned, comm); }
+/// For assembly.
+template <class Vector>
+void set_size(Vector& v, const dealii::IndexSet& owned, const dealii::IndexSet& /*relevant*/, MPI_Comm comm) {
+  v.reinit(owned, comm);
+}
+void set_size(Distributed& v, const dealii::IndexSet& owned, const dealii::IndexSet& relevant, MPI_Comm comm) {
+  v.reinit(owned, relevant, comm);
+}
 
 struct Result {
   unsigned int iterations = 0, after_update = 0;
@@ -61,8 +66,8 @@ struct Result {
 template <class Triangulation, class Matrix, class Vector>
 Result solve(MPI_Comm comm, const Terms& terms) {
   Triangulation grid(comm);
-  dealii::GridGenerator::subdivided_hyper_rectangle(grid, std::vector<std::vector<double>>{{0.1, 0.2, 0.7}, {0.5, 0.5, 0.25, 0.25}},
-                                                    Point(0, 0), Point(1, 1.5));
+  dealii::GridGenerator::subdivided_hyper_rectangle(
+      grid, std::vector<std::vector<double>>{{0.1, 0.2, 0.7}, {0.5, 0.5, 0.25, 0.25}}, Point(0, 0), Point(1, 1.5));
   grid.refine_global(3);
   const dealii::FESystem<2> element(dealii::FE_Q<2>(1), terms.components);
   dealii::DoFHandler<2> dofs(grid);
@@ -79,8 +84,8 @@ Result solve(MPI_Comm comm, const Terms& terms) {
   Matrix a;
   a.reinit(owned, owned, pattern, comm);
   Vector b, x;
-  set_size(b, owned, comm);
-  set_size(x, owned, comm);
+  set_size(b, owned, relevant, comm);
+  set_size(x, owned, relevant, comm);
 
   dealii::FEValues<2> values(element, dealii::QGauss<2>(2),
                              dealii::update_values | dealii::update_gradients | dealii::update_JxW_values);
@@ -132,9 +137,9 @@ template <class Triangulation, class Matrix, class Vector>
 void compare(const char* name, const Terms& terms, unsigned int most) {
   const Result all = solve<Triangulation, Matrix, Vector>(MPI_COMM_WORLD, terms),
                alone = solve<Triangulation, Matrix, Vector>(MPI_COMM_SELF, terms);
-  const std::string what = stratum::message(name, ": ", all.iterations, " and ", all.after_update, " iterations, ",
-                                            alone.iterations, " and ", alone.after_update, " on one process; norms ",
-                                            all.norm, " and ", alone.norm);
+  const std::string what =
+      stratum::message(name, ": ", all.iterations, " and ", all.after_update, " iterations, ", alone.iterations,
+                       " and ", alone.after_update, " on one process; norms ", all.norm, " and ", alone.norm);
   check(all.iterations == alone.iterations && all.after_update == alone.after_update && all.iterations <= most, what);
   check(std::abs(all.norm - alone.norm) <= 1e-8 * alone.norm, what);
 }
@@ -152,7 +157,7 @@ void refuses() {
   dofs.distribute_dofs(element);
   const dealii::IndexSet owned = dofs.locally_owned_dofs();
   dealii::TrilinosWrappers::SparseMatrix a;
-  a.reinit(owned, MPI_COMM_WORLD);
+  a.reinit(owned, owned, dealii::DynamicSparsityPattern(dofs.n_dofs()), MPI_COMM_WORLD);
   std::string reason;
   try {
     Preconditioner(MPI_COMM_WORLD).initialize(a, dofs);

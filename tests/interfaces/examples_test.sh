@@ -98,19 +98,31 @@ two_processes() {
   mpirun --oversubscribe -n 2 "$@"
 }
 
-case_petsc_refuses_processes() {
+# However unknowns are shared out, iterations and residuals are those of one process.
+case_petsc_ranks() {
   needs petsc_neumann PETSc
-  local errors
-  errors=${TMPDIR:-/tmp}/petsc_neumann.$$
-  if two_processes "$bin/petsc_neumann" >/dev/null 2>"$errors"; then fail "two processes were accepted"; fi
-  grep -q 'Stratum runs on one process, and this is a communicator of 2' "$errors" || { cat "$errors"; fail "the reason is missing"; }
-  rm -f "$errors"
+  local program processors one
+  for program in petsc_jumping petsc_neumann; do
+    prints "$bin/$program" -da_grid_x 129 -da_grid_y 100
+    one=$(sed 's/, error.*//; s/, set-up.*//' <<<"$output")
+    for processors in -da_processors_x -da_processors_y; do
+      two_processes "$bin/$program" -da_grid_x 129 -da_grid_y 100 $processors 1 | sed 's/, error.*//; s/, set-up.*//' |
+        diff - <(echo "$one") || fail "other numbers on two processes"
+    done
+  done
+}
+
+case_own_rows() {
+  needs own_rows MPI
+  prints "$bin/own_rows" 100
+  at_most 8 1
+  two_processes "$bin/own_rows" 100 | diff - <(echo "${output/1 ranks/2 ranks}") || fail "other numbers on two ranks"
 }
 
 # PETSc's own tutorials, compiled as they are, take the type from the library.
 case_petsc_tutorials() {
   needs petsc_neumann PETSc
-  local library sources folder name
+  local library sources folder name launcher=
   for library in "$bin"/../libstratum_petsc.so "$bin"/libstratum_petsc.so; do [ -f "$library" ] && break; done
   [ -f "$library" ] || fail "libstratum_petsc.so is not there"
   for sources in "${PETSC_DIR:-/none}" /usr/share/petsc/*/share/petsc/examples; do
@@ -127,7 +139,7 @@ case_petsc_tutorials() {
   tutorial() { # PROGRAM MOST OPTIONS: iterations to a true 1e-8
     local program=$1 most=$2 monitored
     shift 2
-    monitored=$("$folder/$program" "$@" -dll_append "$library" -pc_type stratum -ksp_type gmres -ksp_pc_side right \
+    monitored=$($launcher "$folder/$program" "$@" -dll_append "$library" -pc_type stratum -ksp_type gmres -ksp_pc_side right \
       -ksp_rtol 1e-8 -ksp_converged_reason -ksp_monitor_true_residual) || fail "$program $* failed: $monitored"
     output=$(sed -n 's/.*converged due to \([A-Z_]*\) iterations \([0-9]*\)/\1 after \2 iterations/p' <<<"$monitored")
     echo "$program $*: $output"
@@ -140,6 +152,9 @@ case_petsc_tutorials() {
   tutorial ex29 9 -da_grid_x 1000 -da_grid_y 33 -rho 100
   tutorial ex50 8 -da_grid_x 257 -da_grid_y 257
   tutorial ex50 8 -da_grid_x 100 -da_grid_y 301
+  launcher=two_processes
+  tutorial ex29 8 -da_grid_x 129 -da_grid_y 129
+  tutorial ex50 8 -da_grid_x 100 -da_grid_y 65
   rm -rf "$folder"
 }
 

@@ -72,6 +72,23 @@ void exchanges(Context& ctx, Communicator& comm) {
   }
 }
 
+/// Rank r gives q r + 1 numbers to rank q.
+void all_to_all(Communicator& comm) {
+  const int rank = comm.rank();
+  std::vector<std::size_t> to, from;
+  std::vector<int> out, expected;
+  for (int other = 0; other < comm.size(); ++other) {
+    const auto count = static_cast<std::size_t>(other * rank + 1);
+    to.push_back(count * sizeof(int));
+    from.push_back(count * sizeof(int));
+    out.insert(out.end(), count, 10 * rank + other);
+    expected.insert(expected.end(), count, 10 * other + rank);
+  }
+  std::vector<int> in(expected.size());
+  comm.all_to_all_on_host(out.data(), to, in.data(), from);
+  check(in == expected, "from all to all");
+}
+
 void agreement(Communicator& comm) {
   comm.agree("level", "3");
   std::string reason;
@@ -92,6 +109,7 @@ int main(int argc, char** argv) {
     const auto comm = mpi_communicator(MPI_COMM_WORLD);
     gathers(ctx, *comm);
     exchanges(ctx, *comm);
+    all_to_all(*comm);
     agreement(*comm);
     check(rank_on_host(MPI_COMM_WORLD) == comm->rank(), "all ranks on one host");
     if (argc > 1 && comm->rank() == 1) comm->abandon();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <stratum/core/operators/row_scales.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
 #include <stratum/multigrid/matrix_solver.hpp>
 
@@ -196,6 +197,149 @@ TEST(PieceRows, CyclesAndSolvesAreThoseOfOnePiece) {
         EXPECT_LE(apart, 1e-9 * largest);
       }
   }
+}
+
+/// Numbered along y, and so read.
+TEST(PieceRows, AlongY) {
+  const SparseRows a = matrix_of({.name = "along y", .dirichlet_x = false, .jump = 10, .c = 0.1});
+  std::vector<SparseEntry> entries;
+  const auto number = [](int node) { return node % nx * ny + node / nx; };
+  for (int k = 0; k < nx * ny; ++k)
+    for (auto e = static_cast<std::size_t>(a.start[static_cast<std::size_t>(k)]);
+         e < static_cast<std::size_t>(a.start[static_cast<std::size_t>(k) + 1]); ++e)
+      entries.push_back({number(k), number(a.column[e]), a.value[e]});
+  const SparseRows along_y = sparse_rows(nx * ny, nx * ny, std::move(entries));
+  const Values b = random_numbers(false);
+  Context ctx(Backend::cpu, 1);
+  auto alone = MatrixSolver::from_csr(ctx, along_y.start, along_y.column, along_y.value, nx, ny, params());
+  Values z(b.size());
+  alone.apply(ctx, b, z);
+  const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+    const OwnRows rows(along_y, nodes_of(Shared::unevenly, own.communicator()->rank(), 3));
+    auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, params());
+    EXPECT_EQ(solver.rows().numbering, Numbering::y_first);
+    EXPECT_EQ(facts(solver.rows()), facts(alone.rows()));
+    Values mine(rows.node.size());
+    solver.apply(own, rows.of(b), mine);
+    return mine;
+  });
+  ASSERT_FALSE(result.failed()) << result.errors[0];
+  for (std::size_t k = 0; k < z.size(); ++k) EXPECT_NEAR(result.values[k], z[k], 1e-11);
+}
+
+/// Rows by scales, of one part and of several, as core/operators/row_scales.hpp has them on one piece.
+TEST(PieceRows, ScaleToSymmetry) {
+  const auto volume = [](int i, int j) { return 1.0 + (i * 7 + j * 3) % 10; };
+  std::vector<Problem> scaled{{.name = "scaled", .scale = volume},
+                              {.name = "around y", .around_y = true, .scale = volume},
+                              {.name = "kept", .kept = true, .scale = volume},
+                              {.name = "in parts", .c = 1, .scale = volume, .fixed = [](int i, int) { return i == 9; }},
+                              {.name = "flow", .flow = 0.5}};
+  for (const Problem& problem : scaled) {
+    SCOPED_TRACE(problem.name);
+    SparseRows a = matrix_of(problem);
+    const SparseRows given = a;
+    const std::vector<double> d = scale_to_symmetry(a);
+    const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+      const OwnRows rows(given, nodes_of(Shared::at_random, own.communicator()->rank(), 3));
+      const GridRows found(own, RowArrays<int>{rows.start, rows.column, rows.value}, nx, ny, rows.node, {},
+                           {.scale_to_symmetry = true});
+      // Two parts on every strip: theirs are not looked for.
+      const bool expected = !d.empty() && problem.name != std::string("in parts");
+      EXPECT_EQ(!found.scales.empty(), expected);
+      EXPECT_EQ(found.symmetric, expected);
+      for (std::size_t k = 0; k < found.scales.size(); ++k)
+        EXPECT_NEAR(found.scales[k], d[static_cast<std::size_t>(rows.node[k])], 1e-12);
+      return Values{};
+    });
+    for (const auto& error : result.errors) EXPECT_EQ(error, "");
+  }
+}
+
+TEST(PieceRows, UpdateOnAllOrOnNone) {
+  const SparseRows a = matrix_of({.name = "before"}), jumping = matrix_of({.name = "jumping", .jump = 20}),
+                   flow = matrix_of({.name = "flow", .flow = 0.5});
+  const Values b = random_numbers(false);
+  const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
+    const auto nodes = nodes_of(Shared::in_blocks, own.communicator()->rank(), 2);
+    const OwnRows rows(a, nodes), others(jumping, nodes), unsymmetric(flow, nodes);
+    auto p = params();
+    p.numbering = nodes;
+    auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, p);
+    solver.update_csr(own, others.start, others.column, others.value);
+    auto made = MatrixSolver::from_csr(own, others.start, others.column, others.value, nx, ny, p);
+    const Values r = others.of(b);
+    Values x(r.size()), y(r.size());
+    EXPECT_EQ(solver.solve(own, r, x).status, Status::converged);
+    EXPECT_EQ(made.solve(own, r, y).status, Status::converged);
+    for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], y[k], 1e-6);
+    std::string reason;
+    try {
+      solver.update_csr(own, unsymmetric.start, unsymmetric.column, unsymmetric.value);
+    } catch (const UsageError& error) {
+      reason = error.what();
+    }
+    EXPECT_THAT(reason, testing::HasSubstr("was symmetric and is not any more"));
+    return Values{};
+  });
+  for (const auto& error : result.errors) EXPECT_EQ(error, "");
+}
+
+TEST(PieceRows, RefusedOnAll) {
+  const SparseRows a = matrix_of({.name = "good"});
+  const auto refused = [&](const std::function<void(Context&, OwnRows&)>& spoil, const char* reason, int width = nx) {
+    const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+      OwnRows rows(a, nodes_of(Shared::in_turn, own.communicator()->rank(), 3));
+      auto p = params();
+      p.numbering = rows.node;
+      spoil(own, rows);
+      if (p.numbering == rows.node)
+        p.numbering.clear();  // in order
+      else
+        p.numbering = rows.node;
+      (void)MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, width, ny, p);
+      return Values{};
+    });
+    for (const auto& error : result.errors) EXPECT_THAT(error, testing::HasSubstr(reason));
+  };
+  const auto last = [](Context& own) { return own.communicator()->rank() == 2; };
+  refused(
+      [&](Context& own, OwnRows& rows) {
+        if (last(own)) rows.value.back() = -1;
+      },
+      "row 1664 has the diagonal entry");
+  refused(
+      [&](Context& own, OwnRows& rows) {
+        if (last(own)) rows.column[0] = nx * ny;
+      },
+      "has an entry in column 1665 of 37 x 45");
+  refused(
+      [&](Context& own, OwnRows& rows) {
+        if (last(own)) rows.column[0] += 5;
+      },
+      "which is no neighbour of it");
+  refused(
+      [&](Context& own, OwnRows& rows) {
+        if (last(own)) rows.value[3] = NAN;
+      },
+      "has the entry nan");
+  refused(
+      [&](Context& own, OwnRows& rows) {
+        if (last(own)) rows.start.pop_back();
+      },
+      "rank 2: row starts must go from 0");
+  refused(
+      [&](Context& own, OwnRows& rows) {
+        if (last(own)) rows.node.front() = 0;
+      },
+      "gives no nodes of its rows, and others do");
+  refused([](Context&, OwnRows&) {}, "has 1620 rows, not 1665 on all ranks", nx - 1);
+  const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
+    const std::vector<double> bands(static_cast<std::size_t>(9 * nx * ny));
+    (void)MatrixSolver::from_bands(own, bands, nx, ny);
+    return Values{};
+  });
+  for (const auto& error : result.errors) EXPECT_THAT(error, testing::HasSubstr("bands are for grids in one piece"));
 }
 
 }  // namespace

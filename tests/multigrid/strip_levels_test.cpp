@@ -183,7 +183,7 @@ TYPED_TEST(StripLevelsTest, StripsOfOneRow) {
   }
 }
 
-// Products on strips, gathered to the whole, and their interpolation by conductances or widths.
+// Products on strips, gathered to the whole, and their interpolation by widths, conductances or the matrix.
 TYPED_TEST(StripLevelsTest, ProductsSeeNoCut) {
   using T = typename TypeParam::Number;
   for (const Ends& ends : every_ends) {
@@ -193,15 +193,18 @@ TYPED_TEST(StripLevelsTest, ProductsSeeNoCut) {
       return this->random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
     };
     const CellCoefficients k{mesh.x().size(), mesh.y().size(), cells(1, 9), cells(-0.9, 0.9), cells(1, 9), cells(1, 2)};
-    for (const bool follows : {false, true})
+    for (const auto kind : {InterpolationKind::bilinear, InterpolationKind::network, InterpolationKind::matrix})
       for (const int cut : {1, 2}) {
-        SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.bottom) << ", " << cut);
+        SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.bottom) << ", " << cut << ", "
+                                        << to_string(kind));
         this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
           const StripLevels strips(ctx, mesh_hierarchy(mesh), cut);
           const CellFields fields(ctx, mesh, k, 0);
           const auto a = assemble_diffusion(ctx, mesh, k, fields, {}, strips.finest());
           const Conductances conductances(ctx, mesh, fields);
-          const auto interpolation = follows ? Interpolation::network(conductances) : Interpolation();
+          const auto interpolation = kind == InterpolationKind::network  ? Interpolation::network(conductances)
+                                     : kind == InterpolationKind::matrix ? Interpolation::of_matrix()
+                                                                         : Interpolation();
           const auto levels = Hierarchy<double>::galerkin(ctx, a, mesh, {true, false}, interpolation, cut);
           return this->two_cycles(ctx, Hierarchy<T>(ctx, levels), {.smoother = "colour_gs", .cut = cut}, bs);
         });

@@ -331,15 +331,16 @@ TYPED_TEST(StripsTest, LoadsAndSideValuesSeeNoCut) {
     });
 }
 
-TEST(Strip, InterpolationGoesByWidthsOrConductances) {
+TEST(Strip, InterpolationDoesNotGoBySplitSums) {
   const TensorMesh mesh{Line(std::vector<double>(9, 1.0)), Line(std::vector<double>(100, 1.0))};
   Context ctx(Backend::cpu, 1);
   const auto coarse = mesh.coarser();
   const Strip strip(mesh, 2, 0, 1);
   auto p = Transfer<double>::weighted(ctx, mesh, coarse, strip.unknowns(), strip.coarser(coarse).unknowns());
   const auto a = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, {}, strip.unknowns());
-  EXPECT_THAT([&] { set_network_weights(ctx, a, Conductances(ctx, mesh), EdgeWeights::matrix, p); },
-              testing::ThrowsMessage<UsageError>(testing::HasSubstr("conductances")));
+  const CellCoefficients k{mesh.x().size(), mesh.y().size(), std::vector<double>(900, 1.0), {}, {}, {}};
+  EXPECT_THAT([&] { SplitParts(ctx, mesh, k).set_weights(ctx, a, Conductances(ctx, mesh), p); },
+              testing::ThrowsMessage<UsageError>(testing::HasSubstr("split sums")));
 }
 
 TEST(Strip, NeedsACommunicatorToExchange) {

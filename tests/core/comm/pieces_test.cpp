@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/comm/redistribution.hpp>
 #include <stratum/core/grid/blas.hpp>
 
 #include <gmock/gmock.h>
@@ -143,6 +144,84 @@ TEST(Pieces, NameEachOther) {
     comm.exchange(ctx, rows);
   });
   EXPECT_EQ(there_is_none[0], "pieces have ranks below 1, not 0 and 1");
+}
+
+/// Piece r gives q r + 1 numbers to piece q.
+TEST(Pieces, FromAllToAll) {
+  const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context&) {
+    const int rank = comm.rank();
+    std::vector<std::size_t> to, from;
+    std::vector<int> out, expected;
+    for (int other = 0; other < 3; ++other) {
+      const auto count = static_cast<std::size_t>(other * rank + 1);
+      to.push_back(count * sizeof(int));
+      from.push_back(count * sizeof(int));
+      out.insert(out.end(), count, 10 * rank + other);
+      expected.insert(expected.end(), count, 10 * other + rank);
+    }
+    std::vector<int> in(expected.size());
+    comm.all_to_all_on_host(out.data(), to, in.data(), from);
+    EXPECT_EQ(in, expected);
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(3));
+}
+
+/// Numbers of nodes in any order come to strips with a line of others, and back.
+TEST(Pieces, RedistributeNodes) {
+  constexpr int nx = 3, ny = 5;
+  for (const bool periodic : {false, true})
+    for (const int halo : {0, 1, 2}) {
+      const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context&) {
+        std::vector<int> node;
+        for (int k = nx * ny - 1; k >= 0; --k)
+          if (k % 2 == comm.rank()) node.push_back(k);
+        const Redistribution moved(comm, node, nx, {0, 2, 5}, halo, periodic);
+        const std::vector<double> own(node.begin(), node.end());
+        std::vector<double> strip(moved.strip_size(), -1), back(own.size());
+        moved.to_strip(comm, own, strip);
+        const int first = comm.rank() == 0 ? 0 : 2, lines = comm.rank() == 0 ? 2 : 3;
+        ASSERT_EQ(strip.size(), static_cast<std::size_t>((lines + 2 * halo) * nx));
+        for (int line = -halo; line < lines + halo; ++line)
+          for (int i = 0; i < nx; ++i) {
+            const int j = periodic ? (first + line + ny) % ny : first + line;
+            EXPECT_EQ(strip[static_cast<std::size_t>((line + halo) * nx + i)], j < 0 || j >= ny ? 0 : j * nx + i);
+          }
+        moved.to_own(comm, strip, back);
+        EXPECT_EQ(back, own);
+        EXPECT_FALSE(moved.in_place());
+      });
+      EXPECT_EQ(errors, std::vector<std::string>(2));
+    }
+}
+
+TEST(Pieces, RedistributeNothingWhereStripsAreThere) {
+  const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context&) {
+    const std::vector<int> node = comm.rank() == 0 ? std::vector{0, 1, 2, 3} : std::vector{4, 5};
+    const Redistribution moved(comm, node, 2, {0, 2, 3}, 0, false);
+    EXPECT_TRUE(moved.in_place());
+    const auto before = comm.exchanges();
+    std::vector<double> own(node.begin(), node.end()), strip(own.size());
+    moved.to_strip(comm, own, strip);
+    EXPECT_EQ(strip, own);
+    EXPECT_EQ(comm.exchanges(), before);
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(2));
+}
+
+TEST(Pieces, NodesBelongToOnePieceEach) {
+  struct Case {
+    std::vector<int> first, second;
+    const char* reason;
+  };
+  for (const Case& c : {Case{{0, 1, 2}, {3, 4}, "no rank has the unknown of node (1, 2)"},
+                        Case{{0, 1, 2, 5}, {3, 4, 5}, "node (1, 2) is said to be of two unknowns"},
+                        Case{{0, 1, 2}, {3, 4, 6}, "unknown 2 of rank 1 is said to be node 6 of a grid of 2 x 3"},
+                        Case{{-1, 1, 2}, {3, 4, 5}, "unknown 0 of rank 0 is said to be node -1"}}) {
+    const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context&) {
+      const Redistribution moved(comm, comm.rank() == 0 ? c.first : c.second, 2, {0, 2, 3}, 0, false);
+    });
+    for (const auto& error : errors) EXPECT_THAT(error, testing::HasSubstr(c.reason));
+  }
 }
 
 TEST(Pieces, RowsOfOneLengthOnly) {

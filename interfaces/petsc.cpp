@@ -336,7 +336,10 @@ PetscErrorCode set_up_together(PC pc, const PetscInt grid[2], PetscInt in_all, D
   Mat a = pc->pmat, own = nullptr;
   std::unique_ptr<DmdaNodes> nodes;
   PetscFunctionBegin;
-  if (!stratum.communicator) PetscCall(guarded(pc, [&] { stratum.communicator = mpi_communicator(comm); }));
+  PetscCall(guarded(pc, [&] {
+    if (!stratum.communicator) stratum.communicator = mpi_communicator(comm);
+    if (stratum.options.backend == 1) select_device(rank_on_host(comm));
+  }));
   PetscCall(MatGetOwnershipRange(a, &first, &end));
   if (da != nullptr) {
     PetscInt across = 0, up = 0;

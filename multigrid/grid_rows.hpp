@@ -23,8 +23,8 @@
 //     nodes given      any, in any order; columns are nodes, too, and numbers of rows in messages
 //
 // They are brought to strips of lines where the hierarchy cuts them (mesh/strips.hpp, core/comm/redistribution.hpp), from which
-// `a`, `unknown`, `fixed` and `lifted` are made: unknowns are numbers of the strip's lines then, and `moved` leads there. What is
-// found out is the same on all pieces, and refusals are thrown on all.
+// `a`, `unknown`, `fixed` and `lifted` are made: unknowns are numbers of the strip's lines then, and `moved` leads there. What
+// is found out is the same on all pieces, and refusals are thrown on all.
 //
 // Entries of a row come in any order; those of one place are added; zeros are none. Rows are read side by side by the Context's
 // threads, twice. Throws UsageError, naming the first row, for rows that do not fit the grid, numbers that are not finite,

@@ -116,8 +116,8 @@ class MatrixSolver::State {
       solver = make(ctx);
   }
 
-  /// `use` of b and x in flat arrays that the Context computes on: on pieces those of the strip's lines. x is taken along where it
-  /// matters.
+  /// `use` of b and x in flat arrays that the Context computes on: on pieces those of the strip's lines. x is taken along
+  /// where it matters.
   template <class Use>
   void on_context(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
     const auto n = static_cast<std::size_t>(rows.unknowns());

@@ -19,8 +19,8 @@
 // Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
 // none.
 //
-// On a Context with a communicator every piece of the grid gives rows of its own, nodes or all in
-// order (multigrid/grid_rows.hpp), and its part of b and x, in whatever way the grid is shared out; nx and ny are those of all. Where
+// On a Context with a communicator every piece of the grid gives rows of its own, in order or with their nodes
+// (multigrid/grid_rows.hpp), and its part of b and x, in whatever way the grid is shared out; nx and ny are those of all. Where
 // a piece's rows are not the strip of lines that the hierarchy wants (mesh/strips.hpp), b and x are brought there and back, by
 // way of the host. No bands, no deflation.
 //

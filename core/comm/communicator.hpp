@@ -67,8 +67,8 @@ class Communicator {
     gather_on_host(&mine, all.data(), sizeof(T));
     return all;
   }
-  /// Bytes of the host from every piece to every piece, by rank one after another: to[r] bytes of `out` go to piece r, and from[r]
-  /// bytes of piece r come into `in`, as many as that piece gives.
+  /// Bytes of the host from every piece to every piece, by rank one after another: to[r] bytes of `out` go to piece r, and
+  /// from[r] bytes of piece r come into `in`, as many as that piece gives.
   void all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
                           std::span<const std::size_t> from);
   /// Of pieces that have different numbers of them, one after another.

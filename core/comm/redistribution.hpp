@@ -1,7 +1,7 @@
 #pragma once
 
-// Redistribution: numbers of the nodes of a grid of nx x ny, of which every piece has some, in whatever order, brought to strips
-// of whole lines, and back:
+// Redistribution: numbers of the nodes of a grid of nx x ny, of which every piece has some, in whatever order, brought to
+// strips of whole lines, and back:
 //
 //     strip((j - first + halo) nx + i) = own_k     where k is some piece's number at node j nx + i
 //

@@ -1,5 +1,5 @@
-// mpirun -n N test_dealii_ranks: stratum/dealii_mpi.hpp. Every problem is solved on all processes, and by each on its own: as many
-// iterations, the same solution.
+// mpirun -n N test_dealii_ranks: stratum/dealii_mpi.hpp. Every problem is solved on all processes, and by each on its own: as
+// many iterations, the same solution.
 
 #include <deal.II/base/mpi.h>
 #include <deal.II/base/quadrature_lib.h>

@@ -1,5 +1,5 @@
-/* mpirun -n N test_petsc_ranks: -pc_type stratum on several processes, in as many iterations as on one, however unknowns are shared
- * out; and what is refused, on all. Prints and fails at the first surprise. */
+/* mpirun -n N test_petsc_ranks: -pc_type stratum on several processes, in as many iterations as on one, however unknowns are
+ * shared out; and what is refused, on all. Prints and fails at the first surprise. */
 #include <petscdmda.h>
 #include <petscksp.h>
 #include <stdio.h>

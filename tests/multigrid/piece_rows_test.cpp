@@ -1,4 +1,5 @@
-// Matrices whose rows lie on several pieces, however they are shared out: what is found out, cycles and solves are those of one piece.
+// Matrices whose rows lie on several pieces, however they are shared out: what is found out, cycles and solves are those of one
+// piece.
 
 #include <cmath>
 #include <functional>

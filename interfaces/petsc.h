@@ -32,8 +32,8 @@
  * process; of a given grid rows are in order from process to process. Threads are one unless said, or OMP_NUM_THREADS does. A
  * grid needs two lines a process or more.
  *
- * Where values change and the pattern does not, set-up is an update. PCApplyTranspose works where A is symmetric. Real numbers in
- * double. Errors, on all processes: PETSC_ERR_SUP for what there is not (kinds of DM, null spaces),
+ * Where values change and the pattern does not, set-up is an update. PCApplyTranspose works where A is symmetric. Real numbers
+ * in double. Errors, on all processes: PETSC_ERR_SUP for what there is not (kinds of DM, null spaces),
  * PETSC_ERR_ARG_WRONGSTATE without a grid, PETSC_ERR_ARG_INCOMP for a matrix or an option that does not fit, naming the first
  * row, PETSC_ERR_MEM and PETSC_ERR_GPU for the device. */
 

@@ -254,7 +254,9 @@ STRATUM_SIMD_CLONES void prolongate_row(const ProlongateCoarsened<add, T> p, con
 }
 
 /// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it. Rows are kept from
-/// their column -1 on, up to two columns beyond the last.
+/// their column -1 on, up to two columns beyond the last. `from_below`: what coarse row 0 has of the fine row before a strip's first.
+/// `for_above`: nothing but this for the strip above, whose first row is `begin`, in the first row kept. So a row on a cut has the bits
+/// that it has without.
 template <class View, class T>
 struct RestrictRows {
   ComputedDefect<View, T> defect;
@@ -262,18 +264,24 @@ struct RestrictRows {
   GridView<T> coarse;
   int begin, end;
   T *first_kept, *second_kept;
+  const T* from_below = nullptr;
+  bool for_above = false;
 
   template <int bytes>
   STRATUM_INLINE void run() const {
     const int fine_nx = defect.b.nx, fine_ny = defect.b.ny;
     T *lower = first_kept, *middle = second_kept;
     const bool coarsened_y = y.left != nullptr;
-    std::fill_n(lower, fine_nx, T(0));
+    const bool goes_on = begin == 0 && from_below != nullptr;
+    if (goes_on)
+      std::copy_n(from_below, fine_nx, lower);
+    else
+      std::fill_n(lower, fine_nx, T(0));
     for (int j = begin; j < end; ++j) {
       // The fine row after the coarse one belongs to this coarse row and to the next. One call for all rows: what a thread
       // computes first and what it computes later then has the same bits.
       const int node = j + y.coarse_origin;
-      for (int k = coarsened_y && j > begin ? 1 : 0; k < (coarsened_y ? 3 : 1); ++k) {
+      for (int k = coarsened_y && (j > begin || goes_on) ? 1 : 0; k < (coarsened_y && !for_above ? 3 : 1); ++k) {
         const T here = !coarsened_y || k == 1 ? T(1) : k == 0 ? y.right[node - 1] : y.left[node];
         const T next = k == 2 && j + 1 < end ? y.right[node] : T(0);
         const int row = coarsened_y ? fine_node(y, 2 * node - y.origin + k - 1, fine_ny) : j;
@@ -288,6 +296,7 @@ struct RestrictRows {
               middle[i] = next * d;
             });
       }
+      if (for_above) return;
       if (x.left != nullptr) {
         lower[-1] = x.periodic ? lower[fine_nx - 1] : T(0);
         lower[fine_nx] = x.periodic ? lower[0] : T(0);
@@ -430,8 +439,8 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& co
   };
   build(fine.x(), coarse.x(), fine_.origin_x, coarse_.origin_x, false, x_);
   build(fine.y(), coarse.y(), fine_.origin_y, coarse_.origin_y, fine_.below || fine_.above, y_);
-  // For the CPU two rows a thread, with a column before each and two behind.
-  if (!ctx.on_gpu()) rows_ = Vector<T>(ctx, GridShape{fine_.nx + 3, 2 * ctx.threads()});
+  // For the CPU two rows a thread, with a column before each and two behind, and one from the strip below.
+  if (!ctx.on_gpu()) rows_ = Vector<T>(ctx, GridShape{fine_.nx + 3, 2 * ctx.threads() + (fine_.below ? 1 : 0)});
 }
 
 template <class T>
@@ -548,19 +557,34 @@ int restricted_rows(bool coarsened_y, const GridView<T>& coarse) {
   return coarse.ny + (coarsened_y && coarse.above ? 1 : 0);
 }
 
-/// With or without looking where fine nodes are missing, or wrap.
+/// Coarse rows 0 .. rows - 1. Without looking for fine nodes where they are all there, else with: which of the two a node takes does not
+/// depend on where the grid is cut, nor do its bits.
 template <class Defect, class T>
-void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
-                    const GridShape& fine, GridView<T> coarse) {
-  const auto plain = [](const TransferView<T>& t, int fine_nodes, int nodes) {
-    return t.left == nullptr || (t.origin == 1 && fine_nodes == 2 * nodes + 1);
+void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect, int fine_nx,
+                    int fine_ny, GridView<T> coarse, int rows) {
+  struct Range {
+    int begin, end;
   };
-  if (!fine.has_halo() && plain(x, fine.nx, coarse.nx) && plain(y, fine.ny, coarse.ny)) {
-    for_each_node(ctx, all_nodes(coarse), Restrict<true, Defect, T>{x, y, defect, fine.nx, fine.ny, coarse});
-    return;
-  }
-  for_each_node(ctx, {0, coarse.nx, 1, 0, restricted_rows(y.left != nullptr, coarse), 1},
-                Restrict<false, Defect, T>{x, y, defect, fine.nx, fine.ny, coarse});
+  // Coarse nodes with fine ones on both sides.
+  const auto inner = [](const TransferView<T>& t, int fine_nodes, int nodes) -> Range {
+    if (t.left == nullptr) return {0, nodes};
+    const int offset = 2 * t.coarse_origin - t.origin, begin = std::min(nodes, offset > 0 ? 0 : (2 - offset) / 2);
+    return {begin, std::max(begin, std::min(nodes, (fine_nodes - offset) / 2))};
+  };
+  const Range in_x = inner(x, fine_nx, coarse.nx), in_y = inner(y, fine_ny, rows);
+  const auto some = [&](const Range& columns, const Range& lines, const auto& functor) {
+    const NodeRange range{columns.begin, columns.end, 1, lines.begin, lines.end, 1};
+    if (range.count() > 0) for_each_node(ctx, range, functor);
+  };
+  const Restrict<false, Defect, T> beside{x, y, defect, fine_nx, fine_ny, coarse};
+  const Range all{0, coarse.nx};
+  const bool plain = in_x.end - in_x.begin == coarse.nx && in_y.end - in_y.begin == rows;
+  if (ctx.on_gpu() && !plain) return some(all, {0, rows}, beside);  // one launch
+  some(in_x, in_y, Restrict<true, Defect, T>{x, y, defect, fine_nx, fine_ny, coarse});
+  some(all, {0, in_y.begin}, beside);
+  some(all, {in_y.end, rows}, beside);
+  some({0, in_x.begin}, in_y, beside);
+  some({in_x.end, coarse.nx}, in_y, beside);
 }
 
 template <class Defect, class T>
@@ -570,15 +594,46 @@ void restrict_weighted(Context& ctx, const WeightsView<const T>& w, const Defect
                 RestrictWeighted<Defect, T>{w, defect, fine.nx, fine.ny, coarse});
 }
 
+/// d, which begins with the row below it.
+template <class T>
+struct DefectFromBelow {
+  const T* below;
+  GridView<const T> d;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const { return j == 0 ? below[i] : d(i, j - 1); }
+};
+
+/// One row for the strip above, and one from the strip below.
+template <class T>
+void pass_upward(Context& ctx, const GridView<T>& coarse, const T* to_above, T* from_below, int count) {
+  if (!coarse.below && !coarse.above) return;
+  Communicator::Rows rows;
+  if (coarse.above) rows.to_above = to_above;
+  if (coarse.below) rows.from_below = from_below;
+  rows.bytes = static_cast<std::size_t>(count) * sizeof(T);
+  ctx.communicator()->exchange(ctx, rows);
+}
+
 template <class T>
 void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
   check(ctx, fine, coarse);
   const GivenDefect<T> defect{fine};
-  if (is_weighted())
-    restrict_weighted(ctx, weights(), defect, fine_, coarse);
-  else
-    restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_, coarse);
-  if (!y_.left.empty()) detail::add_from_below(ctx, coarse);
+  const bool coarsened_y = !y_.left.empty();
+  if (is_weighted() || ctx.on_gpu()) {
+    if (is_weighted())
+      restrict_weighted(ctx, weights(), defect, fine_, coarse);
+    else
+      restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_.nx, fine_.ny, coarse,
+                     restricted_rows(coarsened_y, coarse));
+    if (coarsened_y) detail::add_from_below(ctx, coarse);
+    return;
+  }
+  TransferView<T> y = y_.view();
+  if (coarsened_y) pass_upward(ctx, coarse, &fine(0, fine.ny - 1), row_from_below(), fine.nx);
+  if (!coarsened_y || !coarse.below)
+    return restrict_nodes(ctx, x_.view(), y, defect, fine_.nx, fine_.ny, coarse, coarse.ny);
+  --y.origin;
+  restrict_nodes(ctx, x_.view(), y, DefectFromBelow<T>{row_from_below(), fine}, fine_.nx, fine_.ny + 1, coarse,
+                 coarse.ny);
 }
 
 template <class T>
@@ -599,6 +654,7 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
   expects_fit(ctx, "x", x, a.shape());
   const GridShape fine = beside ? a.shape() : fine_;
   exchange(ctx, x);
+  const bool upward = !ctx.on_gpu() && !is_weighted() && !y_.left.empty();
   a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
     const ComputedDefect<View, T> defect{view, b, x};
@@ -612,11 +668,19 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
 #endif
     const bool keeps_rows = !ctx.on_gpu() && (!is_weighted() || coarsens_both());
     if (is_weighted() && !keeps_rows) return restrict_weighted(ctx, by_cells, defect, fine, coarse);
-    if (!keeps_rows) return restrict_nodes(ctx, x_.view(), in_y, defect, fine, coarse);
+    const int coarse_rows = upward ? coarse.ny : restricted_rows(!y_.left.empty(), coarse);
+    if (!keeps_rows) return restrict_nodes(ctx, x_.view(), in_y, defect, fine.nx, fine.ny, coarse, coarse_rows);
     const int kept = is_weighted() ? 3 : 2;
     const int team = std::min(ctx.threads(), rows_.shape().ny / kept);
-    const int coarse_rows = restricted_rows(!y_.left.empty(), coarse);
     const GridView<T> rows = rows_.view();
+    RestrictRows<View, T> some{defect, x_.view(), in_y, coarse, coarse.ny, coarse.ny + 1, &rows(1, 0), &rows(1, 1)};
+    if (upward) {
+      some.for_above = true;
+      if (coarse.above) simd::run_widest(some);
+      pass_upward(ctx, coarse, some.first_kept, row_from_below(), fine_.nx);
+      some.for_above = false;
+      if (coarse.below) some.from_below = row_from_below();
+    }
 #pragma omp parallel for schedule(static, 1) num_threads(team) if (b.nodes() > serial_limit)
     for (int part = 0; part < team; ++part) {
       const auto share = [&](int p) { return static_cast<int>(std::int64_t{coarse_rows} * p / team); };
@@ -627,11 +691,15 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
             defect, by_cells, coarse, share(part), share(part + 1), {own, own + rows.pitch, own + 2 * rows.pitch}});
         continue;
       }
-      simd::run_widest(
-          RestrictRows<View, T>{defect, x_.view(), in_y, coarse, share(part), share(part + 1), own, own + rows.pitch});
+      RestrictRows<View, T> of_part = some;
+      of_part.begin = share(part);
+      of_part.end = share(part + 1);
+      of_part.first_kept = own;
+      of_part.second_kept = own + rows.pitch;
+      simd::run_widest(of_part);
     }
   });
-  if (!y_.left.empty()) detail::add_from_below(ctx, coarse);
+  if (!y_.left.empty() && !upward) detail::add_from_below(ctx, coarse);
 }
 
 #if defined(__CUDACC__)

@@ -62,8 +62,8 @@ class Transfer {
  public:
   Transfer() = default;
   Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse);
-  /// Between a strip of the fine mesh and the one below it. Pieces restrict their own rows and add what belongs to the row
-  /// above.
+  /// Between a strip of the fine mesh and the one below it. Strips restrict their own rows; what belongs to the first row of the strip
+  /// above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by weights), else after.
   Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
            const GridShape& coarse_strip);
   /// By weights of every coarse cell, which are zero until they are set.
@@ -160,8 +160,10 @@ class Transfer {
   GridShape fine_, coarse_;
   int intervals_x_ = 0, intervals_y_ = 0;  // of the coarse mesh
   std::vector<Vector<T>>
-      weights_;             // six where they are by cells, as in WeightsView; empty where a direction is not coarsened
-  mutable Vector<T> rows_;  // two fine rows per thread for restrict_residual on the CPU, three where weighted
+      weights_;  // six where they are by cells, as in WeightsView; empty where a direction is not coarsened
+  /// Scratch on the CPU: two fine rows per thread for restrict_residual, three where weighted, and one from the strip below.
+  mutable Vector<T> rows_;
+  [[nodiscard]] T* row_from_below() const { return fine_.below ? &rows_.view()(1, rows_.shape().ny - 1) : nullptr; }
 };
 
 }  // namespace stratum

@@ -260,6 +260,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
   const RowParts parts{nx, ny};
   const int rows = parts.count();
   double* partial = ctx.reduction_scratch(dots_numbers(ctx, nx, ny, pairs.size()));
+  std::vector<ExactSum> sums(pairs.size());
   for (std::size_t first = 0; first < pairs.size(); first += most_per_pass) {
     const std::size_t count = std::min(most_per_pass, pairs.size() - first);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
@@ -268,9 +269,10 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
         partial[static_cast<std::size_t>(j) * most_per_pass + k] =
             parts.reduce(Product<T>{pairs[first + k].x, pairs[first + k].y}, j);
     for (std::size_t j = 0; j < static_cast<std::size_t>(rows); ++j)
-      for (std::size_t k = 0; k < count; ++k) results[first + k] += partial[j * most_per_pass + k];
+      for (std::size_t k = 0; k < count; ++k) sums[first + k].add(partial[j * most_per_pass + k]);
   }
-  finish<Product<T>>(ctx, std::span(results));
+  detail::add_pieces(ctx, std::span(sums));
+  for (std::size_t k = 0; k < sums.size(); ++k) results[k] = sums[k].value();
   return results;
 }
 

@@ -9,14 +9,16 @@
 //
 // Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, as for for_each_node. Partial sums belong to rows (to
 // parts of a row that is alone), not to threads, and are added in order: the same input gives the same bits on any number of
-// threads. Results come back to the host and therefore wait for the stream. For sources that compile as CUDA where there is
-// CUDA.
+// threads. On the CPU those of rows are added without rounding (core/grid/exact_sum.hpp): the same bits for any strips of rows, too.
+// Results come back to the host and therefore wait for the stream. For sources that compile as CUDA where there is CUDA.
 
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include <stratum/core/grid/exact_sum.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 
 namespace stratum {
@@ -74,6 +76,37 @@ struct RowParts {
     return reduce_row(term, begin, end, j);
   }
 };
+
+template <class Term>
+struct Largest {
+  double number = neutral<Term>();
+  void add(double x) { number = combine<Term>(number, x); }
+  void add(const Largest& other) { add(other.number); }
+  [[nodiscard]] double value() const { return number; }
+};
+
+/// What the CPU combines the results of rows in, and those of pieces: in any order the same bits.
+template <class Term>
+using Total = std::conditional_t<Term::takes_maximum, Largest<Term>, ExactSum>;
+
+/// Totals of all pieces.
+template <class T>
+void add_pieces(const Context& ctx, std::span<T> totals) {
+  if (ctx.communicator() == nullptr) return;
+  auto& communicator = *ctx.communicator();
+  std::vector<T> all(totals.size() * static_cast<std::size_t>(communicator.size()));
+  communicator.gather_on_host(totals.data(), all.data(), totals.size_bytes());
+  std::copy_n(all.begin(), totals.size(), totals.begin());
+  for (std::size_t k = totals.size(); k < all.size(); ++k) totals[k % totals.size()].add(all[k]);
+}
+/// Of `count` rows' results, on all pieces.
+template <class Term>
+double total_of(const Context& ctx, const double* partial, int count) {
+  Total<Term> total;
+  for (int k = 0; k < count; ++k) total.add(partial[k]);
+  add_pieces(ctx, std::span(&total, 1));
+  return total.value();
+}
 
 #if defined(__CUDACC__)
 
@@ -183,32 +216,38 @@ inline int reduction_numbers(const Context& ctx, int nx, int ny) {
   return std::max(own, ctx.pieces() > 1 ? ctx.pieces() : 0) + 1;
 }
 
-/// Reduces what this piece has to the first of reduction_numbers numbers of the caller's; on a GPU to `*host` as well.
-template <class Term>
-void reduce_own(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu()) {
-    const int blocks = detail::reduction_grid(ny);
-    cuda::Launch{blocks, detail::reduction_threads}(ctx, detail::reduce_rows<Term>, term, nx, ny, partial);
-    cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
-    return;
-  }
+/// Reduces what this piece has to the first of reduction_numbers numbers of the caller's, and to `*host`.
+template <class Term>
+void reduce_on_gpu(Context& ctx, int nx, int ny, const Term& term, double* partial, double* host) {
+  const int blocks = detail::reduction_grid(ny);
+  cuda::Launch{blocks, detail::reduction_threads}(ctx, detail::reduce_rows<Term>, term, nx, ny, partial);
+  cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
+}
 #endif
+
+/// What all pieces have; `partial` as above.
+template <class Term>
+double reduce_on_cpu(Context& ctx, int nx, int ny, const Term& term, double* partial) {
   const detail::RowParts parts{nx, ny};
   const int count = parts.count();
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
-  for (int k = 0; k < count; ++k) partial[k + 1] = parts.reduce(term, k);
-  partial[0] = detail::neutral<Term>();
-  for (int k = 0; k < count; ++k) partial[0] = detail::combine<Term>(partial[0], partial[k + 1]);
+  for (int k = 0; k < count; ++k) partial[k] = parts.reduce(term, k);
+  return detail::total_of<Term>(ctx, partial, count);
 }
 
-/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have. Does not wait for the stream.
+/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have. On a GPU it does not wait for the stream.
 template <class Term>
-void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, double* host) {
-  reduce_own(ctx, nx, ny, term, partial, host);
-  if (ctx.pieces() == 1) return;
-  ctx.communicator()->gather(ctx, partial, partial + 1, sizeof(double));
-  for_each_node(ctx, {0, 1, 1, 0, 1, 1}, detail::CombinePieces<Term>{partial, ctx.pieces()});
+void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    reduce_on_gpu(ctx, nx, ny, term, partial, host);
+    if (ctx.pieces() == 1) return;
+    ctx.communicator()->gather(ctx, partial, partial + 1, sizeof(double));
+    return for_each_node(ctx, {0, 1, 1, 0, 1, 1}, detail::CombinePieces<Term>{partial, ctx.pieces()});
+  }
+#endif
+  partial[0] = reduce_on_cpu(ctx, nx, ny, term, partial);
 }
 
 /// The same to the first number of the Context's scratch.
@@ -219,7 +258,7 @@ double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
   return partial;
 }
 
-/// The results of all pieces of a grid, in the order of their ranks: every reduction that comes back to the host leaves here.
+/// The results of all pieces of a grid, in the order of their ranks: what is reduced on a GPU and comes back to the host leaves here.
 template <class Term>
 void finish(const Context& ctx, std::span<double> results) {
   if (ctx.communicator() == nullptr) return;
@@ -242,9 +281,14 @@ double reduce(Context& ctx, int nx, int ny, const Term& term) {
   const auto hold = ctx.hold_scratch();
   double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
   if (ctx.plans()) return 0;
-  reduce_own(ctx, nx, ny, term, partial, ctx.host_number());
-  ctx.synchronise();
-  return finish<Term>(ctx, ctx.on_gpu() ? *ctx.host_number() : partial[0]);
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    reduce_on_gpu(ctx, nx, ny, term, partial, ctx.host_number());
+    ctx.synchronise();
+    return finish<Term>(ctx, *ctx.host_number());
+  }
+#endif
+  return reduce_on_cpu(ctx, nx, ny, term, partial);
 }
 
 /// On a CPU: reduce, each row by `prepare(begin, end, j)` first (a part of one that is alone), which may write what the terms
@@ -262,9 +306,7 @@ double reduce_prepared(Context& ctx, int nx, int ny, const Prepare& prepare, con
     prepare(begin, end, j);
     partial[k] = detail::reduce_row(term, begin, end, j);
   }
-  double result = detail::neutral<Term>();
-  for (int k = 0; k < count; ++k) result = detail::combine<Term>(result, partial[k]);
-  return finish<Term>(ctx, result);
+  return detail::total_of<Term>(ctx, partial, count);
 }
 
 }  // inline namespace

@@ -172,7 +172,7 @@ template <class T>
 class ColourGaussSeidel final : public Smoother<T> {
  public:
   ColourGaussSeidel(Context& ctx, const GridShape& shape, const SmootherParams& params)
-      : Smoother<T>(shape), omega_(static_cast<T>(damping_or(params, 1.0))) {
+      : Smoother<T>(shape), omega_(static_cast<T>(damping_or(params, 1.0))), in_pieces_(!params.pieces.empty()) {
     if (ctx.on_gpu()) scratch_ = Vector<T>(ctx, shape);
   }
 
@@ -204,7 +204,7 @@ class ColourGaussSeidel final : public Smoother<T> {
         }
 #endif
       const ColourStep<View, T> step{view, b, x, omega_};
-      if (x.has_halo()) return with_halo(ctx, step, steps, guess, forward);
+      if (x.has_halo() || in_pieces_) return with_halo(ctx, step, steps, guess, forward);
       bool skip_first = false;
       if (guess == Guess::zero && ctx.on_gpu()) {
         const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
@@ -323,6 +323,7 @@ class ColourGaussSeidel final : public Smoother<T> {
   }
 
   T omega_;
+  bool in_pieces_;     // one strip goes colour by colour as several do
   Vector<T> scratch_;  // on a GPU only
 };
 

@@ -69,8 +69,8 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()) {
-  if (shape.below || shape.above) cut_ = line::CutLines<T>(ctx, shape);
-  if (shape.has_halo()) zeros_ = Vector<T>(ctx, std::max(shape.nx, shape.ny));
+  if (shape.below || shape.above || !params.pieces.empty()) cut_ = line::CutLines<T>(ctx, shape, params.pieces);
+  if (shape.has_halo() || !cut_.empty()) zeros_ = Vector<T>(ctx, std::max(shape.nx, shape.ny));
   if (ctx.on_gpu()) {
     interface_ = Vector<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
     return;
@@ -81,7 +81,7 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
 
 template <class T>
 Guess LineSweep<T>::start(Context& ctx, GridView<T>& x, Guess guess) const {
-  if (guess == Guess::given || !x.has_halo()) return guess;
+  if (guess == Guess::given || !(x.has_halo() || !cut_.empty())) return guess;
   set_zero_with_halo(ctx, x);
   x.fresh = true;
   return Guess::given;
@@ -112,7 +112,7 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
           view, b, x, y, omega_, guess == Guess::zero, ctx.threads(), elimination_.view()};
       if (line_order_ == LineOrder::simultaneous)
         lines.simultaneous();
-      else if (!cut_.empty())
+      else if (y.below || y.above)
         zebra_of_strip(ctx, lines, cut_, order);
       else
         zebra(ctx, d, lines, order);
@@ -141,6 +141,7 @@ class Line : public Smoother<T> {
     if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
   }
 
+  void set_up(Context& ctx, const GridOperator<T>& a) override { sweep_.set_up(ctx, a); }
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder order) override {
     const auto hold = this->begin(ctx, a, b, x);

@@ -29,6 +29,10 @@ class LineSweep {
   [[nodiscard]] LineOrder line_order() const { return line_order_; }
   /// The guess that the first sweep is to be given: on periodic grids x itself, made zero where it is to be.
   [[nodiscard]] Guess start(Context& ctx, GridView<T>& x, Guess guess) const;
+  /// As of a Smoother.
+  void set_up(Context& ctx, const GridOperator<T>& a) {
+    if (!cut_.empty()) cut_.set_up(ctx, a, zeros_.view().data);
+  }
   /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ. Leaves the
   /// halo of y up to date or not.
   void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
@@ -53,8 +57,8 @@ class LineSweep {
   LineOrder line_order_;
   T omega_;
   int threads_;
-  Vector<T> zeros_;        // where the grid is periodic or cut: the reaction that tensor operators lack
-  line::CutLines<T> cut_;  // where the grid is cut
+  Vector<T> zeros_;        // where that is so or the grid periodic: the reaction that tensor operators lack
+  line::CutLines<T> cut_;  // where the grid is cut, or its columns are to be in pieces
   Vector<T> interface_;    // GPU: parts of long lines
   Vector<T> elimination_;  // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };

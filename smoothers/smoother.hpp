@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/registry.hpp>
@@ -41,6 +42,10 @@ struct SmootherParams {
   std::optional<double> damping;  // omega in (0, 2); the smoother's own default when absent
   /// How operators are going to be stored. What a smoother keeps in memory may suit this form; others work all the same.
   OperatorForm form = OperatorForm::nine_band;
+  /// On the CPU, for the same bits into however many strips a grid is cut, one among them: pieces of its columns that are always the
+  /// same, by the global numbers of their first rows and of the row behind the last (StripLevels of mesh/strips.hpp). Empty: results
+  /// differ by rounding.
+  std::vector<int> pieces{};
 };
 
 template <class T>
@@ -52,6 +57,10 @@ class Smoother {
   Smoother& operator=(const Smoother&) = delete;
   Smoother(Smoother&&) = delete;
   Smoother& operator=(Smoother&&) = delete;
+
+  /// What a smoother keeps of the numbers in A; pieces of a grid call together. `smooth` begins with it for an operator other than the
+  /// one before; only where the same one has been given other numbers in place it is yours to call. Allocates nothing on the device.
+  virtual void set_up(Context& /*ctx*/, const GridOperator<T>& /*a*/) {}
 
   /// Runs `steps` elementary steps; steps must be a multiple of elementary_steps(). b and x must not overlap.
   virtual void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps,

@@ -3,6 +3,7 @@
 // What the two backends of solvers/lines/strips.hpp have in common: a cut line's equations, and what is done with its ends. A
 // functor's first index is the number of a line among those that are solved together.
 
+#include <utility>
 #include <vector>
 
 #include <stratum/core/comm/communicator.hpp>
@@ -32,23 +33,82 @@ struct CutLine {
   }
 };
 
+/// The view whose row 0 is row `j`.
+template <class T>
+[[nodiscard]] GridView<T> from_row(GridView<T> v, int j) {
+  v.data += j * v.pitch;
+  v.ny -= j;
+  v.origin_y += j;
+  return v;
+}
+template <class T, bool reaction>
+[[nodiscard]] TensorView<T, reaction> from_row(TensorView<T, reaction> a, int j) {
+  a.ky += j;
+  a.my += j;
+  if constexpr (reaction) {
+    a.column_ky += j;
+    a.e += j;
+  }
+  return a;
+}
+template <class T, bool scalar>
+[[nodiscard]] CellView<T, scalar> from_row(CellView<T, scalar> a, int j) {
+  a.p += j * a.pitch;
+  if constexpr (scalar) {
+    a.ry2 += j;
+  } else {
+    a.q += j * a.pitch;
+    if (a.has_s) a.s += j * a.others_pitch;
+    if (a.has_m) a.m += j * a.others_pitch;
+  }
+  return a;
+}
+template <class View>
+requires View::has_bands [[nodiscard]] View from_row(View a, int j) {
+  for (auto& band : a.band) band += j * a.pitch;
+  return a;
+}
+
+/// Rows begin .. end - 1 of cut lines, which others follow below or above.
 template <class View, class T>
-struct SolveInterface {
+[[nodiscard]] CutLine<View, T> piece_of(const CutLine<View, T>& cut, int begin, int end, bool below, bool above) {
+  CutLine<View, T> piece{{from_row(cut.rhs.a, begin), from_row(cut.rhs.b, begin), from_row(cut.rhs.x, begin)},
+                         from_row(cut.y, begin),
+                         cut.omega,
+                         cut.lines};
+  piece.y.ny = piece.rhs.x.ny = piece.rhs.b.ny = end - begin;
+  piece.y.below = below;
+  piece.y.above = above;
+  return piece;
+}
+
+/// What piece `me` is to know, once the interface is solved.
+template <class View, class T>
+struct TakeEnds {
   CutLine<View, T> cut;
   Interface<T> interface;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const {
-    const auto& [own, all, ends, me, count, ring] = interface;
-    all.solve(count, ring, line);
+    const auto& [own, sides, factors, ends, me, count, ring] = interface;
     const int i = cut.column(line), n = cut.y.ny;
-    const T left = cut.y.below ? all.x_last((me > 0 ? me : count) - 1, line) : T(0);
-    const T right = cut.y.above ? all.x_first(me + 1 < count ? me + 1 : 0, line) : T(0);
-    own.x_last(0, line) = all.x_last(me, line);
+    const T left = cut.y.below ? sides.last((me > 0 ? me : count) - 1, line) : T(0);
+    const T right = cut.y.above ? sides.first(me + 1 < count ? me + 1 : 0, line) : T(0);
+    if (own.numbers != nullptr) own.x_last(0, line) = sides.last(me, line);
     ends.left(line) = left;
     ends.right(line) = right;
     ends.result(0, line) = cut.result(i, -1, left);
-    ends.result(1, line) = cut.result(i, 0, all.x_first(me, line));
-    ends.result(2, line) = cut.result(i, n - 1, all.x_last(me, line));
+    ends.result(1, line) = cut.result(i, 0, sides.first(me, line));
+    ends.result(2, line) = cut.result(i, n - 1, sides.last(me, line));
     ends.result(3, line) = cut.result(i, n, right);
+  }
+};
+
+template <class View, class T>
+struct SolveInterface {
+  TakeEnds<View, T> take;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int row) const {
+    const Interface<T>& interface = take.interface;
+    interface.factors.solve(interface.sides, interface.count, interface.ring, line, take.cut.column(line));
+    take(line, row);
   }
 };
 
@@ -81,19 +141,38 @@ struct WrapRow {
   }
 };
 
-/// The three steps: `eliminate()` fills interface.own, `substitute()` gives y from interface.ends and own.x_last.
-template <class View, class T, class Eliminate, class Substitute>
-void solve_cut_lines(Context& ctx, const CutLine<View, T>& cut, const Interface<T>& interface,
-                     const Eliminate& eliminate, const Substitute& substitute) {
-  const NodeRange lines{0, cut.lines.count, 1, 0, 1, 1};
-  eliminate();
-  if (interface.all.numbers != interface.own.numbers)
-    ctx.communicator()->gather(ctx, interface.own.numbers, interface.all.numbers,
-                               sizeof(T) * PiecesOfLines<T>::rows * static_cast<std::size_t>(cut.lines.count));
-  for_each_node(ctx, lines, SolveInterface<View, T>{cut, interface});
-  substitute();
-  for_each_node(ctx, lines, PutEnds<T>{cut.y, cut.lines, interface.ends});
-  if (cut.y.periodic_x) for_each_node(ctx, {-1, cut.y.ny + 1, 1, 0, 1, 1}, WrapRow<T>{cut.y});
+template <class T>
+struct FactorInterface {
+  FactoredInterface<T> factors;
+  int count;
+  bool ring;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const { factors.factor(count, ring, line); }
+};
+
+/// The three steps for pieces 0 .. own - 1 of this strip, all of them by what `piece(k)` says: a pair of its CutLine and Interface.
+/// `eliminate(piece)` gives its right-hand sides, `gather()` puts those of all strips together, `substitute(piece)` gives y from its
+/// ends.
+template <class Piece, class Eliminate, class Gather, class Substitute>
+void solve_cut_lines(Context& ctx, int own, const Piece& piece, const Eliminate& eliminate, const Gather& gather,
+                     const Substitute& substitute) {
+  for (int k = 0; k < own; ++k) eliminate(piece(k));
+  gather();
+  const auto on_lines = [&](const auto& cut, const auto& functor) {
+    for_each_node(ctx, {0, cut.lines.count, 1, 0, 1, 1}, functor);
+  };
+  for (int k = 0; k < own; ++k) {
+    const auto [cut, interface] = piece(k);
+    const TakeEnds take{cut, interface};
+    if (k == 0)
+      on_lines(cut, SolveInterface{take});
+    else
+      on_lines(cut, take);
+  }
+  for (int k = 0; k < own; ++k) substitute(piece(k));
+  for (int k = 0; k < own; ++k) {
+    const auto [cut, interface] = piece(k);
+    on_lines(cut, PutEnds{cut.y, cut.lines, interface.ends});
+  }
 }
 
 // --- in segments ---------------------------------------------------------------------------------------------------------
@@ -112,7 +191,8 @@ template <class T>
 constexpr int segment_rows = static_cast<int>(128 / sizeof(T));
 inline constexpr int pieces_joined = 16;
 
-template <int S, class View, class T>
+/// `sides`: with right-hand sides, else as if they were zero.
+template <int S, bool sides, class View, class T>
 struct EliminateSegment {
   CutLine<View, T> cut;
   PiecesOfLines<T> segments;
@@ -122,7 +202,9 @@ struct EliminateSegment {
     piece.start(0);
     for (int j = begin; j < end; ++j) {
       const LineRow<T> r = cut.row(i, j);
-      piece.step(j + 1 == end, r.lower, r.diagonal, r.upper, cut.rhs(i, j));
+      T right = 0;
+      if constexpr (sides) right = cut.rhs(i, j);
+      piece.step(j + 1 == end, r.lower, r.diagonal, r.upper, right);
     }
     segments.put_last(segment, line, piece.last());
     segments.put_first(segment, line, piece.first());
@@ -196,37 +278,55 @@ struct SubstituteSegment {
   return pieces * PiecesOfLines<double>::rows * shape.nx;
 }
 
-/// `memory`: segment_numbers.
-template <int S, class View, class T>
-void solve_in_segments(Context& ctx, const CutLine<View, T>& cut, const Interface<T>& interface, T* memory) {
+/// The levels of a strip's lines, `memory` having segment_numbers of numbers for them.
+template <int S, class T>
+struct SegmentLevels {
   struct Level {
     PiecesOfLines<T> pieces;
     int count;
   };
-  const int lines = cut.lines.count;
+  int lines;
   std::vector<Level> levels;
-  for (int count = (cut.y.ny - 1) / S + 1;; count = (count - 1) / pieces_joined + 1) {
-    if (count == 1) {
-      levels.push_back({interface.own, 1});
-      break;
+
+  SegmentLevels(const PiecesOfLines<T>& own, int rows, T* memory) : lines(own.lines) {
+    for (int count = (rows - 1) / S + 1; count > 1; count = (count - 1) / pieces_joined + 1) {
+      levels.push_back({{memory, lines}, count});
+      memory += std::int64_t{PiecesOfLines<T>::rows} * count * lines;
     }
-    levels.push_back({{memory, lines}, count});
-    memory += std::int64_t{PiecesOfLines<T>::rows} * count * lines;
+    levels.push_back({own, 1});
   }
-  const auto range = [&](std::size_t level) { return NodeRange{0, lines, 1, 0, levels[level].count, 1}; };
+  template <bool sides, class View>
+  void eliminate(Context& ctx, const CutLine<View, T>& cut) const {
+    for_each_node(ctx, range(0), EliminateSegment<S, sides, View, T>{cut, levels[0].pieces});
+    for (std::size_t k = 1; k < levels.size(); ++k)
+      for_each_node(ctx, range(k), JoinPieces<T>{levels[k - 1].pieces, levels[k].pieces, levels[k - 1].count});
+  }
+  template <class View>
+  void substitute(Context& ctx, const CutLine<View, T>& cut, const EndsOfLines<T>& ends) const {
+    for (std::size_t k = levels.size() - 1; k > 0; --k)
+      for_each_node(ctx, range(k), OpenPieces<T>{levels[k - 1].pieces, levels[k].pieces, levels[k - 1].count, ends});
+    for_each_node(ctx, range(0), SubstituteSegment<S, View, T>{cut, levels[0].pieces, ends});
+  }
+
+ private:
+  [[nodiscard]] NodeRange range(std::size_t level) const { return {0, lines, 1, 0, levels[level].count, 1}; }
+};
+
+/// The matrix of all lines, to where it is factored. `memory`: segment_numbers.
+template <int S, class View, class T>
+void eliminate_matrix(Context& ctx, const CutLine<View, T>& cut, const Interface<T>& interface, T* memory) {
+  SegmentLevels<S, T>(interface.factors.piece(interface.me), cut.y.ny, memory).template eliminate<false>(ctx, cut);
+}
+
+/// Of a strip that is one piece.
+template <int S, class View, class T, class Gather>
+void solve_in_segments(Context& ctx, const CutLine<View, T>& cut, const Interface<T>& interface, T* memory,
+                       const Gather& gather) {
+  const SegmentLevels<S, T> segments(interface.own, cut.y.ny, memory);
   solve_cut_lines(
-      ctx, cut, interface,
-      [&] {
-        for_each_node(ctx, range(0), EliminateSegment<S, View, T>{cut, levels[0].pieces});
-        for (std::size_t k = 1; k < levels.size(); ++k)
-          for_each_node(ctx, range(k), JoinPieces<T>{levels[k - 1].pieces, levels[k].pieces, levels[k - 1].count});
-      },
-      [&] {
-        for (std::size_t k = levels.size() - 1; k > 0; --k)
-          for_each_node(ctx, range(k),
-                        OpenPieces<T>{levels[k - 1].pieces, levels[k].pieces, levels[k - 1].count, interface.ends});
-        for_each_node(ctx, range(0), SubstituteSegment<S, View, T>{cut, levels[0].pieces, interface.ends});
-      });
+      ctx, 1, [&](int /*piece*/) { return std::pair(cut, interface); },
+      [&](const auto& piece) { segments.template eliminate<true>(ctx, piece.first); }, gather,
+      [&](const auto& piece) { segments.substitute(ctx, piece.first, interface.ends); });
 }
 
 }  // namespace stratum::line

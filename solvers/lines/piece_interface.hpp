@@ -18,9 +18,9 @@
 // beside a and c, and neither is formed from the others. Every piece solves the same interface from the same numbers in the same
 // order: all get the same bits, and need not be told each other's results.
 //
-// Of a line and piece 7 numbers are put together; about 20 p operations a line. Sources: the substructuring of Wang, ACM Trans.
-// Math. Softw. 7 (1981), "A parallel method for tridiagonal equations"; pivots as Grassmann, Taksar, Heyman, Operations Research 33
-// (1985).
+// Of the 7 numbers of a line and piece 5 are the matrix's. They are put together once, and factored (FactoredInterface); a solve puts
+// together the 2 right-hand sides, and takes about 12 p operations a line. Sources: the substructuring of Wang, ACM Trans. Math.
+// Softw. 7 (1981), "A parallel method for tridiagonal equations"; pivots as Grassmann, Taksar, Heyman, Operations Research 33 (1985).
 //
 // Host and device.
 
@@ -30,10 +30,11 @@
 
 namespace stratum::line {
 
-/// The pieces of many lines: of a piece 7 rows of one number a line.
+/// The pieces of many lines: of a piece 7 rows of one number a line, the 2 right-hand sides (then x_last and x_first) and the
+/// matrix's 5.
 template <class T>
 struct PiecesOfLines {
-  static constexpr int rows = 7;
+  static constexpr int sides = 2, rows = 7;
   T* numbers;
   int lines;
 
@@ -41,26 +42,26 @@ struct PiecesOfLines {
     return numbers[(std::int64_t{piece} * rows + row) * lines + line];
   }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, true> last(int piece, int line) const {
-    return {at(piece, 0, line), at(piece, 1, line), at(piece, 2, line), at(piece, 3, line)};
+    return {at(piece, 2, line), at(piece, 3, line), at(piece, 0, line), at(piece, 4, line)};
   }
   /// a is of those that have it from s and c.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, true> first(int piece, int line) const {
-    const T c = at(piece, 4, line), f = at(piece, 5, line), s = at(piece, 6, line);
+    const T c = at(piece, 5, line), f = at(piece, 1, line), s = at(piece, 6, line);
     return {s - 1 - c, c, f, s};
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void put_last(int piece, int line, const Row<T, true>& row) const {
-    at(piece, 0, line) = row.a;
-    at(piece, 1, line) = row.c;
-    at(piece, 2, line) = row.f;
-    at(piece, 3, line) = row.s;
+    at(piece, 0, line) = row.f;
+    at(piece, 2, line) = row.a;
+    at(piece, 3, line) = row.c;
+    at(piece, 4, line) = row.s;
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void put_first(int piece, int line, const Row<T, true>& row) const {
-    at(piece, 4, line) = row.c;
-    at(piece, 5, line) = row.f;
+    at(piece, 1, line) = row.f;
+    at(piece, 5, line) = row.c;
     at(piece, 6, line) = row.s;
   }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& x_last(int piece, int line) const { return at(piece, 2, line); }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& x_first(int piece, int line) const { return at(piece, 5, line); }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& x_last(int piece, int line) const { return at(piece, 0, line); }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& x_first(int piece, int line) const { return at(piece, 1, line); }
 
   /// Joins pieces begin .. end - 1 of a line to one. `open` takes it apart again.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Piece<T, true> joined(int begin, int end, int line) const {
@@ -86,33 +87,98 @@ struct PiecesOfLines {
       x_last(r, line) = left + more;
     }
   }
+};
 
-  /// Solves the interface of `count` pieces of a line in place.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void solve(int count, bool ring, int line) const {
+/// The right-hand sides of all pieces of many lines, 2 rows a piece, and then x_last and x_first.
+template <class T>
+struct SidesOfLines {
+  T* numbers;
+  int lines;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& last(int piece, int line) const {
+    return numbers[std::int64_t{2} * piece * lines + line];
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& first(int piece, int line) const {
+    return numbers[(std::int64_t{2} * piece + 1) * lines + line];
+  }
+};
+
+/// The interface's matrix for many lines, 7 rows a piece, at first as PiecesOfLines has them. `factor` makes of a piece's x_last
+///
+///     L_r + a_r X + c_r L_(r+1) = before f_(r-1) + own f_last + beyond f_first of the piece beyond,   s = 1 + a + c ,
+///
+/// of which before, own, beyond, c and s stay, and leaves its x_first as it is.
+template <class T>
+struct FactoredInterface {
+  static constexpr int rows = PiecesOfLines<T>::rows;
+  T* numbers;
+  int lines;
+
+  /// Where a piece is eliminated to.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE PiecesOfLines<T> piece(int piece) const {
+    return {numbers + std::int64_t{piece} * rows * lines, lines};
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void factor(int count, bool ring, int line) const {
+    const PiecesOfLines<T> pieces = piece(0);
     Row<T, true> row = ring ? same_as_left<T, true>() : zero_row<T, true>();
-    T weight = 1, first_f = 0, first_s = 0;
     for (int r = 0; r < count; ++r) {
-      const Row<T, true> beyond = r + 1 < count ? first(r + 1, line) : ring ? first(0, line) : zero_row<T, true>();
-      row = with_left(with_right(last(r, line), beyond), row);
-      put_last(r, line, row);
-      if (r + 1 == count) break;
-      first_f += weight * row.f;
-      first_s += weight * row.s;
-      weight *= -row.c;
+      Row<T, true> last = pieces.last(r, line);
+      Row<T, true> beyond = r + 1 < count ? pieces.first(r + 1, line)
+                            : ring        ? pieces.first(0, line)
+                                          : zero_row<T, true>();
+      // What a right-hand side counts is what it comes to alone.
+      last.f = beyond.f = 0;
+      row.f = 1;
+      const T from_before = with_left(with_right(last, beyond), row).f;
+      row.f = 0;
+      beyond.f = 1;
+      const T from_beyond = with_left(with_right(last, beyond), row).f;
+      beyond.f = 0;
+      last.f = 1;
+      row = with_left(with_right(last, beyond), row);
+      at(r, own, line) = row.f;
+      at(r, beyond_it, line) = from_beyond;
+      at(r, before, line) = from_before;
+      at(r, c, line) = row.c;
+      at(r, s, line) = row.s;
     }
-    const T closing = ring ? (row.f - row.c * first_f) / (row.s - row.c * first_s) : T(0);
-    T more = ring ? T(0) : row.f;  // than X
-    x_last(count - 1, line) = closing + more;
-    for (int r = count - 2; r >= 0; --r) {
-      const Row<T, true> own = last(r, line);
-      more = own.f - own.s * closing - own.c * more;
-      x_last(r, line) = closing + more;
+  }
+  /// Solves for all x_last and x_first of a line: number `line` of `sides`, `column` here.
+  STRATUM_HOST_DEVICE STRATUM_INLINE void solve(const SidesOfLines<T>& sides, int count, bool ring, int line,
+                                                int column) const {
+    T f = 0, weight = 1, first_f = 0, first_s = 0;
+    for (int r = 0; r < count; ++r) {
+      const T of_next = r + 1 < count ? sides.first(r + 1, line) : ring ? sides.first(0, line) : T(0);
+      f = at(r, before, column) * f + at(r, own, column) * sides.last(r, line) + at(r, beyond_it, column) * of_next;
+      sides.last(r, line) = f;
+      if (!ring || r + 1 == count) continue;
+      first_f += weight * f;
+      first_s += weight * at(r, s, column);
+      weight *= -at(r, c, column);
+    }
+    const int end = count - 1;
+    T closing = 0;  // X
+    if (ring) closing = (f - at(end, c, column) * first_f) / (at(end, s, column) - at(end, c, column) * first_s);
+    T more = ring ? T(0) : f;  // than X
+    sides.last(end, line) = closing + more;
+    for (int r = end - 1; r >= 0; --r) {
+      more = sides.last(r, line) - at(r, s, column) * closing - at(r, c, column) * more;
+      sides.last(r, line) = closing + more;
     }
     for (int r = 0; r < count; ++r) {
-      const Row<T, true> own = first(r, line);
-      const T left = r > 0 ? x_last(r - 1, line) : ring ? x_last(count - 1, line) : T(0);
-      x_first(r, line) = left + (own.f - own.s * left - own.c * (x_last(r, line) - left));
+      const T left = r > 0 ? sides.last(r - 1, line) : ring ? sides.last(end, line) : T(0), last = sides.last(r, line);
+      const T s_first = at(r, first_s_row, column), c_first = at(r, first_c_row, column);
+      // A piece of one row has one unknown, not two that differ by rounding.
+      const bool same = s_first == 0 && c_first == -1;
+      const T from = same ? last : left;
+      sides.first(r, line) = from + (sides.first(r, line) - s_first * left - (same ? T(0) : c_first * (last - left)));
     }
+  }
+
+ private:
+  // Rows of a piece.
+  static constexpr int own = 0, beyond_it = 1, before = 2, c = 3, s = 4, first_c_row = 5, first_s_row = 6;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T& at(int piece, int row, int line) const {
+    return numbers[(std::int64_t{piece} * rows + row) * lines + line];
   }
 };
 
@@ -127,10 +193,13 @@ struct EndsOfLines {
   STRATUM_HOST_DEVICE STRATUM_INLINE T& result(int row, int line) const { return numbers[(2 + row) * lines + line]; }
 };
 
-/// Where piece `me` of `count` has all this.
+/// Where piece `me` of `count` has all this. The factored matrix is by columns of the grid. `own`: where segments of it are joined to
+/// the piece, else null, and its right-hand sides go to `sides`.
 template <class T>
 struct Interface {
-  PiecesOfLines<T> own, all;
+  PiecesOfLines<T> own;
+  SidesOfLines<T> sides;
+  FactoredInterface<T> factors;
   EndsOfLines<T> ends;
   int me, count;
   bool ring;
@@ -143,32 +212,44 @@ struct Interface {
 ///     z_k = (f_k - l_k z_(k-1)) r_k ,   s_k = (e_k - l_k s_(k-1)) r_k ,   a_k = -l_k a_(k-1) r_k ,   a_(-1) = -1 ,
 ///
 /// and x_first is summed up from  x_first = sum w_k (z_k - a_k x_left) + w_last x_last ,  w_k = (-c_0) ... (-c_(k-1)) .
-/// T: a number, or a pack of them.
+/// T: a number, or a pack of them. Without `with_matrix` of the right-hand sides alone.
+template <class T, bool with_matrix>
+struct EliminatedMatrix {};
 template <class T>
-struct PieceElimination {
-  T q, z, s, a, c, weight, first_f, first_s;
+struct EliminatedMatrix<T, true> {
+  T s, a, c, first_s;
+};
+template <class T, bool with_matrix = true>
+struct PieceElimination : EliminatedMatrix<T, with_matrix> {
+  T q, z, weight, first_f;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void start(T zero) {
     q = weight = zero + 1;
-    a = zero - 1;
-    z = s = c = first_f = first_s = zero;
+    z = first_f = zero;
+    if constexpr (with_matrix) {
+      this->a = zero - 1;
+      this->s = this->c = this->first_s = zero;
+    }
   }
   /// A position with its entry towards the one before, the sum over its row, its entry towards the next, and its right-hand side.
   STRATUM_HOST_DEVICE STRATUM_INLINE void step(bool is_last, T lower, T sum, T upper, T right) {
     const T excess = sum - lower * q, pivot = 1 / (excess - upper);
     z = (right - lower * z) * pivot;
-    s = (sum - lower * s) * pivot;
-    a = -lower * a * pivot;
-    c = upper * pivot;
     q = excess * pivot;
+    const T next = upper * pivot;
+    if constexpr (with_matrix) {
+      this->s = (sum - lower * this->s) * pivot;
+      this->a = -lower * this->a * pivot;
+      this->c = next;
+    }
     if (is_last) return;
     first_f += weight * z;
-    first_s += weight * s;
-    weight *= -c;
+    if constexpr (with_matrix) this->first_s += weight * this->s;
+    weight *= -next;
   }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, true> last() const { return {a, c, z, s}; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, true> last() const { return {this->a, this->c, z, this->s}; }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, true> first() const {
-    return {first_s - 1 + weight, -weight, first_f, first_s};
+    return {this->first_s - 1 + weight, -weight, first_f, this->first_s};
   }
 };
 

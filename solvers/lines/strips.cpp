@@ -1,6 +1,11 @@
 // The three steps on the CPU, in packs: batches of lines go along with each other as in solvers/lines/thomas.hpp, W lines of a tensor
 // operator in registers, many of others row by row.
 
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+
 #include <stratum/solvers/lines/cut_lines.hpp>
 #include <stratum/solvers/lines/thomas.hpp>
 
@@ -76,9 +81,10 @@ struct TensorBatch {
 
 template <int stride, class View, class T>
 struct EliminateTensorBatch {
+  static constexpr int most = batch_width<T>;
   CutLine<View, T> cut;
-  PiecesOfLines<T> pieces;
-  int first, count;  // lines of the batch
+  SidesOfLines<T> sides;
+  int me, first, count;  // the piece, and the lines of the batch
 
   template <int bytes>
   STRATUM_INLINE void run() const {
@@ -86,7 +92,7 @@ struct EliminateTensorBatch {
     using Pack = typename R::Pack;
     TensorBatch<R, stride, View, T> batch(cut, first, count);
     batch.begin();
-    PieceElimination<Pack> piece[R::packs];
+    PieceElimination<Pack, false> piece[R::packs];
     for (auto& p : piece) p.start(Pack{});
     const View& a = batch.a;
     Pack right[R::packs];
@@ -101,14 +107,12 @@ struct EliminateTensorBatch {
         piece[v].step(j + 1 == n, lower, interval_excess(both, line.stiffness), line.upper, right[v]);
       }
     }
-    for (int v = 0; v < R::packs; ++v) {
-      const Row<Pack, true> last = piece[v].last(), head = piece[v].first();
+    for (int v = 0; v < R::packs; ++v)
       for (int k = 0; k < std::min(R::width, count - v * R::width); ++k) {
         const int line = first + v * R::width + k;
-        pieces.put_last(0, line, {last.a[k], last.c[k], last.f[k], last.s[k]});
-        pieces.put_first(0, line, {head.a[k], head.c[k], head.f[k], head.s[k]});
+        sides.last(me, line) = piece[v].z[k];
+        sides.first(me, line) = piece[v].first_f[k];
       }
-    }
   }
 };
 
@@ -185,39 +189,38 @@ template <int stride, class View, class T>
 struct EliminateRows {
   static constexpr int most = 512;
   CutLine<View, T> cut;
-  PiecesOfLines<T> pieces;
-  int first, count;
+  SidesOfLines<T> sides;
+  int me, first, count;
 
   template <int bytes>
   STRATUM_INLINE void run() const {
     State state;
-    PieceElimination<T> start;
+    PieceElimination<T, false> start;
     start.start(0);
     for (int k = 0; k < most; ++k) state.put(k, start);
     const int n = cut.y.ny;
     for (int j = 0; j + 1 < n; ++j) eliminate<Registers<T, bytes>>(state, j, std::false_type());
     eliminate<Registers<T, bytes>>(state, n - 1, std::true_type());
     for (int k = 0; k < count; ++k) {
-      const PieceElimination<T> piece = state.template get<T>(k);
-      pieces.put_last(0, first + k, piece.last());
-      pieces.put_first(0, first + k, piece.first());
+      const PieceElimination<T, false> piece = state.template get<T>(k);
+      sides.last(me, first + k) = piece.z;
+      sides.first(me, first + k) = piece.first_f;
     }
   }
 
  private:
   /// Of every line, in arrays as long as packs of lanes without a line need.
   struct State {
-    alignas(64) T numbers[8][most], lower[most];
+    alignas(64) T numbers[4][most], lower[most];
     template <class Number>
-    [[nodiscard]] STRATUM_INLINE PieceElimination<Number> get(int k) const {
+    [[nodiscard]] STRATUM_INLINE PieceElimination<Number, false> get(int k) const {
       const auto number = [&](int n) __attribute__((always_inline)) { return take<Number>(numbers[n] + k); };
-      return {number(0), number(1), number(2), number(3), number(4), number(5), number(6), number(7)};
+      return {{}, number(0), number(1), number(2), number(3)};
     }
     template <class Number>
-    STRATUM_INLINE void put(int k, const PieceElimination<Number>& p) {
-      give(p.q, numbers[0] + k), give(p.z, numbers[1] + k), give(p.s, numbers[2] + k), give(p.a, numbers[3] + k);
-      give(p.c, numbers[4] + k), give(p.weight, numbers[5] + k), give(p.first_f, numbers[6] + k);
-      give(p.first_s, numbers[7] + k);
+    STRATUM_INLINE void put(int k, const PieceElimination<Number, false>& p) {
+      give(p.q, numbers[0] + k), give(p.z, numbers[1] + k);
+      give(p.weight, numbers[2] + k), give(p.first_f, numbers[3] + k);
     }
 
    private:
@@ -288,36 +291,92 @@ struct SubstituteRows {
 }  // namespace
 
 template <class T>
-CutLines<T>::CutLines(Context& ctx, const GridShape& shape) {
-  expects(ctx.communicator() != nullptr,
+CutLines<T>::CutLines(Context& ctx, const GridShape& shape, std::span<const int> pieces)
+    : ring_(shape.periodic_y), columns_(shape.nx) {
+  const bool cut = shape.below || shape.above;
+  expects(!cut || ctx.communicator() != nullptr,
           "line smoothers need whole lines, and this is a strip of rows whose context has no communicator");
-  auto& communicator = *ctx.communicator();
-  me_ = communicator.rank();
-  count_ = communicator.size();
-  struct Strip {
-    int rows;
-    int below;
-  };
-  const auto strips = communicator.gather_on_host(Strip{shape.ny, shape.below ? 1 : 0});
-  std::int64_t rows = 0;
-  for (const Strip& strip : strips) rows += strip.rows;
-  ring_ = strips.front().below != 0;
+  const int ranks = cut ? ctx.pieces() : 1, rank = cut ? ctx.communicator()->rank() : 0;
+  int rows = shape.ny;
+  if (pieces.empty()) {
+    rows_ = {0, shape.ny};
+    me_ = rank;
+    for (int r = 0; r <= ranks; ++r) begins_.push_back(r);
+    if (cut) {
+      const auto all = ctx.communicator()->gather_on_host(shape.ny);
+      rows = std::accumulate(all.begin(), all.end(), 0);
+    }
+  } else {
+    expects(!ctx.on_gpu(), "lines in given pieces are for the CPU");
+    const auto first = std::find(pieces.begin(), pieces.end(), shape.origin_y);
+    const auto end = std::find(pieces.begin(), pieces.end(), shape.origin_y + shape.ny);
+    expects(first != pieces.end() && end != pieces.end(), "a strip of rows ", shape.origin_y, " to ",
+            shape.origin_y + shape.ny - 1, " must begin and end with given pieces of lines");
+    for (auto row = first; row <= end; ++row) rows_.push_back(*row - shape.origin_y);
+    me_ = static_cast<int>(first - pieces.begin());
+    begins_ = cut ? ctx.communicator()->gather_on_host(me_) : std::vector<int>{me_};
+    begins_.push_back(static_cast<int>(pieces.size()) - 1);
+    rows = pieces.back() - pieces.front();
+  }
+  count_ = begins_.back();
+  last_ = rank + 1 == ranks;
   third_row_ = ring_ && rows % 2 != 0;
-  own_ = Vector<T>(ctx, PiecesOfLines<T>::rows * shape.nx);
-  pieces_ = Vector<T>(ctx, PiecesOfLines<T>::rows * shape.nx * count_);
-  ends_ = Vector<T>(ctx, 6 * shape.nx);
+  sides_ = Vector<T>(ctx, PiecesOfLines<T>::sides * shape.nx * count_);
+  factors_ = Vector<T>(ctx, FactoredInterface<T>::rows * shape.nx * count_);
+  ends_ = Vector<T>(ctx, 6 * shape.nx * own_pieces());
   if (!ctx.on_gpu()) return;
+  own_ = Vector<T>(ctx, PiecesOfLines<T>::rows * shape.nx);
   segments_ = Vector<T>(ctx, static_cast<int>(segment_numbers(segment_rows<T>, shape)));
 }
 
 template <class T>
-Interface<T> CutLines<T>::interface_of(const SomeLines& lines) {
-  return {{own_.view().data, lines.count},
-          {pieces_.view().data, lines.count},
-          {ends_.view().data, lines.count},
-          me_,
+Interface<T> CutLines<T>::interface_of(const SomeLines& lines, int k) {
+  return {{own_.empty() ? nullptr : own_.view().data, lines.count},
+          {sides_.view().data, lines.count},
+          {factors_.view().data, columns_},
+          {ends_.view().data + std::int64_t{6} * k * lines.count, lines.count},
+          me_ + k,
           count_,
           ring_};
+}
+
+template <class T>
+void CutLines<T>::gather(Context& ctx, T* numbers, int each) const {
+  if (begins_.size() == 2) return;
+  std::vector<std::size_t> counts, offsets;
+  for (std::size_t r = 0; r + 1 < begins_.size(); ++r) {
+    const auto bytes = [&](int piece) {
+      return sizeof(T) * static_cast<std::size_t>(each) * static_cast<std::size_t>(piece);
+    };
+    offsets.push_back(bytes(begins_[r]));
+    counts.push_back(bytes(begins_[r + 1] - begins_[r]));
+  }
+  ctx.communicator()->gather(ctx, numbers + std::int64_t{each} * me_, numbers, counts, offsets);
+}
+
+template <class T>
+void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros) {
+  if (ctx.plans()) return;
+  a_ = a;
+  GridView<T> y;  // of this shape, without numbers
+  y.nx = columns_;
+  y.ny = rows_.back();
+  const SomeLines lines{0, 1, columns_};
+  if (ctx.on_gpu())
+    eliminate_matrix_on_gpu(ctx, a, zeros, y);
+  else
+    visit(a, zeros, [&]<class View>(const View& view) {
+      if constexpr (!is_tensor<View> || by_sums<View>)
+        for (int k = 0; k < own_pieces(); ++k) {
+          const auto at = static_cast<std::size_t>(k);
+          const CutLine<View, T> all{{view, y, y}, y, T(1), lines};
+          eliminate_matrix<std::numeric_limits<int>::max()>(ctx, piece_of(all, rows_[at], rows_[at + 1], false, false),
+                                                            interface_of(lines, k), segments_.view().data);
+        }
+    });
+  T* const factors = factors_.view().data;
+  gather(ctx, factors, FactoredInterface<T>::rows * columns_);
+  for_each_node(ctx, {0, columns_, 1, 0, 1, 1}, FactorInterface<T>{{factors, columns_}, count_, ring_});
 }
 
 template <class T>
@@ -325,10 +384,12 @@ void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, 
                         GridView<const T> x, GridView<T> y, T omega, LineOrder line_order, SweepOrder order,
                         GridView<T> memory) {
   if (ctx.plans()) return;
+  if (&a.storage() != &a_.storage()) set_up(ctx, a, zeros);
   const auto solve = [&](const SomeLines& lines) {
     if (lines.count == 0) return;
     ctx.on_gpu() ? solve_on_gpu(ctx, a, zeros, b, x, y, omega, lines)
                  : solve_on_cpu(ctx, a, zeros, b, x, y, omega, lines, memory);
+    if (y.periodic_x) for_each_node(ctx, {-1, y.ny + 1, 1, 0, 1, 1}, WrapRow<T>{y});
   };
   if (line_order == LineOrder::simultaneous) return solve({0, 1, y.nx});
   const bool third = y.periodic_x && y.nx % 2 != 0;
@@ -358,37 +419,37 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
   };
   visit(a, zeros, [&]<class View>(const View& view) {
     const auto solve = [&]<int stride>() {
-      const CutLine<View, T> cut{{view, b, x}, y, omega, lines};
-      const Interface<T> interface = interface_of(lines);
-      if constexpr (is_tensor<View>) {
-        solve_cut_lines(
-            ctx, cut, interface,
-            [&] {
-              in_batches(batch_width<T>, [&](int first, int count, int /*part*/, bool /*alone*/) {
-                simd::run_widest(EliminateTensorBatch<stride, View, T>{cut, interface.own, first, count});
-              });
-            },
-            [&] {
-              in_batches(batch_width<T>, [&](int first, int count, int part, bool alone) {
-                simd::run_widest(
-                    SubstituteTensorBatch<stride, View, T>{cut, interface.ends, first, count, alone, scratch(part)});
-              });
-            });
-      } else {
-        using Eliminate = EliminateRows<stride, View, T>;
-        solve_cut_lines(
-            ctx, cut, interface,
-            [&] {
-              in_batches(Eliminate::most, [&](int first, int count, int /*part*/, bool /*alone*/) {
-                simd::run_widest(Eliminate{cut, interface.own, first, count});
-              });
-            },
-            [&] {
-              in_batches(scratch(0).wide, [&](int first, int count, int part, bool /*alone*/) {
-                simd::run_widest(SubstituteRows<stride, View, T>{cut, interface.ends, first, count, scratch(part)});
-              });
-            });
-      }
+      using Piece = std::pair<CutLine<View, T>, Interface<T>>;
+      const CutLine<View, T> all{{view, b, x}, y, omega, lines};
+      const auto piece = [&](int k) {
+        const auto at = static_cast<std::size_t>(k);
+        const bool below = k > 0 || y.below || ring_, above = k + 1 < own_pieces() || y.above || ring_;
+        return Piece(piece_of(all, rows_[at], rows_[at + 1], below, above), interface_of(lines, k));
+      };
+      const auto eliminate = [&](const Piece& p) {
+        const auto& [cut, interface] = p;
+        using Eliminate =
+            std::conditional_t<is_tensor<View>, EliminateTensorBatch<stride, View, T>, EliminateRows<stride, View, T>>;
+        in_batches(Eliminate::most, [&](int first, int count, int /*part*/, bool /*alone*/) {
+          simd::run_widest(Eliminate{cut, interface.sides, interface.me, first, count});
+        });
+      };
+      const auto substitute = [&](const Piece& p) {
+        const auto& [cut, interface] = p;
+        if constexpr (is_tensor<View>)
+          in_batches(batch_width<T>, [&](int first, int count, int part, bool alone) {
+            simd::run_widest(
+                SubstituteTensorBatch<stride, View, T>{cut, interface.ends, first, count, alone, scratch(part)});
+          });
+        else
+          in_batches(scratch(0).wide, [&](int first, int count, int part, bool /*alone*/) {
+            simd::run_widest(SubstituteRows<stride, View, T>{cut, interface.ends, first, count, scratch(part)});
+          });
+      };
+      T* const sides = sides_.view().data;
+      solve_cut_lines(
+          ctx, own_pieces(), piece, eliminate, [&] { gather(ctx, sides, PiecesOfLines<T>::sides * lines.count); },
+          substitute);
     };
     if constexpr (!is_tensor<View> || by_sums<View>)
       lines.stride == 1 ? solve.template operator()<1>() : solve.template operator()<2>();
@@ -401,6 +462,9 @@ template <class T>
 void CutLines<T>::solve_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
                                GridView<const T> /*b*/, GridView<const T> /*x*/, GridView<T> /*y*/, T /*omega*/,
                                const SomeLines& /*lines*/) {}
+template <class T>
+void CutLines<T>::eliminate_matrix_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
+                                          GridView<T> /*shape*/) {}
 #endif
 
 template class CutLines<float>;

@@ -72,6 +72,8 @@ struct Work {
   Guess guess = Guess::given;
   SweepOrder order = SweepOrder::forward;
   int applications = 2;
+  bool sets_up = true;
+  std::vector<int> pieces{};  // SmootherParams
 };
 
 /// A piece of the work.
@@ -90,10 +92,13 @@ struct Smoothing {
     SmootherParams params;
     params.line_order = work.line_order;
     params.form = kind.form;
+    params.pieces = work.pieces;
     smoother = builtin_smoothers().make<T>(ctx, work.smoother, shape, params);
+    if (work.sets_up) smoother->set_up(ctx, a);
   }
-  void run() {
-    smoother->smooth(ctx, a, b.cview(), x.view(), work.applications * smoother->elementary_steps(), work.guess,
+  void run() { run(ctx); }
+  void run(Context& on) {
+    smoother->smooth(on, a, b.cview(), x.view(), work.applications * smoother->elementary_steps(), work.guess,
                      work.order);
   }
 };
@@ -257,6 +262,113 @@ TYPED_TEST(SmootherStrips, HaloRowsComeOutOfTheInterface) {
       EXPECT_EQ(row(rank, rows), row(rank + 1, 0)) << rank;
       EXPECT_EQ(row(rank + 1, -1), row(rank, rows - 1)) << rank;
     }
+  }
+}
+
+/// A piece's communicator that keeps how many bytes each gather took of it.
+class CountsBytes final : public Communicator {
+ public:
+  explicit CountsBytes(Communicator& through) : through_(through) {}
+  [[nodiscard]] int rank() const override { return through_.rank(); }
+  [[nodiscard]] int size() const override { return through_.size(); }
+  void barrier() override { through_.barrier(); }
+  void abandon() override { through_.abandon(); }
+  std::vector<std::size_t> gathered;
+
+ private:
+  void do_gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
+                 std::span<const std::size_t> offsets) override {
+    gathered.push_back(counts[static_cast<std::size_t>(rank())]);
+    through_.gather(ctx, mine, all, counts, offsets);
+  }
+  void do_exchange(Context& ctx, const Rows& rows) override { through_.exchange(ctx, rows); }
+  void do_gather_on_host(const void* mine, void* all, std::size_t bytes) override {
+    through_.gather_on_host(mine, all, bytes);
+  }
+  Communicator& through_;
+};
+
+// Two words a line of a colour, the right-hand sides; seven a line once, the matrix.
+TYPED_TEST(SmootherStrips, AGatherHasTwoWordsALine) {
+  using T_ = typename TypeParam::Number;
+  const TensorMesh mesh = this->mesh(every_side[0], 20, 30);
+  this->draw(mesh);
+  const std::size_t odd = 10 * sizeof(T_), even = 9 * sizeof(T_);
+  for (const Kind& kind : every_kind) {
+    SCOPED_TRACE(kind.name);
+    Work work{"adi", LineOrder::zebra, Guess::given, SweepOrder::forward, 2};
+    work.sets_up = false;
+    (void)this->after(mesh, kind, work, shared_out(mesh.unknowns().ny, 3), [&](auto& piece) {
+      CountsBytes counts(*piece.ctx.communicator());
+      Context ctx = piece.ctx;
+      ctx.set_communicator({&counts, [](Communicator*) {}});
+      piece.run(ctx);
+      EXPECT_EQ(counts.gathered, (std::vector<std::size_t>{7 * (odd + even), 2 * odd, 2 * even, 2 * odd, 2 * even}));
+      return Values{};
+    });
+  }
+}
+
+// Of another operator, and of the same one with other numbers, once the smoother is told.
+TYPED_TEST(SmootherStrips, OtherNumbers) {
+  using T_ = typename TypeParam::Number;
+  for (const Sides& sides : {every_side[1], every_side[5]}) {
+    const TensorMesh before = this->mesh(sides, 21, 30), mesh = this->mesh(sides, 21, 30);
+    this->draw(mesh);
+    const int rows = mesh.unknowns().ny;
+    for (const Kind& kind : every_kind)
+      for (const auto line_order : {LineOrder::zebra, LineOrder::simultaneous}) {
+        SCOPED_TRACE(testing::Message() << kind.name << ", " << to_string(line_order));
+        const Work work{"adi", line_order};
+        const Values expected = this->smoothed(mesh, kind, work, {rows});
+        for (const bool in_place : {false, true}) {
+          const Values found = this->after(before, kind, work, shared_out(rows, 3), [&](auto& piece) {
+            const auto other = make_operator<double>(piece.ctx, mesh, kind, piece.a.shape());
+            if (in_place) {
+              assign(piece.ctx, other, piece.a);
+              piece.smoother->set_up(piece.ctx, piece.a);
+            } else {
+              piece.a = convert<T_>(piece.ctx, other);
+            }
+            piece.run();
+            return test::to_host(piece.ctx, piece.x);
+          });
+          EXPECT_LE(difference(found, expected), (std::is_same_v<T_, double> ? 1e-13 : 2e-5) * largest_of(expected))
+              << (in_place ? "in place" : "another operator");
+        }
+      }
+  }
+}
+
+// Columns in pieces that are always the same, of one row among them: strips of some pieces each give the bits of one strip. That is
+// what is solved without pieces, but for rounding.
+TYPED_TEST(SmootherStrips, FixedPiecesGiveTheSameBits) {
+  using Number = typename TypeParam::Number;
+  if (TypeParam::backend != Backend::cpu) GTEST_SKIP() << "pieces are for the CPU";
+  const double tolerance = std::is_same_v<Number, double> ? 1e-13 : 2e-5;
+  const auto registry = builtin_smoothers();
+  for (const Sides& sides : every_side) {
+    const TensorMesh mesh = this->mesh(sides, 37, 41);
+    this->draw(mesh);
+    const int rows = mesh.unknowns().ny, first = mesh.unknowns().origin_y;
+    for (const Kind& kind : every_kind)
+      for (const auto& [name, entry] : registry.entries())
+        for (const auto line_order : {LineOrder::zebra, LineOrder::simultaneous})
+          for (const auto& [guess, order] :
+               {std::pair{Guess::given, SweepOrder::forward}, {Guess::zero, SweepOrder::backward}}) {
+            Work work{name, line_order, guess, order};
+            SCOPED_TRACE(testing::Message()
+                         << to_string(sides.left) << " " << to_string(sides.right) << " " << to_string(sides.bottom)
+                         << " " << to_string(sides.top) << ", " << kind.name << ", " << name << ", "
+                         << to_string(line_order) << (guess == Guess::zero ? ", from zero, backward" : ""));
+            const Values without = this->smoothed(mesh, kind, work, {rows});
+            for (const int row : {0, 5, 6, 14, 20, 30, rows}) work.pieces.push_back(first + row);
+            const Values one = this->smoothed(mesh, kind, work, {rows});
+            ASSERT_LE(difference(one, without), tolerance * largest_of(one));
+            for (const auto& strips :
+                 std::vector<std::vector<int>>{{14, rows - 14}, {6, 14, rows - 20}, {5, 1, 8, 6, 10, rows - 30}})
+              ASSERT_EQ(this->smoothed(mesh, kind, work, strips), one) << strips.size() << " strips";
+          }
   }
 }
 

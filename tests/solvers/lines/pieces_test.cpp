@@ -238,6 +238,23 @@ std::vector<double> solved_in_steps(const System& s, const std::vector<int>& len
   const int count = static_cast<int>(lengths.size());
   std::vector<T> numbers(static_cast<std::size_t>(PiecesOfLines<T>::rows * count)), above(numbers.size());
   const PiecesOfLines<T> pieces{numbers.data(), 1}, joined{above.data(), 1};
+  const auto solve = [ring](const PiecesOfLines<T>& some, int some_count) {
+    const auto size = static_cast<std::size_t>(some_count);
+    std::vector<T> right(PiecesOfLines<T>::sides * size), matrix(FactoredInterface<T>::rows * size);
+    const SidesOfLines<T> sides{right.data(), 1};
+    const FactoredInterface<T> factors{matrix.data(), 1};
+    for (int r = 0; r < some_count; ++r) {
+      sides.last(r, 0) = some.x_last(r, 0);
+      sides.first(r, 0) = some.x_first(r, 0);
+      for (int k = 0; k < PiecesOfLines<T>::rows; ++k) factors.piece(r).at(0, k, 0) = some.at(r, k, 0);
+    }
+    factors.factor(some_count, ring, 0);
+    factors.solve(sides, some_count, ring, 0, 0);
+    for (int r = 0; r < some_count; ++r) {
+      some.x_last(r, 0) = sides.last(r, 0);
+      some.x_first(r, 0) = sides.first(r, 0);
+    }
+  };
   const auto number = [](const std::vector<double>& v, int i) {
     return static_cast<T>(v[static_cast<std::size_t>(i)]);
   };
@@ -253,7 +270,7 @@ std::vector<double> solved_in_steps(const System& s, const std::vector<int>& len
     begin += n;
   }
   if (group == 0) {
-    pieces.solve(count, ring, 0);
+    solve(pieces, count);
   } else {
     const int groups = (count + group - 1) / group;
     const auto end = [&](int g) { return std::min(count, (g + 1) * group); };
@@ -262,7 +279,7 @@ std::vector<double> solved_in_steps(const System& s, const std::vector<int>& len
       joined.put_last(g, 0, piece.last);
       joined.put_first(g, 0, piece.first);
     }
-    joined.solve(groups, ring, 0);
+    solve(joined, groups);
     for (int g = 0; g < groups; ++g) {
       const T left = g > 0 ? joined.x_last(g - 1, 0) : ring ? joined.x_last(groups - 1, 0) : T(0);
       pieces.open(g * group, end(g), 0, left, joined.x_last(g, 0));

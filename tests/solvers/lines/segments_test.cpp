@@ -19,6 +19,7 @@ void expect_fixed_point(int nx, int ny, OperatorForm form, bool ring) {
   const auto x = test::random_vector<T>(ctx, random, a.shape());
   Vector<T> b(ctx, a.shape()), y(ctx, a.shape()), zeros(ctx, std::max(nx, ny));
   Vector<T> own(ctx, line::PiecesOfLines<T>::rows * nx), ends(ctx, 6 * nx);
+  Vector<T> factors(ctx, line::FactoredInterface<T>::rows * nx);
   constexpr int rows = 4;
   Vector<T> memory(ctx, static_cast<int>(line::segment_numbers(rows, a.shape())));
   a.apply(ctx, x.cview(), b.view());
@@ -27,10 +28,14 @@ void expect_fixed_point(int nx, int ny, OperatorForm form, bool ring) {
   to.below = to.above = ring;
   line::visit(a, zeros.view().data, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || line::by_sums<View>) {
-      const line::PiecesOfLines<T> pieces{own.view().data, nx};
-      line::solve_in_segments<rows>(ctx, line::CutLine<View, T>{{view, b.cview(), x.cview()}, to, T(1), {0, 1, nx}},
-                                    line::Interface<T>{pieces, pieces, {ends.view().data, nx}, 0, 1, ring},
-                                    memory.view().data);
+      const line::CutLine<View, T> cut{{view, b.cview(), x.cview()}, to, T(1), {0, 1, nx}};
+      // Of one piece: its right-hand sides lie where those of all do.
+      const line::Interface<T> interface {
+        {own.view().data, nx}, {own.view().data, nx}, {factors.view().data, nx}, {ends.view().data, nx}, 0, 1, ring
+      };
+      line::eliminate_matrix<rows>(ctx, cut, interface, memory.view().data);
+      for (int i = 0; i < nx; ++i) interface.factors.factor(1, ring, i);
+      line::solve_in_segments<rows>(ctx, cut, interface, memory.view().data, [] {});
     }
   });
   EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), test::to_host(ctx, x)), 20 * test::tolerance<T>);

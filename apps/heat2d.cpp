@@ -408,7 +408,7 @@ void write_picture(Context& ctx, const Settings& settings, const HeatSolver& sol
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh,
                              const OutputFiles& outputs) {
   const std::string what = named(mesh);
-  const GridShape strip = StripLevels(ctx, mesh_hierarchy(mesh), settings.params.solver.multigrid.cut).finest();
+  const GridShape strip = StripLevels(ctx, mesh_hierarchy(mesh), settings.params.solver.multigrid.strips()).finest();
   const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
   const std::int64_t whole = line * (mesh.y().size() + 1), field = line * node_rows(mesh, strip).count();
   // K, c and the capacity of all cells, and K = 0 beside the capacity once more; every rank has them.
@@ -459,7 +459,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   const auto find_rank_numbers = [&] {
     const PoissonSolver& of_stages = solver.solver();
     result.ranks =
-        rank_numbers(ctx, settings.machine, StripLevels(ctx, of_stages.meshes(), of_stages.params().multigrid.cut),
+        rank_numbers(ctx, settings.machine, StripLevels(ctx, of_stages.meshes(), of_stages.params().multigrid.strips()),
                      result.setup_seconds, result.solve_seconds, result.expected_memory);
   };
   find_rank_numbers();

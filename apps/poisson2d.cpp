@@ -131,7 +131,11 @@ CommandLine make_command_line() {
             {"operator", "NAME", "",
              "storage: tensor (none), symmetric (5 words a node) or nine-band (9) (tensor; with single nine-band, "
              "whose "
-             "rounded entries are what fails)"}})},
+             "rounded entries are what fails)"},
+            {"reproducible", "", "",
+             message("the same bits on any number of ranks, up to ", StripLevels::most_fixed,
+                     ", and threads: lines along y are solved in pieces that are always the same; on CPUs, not where "
+                     "interpolation follows coefficients")}})},
       {"Stopping",
        {{"rtol", "X", plain(params.stop.rtol),
          "stop when the residual has fallen below X times the baseline, X above 0"},
@@ -261,6 +265,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.form = options.has("operator") ? parsed("--operator", [&] { return operator_form(options.text("operator")); })
                 : params.precision == Precision::single ? OperatorForm::nine_band
                                                         : OperatorForm::tensor;
+  multigrid.reproducible = options.is_set("reproducible");
   params.stop.rtol = options.number("rtol", positive);
   params.stop.atol = options.number("atol", not_negative);
   params.stop.baseline = choice<Baseline>("--baseline", options.text("baseline"),
@@ -337,6 +342,20 @@ void check_ranks(const Settings& settings, const CommandLine& options) {
     one_rank_only(options.has(option), option, "a deformed mesh is solved on by one rank");
   one_rank_only(settings.solver.deflate.by != DeflateBy::none, "deflate", "deflation is for one rank");
   one_rank_only(settings.solver.precision == Precision::two_float, "precision", "two-float is for one rank");
+}
+
+/// What cannot be the same on any number of ranks.
+void check_reproducible(const Settings& settings) {
+  if (!settings.solver.multigrid.reproducible) return;
+  const auto refuse = [](bool asked, const char* why) { expects(!asked, "--reproducible: ", why); };
+  refuse(settings.deformation.is_given(), "a deformed mesh is solved on by one rank; leave one of the two out");
+  refuse(settings.solver.deflate.by != DeflateBy::none, "deflation is for one rank; leave one of the two out");
+  refuse(settings.solver.precision == Precision::two_float, "--precision two-float is for one rank");
+  refuse(settings.interpolates_by_choice() && settings.solver.interpolation != InterpolationKind::bilinear,
+         "interpolation that follows coefficients differs by rounding; take --interpolation bilinear");
+  refuse(settings.solver.multigrid.cut_lines == CutMethod::overlap,
+         "overlap differs by rounding; take --cut-lines exact");
+  refuse(settings.machine.backend == Backend::cuda, "it is for CPUs; take --backend cpu");
 }
 
 OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
@@ -434,7 +453,7 @@ struct Uses {
 /// All unknowns, or this rank's.
 GridShape strip_of(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params) {
   if (ctx.pieces() == 1) return mesh.unknowns();
-  return StripLevels(ctx, mesh_hierarchy(mesh), params.multigrid.cut).finest();
+  return StripLevels(ctx, mesh_hierarchy(mesh), params.multigrid.strips()).finest();
 }
 
 /// What lies on the host in fields of the grid's size for a while, where a GPU does not compute it: loads; solutions.
@@ -706,6 +725,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("operator", to_string(outcome.params.form));
   if (settings.interpolates_by_choice())
     json.add("interpolation", to_string(outcome.params.interpolation.value_or(InterpolationKind::network)));
+  json.add("reproducible", outcome.params.multigrid.reproducible);
   add_machine(json, ctx);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("write_seconds", outputs.seconds("vtk"));
@@ -916,7 +936,7 @@ struct Solved {
 
 /// What the ranks tell each other of a solve.
 std::vector<RankNumbers> rank_numbers(const Context& ctx, const Settings& settings, const Outcome& outcome) {
-  return rank_numbers(ctx, settings.machine, StripLevels(ctx, outcome.hierarchy, outcome.params.multigrid.cut),
+  return rank_numbers(ctx, settings.machine, StripLevels(ctx, outcome.hierarchy, outcome.params.multigrid.strips()),
                       outcome.report.setup_seconds, outcome.report.solve_seconds, outcome.expected_memory);
 }
 
@@ -1145,6 +1165,7 @@ int main(int argc, char** argv) {
         Settings settings = parse_settings(options);
         settings.machine.ranks = &ranks;
         if (settings.machine.has_ranks()) check_ranks(settings, options);
+        check_reproducible(settings);
         OutputFiles outputs = parse_outputs(options, settings);
         return [settings = std::move(settings), outputs = std::move(outputs), &options] {
           return run(settings, options, outputs);

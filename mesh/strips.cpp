@@ -1,5 +1,7 @@
 #include <stratum/mesh/strips.hpp>
 
+#include <algorithm>
+
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
@@ -60,31 +62,53 @@ int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh> meshes,
 
 }  // namespace
 
-StripLevels::StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, std::optional<int> asked) {
+StripLevels::StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, const StripParams& params)
+    : params_(params), fixed_(meshes.size()) {
   expects(!meshes.empty(), "a hierarchy needs at least one mesh");
   for (const auto& mesh : meshes) unknowns_.push_back(mesh.unknowns());
   const int finest = static_cast<int>(meshes.size()) - 1, count = ctx.pieces();
   whole_ = finest;
   own_ = unknowns_.back();
-  if (count == 1) return;
   int most = 0;
   while (most < finest && meshes[static_cast<std::size_t>(finest - most)].y().can_coarsen()) ++most;
+  int pieces = count;
+  if (params.fixed_pieces) {
+    pieces = std::clamp(most == 0 ? 1 : own_.ny >> params.cut.value_or(1), 1, most_fixed);
+    expects(count <= pieces, own_.ny, " rows are ", pieces, " fixed pieces, which cannot be shared by ", count,
+            " strips");
+  }
+  if (pieces == 1) return;
   expects(most > 0, own_.ny, " rows cannot be cut into ", count, " strips");
-  const int cut = asked.value_or(levels_worth_cutting(ctx, meshes, count, most));
+  const int cut = params.cut.value_or(levels_worth_cutting(ctx, meshes, pieces, most));
   expects(cut >= 1 && cut <= most, "1 to ", most, " levels of this hierarchy can be cut into strips, not ", cut);
-  whole_ = finest - cut;
-  for (int rank = 0; rank < count; ++rank) {
-    Strip strip(meshes.back(), count, rank, cut);
-    for (int l = finest;; --l) {
-      const bool own = rank == ctx.communicator()->rank();
-      if (l == whole_) {
-        rows_.push_back(strip.unknowns().ny);
-        if (own) own_ = strip.unknowns();
-        break;
-      }
-      if (own) unknowns_[static_cast<std::size_t>(l)] = strip.unknowns();
-      strip = strip.coarser(meshes[static_cast<std::size_t>(l) - 1]);
+  if (count > 1) whole_ = finest - cut;
+  std::vector<Strip> all;
+  for (int r = 0; r < pieces; ++r) all.emplace_back(meshes.back(), pieces, r, cut);
+  // Strip `rank` on the level at which `all` are.
+  const auto strip = [&](int rank) {
+    const auto piece = [&](int r) {
+      return all[static_cast<std::size_t>(std::int64_t{pieces} * r / count)].unknowns();
+    };
+    GridShape shape = piece(rank);
+    const GridShape& last = all[static_cast<std::size_t>(std::int64_t{pieces} * (rank + 1) / count) - 1].unknowns();
+    shape.ny = last.origin_y + last.ny - shape.origin_y;
+    shape.above = last.above;
+    return shape;
+  };
+  const int own = count > 1 ? ctx.communicator()->rank() : 0;
+  for (int l = finest;; --l) {
+    if (l == finest - cut) {
+      for (int rank = 0; count > 1 && rank < count; ++rank) rows_.push_back(strip(rank).ny);
+      if (count > 1) own_ = strip(own);
+      break;
     }
+    if (count > 1) unknowns_[static_cast<std::size_t>(l)] = strip(own);
+    if (params.fixed_pieces) {
+      auto& rows = fixed_[static_cast<std::size_t>(l)];
+      for (const Strip& piece : all) rows.push_back(piece.unknowns().origin_y);
+      rows.push_back(all.back().unknowns().origin_y + all.back().unknowns().ny);
+    }
+    for (Strip& piece : all) piece = piece.coarser(meshes[static_cast<std::size_t>(l) - 1]);
   }
 }
 

@@ -46,6 +46,20 @@ class Strip {
   bool last_ = false;  // its rows end where the mesh's do
 };
 
+/// What may be asked of StripLevels.
+struct StripParams {
+  // NOLINTBEGIN(google-explicit-constructor): most often nothing but this is asked for
+  StripParams(std::optional<int> levels = {}, bool fixed = false) : cut(levels), fixed_pieces(fixed) {}
+  StripParams(int levels) : StripParams(std::optional(levels)) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  /// So many levels are cut, the finest and those that follow; left open, those with unknowns enough, but the finest always.
+  std::optional<int> cut;
+  /// Strips are made of pieces that are the same whatever the number of strips, one among them; which levels are cut goes by these
+  /// pieces. Smoothers that are given them compute the same bits on any number of strips.
+  bool fixed_pieces;
+};
+
 /// Which levels of a hierarchy, level 0 the coarsest, are cut among the pieces of a Context's communicator, and a piece's
 /// part of them. The same on all pieces.
 class StripLevels {
@@ -53,9 +67,14 @@ class StripLevels {
   /// Unknowns of a piece below which a level is not worth its exchanges.
   static constexpr std::int64_t least_on_cpu = 4096, least_on_gpu = std::int64_t{1} << 21;
 
-  /// Meshes coarsest first. One piece, or no communicator: no level is cut. `cut`: so many are, the finest and those that
-  /// follow; left open, those with unknowns enough, but the finest always. Throws UsageError where there are not rows enough.
-  StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, std::optional<int> cut = {});
+  /// Fixed pieces, where there are rows enough for so many.
+  static constexpr int most_fixed = 16;
+
+  /// Meshes coarsest first. One piece, or no communicator: no level is cut. Throws UsageError where there are not rows enough, and for
+  /// more strips than fixed pieces.
+  StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, const StripParams& params = {});
+
+  [[nodiscard]] const StripParams& params() const { return params_; }
 
   /// The finest level that every piece has whole.
   [[nodiscard]] int whole() const { return whole_; }
@@ -65,6 +84,10 @@ class StripLevels {
   /// Of a level that is cut the piece's strip, of others all.
   [[nodiscard]] const GridShape& unknowns(int level) const { return unknowns_[static_cast<std::size_t>(level)]; }
   [[nodiscard]] const GridShape& finest() const { return unknowns_.back(); }
+  /// The fixed pieces of a level: global numbers of their first rows and of the row behind the last; none on coarse levels.
+  [[nodiscard]] const std::vector<int>& fixed_pieces(int level) const {
+    return fixed_[static_cast<std::size_t>(level)];
+  }
   /// The piece's rows of the finest whole level, which level whole() + 1 restricts to: none on the first piece where that ends
   /// before a coarse row.
   [[nodiscard]] const GridShape& own() const { return own_; }
@@ -77,8 +100,10 @@ class StripLevels {
   [[nodiscard]] GridView<T> own_rows(GridView<T> whole) const;
 
  private:
+  StripParams params_;
   int whole_ = 0;
   std::vector<GridShape> unknowns_;
+  std::vector<std::vector<int>> fixed_;  // by level
   GridShape own_;
   std::vector<int> rows_;  // of all pieces on the finest whole level
 };

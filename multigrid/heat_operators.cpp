@@ -63,8 +63,8 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
 
 HeatOperators::HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, double s,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
-    : mesh_(mesh), strip_(StripLevels(ctx, mesh_hierarchy(mesh), params.multigrid.cut).finest()), problem_(problem),
-      t_(t), s_(s), varies_(coefficients_vary(problem)) {
+    : mesh_(mesh), strip_(StripLevels(ctx, mesh_hierarchy(mesh), params.multigrid.strips()).finest()),
+      problem_(problem), t_(t), s_(s), varies_(coefficients_vary(problem)) {
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
           "steps in time are not for single precision or two floats: take mixed or double");
   expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");

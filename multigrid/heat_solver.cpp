@@ -120,7 +120,7 @@ struct HeatSolver::Implementation {
                  const SmootherRegistry& registry)
       : mesh(with_sides(m, p.space.sides)), problem(p), params(given), tableau(tableau_of(given.method)) {
     check();
-    const GridShape shape = StripLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.cut).finest();
+    const GridShape shape = StripLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.strips()).finest();
     first_row = shape.origin_y - mesh.unknowns().origin_y;
     for (auto* v : {&u, &x, &b, &load, &work, &other, &slope, &slope_before}) *v = Vector<double>(ctx, shape);
     for (std::size_t i = 0; i < tableau.stages; ++i) k[i] = Vector<double>(ctx, shape);

@@ -90,7 +90,7 @@ Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, const Stri
 
 template <class T>
 Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
-                                     const OperatorTerms& terms, std::optional<int> cut) {
+                                     const OperatorTerms& terms, const StripParams& cut) {
   auto state = std::make_shared<State>(ctx, meshes, StripLevels(ctx, meshes, cut));
   state->traits = {true, stratum::is_singular(meshes.back(), terms)};
   state->assembly = {form, terms};
@@ -132,7 +132,7 @@ void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optio
 template <class T>
 Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                                     const MatrixTraits& traits, const Interpolation& interpolation,
-                                    std::optional<int> cut) requires std::is_same_v<T, double> {
+                                    const StripParams& cut) requires std::is_same_v<T, double> {
   const auto meshes = mesh_hierarchy(mesh);
   const StripLevels strips(ctx, meshes, cut);
   const GridShape shape = a.shape(), unknowns = strips.finest();
@@ -172,7 +172,7 @@ Hierarchy<T>::Hierarchy(Context& ctx, const Hierarchy<double>& other) {
   } else if (other.state_->assembly) {
     const auto& [form, terms] = *other.state_->assembly;
     const StripLevels& strips = other.strips();
-    *this = assembled(ctx, other.meshes(), form, terms, strips.cut());
+    *this = assembled(ctx, other.meshes(), form, terms, strips.params());
   } else {
     state_ = std::make_shared<State>(ctx, other.meshes(), other.strips(), other.is_weighted());
     state_->traits = other.state_->traits;

@@ -82,14 +82,14 @@ inline constexpr InterpolationKind every_interpolation[] = {InterpolationKind::n
 template <class T>
 class Hierarchy final : public Handle {
  public:
-  /// Meshes coarsest first. Throws UsageError as assemble_operator and StripLevels do; `cut` is the latter's.
+  /// Meshes coarsest first. Throws UsageError as assemble_operator and StripLevels do; `cut` are the latter's.
   [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
-                                           const OperatorTerms& terms = {}, std::optional<int> cut = {});
+                                           const OperatorTerms& terms = {}, const StripParams& cut = {});
   /// From a matrix, which is shared, whose unknowns are those of the mesh, or the piece's strip of them. Throws UsageError for
   /// coefficients that check_coefficients refuses, and for a mesh of other unknowns or cells.
   [[nodiscard]] static Hierarchy galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                                           const MatrixTraits& traits = {}, const Interpolation& interpolation = {},
-                                          std::optional<int> cut = {}) requires std::is_same_v<T, double>;
+                                          const StripParams& cut = {}) requires std::is_same_v<T, double>;
   /// The levels of another in this precision; in double the same.
   Hierarchy(Context& ctx, const Hierarchy<double>& other);
 

@@ -137,6 +137,8 @@ class Multigrid<T>::State {
   void correct(Context& ctx, int index, Cycle shape);
   /// This level's correction is improved on: W2 and K.
   [[nodiscard]] bool is_one_of_two_finest(int index) const { return index + 2 >= hierarchy.levels(); }
+  /// Smoothers and the coarsest level, for the numbers that operators have now.
+  void set_up(Context& ctx);
   [[nodiscard]] bool solved(int index) const { return index == 0 || (diagonalised_ && index == lowest); }
 
   double made_with_ = 0;                                  // c
@@ -154,10 +156,17 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   const auto& meshes = hierarchy.meshes();
   const auto choices = level_smoothers(ctx, hierarchy, params);
   const StripLevels& strips = hierarchy.strips();
+  expects(!params.reproducible || (!ctx.on_gpu() && strips.params().fixed_pieces),
+          "the same bits on any number of pieces need the CPU, and a hierarchy of fixed pieces");
+  expects(!params.reproducible || params.cut_lines != CutMethod::overlap,
+          "the same bits on any number of pieces are for lines that are solved exactly, not by overlap");
   if (strips.cut() > 0) levels[static_cast<std::size_t>(strips.whole())].own_b = Vector<T>(ctx, strips.own());
   for (int l = 0; l < hierarchy.levels(); ++l) {
-    levels[static_cast<std::size_t>(l)].choice = choices[static_cast<std::size_t>(l)];
-    levels[static_cast<std::size_t>(l)].choice.params.form = hierarchy.level_operator(l).form();
+    SmootherChoice& choice = levels[static_cast<std::size_t>(l)].choice = choices[static_cast<std::size_t>(l)];
+    choice.params.form = hierarchy.level_operator(l).form();
+    choice.params.pieces = strips.fixed_pieces(l);
+    expects(!params.reproducible || l == 0 || !hierarchy.transfer(l).is_weighted(),
+            "interpolation that follows the coefficients does not give the same bits on any number of pieces");
     make_level(ctx, l, overlap_of(ctx, l));
   }
   const BottomRegistry bottoms = params.bottoms != nullptr ? *params.bottoms : builtin_bottoms();
@@ -192,6 +201,7 @@ void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int>
   const GridShape shape = overlap ? level.overlap->shape() : a.shape();
   Context alone = ctx.alone();
   level.smoother = registry.make<T>(overlap ? alone : ctx, smoother, shape, smoother_params);
+  level.smoother->set_up(overlap ? alone : ctx, overlap ? level.overlap->level_operator() : a);
   const int unit = level.smoother->elementary_steps();
   expects(steps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,
           " steps; steps must be a multiple of ", unit, ", not ", steps);
@@ -212,6 +222,7 @@ std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) cons
   const GridOperator<T>& a = hierarchy.level_operator(index);
   const bool automatic = params.cut_lines == CutMethod::automatic;
   if (!hierarchy.strips().is_cut(index) || params.cut_lines == CutMethod::exact || steps == 0) return std::nullopt;
+  if (params.reproducible) return std::nullopt;
   // Measured on CPUs alone.
   if (automatic && ctx.on_gpu()) return std::nullopt;
   // Across a periodic direction with an odd number of rows these would be of other colours than beside.
@@ -267,12 +278,23 @@ void Multigrid<T>::State::correct(Context& ctx, int index, Cycle shape) {
 }
 
 template <class T>
+void Multigrid<T>::State::set_up(Context& ctx) {
+  Context alone = ctx.alone();
+  for (int l = 0; l < hierarchy.levels(); ++l) {
+    const Level& level = levels[static_cast<std::size_t>(l)];
+    const bool cut = hierarchy.strips().is_cut(l) && !level.overlap;
+    level.smoother->set_up(cut ? ctx : alone,
+                           level.overlap ? level.overlap->level_operator() : hierarchy.level_operator(l));
+  }
+  if (bottom_) bottom_->set_up(alone, hierarchy);
+}
+
+template <class T>
 template <class... K>
 void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, const K&... k) {
   const bool in_place = hierarchy.update(ctx, a, k...);
   update_overlaps(ctx);
-  Context alone = ctx.alone();
-  if (bottom_) bottom_->set_up(alone, hierarchy);
+  set_up(ctx);
   if (in_place) return;
   // Recorded cycles read the coefficients where they were.
   for (auto& level : levels) level.recording.clear();
@@ -282,8 +304,8 @@ template <class T>
 void Multigrid<T>::State::set_reaction(Context& ctx, double c) {
   hierarchy.set_reaction(ctx, c);
   update_overlaps(ctx);
+  set_up(ctx);
   Context alone = ctx.alone();
-  if (bottom_) bottom_->set_up(alone, hierarchy);
   if (diagonalised_) diagonalised_->set_mass(alone, c - made_with_);
 }
 
@@ -408,14 +430,14 @@ Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, Ope
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
                         const OperatorTerms& terms, const MultigridParams& params, const SmootherRegistry& registry)
-    : Multigrid(ctx, Hierarchy<T>::assembled(ctx, meshes, form, terms, params.cut), params, registry) {}
+    : Multigrid(ctx, Hierarchy<T>::assembled(ctx, meshes, form, terms, params.strips()), params, registry) {}
 
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                         const MultigridParams& params, const SmootherRegistry& registry)
     : Multigrid(ctx,
                 Hierarchy<T>(ctx, Hierarchy<double>::galerkin(ctx, a, mesh, {params.symmetric, params.singular}, {},
-                                                              params.cut)),
+                                                              params.strips())),
                 params, registry) {}
 
 namespace {

@@ -67,6 +67,11 @@ struct MultigridParams {
   /// Levels that are cut where the Context has other pieces of the grid: as mesh/strips.hpp says.
   std::optional<int> cut{};
   CutMethod cut_lines = CutMethod::automatic;
+  /// On the CPU: the same bits whatever the number of pieces and threads, one among them, which then works as several do. Up to
+  /// StripLevels::most_fixed pieces; not for interpolation that follows K.
+  bool reproducible = false;
+
+  [[nodiscard]] StripParams strips() const { return {cut, reproducible}; }
 };
 
 template <class T>

@@ -227,11 +227,13 @@ struct PoissonSolver::Implementation {
   Implementation(Context& ctx, std::optional<GridOperator<double>> given, const TensorMesh& mesh, PoissonSolverParams p,
                  SmootherRegistry r, const Conductances* weights = nullptr)
       : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)),
-        strips(ctx, meshes, params.multigrid.cut), matrix(std::move(given)), follows_conductances(weights != nullptr) {
+        strips(ctx, meshes, params.multigrid.strips()), matrix(std::move(given)),
+        follows_conductances(weights != nullptr) {
     const auto begin = Clock::now();
     // What it goes by is not known of strips.
-    if (ctx.pieces() > 1 && params.deflate.by == DeflateBy::automatic) params.deflate = {};
-    expects(ctx.pieces() == 1 || params.deflate.by == DeflateBy::none, "deflation is for grids in one piece");
+    const bool in_pieces = ctx.pieces() > 1 || params.multigrid.reproducible;
+    if (in_pieces && params.deflate.by == DeflateBy::automatic) params.deflate = {};
+    expects(!in_pieces || params.deflate.by == DeflateBy::none, "deflation is for grids in one piece");
     const bool by_matrix = asks_matrix(params, matrix.has_value());
     if (by_matrix && !ctx.plans()) {
       if (matrix)
@@ -254,7 +256,7 @@ struct PoissonSolver::Implementation {
       (void)fill_in(ctx, mesh, params);
     if (matrix && weights == nullptr && !params.interpolation) {
       // Without numbers: what takes the most memory.
-      const bool follows = found ? found->jump > most_bilinear_jump : by_matrix;
+      const bool follows = !params.multigrid.reproducible && (found ? found->jump > most_bilinear_jump : by_matrix);
       params.interpolation = follows ? InterpolationKind::matrix : InterpolationKind::bilinear;
     }
     params.stop.validate();
@@ -338,21 +340,21 @@ struct PoissonSolver::Implementation {
       const bool by_weights = kind == InterpolationKind::network && weights != nullptr;
       expects(!follows_k || by_weights, "interpolation ", to_string(kind),
               " needs K, and a matrix has none; bilinear and matrix do not");
-      return Hierarchy<double>::galerkin(ctx, *matrix, mesh,
-                                         {weights != nullptr || params.multigrid.symmetric, params.multigrid.singular},
-                                         by_weights ? Interpolation::network(*weights) : simple, params.multigrid.cut);
+      return Hierarchy<double>::galerkin(
+          ctx, *matrix, mesh, {weights != nullptr || params.multigrid.symmetric, params.multigrid.singular},
+          by_weights ? Interpolation::network(*weights) : simple, params.multigrid.strips());
     }
     const CellCoefficients& k = *params.coefficients;
     const MatrixTraits traits{true, is_singular(mesh, params.terms) && k.c.empty()};
     const CellFields fields(ctx, mesh, k, params.terms.reaction);
     const auto finest =
         a.shape().nodes() > 0 ? a : assemble_diffusion(ctx, mesh, k, fields, params.terms, strips.finest());
-    if (!follows_k) return Hierarchy<double>::galerkin(ctx, finest, mesh, traits, simple, params.multigrid.cut);
+    if (!follows_k) return Hierarchy<double>::galerkin(ctx, finest, mesh, traits, simple, params.multigrid.strips());
     const Conductances conductances(ctx, mesh, fields);
     return Hierarchy<double>::galerkin(ctx, finest, mesh, traits,
                                        kind == InterpolationKind::split ? Interpolation::split(conductances, k)
                                                                         : Interpolation::network(conductances),
-                                       params.multigrid.cut);
+                                       params.multigrid.strips());
   }
   static std::unique_ptr<Implementation> on(Context& ctx, const Geometry& mesh, PoissonSolverParams params,
                                             const SmootherRegistry& registry) {
@@ -387,12 +389,12 @@ struct PoissonSolver::Implementation {
 
   [[nodiscard]] Hierarchy<double> levels_in_double(Context& ctx) const {
     return in_double ? *in_double
-                     : Hierarchy<double>::assembled(ctx, meshes, params.form, params.terms, params.multigrid.cut);
+                     : Hierarchy<double>::assembled(ctx, meshes, params.form, params.terms, params.multigrid.strips());
   }
   void make_float_cycle(Context& ctx) {
-    const auto levels = in_double
-                            ? Hierarchy<float>(ctx, *in_double)
-                            : Hierarchy<float>::assembled(ctx, meshes, params.form, params.terms, params.multigrid.cut);
+    const auto levels =
+        in_double ? Hierarchy<float>(ctx, *in_double)
+                  : Hierarchy<float>::assembled(ctx, meshes, params.form, params.terms, params.multigrid.strips());
     float_cycle = std::make_unique<DoubleCycle<float>>(ctx, levels, params, registry);
   }
   void make_double_cycle(Context& ctx) {
@@ -605,7 +607,7 @@ struct PoissonSolver::Implementation {
 std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry, std::size_t systems) {
   Context plan = ctx.plan();
-  const GridShape unknowns = StripLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.cut).finest();
+  const GridShape unknowns = StripLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest();
   std::vector<Vector<double>> b_and_x;
   for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(plan, unknowns);
   const PoissonSolver solver(plan, mesh, params, registry);

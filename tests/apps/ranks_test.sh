@@ -147,6 +147,23 @@ case_the_same_bits_twice() {
   cmp -s a.npy b.npy || fail "not the same bits"
 }
 
+# same_bits ARGS...: one rank as one process without MPI, with more threads, and 2, 3, 4 ranks.
+same_bits() {
+  run 0 "$@" --reproducible --quiet --vtk one.npy
+  "$program" --backend cpu --threads 3 "$@" --reproducible --quiet --vtk threads.npy || fail "with 3 threads: exit code $?"
+  cmp -s one.npy threads.npy || fail "with 3 threads not the same bits"
+  for count in 2 3 4; do
+    ranks $count 0 "$@" --reproducible --quiet --vtk several.npy
+    cmp -s one.npy several.npy || fail "on $count ranks not the same bits"
+  done
+}
+
+case_the_same_bits_on_any_number_of_ranks() {
+  same_bits --mesh A3 --level 7
+  same_bits --mesh U1 --level 7 --smoother colour_gs --cycle fmg --rtol 1e-8
+  same_bits --cells 45,67 --rhs 'x+y' --left neumann --bottom robin:3,y --solver cg
+}
+
 case_the_first_rank_speaks() {
   run 0 --level 5 --vtk none
   sed -E 's/[0-9.e+-]+ s set-up.*//; s/; cpu.*//' .output >one
@@ -263,6 +280,10 @@ case_what_is_refused() {
   says "'out.vtr' must end in .pvtr"
   ranks 4 1 --cells 16,4
   says '^poisson2d: 3 rows cannot be cut'
+  ranks 4 1 --level 3 --reproducible
+  says '^poisson2d: 7 rows are 3 fixed pieces, which cannot be shared by 4 strips'
+  ranks 2 1 --level 4 --rhs 1 --kappa '1+x' --reproducible
+  says '^poisson2d: --reproducible: interpolation that follows coefficients'
   command="two kinds of ranks"
   "$mpirun" -n 1 "$program" --level 4 --vtk none : -n 1 "$program" --level 5 --vtk none >.output 2>.errors
   [ $? -eq 1 ] || fail "not exit code 1"

@@ -212,6 +212,42 @@ TYPED_TEST(StripLevelsTest, ProductsSeeNoCut) {
   }
 }
 
+// Smoothers hear of what operators are given in place: another reaction, and products of another matrix.
+TYPED_TEST(StripLevelsTest, OtherCoefficients) {
+  using T = typename TypeParam::Number;
+  const TensorMesh mesh = with_ends({Line(this->random_.widths(33, 1)), Line(this->random_.widths(45, 1))},
+                                    {natural, dirichlet, dirichlet, natural});
+  const auto bs = this->random_numbers(mesh);
+  const auto cycle_from_zero = [&](Context& ctx, Multigrid<T>& m) {
+    const GridShape shape = m.hierarchy().finest().shape();
+    const auto b = test::poisoned_rows<T>(ctx, shape, mesh.unknowns(), bs);
+    Vector<T> x(ctx, shape);
+    m.apply(ctx, b.cview(), x.view());
+    return test::to_host(ctx, x);
+  };
+  const MultigridParams params{.smoother = "adi", .diagonalise_below = 0, .cut = 2};
+  this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
+    OperatorTerms terms;
+    terms.reaction = 0.5;
+    Multigrid<T> m(ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, terms, 2), params);
+    (void)cycle_from_zero(ctx, m);
+    m.set_reaction(ctx, 500);
+    return cycle_from_zero(ctx, m);
+  });
+  this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
+    const StripLevels strips(ctx, mesh_hierarchy(mesh), 2);
+    const auto matrix = [&](double reaction) {
+      OperatorTerms terms;
+      terms.reaction = reaction;
+      return assemble_operator<double>(ctx, mesh, OperatorForm::nine_band, terms, strips.finest());
+    };
+    Multigrid<T> m(ctx, matrix(0.5), mesh, params);
+    (void)cycle_from_zero(ctx, m);
+    m.update(ctx, matrix(500));
+    return cycle_from_zero(ctx, m);
+  });
+}
+
 // Constants are taken from the whole grid.
 TYPED_TEST(StripLevelsTest, SingularOperators) {
   using T = typename TypeParam::Number;

@@ -4,8 +4,9 @@
 //
 //     piece r has the nodes with global row numbers begin <= j < end ,   begin a multiple of 2^levels but for the first piece ,
 //
-// so that on `levels` coarser meshes every piece's first row is a coarse row, and strips coarsen to strips. Each piece has a Context with
-// its communicator (core/comm/communicator.hpp). Throws UsageError where there are not rows enough for every piece.
+// so that on `levels` coarser meshes every piece's first row is a coarse row, and strips coarsen to strips. Each piece has a
+// Context with its communicator (core/comm/communicator.hpp). Throws UsageError where there are not rows enough for every
+// piece.
 
 //
 // A hierarchy has fine levels that are cut, and coarse ones that every piece has whole and works on alone, all with the same
@@ -19,7 +20,7 @@
 
 namespace stratum {
 
-/// Rows of nodes of a mesh, first and last, those of the sides among them; the cells between have the numbers first .. last - 1.
+/// Rows of nodes of a mesh, first and last, those of the sides among them; the cells between are first .. last - 1.
 struct NodeRows {
   int first, last;
   [[nodiscard]] int count() const { return last - first + 1; }
@@ -55,8 +56,8 @@ struct StripParams {
 
   /// So many levels are cut, the finest and those that follow; left open, those with unknowns enough, but the finest always.
   std::optional<int> cut;
-  /// Strips are made of pieces that are the same whatever the number of strips, one among them; which levels are cut goes by these
-  /// pieces. Smoothers that are given them compute the same bits on any number of strips.
+  /// Strips are made of pieces that are the same whatever the number of strips, one among them; which levels are cut goes by
+  /// these pieces. Smoothers that are given them compute the same bits on any number of strips.
   bool fixed_pieces;
 };
 
@@ -70,8 +71,8 @@ class StripLevels {
   /// Fixed pieces, where there are rows enough for so many.
   static constexpr int most_fixed = 16;
 
-  /// Meshes coarsest first. One piece, or no communicator: no level is cut. Throws UsageError where there are not rows enough, and for
-  /// more strips than fixed pieces.
+  /// Meshes coarsest first. One piece, or no communicator: no level is cut. Throws UsageError where there are not rows enough,
+  /// and for more strips than fixed pieces.
   StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, const StripParams& params = {});
 
   [[nodiscard]] const StripParams& params() const { return params_; }

@@ -254,9 +254,9 @@ STRATUM_SIMD_CLONES void prolongate_row(const ProlongateCoarsened<add, T> p, con
 }
 
 /// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it. Rows are kept from
-/// their column -1 on, up to two columns beyond the last. `from_below`: what coarse row 0 has of the fine row before a strip's first.
-/// `for_above`: nothing but this for the strip above, whose first row is `begin`, in the first row kept. So a row on a cut has the bits
-/// that it has without.
+/// their column -1 on, up to two columns beyond the last. `from_below`: what coarse row 0 has of the fine row before a strip's
+/// first. `for_above`: nothing but this for the strip above, whose first row is `begin`, in the first row kept. So a row on a
+/// cut has the bits that it has without.
 template <class View, class T>
 struct RestrictRows {
   ComputedDefect<View, T> defect;
@@ -557,8 +557,8 @@ int restricted_rows(bool coarsened_y, const GridView<T>& coarse) {
   return coarse.ny + (coarsened_y && coarse.above ? 1 : 0);
 }
 
-/// Coarse rows 0 .. rows - 1. Without looking for fine nodes where they are all there, else with: which of the two a node takes does not
-/// depend on where the grid is cut, nor do its bits.
+/// Coarse rows 0 .. rows - 1. Without looking for fine nodes where they are all there, else with: which of the two a node takes
+/// does not depend on where the grid is cut, nor do its bits.
 template <class Defect, class T>
 void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect, int fine_nx,
                     int fine_ny, GridView<T> coarse, int rows) {

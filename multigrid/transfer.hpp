@@ -62,8 +62,9 @@ class Transfer {
  public:
   Transfer() = default;
   Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse);
-  /// Between a strip of the fine mesh and the one below it. Strips restrict their own rows; what belongs to the first row of the strip
-  /// above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by weights), else after.
+  /// Between a strip of the fine mesh and the one below it. Strips restrict their own rows; what belongs to the first row of
+  /// the strip above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by weights), else
+  /// after.
   Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
            const GridShape& coarse_strip);
   /// By weights of every coarse cell, which are zero until they are set.

@@ -8,9 +8,9 @@
 // need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words a node and
 // the coefficients. omega = 1 by default.
 //
-// On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip (core/grid/march.hpp)
-// and relaxes a row of the first colours as soon as it has the rows around it, then the row of the other colours above. Four
-// passes in place would touch every sector of memory four times.
+// On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip
+// (core/grid/march.hpp) and relaxes a row of the first colours as soon as it has the rows around it, then the row of the other
+// colours above. Four passes in place would touch every sector of memory four times.
 
 #include <algorithm>
 #include <vector>
@@ -40,9 +40,9 @@ struct ColourStep {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
 };
 
-/// Both colours of a row on the CPU, the columns of parity `first_column` first, from one residual: the second colour's changes by
-/// its two neighbours' updates. A pack is written when the next one is known. `alone`: this row and those beside it are zero,
-/// whatever they hold.
+/// Both colours of a row on the CPU, the columns of parity `first_column` first, from one residual: the second colour's changes
+/// by its two neighbours' updates. A pack is written when the next one is known. `alone`: this row and those beside it are
+/// zero, whatever they hold.
 template <bool alone, class View, class T>
 struct RelaxRow {
   ColourStep<View, T> step;
@@ -101,8 +101,8 @@ struct FirstColourFromZero {
 
 #if defined(__CUDACC__)
 
-/// The rows of x after one step: rows of parity `first_row` are relaxed first, and in each row the columns whose place in a chunk
-/// has parity `first_column`.
+/// The rows of x after one step: rows of parity `first_row` are relaxed first, and in each row the columns whose place in a
+/// chunk has parity `first_column`.
 template <int first_column, class View, class Source>
 struct ColourRows {
   using Number = typename View::Number;
@@ -246,8 +246,8 @@ class ColourGaussSeidel final : public Smoother<T> {
                       margin);
   }
 #endif
-  /// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the first, both
-  /// even: a third colour.
+  /// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the
+  /// first, both even: a third colour.
   template <class Step>
   static void with_halo(Context& ctx, const Step& step, int steps, Guess guess, bool forward) {
     GridView<T> x = step.x;

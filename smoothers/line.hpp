@@ -13,8 +13,8 @@
 // Backward order takes the even lines first. Across a periodic direction with an odd number of lines the last one lies beside
 // the first: it is a third colour, after the others, or before them in backward order.
 //
-// On a grid that is cut into strips of rows, x lines lie within strips, and rows are exchanged between their colours; y lines are
-// cut, and solved in three steps (solvers/lines/strips.hpp).
+// On a grid that is cut into strips of rows, x lines lie within strips, and rows are exchanged between their colours; y lines
+// are cut, and solved in three steps (solvers/lines/strips.hpp).
 
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/lines/strips.hpp>
@@ -33,8 +33,8 @@ class LineSweep {
   void set_up(Context& ctx, const GridOperator<T>& a) {
     if (!cut_.empty()) cut_.set_up(ctx, a, zeros_.view().data);
   }
-  /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ. Leaves the
-  /// halo of y up to date or not.
+  /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ. Leaves
+  /// the halo of y up to date or not.
   void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                   GridView<T> y, Guess guess, SweepOrder order);
 

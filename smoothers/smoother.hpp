@@ -5,15 +5,15 @@
 //     x <- x + S (b - A x) ,
 //
 // with S depending on the smoother. A smoother is made for one grid shape and owns its scratch; `smooth` allocates nothing
-// and does not synchronise. Halos of b and x are read, never written. x may come with a halo that is up to date (with_halo), which
-// is not exchanged then before the first step.
+// and does not synchronise. Halos of b and x are read, never written. x may come with a halo that is up to date (with_halo),
+// which is not exchanged then before the first step.
 //
 // Guess::zero means that x is taken as zero whatever it holds: the result equals that of a given zero.
 // SweepOrder::backward runs the sub-sweeps in the opposite order: forward and backward are each other's adjoint in
 // the energy product, which makes a cycle symmetric when pre-smoothing is forward and post-smoothing backward.
 //
-// A constructor allocates all that `smooth` uses. It is also called on a plan (Context::plan), by which PoissonSolver finds out what
-// would not fit in memory.
+// A constructor allocates all that `smooth` uses. It is also called on a plan (Context::plan), by which PoissonSolver finds out
+// what would not fit in memory.
 //
 // Adding a smoother is adding one file smoothers/NAME.cpp that defines `void register_NAME(SmootherRegistry&)`; the build
 // collects the calls. Users may register their own at run time.
@@ -42,9 +42,9 @@ struct SmootherParams {
   std::optional<double> damping;  // omega in (0, 2); the smoother's own default when absent
   /// How operators are going to be stored. What a smoother keeps in memory may suit this form; others work all the same.
   OperatorForm form = OperatorForm::nine_band;
-  /// On the CPU, for the same bits into however many strips a grid is cut, one among them: pieces of its columns that are always the
-  /// same, by the global numbers of their first rows and of the row behind the last (StripLevels of mesh/strips.hpp). Empty: results
-  /// differ by rounding.
+  /// On the CPU, for the same bits into however many strips a grid is cut, one among them: pieces of its columns that are
+  /// always the same, by the global numbers of their first rows and of the row behind the last (StripLevels of
+  /// mesh/strips.hpp). Empty: results differ by rounding.
   std::vector<int> pieces{};
 };
 
@@ -58,8 +58,9 @@ class Smoother {
   Smoother(Smoother&&) = delete;
   Smoother& operator=(Smoother&&) = delete;
 
-  /// What a smoother keeps of the numbers in A; pieces of a grid call together. `smooth` begins with it for an operator other than the
-  /// one before; only where the same one has been given other numbers in place it is yours to call. Allocates nothing on the device.
+  /// What a smoother keeps of the numbers in A; pieces of a grid call together. `smooth` begins with it for an operator other
+  /// than the one before; only where the same one has been given other numbers in place it is yours to call. Allocates nothing
+  /// on the device.
   virtual void set_up(Context& /*ctx*/, const GridOperator<T>& /*a*/) {}
 
   /// Runs `steps` elementary steps; steps must be a multiple of elementary_steps(). b and x must not overlap.

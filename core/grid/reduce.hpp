@@ -9,8 +9,8 @@
 //
 // Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, as for for_each_node. Partial sums belong to rows (to
 // parts of a row that is alone), not to threads, and are added in order: the same input gives the same bits on any number of
-// threads. On the CPU those of rows are added without rounding (core/grid/exact_sum.hpp): the same bits for any strips of rows, too.
-// Results come back to the host and therefore wait for the stream. For sources that compile as CUDA where there is CUDA.
+// threads. On the CPU those of rows are added without rounding (core/grid/exact_sum.hpp): the same bits for any strips of rows,
+// too. Results come back to the host and therefore wait for the stream. For sources that compile as CUDA where there is CUDA.
 
 #include <algorithm>
 #include <cmath>
@@ -236,7 +236,8 @@ double reduce_on_cpu(Context& ctx, int nx, int ny, const Term& term, double* par
   return detail::total_of<Term>(ctx, partial, count);
 }
 
-/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have. On a GPU it does not wait for the stream.
+/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have. On a GPU it does not wait for the
+/// stream.
 template <class Term>
 void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
 #if defined(__CUDACC__)
@@ -258,7 +259,8 @@ double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
   return partial;
 }
 
-/// The results of all pieces of a grid, in the order of their ranks: what is reduced on a GPU and comes back to the host leaves here.
+/// The results of all pieces of a grid, in the order of their ranks: what is reduced on a GPU and comes back to the host leaves
+/// here.
 template <class Term>
 void finish(const Context& ctx, std::span<double> results) {
   if (ctx.communicator() == nullptr) return;

@@ -149,9 +149,9 @@ struct FactorInterface {
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const { factors.factor(count, ring, line); }
 };
 
-/// The three steps for pieces 0 .. own - 1 of this strip, all of them by what `piece(k)` says: a pair of its CutLine and Interface.
-/// `eliminate(piece)` gives its right-hand sides, `gather()` puts those of all strips together, `substitute(piece)` gives y from its
-/// ends.
+/// The three steps for pieces 0 .. own - 1 of this strip, all of them by what `piece(k)` says: a pair of its CutLine and
+/// Interface. `eliminate(piece)` gives its right-hand sides, `gather()` puts those of all strips together, `substitute(piece)`
+/// gives y from its ends.
 template <class Piece, class Eliminate, class Gather, class Substitute>
 void solve_cut_lines(Context& ctx, int own, const Piece& piece, const Eliminate& eliminate, const Gather& gather,
                      const Substitute& substitute) {
@@ -177,8 +177,9 @@ void solve_cut_lines(Context& ctx, int own, const Piece& piece, const Eliminate&
 
 // --- in segments ---------------------------------------------------------------------------------------------------------
 //
-// So that there is work for all threads of a GPU, a strip's part of a line is cut further, into segments of S rows, a thread each, whose
-// pieces are joined by up to 16 on several levels to the piece of the strip, and opened again once its ends are known:
+// So that there is work for all threads of a GPU, a strip's part of a line is cut further, into segments of S rows, a thread
+// each, whose pieces are joined by up to 16 on several levels to the piece of the strip, and opened again once its ends are
+// known:
 //
 //     rows  | S | S | S | S | ...         level 0, eliminated
 //           |    16    |    16   | ...    level 1, joined

@@ -13,14 +13,15 @@
 //
 //     L_r + a_r X + c_r L_(r+1) = f_r ,      X = L_(p-1) in a ring, 0 in a chain,
 //
-// a ring is closed by the sum over its rows (`Ring` in solvers/lines/thomas.hpp has the formula), and what the others have more than
-// X goes back. Everything is formed by row sums, so that nothing cancels where cells are thin: the sums s = 1 + a + c are given
-// beside a and c, and neither is formed from the others. Every piece solves the same interface from the same numbers in the same
-// order: all get the same bits, and need not be told each other's results.
+// a ring is closed by the sum over its rows (`Ring` in solvers/lines/thomas.hpp has the formula), and what the others have more
+// than X goes back. Everything is formed by row sums, so that nothing cancels where cells are thin: the sums s = 1 + a + c are
+// given beside a and c, and neither is formed from the others. Every piece solves the same interface from the same numbers in
+// the same order: all get the same bits, and need not be told each other's results.
 //
-// Of the 7 numbers of a line and piece 5 are the matrix's. They are put together once, and factored (FactoredInterface); a solve puts
-// together the 2 right-hand sides, and takes about 12 p operations a line. Sources: the substructuring of Wang, ACM Trans. Math.
-// Softw. 7 (1981), "A parallel method for tridiagonal equations"; pivots as Grassmann, Taksar, Heyman, Operations Research 33 (1985).
+// Of the 7 numbers of a line and piece 5 are the matrix's. They are put together once, and factored (FactoredInterface); a
+// solve puts together the 2 right-hand sides, and takes about 12 p operations a line. Sources: the substructuring of Wang, ACM
+// Trans. Math. Softw. 7 (1981), "A parallel method for tridiagonal equations"; pivots as Grassmann, Taksar, Heyman, Operations
+// Research 33 (1985).
 //
 // Host and device.
 
@@ -102,7 +103,8 @@ struct SidesOfLines {
   }
 };
 
-/// The interface's matrix for many lines, 7 rows a piece, at first as PiecesOfLines has them. `factor` makes of a piece's x_last
+/// The interface's matrix for many lines, 7 rows a piece, at first as PiecesOfLines has them. `factor` makes of a piece's
+/// x_last
 ///
 ///     L_r + a_r X + c_r L_(r+1) = before f_(r-1) + own f_last + beyond f_first of the piece beyond,   s = 1 + a + c ,
 ///
@@ -182,8 +184,8 @@ struct FactoredInterface {
   }
 };
 
-/// What a strip knows of its lines' ends once the interface is solved: solved for, the unknowns left (below) and right of it, and
-/// the results in rows -1, 0, n - 1 and n.
+/// What a strip knows of its lines' ends once the interface is solved: solved for, the unknowns left (below) and right of it,
+/// and the results in rows -1, 0, n - 1 and n.
 template <class T>
 struct EndsOfLines {
   T* numbers;
@@ -193,8 +195,8 @@ struct EndsOfLines {
   STRATUM_HOST_DEVICE STRATUM_INLINE T& result(int row, int line) const { return numbers[(2 + row) * lines + line]; }
 };
 
-/// Where piece `me` of `count` has all this. The factored matrix is by columns of the grid. `own`: where segments of it are joined to
-/// the piece, else null, and its right-hand sides go to `sides`.
+/// Where piece `me` of `count` has all this. The factored matrix is by columns of the grid. `own`: where segments of it are
+/// joined to the piece, else null, and its right-hand sides go to `sides`.
 template <class T>
 struct Interface {
   PiecesOfLines<T> own;
@@ -205,8 +207,8 @@ struct Interface {
   bool ring;
 };
 
-/// Elimination of a piece, position after position: Thomas' algorithm by row sums (solvers/lines/thomas.hpp), where the unknown left
-/// of the piece stays in, x_k + c_k x_(k+1) + a_k x_left = z_k with the sum s_k = 1 + c_k + a_k,
+/// Elimination of a piece, position after position: Thomas' algorithm by row sums (solvers/lines/thomas.hpp), where the unknown
+/// left of the piece stays in, x_k + c_k x_(k+1) + a_k x_left = z_k with the sum s_k = 1 + c_k + a_k,
 ///
 ///     q_k = 1 + c_k = (e_k - l_k q_(k-1)) r_k ,   r_k = 1 / (e_k - l_k q_(k-1) - u_k) ,   q_(-1) = 1 ,
 ///     z_k = (f_k - l_k z_(k-1)) r_k ,   s_k = (e_k - l_k s_(k-1)) r_k ,   a_k = -l_k a_(k-1) r_k ,   a_(-1) = -1 ,
@@ -231,7 +233,8 @@ struct PieceElimination : EliminatedMatrix<T, with_matrix> {
       this->s = this->c = this->first_s = zero;
     }
   }
-  /// A position with its entry towards the one before, the sum over its row, its entry towards the next, and its right-hand side.
+  /// A position with its entry towards the one before, the sum over its row, its entry towards the next, and its right-hand
+  /// side.
   STRATUM_HOST_DEVICE STRATUM_INLINE void step(bool is_last, T lower, T sum, T upper, T right) {
     const T excess = sum - lower * q, pivot = 1 / (excess - upper);
     z = (right - lower * z) * pivot;

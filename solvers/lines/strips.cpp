@@ -1,5 +1,5 @@
-// The three steps on the CPU, in packs: batches of lines go along with each other as in solvers/lines/thomas.hpp, W lines of a tensor
-// operator in registers, many of others row by row.
+// The three steps on the CPU, in packs: batches of lines go along with each other as in solvers/lines/thomas.hpp, W lines of a
+// tensor operator in registers, many of others row by row.
 
 #include <algorithm>
 #include <limits>

@@ -1,22 +1,23 @@
 #pragma once
 
-// Line relaxation along y on a grid that is cut into strips of rows, where every y line is cut, by exact partition: in the three
-// steps of solvers/lines/piece_interface.hpp, colour by colour,
+// Line relaxation along y on a grid that is cut into strips of rows, where every y line is cut, by exact partition: in the
+// three steps of solvers/lines/piece_interface.hpp, colour by colour,
 //
 //     1. eliminate     the strip's part of every line of the colour, from b and x: 2 numbers a line
 //     2. interface     these numbers of all strips are gathered, and every strip solves for the unknowns beside all cuts
 //     3. substitute    the strip's part of every line, as a line between known ends
 //
 // One gather a colour is all that strips say to each other. What is solved equals the same sweep on one piece but for rounding,
-// and both halo rows of y are known afterwards: they come out of the interface, the same bits as in the strips beside. Strips have
-// one row or more. Elimination and substitution form the right-hand sides twice. Words a node and colour, the coefficients besides:
-// eliminate 2, substitute 3, and on a GPU about 1 for the pieces of segments; a sweep on one piece moves 3 in all.
+// and both halo rows of y are known afterwards: they come out of the interface, the same bits as in the strips beside. Strips
+// have one row or more. Elimination and substitution form the right-hand sides twice. Words a node and colour, the coefficients
+// besides: eliminate 2, substitute 3, and on a GPU about 1 for the pieces of segments; a sweep on one piece moves 3 in all.
 //
-// The matrix's part of the interface is gathered and factored once, by `set_up`: 7 numbers a line and strip. A sweep with another
-// operator than the one before begins with it; an operator that has been given other numbers in place is not seen to be another one.
+// The matrix's part of the interface is gathered and factored once, by `set_up`: 7 numbers a line and strip. A sweep with
+// another operator than the one before begins with it; an operator that has been given other numbers in place is not seen to be
+// another one.
 //
-// A strip is one piece of its lines, or several: on the CPU pieces may be given that are the same however many strips share them, even
-// if there is one. Then results have the same bits whatever the number of strips.
+// A strip is one piece of its lines, or several: on the CPU pieces may be given that are the same however many strips share
+// them, even if there is one. Then results have the same bits whatever the number of strips.
 //
 // All pieces call together. Halos of x must be up to date. Nothing is allocated after construction.
 
@@ -38,9 +39,9 @@ template <class T>
 class CutLines {
  public:
   CutLines() = default;
-  /// For grids of this shape, which has other pieces below or above. `pieces`: the global numbers of their first rows and of the row
-  /// behind the last, where they are given. Throws UsageError for a strip whose Context has no communicator, and for given pieces on
-  /// a GPU or that do not begin and end with the strip.
+  /// For grids of this shape, which has other pieces below or above. `pieces`: the global numbers of their first rows and of
+  /// the row behind the last, where they are given. Throws UsageError for a strip whose Context has no communicator, and for
+  /// given pieces on a GPU or that do not begin and end with the strip.
   CutLines(Context& ctx, const GridShape& shape, std::span<const int> pieces = {});
 
   [[nodiscard]] bool empty() const { return sides_.empty(); }
@@ -53,8 +54,8 @@ class CutLines {
 
   /// For the numbers that `a` has now; `zeros` as for `sweep`.
   void set_up(Context& ctx, const GridOperator<T>& a, const T* zeros);
-  /// One sweep along y; `zeros` as line::visit takes them. Zebra is in place: x and y are the same. CPU: a row of `memory` a thread,
-  /// as LineScratch has it.
+  /// One sweep along y; `zeros` as line::visit takes them. Zebra is in place: x and y are the same. CPU: a row of `memory` a
+  /// thread, as LineScratch has it.
   void sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
              GridView<T> y, T omega, LineOrder line_order, SweepOrder order, GridView<T> memory);
 

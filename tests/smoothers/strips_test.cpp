@@ -192,8 +192,8 @@ TYPED_TEST(SmootherStrips, SeveralEqualOne) {
     }
 }
 
-// Cells thin along y, across y, and both; sides that keep thin cells' unknowns, too, which bands hold only as far as their entries do.
-// As exact as one piece, whose error in float says how far rounding goes.
+// Cells thin along y, across y, and both; sides that keep thin cells' unknowns, too, which bands hold only as far as their
+// entries do. As exact as one piece, whose error in float says how far rounding goes.
 TYPED_TEST(SmootherStrips, ThinCellsLoseNothing) {
   using Number = typename TypeParam::Number;
   for (const char* name : {"U1", "A3", "A5"})
@@ -230,8 +230,8 @@ TYPED_TEST(SmootherStrips, TwoRunsGiveTheSameBits) {
   }
 }
 
-// Both halo rows come out of the interface, with the bits of the rows they stand for; what has to be said is one exchange of rows for
-// x lines, one before y lines, and one gather a colour of these.
+// Both halo rows come out of the interface, with the bits of the rows they stand for; what has to be said is one exchange of
+// rows for x lines, one before y lines, and one gather a colour of these.
 TYPED_TEST(SmootherStrips, HaloRowsComeOutOfTheInterface) {
   using T_ = typename TypeParam::Number;
   const TensorMesh mesh = this->mesh(every_side[1], 21, 30);
@@ -340,8 +340,8 @@ TYPED_TEST(SmootherStrips, OtherNumbers) {
   }
 }
 
-// Columns in pieces that are always the same, of one row among them: strips of some pieces each give the bits of one strip. That is
-// what is solved without pieces, but for rounding.
+// Columns in pieces that are always the same, of one row among them: strips of some pieces each give the bits of one strip.
+// That is what is solved without pieces, but for rounding.
 TYPED_TEST(SmootherStrips, FixedPiecesGiveTheSameBits) {
   using Number = typename TypeParam::Number;
   if (TypeParam::backend != Backend::cpu) GTEST_SKIP() << "pieces are for the CPU";

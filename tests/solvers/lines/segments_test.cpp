@@ -1,5 +1,5 @@
-// Lines in segments, which are joined on several levels, on the host: what the threads of a GPU do on a strip. The exact solution is a
-// fixed point.
+// Lines in segments, which are joined on several levels, on the host: what the threads of a GPU do on a strip. The exact
+// solution is a fixed point.
 
 #include <stratum/solvers/lines/cut_lines.hpp>
 

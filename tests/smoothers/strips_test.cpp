@@ -285,6 +285,10 @@ class CountsBytes final : public Communicator {
   void do_gather_on_host(const void* mine, void* all, std::size_t bytes) override {
     through_.gather_on_host(mine, all, bytes);
   }
+  void do_all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
+                             std::span<const std::size_t> from) override {
+    through_.all_to_all_on_host(out, to, in, from);
+  }
   Communicator& through_;
 };
 

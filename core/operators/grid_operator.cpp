@@ -196,9 +196,7 @@ double GridOperator<T>::next_direction(Context& ctx, GridView<const T> z, double
         }
     }
   });
-  double sum = 0;
-  for (int j = 0; j < p.ny; ++j) sum += partial[j];
-  return finish<Product<T>>(ctx, sum);
+  return detail::total_of<Product<T>>(ctx, partial, p.ny);
 }
 
 namespace {

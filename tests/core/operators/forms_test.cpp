@@ -152,7 +152,8 @@ TEST(Forms, NoneTakesTheCoefficientsOfAnother) {
             form, [&](auto type) { return GridOperator<double>(typename decltype(type)::type(ctx, shape)); });
       };
       GridOperator<double> taker = make(to);
-      if (from == to)
+      // Five bands take those of nine that are known to be symmetric.
+      if (from == to || (from == OperatorForm::nine_band && to == OperatorForm::symmetric))
         EXPECT_NO_THROW(assign(ctx, make(from), taker));
       else
         EXPECT_THROW(assign(ctx, make(from), taker), UsageError);

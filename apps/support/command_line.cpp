@@ -103,7 +103,7 @@ const Option* CommandLine::undone_by(const std::string& name) const {
 
 const Option& CommandLine::find(const std::string& name) const {
   std::string closest = "; ";
-  std::size_t distance = std::min<std::size_t>(3, name.size() / 2 + 1);
+  std::size_t distance = std::min<std::size_t>(3, name.size());
   for (const auto& group : groups_)
     for (const auto& option : group.options) {
       const auto this_far = edits(std::string_view(name).substr(0, longest_name), option.name);

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,8 @@ struct SmootherParams {
   OperatorForm form = OperatorForm::nine_band;
   /// On the CPU, for the same bits into however many strips a grid is cut, one among them: pieces of its columns that are
   /// always the same, by the global numbers of their first rows and of the row behind the last (StripLevels of
-  /// mesh/strips.hpp). Empty: results differ by rounding.
-  std::vector<int> pieces{};
+  /// mesh/strips.hpp), read at construction. Empty: results differ by rounding.
+  std::span<const int> pieces{};
 };
 
 template <class T>

@@ -35,6 +35,7 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/core/comm/faults.hpp>
 #include <stratum/dealii.hpp>
 #include <stratum/mpi.hpp>
 

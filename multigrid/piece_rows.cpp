@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/core/comm/faults.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/row_findings.hpp>
 

@@ -24,7 +24,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/registry.hpp>

@@ -4,9 +4,7 @@
 // values of all, and files for ParaView with a piece of every rank.
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <numeric>
@@ -18,6 +16,7 @@
 #include <sys/resource.h>
 
 #include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/comm/faults.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/mesh/strips.hpp>
 #include <stratum/mesh/vtk.hpp>
@@ -41,20 +40,6 @@ namespace stratum::apps {
   return message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny, " unknowns");
 }
 
-/// The first rank with a reason, and that; an empty one where none has. The same on all.
-struct RankReason {
-  int rank = 0;
-  std::string text;
-};
-[[nodiscard]] inline RankReason first_reason(Communicator& communicator, const std::string& mine) {
-  std::array<char, 1024> own{};
-  (void)std::snprintf(own.data(), own.size(), "%s", mine.c_str());
-  const auto all = communicator.gather_on_host(own);
-  for (std::size_t r = 0; r < all.size(); ++r)
-    if (all[r][0] != '\0') return {static_cast<int>(r), all[r].data()};
-  return {};
-}
-
 /// expect_room of solve_output.hpp, of several ranks for all of them before any goes on: a host has to hold what its ranks take
 /// together, at most as much as so many that take most. Throws on all where it does not on one.
 inline void expect_room_on_ranks(const Context& ctx, const Machine& machine, const std::string& what, std::int64_t host,
@@ -72,7 +57,7 @@ inline void expect_room_on_ranks(const Context& ctx, const Machine& machine, con
   } catch (const ResourceError& error) {
     reason = error.what();
   }
-  const auto [rank, text] = first_reason(communicator, reason);
+  const auto [rank, text] = first_fault(communicator, reason);
   if (!text.empty()) throw ResourceError(rank == 0 ? text : message("rank ", rank, ": ", text));
 }
 
@@ -168,7 +153,7 @@ inline void write_pieces(Communicator& communicator, const std::string& path, co
   } catch (const FileError& error) {
     reason = error.what();
   }
-  if (const std::string first = first_reason(communicator, reason).text; !first.empty()) {
+  if (const std::string first = first_fault(communicator, reason).text; !first.empty()) {
     std::error_code error;
     if (reason.empty()) std::filesystem::remove(own, error);
     throw FileError(first);

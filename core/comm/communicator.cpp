@@ -76,6 +76,7 @@ void Communicator::all_to_all_on_host(const void* out, std::span<const std::size
   const auto pieces = static_cast<std::size_t>(size());
   expects(to.size() == pieces && from.size() == pieces, pieces, " pieces need as many counts, not ", to.size(), " and ",
           from.size());
+  expect_none_under_way();
   ++exchanges_;
   do_all_to_all_on_host(out, to, in, from);
 }

@@ -2,22 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
+#include <stratum/core/comm/faults.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
-
-void refuse_on_all(Communicator& comm, const std::string& fault) {
-  const auto lengths = comm.gather_on_host(fault.size());
-  const std::size_t longest = *std::max_element(lengths.begin(), lengths.end());
-  if (longest == 0) return;
-  std::string mine = fault, all(longest * lengths.size(), ' ');
-  mine.resize(longest);
-  comm.gather_on_host(mine.data(), all.data(), longest);
-  for (std::size_t r = 0; r < lengths.size(); ++r)
-    if (lengths[r] > 0) throw UsageError(all.substr(r * longest, lengths[r]));
-}
 
 namespace {
 

@@ -11,15 +11,11 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <stratum/core/comm/communicator.hpp>
 
 namespace stratum {
-
-/// Throws UsageError on all pieces where one has a fault, with that of the first.
-void refuse_on_all(Communicator& comm, const std::string& fault);
 
 class Redistribution {
  public:

@@ -1,0 +1,21 @@
+#pragma once
+
+// What is wrong on one of several pieces, told to all, so that all end alike. Collective, on the host.
+
+#include <string>
+
+#include <stratum/core/comm/communicator.hpp>
+
+namespace stratum {
+
+/// The first piece with a fault, and what it is; an empty one where none has any. The same on all.
+struct PieceFault {
+  int rank = 0;
+  std::string text;
+};
+[[nodiscard]] PieceFault first_fault(Communicator& comm, const std::string& mine);
+
+/// Throws UsageError on all pieces where one has a fault, with that of the first.
+void refuse_on_all(Communicator& comm, const std::string& mine);
+
+}  // namespace stratum

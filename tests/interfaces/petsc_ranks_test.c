@@ -1,38 +1,6 @@
 /* mpirun -n N test_petsc_ranks: -pc_type stratum on several processes, in as many iterations as on one, however unknowns are
  * shared out; and what is refused, on all. Prints and fails at the first surprise. */
-#include <petscdmda.h>
-#include <petscksp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <stratum/petsc.h>
-
-static char message[2000];
-
-#define CHECK(condition)                                                                                \
-  do {                                                                                                  \
-    if (!(condition)) {                                                                                 \
-      fprintf(stderr, "%s:%d: %s is false; last error: %s\n", __FILE__, __LINE__, #condition, message); \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                                     \
-    }                                                                                                   \
-  } while (0)
-#define OK(call) CHECK((call) == 0)
-
-static PetscErrorCode keep_message(MPI_Comm comm, int line, const char* function, const char* file, PetscErrorCode code,
-                                   PetscErrorType type, const char* text, void* context) {
-  (void)comm, (void)line, (void)function, (void)file, (void)context;
-  if (type == PETSC_ERROR_INITIAL) snprintf(message, sizeof message, "%s", text);
-  return code;
-}
-
-enum Kind { eliminated, kept, natural, scaled, upwind };
-struct Problem {
-  enum Kind kind;
-  int nx, ny, around_x, around_y;
-  double c, jump;
-  const char* type;
-};
+#include "petsc_support.h"
 
 /* How unknowns are shared out. */
 enum Shared { along_x, along_y, rows_of_da, columns_of_da, blocks_of_da };
@@ -47,62 +15,10 @@ static DM da_of(const struct Problem* p, enum Shared shared) {
   return da;
 }
 
-/* Five points, as petsc_test.c has them; k jumps in the middle. Every process sets the rows with these numbers of its own. */
-static Mat matrix(MPI_Comm comm, const struct Problem* p, int y_first, DM da) {
-  Mat a = NULL;
-  AO order = NULL;
-  PetscInt first = 0, end = 0;
-  const int nx = p->nx, ny = p->ny;
-  if (da != NULL) {
-    OK(DMCreateMatrix(da, &a));
-    OK(DMDAGetAO(da, &order));
-    OK(MatSetOption(a, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  } else {
-    OK(MatCreateAIJ(comm, PETSC_DECIDE, PETSC_DECIDE, nx * ny, nx * ny, 5, NULL, 5, NULL, &a));
-  }
-  OK(MatGetOwnershipRange(a, &first, &end));
-  for (int j = 0; j < ny; ++j)
-    for (int i = 0; i < nx; ++i) {
-      PetscInt row = y_first ? i * ny + j : j * nx + i;
-      if (order != NULL) OK(AOApplicationToPetsc(order, 1, &row));
-      if (row < first || row >= end) continue;
-      const double d = p->kind == scaled ? 1 + (i * 7 + j * 3) % 10 : 1;
-      double diagonal = p->kind == scaled ? d : 0;
-      for (int side = 0; side < 4; ++side) {
-        const int di = side == 0 ? -1 : side == 1, dj = side == 2 ? -1 : side == 3;
-        int s = i + di, q = j + dj;
-        const int strong = 3 * (i < s ? s : i) > nx && 3 * (i < s ? i : s) < 2 * nx && 3 * (j < q ? q : j) > ny &&
-                           3 * (j < q ? j : q) < 2 * ny;
-        const double value =
-            d * (strong ? p->jump : 1) * ((di != 0 ? p->c : 1) + (p->kind == upwind && di < 0 ? 0.7 : 0));
-        if (p->around_x) s = (s + nx) % nx;
-        if (p->around_y) q = (q + ny) % ny;
-        const int outside = s < 0 || s == nx || q < 0 || q == ny;
-        if (!outside || p->kind == eliminated || p->kind == kept || p->kind == upwind) diagonal += value;
-        if (outside || (p->kind == kept && (i == 0 || j == 0 || i == nx - 1 || j == ny - 1))) continue;
-        PetscInt column = y_first ? s * ny + q : q * nx + s;
-        if (order != NULL) OK(AOApplicationToPetsc(order, 1, &column));
-        OK(MatSetValue(a, row, column, -value, INSERT_VALUES));
-      }
-      OK(MatSetValue(a, row, row, diagonal, INSERT_VALUES));
-    }
-  OK(MatAssemblyBegin(a, MAT_FINAL_ASSEMBLY));
-  OK(MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY));
-  return a;
-}
-
-static KSP solver(MPI_Comm comm, const char* type, const struct Problem* p, DM da, const char* options) {
-  KSP ksp = NULL;
+static KSP solver(MPI_Comm comm, const char* type, const struct Problem* p, DM da) {
+  KSP ksp = new_solver(comm, type, "");
   PC pc = NULL;
-  OK(PetscOptionsClear(NULL));
-  OK(PetscOptionsInsertString(NULL, options));
-  OK(KSPCreate(comm, &ksp));
-  OK(KSPSetType(ksp, type));
-  OK(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  if (strcmp(type, KSPGMRES) == 0) OK(KSPSetPCSide(ksp, PC_RIGHT));
-  OK(KSPSetTolerances(ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 50));
   OK(KSPGetPC(ksp, &pc));
-  OK(PCSetType(pc, PCSTRATUM));
   if (da != NULL)
     OK(PCSetDM(pc, da));
   else if (p != NULL)
@@ -111,21 +27,11 @@ static KSP solver(MPI_Comm comm, const char* type, const struct Problem* p, DM d
   return ksp;
 }
 
-/* Iterations; the true residual is looked at. b is the same function of the node, whatever the order. */
+/* Iterations. b is the same function of the node, whatever the order. */
 static int solves(KSP ksp, Mat a, const struct Problem* p, int y_first, DM da) {
-  Vec b = NULL, x = NULL, r = NULL;
-  PetscReal norm = 0, residual = 0;
-  PetscInt iterations = 0, first = 0, end = 0;
-  PetscScalar sum = 0;
+  Vec b = NULL, x = NULL;
+  PetscInt first = 0, end = 0;
   AO order = NULL;
-  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
-  const int singular = p->kind == natural || (p->around_x && p->around_y && p->kind == eliminated);
-  if (singular) {
-    MatNullSpace constants = NULL;
-    OK(MatNullSpaceCreate(PetscObjectComm((PetscObject)a), PETSC_TRUE, 0, NULL, &constants));
-    OK(MatSetNullSpace(a, constants));
-    OK(MatNullSpaceDestroy(&constants));
-  }
   if (da != NULL) OK(DMDAGetAO(da, &order));
   OK(MatCreateVecs(a, &x, &b));
   OK(VecGetOwnershipRange(b, &first, &end));
@@ -136,25 +42,11 @@ static int solves(KSP ksp, Mat a, const struct Problem* p, int y_first, DM da) {
   }
   OK(VecAssemblyBegin(b));
   OK(VecAssemblyEnd(b));
-  if (singular) {
-    OK(VecSum(b, &sum));
-    OK(VecShift(b, -sum / (p->nx * p->ny)));
-  }
-  OK(VecDuplicate(b, &r));
-  OK(KSPSetOperators(ksp, a, a));
-  OK(KSPSolve(ksp, b, x));
-  OK(KSPGetConvergedReason(ksp, &reason));
-  OK(KSPGetIterationNumber(ksp, &iterations));
-  OK(MatMult(a, x, r));
-  OK(VecAYPX(r, -1, b));
-  OK(VecNorm(r, NORM_2, &residual));
-  OK(VecNorm(b, NORM_2, &norm));
-  CHECK(reason > 0);
-  CHECK(residual <= 2e-9 * norm);
-  OK(VecDestroy(&r));
+  if (p->kind == natural || (p->around_x && p->around_y && p->kind == eliminated)) take_out_constants(a, b);
+  const int iterations = iterations_of(ksp, a, b, x);
   OK(VecDestroy(&x));
   OK(VecDestroy(&b));
-  return (int)iterations;
+  return iterations;
 }
 
 static void it_solves(void) {
@@ -170,8 +62,8 @@ static void it_solves(void) {
     const struct Problem* const p = &problems[k];
     int alone[2];
     for (int y_first = 0; y_first < 2; ++y_first) {
-      Mat whole = matrix(PETSC_COMM_SELF, p, y_first, NULL);
-      KSP ksp = solver(PETSC_COMM_SELF, p->type, p, NULL, "");
+      Mat whole = five_points(PETSC_COMM_SELF, p, y_first, NULL);
+      KSP ksp = solver(PETSC_COMM_SELF, p->type, p, NULL);
       alone[y_first] = solves(ksp, whole, p, y_first, NULL);
       OK(KSPDestroy(&ksp));
       OK(MatDestroy(&whole));
@@ -179,8 +71,8 @@ static void it_solves(void) {
     for (int shared = along_x; shared <= blocks_of_da; ++shared) {
       const int expected = alone[shared == along_y];
       DM da = shared >= rows_of_da ? da_of(p, shared) : NULL;
-      Mat a = matrix(PETSC_COMM_WORLD, p, shared == along_y, da);
-      KSP ksp = solver(PETSC_COMM_WORLD, p->type, p, da, "");
+      Mat a = five_points(PETSC_COMM_WORLD, p, shared == along_y, da);
+      KSP ksp = solver(PETSC_COMM_WORLD, p->type, p, da);
       const int iterations = solves(ksp, a, p, shared == along_y, da);
       if (iterations != expected)
         fprintf(stderr, "problem %d, shared %d: %d iterations, %d on one process\n", (int)k, shared, iterations,
@@ -197,7 +89,7 @@ static void it_solves(void) {
 }
 
 static void refuses(Mat a, const struct Problem* grid, DM da, PetscErrorCode code, const char* what) {
-  KSP ksp = solver(PETSC_COMM_WORLD, KSPCG, grid, da, "");
+  KSP ksp = solver(PETSC_COMM_WORLD, KSPCG, grid, da);
   PC pc = NULL;
   PetscMPIInt rank = 0;
   OK(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -209,14 +101,14 @@ static void refuses(Mat a, const struct Problem* grid, DM da, PetscErrorCode cod
   OK(PetscPopErrorHandler());
   if (error != code) fprintf(stderr, "rank %d: error %d, %d was expected\n", rank, error, code);
   CHECK(error == code);
-  CHECK(strstr(message, what) != NULL);
+  CHECK(says(what));
   OK(KSPDestroy(&ksp));
 }
 
 static void it_refuses(void) {
   const struct Problem p = {eliminated, 30, 20, 0, 0, 1, 1, KSPCG}, other = {eliminated, 20, 30, 0, 0, 1, 1, KSPCG},
                        small = {eliminated, 30, 2, 0, 0, 1, 1, KSPCG}, less = {eliminated, 29, 20, 0, 0, 1, 1, KSPCG};
-  Mat a = matrix(PETSC_COMM_WORLD, &p, 0, NULL);
+  Mat a = five_points(PETSC_COMM_WORLD, &p, 0, NULL);
   PetscInt first = 0, end = 0;
   PetscMPIInt size = 1;
   DM da = da_of(&other, columns_of_da);
@@ -232,7 +124,7 @@ static void it_refuses(void) {
   OK(MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY));
   refuses(a, &p, NULL, PETSC_ERR_ARG_INCOMP, "row 580 has the diagonal entry -1");
   OK(MatDestroy(&a));
-  a = matrix(PETSC_COMM_WORLD, &small, 0, NULL);
+  a = five_points(PETSC_COMM_WORLD, &small, 0, NULL);
   refuses(a, &small, NULL, PETSC_ERR_ARG_INCOMP, "strips");
   OK(MatDestroy(&a));
   /* Processes that have other numbers of rows than unknowns of the DMDA. */

@@ -1,119 +1,31 @@
 /* -pc_type stratum from C: what it solves, and what it says when misused. Prints and fails at the first surprise. */
-#include <petscdmda.h>
 #include <petscdmshell.h>
-#include <petscksp.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <stratum/petsc.h>
+#include "petsc_support.h"
 
-static char message[2000];
-
-#define CHECK(condition)                                                                                \
-  do {                                                                                                  \
-    if (!(condition)) {                                                                                 \
-      fprintf(stderr, "%s:%d: %s is false; last error: %s\n", __FILE__, __LINE__, #condition, message); \
-      exit(1);                                                                                          \
-    }                                                                                                   \
-  } while (0)
-#define OK(call) CHECK((call) == 0)
-
-/* Keeps what an error says first. */
-static PetscErrorCode keep_message(MPI_Comm comm, int line, const char* function, const char* file, PetscErrorCode code,
-                                   PetscErrorType type, const char* text, void* context) {
-  (void)comm, (void)line, (void)function, (void)file, (void)context;
-  if (type == PETSC_ERROR_INITIAL) snprintf(message, sizeof message, "%s", text);
-  return code;
-}
-
-static int says(const char* what) { return strstr(message, what) != NULL; }
-
-enum Kind { eliminated, kept, natural, scaled, upwind };
-
-/* Five points on nx x ny nodes, y first where asked for: side nodes eliminated; kept as rows of a diagonal; no flux; the latter divided by
- * volumes that vary, plus 1; an upwind flow. Periodic where said. */
 static Mat matrix(int nx, int ny, enum Kind kind, int periodic_x, int periodic_y, int y_first, double c) {
-  Mat a = NULL;
-  OK(MatCreateSeqAIJ(PETSC_COMM_SELF, nx * ny, nx * ny, 5, NULL, &a));
-  for (int j = 0; j < ny; ++j)
-    for (int i = 0; i < nx; ++i) {
-      const PetscInt row = y_first ? i * ny + j : j * nx + i;
-      const double d = kind == scaled ? 1 + (i * 7 + j * 3) % 10 : 1;
-      double diagonal = kind == scaled ? d : 0;
-      for (int side = 0; side < 4; ++side) {
-        const int di = side == 0 ? -1 : side == 1, dj = side == 2 ? -1 : side == 3;
-        int p = i + di, q = j + dj;
-        const double value = d * ((di != 0 ? c : 1) + (kind == upwind && di < 0 ? 0.7 : 0));
-        if (periodic_x) p = (p + nx) % nx;
-        if (periodic_y) q = (q + ny) % ny;
-        const int outside = p < 0 || p == nx || q < 0 || q == ny;
-        if (!outside || kind == eliminated || kind == kept || kind == upwind) diagonal += value;
-        if (outside || (kind == kept && (i == 0 || j == 0 || i == nx - 1 || j == ny - 1))) continue;
-        OK(MatSetValue(a, row, y_first ? p * ny + q : q * nx + p, -value, INSERT_VALUES));
-      }
-      OK(MatSetValue(a, row, row, diagonal, INSERT_VALUES));
-    }
-  OK(MatAssemblyBegin(a, MAT_FINAL_ASSEMBLY));
-  OK(MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY));
-  return a;
+  const struct Problem p = {kind, nx, ny, periodic_x, periodic_y, c, 1, KSPCG};
+  return five_points(PETSC_COMM_SELF, &p, y_first, NULL);
 }
 
-static void right_hand_side(Mat a, Vec* b, Vec* x, int no_mean) {
+static void right_hand_side(Mat a, Vec* b, Vec* x) {
   PetscInt n = 0;
   OK(MatCreateVecs(a, x, b));
   OK(VecGetSize(*b, &n));
   for (PetscInt k = 0; k < n; ++k) OK(VecSetValue(*b, k, k * 13 % 17 - 7.5, INSERT_VALUES));
   OK(VecAssemblyBegin(*b));
   OK(VecAssemblyEnd(*b));
-  if (no_mean) {
-    PetscScalar sum = 0;
-    OK(VecSum(*b, &sum));
-    OK(VecShift(*b, -sum / n));
-  }
 }
 
-static KSP solver(const char* type, const char* options) {
-  KSP ksp = NULL;
-  PC pc = NULL;
-  OK(PetscOptionsClear(NULL));
-  OK(PetscOptionsInsertString(NULL, options));
-  OK(KSPCreate(PETSC_COMM_SELF, &ksp));
-  OK(KSPSetType(ksp, type));
-  OK(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  if (strcmp(type, KSPGMRES) == 0) OK(KSPSetPCSide(ksp, PC_RIGHT));
-  OK(KSPSetTolerances(ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 50));
-  OK(KSPGetPC(ksp, &pc));
-  OK(PCSetType(pc, PCSTRATUM));
-  return ksp;
-}
+static KSP solver(const char* type, const char* options) { return new_solver(PETSC_COMM_SELF, type, options); }
 
-/* Iterations; the true residual is looked at. */
 static int solves(KSP ksp, Mat a, int singular) {
-  Vec b = NULL, x = NULL, r = NULL;
-  PetscReal norm = 0, residual = 0;
-  PetscInt iterations = 0;
-  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
-  MatNullSpace constants = NULL;
-  if (singular) {
-    OK(MatNullSpaceCreate(PETSC_COMM_SELF, PETSC_TRUE, 0, NULL, &constants));
-    OK(MatSetNullSpace(a, constants));
-    OK(MatNullSpaceDestroy(&constants));
-  }
-  right_hand_side(a, &b, &x, singular);
-  OK(VecDuplicate(b, &r));
-  OK(KSPSetOperators(ksp, a, a));
+  Vec b = NULL, x = NULL;
+  right_hand_side(a, &b, &x);
+  if (singular) take_out_constants(a, b);
   OK(KSPSetFromOptions(ksp));
-  OK(KSPSolve(ksp, b, x));
-  OK(KSPGetConvergedReason(ksp, &reason));
-  OK(KSPGetIterationNumber(ksp, &iterations));
-  OK(MatMult(a, x, r));
-  OK(VecAYPX(r, -1, b));
-  OK(VecNorm(r, NORM_2, &residual));
-  OK(VecNorm(b, NORM_2, &norm));
-  CHECK(reason > 0);
-  CHECK(residual <= 2e-9 * norm);
-  OK(VecDestroy(&r));
+  const int iterations = iterations_of(ksp, a, b, x);
   OK(VecDestroy(&x));
   OK(VecDestroy(&b));
   return iterations;
@@ -270,7 +182,7 @@ static void it_recovers(void) {
   Vec b = NULL, x = NULL;
   CHECK(solves(ksp, a, 0) <= 8);
   OK(KSPGetPC(ksp, &pc));
-  right_hand_side(a, &b, &x, 0);
+  right_hand_side(a, &b, &x);
   OK(MatScale(a, -1));
   OK(PetscPushErrorHandler(keep_message, NULL));
   CHECK(PCSetUp(pc) == PETSC_ERR_ARG_INCOMP && says("row 0"));
@@ -294,7 +206,7 @@ static void it_transposes(void) {
   OK(PCSetType(pc, PCSTRATUM));
   OK(PCStratumSetGrid(pc, 30, 20));
   OK(PCSetOperators(pc, a, a));
-  right_hand_side(a, &r, &z, 0);
+  right_hand_side(a, &r, &z);
   OK(VecDuplicate(r, &t));
   OK(PCApply(pc, r, z));
   OK(PCApplyTranspose(pc, r, t));

@@ -13,26 +13,22 @@
 
 #include <gmock/gmock.h>
 
+#include "support/sides.hpp"
 #include "support/strips.hpp"
 
 namespace {
 
 using namespace stratum;
+using test::Ends;
 using test::Values;
+using test::with_ends;
 using enum LineEnd;
 
-struct Ends {
-  LineEnd left, right, bottom, top;
-};
 constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
                                {natural, dirichlet, natural, natural},
                                {dirichlet, natural, periodic, periodic},
                                {periodic, periodic, dirichlet, natural},
                                {periodic, periodic, periodic, periodic}};
-
-TensorMesh with_ends(const TensorMesh& mesh, const Ends& ends) {
-  return {mesh.x().with_ends(ends.left, ends.right), mesh.y().with_ends(ends.bottom, ends.top)};
-}
 
 template <class S>
 class OverlapTest : public test::OnEverySetting<S> {

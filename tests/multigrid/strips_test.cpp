@@ -12,16 +12,15 @@
 #include <gmock/gmock.h>
 
 #include "support/backends.hpp"
+#include "support/sides.hpp"
 
 namespace {
 
 using namespace stratum;
+using test::Ends;
 using test::Values;
 using enum LineEnd;
 
-struct Ends {
-  LineEnd left, right, bottom, top;
-};
 constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
                                {natural, dirichlet, natural, natural},
                                {dirichlet, natural, periodic, periodic},
@@ -173,8 +172,7 @@ class StripsTest : public test::OnEverySetting<S> {
   void for_every_mesh(const Check& check) {
     for (const Ends& ends : every_ends)
       for (const auto& [nx, ny] : {std::pair{20, 24}, {33, 41}}) {
-        const TensorMesh mesh{Line(random_.widths(nx, 1)).with_ends(ends.left, ends.right),
-                              Line(random_.widths(ny, 1)).with_ends(ends.bottom, ends.top)};
+        const TensorMesh mesh = test::with_ends({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends);
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(ends.left) << " "
                                         << to_string(ends.right) << " " << to_string(ends.bottom) << " "
                                         << to_string(ends.top));

@@ -135,6 +135,7 @@ struct PutEnds {
 template <class T>
 struct WrapRow {
   GridView<T> y;
+  [[nodiscard]] static NodeRange range(const GridView<T>& y) { return {-1, y.ny + 1, 1, 0, 1, 1}; }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int j, int /*row*/) const {
     y(-1, j) = y(y.nx - 1, j);
     y(y.nx, j) = y(0, j);

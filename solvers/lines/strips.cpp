@@ -355,6 +355,13 @@ void CutLines<T>::gather(Context& ctx, T* numbers, int each) const {
 }
 
 template <class T>
+FactorInterface<T> CutLines<T>::gathered_factors(Context& ctx) {
+  T* const factors = factors_.view().data;
+  gather(ctx, factors, FactoredInterface<T>::rows * columns_);
+  return {{factors, columns_}, count_, ring_};
+}
+
+template <class T>
 void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros) {
   if (ctx.plans()) return;
   a_ = a;
@@ -362,21 +369,17 @@ void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros)
   y.nx = columns_;
   y.ny = rows_.back();
   const SomeLines lines{0, 1, columns_};
-  if (ctx.on_gpu())
-    eliminate_matrix_on_gpu(ctx, a, zeros, y);
-  else
-    visit(a, zeros, [&]<class View>(const View& view) {
-      if constexpr (!is_tensor<View> || by_sums<View>)
-        for (int k = 0; k < own_pieces(); ++k) {
-          const auto at = static_cast<std::size_t>(k);
-          const CutLine<View, T> all{{view, y, y}, y, T(1), lines};
-          eliminate_matrix<std::numeric_limits<int>::max()>(ctx, piece_of(all, rows_[at], rows_[at + 1], false, false),
-                                                            interface_of(lines, k), segments_.view().data);
-        }
-    });
-  T* const factors = factors_.view().data;
-  gather(ctx, factors, FactoredInterface<T>::rows * columns_);
-  for_each_node(ctx, {0, columns_, 1, 0, 1, 1}, FactorInterface<T>{{factors, columns_}, count_, ring_});
+  if (ctx.on_gpu()) return set_up_on_gpu(ctx, a, zeros, y);
+  visit(a, zeros, [&]<class View>(const View& view) {
+    if constexpr (!is_tensor<View> || by_sums<View>)
+      for (int k = 0; k < own_pieces(); ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        const CutLine<View, T> all{{view, y, y}, y, T(1), lines};
+        eliminate_matrix<std::numeric_limits<int>::max()>(ctx, piece_of(all, rows_[at], rows_[at + 1], false, false),
+                                                          interface_of(lines, k), segments_.view().data);
+      }
+  });
+  for_each_node(ctx, {0, columns_, 1, 0, 1, 1}, gathered_factors(ctx));
 }
 
 template <class T>
@@ -389,7 +392,6 @@ void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, 
     if (lines.count == 0) return;
     ctx.on_gpu() ? solve_on_gpu(ctx, a, zeros, b, x, y, omega, lines)
                  : solve_on_cpu(ctx, a, zeros, b, x, y, omega, lines, memory);
-    if (y.periodic_x) for_each_node(ctx, {-1, y.ny + 1, 1, 0, 1, 1}, WrapRow<T>{y});
   };
   if (line_order == LineOrder::simultaneous) return solve({0, 1, y.nx});
   const bool third = y.periodic_x && y.nx % 2 != 0;
@@ -454,6 +456,7 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
     if constexpr (!is_tensor<View> || by_sums<View>)
       lines.stride == 1 ? solve.template operator()<1>() : solve.template operator()<2>();
   });
+  if (y.periodic_x) for_each_node(ctx, WrapRow<T>::range(y), WrapRow<T>{y});
 }
 
 #if !defined(STRATUM_HAVE_CUDA)  // else solvers/lines/strips.cu has it
@@ -463,8 +466,8 @@ void CutLines<T>::solve_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, c
                                GridView<const T> /*b*/, GridView<const T> /*x*/, GridView<T> /*y*/, T /*omega*/,
                                const SomeLines& /*lines*/) {}
 template <class T>
-void CutLines<T>::eliminate_matrix_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
-                                          GridView<T> /*shape*/) {}
+void CutLines<T>::set_up_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
+                                GridView<T> /*shape*/) {}
 #endif
 
 template class CutLines<float>;

@@ -30,6 +30,9 @@
 
 namespace stratum::line {
 
+template <class T>
+struct FactorInterface;
+
 /// Lines first, first + stride, ..., `count` of them.
 struct SomeLines {
   int first, stride, count;
@@ -64,10 +67,12 @@ class CutLines {
                     GridView<T> y, T omega, const SomeLines& lines, GridView<T> memory);
   void solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
                     GridView<T> y, T omega, const SomeLines& lines);
-  void eliminate_matrix_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<T> shape);
+  void set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<T> shape);
   [[nodiscard]] int own_pieces() const { return static_cast<int>(rows_.size()) - 1; }
   /// Of own piece k.
   [[nodiscard]] Interface<T> interface_of(const SomeLines& lines, int k);
+  /// For every line, once those of all strips are there.
+  [[nodiscard]] FactorInterface<T> gathered_factors(Context& ctx);
   /// `numbers` of all pieces, `each` of a piece, of which this strip's are there.
   void gather(Context& ctx, T* numbers, int each) const;
 

@@ -681,7 +681,7 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
       some.for_above = false;
       if (coarse.below) some.from_below = row_from_below();
     }
-#pragma omp parallel for schedule(static, 1) num_threads(team) if (b.nodes() > serial_limit)
+#pragma omp parallel for schedule(static, 1) num_threads(ctx.threads()) if (b.nodes() > serial_limit)
     for (int part = 0; part < team; ++part) {
       const auto share = [&](int p) { return static_cast<int>(std::int64_t{coarse_rows} * p / team); };
       if (share(part) == share(part + 1)) continue;

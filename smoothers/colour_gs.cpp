@@ -306,7 +306,7 @@ class ColourGaussSeidel final : public Smoother<T> {
     if (rows == 0) return relax_second(0);
     const int parts = x.nodes() > serial_limit ? std::min(ctx.threads(), rows) : 1;
     const auto begin = [&](int part) { return static_cast<int>(std::int64_t{rows} * part / parts); };
-#pragma omp parallel num_threads(parts) if (parts > 1)
+#pragma omp parallel num_threads(ctx.threads()) if (parts > 1)
     {
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < parts; ++part)

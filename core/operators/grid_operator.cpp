@@ -180,7 +180,7 @@ double GridOperator<T>::next_direction(Context& ctx, GridView<const T> z, double
   visit([&](const auto& a) {
     using View = std::decay_t<decltype(a)>;
     const Apply<View, T> node{a, p, q};
-#pragma omp parallel num_threads(parts) if (parts > 1)
+#pragma omp parallel num_threads(ctx.threads()) if (parts > 1)
     {
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < parts; ++part) {

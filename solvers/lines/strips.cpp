@@ -412,7 +412,7 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
   const auto in_batches = [&](int width, const auto& work) {
     const int batches = (lines.count + width - 1) / width;
     const int parts = y.nodes() > serial_limit ? std::max(1, std::min({ctx.threads(), memory.ny, batches})) : 1;
-#pragma omp parallel for schedule(static, 1) num_threads(parts) if (parts > 1)
+#pragma omp parallel for schedule(static, 1) num_threads(ctx.threads()) if (parts > 1)
     for (int part = 0; part < parts; ++part) {
       const auto share = [&](int p) { return static_cast<int>(std::int64_t{batches} * p / parts); };
       for (int n = share(part); n < share(part + 1); ++n)

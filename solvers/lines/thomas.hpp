@@ -1173,7 +1173,8 @@ struct Sweep {
   [[nodiscard]] int lines() const { return direction == Direction::x ? y.ny : y.nx; }
   [[nodiscard]] int length() const { return direction == Direction::x ? y.nx : y.ny; }
   [[nodiscard]] T keep() const { return from_zero ? T(0) : T(1) - omega; }
-  /// Threads worth having for a number of batches.
+  /// Threads that have something to do for a number of batches. The team is all threads: libgomp ends those that a smaller team
+  /// leaves over, and makes them anew for the next larger one.
   [[nodiscard]] int team(int batches) const {
     return y.nodes() > serial_limit ? std::max(1, std::min({threads, memory.ny, batches})) : 1;
   }
@@ -1198,7 +1199,7 @@ struct Sweep {
   void simultaneous() const {
     const int w = in_strips ? 2 * batch_width<T> : lanes();
     const int batches = (lines() + w - 1) / w, parts = team(batches);
-#pragma omp parallel for schedule(static, 1) num_threads(parts) if (parts > 1)
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (parts > 1)
     for (int part = 0; part < parts; ++part) {
       const auto share = [&](int p) { return static_cast<int>(std::int64_t{batches} * p / parts); };
       const int begin = share(part) * w, end = std::min(share(part + 1) * w, lines());
@@ -1228,7 +1229,7 @@ struct Sweep {
              : p == parts ? end + 1
                           : start + static_cast<int>(std::int64_t{strips} * p / parts) * strip;
     };
-#pragma omp parallel num_threads(parts) if (parts > 1)
+#pragma omp parallel num_threads(threads) if (parts > 1)
     {
 #pragma omp for schedule(static, 1)
       for (int part = 1; part < parts; ++part) solve_line_before(begin(part), lowest, scratch(part));

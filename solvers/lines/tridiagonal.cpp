@@ -133,7 +133,7 @@ void TridiagonalSolver<T>::solve(Context& ctx, const TridiagonalView<T>& a, Grid
     const ReduceLine<std::decay_t<decltype(layout)>, T> reduce{layout, direction_, a, b, x};
     const GridView<T> scratch = scratch_.view();
     const int parts = shape_.nodes() > serial_limit ? std::min(ctx.threads(), lines()) : 1;
-#pragma omp parallel for schedule(static, 1) num_threads(parts) if (parts > 1)
+#pragma omp parallel for schedule(static, 1) num_threads(ctx.threads()) if (parts > 1)
     for (int part = 0; part < parts; ++part)
       for (int line = part; line < lines(); line += parts)
         reduce(line, &scratch(-1, 4 * part), scratch.pitch, OneThread{});  // column -1 is where rows are aligned

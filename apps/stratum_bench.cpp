@@ -703,7 +703,8 @@ CommandLine make_command_line() {
          {"rounds", "N", "3", "how often all solves of a mesh and level take turns, 1 .. 100 (with --quick: 1)"},
          {"peers", "LIST", "all",
           "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; sine-transforms, by FFTW or on a GPU cuFFT, which "
-          "solve on uniform meshes; on a GPU cuDSS, a direct solver; all that are there, or none (no cuSPARSE either)"},
+          "solve on uniform meshes; amgcl, of matrices in CSR; on a GPU cuDSS, a direct solver; all that are there, or none "
+          "(no cuSPARSE either)"},
          {"peer-level", "N", "10", "finest level that peers solve too, 2 .. 15"},
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
          {"clock", "NAME", "wall", "wall, or cpu: what one thread has spent, for a machine shared with others"},
@@ -737,25 +738,30 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
   }
   std::vector<std::pair<std::string, std::string>> known{
       {std::string(sine_transforms_name), std::string(sine_transforms_name)},
-      {std::string(cudss_name), std::string(cudss_name)}};
+      {std::string(cudss_name), std::string(cudss_name)},
+      {"amgcl", "amgcl"}};
   for (const auto& solver : Hypre::solvers()) known.emplace_back(solver, solver);
   for (const auto& name :
        parse_list("--peers", text, [&](const std::string& peer) { return choice("--peers", peer, known); })) {
-    const bool sines = name == sine_transforms_name, direct = name == cudss_name;
+    const bool sines = name == sine_transforms_name, direct = name == cudss_name, amgcl = name == "amgcl";
     expects(settings.no_peers.empty(), "--peers ", text, ": ", settings.no_peers);
     expects(sines || direct == on_gpu, "--peers ", name, ": on a GPU there are ", sine_transforms_name, " and ",
             cudss_name);
     expects(direct  ? has_cudss
             : sines ? has_sines
+            : amgcl ? amgcl_available()
                     : Hypre::available(),
             "--peers ", name, ": built without ",
             direct  ? "cuDSS (pip: nvidia-cudss-cu13)"
             : sines ? (on_gpu ? "cuFFT" : "FFTW (Debian: libfftw3-dev)")
+            : amgcl ? "amgcl (-DAMGCL_ROOT)"
                     : "hypre (Debian: libhypre-dev)");
     if (sines)
       settings.sine_transforms = true;
     else if (direct)
       settings.cudss = true;
+    else if (amgcl)
+      settings.amgcl = true;
     else
       settings.peers.push_back(name);
   }

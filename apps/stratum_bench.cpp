@@ -33,7 +33,7 @@
 
 #include "auto_table.hpp"
 #include "matrix_study.hpp"
-#include "peers/amgcl.hpp"
+#include "peers/csr_peer.hpp"
 #include "peers/cudss.hpp"
 #include "peers/cufft.hpp"
 #include "peers/cusparse.hpp"
@@ -99,9 +99,9 @@ struct Settings {
   bool periodic_x = false, periodic_y = false;  // the grids of the kernels
   std::vector<SmootherVariant> smoothers;       // of the solves
   std::vector<std::string> peers;               // solvers of hypre
+  std::vector<CsrPeer> csr_peers;               // of matrices in CSR
   bool sine_transforms = false;                 // on uniform meshes
   bool cudss = false;
-  bool amgcl = false;       // of matrices in CSR
   std::string no_peers;     // why there are none
   std::string no_cusparse;  // why it takes no part
   int finest_peer_level = 0;
@@ -228,7 +228,7 @@ class Benchmark {
     if (settings_.coefficients) measure_coefficients();
     if (settings_.matrices)
       attempt("matrices", [&] {
-        matrices_ = MatrixStudy(ctx_, hypre_ ? &*hypre_ : nullptr, settings_.peers, settings_.amgcl, settings_.now,
+        matrices_ = MatrixStudy(ctx_, hypre_ ? &*hypre_ : nullptr, settings_.peers, settings_.csr_peers, settings_.now,
                                 settings_.quick ? 8 : 1)
                         .run();
       });
@@ -703,8 +703,9 @@ CommandLine make_command_line() {
          {"rounds", "N", "3", "how often all solves of a mesh and level take turns, 1 .. 100 (with --quick: 1)"},
          {"peers", "LIST", "all",
           "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; sine-transforms, by FFTW or on a GPU cuFFT, which "
-          "solve on uniform meshes; amgcl, of matrices in CSR; on a GPU cuDSS, a direct solver; all that are there, or none "
-          "(no cuSPARSE either)"},
+          "solve on uniform meshes; amgcl and ginkgo, of matrices in CSR; on a GPU cuDSS, a direct solver; all that "
+          "are "
+          "there, or none (no cuSPARSE either)"},
          {"peer-level", "N", "10", "finest level that peers solve too, 2 .. 15"},
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
          {"clock", "NAME", "wall", "wall, or cpu: what one thread has spent, for a machine shared with others"},
@@ -722,46 +723,48 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
   }
   const bool on_gpu = ctx.on_gpu(), has_sines = on_gpu ? CufftSines::available() : SineTransforms::available();
   const bool has_cudss = on_gpu && Cudss::available();
+  const auto of_csr = csr_peers();
   if (on_gpu && !has_sines && !has_cudss)
     settings.no_peers = "built without cuFFT and cuDSS; other peers have one core: --backend cpu --threads 1 compares";
   else if (!on_gpu && ctx.threads() != 1)
     settings.no_peers = "peers have one core: --backend cpu --threads 1 compares";
-  else if (!on_gpu && !Hypre::available() && !has_sines)
+  else if (!on_gpu && !Hypre::available() && !has_sines && !std::ranges::any_of(of_csr, &CsrPeer::available))
     settings.no_peers = "built without hypre and FFTW (Debian: libhypre-dev, libfftw3-dev)";
   if (text == "all") {
     if (!settings.no_peers.empty()) return;
     if (Hypre::available() && !on_gpu) settings.peers = Hypre::solvers();
     settings.sine_transforms = has_sines;
     settings.cudss = has_cudss;
-    settings.amgcl = amgcl_available() && !on_gpu;
+    if (!on_gpu) std::ranges::copy_if(of_csr, std::back_inserter(settings.csr_peers), &CsrPeer::available);
     return;
   }
   std::vector<std::pair<std::string, std::string>> known{
       {std::string(sine_transforms_name), std::string(sine_transforms_name)},
-      {std::string(cudss_name), std::string(cudss_name)},
-      {"amgcl", "amgcl"}};
+      {std::string(cudss_name), std::string(cudss_name)}};
+  for (const auto& peer : of_csr) known.emplace_back(peer.option, peer.option);
   for (const auto& solver : Hypre::solvers()) known.emplace_back(solver, solver);
   for (const auto& name :
        parse_list("--peers", text, [&](const std::string& peer) { return choice("--peers", peer, known); })) {
-    const bool sines = name == sine_transforms_name, direct = name == cudss_name, amgcl = name == "amgcl";
+    const bool sines = name == sine_transforms_name, direct = name == cudss_name;
+    const auto csr = std::ranges::find(of_csr, name, &CsrPeer::option);
     expects(settings.no_peers.empty(), "--peers ", text, ": ", settings.no_peers);
     expects(sines || direct == on_gpu, "--peers ", name, ": on a GPU there are ", sine_transforms_name, " and ",
             cudss_name);
-    expects(direct  ? has_cudss
-            : sines ? has_sines
-            : amgcl ? amgcl_available()
-                    : Hypre::available(),
+    expects(direct                ? has_cudss
+            : sines               ? has_sines
+            : csr != of_csr.end() ? csr->available()
+                                  : Hypre::available(),
             "--peers ", name, ": built without ",
-            direct  ? "cuDSS (pip: nvidia-cudss-cu13)"
-            : sines ? (on_gpu ? "cuFFT" : "FFTW (Debian: libfftw3-dev)")
-            : amgcl ? "amgcl (-DAMGCL_ROOT)"
-                    : "hypre (Debian: libhypre-dev)");
+            direct                ? "cuDSS (pip: nvidia-cudss-cu13)"
+            : sines               ? (on_gpu ? "cuFFT" : "FFTW (Debian: libfftw3-dev)")
+            : csr != of_csr.end() ? csr->library
+                                  : "hypre (Debian: libhypre-dev)");
     if (sines)
       settings.sine_transforms = true;
     else if (direct)
       settings.cudss = true;
-    else if (amgcl)
-      settings.amgcl = true;
+    else if (csr != of_csr.end())
+      settings.csr_peers.push_back(*csr);
     else
       settings.peers.push_back(name);
   }

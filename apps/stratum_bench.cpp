@@ -17,6 +17,7 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -722,20 +723,20 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
     return;
   }
   const bool on_gpu = ctx.on_gpu(), has_sines = on_gpu ? CufftSines::available() : SineTransforms::available();
-  const bool has_cudss = on_gpu && Cudss::available();
+  const bool has_cudss = on_gpu && Cudss::available(), one_core = !on_gpu && ctx.threads() == 1;
   const auto of_csr = csr_peers();
   if (on_gpu && !has_sines && !has_cudss)
     settings.no_peers = "built without cuFFT and cuDSS; other peers have one core: --backend cpu --threads 1 compares";
   else if (!on_gpu && ctx.threads() != 1)
     settings.no_peers = "peers have one core: --backend cpu --threads 1 compares";
-  else if (!on_gpu && !Hypre::available() && !has_sines && !std::ranges::any_of(of_csr, &CsrPeer::available))
+  else if (!on_gpu && !Hypre::available() && !has_sines)
     settings.no_peers = "built without hypre and FFTW (Debian: libhypre-dev, libfftw3-dev)";
   if (text == "all") {
+    if (one_core) std::ranges::copy_if(of_csr, std::back_inserter(settings.csr_peers), &CsrPeer::available);
     if (!settings.no_peers.empty()) return;
     if (Hypre::available() && !on_gpu) settings.peers = Hypre::solvers();
     settings.sine_transforms = has_sines;
     settings.cudss = has_cudss;
-    if (!on_gpu) std::ranges::copy_if(of_csr, std::back_inserter(settings.csr_peers), &CsrPeer::available);
     return;
   }
   std::vector<std::pair<std::string, std::string>> known{
@@ -745,26 +746,27 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
   for (const auto& solver : Hypre::solvers()) known.emplace_back(solver, solver);
   for (const auto& name :
        parse_list("--peers", text, [&](const std::string& peer) { return choice("--peers", peer, known); })) {
+    if (const auto csr = std::ranges::find(of_csr, name, &CsrPeer::option); csr != of_csr.end()) {
+      expects(one_core, "--peers ", name, ": it has one core; --backend cpu --threads 1 compares");
+      expects(csr->available(), "--peers ", name, ": built without ", csr->library);
+      settings.csr_peers.push_back(*csr);
+      continue;
+    }
     const bool sines = name == sine_transforms_name, direct = name == cudss_name;
-    const auto csr = std::ranges::find(of_csr, name, &CsrPeer::option);
     expects(settings.no_peers.empty(), "--peers ", text, ": ", settings.no_peers);
     expects(sines || direct == on_gpu, "--peers ", name, ": on a GPU there are ", sine_transforms_name, " and ",
             cudss_name);
-    expects(direct                ? has_cudss
-            : sines               ? has_sines
-            : csr != of_csr.end() ? csr->available()
-                                  : Hypre::available(),
+    expects(direct  ? has_cudss
+            : sines ? has_sines
+                    : Hypre::available(),
             "--peers ", name, ": built without ",
-            direct                ? "cuDSS (pip: nvidia-cudss-cu13)"
-            : sines               ? (on_gpu ? "cuFFT" : "FFTW (Debian: libfftw3-dev)")
-            : csr != of_csr.end() ? csr->library
-                                  : "hypre (Debian: libhypre-dev)");
+            direct  ? "cuDSS (pip: nvidia-cudss-cu13)"
+            : sines ? (on_gpu ? "cuFFT" : "FFTW (Debian: libfftw3-dev)")
+                    : "hypre (Debian: libhypre-dev)");
     if (sines)
       settings.sine_transforms = true;
     else if (direct)
       settings.cudss = true;
-    else if (csr != of_csr.end())
-      settings.csr_peers.push_back(*csr);
     else
       settings.peers.push_back(name);
   }

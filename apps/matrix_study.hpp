@@ -1,7 +1,7 @@
 #pragma once
 
 // Matrices that come without a mesh, in CSR: MatrixSolver with nothing said about them, from the arrays to the solution, beside
-// amgcl, which is given the same arrays, and hypre's solvers, which are given stencils or rows. Five-point differences and
+// amgcl and Ginkgo, which are given the same arrays, and hypre's solvers, which are given stencils or rows. Five-point differences and
 // bilinear elements of
 //
 //     -div(k grad u) = f       on the unit square, right-hand sides random
@@ -23,7 +23,7 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/matrix_solver.hpp>
 
-#include "peers/amgcl.hpp"
+#include "peers/csr_peer.hpp"
 #include "peers/hypre.hpp"
 #include "support/json.hpp"
 #include "support/timing.hpp"
@@ -70,9 +70,10 @@ inline SparseRows five_point_rows(int nx, int ny, const NodeField& k, OuterNodes
 class MatrixStudy {
  public:
   /// `hypre`: null where it is not there. Sizes are divided by `shrink`.
-  MatrixStudy(Context& ctx, const Hypre* hypre, std::vector<std::string> peers, bool with_amgcl, Stopwatch now,
-              int shrink)
-      : ctx_(ctx), hypre_(hypre), peers_(std::move(peers)), with_amgcl_(with_amgcl), now_(now), shrink_(shrink) {}
+  MatrixStudy(Context& ctx, const Hypre* hypre, std::vector<std::string> peers, std::vector<CsrPeer> csr_peers,
+              Stopwatch now, int shrink)
+      : ctx_(ctx), hypre_(hypre), peers_(std::move(peers)), csr_peers_(std::move(csr_peers)), now_(now),
+        shrink_(shrink) {}
 
   Json run() {
     std::printf("\nmatrices in CSR, about which nothing is said, to a relative residual of %g\n", rtol);
@@ -168,13 +169,13 @@ class MatrixStudy {
       grid_x = Vector<double>(ctx_, a.shape());
     }
     print(system.name, "Stratum", best, choice);
-    if (with_amgcl_) {
+    for (const CsrPeer& peer : csr_peers_) {
       SolveReport fastest;
       for (int round = 0; round < 2; ++round) {
-        SolveReport report = amgcl_solve(system.a, b, x, rtol, max_iterations, now_);
+        SolveReport report = peer.solve(system.a, b, x, rtol, max_iterations, now_);
         if (round == 0 || seconds(report) < seconds(fastest)) fastest = std::move(report);
       }
-      print(system.name, std::string(amgcl_name), fastest, "");
+      print(system.name, std::string(peer.name), fastest, "");
     }
     if (hypre_ == nullptr) return;
     // Of fixed rows nothing is left for hypre to do: what couples to them is gone.
@@ -208,7 +209,7 @@ class MatrixStudy {
   Context& ctx_;
   const Hypre* hypre_;
   std::vector<std::string> peers_;
-  bool with_amgcl_;
+  std::vector<CsrPeer> csr_peers_;
   Stopwatch now_;
   int shrink_;
   Json lines_ = Json::array();

@@ -17,6 +17,7 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -33,7 +34,7 @@
 
 #include "auto_table.hpp"
 #include "matrix_study.hpp"
-#include "peers/amgcl.hpp"
+#include "peers/csr_peer.hpp"
 #include "peers/cudss.hpp"
 #include "peers/cufft.hpp"
 #include "peers/cusparse.hpp"
@@ -99,9 +100,9 @@ struct Settings {
   bool periodic_x = false, periodic_y = false;  // the grids of the kernels
   std::vector<SmootherVariant> smoothers;       // of the solves
   std::vector<std::string> peers;               // solvers of hypre
+  std::vector<CsrPeer> csr_peers;               // of matrices in CSR
   bool sine_transforms = false;                 // on uniform meshes
   bool cudss = false;
-  bool amgcl = false;       // of matrices in CSR
   std::string no_peers;     // why there are none
   std::string no_cusparse;  // why it takes no part
   int finest_peer_level = 0;
@@ -228,7 +229,7 @@ class Benchmark {
     if (settings_.coefficients) measure_coefficients();
     if (settings_.matrices)
       attempt("matrices", [&] {
-        matrices_ = MatrixStudy(ctx_, hypre_ ? &*hypre_ : nullptr, settings_.peers, settings_.amgcl, settings_.now,
+        matrices_ = MatrixStudy(ctx_, hypre_ ? &*hypre_ : nullptr, settings_.peers, settings_.csr_peers, settings_.now,
                                 settings_.quick ? 8 : 1)
                         .run();
       });
@@ -703,7 +704,9 @@ CommandLine make_command_line() {
          {"rounds", "N", "3", "how often all solves of a mesh and level take turns, 1 .. 100 (with --quick: 1)"},
          {"peers", "LIST", "all",
           "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; sine-transforms, by FFTW or on a GPU cuFFT, which "
-          "solve on uniform meshes; on a GPU cuDSS, a direct solver; all that are there, or none (no cuSPARSE either)"},
+          "solve on uniform meshes; amgcl and ginkgo, of matrices in CSR; on a GPU cuDSS, a direct solver; all that "
+          "are "
+          "there, or none (no cuSPARSE either)"},
          {"peer-level", "N", "10", "finest level that peers solve too, 2 .. 15"},
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
          {"clock", "NAME", "wall", "wall, or cpu: what one thread has spent, for a machine shared with others"},
@@ -720,7 +723,8 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
     return;
   }
   const bool on_gpu = ctx.on_gpu(), has_sines = on_gpu ? CufftSines::available() : SineTransforms::available();
-  const bool has_cudss = on_gpu && Cudss::available();
+  const bool has_cudss = on_gpu && Cudss::available(), one_core = !on_gpu && ctx.threads() == 1;
+  const auto of_csr = csr_peers();
   if (on_gpu && !has_sines && !has_cudss)
     settings.no_peers = "built without cuFFT and cuDSS; other peers have one core: --backend cpu --threads 1 compares";
   else if (!on_gpu && ctx.threads() != 1)
@@ -728,19 +732,26 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
   else if (!on_gpu && !Hypre::available() && !has_sines)
     settings.no_peers = "built without hypre and FFTW (Debian: libhypre-dev, libfftw3-dev)";
   if (text == "all") {
+    if (one_core) std::ranges::copy_if(of_csr, std::back_inserter(settings.csr_peers), &CsrPeer::available);
     if (!settings.no_peers.empty()) return;
     if (Hypre::available() && !on_gpu) settings.peers = Hypre::solvers();
     settings.sine_transforms = has_sines;
     settings.cudss = has_cudss;
-    settings.amgcl = amgcl_available() && !on_gpu;
     return;
   }
   std::vector<std::pair<std::string, std::string>> known{
       {std::string(sine_transforms_name), std::string(sine_transforms_name)},
       {std::string(cudss_name), std::string(cudss_name)}};
+  for (const auto& peer : of_csr) known.emplace_back(peer.option, peer.option);
   for (const auto& solver : Hypre::solvers()) known.emplace_back(solver, solver);
   for (const auto& name :
        parse_list("--peers", text, [&](const std::string& peer) { return choice("--peers", peer, known); })) {
+    if (const auto csr = std::ranges::find(of_csr, name, &CsrPeer::option); csr != of_csr.end()) {
+      expects(one_core, "--peers ", name, ": it has one core; --backend cpu --threads 1 compares");
+      expects(csr->available(), "--peers ", name, ": built without ", csr->library);
+      settings.csr_peers.push_back(*csr);
+      continue;
+    }
     const bool sines = name == sine_transforms_name, direct = name == cudss_name;
     expects(settings.no_peers.empty(), "--peers ", text, ": ", settings.no_peers);
     expects(sines || direct == on_gpu, "--peers ", name, ": on a GPU there are ", sine_transforms_name, " and ",

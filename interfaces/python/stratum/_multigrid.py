@@ -10,7 +10,7 @@ import numpy as np
 from . import _report
 from ._stratum import MatrixSystem
 
-_CPU = 1  # kDLCPU
+_CPU, _CUDA = 1, 2  # kDLCPU, kDLCUDA
 _Stop = Tuple[float, float, int, Optional[Callable[[int, float], Any]]]  # rtol, atol, maxiter, callback
 _Report = Dict[str, Any]
 
@@ -172,7 +172,7 @@ class Multigrid:
         """One cycle for A z = r from zero, z of r's shape: what a Krylov method of another library preconditions with."""
         if _is_on_device(r):
             self._expect_cuda()
-            return _like(r, self._own.apply_on_device(self._capsule(r, "r")))
+            return _like(r, _OnDevice(self._own.apply_on_device(self._capsule(r, "r"))))
         flat, shape = self._vector(r, "r")
         z = np.empty_like(flat)
         self._own.apply(flat, z)
@@ -240,7 +240,7 @@ class Multigrid:
         self._expect_cuda()
         start = None if x0 is None else self._capsule(x0, "x0")
         x, report = system.solve_on_device(self._capsule(b, "b"), start, *stop)
-        return [report], _like(b, x)
+        return [report], _like(b, _OnDevice(x))
 
     def _expect_cuda(self) -> None:
         if self._place[0] != "cuda":
@@ -252,6 +252,19 @@ class Multigrid:
             raise ValueError(f"{name} on a GPU has shape {self.shape[:1]} and is float64; "
                              f"given is {tuple(array.shape)}, {array.dtype}")
         return array.__dlpack__(stream=self._own.stream or 1)  # 1: CUDA's default stream
+
+
+class _OnDevice:
+    """For from_dlpack: JAX's refuses a capsule by itself. What it holds has been computed, so no stream need wait for it."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _CUDA, 0
 
 
 def _method(accel: str | None) -> str | None:

@@ -1,5 +1,6 @@
 #include <stratum/multigrid/matrix_solver.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -7,6 +8,7 @@
 #include <stratum/assembly/rectangle_fields.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/grid/reduce.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/multigrid/scaled_rows.hpp>
 #include <stratum/solvers/row_scaled.hpp>
@@ -79,6 +81,41 @@ struct AddConstant {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double v) const { x(i, j) = v; }
 };
 
+/// What a row's diagonal holds more than the rest of it, or the rest more than the diagonal; 0 of a row that holds nothing else.
+template <class View>
+struct Dominance {
+  static constexpr bool takes_maximum = true;
+  View a;
+  bool of_diagonal;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double entries[8] = {a.template coefficient<-1, -1>(i, j), a.template coefficient<0, -1>(i, j),
+                               a.template coefficient<1, -1>(i, j),  a.template coefficient<-1, 0>(i, j),
+                               a.template coefficient<1, 0>(i, j),   a.template coefficient<-1, 1>(i, j),
+                               a.template coefficient<0, 1>(i, j),   a.template coefficient<1, 1>(i, j)};
+    double others = 0;
+    for (const double entry : entries) others += entry < 0 ? -entry : entry;
+    const double diagonal = a.template coefficient<0, 0>(i, j);
+    return of_diagonal ? (others > 0 ? diagonal / others : 0) : others / diagonal;
+  }
+};
+
+/// The norm of right-hand sides may be that of a few rows, whose values are given: by penalties, or by rows of their own.
+bool hides_rows(Context& ctx, const GridRows& rows) {
+  if (rows.fixed_in_all > 0) return true;
+  const GridShape shape = rows.a.shape();
+  constexpr double penalty = 100, ordinary = 0.5;
+  const auto most = [&](bool of_diagonal) {
+    const double own = rows.a.visit([&]<class View>(const View& view) {
+      return reduce(ctx, shape.nx, shape.ny, Dominance<View>{view, of_diagonal});
+    });
+    if (ctx.pieces() == 1) return own;
+    const auto all = ctx.communicator()->gather_on_host(own);
+    return *std::max_element(all.begin(), all.end());
+  };
+  const double most_diagonal = most(true), most_others = most(false);
+  return most_diagonal >= penalty && most_others >= ordinary;
+}
+
 /// D A for the cycle, where rows want scales.
 struct ScaledGrid {
   RowScales scales;
@@ -123,8 +160,9 @@ std::span<T> on_host(const Context& ctx, GridView<T> v) {
 class MatrixSolver::State {
  public:
   State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& smoothers)
-      : rows(std::move(given)), params(p), registry(smoothers), scaled(scaled_grid(ctx, rows, params.solver)),
-        solver(make(ctx)), b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
+      : rows(std::move(given)), params(p), registry(smoothers), hidden(hides_rows(ctx, rows)),
+        scaled(scaled_grid(ctx, rows, params.solver)), solver(make(ctx)), b_(ctx, rows.a.shape()),
+        x_(ctx, rows.a.shape()) {
     if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
     if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
     const std::size_t flat = rows.moved ? rows.moved->strip_size() : static_cast<std::size_t>(rows.unknowns());
@@ -142,10 +180,12 @@ class MatrixSolver::State {
 
   void updated(Context& ctx) {
     read_fixed(ctx);
+    hidden = hides_rows(ctx, rows);
     const bool was_scaled = scaled.has_value();
     scaled = scaled_grid(ctx, rows, params.solver);
     if (!was_scaled && !scaled && suits(ctx)) {
       solver.update(ctx, rows.a);
+      solver.set_stop(by_rows_too());
     } else {
       solver = make(ctx);
       make_scratch(ctx);
@@ -198,13 +238,14 @@ class MatrixSolver::State {
   }
 
   void set_stop(const StoppingParams& stop) {
-    solver.set_stop(stop);
     params.solver.stop = stop;
+    solver.set_stop(by_rows_too());
   }
 
   GridRows rows;
   MatrixSolverParams params;
   SmootherRegistry registry;
+  bool hidden;
   std::optional<ScaledGrid> scaled;
   PoissonSolver solver;
   InUse in_use;
@@ -220,6 +261,23 @@ class MatrixSolver::State {
     d_ = vector_from_host(ctx, scaled->scales.d);
     weighted_ = Vector<double>(ctx, rows.a.shape());
   }
+  /// Of a matrix that is said to be singular.
+  void expects_zero_sums(Context& ctx) const {
+    const GridOperator<double>& a = scaled ? scaled->scales.scaled : rows.a;
+    Vector<double> ones(ctx, a.shape()), sums(ctx, a.shape()), d(ctx, a.shape());
+    set(ctx, 1.0, ones.view());
+    a.apply(ctx, ones.cview(), sums.view());
+    diagonal(ctx, a, d.view());
+    constexpr double about_zero = 1e-6;
+    const double most = norm_max(ctx, sums.cview()), largest = norm_max(ctx, d.cview());
+    expects(most <= about_zero * largest, "the matrix is said to be singular, and a row of it sums to ", most,
+            " where the largest diagonal entry is ", largest, "; all must sum to zero");
+  }
+  [[nodiscard]] StoppingParams by_rows_too() const {
+    StoppingParams stop = params.solver.stop;
+    stop.by_rows |= hidden && params.solver.precision != Precision::single;
+    return stop;
+  }
   [[nodiscard]] PoissonSolver make(Context& ctx) const {
     expects(!params.symmetric.value_or(false) || rows.symmetric,
             "the matrix is said to be symmetric and is not: ", rows.unsymmetric);
@@ -228,7 +286,9 @@ class MatrixSolver::State {
                singular = params.singular.value_or(scaled ? scaled->singular : rows.singular);
     expects(!singular || (scaled ? scaled->symmetric : rows.symmetric),
             "a singular matrix must be symmetric, with rows that sum to zero; this one is not symmetric");
+    if (params.singular.value_or(false)) expects_zero_sums(ctx);
     PoissonSolverParams made = params.solver;
+    made.stop = by_rows_too();
     expects(!made.full_multigrid, "full multigrid is for meshes");
     made.multigrid.symmetric = symmetric;
     made.multigrid.singular = singular;

@@ -18,6 +18,9 @@
 //                    cells that jump in size do (multigrid/scaled_rows.hpp), the cycle is that of D A, and "auto" is what it
 //                    says if that is symmetric
 //
+// Where few rows may be all that the norm of b knows of, Dirichlet rows or penalties, solves stop by rows as well
+// (StoppingParams::by_rows).
+//
 // Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
 // none. Of scaled rows it is D b that has none, and a constant that is subtracted from b.
 //

@@ -380,6 +380,13 @@ TEST_P(MatrixSolverTest, SingularMatricesLoseTheirMeans) {
   expect_solved(neumann.matrix(), 12);
 }
 
+TEST_P(MatrixSolverTest, AClaimToBeSingularIsTested) {
+  const FivePoint natural{.nx = 12, .ny = 9, .west = false, .east = false, .south = false, .north = false};
+  EXPECT_TRUE(from_csr(natural.matrix(), {.singular = true}).rows().singular);
+  expect_refused(FivePoint{}.matrix(), "the matrix is said to be singular, and a row of it sums to 2",
+                 {.singular = true});
+}
+
 TEST_P(MatrixSolverTest, RowsThatHoldNothingButTheirDiagonalAreSolvedFirst) {
   // All around, as programs that keep Dirichlet nodes have them: other rows still couple to them.
   Matrix a = FivePoint{.nx = 34, .ny = 21}.matrix();
@@ -535,6 +542,54 @@ TEST_P(MatrixSolverTest, SingularMatricesWithHalfCells) {
   MatrixSolver projecting = from_csr(a, {.project = true});
   ASSERT_EQ(projecting(ctx(), b, x).status, Status::converged);
   for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], exact[k], 1e-6) << k;
+}
+
+// The norm of the right-hand side is that of the penalties: 1e-8 of it says nothing about other rows.
+TEST_P(MatrixSolverTest, PenaltiesHideNoRows) {
+  const FivePoint natural{.nx = 33, .ny = 40, .west = false, .east = false, .south = false, .north = false};
+  for (const double penalty : {1e4, 1e8, 1e12, 1e17, 1e30}) {
+    Matrix a = natural.matrix();
+    std::vector<double> exact;
+    int penalised = 0;
+    for (int k = 0; k < a.rows(); ++k) {
+      const int i = k % a.nx, j = k / a.nx;
+      exact.push_back(std::sin(0.1 * i + 0.05 * j));
+      if (i > 0 && i < a.nx - 1 && j > 0 && j < a.ny - 1) continue;
+      ++penalised;
+      for (int e = a.start[static_cast<std::size_t>(k)]; e < a.start[static_cast<std::size_t>(k) + 1]; ++e)
+        if (a.column[static_cast<std::size_t>(e)] == k) a.value[static_cast<std::size_t>(e)] += penalty;
+    }
+    MatrixSolver solver = from_csr(a);
+    EXPECT_EQ(solver.rows().fixed_in_all, penalty > 1e16 ? penalised : 0);
+    const std::vector<double> b = product(a, exact);
+    std::vector<double> x(b.size(), 0.0);
+    EXPECT_EQ(solver(ctx(), b, x).status, Status::converged) << penalty;
+    for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], exact[k], 2e-6) << penalty << ", " << k;
+  }
+  // One node that is held.
+  Matrix a = natural.matrix();
+  const int middle = 20 * a.nx + 16;
+  for (int e = a.start[middle]; e < a.start[middle + 1]; ++e)
+    if (a.column[static_cast<std::size_t>(e)] == middle) a.value[static_cast<std::size_t>(e)] += 1e30;
+  MatrixSolver solver = from_csr(a);
+  EXPECT_EQ(solver.rows().fixed, std::vector<int>{middle});
+  const std::vector<double> exact = random_numbers(a.rows()), b = product(a, exact);
+  std::vector<double> x(b.size(), 0.0);
+  EXPECT_EQ(solver(ctx(), b, x).status, Status::converged);
+  for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], exact[k], 1e-5) << k;
+}
+
+TEST_P(MatrixSolverTest, AConstantBetweenNaturalSidesIsFoundAtOnce) {
+  const Matrix a =
+      FivePoint{.nx = 33, .ny = 40, .reaction = 0.01, .west = false, .east = false, .south = false, .north = false}
+          .matrix();
+  const std::vector<double> b(static_cast<std::size_t>(a.rows()), 1.0);
+  std::vector<double> x(b.size(), 0.0);
+  MatrixSolver solver = from_csr(a);
+  const SolveReport report = solver(ctx(), b, x);
+  EXPECT_EQ(report.status, Status::converged) << report.reason;
+  EXPECT_LE(report.iterations, 1);
+  for (const double v : x) ASSERT_NEAR(v, 100, 1e-8);
 }
 
 /// Islands of k = 10^6 in a sea of 1.

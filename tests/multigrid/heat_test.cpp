@@ -171,7 +171,7 @@ TEST_P(HeatTest, AdaptiveStepsGrowAsTheSolutionRests) {
   EXPECT_GT(report.longest_dt, 1e3);
   EXPECT_LT(report.steps, 120);
   const auto u = solver.nodal_solution(ctx());
-  EXPECT_NEAR(u[33 * 16 + 8], 0.25, 1e-6);
+  EXPECT_NEAR(u[33 * 16 + 8], 0.25, 1e-5);  // a tenth of the tolerance
 }
 
 TEST_P(HeatTest, AJumpInTimeIsSteppedOver) {
@@ -186,6 +186,21 @@ TEST_P(HeatTest, AJumpInTimeIsSteppedOver) {
   EXPECT_LT(report.forced, 10);
   EXPECT_LT(report.steps + report.rejected, 200);
   EXPECT_NEAR(solver.heat(ctx()), 1 - std::exp(-0.5), 1e-3);
+}
+
+// What solves leave in rows of little mass is no error of a step: shorter steps would not mend it, and were tried without end.
+TEST_P(HeatTest, RowsOfLittleMassAreSolvedAsWell) {
+  HeatProblem problem;
+  problem.initial = [](const Point&) { return 1.0; };
+  problem.capacity = ScalarFunction([](const Point& p) { return p.y < 0.5 ? 1.0 : 1000.0; });
+  problem.steady_coefficients = true;
+  problem.space.sides = {{neumann}, {dirichlet}, {neumann}, {neumann}};
+  const TensorMesh mesh(Line(shishkin(1.0, 17, 1e-3, GradedSide::last)), Line(std::vector<double>(7, 1.0 / 7), 1));
+  HeatSolver solver(ctx(), mesh, problem, adaptive(1e-5));
+  const auto& report = solver.advance(ctx(), 1e-3);
+  EXPECT_EQ(report.status, Status::converged) << report.reason;
+  EXPECT_LT(report.steps, 100);
+  EXPECT_LT(report.rejected, 20);
 }
 
 TEST_P(HeatTest, LStableMethodsDoNotRing) {

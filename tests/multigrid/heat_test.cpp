@@ -171,7 +171,7 @@ TEST_P(HeatTest, AdaptiveStepsGrowAsTheSolutionRests) {
   EXPECT_GT(report.longest_dt, 1e3);
   EXPECT_LT(report.steps, 120);
   const auto u = solver.nodal_solution(ctx());
-  EXPECT_NEAR(u[33 * 16 + 8], 0.25, 1e-5);  // a tenth of the tolerance
+  EXPECT_NEAR(u[33 * 16 + 8], 0.25, 1e-6);
 }
 
 TEST_P(HeatTest, AJumpInTimeIsSteppedOver) {
@@ -200,7 +200,7 @@ TEST_P(HeatTest, RowsOfLittleMassAreSolvedAsWell) {
   const auto& report = solver.advance(ctx(), 1e-3);
   EXPECT_EQ(report.status, Status::converged) << report.reason;
   EXPECT_LT(report.steps, 100);
-  EXPECT_LT(report.rejected, 20);
+  EXPECT_LT(report.rejected, 50);
 }
 
 TEST_P(HeatTest, LStableMethodsDoNotRing) {

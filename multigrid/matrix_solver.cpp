@@ -81,7 +81,7 @@ struct AddConstant {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double v) const { x(i, j) = v; }
 };
 
-/// What a row's diagonal holds more than the rest of it, or the rest more than the diagonal; 0 of a row that holds nothing else.
+/// How much more a row's diagonal holds than the rest of it, or the rest than the diagonal; 0 of a row that holds nothing else.
 template <class View>
 struct Dominance {
   static constexpr bool takes_maximum = true;

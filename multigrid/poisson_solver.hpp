@@ -103,8 +103,8 @@ class PoissonSolver {
   /// The same with an interpolation that follows these conductances of the mesh's cells, which need not outlive the call.
   PoissonSolver(Context& ctx, const GridOperator<double>& a, const Conductances& k, const TensorMesh& mesh,
                 const PoissonSolverParams& params = {}, const SmootherRegistry& registry = builtin_smoothers());
-  /// The same of a matrix whose rows want scales: A x = b is what is iterated on and whose residual counts, the cycle is that of
-  /// D A, which `params.multigrid` is about. Mixed or double precision, methods multigrid, gcr, gmres and bicgstab; no update.
+  /// The same of a matrix whose rows want scales: A x = b is what is iterated on and whose residual counts, the cycle is that
+  /// of D A, which `params.multigrid` is about. Mixed or double precision, methods multigrid, gcr, gmres, bicgstab; no update.
   PoissonSolver(Context& ctx, const GridOperator<double>& a, const RowScales& scales, const TensorMesh& mesh,
                 const PoissonSolverParams& params, const SmootherRegistry& registry = builtin_smoothers());
   ~PoissonSolver();

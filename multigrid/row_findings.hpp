@@ -23,8 +23,8 @@ inline constexpr double sums_to_zero = 16 * std::numeric_limits<double>::epsilon
 /// Of a node's row, by band_index(dx, dy).
 using Stencil = std::array<double, 9>;
 
-/// What a row holds beside its diagonal, in magnitude, that x_k = b_k / a_kk may leave out: less than any tolerance asks for, and
-/// all that a norm would still see of other rows beside such a one.
+/// What a row holds beside its diagonal, in magnitude, that x_k = b_k / a_kk may leave out: less than any tolerance asks for,
+/// and all that a norm would still see of other rows beside such a one.
 inline constexpr double nothing_beside = 1e-13;
 
 /// Of a row whose other entries sum up to this in magnitude: there are none, or none that matter, as where a penalty of 10^30

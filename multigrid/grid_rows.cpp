@@ -58,18 +58,6 @@ struct CsrRows {
     for (auto e = static_cast<std::size_t>(a.start[row]); e < static_cast<std::size_t>(a.start[row + 1]); ++e)
       f(static_cast<std::int64_t>(a.column[e]), a.value[e]);
   }
-  /// The row holds nothing but its diagonal.
-  [[nodiscard]] bool is_alone(int k) const {
-    const auto row = static_cast<std::size_t>(k);
-    double diagonal = 0;
-    for (auto e = static_cast<std::size_t>(a.start[row]); e < static_cast<std::size_t>(a.start[row + 1]); ++e) {
-      if (static_cast<std::int64_t>(a.column[e]) == k)
-        diagonal += a.value[e];
-      else if (a.value[e] != 0)
-        return false;
-    }
-    return diagonal != 0 && std::isfinite(diagonal);
-  }
   void validate(int n) const { detail::validate(a, n); }
 };
 
@@ -104,12 +92,6 @@ struct BandRows {
       }
   }
   [[nodiscard]] bool at_distances(int /*k*/, const Distances& /*distances*/, Stencil& /*v*/) const { return false; }
-  [[nodiscard]] bool is_alone(int k) const {
-    double diagonal = 0;
-    bool alone = true;
-    for_entries(k, [&](std::int64_t m, double value) { m == k ? void(diagonal += value) : void(alone = false); });
-    return alone && diagonal != 0 && std::isfinite(diagonal);
-  }
   void validate(int /*n*/) const {}
 
  private:
@@ -214,6 +196,19 @@ void in_parts(const Context& ctx, int n, const Work& work) {
          static_cast<int>(std::int64_t{n} * (part + 1) / parts));
 }
 
+/// The row holds nothing but its diagonal.
+template <class Rows>
+bool holds_diagonal_alone(const Rows& rows, int k) {
+  double diagonal = 0, others = 0;
+  rows.for_entries(k, [&](std::int64_t m, double value) {
+    if (m == k)
+      diagonal += value;
+    else
+      others += std::abs(value);
+  });
+  return is_alone(diagonal, others);
+}
+
 /// Which rows hold nothing but their diagonal.
 class FixedRows {
  public:
@@ -221,7 +216,7 @@ class FixedRows {
   template <class Rows>
   FixedRows(const Context& ctx, const Rows& rows, int n) : is_(static_cast<std::size_t>(n)) {
     in_parts(ctx, n, [&](int /*part*/, int begin, int end) {
-      for (int k = begin; k < end; ++k) is_[static_cast<std::size_t>(k)] = rows.is_alone(k) ? 1 : 0;
+      for (int k = begin; k < end; ++k) is_[static_cast<std::size_t>(k)] = holds_diagonal_alone(rows, k) ? 1 : 0;
     });
     if (std::find(is_.begin(), is_.end(), 1) == is_.end()) is_.clear();
   }
@@ -246,22 +241,28 @@ template <class Rows>
 Stencil stencil(const Rows& rows, const Places& places, const FixedRows& fixed, int n, int k, const Place& here,
                 Seen& seen) {
   Stencil v{};
-  if (const Distances* distances = places.distances(here);
-      distances != nullptr && rows.at_distances(k, *distances, v) && v[4] > 0 && !fixed.beside(k, *distances)) {
-    seen.alone |= v == Stencil{0, 0, 0, 0, v[4], 0, 0, 0, 0};
+  if (const Distances* distances = places.distances(here); distances != nullptr &&
+                                                           rows.at_distances(k, *distances, v) && v[4] > 0 &&
+                                                           !fixed(k) && !fixed.beside(k, *distances)) {
+    double others = 0;
+    for (std::size_t e = 0; e < v.size(); ++e) others += e == 4 ? 0 : std::abs(v[e]);
+    seen.alone |= is_alone(v[4], others);
     return v;
   }
   v = {};
-  bool alone = true;
+  double others = 0;
   rows.for_entries(k, [&](std::int64_t m, double value) {
     if (value == 0) return;
     if (m < 0 || m >= n) return seen.fault.take({Fault::column, k, m, value});
     if (!std::isfinite(value)) return seen.fault.take({Fault::infinite, k, m, value});
     const auto other = static_cast<int>(m);
-    alone = alone && other == k;
     if (other == k) {
       v[4] += value;
-    } else if (fixed(other)) {
+      return;
+    }
+    others += std::abs(value);
+    if (fixed(k)) return;  // below the rounding of its diagonal
+    if (fixed(other)) {
       seen.lifted.push_back({k, other, value});
     } else {
       const auto o = places.offset(here, other);
@@ -271,7 +272,7 @@ Stencil stencil(const Rows& rows, const Places& places, const FixedRows& fixed, 
       v[static_cast<std::size_t>(band_index(o.dx, o.dy))] += value;
     }
   });
-  seen.alone |= alone;
+  seen.alone |= is_alone(v[4], others) && !fixed(k);
   if (!fixed(k) && !(v[4] > 0)) seen.fault.take({Fault::diagonal, k, k, v[4]});
   return v;
 }

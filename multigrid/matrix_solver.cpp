@@ -1,12 +1,17 @@
 #include <stratum/multigrid/matrix_solver.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <stratum/assembly/rectangle_fields.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/grid/reduce.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/multigrid/scaled_rows.hpp>
+#include <stratum/solvers/row_scaled.hpp>
 
 namespace stratum {
 
@@ -68,6 +73,70 @@ struct Lift {
   }
 };
 
+/// x += c
+struct AddConstant {
+  double c;
+  GridView<double> x;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const { return x(i, j) + c; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double v) const { x(i, j) = v; }
+};
+
+/// How much more a row's diagonal holds than the rest of it, or the rest than the diagonal; 0 of a row that holds nothing else.
+template <class View>
+struct Dominance {
+  static constexpr bool takes_maximum = true;
+  View a;
+  bool of_diagonal;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double entries[8] = {a.template coefficient<-1, -1>(i, j), a.template coefficient<0, -1>(i, j),
+                               a.template coefficient<1, -1>(i, j),  a.template coefficient<-1, 0>(i, j),
+                               a.template coefficient<1, 0>(i, j),   a.template coefficient<-1, 1>(i, j),
+                               a.template coefficient<0, 1>(i, j),   a.template coefficient<1, 1>(i, j)};
+    double others = 0;
+    for (const double entry : entries) others += entry < 0 ? -entry : entry;
+    const double diagonal = a.template coefficient<0, 0>(i, j);
+    return of_diagonal ? (others > 0 ? diagonal / others : 0) : others / diagonal;
+  }
+};
+
+/// The norm of right-hand sides may be that of a few rows, whose values are given: by penalties, or by rows of their own.
+bool hides_rows(Context& ctx, const GridRows& rows) {
+  if (rows.fixed_in_all > 0) return true;
+  const GridShape shape = rows.a.shape();
+  constexpr double penalty = 100, ordinary = 0.5;
+  const auto most = [&](bool of_diagonal) {
+    const double own = rows.a.visit([&]<class View>(const View& view) {
+      return reduce(ctx, shape.nx, shape.ny, Dominance<View>{view, of_diagonal});
+    });
+    if (ctx.pieces() == 1) return own;
+    const auto all = ctx.communicator()->gather_on_host(own);
+    return *std::max_element(all.begin(), all.end());
+  };
+  const double most_diagonal = most(true), most_others = most(false);
+  return most_diagonal >= penalty && most_others >= ordinary;
+}
+
+/// D A for the cycle, where rows want scales.
+struct ScaledGrid {
+  RowScales scales;
+  bool symmetric = false, singular = false;
+};
+
+std::optional<ScaledGrid> scaled_grid(Context& ctx, const GridRows& rows, const PoissonSolverParams& params) {
+  const bool in_double = params.precision == Precision::mixed || params.precision == Precision::full;
+  const bool takes_any =
+      !params.method || params.method == Method::multigrid || !solver_entry(to_string(*params.method)).symmetric;
+  if (rows.symmetric || ctx.pieces() > 1 || !in_double || !takes_any || params.full_multigrid) return {};
+  auto found = scaled_rows(ctx, rows.a);
+  if (!found) return {};
+  std::vector<int> in_order(found->d.size());
+  std::iota(in_order.begin(), in_order.end(), 0);
+  const GridRows scaled(ctx, RowArrays<int>{found->a.start, found->a.column, found->a.value}, rows.left_nx,
+                        rows.left_ny, in_order);
+  if (scaled.left_nx != rows.left_nx || scaled.left_ny != rows.left_ny) return {};  // more of it is known than was read
+  return ScaledGrid{{scaled.a, std::move(found->d)}, scaled.symmetric, scaled.singular};
+}
+
 NodeRange first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
 
 SparseRows in_one_piece(Context& ctx, const GridOperator<double>& a) {
@@ -91,7 +160,8 @@ std::span<T> on_host(const Context& ctx, GridView<T> v) {
 class MatrixSolver::State {
  public:
   State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& smoothers)
-      : rows(std::move(given)), params(p), registry(smoothers), solver(make(ctx)), b_(ctx, rows.a.shape()),
+      : rows(std::move(given)), params(p), registry(smoothers), hidden(hides_rows(ctx, rows)),
+        scaled(scaled_grid(ctx, rows, params.solver)), solver(make(ctx)), b_(ctx, rows.a.shape()),
         x_(ctx, rows.a.shape()) {
     if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
     if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
@@ -104,16 +174,22 @@ class MatrixSolver::State {
       strip_b_.resize(flat);
       strip_x_.resize(flat);
     }
-    if (solver.params().multigrid.singular) mean_ = mean_scratch(ctx, rows.a.shape());
+    make_scratch(ctx);
     read_fixed(ctx);
   }
 
   void updated(Context& ctx) {
     read_fixed(ctx);
-    if (suits(ctx))
+    hidden = hides_rows(ctx, rows);
+    const bool was_scaled = scaled.has_value();
+    scaled = scaled_grid(ctx, rows, params.solver);
+    if (!was_scaled && !scaled && suits(ctx)) {
       solver.update(ctx, rows.a);
-    else
+      solver.set_stop(by_rows_too());
+    } else {
       solver = make(ctx);
+      make_scratch(ctx);
+    }
   }
 
   /// `use` of b and x in flat arrays that the Context computes on: on pieces those of the strip's lines. x is taken along
@@ -162,32 +238,67 @@ class MatrixSolver::State {
   }
 
   void set_stop(const StoppingParams& stop) {
-    solver.set_stop(stop);
     params.solver.stop = stop;
+    solver.set_stop(by_rows_too());
   }
 
   GridRows rows;
   MatrixSolverParams params;
   SmootherRegistry registry;
+  bool hidden;
+  std::optional<ScaledGrid> scaled;
   PoissonSolver solver;
   InUse in_use;
 
  private:
+  void make_scratch(Context& ctx) {
+    mean_ = {};
+    d_ = {};
+    weighted_ = {};
+    if (!solver.params().multigrid.singular) return;
+    mean_ = mean_scratch(ctx, rows.a.shape());
+    if (!scaled) return;
+    d_ = vector_from_host(ctx, scaled->scales.d);
+    weighted_ = Vector<double>(ctx, rows.a.shape());
+  }
+  /// Of a matrix that is said to be singular.
+  void expects_zero_sums(Context& ctx) const {
+    const GridOperator<double>& a = scaled ? scaled->scales.scaled : rows.a;
+    Vector<double> ones(ctx, a.shape()), sums(ctx, a.shape()), d(ctx, a.shape());
+    set(ctx, 1.0, ones.view());
+    a.apply(ctx, ones.cview(), sums.view());
+    diagonal(ctx, a, d.view());
+    constexpr double about_zero = 1e-6;
+    const double most = norm_max(ctx, sums.cview()), largest = norm_max(ctx, d.cview());
+    expects(most <= about_zero * largest, "the matrix is said to be singular, and a row of it sums to ", most,
+            " where the largest diagonal entry is ", largest, "; all must sum to zero");
+  }
+  [[nodiscard]] StoppingParams by_rows_too() const {
+    StoppingParams stop = params.solver.stop;
+    stop.by_rows |= hidden && params.solver.precision != Precision::single;
+    return stop;
+  }
   [[nodiscard]] PoissonSolver make(Context& ctx) const {
-    const bool symmetric = params.symmetric.value_or(rows.symmetric),
-               singular = params.singular.value_or(rows.singular);
-    expects(!symmetric || rows.symmetric, "the matrix is said to be symmetric and is not: ", rows.unsymmetric);
-    expects(!singular || rows.symmetric,
+    expects(!params.symmetric.value_or(false) || rows.symmetric,
+            "the matrix is said to be symmetric and is not: ", rows.unsymmetric);
+    // Of the matrix that the cycle is for.
+    const bool symmetric = scaled ? scaled->symmetric : params.symmetric.value_or(rows.symmetric),
+               singular = params.singular.value_or(scaled ? scaled->singular : rows.singular);
+    expects(!singular || (scaled ? scaled->symmetric : rows.symmetric),
             "a singular matrix must be symmetric, with rows that sum to zero; this one is not symmetric");
+    if (params.singular.value_or(false)) expects_zero_sums(ctx);
     PoissonSolverParams made = params.solver;
+    made.stop = by_rows_too();
     expects(!made.full_multigrid, "full multigrid is for meshes");
     made.multigrid.symmetric = symmetric;
     made.multigrid.singular = singular;
     const bool left_to_auto = symmetric && made.multigrid.smoother == "auto" && !made.multigrid.cycle;
     if (!made.interpolation && !left_to_auto) made.interpolation = InterpolationKind::matrix;
-    if (!symmetric) {
+    if (!symmetric || scaled) {
       made.method = made.method.value_or(Method::gmres);
       if (made.deflate.by == DeflateBy::automatic) made.deflate = {};
+    }
+    if (!symmetric) {
       // What "auto" goes by, couplings along x and y, is not what matters where there is transport.
       if (made.multigrid.smoother == "auto") made.multigrid.smoother = MultigridParams{}.smoother;
       // Conjugate gradients would need what is not there.
@@ -195,7 +306,9 @@ class MatrixSolver::State {
     } else if (!made.method && made.inner.digits == 0 && !left_to_auto) {
       made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
     }
-    return {ctx, rows.a, rows.mesh(params.widths_x, params.widths_y), made, registry};
+    const TensorMesh mesh = rows.mesh(params.widths_x, params.widths_y);
+    if (scaled) return {ctx, rows.a, scaled->scales, mesh, made, registry};
+    return {ctx, rows.a, mesh, made, registry};
   }
 
   /// What was chosen for the last coefficients would be chosen for these.
@@ -244,19 +357,28 @@ class MatrixSolver::State {
   }
   SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     if (mean_.empty()) return solver.solve(ctx, b, x, monitor);
-    const Compatibility found = compatibility(ctx, b);
+    // D A's rows sum to zero, and so do its columns: what must have no mean is D b.
+    if (scaled) times_rows(ctx, d_, b, weighted_.view());
+    const Compatibility found = compatibility(ctx, scaled ? weighted_.cview() : b);
     expects(params.project || found.holds() || !std::isfinite(found.sum),
             "the matrix is singular, and the right-hand side sums to ", found.sum, ", ",
-            std::abs(found.sum) / found.sum_of_magnitudes,
-            " of its absolute sum: there is no solution; `project` subtracts the mean");
-    subtract_mean(ctx, b_.view(), mean_.view());
+            std::abs(found.sum) / found.sum_of_magnitudes, " of its absolute sum",
+            scaled ? ", its rows scaled as makes the matrix symmetric" : "",
+            ": there is no solution; `project` subtracts the mean");
+    if (scaled) {
+      const auto& d = scaled->scales.d;
+      for_each_node(ctx, all_nodes(b_.view()),
+                    AddConstant{-found.sum / std::accumulate(d.begin(), d.end(), 0.0), b_.view()});
+    } else {
+      subtract_mean(ctx, b_.view(), mean_.view());
+    }
     SolveReport report = solver.solve(ctx, b, x, monitor);
     subtract_mean(ctx, x, mean_.view());
     return report;
   }
 
   Vector<int> number_, fixed_, node_, start_, column_;
-  Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_;
+  Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, weighted_;
   Vector<double> b_, x_;
   std::vector<double> strip_b_, strip_x_;  // on pieces whose unknowns are not those of their strips
 };
@@ -305,7 +427,7 @@ bool MatrixSolver::is_constant() const {
   const auto& params = state_->solver.params();
   return params.multigrid.cycle != Cycle::k && params.inner.digits == 0;
 }
-bool MatrixSolver::is_symmetric() const { return state_->solver.params().multigrid.symmetric; }
+bool MatrixSolver::is_symmetric() const { return !state_->scaled && state_->solver.params().multigrid.symmetric; }
 void MatrixSolver::set_stop(const StoppingParams& stop) { state_->set_stop(stop); }
 const GridRows& MatrixSolver::rows() const { return state_->rows; }
 const PoissonSolver& MatrixSolver::solver() const { return state_->solver; }

@@ -14,15 +14,20 @@
 //     symmetric      conjugate gradients, around the cycle that smoother "auto" chooses (multigrid/poisson_solver.hpp). Where
 //                    few isolated parts are coupled a thousand times as strongly as what lies between, they are deflated by a
 //                    vector for each (multigrid/inclusions.hpp)
-//     nonsymmetric   flexible GMRES, and smoother adi in place of "auto"
+//     nonsymmetric   flexible GMRES, and smoother adi in place of "auto". Where rows want scales, D A, as finite differences on
+//                    cells that jump in size do (multigrid/scaled_rows.hpp), the cycle is that of D A, and "auto" is what it
+//                    says if that is symmetric
+//
+// Where few rows may be all that the norm of b knows of, Dirichlet rows or penalties, solves stop by rows as well
+// (StoppingParams::by_rows).
 //
 // Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
-// none.
+// none. Of scaled rows it is D b that has none, and a constant that is subtracted from b.
 //
 // On a Context with a communicator every piece of the grid gives rows of its own, in order or with their nodes
 // (multigrid/grid_rows.hpp), and its part of b and x, in whatever way the grid is shared out; nx and ny are those of all. Where
 // a piece's rows are not the strip of lines that the hierarchy wants (mesh/strips.hpp), b and x are brought there and back, by
-// way of the host. No bands, no deflation.
+// way of the host. No bands, no deflation, no scales but those that are asked for.
 //
 // As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of
 // the matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on
@@ -199,7 +204,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   }
 
   /// Other values at the same places, given as those that it was made from: nothing is allocated on the device, unless smoother
-  /// "auto" chooses another now. Throws UsageError where what was found out does not hold any more.
+  /// "auto" chooses another now or rows are scaled. Throws UsageError where what was found out does not hold any more.
   template <detail::IndexRange Start, detail::IndexRange Column, detail::NumberRange Value>
   void update_csr(Context& ctx, const Start& start, const Column& column, const Value& value) {
     const detail::IndexArrays<Start, Column> index(start, column);

@@ -69,7 +69,7 @@ OwnRows rows_by_node(Communicator& comm, const RowArrays<Index>& rows, const Gri
     const auto here = static_cast<int>(node_of(name));
     const int i = here % g.nx, j = here / g.nx;
     own.node.push_back(here);
-    bool alone = true;
+    double others = 0;
     for (auto e = at(rows.start[at(k)]); e < at(rows.start[at(k) + 1]); ++e) {
       const auto column = static_cast<std::int64_t>(rows.column[e]);
       const double value = rows.value[e];
@@ -83,7 +83,7 @@ OwnRows rows_by_node(Communicator& comm, const RowArrays<Index>& rows, const Gri
       const auto there = static_cast<int>(node_of(column));
       bool across_x = false, across_y = false;
       const int dx = step(i, there % g.nx, g.nx, across_x), dy = step(j, there / g.nx, g.ny, across_y);
-      alone = alone && there == here;
+      if (there != here) others += std::abs(value);
       if (std::abs(dx) > 1 || std::abs(dy) > 1) {
         fault(Fault::no_neighbour);
         continue;
@@ -93,8 +93,9 @@ OwnRows rows_by_node(Communicator& comm, const RowArrays<Index>& rows, const Gri
       own.band[at(band_index(dx, dy))][at(k)] += value;
     }
     const double diagonal = own.band[4][at(k)];
-    if (alone && diagonal != 0) {
+    if (is_alone(diagonal, others)) {
       own.fixed[at(k)] = 1;
+      for (std::size_t e = 0; e < own.band.size(); ++e) own.band[e][at(k)] *= e == 4 ? 1 : 0;
       ++seen.fixed;
       const bool sides[4] = {i == 0, i + 1 == g.nx, j == 0, j + 1 == g.ny};
       for (std::size_t side = 0; side < 4; ++side) seen.fixed_on[side] += sides[side] ? 1 : 0;

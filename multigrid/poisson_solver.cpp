@@ -15,6 +15,7 @@
 #include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 #include <stratum/solvers/rounding.hpp>
+#include <stratum/solvers/row_scaled.hpp>
 #include <stratum/solvers/two_float.hpp>
 
 namespace stratum {
@@ -169,8 +170,12 @@ struct DoubleCycle {
         in_own_precision = std::make_shared<InnerIteration<T>>(ctx, fine_operator(), multigrid, params.inner);
       if (params.precision != Precision::two_float &&
           (params.method != Method::multigrid || params.precision == Precision::single))
-        in_double = std::make_shared<PrecisionCast<double, T>>(ctx, fine_operator().shape(), in_own_precision);
+        make_in_double(ctx);
     }
+  }
+  void make_in_double(Context& ctx) {
+    if (!in_double)
+      in_double = std::make_shared<PrecisionCast<double, T>>(ctx, fine_operator().shape(), in_own_precision);
   }
   [[nodiscard]] const GridOperator<T>& fine_operator() const { return multigrid.hierarchy().finest(); }
 
@@ -208,8 +213,10 @@ struct PoissonSolver::Implementation {
   SmootherRegistry registry;
   std::vector<TensorMesh> meshes;
   StripLevels strips;
-  std::optional<GridOperator<double>> matrix;  // none: operators are assembled on the meshes
-  bool follows_conductances = false;           // of the matrix, which are not kept
+  std::optional<GridOperator<double>> matrix;    // of the hierarchy; none: operators are assembled on the meshes
+  std::optional<GridOperator<double>> unscaled;  // what is iterated on where `matrix` is D times it
+  std::vector<double> scales;                    // D
+  bool follows_conductances = false;             // of the matrix, which are not kept
   double setup_seconds = 0;
   std::optional<Hierarchy<double>> in_double;  // where more than the finest operator is needed
   GridOperator<double> a;
@@ -225,10 +232,11 @@ struct PoissonSolver::Implementation {
 
   /// With `given` as the finest operator, or an assembled one.
   Implementation(Context& ctx, std::optional<GridOperator<double>> given, const TensorMesh& mesh, PoissonSolverParams p,
-                 SmootherRegistry r, const Conductances* weights = nullptr)
+                 SmootherRegistry r, const Conductances* weights = nullptr,
+                 std::optional<GridOperator<double>> iterated_on = {}, std::vector<double> d = {})
       : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)),
-        strips(ctx, meshes, params.multigrid.strips()), matrix(std::move(given)),
-        follows_conductances(weights != nullptr) {
+        strips(ctx, meshes, params.multigrid.strips()), matrix(std::move(given)), unscaled(std::move(iterated_on)),
+        scales(std::move(d)), follows_conductances(weights != nullptr) {
     const auto begin = Clock::now();
     // What it goes by is not known of strips.
     const bool in_pieces = ctx.pieces() > 1 || params.multigrid.reproducible;
@@ -279,6 +287,11 @@ struct PoissonSolver::Implementation {
             to_string(*params.method));
     if (in_two_floats && matrix) TwoFloatRefinement::expects_form(matrix->form());
     if (in_two_floats && !matrix && !params.coefficients) TwoFloatRefinement::expects_form(params.form);
+    expects(
+        !unscaled || ((params.precision == Precision::mixed || params.precision == Precision::full) &&
+                      !params.full_multigrid && !entry_of(params).symmetric),
+        "scales of rows are for mixed or double precision and methods that take a nonsymmetric preconditioner, not ",
+        to_string(*params.method));
     expects(!entry_of(params).constant_symmetric || params.inner.digits == 0, entry_of(params).name,
             " needs a constant preconditioner: a number of inner cycles, not of digits; fcg, gcr and gmres take both");
     expects(!entry_of(params).constant_symmetric || params.multigrid.cycle != Cycle::k, entry_of(params).name,
@@ -290,6 +303,7 @@ struct PoissonSolver::Implementation {
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
     a = in_double ? in_double->finest()
                   : assemble_operator<double>(ctx, mesh, params.form, params.terms, strips.finest());
+    if (unscaled) a = *unscaled;
     params.form = a.form();
     if (params.precision == Precision::full)
       make_double_cycle(ctx);
@@ -310,7 +324,7 @@ struct PoissonSolver::Implementation {
     else if (in_two_floats)
       two_float.emplace(TwoFloat{TwoFloatRefinement(ctx, a.shape()),
                                  make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov)});
-    else if (params.method == Method::multigrid && params.precision == Precision::mixed)
+    else if (params.method == Method::multigrid && params.precision == Precision::mixed && !unscaled)
       mixed_refinement = std::make_unique<MixedRefinement>(ctx, a.shape());
     else if (!solver)
       make_solver_in_double(ctx);
@@ -322,7 +336,7 @@ struct PoissonSolver::Implementation {
   void expect_room_for_all(const Context& ctx, const TensorMesh& mesh, const Conductances* weights = nullptr) const {
     Context plan = ctx.plan();
     const Vector<double> b(plan, strips.finest()), x(plan, strips.finest());
-    const Implementation planned(plan, matrix, mesh, params, registry, weights);
+    const Implementation planned(plan, matrix, mesh, params, registry, weights, unscaled, scales);
     expect_room(ctx, mesh, plan.memory()->peak_bytes);
   }
   /// The finest operator of K and c by cells, before the rest is known but not before there is room for it.
@@ -396,10 +410,18 @@ struct PoissonSolver::Implementation {
         in_double ? Hierarchy<float>(ctx, *in_double)
                   : Hierarchy<float>::assembled(ctx, meshes, params.form, params.terms, params.multigrid.strips());
     float_cycle = std::make_unique<DoubleCycle<float>>(ctx, levels, params, registry);
+    scale_rows(ctx, *float_cycle);
   }
   void make_double_cycle(Context& ctx) {
     double_cycle = std::make_unique<DoubleCycle<double>>(ctx, levels_in_double(ctx), params, registry);
+    scale_rows(ctx, *double_cycle);
     if (!solver) make_solver_in_double(ctx);
+  }
+  template <class T>
+  void scale_rows(Context& ctx, DoubleCycle<T>& cycle) const {
+    if (!unscaled) return;
+    cycle.make_in_double(ctx);
+    cycle.in_double = std::make_shared<RowScaled>(ctx, a.shape(), scales, cycle.in_double);
   }
   void set_reaction(Context& ctx, double c) {
     const auto hold = in_use.hold("solver");
@@ -417,6 +439,8 @@ struct PoissonSolver::Implementation {
     const auto hold = in_use.hold("solver");
     expects(in_double && (matrix || params.coefficients),
             "other coefficients are for solvers made from a matrix or K and c by cells");
+    expects(!unscaled,
+            "scales of rows belong to the coefficients that they were found for: make another solver for others");
     expects(params.deflate.by == DeflateBy::none,
             "deflation vectors belong to the coefficients that they were made for: make another solver for others");
     if (double_cycle) double_cycle->multigrid.update(ctx, given, k...);
@@ -629,6 +653,11 @@ PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const 
 PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const Conductances& k, const TensorMesh& mesh,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
     : implementation_(std::make_unique<Implementation>(ctx, a, mesh, params, registry, &k)) {}
+PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const RowScales& scales,
+                             const TensorMesh& mesh, const PoissonSolverParams& params,
+                             const SmootherRegistry& registry)
+    : implementation_(
+          std::make_unique<Implementation>(ctx, scales.scaled, mesh, params, registry, nullptr, a, scales.d)) {}
 PoissonSolver::~PoissonSolver() = default;
 PoissonSolver::PoissonSolver(PoissonSolver&&) noexcept = default;
 PoissonSolver& PoissonSolver::operator=(PoissonSolver&&) noexcept = default;
@@ -683,7 +712,8 @@ std::vector<SolveReport> PoissonSolver::solve(Context& ctx, std::span<const Grid
   Implementation& self = *implementation_;
   expects(b.size() == x.size(), b.size(), " right-hand sides and ", x.size(), " solutions do not match");
   std::vector<SolveReport> reports(b.size());
-  const std::size_t threads = self.follows_conductances ? 1 : side_by_side(ctx, self.a.shape(), b.size());
+  const std::size_t threads =
+      self.follows_conductances || self.unscaled ? 1 : side_by_side(ctx, self.a.shape(), b.size());
   if (threads == 1) {
     for (std::size_t k = 0; k < b.size(); ++k) reports[k] = solve(ctx, b[k], x[k]);
     return reports;
@@ -745,11 +775,8 @@ void PoissonSolver::set_stop(const StoppingParams& stop) {
 Preconditioner<double>& PoissonSolver::preconditioner(Context& ctx) {
   Implementation& self = *implementation_;
   if (self.double_cycle) return *self.double_cycle->in_double;
-  auto& cycle = *self.float_cycle;
-  if (!cycle.in_double)
-    cycle.in_double =
-        std::make_shared<PrecisionCast<double, float>>(ctx, cycle.fine_operator().shape(), cycle.in_own_precision);
-  return *cycle.in_double;
+  self.float_cycle->make_in_double(ctx);
+  return *self.float_cycle->in_double;
 }
 
 const PoissonSolverParams& PoissonSolver::params() const { return implementation_->params; }

@@ -83,6 +83,12 @@ struct PoissonSolverParams {
                                            const SmootherRegistry& registry = builtin_smoothers(),
                                            std::size_t systems = 1);
 
+/// The matrix D A and its d, one a node, x first, for a solver of A (multigrid/scaled_rows.hpp).
+struct RowScales {
+  GridOperator<double> scaled;
+  std::vector<double> d;
+};
+
 class PoissonSolver {
  public:
   /// Throws UsageError for bad parameters, ResourceError when the hierarchy would not fit in memory: it says what is
@@ -97,6 +103,10 @@ class PoissonSolver {
   /// The same with an interpolation that follows these conductances of the mesh's cells, which need not outlive the call.
   PoissonSolver(Context& ctx, const GridOperator<double>& a, const Conductances& k, const TensorMesh& mesh,
                 const PoissonSolverParams& params = {}, const SmootherRegistry& registry = builtin_smoothers());
+  /// The same of a matrix whose rows want scales: A x = b is what is iterated on and whose residual counts, the cycle is that
+  /// of D A, which `params.multigrid` is about. Mixed or double precision, methods multigrid, gcr, gmres, bicgstab; no update.
+  PoissonSolver(Context& ctx, const GridOperator<double>& a, const RowScales& scales, const TensorMesh& mesh,
+                const PoissonSolverParams& params, const SmootherRegistry& registry = builtin_smoothers());
   ~PoissonSolver();
   PoissonSolver(PoissonSolver&&) noexcept;
   PoissonSolver& operator=(PoissonSolver&&) noexcept;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -21,6 +22,16 @@ inline constexpr double sums_to_zero = 16 * std::numeric_limits<double>::epsilon
 
 /// Of a node's row, by band_index(dx, dy).
 using Stencil = std::array<double, 9>;
+
+/// What a row holds beside its diagonal, in magnitude, that x_k = b_k / a_kk may leave out: less than any tolerance asks for,
+/// and all that a norm would still see of other rows beside such a one.
+inline constexpr double nothing_beside = 1e-13;
+
+/// Of a row whose other entries sum up to this in magnitude: there are none, or none that matter, as where a penalty of 10^30
+/// stands for a Dirichlet value.
+inline bool is_alone(double diagonal, double others) {
+  return diagonal != 0 && std::isfinite(diagonal) && others <= nothing_beside * std::abs(diagonal);
+}
 
 /// Throws UsageError for arrays that are not n rows.
 template <class Index>

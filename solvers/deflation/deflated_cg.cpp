@@ -132,6 +132,11 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
       else
         q->add(ctx, c, x);
       centre(x, y);
+      // A right-hand side of the vectors alone: nothing is left to precondition.
+      if (const double left = norm2<double>(ctx, r); left <= iteration.target()) {
+        restart = iteration.advance(left);
+        continue;
+      }
     }
     if (m == nullptr)
       copy<double, double>(ctx, r, z);

@@ -31,6 +31,7 @@ struct Problem {
   bool kept = false;  // the nodes of the sides stay, with their diagonals
   std::function<double(int, int)> scale = [](int, int) { return 1.0; };  // of rows
   std::function<bool(int, int)> fixed = [](int, int) { return false; };
+  double penalty = 0;  // stands for the rows of nodes that are kept or fixed
 };
 
 SparseRows matrix_of(const Problem& p) {
@@ -45,7 +46,7 @@ SparseRows matrix_of(const Problem& p) {
     for (int i = 0; i < nx; ++i) {
       const int row = j * nx + i;
       double diagonal = p.c;
-      if (is_fixed(i, j)) {
+      if (is_fixed(i, j) && p.penalty == 0) {
         entries.push_back({row, row, 3.0 + i});
         continue;
       }
@@ -67,6 +68,7 @@ SparseRows matrix_of(const Problem& p) {
           diagonal += value;
           entries.push_back({row, q * nx + s, -value * p.scale(i, j)});
         }
+      if (is_fixed(i, j)) diagonal += p.penalty;
       entries.push_back({row, row, diagonal * p.scale(i, j)});
     }
   return sparse_rows(nx * ny, nx * ny, std::move(entries));
@@ -87,6 +89,8 @@ std::vector<Problem> problems() {
            .kept = false,
            .fixed = [](int i,
                        int j) { return (i == 0 && j > 20) || (i > 10 && i < 14 && j > 20 && j < 25) || j == ny - 1; }},
+          {.name = "penalties", .jump = 100, .kept = true, .penalty = 1e6},
+          {.name = "penalties that hide all else", .jump = 100, .kept = true, .penalty = 1e30},
           {.name = "flow", .dirichlet_y = false, .c = 0.1, .flow = 0.5}};
 }
 

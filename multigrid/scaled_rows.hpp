@@ -1,0 +1,38 @@
+#pragma once
+
+// Scales of rows, D A x = D b, by which the matrix of somebody else is one of finite volumes: what Galerkin products take for
+// granted, who add up rows. Finite differences are rows divided by the volumes of their cells, and by coefficients; where these
+// jump between neighbours, the coarse rows are those of the small volumes alone, and the cycle does not converge.
+//
+//     d_i a_ij = d_j a_ji                 exactly, where there are such d (core/operators/row_scales.hpp); else, as of
+//                                         differences with transport,
+//     d(i, j) = p_i q_j ,                 p_i+1 / p_i = geometric mean over j of a(i -> i+1) / a(i+1 -> i), each taken no
+//                                         farther than from 1 to s_i / s_i+1 ,  s_i = |a(i -> i-1)| + |a(i -> i+1)|
+//
+// and q alike. (Transport upwind makes one of the two couplings large, which says nothing about volumes; rows that are alike
+// have like volumes.) An estimate is taken where it lessens by a fifth, at the least, how far D A is from conserving: the sum
+// over inner columns j of |sum over i of d_i a_ij - d_j a_ji| / sum over i of |d_i a_ij|. O(entries).
+
+#include <optional>
+#include <vector>
+
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/core/operators/sparse_rows.hpp>
+
+namespace stratum {
+
+/// Neighbours' scales that are less than this apart do no harm.
+inline constexpr double least_scale_jump = 8;
+
+struct ScaledRows {
+  std::vector<double> d;
+  SparseRows a;            // D A
+  bool symmetric = false;  // bit for bit
+};
+
+/// Of a nonsymmetric matrix on a grid, row j nx + i for node (i, j). None where no scales are found, or none that jump,
+/// unless they are exact and D A is singular: every row sums to zero but for rounding. Where no two couplings are so far apart, nothing
+/// goes to the host.
+[[nodiscard]] std::optional<ScaledRows> scaled_rows(Context& ctx, const GridOperator<double>& a);
+
+}  // namespace stratum

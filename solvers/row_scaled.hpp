@@ -1,0 +1,37 @@
+#pragma once
+
+// RowScaled: a preconditioner M of D A, for A,
+//
+//     z = M^-1 D r ,     D = diag(d), d > 0, node (i, j) at j nx + i .
+//
+// Not symmetric, whatever M is. A handle: copies are the same object.
+
+#include <span>
+
+#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/core/shared.hpp>
+
+namespace stratum {
+
+/// z = D r, d flat
+void times_rows(Context& ctx, const Vector<double>& d, GridView<const double> r, GridView<double> z);
+
+class RowScaled final : public Preconditioner<double>, public Handle {
+ public:
+  /// `d` on the host, one a node of the shape.
+  RowScaled(Context& ctx, const GridShape& shape, std::span<const double> d, Shared<Preconditioner<double>> m);
+
+  void apply(Context& ctx, GridView<const double> r, GridView<double> z) override;
+  [[nodiscard]] bool is_constant() const override { return m_->is_constant(); }
+  [[nodiscard]] bool is_symmetric() const override { return false; }
+  [[nodiscard]] int iterations() const override { return m_->iterations(); }
+
+ private:
+  Shared<Preconditioner<double>> m_;
+  SharedVector<double> scaled_;
+  std::shared_ptr<Vector<double>> d_;
+  std::shared_ptr<InUse> in_use_ = std::make_shared<InUse>();
+};
+
+}  // namespace stratum

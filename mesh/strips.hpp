@@ -93,7 +93,7 @@ class StripLevels {
   /// before a coarse row.
   [[nodiscard]] const GridShape& own() const { return own_; }
 
-  /// The rows of all pieces, between vectors of shapes own() and unknowns(whole()). For the stream.
+  /// The rows of all pieces, between vectors of shapes own() and unknowns(whole()), or with rows of sides. For the stream.
   template <class T>
   void gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const;
   /// The piece's rows where they lie in the whole, the rows beside them for a halo. Halos of the whole must be up to date.

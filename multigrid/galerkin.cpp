@@ -361,4 +361,17 @@ GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>&
   return NineBandMatrix<double>(ctx, coarse);
 }
 
+void gather(Context& ctx, const StripLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole) {
+  std::visit(
+      [&](const auto& from) {
+        const auto given = from.parts();
+        auto taken = std::get<std::decay_t<decltype(from)>>(whole.storage()).parts();
+        for (std::size_t k = 0; k < given.size(); ++k) {
+          strips.gather(ctx, given[k], taken[k]);
+          exchange(ctx, taken[k]);
+        }
+      },
+      own.storage());
+}
+
 }  // namespace stratum

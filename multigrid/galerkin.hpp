@@ -14,6 +14,7 @@
 // Words per coarse node: 36 read from nine bands (20 from five), 9 (5) written. Nothing here waits for the stream but the checks.
 
 #include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/mesh/strips.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/transfer.hpp>
 
@@ -32,5 +33,8 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
 /// Bands for the products of `fine`, on a coarser grid: five where its form or `symmetric` says that it is, else nine.
 [[nodiscard]] GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine,
                                                      const GridShape& coarse, bool symmetric = false);
+
+/// The rows of all pieces on the finest level that is not cut: bands of galerkin_operator, on the nodes of sides too or not.
+void gather(Context& ctx, const StripLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole);
 
 }  // namespace stratum

@@ -60,20 +60,6 @@ std::array<const void*, 9> addresses(const GridOperator<double>& a) {
   return found;
 }
 
-/// Rows of bands from all pieces.
-void gather(Context& ctx, const StripLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole) {
-  std::visit(
-      [&](const auto& from) {
-        const auto given = from.parts();
-        auto taken = std::get<std::decay_t<decltype(from)>>(whole.storage()).parts();
-        for (std::size_t k = 0; k < given.size(); ++k) {
-          strips.gather(ctx, given[k], taken[k]);
-          exchange(ctx, taken[k]);
-        }
-      },
-      own.storage());
-}
-
 }  // namespace
 
 template <class T>
@@ -120,7 +106,10 @@ void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optio
         parts->set_weights(on, state.a[l], *k, state.transfer[l]);
       else
         set_network_weights(on, state.a[l], *k, EdgeWeights::conductances, state.transfer[l]);
-      if (parts && l > 1) parts->coarsen(on, state.transfer[l], state.meshes[l - 1]);
+      if (parts && l > 1) {
+        parts->coarsen(on, state.transfer[l], state.meshes[l - 1]);
+        if (to_whole) parts->gather(ctx, state.strips);
+      }
       coarsen(on, *k, state.k[l - 1]);
       k = &state.k[l - 1];
     }
@@ -142,8 +131,8 @@ Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a,
           "; the matrix is for ", shape.nx, " x ", shape.ny);
   expects(!cuts || shape == unknowns, "the matrix of this piece must begin at row ", unknowns.origin_y, ", not ",
           shape.origin_y);
-  expects(!cuts || (interpolation.split_cells() == nullptr && !interpolation.by_split_links()),
-          "on strips of a grid the interpolation does not go by split sums");
+  expects(!cuts || !interpolation.by_split_links(),
+          "on strips of a grid the interpolation does not go by split sums of links");
   const Conductances* k = interpolation.conductances();
   if (k != nullptr) expect_cells(*k, mesh);
   check_coefficients(ctx, a, traits.symmetric);
@@ -158,7 +147,7 @@ Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a,
     if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
   }
   std::optional<SplitParts> parts;
-  if (interpolation.split_cells() != nullptr) parts.emplace(ctx, mesh, *interpolation.split_cells());
+  if (interpolation.split_cells() != nullptr) parts.emplace(ctx, mesh, *interpolation.split_cells(), unknowns);
   if (interpolation.by_split_links()) parts.emplace(ctx, mesh, a);
   state->by_split_sums = parts.has_value();
   form_products(ctx, k, std::move(parts), *state);

@@ -12,7 +12,6 @@
 //
 // On a Context with other pieces of the grid (mesh/strips.hpp) the operators of fine levels are those of the piece's strip,
 // the others whole on every piece; transfer(whole + 1) goes between a strip and the piece's rows of the level below.
-// Interpolation of products on strips does not go by split sums.
 
 #include <memory>
 #include <optional>
@@ -54,7 +53,8 @@ class Interpolation {
   [[nodiscard]] static Interpolation split(const Conductances& k, const CellCoefficients& cells) {
     return {&k, false, &cells};
   }
-  /// A five-point matrix between natural ends by split sums of its links; k are its conductances. Not for `update`. 1.5 words.
+  /// A five-point matrix between natural ends by split sums of its links; k are its conductances. Not for `update`, nor on
+  /// strips. 1.5 words.
   [[nodiscard]] static Interpolation split_links(const Conductances& k) { return {&k, false, nullptr, true}; }
   /// The matrix, where no K is known. 1.5 words a fine node.
   [[nodiscard]] static Interpolation of_matrix() { return {nullptr, true}; }

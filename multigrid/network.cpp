@@ -161,12 +161,12 @@ struct MatrixEdges : Cells {
   }
 };
 
-/// The same by sums of rows of A_x and A_y, on all nodes.
+/// The same by sums of rows of A_x and A_y, on all nodes; of a strip those of its own rows.
 template <class ViewX, class ViewY>
 struct SplitEdges : Cells {
   ViewX ax;
   ViewY ay;
-  int nx, ny;  // nodes
+  int nx, ny, first;  // nodes, the first row
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int column, int row) const {
     const std::int64_t at = w.at(column, row);
@@ -180,16 +180,18 @@ struct SplitEdges : Cells {
     }
   }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int node_x(int i) const { return fine_node(w.periodic_x, i, nx); }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int node_y(int j) const { return fine_node(w.periodic_y, j, ny); }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int node_y(int j) const {
+    return fine_node(w.periodic_y, j - first, ny);
+  }
   /// Less the three coefficients towards (dx, dy), without what lies outside.
   template <int dx, int dy, class View>
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double sum(const View& part, int i, int j) const {
     constexpr int ex = dy != 0 ? 1 : 0, ey = dx != 0 ? 1 : 0;
-    const bool joined = ex != 0 ? w.periodic_x : w.periodic_y;
-    const int across = ex != 0 ? i : j, nodes = ex != 0 ? nx : ny;
+    const bool before = ex != 0 ? w.periodic_x || i > 0 : w.periodic_y || below || j > 0;
+    const bool behind = ex != 0 ? w.periodic_x || i + 1 < nx : w.periodic_y || above || j + 1 < ny;
     double s = part.template coefficient<dx, dy>(i, j);
-    if (joined || across > 0) s += part.template coefficient<dx - ex, dy - ey>(i, j);
-    if (joined || across + 1 < nodes) s += part.template coefficient<dx + ex, dy + ey>(i, j);
+    if (before) s += part.template coefficient<dx - ex, dy - ey>(i, j);
+    if (behind) s += part.template coefficient<dx + ex, dy + ey>(i, j);
     return -s;
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE static void set(double first, double second, double& weight) {
@@ -402,8 +404,14 @@ void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductan
   });
 }
 
-void expects_whole(const GridShape& fine) {
-  expects(!fine.below && !fine.above, "on strips of a grid the interpolation does not go by split sums");
+/// What edges of rows that other strips have are, from these, after a strip has set its own.
+void take_edges_beside(Context& ctx, Cells cells, const NodeRange& range, Transfer<double>& p) {
+  if (!cells.below && !cells.above) return;
+  p.exchange_edges(ctx);
+  // A periodic line's last interval, seen from its other end.
+  if (!cells.below || !cells.y.is_alone(range.begin_y)) return;
+  cells.w.west = nullptr;
+  for_each_node(ctx, {range.begin_x, range.end_x, 1, range.begin_y, range.begin_y + 1, 1}, ConductanceEdges{cells});
 }
 
 TensorMesh with_all_nodes(const TensorMesh& mesh) {
@@ -411,6 +419,17 @@ TensorMesh with_all_nodes(const TensorMesh& mesh) {
     return line.is_periodic() ? line : line.with_ends(LineEnd::natural, LineEnd::natural);
   };
   return {free(mesh.x()), free(mesh.y()), mesh.name()};
+}
+
+/// All nodes of the rows of unknowns, and of sides beside them.
+GridShape with_sides(const TensorMesh& all_nodes, const GridShape& unknowns) {
+  GridShape nodes = all_nodes.unknowns();
+  const int end = unknowns.above ? unknowns.origin_y + unknowns.ny : nodes.ny;
+  if (unknowns.below) nodes.origin_y = unknowns.origin_y;
+  nodes.ny = end - nodes.origin_y;
+  nodes.below = unknowns.below;
+  nodes.above = unknowns.above;
+  return nodes;
 }
 
 /// K with derivatives in one direction alone, and mixed.
@@ -424,23 +443,23 @@ CellCoefficients part_of(const CellCoefficients& k, bool in_x) {
 
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p) {
-  set_weights_by(ctx, a, k, p, [&](Cells cells, const NodeRange& range) {
+  set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange& range) {
     if (edges != EdgeWeights::matrix) return;
     a.visit([&](const auto& view) {
       for_each_node(ctx, range, MatrixEdges<std::decay_t<decltype(view)>>{cells, view});
     });
-    if (!cells.below && !cells.above) return;
-    p.exchange_edges(ctx);
-    // A periodic line's last interval, seen from its other end.
-    if (!cells.below || !cells.y.is_alone(range.begin_y)) return;
-    cells.w.west = nullptr;
-    for_each_node(ctx, {range.begin_x, range.end_x, 1, range.begin_y, range.begin_y + 1, 1}, ConductanceEdges{cells});
+    take_edges_beside(ctx, cells, range, p);
   });
 }
 
-SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k)
-    : mesh_(with_all_nodes(mesh)), x_(assemble_diffusion(ctx, mesh_, part_of(k, true))),
-      y_(assemble_diffusion(ctx, mesh_, part_of(k, false))) {}
+SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const GridShape& unknowns)
+    : mesh_(with_all_nodes(mesh)) {
+  const auto assemble = [&](const CellCoefficients& part) {
+    return assemble_diffusion(ctx, mesh_, part, CellFields(ctx, mesh_, part, 0), {}, with_sides(mesh_, unknowns));
+  };
+  x_ = assemble(part_of(k, true));
+  y_ = assemble(part_of(k, false));
+}
 
 SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a)
     : mesh_(mesh), x_(links_of(ctx, a, true)), y_(links_of(ctx, a, false)) {
@@ -449,30 +468,39 @@ SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const GridOperator<
 
 void SplitParts::set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k,
                              Transfer<double>& p) const {
-  const GridShape nodes = mesh_.unknowns();
-  expects_whole(p.fine_shape());
+  const GridShape nodes = x_.shape();
   set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange& range) {
     x_.visit([&](const auto& ax) {
       y_.visit([&](const auto& ay) {
         using Edges = SplitEdges<std::decay_t<decltype(ax)>, std::decay_t<decltype(ay)>>;
-        for_each_node(ctx, range, Edges{cells, ax, ay, nodes.nx, nodes.ny});
+        for_each_node(ctx, range, Edges{cells, ax, ay, nodes.nx, nodes.ny, nodes.origin_y});
       });
     });
+    take_edges_beside(ctx, cells, range, p);
   });
 }
 
 void SplitParts::coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh& coarse) {
   TensorMesh below = with_all_nodes(coarse);
-  auto on_all_nodes = Transfer<double>::weighted(ctx, mesh_, below);
+  const GridShape nodes = with_sides(below, p.coarse_shape());
+  auto on_all_nodes = Transfer<double>::weighted(ctx, mesh_, below, x_.shape(), nodes);
   on_all_nodes.assign_weights(ctx, p);
   const auto product = [&](const GridOperator<double>& part) {
-    auto made = galerkin_operator(ctx, part, below.unknowns());
+    auto made = galerkin_operator(ctx, part, nodes);
     galerkin_product(ctx, part, on_all_nodes, made);
     return made;
   };
   x_ = product(x_);
   y_ = product(y_);
   mesh_ = std::move(below);
+}
+
+void SplitParts::gather(Context& ctx, const StripLevels& strips) {
+  for (auto* part : {&x_, &y_}) {
+    auto whole = galerkin_operator(ctx, *part, mesh_.unknowns());
+    stratum::gather(ctx, strips, *part, whole);
+    *part = std::move(whole);
+  }
 }
 
 }  // namespace stratum

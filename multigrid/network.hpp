@@ -34,6 +34,7 @@
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/assembly/mapped_operators.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/mesh/strips.hpp>
 #include <stratum/multigrid/transfer.hpp>
 
 namespace stratum {
@@ -71,15 +72,18 @@ enum class EdgeWeights : std::uint8_t { conductances, matrix };
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p);
 
-/// A_x and A_y on all nodes of a mesh, whatever its ends.
+/// A_x and A_y on all nodes of a mesh, whatever its ends; of a strip of its unknowns on these rows, and those of sides where the
+/// strip ends.
 class SplitParts {
  public:
-  SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k);
+  SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const GridShape& unknowns);
   /// Of a five-point matrix on all nodes of the mesh.
   SplitParts(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a);
   /// The weights of p by split sums, and A_x and A_y of the coarser mesh.
   void set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p) const;
   void coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh& coarse);
+  /// Of the finest level that is not cut, which they have been coarsened to: the rows of all strips, on every piece.
+  void gather(Context& ctx, const StripLevels& strips);
 
  private:
   TensorMesh mesh_;  // its ends are natural where they are not periodic

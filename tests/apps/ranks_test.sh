@@ -94,6 +94,7 @@ case_sides() {
 
 case_coefficients() {
   as_on_one 2 --level 5 --rhs 1 --kappa '1+x+3*y' --reaction '2+x'
+  as_on_one 2 --level 5 --rhs 1 --kappa 'x<0.4 && y<0.6 ? 1000 : 1' --interpolation split
 }
 
 # exchanges ROWS GATHERS ARGS...: of a cycle, in each level that is cut. Besides the residual takes one exchange, the coarse

@@ -179,7 +179,7 @@ TYPED_TEST(StripLevelsTest, StripsOfOneRow) {
   }
 }
 
-// Products on strips, gathered to the whole, and their interpolation by widths, conductances or the matrix.
+// Products on strips, gathered to the whole, and their interpolation by widths, conductances, split sums or the matrix.
 TYPED_TEST(StripLevelsTest, ProductsSeeNoCut) {
   using T = typename TypeParam::Number;
   for (const Ends& ends : every_ends) {
@@ -189,7 +189,7 @@ TYPED_TEST(StripLevelsTest, ProductsSeeNoCut) {
       return this->random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
     };
     const CellCoefficients k{mesh.x().size(), mesh.y().size(), cells(1, 9), cells(-0.9, 0.9), cells(1, 9), cells(1, 2)};
-    for (const auto kind : {InterpolationKind::bilinear, InterpolationKind::network, InterpolationKind::matrix})
+    for (const auto kind : every_interpolation)
       for (const int cut : {1, 2}) {
         SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.bottom) << ", " << cut << ", "
                                         << to_string(kind));
@@ -199,6 +199,7 @@ TYPED_TEST(StripLevelsTest, ProductsSeeNoCut) {
           const auto a = assemble_diffusion(ctx, mesh, k, fields, {}, strips.finest());
           const Conductances conductances(ctx, mesh, fields);
           const auto interpolation = kind == InterpolationKind::network  ? Interpolation::network(conductances)
+                                     : kind == InterpolationKind::split  ? Interpolation::split(conductances, k)
                                      : kind == InterpolationKind::matrix ? Interpolation::of_matrix()
                                                                          : Interpolation();
           const auto levels = Hierarchy<double>::galerkin(ctx, a, mesh, {true, false}, interpolation, cut);

@@ -115,13 +115,18 @@ class StripsTest : public test::OnEverySetting<S> {
     }
   };
 
-  /// By widths, or by the conductances of the kind's K.
-  [[nodiscard]] static Transfer<Number> transfer(Piece& piece, const Kind* by = nullptr) {
+  /// By widths, or by the conductances of the kind's K, or its split sums.
+  [[nodiscard]] static Transfer<Number> transfer(Piece& piece, const Kind* by = nullptr, bool split = false) {
     const auto fine = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
     if (by == nullptr) return {piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse};
     auto exact = Transfer<double>::weighted(piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse);
-    const Conductances k(piece.ctx, piece.mesh, piece.coefficients(*by), terms_of(*by, piece.mesh).reaction);
-    set_network_weights(piece.ctx, convert<double>(piece.ctx, piece.make(*by)), k, EdgeWeights::conductances, exact);
+    const CellCoefficients cells = piece.coefficients(*by);
+    const Conductances k(piece.ctx, piece.mesh, cells, terms_of(*by, piece.mesh).reaction);
+    const auto a = convert<double>(piece.ctx, piece.make(*by));
+    if (split)
+      SplitParts(piece.ctx, piece.mesh, cells, fine).set_weights(piece.ctx, a, k, exact);
+    else
+      set_network_weights(piece.ctx, a, k, EdgeWeights::conductances, exact);
     auto p = Transfer<Number>::weighted(piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse);
     p.assign_weights(piece.ctx, exact);
     return p;
@@ -225,9 +230,9 @@ TYPED_TEST(StripsTest, TransferSeesNoCut) {
     const GridShape whole = mesh.unknowns(), whole_coarse = mesh.coarser().unknowns();
     const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole),
                  es = this->random_numbers(whole_coarse);
-    const auto prolongate = [&](const Kind* by) {
+    const auto prolongate = [&](const Kind* by, bool split = false) {
       this->expect_the_same(mesh, this->pointwise, [&](auto& piece) {
-        const auto transfer = this->transfer(piece, by);
+        const auto transfer = this->transfer(piece, by, split);
         auto x = piece.part(piece.fine.unknowns(), whole, xs);
         const auto e = piece.part(piece.coarse.unknowns(), whole_coarse, es);
         transfer.prolongate_add(piece.ctx, e.cview(), x.view());
@@ -254,6 +259,7 @@ TYPED_TEST(StripsTest, TransferSeesNoCut) {
       SCOPED_TRACE(kind.name);
       restrict_residual(kind, nullptr);
       prolongate(&kind);
+      prolongate(&kind, true);
       restrict_residual(kind, &kind);
     }
   });
@@ -329,16 +335,18 @@ TYPED_TEST(StripsTest, LoadsAndSideValuesSeeNoCut) {
     });
 }
 
-TEST(Strip, InterpolationDoesNotGoBySplitSums) {
-  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)), Line(std::vector<double>(100, 1.0))};
+TEST(Strip, SplitSumsOfLinksAreOfOnePiece) {
+  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)).with_ends(natural, natural),
+                        Line(std::vector<double>(100, 1.0)).with_ends(natural, natural)};
   Context ctx(Backend::cpu, 1);
-  const auto coarse = mesh.coarser();
-  const Strip strip(mesh, 2, 0, 1);
-  auto p = Transfer<double>::weighted(ctx, mesh, coarse, strip.unknowns(), strip.coarser(coarse).unknowns());
-  const auto a = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, {}, strip.unknowns());
-  const CellCoefficients k{mesh.x().size(), mesh.y().size(), std::vector<double>(900, 1.0), {}, {}, {}};
-  EXPECT_THAT([&] { SplitParts(ctx, mesh, k).set_weights(ctx, a, Conductances(ctx, mesh), p); },
-              testing::ThrowsMessage<UsageError>(testing::HasSubstr("split sums")));
+  ctx.set_communicator(pieces(2)[0]);
+  const auto a = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, {}, Strip(mesh, 2, 0, 1).unknowns());
+  const Conductances k(ctx, mesh);
+  EXPECT_THAT(
+      [&] {
+        (void)Hierarchy<double>::galerkin(ctx, a, mesh, {true, true}, Interpolation::split_links(k), 1);
+      },
+      testing::ThrowsMessage<UsageError>(testing::HasSubstr("split sums of links")));
 }
 
 TEST(Strip, NeedsACommunicatorToExchange) {

@@ -32,8 +32,8 @@ LineNodes nodes_of(const Line& line) {
 class GaussPoints {
  public:
   template <class Rule>
-  GaussPoints(Context& ctx, const Line& line, const Rule& rule) : line_{nodes_of(line)} {
-    line_.count = static_cast<int>(rule.size());
+  GaussPoints(Context& ctx, const Line& line, const Rule& rule)
+      : line_{nodes_of(line), {}, {}, {}, {}, {}, static_cast<int>(rule.size())} {
     std::vector<double> numbers[arrays];
     for (int k = 0; k < line.size(); ++k) {
       const LineInterval interval(line, k);

@@ -80,13 +80,18 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
 [[nodiscard]] inline std::pair<HeatState, double> read_restart(const std::string& path, const RestartOf& of) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw FileError(message("cannot read '", path, "': ", std::strerror(errno)));
-  const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // What is none need not be read to its end, which it may not have.
+  const std::string first_line = message(restart_format, "\n");
+  std::string all(first_line.size(), '\0');
+  file.read(all.data(), static_cast<std::streamsize>(all.size()));
+  const bool begins = all == first_line;
+  if (begins) all.append(std::istreambuf_iterator<char>(file), {});
   if (file.bad()) throw FileError(message("cannot read '", path, "': ", std::strerror(errno)));
+  if (!begins)
+    throw FileError(message("'", path, "' is no restart file: it does not begin with '", restart_format, "'"));
   const auto damaged = [&path]() -> FileError {
     return FileError(message("'", path, "' is cut short or damaged: its check sum does not fit"));
   };
-  if (!all.starts_with(message(restart_format, "\n")))
-    throw FileError(message("'", path, "' is no restart file: it does not begin with '", restart_format, "'"));
   std::uint64_t sum = 0;
   if (all.size() < sizeof sum) throw damaged();
   const std::string_view content = std::string_view(all).substr(0, all.size() - sizeof sum);

@@ -181,6 +181,7 @@ case_restart_files() {
   refused "${small[@]}" --start 0.05 --end 1 --restart run.state -- "--start: '0.05' is not the start of the restart file, 0"
   refused "${small[@]}" --end 1 --restart run.state --save run.state -- "'run.state' is read by --restart"
   refused --code 5 "${small[@]}" --end 1 --restart no.state -- "cannot read 'no.state'"
+  refused --code 5 "${small[@]}" --end 1 --restart /dev/zero -- "is no restart file"
   for bytes in 0 10 400 3000; do
     head -c $bytes run.state >cut.state
     refused --code 5 "${small[@]}" --end 1 --restart cut.state -- cut.state

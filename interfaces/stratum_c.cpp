@@ -212,7 +212,6 @@ stratum_status take(stratum_solver* solver, const Read& read, const Update& upda
 
 stratum_status take_bands(stratum_solver* solver, const double* bands, std::size_t count) {
   return guarded(solver, [&] {
-    solver->usable = false;
     expects(bands != nullptr, "an array is NULL");
     expects(std::holds_alternative<std::monostate>(solver->pattern),
             "the solver was made from rows; stratum_set_values gives it other values");

@@ -408,6 +408,7 @@ static void rows_are_taken(void) {
     solver = stratum_create_csr(size, start, column, value, nx, ny, NULL, NULL, &options);
     solves_rows(solver, 8);
     CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "stratum_set_values"));
+    CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_CONVERGED);
     for (int round = 0; round < 3; ++round) { /* other values, others couplings, nonsymmetric ones */
       set_bands(round == 1 ? 1000 : 2, round == 2 ? 1.5 : 0);
       set_rows(0);
@@ -476,6 +477,7 @@ static void five_bands_are_taken(void) {
     CHECK(fabs(result.residual - residual_norm()) <= 1e-10 * result.initial_residual);
   }
   CHECK(stratum_set_symmetric_coefficients(solver, NULL) == STRATUM_USAGE && says(solver, "NULL"));
+  CHECK(stratum_solve(solver, b, x, NULL) == STRATUM_CONVERGED);
   stratum_destroy(solver);
 }
 

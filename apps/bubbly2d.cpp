@@ -243,10 +243,11 @@ PressureParams parse_solver(const CommandLine& options, const Settings& s) {
   params.interpolation = choice("--interpolation", options.text("interpolation"), interpolations);
   std::tie(params.deflate, params.count) = parse_pressure_deflation(options.text("deflate"));
   const bool blocks = params.deflate == DeflatePressure::blocks || params.deflate == DeflatePressure::split_blocks;
-  expects(!blocks || params.count <= std::min(s.nx, s.ny), "--deflate: ", params.count, " x ", params.count,
-          " blocks of ", s.nx, " x ", s.ny, " cells");
+  const int most = std::min(s.nx, s.ny);
+  expects(!blocks || params.count <= most, "--deflate: ", params.count, " x ", params.count, " blocks of ", s.nx, " x ",
+          s.ny, " cells; up to ", most, " x ", most, " can be made");
   expects(params.deflate != DeflatePressure::stripes || static_cast<std::size_t>(params.count) <= s.cells(),
-          "--deflate: ", params.count, " stripes of ", s.cells(), " cells");
+          "--deflate: ", params.count, " stripes of ", s.cells(), " cells; as many can be made as there are cells");
   params.mixed = choice<bool>("--precision", options.text("precision"), {{"double", false}, {"mixed", true}});
   return params;
 }

@@ -284,8 +284,8 @@ case_bad_values() {
 }
 
 case_what_the_grid_does_not_allow() {
-  refused --cells 16 --deflate blocks:17 -- '17 x 17' '16 x 16'
-  refused --cells 16 --deflate stripes:257 -- 257 256
+  refused --cells 16 --deflate blocks:17 -- '17 x 17' '16 x 16' "up to 16 x 16 can be made"
+  refused --cells 16 --deflate stripes:257 -- 257 256 'as many can be made as there are cells'
   refused --cells 16 --preconditioner block-ic --blocks 257 -- --blocks 257 256
   printf '0,1\n1,0\n' >phase.csv
   refused --phase phase.csv --cells 4 -- phase.csv '2 x 2' '4 x 4'

@@ -1,8 +1,8 @@
 #pragma once
 
 // Matrices that come without a mesh, in CSR: MatrixSolver with nothing said about them, from the arrays to the solution, beside
-// amgcl and Ginkgo, which are given the same arrays, and hypre's solvers, which are given stencils or rows. Five-point differences and
-// bilinear elements of
+// amgcl and Ginkgo, which are given the same arrays, and hypre's solvers, which are given stencils or rows. Five-point
+// differences and bilinear elements of
 //
 //     -div(k grad u) = f       on the unit square, right-hand sides random
 //

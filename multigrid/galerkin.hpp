@@ -9,9 +9,10 @@
 // is formed one direction at a time. With bilinear elements on nested meshes, and P by their widths, it is the assembled coarse
 // operator. Source: W. Hackbusch, Multi-Grid Methods and Applications, 1985, Section 3.7.
 //
-// Nine bands give nine bands, or five where they are said to be symmetric; forms that are symmetric give five. In double: rounded to float, the rows
-// of a coarse operator lose the small sums that smooth functions see. Coarse coefficients that reach across a side are zero.
-// Words per coarse node: 36 read from nine bands (20 from five), 9 (5) written. Nothing here waits for the stream but the checks.
+// Nine bands give nine bands, or five where they are said to be symmetric; forms that are symmetric give five. In double:
+// rounded to float, the rows of a coarse operator lose the small sums that smooth functions see. Coarse coefficients that
+// reach across a side are zero. Words per coarse node: 36 read from nine bands (20 from five), 9 (5) written. Nothing here
+// waits for the stream but the checks.
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/strips.hpp>
@@ -24,10 +25,10 @@ namespace stratum {
 void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Transfer<double>& p,
                       GridOperator<double>& coarse);
 
-/// Throws UsageError for a coefficient that is not finite or reaches across a side of the grid without being zero, for a row whose
-/// diagonal entry is zero, and for one that is not symmetric where `symmetric` says that all are: two coefficients of one pair
-/// of nodes may differ by rounding, 1e-12 of the geometric mean of their diagonal entries. Names the first such row. Waits for
-/// the stream.
+/// Throws UsageError for a coefficient that is not finite or reaches across a side of the grid without being zero, for a row
+/// whose diagonal entry is zero, and for one that is not symmetric where `symmetric` says that all are: two coefficients of
+/// one pair of nodes may differ by rounding, 1e-12 of the geometric mean of their diagonal entries. Names the first such row.
+/// Waits for the stream.
 void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmetric = false);
 
 /// Bands for the products of `fine`, on a coarser grid: five where its form or `symmetric` says that it is, else nine.

@@ -4,9 +4,9 @@
 // - 1. The cycle, full multigrid and solvers take one and do not know where its operators came from:
 //
 //     assembled   every level's operator is assembled on its mesh
-//     galerkin    the finest is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp), formed in double;
-//                 `update` gives them all other coefficients. The interpolation goes by the widths, or follows K by the cells'
-//                 conductances, by split sums, or the matrix (multigrid/network.hpp)
+//     galerkin    the finest is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp), formed in
+//                 double; `update` gives them all other coefficients. The interpolation goes by the widths, or follows K by
+//                 the cells' conductances, by split sums, or the matrix (multigrid/network.hpp)
 //
 // Products in float are made from those in double. A handle: copies are the same levels.
 //

@@ -72,8 +72,8 @@ enum class EdgeWeights : std::uint8_t { conductances, matrix };
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p);
 
-/// A_x and A_y on all nodes of a mesh, whatever its ends; of a strip of its unknowns on these rows, and those of sides where the
-/// strip ends.
+/// A_x and A_y on all nodes of a mesh, whatever its ends; of a strip of its unknowns on these rows, and those of sides where
+/// the strip ends.
 class SplitParts {
  public:
   SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const GridShape& unknowns);

@@ -7,8 +7,9 @@
 //             full     everything in double
 //             single   everything in float: the published negative example. Its own residual falls, the true one does not,
 //                      and the report says so.
-//             two_float  everything in float with x in two of them, for GPUs whose double is slow (solvers/two_float.hpp): right
-//                      to 1e-7 in the energy norm, with a residual that stays above 1e-8. Tensor and cell operators; cg, fcg or cr
+//             two_float  everything in float with x in two of them, for GPUs whose double is slow (solvers/two_float.hpp):
+//                      right to 1e-7 in the energy norm, with a residual that stays above 1e-8. Tensor and cell operators;
+//                      cg, fcg or cr
 //   method    multigrid             iterative refinement with the cycle
 //             cg, fcg, cr           preconditioned by the symmetric cycle; of these fcg alone takes a K-cycle
 //             gcr, gmres, bicgstab  preconditioned by the ordinary cycle; gcr and gmres start again after krylov.restart
@@ -139,8 +140,8 @@ class PoissonSolver {
   /// How the solves that follow stop. Throws UsageError for bad parameters.
   void set_stop(const StoppingParams& stop);
 
-  /// One cycle from zero in double, or several or digits of them as params.inner says, whatever its precision: for iterations of one's own.
-  /// Made with the first call where the method does without.
+  /// One cycle from zero in double, or several or digits of them as params.inner says, whatever its precision: for iterations
+  /// of one's own. Made with the first call where the method does without.
   [[nodiscard]] Preconditioner<double>& preconditioner(Context& ctx);
 
   /// With what was left open filled in.

@@ -31,8 +31,8 @@ struct ScaledRows {
 };
 
 /// Of a nonsymmetric matrix on a grid, row j nx + i for node (i, j). None where no scales are found, or none that jump,
-/// unless they are exact and D A is singular: every row sums to zero but for rounding. Where no two couplings are so far apart, nothing
-/// goes to the host.
+/// unless they are exact and D A is singular: every row sums to zero but for rounding. Where no two couplings are so far
+/// apart, nothing goes to the host.
 [[nodiscard]] std::optional<ScaledRows> scaled_rows(Context& ctx, const GridOperator<double>& a);
 
 }  // namespace stratum

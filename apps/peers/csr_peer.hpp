@@ -30,12 +30,12 @@ struct CsrPeer {
                                   int max_iterations, Stopwatch now) const;
 };
 
-/// D. Demidov, AMGCL: An efficient, flexible, and extensible algebraic multigrid implementation, Lobachevskii J. Math. 40, 2019:
-/// smoothed aggregation, sparse approximate inverses (SPAI-0) as smoothers.
+/// D. Demidov, AMGCL: An efficient, flexible, and extensible algebraic multigrid implementation, Lobachevskii J. Math. 40,
+/// 2019: smoothed aggregation, sparse approximate inverses (SPAI-0) as smoothers.
 [[nodiscard]] CsrPeer amgcl_peer();
 
-/// H. Anzt et al., Ginkgo: A modern linear operator algebra framework for high performance computing, ACM Trans. Math. Softw. 48,
-/// 2022: parallel graph match, on its OpenMP executor.
+/// H. Anzt et al., Ginkgo: A modern linear operator algebra framework for high performance computing, ACM Trans. Math. Softw.
+/// 48, 2022: parallel graph match, on its OpenMP executor.
 [[nodiscard]] CsrPeer ginkgo_peer();
 
 [[nodiscard]] inline std::array<CsrPeer, 2> csr_peers() { return {amgcl_peer(), ginkgo_peer()}; }

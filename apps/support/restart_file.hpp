@@ -2,8 +2,8 @@
 
 // Restart files: all that steps in time go on from, with the bits that it had. Written whole or not at all.
 //
-//     a line of text that names the format, lines "name value", a line "data", numbers of 8 bytes as the machine has them, and 8 bytes of
-//     a check sum (FNV-1a) of all before
+//     a line of text that names the format, lines "name value", a line "data", numbers of 8 bytes as the machine has them,
+//     and 8 bytes of a check sum (FNV-1a) of all before
 //
 // Throws FileError for a file that is none, is cut short or damaged; UsageError for one of another mesh or method.
 

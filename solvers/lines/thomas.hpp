@@ -571,7 +571,8 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
 
 // --- y lines -------------------------------------------------------------------------------------------------------------
 
-/// What lines are given beyond their ends, a number a line: the unknowns of other pieces (solvers/lines/strips.hpp). Null: zeros.
+/// What lines are given beyond their ends, a number a line: the unknowns of other pieces (solvers/lines/strips.hpp). Null:
+/// zeros.
 template <class T>
 struct KnownEnds {
   const T *before, *behind;

@@ -39,8 +39,8 @@ struct Problem {
 };
 
 /* Five points on nx x ny nodes, y first where asked for, or in the DMDA's order: side nodes eliminated; kept as rows of a
- * diagonal; no flux; the latter divided by volumes that vary, plus 1; an upwind flow. c is the ratio of links along x and y; they
- * jump in the middle. Periodic where said. Every process sets the rows with these numbers of its own. */
+ * diagonal; no flux; the latter divided by volumes that vary, plus 1; an upwind flow. c is the ratio of links along x and y;
+ * they jump in the middle. Periodic where said. Every process sets the rows with these numbers of its own. */
 static Mat five_points(MPI_Comm comm, const struct Problem* p, int y_first, DM da) {
   Mat a = NULL;
   AO order = NULL;

@@ -436,8 +436,8 @@ TEST_P(MatrixSolverTest, NonsymmetricMatrices) {
   expect_solved(a, 12);
 }
 
-/// Five-point finite differences of -Laplace u + v u_x (upwind) between Dirichlet sides on cells of these widths: rows divided by
-/// the volumes around their nodes.
+/// Five-point finite differences of -Laplace u + v u_x (upwind) between Dirichlet sides on cells of these widths: rows
+/// divided by the volumes around their nodes.
 Matrix differences(const std::vector<double>& hx, const std::vector<double>& hy, double v = 0) {
   Matrix a{static_cast<int>(hx.size()) - 1, static_cast<int>(hy.size()) - 1, {0}, {}, {}};
   for (std::size_t j = 0; j + 1 < hy.size(); ++j)

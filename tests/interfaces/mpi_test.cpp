@@ -10,6 +10,8 @@
 #include <stratum/core/errors.hpp>
 #include <stratum/mpi.hpp>
 
+#include "../support/all_to_all.hpp"
+
 namespace {
 
 using namespace stratum;
@@ -74,19 +76,8 @@ void exchanges(Context& ctx, Communicator& comm) {
 
 /// Rank r gives q r + 1 numbers to rank q.
 void all_to_all(Communicator& comm) {
-  const int rank = comm.rank();
-  std::vector<std::size_t> to, from;
-  std::vector<int> out, expected;
-  for (int other = 0; other < comm.size(); ++other) {
-    const auto count = static_cast<std::size_t>(other * rank + 1);
-    to.push_back(count * sizeof(int));
-    from.push_back(count * sizeof(int));
-    out.insert(out.end(), count, 10 * rank + other);
-    expected.insert(expected.end(), count, 10 * other + rank);
-  }
-  std::vector<int> in(expected.size());
-  comm.all_to_all_on_host(out.data(), to, in.data(), from);
-  check(in == expected, "from all to all");
+  const test::AllToAll numbers(comm.rank(), comm.size());
+  check(numbers.sent(comm) == numbers.expected, "from all to all");
 }
 
 void agreement(Communicator& comm) {

@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 
+#include "support/poisson_solves.hpp"
 #include "support/strips.hpp"
 
 namespace {
@@ -30,15 +31,7 @@ Solved solve(int count, int threads, const TensorMesh& mesh, const PoissonProble
   const auto found = test::on_pieces(Backend::cpu, count, [&](Context& of_piece) {
     Context ctx(Backend::cpu, threads);
     if (count > 1) ctx.set_communicator({of_piece.communicator(), [](Communicator*) {}});
-    PoissonSolver solver(ctx, mesh, params);
-    const GridShape shape = solver.fine_operator().shape();
-    Vector<double> b(ctx, shape), x(ctx, shape);
-    assemble_load(ctx, mesh, problem, b.view());
-    if (is_singular(ctx, mesh, problem)) (void)make_compatible(ctx, mesh, b.view());
-    test::poison(ctx, b);
-    test::poison(ctx, x);
-    const auto report = solver.solve(ctx, b.cview(), x.view());
-    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    const auto [x, report] = test::solved(ctx, mesh, problem, params);
     if (ctx.communicator() == nullptr || ctx.communicator()->rank() == 0) solved.history = report.history;
     return test::to_host(ctx, x);
   });

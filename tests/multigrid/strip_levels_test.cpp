@@ -15,6 +15,7 @@
 
 #include <gmock/gmock.h>
 
+#include "support/poisson_solves.hpp"
 #include "support/sides.hpp"
 #include "support/strips.hpp"
 
@@ -280,15 +281,7 @@ class StripSolversTest : public test::OnEveryBackend {
                              const PoissonSolverParams& params) const {
     Solved solved{{}, std::vector<int>(static_cast<std::size_t>(count))};
     const auto found = test::on_pieces(GetParam(), count, [&](Context& ctx) {
-      PoissonSolver solver(ctx, mesh, params);
-      const GridShape shape = solver.fine_operator().shape();
-      Vector<double> b(ctx, shape), x(ctx, shape);
-      assemble_load(ctx, mesh, problem, b.view());
-      if (is_singular(ctx, mesh, problem)) (void)make_compatible(ctx, mesh, b.view());
-      test::poison(ctx, b);
-      test::poison(ctx, x);
-      const auto report = solver.solve(ctx, b.cview(), x.view());
-      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      auto [x, report] = test::solved(ctx, mesh, problem, params);
       if (is_singular(ctx, mesh, problem)) subtract_integral_mean(ctx, mesh, x.view());
       const auto rank = ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank();
       solved.iterations[static_cast<std::size_t>(rank)] = report.iterations;

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include "support/all_to_all.hpp"
 #include "support/backends.hpp"
 
 namespace {
@@ -149,19 +150,8 @@ TEST(Pieces, NameEachOther) {
 /// Piece r gives q r + 1 numbers to piece q.
 TEST(Pieces, FromAllToAll) {
   const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context&) {
-    const int rank = comm.rank();
-    std::vector<std::size_t> to, from;
-    std::vector<int> out, expected;
-    for (int other = 0; other < 3; ++other) {
-      const auto count = static_cast<std::size_t>(other * rank + 1);
-      to.push_back(count * sizeof(int));
-      from.push_back(count * sizeof(int));
-      out.insert(out.end(), count, 10 * rank + other);
-      expected.insert(expected.end(), count, 10 * other + rank);
-    }
-    std::vector<int> in(expected.size());
-    comm.all_to_all_on_host(out.data(), to, in.data(), from);
-    EXPECT_EQ(in, expected);
+    const test::AllToAll numbers(comm.rank(), comm.size());
+    EXPECT_EQ(numbers.sent(comm), numbers.expected);
   });
   EXPECT_EQ(errors, std::vector<std::string>(3));
 }

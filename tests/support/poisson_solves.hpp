@@ -1,0 +1,32 @@
+#pragma once
+
+// Poisson problems solved on a grid, or on a strip of it.
+
+#include <utility>
+
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include <gtest/gtest.h>
+
+#include "support/strips.hpp"
+
+namespace test {
+
+/// Expected to converge from zero, with NaN before where halos belong to others.
+[[nodiscard]] inline std::pair<Vector<double>, stratum::SolveReport>
+solved(Context& ctx, const stratum::TensorMesh& mesh, const stratum::PoissonProblem& problem,
+       const stratum::PoissonSolverParams& params) {
+  stratum::PoissonSolver solver(ctx, mesh, params);
+  const GridShape shape = solver.fine_operator().shape();
+  Vector<double> b(ctx, shape), x(ctx, shape);
+  assemble_load(ctx, mesh, problem, b.view());
+  if (is_singular(ctx, mesh, problem)) (void)make_compatible(ctx, mesh, b.view());
+  poison(ctx, b);
+  poison(ctx, x);
+  auto report = solver.solve(ctx, b.cview(), x.view());
+  EXPECT_EQ(report.status, stratum::Status::converged) << report.reason;
+  return {std::move(x), std::move(report)};
+}
+
+}  // namespace test

@@ -1,6 +1,5 @@
 #include <stratum/multigrid/matrix_solver.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -105,15 +104,11 @@ bool hides_rows(Context& ctx, const GridRows& rows) {
   const GridShape shape = rows.a.shape();
   constexpr double penalty = 100, ordinary = 0.5;
   const auto most = [&](bool of_diagonal) {
-    const double own = rows.a.visit([&]<class View>(const View& view) {
+    return rows.a.visit([&]<class View>(const View& view) {
       return reduce(ctx, shape.nx, shape.ny, Dominance<View>{view, of_diagonal});
     });
-    if (ctx.pieces() == 1) return own;
-    const auto all = ctx.communicator()->gather_on_host(own);
-    return *std::max_element(all.begin(), all.end());
   };
-  const double most_diagonal = most(true), most_others = most(false);
-  return most_diagonal >= penalty && most_others >= ordinary;
+  return most(true) >= penalty && most(false) >= ordinary;
 }
 
 /// D A for the cycle, where rows want scales.
@@ -258,7 +253,9 @@ class MatrixSolver::State {
     if (!solver.params().multigrid.singular) return;
     mean_ = mean_scratch(ctx, rows.a.shape());
     if (!scaled) return;
-    d_ = vector_from_host(ctx, scaled->scales.d);
+    const auto& d = scaled->scales.d;
+    d_ = vector_from_host(ctx, d);
+    sum_of_d_ = std::accumulate(d.begin(), d.end(), 0.0);
     weighted_ = Vector<double>(ctx, rows.a.shape());
   }
   /// Of a matrix that is said to be singular.
@@ -366,9 +363,7 @@ class MatrixSolver::State {
             scaled ? ", its rows scaled as makes the matrix symmetric" : "",
             ": there is no solution; `project` subtracts the mean");
     if (scaled) {
-      const auto& d = scaled->scales.d;
-      for_each_node(ctx, all_nodes(b_.view()),
-                    AddConstant{-found.sum / std::accumulate(d.begin(), d.end(), 0.0), b_.view()});
+      for_each_node(ctx, all_nodes(b_.view()), AddConstant{-found.sum / sum_of_d_, b_.view()});
     } else {
       subtract_mean(ctx, b_.view(), mean_.view());
     }
@@ -379,6 +374,7 @@ class MatrixSolver::State {
 
   Vector<int> number_, fixed_, node_, start_, column_;
   Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, weighted_;
+  double sum_of_d_ = 0;
   Vector<double> b_, x_;
   std::vector<double> strip_b_, strip_x_;  // on pieces whose unknowns are not those of their strips
 };

@@ -461,7 +461,7 @@ struct HostFields {
   bool loads = false, solutions = false;
 
   HostFields(const Context& ctx, const Settings& settings, const Geometry& mesh, const Uses& uses) {
-    const bool rectangle_on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr && ctx.pieces() == 1;
+    const bool rectangle_on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr;
     const auto computed = [&](const ScalarFunction& f) {
       return rectangle_on_gpu && gpu_computes(ctx, f, mesh.logical().unknowns().nodes());
     };

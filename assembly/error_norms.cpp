@@ -75,21 +75,32 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
   return all;
 }
 
-/// On a GPU where it can be.
+/// On a GPU where it can be, which all pieces have to say.
 ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> u,
                     const CellCoefficients* k) {
-  const bool strip = u.below || u.above;
-  const auto on_gpu = ctx.on_gpu() && mesh.mapped() == nullptr && !strip
-                          ? errors_on_gpu(ctx, mesh.logical(), exact_function(problem), u, side_values(mesh, problem),
-                                          problem.reaction, k)
-                          : std::nullopt;
-  if (on_gpu) return *on_gpu;
-  const ErrorSums own = errors_on_host(ctx, mesh, problem, node_rows(mesh.logical(), u.shape()),
-                                       nodal_solution(ctx, mesh, problem, u), k);
-  if (!strip) return own;
-  ErrorSums all = no_error_sums();
-  for (const ErrorSums& part : ctx.communicator()->gather_on_host(own)) add(part, all);
-  return all;
+  struct Part {
+    ErrorSums sums;
+    bool there;
+  };
+  const auto all_of = [&](const Part& own) {
+    if (!u.below && !u.above) return own;
+    Part all{no_error_sums(), true};
+    for (const Part& part : ctx.communicator()->gather_on_host(own)) {
+      add(part.sums, all.sums);
+      all.there = all.there && part.there;
+    }
+    return all;
+  };
+  if (ctx.on_gpu() && mesh.mapped() == nullptr) {
+    const auto own =
+        errors_on_gpu(ctx, mesh.logical(), exact_function(problem), u, side_values(mesh, problem), problem.reaction, k);
+    const Part all = all_of({own.value_or(no_error_sums()), own.has_value()});
+    if (all.there) return all.sums;
+  }
+  return all_of({errors_on_host(ctx, mesh, problem, node_rows(mesh.logical(), u.shape()),
+                                nodal_solution(ctx, mesh, problem, u), k),
+                 true})
+      .sums;
 }
 
 RelativeErrors relative(const ErrorSums& sums, bool singular) {

@@ -1,11 +1,15 @@
 #include <stratum/assembly/gpu_integrals.hpp>
 
+#include <algorithm>
+
 #include <stratum/assembly/cell_fields.hpp>
 #include <stratum/assembly/expression_source.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/points.hpp>
 #include <stratum/assembly/polynomial_problem.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/reduce.hpp>
+#include <stratum/mesh/strips.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/device/runtime_compiler.hpp>
 #endif
@@ -28,15 +32,39 @@ LineNodes nodes_of(const Line& line) {
   return {line.size(), line.first_unknown(), line.unknowns(), line.is_periodic()};
 }
 
-/// The points of a line, and their memory.
+/// Of a mesh, rows of cells and the nodes between, counted from row `begin`.
+struct CellRows {
+  int begin;
+  LineNodes nodes;
+};
+/// Rows that the hats of b's rows live on, those beyond the ends of a periodic line among them.
+CellRows cells_of_hats(Context& ctx, const TensorMesh& mesh, GridView<const double> b) {
+  const Line& y = mesh.y();
+  const int first = first_row_of(ctx, "the load vector", mesh, b) + y.first_unknown();
+  const int begin = y.is_periodic() ? first - 1 : std::max(first - 1, 0), end = std::min(first + b.ny, y.size());
+  return {begin, {end - begin, first - begin, b.ny, false}};
+}
+/// All rows, or of a strip those that are its own (`node_rows`); its halo has the nodes of the strip above.
+CellRows cells_of_piece(Context& ctx, const TensorMesh& mesh, GridView<const double> u) {
+  const Line& y = mesh.y();
+  const int first = first_row_of(ctx, "the solution", mesh, u) + y.first_unknown();
+  const NodeRows rows = node_rows(mesh, u.shape());
+  return {
+      rows.first,
+      {rows.last - rows.first, first - rows.first, u.ny + (u.above ? 1 : 0), y.is_periodic() && !u.below && !u.above}};
+}
+
+/// The points of a line, or of the intervals from `first` on that `nodes` has, around the ends; and their memory.
 class GaussPoints {
  public:
   template <class Rule>
-  GaussPoints(Context& ctx, const Line& line, const Rule& rule)
-      : line_{nodes_of(line), {}, {}, {}, {}, {}, static_cast<int>(rule.size())} {
+  GaussPoints(Context& ctx, const Line& line, const Rule& rule) : GaussPoints(ctx, line, 0, nodes_of(line), rule) {}
+  template <class Rule>
+  GaussPoints(Context& ctx, const Line& line, int first, const LineNodes& nodes, const Rule& rule)
+      : line_{nodes, {}, {}, {}, {}, {}, static_cast<int>(rule.size())} {
     std::vector<double> numbers[arrays];
-    for (int k = 0; k < line.size(); ++k) {
-      const LineInterval interval(line, k);
+    for (int k = first; k < first + nodes.intervals; ++k) {
+      const LineInterval interval(line, (k + line.size()) % line.size());
       for (const auto& [t, weight] : rule) {
         const LinePoint p = interval.at(t);
         const double of_point[] = {p.at, p.from_begin, p.from_end, t, weight * interval.width};
@@ -112,16 +140,16 @@ void launch(const Context& ctx, const PointKernel& kernel, dim3 grid, unsigned t
 
 unsigned rows_of_blocks(int rows) { return static_cast<unsigned>(rows < 65535 ? rows : 65535); }
 
-/// u_h at all nodes, and the memory of what the sides have.
+/// u_h at all nodes from row `first` on, and the memory of what the sides have.
 class NodesOnGpu {
  public:
-  NodesOnGpu(Context& ctx, GridView<const double> u, const SideValues& sides)
+  NodesOnGpu(Context& ctx, GridView<const double> u, const SideValues& sides, int first)
       : memory_{vector_from_host(ctx, sides.left), vector_from_host(ctx, sides.right),
                 vector_from_host(ctx, sides.bottom), vector_from_host(ctx, sides.top)},
         values_{u.data,
                 u.pitch,
-                memory_[0].cview().data,
-                memory_[1].cview().data,
+                memory_[0].cview().data + first,
+                memory_[1].cview().data + first,
                 memory_[2].cview().data,
                 memory_[3].cview().data} {}
   [[nodiscard]] const NodalValues& values() const { return values_; }
@@ -138,13 +166,15 @@ struct Value {
   double sign;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return sign * values(x, y, i, j); }
 };
-/// To the node before, along x or along y; none along sides.
+/// To the node before, along x or along y; none along sides, nor from the row before these.
 struct Step {
   NodalValues values;
   LineNodes x, y;
+  int before, last;  // rows of the mesh before these; its last row
   bool along_x;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    const bool there = along_x ? i > 0 && j > 0 && j < y.intervals : j > 0 && i > 0 && i < x.intervals;
+    const int row = before + j;
+    const bool there = along_x ? i > 0 && row > 0 && row < last : j > 0 && i > 0 && i < x.intervals;
     if (!there) return 0;
     const double d = values(x, y, i, j) - (along_x ? values(x, y, i - 1, j) : values(x, y, i, j - 1));
     return d < 0 ? -d : d;
@@ -161,51 +191,53 @@ template <class F>
 struct Where {
   F f;
   double value;
-  int nodes_x;
+  int nodes_x, before;
   static constexpr bool takes_maximum = true, of_any_sign = true;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    return f(i, j) == value ? -(static_cast<double>(j) * nodes_x + i) : -1e300;
+    return f(i, j) == value ? -(static_cast<double>(before + j) * nodes_x + i) : -1e300;
   }
 };
-
-struct FoundNode {
-  double value;
-  int i, j;
+/// The value of a node where it is, so that all pieces learn of it.
+struct At {
+  Value value;
+  int column, row;
+  static constexpr bool takes_maximum = true, of_any_sign = true;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    return i == column && j == row ? value(i, j) : -HUGE_VAL;
+  }
 };
-template <class F>
-FoundNode first_largest(Context& ctx, const TensorMesh& mesh, const F& f) {
-  const int nx = mesh.x().size() + 1, ny = mesh.y().size() + 1;
-  const double value = reduce(ctx, nx, ny, Largest<F>{f});
-  const auto at = static_cast<std::int64_t>(-reduce(ctx, nx, ny, Where<F>{f, value, nx}));
-  return {value, static_cast<int>(at % nx), static_cast<int>(at / nx)};
-}
 
 }  // namespace
 
 std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, GridView<const double> u,
                                           const SideValues& sides) {
   if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
-  const LineNodes x = nodes_of(mesh.x()), y = nodes_of(mesh.y());
-  const NodesOnGpu nodes(ctx, u, sides);
-  const auto [smallest, i0, j0] = first_largest(ctx, mesh, Value{nodes.values(), x, y, -1});
-  const auto [largest, i1, j1] = first_largest(ctx, mesh, Value{nodes.values(), x, y, 1});
+  const CellRows rows = cells_of_piece(ctx, mesh, u);
+  const int before = rows.begin;
+  const LineNodes x = nodes_of(mesh.x()), y = rows.nodes;
+  if (u.below || u.above) exchange(ctx, u);
+  const NodesOnGpu nodes(ctx, u, sides, before);
+  const int nx = x.intervals + 1, ny = y.intervals + 1;
+  struct Found {
+    double value;
+    int i, j;  // of the whole mesh
+  };
+  const auto first_largest = [&](const auto& f) {
+    using F = std::decay_t<decltype(f)>;
+    const double value = reduce(ctx, nx, ny, Largest<F>{f});
+    const auto at = static_cast<std::int64_t>(-reduce(ctx, nx, ny, Where<F>{f, value, nx, before}));
+    return Found{value, static_cast<int>(at % nx), static_cast<int>(at / nx)};
+  };
+  const auto [smallest, i0, j0] = first_largest(Value{nodes.values(), x, y, -1});
+  const auto [largest, i1, j1] = first_largest(Value{nodes.values(), x, y, 1});
   if (!std::isfinite(smallest) || !std::isfinite(largest)) return std::nullopt;
-  const auto in_x = first_largest(ctx, mesh, Step{nodes.values(), x, y, true}),
-             in_y = first_largest(ctx, mesh, Step{nodes.values(), x, y, false});
+  const int last = mesh.y().size();
+  const auto in_x = first_largest(Step{nodes.values(), x, y, before, last, true}),
+             in_y = first_largest(Step{nodes.values(), x, y, before, last, false});
   const bool along_x = in_x.value >= in_y.value;
   const auto& step = along_x ? in_x : in_y;
   const Geometry geometry(mesh);
-  const auto number = [&](int i, int j) {
-    double value = 0;
-    const int p = x.unknown(i), q = y.unknown(j);
-    if (p < 0) return (i == 0 ? sides.left : sides.right)[static_cast<std::size_t>(j)];
-    if (q < 0) return (j == 0 ? sides.bottom : sides.top)[static_cast<std::size_t>(i)];
-    GridView<const double> one = u;
-    one.data = &u(p, q);
-    one.nx = one.ny = 1;
-    copy_to_host(ctx, one, &value);
-    return value;
-  };
+  const auto number = [&](int i, int j) { return reduce(ctx, nx, ny, At{{nodes.values(), x, y, 1}, i, j - before}); };
   const auto node = [&](double value, int i, int j) {
     const Point p = geometry.node(i, j);
     return NodalValue{value, p.x, p.y};
@@ -232,9 +264,10 @@ bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, 
   if (f.target<PolynomialRhs>() != nullptr)
     kernel = PointKernel{reinterpret_cast<const void*>(load_kernel<PolynomialRhs>), {}};
   else
-    kernel = kernel_of_expression(f, b.nodes(), "load_of", "LoadArguments");
+    kernel = kernel_of_expression(f, mesh.unknowns().nodes(), "load_of", "LoadArguments");
   if (!kernel) return false;
-  const GaussPoints x(ctx, mesh.x(), gauss4), y(ctx, mesh.y(), gauss4);
+  const CellRows rows = cells_of_hats(ctx, mesh, b);
+  const GaussPoints x(ctx, mesh.x(), gauss4), y(ctx, mesh.y(), rows.begin, rows.nodes, gauss4);
   const auto flag = allocate(ctx, sizeof(int));
   constexpr unsigned threads = 128;
   launch(ctx, *kernel, dim3((static_cast<unsigned>(b.nx) + threads - 1) / threads, rows_of_blocks(b.ny)), threads,
@@ -250,21 +283,26 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, con
                                        GridView<const double> u, const SideValues& sides, double reaction,
                                        const CellCoefficients* cells) {
   if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
+  if (u.below || u.above) exchange(ctx, u);
   std::optional<PointKernel> kernel;
   if (exact.target<PolynomialSolution>() != nullptr)
     kernel = PointKernel{reinterpret_cast<const void*>(errors_kernel<PolynomialSolution>), {}};
   else
-    kernel = kernel_of_expression(exact, u.nodes(), "errors_of", "ErrorArguments");
+    kernel = kernel_of_expression(exact, mesh.unknowns().nodes(), "errors_of", "ErrorArguments");
   if (!kernel) return std::nullopt;
-  const GaussPoints x(ctx, mesh.x(), gauss3), y(ctx, mesh.y(), gauss3);
-  const NodesOnGpu nodes(ctx, u, sides);
+  const CellRows part = cells_of_piece(ctx, mesh, u);
+  const GaussPoints x(ctx, mesh.x(), gauss3), y(ctx, mesh.y(), part.begin, part.nodes, gauss3);
+  const NodesOnGpu nodes(ctx, u, sides, part.begin);
   CellMaterials materials{nullptr, nullptr, nullptr, nullptr, 0, reaction};
   std::optional<CellFields> fields;
   if (cells != nullptr) {
     const auto& k = fields.emplace(ctx, mesh, *cells, reaction).view();
-    materials = {k.xx.data, k.xy.data, k.yy.data, k.c.data, k.xx.pitch, reaction};
+    const auto own = [&](const GridView<const double>& of) {
+      return of.data == nullptr ? nullptr : of.data + part.begin * of.pitch;
+    };
+    materials = {own(k.xx), own(k.xy), own(k.yy), own(k.c), k.xx.pitch, reaction};
   }
-  const int rows = mesh.y().size();
+  const int rows = part.nodes.intervals;
   static_assert(sizeof(ErrorSums) % sizeof(double) == 0);
   Vector<double> sums(ctx, rows * static_cast<int>(sizeof(ErrorSums) / sizeof(double)));
   launch(ctx, *kernel, dim3(rows_of_blocks(rows)), error_threads,

@@ -4,7 +4,7 @@
 //
 //     b_i = integral of f phi_i           4 x 4 Gauss rule        writes 1 word a node and reads the 1-D arrays of points
 //     the sums of error norms             3 x 3 Gauss rule        reads 1 word a node, and what K and c have
-//     the range of a solution             8 reductions            reads 1 word a node each
+//     the range of a solution             10 reductions           reads 1 word a node each
 //
 // Functions are the polynomial problem's and, where the CUDA toolkit's NVRTC is found at run time, expressions; small grids, on
 // which the host is done before the compiler is, are left to it. Each gives nothing, and the host does it, elsewhere: on the
@@ -26,15 +26,16 @@ namespace stratum {
 /// nothing.
 [[nodiscard]] bool gpu_computes(const Context& ctx, const ScalarFunction& f, std::int64_t nodes);
 
-/// True where b is done, on the mesh's unknowns.
+/// True where b is done, on the mesh's unknowns or a strip of them.
 [[nodiscard]] bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, GridView<double> b);
 
-/// `cells`: null where K = 1 and c is `reaction` alone; else copied to the GPU, for a while.
+/// Of a strip, what its own cells have; all strips call it together. `cells`: null where K = 1 and c is `reaction` alone; else
+/// copied to the GPU, for a while.
 [[nodiscard]] std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
                                                      GridView<const double> u, const SideValues& sides, double reaction,
                                                      const CellCoefficients* cells);
 
-/// All but the boundary's values. Nothing where u has a value that is not finite.
+/// All but the boundary's values. Nothing where u has a value that is not finite. Strips get what all of them have.
 [[nodiscard]] std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, GridView<const double> u,
                                                         const SideValues& sides);
 

@@ -631,8 +631,8 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
           "the mesh has not the ends of the problem's sides; with_sides gives them");
   expects(mesh.mapped() == nullptr || !problem.is_polynomial(),
           "the problem without functions is one of rectangles; a deformed mesh needs a right-hand side");
-  if (mesh.mapped() == nullptr && !b.below && !b.above && load_on_gpu(ctx, logical, rhs_function(problem), b)) {
-    SideLoads sides(b.shape());
+  if (mesh.mapped() == nullptr && load_on_gpu(ctx, logical, rhs_function(problem), b)) {
+    SideLoads sides(b.shape(), first_row);
     add_fluxes(mesh, problem, sides);
     subtract_boundary(ctx, mesh, problem, cells, sides);
     std::array<Vector<double>, 2> through{Vector<double>(ctx, {1, b.ny}), Vector<double>(ctx, {b.nx, 1})};

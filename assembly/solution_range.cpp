@@ -100,14 +100,13 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const
 
 SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                              GridView<const double> u) {
-  const bool strip = u.below || u.above;
-  auto found = ctx.on_gpu() && mesh.mapped() == nullptr && !strip
+  auto found = ctx.on_gpu() && mesh.mapped() == nullptr
                    ? range_on_gpu(ctx, mesh.logical(), u, side_values(mesh, problem))
                    : std::nullopt;
   if (!found) {
     const SolutionRange own =
         range_in(ctx, mesh, node_rows(mesh.logical(), u.shape()), nodal_solution(ctx, mesh, problem, u));
-    return strip ? merged(ctx.communicator()->gather_on_host(own)) : own;
+    return u.below || u.above ? merged(ctx.communicator()->gather_on_host(own)) : own;
   }
   const NearSides values(ctx, mesh.logical(), problem, u);
   found->smallest_on_boundary = found->largest_on_boundary = values(0, 0);

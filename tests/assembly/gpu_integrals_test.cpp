@@ -11,11 +11,15 @@
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/polynomial_problem.hpp>
+#include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/mesh/named_meshes.hpp>
+#include <stratum/mesh/strips.hpp>
 
 #include "support/random_expression.hpp"
+#include "support/strips.hpp"
 
 namespace {
 
@@ -168,6 +172,70 @@ TEST_F(GpuIntegralsTest, RandomExpressions) {
       expect_same_load(mesh, problem, text);
     else  // what is not finite, which the host refuses with the point
       EXPECT_THROW((void)load(Backend::cpu, mesh, problem), UsageError) << text;
+  }
+}
+
+// Loads have the bits of one piece. An expression takes level 9.
+TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
+  struct Case {
+    Sides sides;
+    bool expression;
+  };
+  const SideCondition periodic{SideKind::periodic}, dirichlet{SideKind::dirichlet, [](const Point&p) { return p.y; }},
+      robin{SideKind::robin, [](const Point&p) { return p.x - p.y; }, [](const Point&p) { return 1 + p.y; }};
+  const Sides along_y{dirichlet, robin, periodic, periodic}, along_x{periodic, periodic, robin, dirichlet};
+  for (const Case& c : {Case{{}, false},
+                        {{dirichlet, robin, dirichlet, robin}, false},
+                        {along_y, false},
+                        {along_x, false},
+                        {along_y, true},
+                        {along_x, true}}) {
+    if (c.expression && !expressions_available()) continue;
+    PoissonProblem problem;
+    problem.sides = c.sides;
+    problem.rhs = c.expression ? parsed("sin(5*x)*exp(-y) + xr*yl") : ScalarFunction(PolynomialRhs{});
+    problem.exact = c.expression ? parsed("cos(x)*(1+y^2)") : ScalarFunction(PolynomialSolution{});
+    problem.reaction_of_cells = ScalarFunction([](const Point& p) { return 1 + p.x + 2 * p.y; });
+    const TensorMesh mesh = with_sides(make_mesh(mesh_family("A2"), c.expression ? 9 : 6), c.sides);
+    const GridShape whole = mesh.unknowns();
+    test::Values numbers;
+    for (int k = 0; k < static_cast<int>(whole.nodes()); ++k) numbers.push_back(0.1 + 0.05 * std::sin(0.37 * k));
+    const auto rows_of = [&](Context& ctx) {
+      if (ctx.pieces() == 1) return whole;
+      return Strip(mesh, ctx.pieces(), ctx.communicator()->rank(), 1).unknowns();
+    };
+    const auto load_of = [&](Context& ctx) {
+      Vector<double> b(ctx, rows_of(ctx));
+      EXPECT_TRUE(load_on_gpu(ctx, mesh, problem.rhs, b.view()));
+      assemble_load(ctx, mesh, problem, b.view());
+      return test::to_host(ctx, b);
+    };
+    const auto summary_of = [&](Context& ctx) {
+      const auto u = test::poisoned_rows<double>(ctx, rows_of(ctx), whole, numbers);
+      const auto cells = cell_coefficients(ctx, mesh, problem);
+      EXPECT_TRUE(errors_on_gpu(ctx, mesh, problem.exact, u.cview(), side_values(mesh, problem), 0, &*cells));
+      const auto found = relative_errors(ctx, mesh, problem, u.cview()).value();
+      const auto range = solution_range(ctx, mesh, problem, u.cview());
+      return test::Values{
+          range.smallest.value, range.smallest.x,    range.smallest.y,  range.largest.value,   range.largest.x,
+          range.largest.y,      range.step_from.x,   range.step_from.y, range.step_from.value, range.step_to.x,
+          range.step_to.y,      range.step_to.value, found.l2,          found.largest,         found.energy};
+    };
+    const auto load = test::on_pieces(Backend::cuda, 1, load_of),
+               summary = test::on_pieces(Backend::cuda, 1, summary_of);
+    ASSERT_THAT(load.errors, testing::Each(""));
+    ASSERT_THAT(summary.errors, testing::Each(""));
+    for (const int count : {2, 3}) {
+      const auto loads = test::on_pieces(Backend::cuda, count, load_of);
+      ASSERT_THAT(loads.errors, testing::Each(""));
+      EXPECT_EQ(loads.values, load.values);
+      const auto summaries = test::on_pieces(Backend::cuda, count, summary_of);
+      ASSERT_THAT(summaries.errors, testing::Each(""));
+      for (std::size_t k = 0; k < summaries.values.size(); ++k) {
+        const auto of_one = k % summary.values.size();
+        EXPECT_NEAR(summaries.values[k], summary.values[of_one], of_one < 12 ? 0 : 1e-12) << "number " << of_one;
+      }
+    }
   }
 }
 

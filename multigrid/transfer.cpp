@@ -182,6 +182,7 @@ struct RestrictRows {
   TransferView<Number> wx, wy;
   Defect defect;
   GridView<Number> coarse, x;
+  int early;  // 1: the fine grid begins with the first coarse row, and not one before it
 
   [[nodiscard]] int rows() const { return coarse.ny; }
   __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
@@ -194,7 +195,7 @@ struct RestrictRows {
       left[h] = cuda::number_or_zero(wx.left, node, 1, coarse.nx);
       right[h] = cuda::number_or_zero(wx.right - 1, node, 1, coarse.nx);
     }
-    typename Defect::Rows d(defect, lane, 2 * begin);
+    typename Defect::Rows d(defect, lane, 2 * begin - early);
     Chunk<T> lower = d.next();
     if constexpr (store) lane.store(x, 2 * begin, d.centre());
     for (int j = begin; j < end; ++j) {
@@ -218,11 +219,29 @@ struct RestrictRows {
   }
 };
 
-/// fine = P coarse and what is added.
+/// y as the rows of a strip count its weights: interval 0 ends in its first coarse row.
+template <class T>
+TransferView<T> from_first_row(TransferView<T> y) {
+  y.left += y.coarse_origin - 1;
+  y.right += y.coarse_origin - 1;
+  return y;
+}
+/// 1 of a strip whose first row is a coarse one, 0 where that is the second.
+template <class T>
+int first_is_coarse(const TransferView<T>& y) {
+  return 2 * y.coarse_origin - y.origin == 0 ? 1 : 0;
+}
+
+/// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: a strip that begins with a coarse row takes
+/// the row below, of its halo, along.
 template <class T, class Added>
-void prolongate(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, GridView<const T> coarse,
-                const Added& added, GridView<T> fine) {
+void prolongate(Context& ctx, const TransferView<T>& x, TransferView<T> y, GridView<const T> coarse, const Added& added,
+                GridView<T> fine) {
   using Functor = ProlongateChunk<T, Added>;
+  const int below = first_is_coarse(y);
+  fine.data -= below * fine.pitch;
+  fine.ny += below;
+  y = from_first_row(y);
   for_each_node(ctx, {0, fine.nx / cuda::chunk_width<T> + 1, 1, 0, coarse.ny + 1, Functor::coarse_rows},
                 Functor{x, y, coarse, added, fine});
 }
@@ -406,7 +425,8 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& co
 template <class T>
 Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
                       const GridShape& coarse_strip)
-    : fine_(fine_strip), coarse_(coarse_strip), intervals_x_(coarse.x().size()), intervals_y_(coarse.y().size()) {
+    : fine_(fine_strip), coarse_(coarse_strip), intervals_x_(coarse.x().size()), intervals_y_(coarse.y().size()),
+      begins_after_sides_(fine.x().first_unknown() == 1 && fine.y().first_unknown() == 1) {
   const auto build = [&](const Line& f, const Line& c, int origin, int coarse_origin, bool cut, Direction& direction) {
     direction.origin = origin;
     direction.coarse_origin = coarse_origin;
@@ -660,9 +680,12 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
     const ComputedDefect<View, T> defect{view, b, x};
 #if defined(__CUDACC__)
     if constexpr (View::marches)
-      if (ctx.on_gpu() && can_march() && cuda::can_march(b, x, coarse)) {
-        using Defect = cuda::Stencil<View, cuda::Given<T, march::depth>, DefectFormula, march::depth>;
-        const march::RestrictRows<false, Defect> rows{x_.view(), y_.view(), {view, {b}, {x}, {}}, coarse, {}};
+      if (ctx.on_gpu() && can_march() && !beside && cuda::can_march(b, x, coarse)) {
+        using Defect = cuda::Stencil<View, cuda::GivenWithHalo<T, march::depth>, DefectFormula, march::depth>;
+        GridView<T> restricted = coarse;
+        restricted.ny = restricted_rows(true, coarse);
+        const march::RestrictRows<false, Defect> rows{
+            x_.view(), march::from_first_row(in_y), {view, {b}, {x}, {}}, restricted, {}, march::first_is_coarse(in_y)};
         return cuda::run_march(ctx, rows, b.nx, b.ny);
       }
 #endif
@@ -744,7 +767,7 @@ template <class T>
 bool Transfer<T>::fuses_interpolation([[maybe_unused]] const Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
                                       [[maybe_unused]] GridView<const T> b) const {
 #if defined(__CUDACC__)
-  return ctx.on_gpu() && can_march() && a.traits().is_separable && cuda::can_march(b);
+  return ctx.on_gpu() && can_fuse() && a.traits().is_separable && cuda::can_march(b);
 #else
   return false;
 #endif
@@ -775,7 +798,7 @@ void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alph
   check(ctx, x, coarse);
   expects_fit(ctx, "z", z, fine_);
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && can_march() && cuda::can_march(coarse, z, x))
+  if (ctx.on_gpu() && can_fuse() && cuda::can_march(coarse, z, x))
     return march::prolongate(ctx, x_.view(), y_.view(), coarse, march::Scaled<T, Z>{alpha, z}, x);
 #endif
   prolongate(ctx, coarse, x);
@@ -784,7 +807,7 @@ void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alph
 
 template <class T>
 bool Transfer<T>::fuses(const Context& ctx, const GridOperator<T>& a, int steps) const {
-  return ctx.on_gpu() && can_march() && a.traits().is_separable && steps >= 1 && steps <= max_fused_steps;
+  return ctx.on_gpu() && can_fuse() && a.traits().is_separable && steps >= 1 && steps <= max_fused_steps;
 }
 
 template <class T>
@@ -800,7 +823,7 @@ void Transfer<T>::smooth_restrict([[maybe_unused]] Context& ctx, [[maybe_unused]
       const cuda::Pointwise<View, RelaxFromZeroFormula<T>, march::depth> first{view, {b}, {omega}};
       const auto smoothed = relaxed<later, T>(view, b, omega, first);
       using Defect = cuda::Stencil<View, std::decay_t<decltype(smoothed)>, DefectFormula, march::depth>;
-      const march::RestrictRows<true, Defect> rows{x_.view(), y_.view(), {view, {b}, smoothed, {}}, coarse, x};
+      const march::RestrictRows<true, Defect> rows{x_.view(), y_.view(), {view, {b}, smoothed, {}}, coarse, x, 0};
       cuda::run_march(ctx, rows, x.nx, x.ny, margin_of<T>(later + 2));
     });
   });

@@ -152,14 +152,15 @@ class Transfer {
   void check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   /// Chunks of columns and pairs of rows are those of a grid whose first sides are no unknowns.
-  [[nodiscard]] bool can_march() const {
-    return coarsens_both() && !is_weighted() && x_.origin == 1 && y_.origin == 1 && !fine_.has_halo();
-  }
+  [[nodiscard]] bool can_march() const { return coarsens_both() && !is_weighted() && begins_after_sides_; }
+  /// What is fused looks further than the halo of a strip.
+  [[nodiscard]] bool can_fuse() const { return can_march() && !fine_.has_halo(); }
   /// The first row of weights, numbered as coarse nodes are.
   [[nodiscard]] int first_weights() const { return fine_.below ? coarse_.origin_y : -1; }
   Direction x_, y_;
   GridShape fine_, coarse_;
   int intervals_x_ = 0, intervals_y_ = 0;  // of the coarse mesh
+  bool begins_after_sides_ = false;        // the first nodes of the mesh's lines are no unknowns
   std::vector<Vector<T>>
       weights_;  // six where they are by cells, as in WeightsView; empty where a direction is not coarsened
   /// Scratch on the CPU: two fine rows per thread for restrict_residual, three where weighted, and one from the strip below.

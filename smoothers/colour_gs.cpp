@@ -8,6 +8,9 @@
 // need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words a node and
 // the coefficients. omega = 1 by default.
 //
+// Where the grid is cut into strips a march relaxes a strip as if it were alone, and then again what lies on a cut and is relaxed
+// second, from the neighbour's relaxed row: two exchanges a step. What does not march exchanges before every colour.
+//
 // On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip
 // (core/grid/march.hpp) and relaxes a row of the first colours as soon as it has the rows around it, then the row of the other
 // colours above. Four passes in place would touch every sector of memory four times.
@@ -187,16 +190,23 @@ class ColourGaussSeidel final : public Smoother<T> {
       using View = std::decay_t<decltype(view)>;
 #if defined(__CUDACC__)
       if constexpr (View::marches)
-        if (ctx.on_gpu() && cuda::can_march(b, x)) {
+        if (ctx.on_gpu() && cuda::can_march(b, x) && !x.periodic_y) {
           // A chunk starts one column before the grid.
           const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
           GridView<T> current = x, other = scratch_.view();
           if (guess == Guess::zero && steps % 2 == 1) std::swap(current, other);
           for (int s = 0; s < steps; ++s) {
-            if (s == 0 && guess == Guess::zero)
+            const bool from_zero = s == 0 && guess == Guess::zero;
+            if (from_zero) {
               march<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
-            else
-              march<View>(ctx, view, b, cuda::Given<T>{current}, other, column, row);
+            } else {
+              exchange(ctx, current);
+              march<View>(ctx, view, b, cuda::GivenWithHalo<T>{current}, other, column, row);
+            }
+            current.fresh = other.fresh = false;
+            if (x.below || x.above)
+              relax_on_cuts(ctx, ColourStep<View, T>{view, b, other, omega_}, from_zero ? GridView<T>() : current,
+                            1 - column, row);
             std::swap(current, other);
           }
           if (current.data != x.data) copy<T, T>(ctx, current, x);
@@ -244,6 +254,29 @@ class ColourGaussSeidel final : public Smoother<T> {
     else
       cuda::run_march(ctx, cuda::StoreRows<ColourRows<1, View, Source>>{{a, {b}, x, omega_, row}, y}, b.nx, b.ny,
                       margin);
+  }
+  /// Rows on cuts whose colours come second, again from what they had before, nothing where that was zero: the march did not
+  /// know the relaxed row beside them.
+  template <class Step>
+  static void relax_on_cuts(Context& ctx, const Step& step, GridView<T> before, int first_column, int first_row) {
+    const GridView<T>& x = step.x;
+    exchange(ctx, x);
+    const auto again = [&](int j) {
+      if ((j ^ first_row) % 2 == 0) return;
+      const auto row = [j](GridView<T> of) {
+        of.data = &of(0, j);
+        of.ny = 1;
+        return of;
+      };
+      if (before.data == nullptr)
+        set(ctx, T(0), row(x));
+      else
+        copy<T, T>(ctx, row(before), row(x));
+      for (const int column : {first_column, 1 - first_column})
+        for_each_node(ctx, {column, x.nx, 2, j, j + 1, 1}, step);
+    };
+    if (x.below) again(0);
+    if (x.above && !(x.below && x.ny == 1)) again(x.ny - 1);
   }
 #endif
   /// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the

@@ -2,7 +2,10 @@
 //
 // omega = 0.7 by default, right for square cells; from an aspect ratio of 4 on it hardly smooths, and on strongly stretched
 // cells it diverges. Out of place, between x and one scratch vector: 3 words a node and the coefficients. On a GPU two steps of a
-// tensor operator take one pass where that ends in x: 1.5 words a step, and 1 from a zero guess.
+// tensor operator take one pass where that ends in x: 1.5 words a step, and 1 from a zero guess. Not where the grid is cut or
+// periodic: a step, an exchange.
+
+#include <algorithm>
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
@@ -65,11 +68,13 @@ struct JacobiStepFromZero {
 template <class View, class T>
 void march(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, GridView<T> y, T omega,
            int steps) {
+  if (steps == 1) {
+    using Only = cuda::Stencil<View, cuda::GivenWithHalo<T>, RelaxFormula<T>>;
+    return cuda::run_march(ctx, cuda::StoreRows<Only>{{a, {b}, {x}, {omega}}, y}, b.nx, b.ny);
+  }
   using One = cuda::Stencil<View, cuda::Given<T>, RelaxFormula<T>>;
-  const One one{a, {b}, {x}, {omega}};
-  if (steps == 1) return cuda::run_march(ctx, cuda::StoreRows<One>{one, y}, b.nx, b.ny);
   using Two = cuda::Stencil<View, One, RelaxFormula<T>>;
-  cuda::run_march(ctx, cuda::StoreRows<Two>{{a, {b}, one, {omega}}, y}, b.nx, b.ny);
+  cuda::run_march(ctx, cuda::StoreRows<Two>{{a, {b}, {a, {b}, {x}, {omega}}, {omega}}, y}, b.nx, b.ny);
 }
 
 /// Two steps from zero.
@@ -99,9 +104,12 @@ class Jacobi final : public Smoother<T> {
       if constexpr (View::marches_alone)
         if (ctx.on_gpu() && cuda::can_march(b, x)) {
           int left = steps;
+          const int at_once = x.has_halo() ? 1 : 2;
+          const auto passes_of = [at_once](int count) { return (count + at_once - 1) / at_once; };
           if (guess == Guess::zero) {
-            const int first = steps == 1 ? 1 : 2, passes = (steps - first + 1) / 2;
-            if (passes % 2 == 1) std::swap(current, other);
+            const int first = std::min(steps, at_once);
+            if (passes_of(steps - first) % 2 == 1) std::swap(current, other);
+            current.fresh = other.fresh = false;
             if (first == 1)
               for_each_node(ctx, all_nodes(x), JacobiStepFromZero<View, T>{view, b, current, {omega_}});
             else
@@ -109,10 +117,12 @@ class Jacobi final : public Smoother<T> {
             left -= first;
           }
           // An even number of passes from a given guess, so that the last ends in x.
-          int passes = (left + 1) / 2;
-          if (guess == Guess::given && passes % 2 == 1 && left > 1) ++passes;
+          int passes = passes_of(left);
+          if (guess == Guess::given && passes % 2 == 1 && left > passes) ++passes;
           for (; left > 0; --passes) {
             const int now = left > passes ? 2 : 1;
+            exchange(ctx, current);
+            current.fresh = false;
             march<View, T>(ctx, view, b, current, other, omega_, now);
             std::swap(current, other);
             left -= now;

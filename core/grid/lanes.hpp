@@ -77,10 +77,11 @@ struct Lane {
   }
   [[nodiscard]] __device__ STRATUM_INLINE bool has(int e) const { return column + e >= 0 && column + e < nx; }
 
-  /// Row j of a grid with `count` numbers a lane, n or, on the grid below, half as many; zero where there is none.
-  template <int count = n>
+  /// Row j of a grid with `count` numbers a lane, n or, on the grid below, half as many; zero where there is none. `halo`: so
+  /// many rows above and below are read, too.
+  template <int count = n, int halo = 0>
   [[nodiscard]] __device__ STRATUM_INLINE Chunk<T, count> load(const GridView<const T>& x, int j) const {
-    if (inside && j >= 0 && j < (count == n ? ny : x.ny)) return load_chunk<count>(&x(first_of<count>(), j));
+    if (inside && j >= -halo && j < (count == n ? ny : x.ny) + halo) return load_chunk<count>(&x(first_of<count>(), j));
     return {};
   }
   /// Rounds to the precision of x. The halo is left alone.

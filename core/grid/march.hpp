@@ -10,10 +10,12 @@
 // A march is a pipeline put together at compile time. Each stage gives the rows of a grid function one after the other; a
 // stencil pulls three rows of the stage before it and right-hand sides, so that several sweeps cost one pass over memory.
 // What a stage finds beyond a strip is recomputed or useless: `margin` lanes at both ends of a strip belong to the strips
-// beside it, and a strip starts as many rows early as its stages look back. Columns and rows beyond the grid are zero.
+// beside it, and a strip starts as many rows early as its stages look back. Columns and rows beyond the grid are zero. Rows -1
+// and ny, which other pieces of the grid have (mesh/strips.hpp) or its other end, a stencil of one stage finds in the halo
+// (`GivenWithHalo`); several sweeps in one pass look further, and are for grids without such rows.
 //
-// Vectors must be aligned as `Vector` makes them: column -1 of each row at a multiple of 16 bytes, and physical at all sides
-// (`can_march`): rows and columns outside are taken to be zero.
+// Vectors must be aligned as `Vector` makes them: column -1 of each row at a multiple of 16 bytes, and not periodic in x
+// (`can_march`): columns outside are taken to be zero.
 
 #include <cuda_runtime.h>
 
@@ -29,7 +31,7 @@ constexpr int rows_ahead = 3;
 
 template <class... T>
 bool can_march(const GridView<T>&... x) {
-  return ((!x.has_halo() && reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
+  return ((!x.periodic_x && reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
 }
 
 /// Three rows around the current one, a number more at both ends; (e, r) is column e of the lane's chunk, r rows further.
@@ -63,8 +65,8 @@ struct Window {
 
 // --- stages: Rows(stage, lane, j) starts at row j, next() gives the rows from there on ----------------------------------
 
-/// The rows of x, asked for `depth` rows ahead.
-template <class T, int depth = rows_ahead>
+/// The rows of x, asked for `depth` rows ahead, and so many of its halo.
+template <class T, int depth = rows_ahead, int halo = 0>
 struct Given {
   using Number = T;
   GridView<const T> x;
@@ -76,18 +78,22 @@ struct Given {
     Chunk<T> ahead[depth];
     __device__ STRATUM_INLINE Rows(const Given& s, const Lane<T>& l, int first) : stage(s), lane(l), j(first) {
 #pragma unroll
-      for (int k = 0; k < depth; ++k) ahead[k] = lane.load(stage.x, j + k);
+      for (int k = 0; k < depth; ++k) ahead[k] = lane.template load<Lane<T>::n, halo>(stage.x, j + k);
     }
     __device__ STRATUM_INLINE Chunk<T> next() {
       const Chunk<T> c = ahead[0];
 #pragma unroll
       for (int k = 1; k < depth; ++k) ahead[k - 1] = ahead[k];
-      ahead[depth - 1] = lane.load(stage.x, j + depth);
+      ahead[depth - 1] = lane.template load<Lane<T>::n, halo>(stage.x, j + depth);
       ++j;
       return c;
     }
   };
 };
+
+/// And of its halo of one.
+template <class T, int depth = rows_ahead>
+using GivenWithHalo = Given<T, depth, 1>;
 
 /// Rows of zeros.
 template <class T>

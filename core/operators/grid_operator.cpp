@@ -211,7 +211,7 @@ void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formu
 #if defined(__CUDACC__)
     if constexpr (View::marches_alone)
       if (ctx.on_gpu() && cuda::can_march(b, x, r)) {
-        using Rows = cuda::Stencil<View, cuda::Given<T>, Formula>;
+        using Rows = cuda::Stencil<View, cuda::GivenWithHalo<T>, Formula>;
         return cuda::run_march(ctx, cuda::StoreRows<Rows, R>{{a, {b}, {x}, formula}, r}, r.nx, r.ny);
       }
 #endif
@@ -249,7 +249,7 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
     visit([&](const auto& a) {
       using View = std::decay_t<decltype(a)>;
       if constexpr (View::marches) {
-        using Rows = cuda::Stencil<View, cuda::Given<T>, ScaledDefectFormula>;
+        using Rows = cuda::Stencil<View, cuda::GivenWithHalo<T>, ScaledDefectFormula>;
         cuda::run_march(ctx, cuda::StoreRowsAndSquares<Rows, R>{{a, {b}, {x}, {scale}}, r, partial, cut.strips}, r.nx,
                         r.ny);
       }

@@ -63,7 +63,7 @@ struct LaneOperator<SymmetricNineBandView<T>> {
     for (int k = 0; k < 5; ++k) {
       const GridView<const T> band{a.band[k], lane.nx, lane.ny, a.pitch};
       put(k, 1, lane.load(band, j));
-      if (k >= 2) put(k, 0, lane.load(band, j - 1));
+      if (k >= 2) put(k, 0, lane.template load<n, 1>(band, j - 1));
     }
     numbers[1][pitch] = __shfl_up_sync(whole_warp, numbers[1][pitch + n], 1);
     numbers[2][n + 1] = __shfl_down_sync(whole_warp, numbers[2][1], 1);

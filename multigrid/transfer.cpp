@@ -175,14 +175,14 @@ struct ProlongateChunk {
   }
 };
 
-/// coarse = P^T d with the rows of d from a stage; `store` also keeps the rows of x that d was computed from.
-template <bool store, class Defect>
+/// coarse = P^T d with the rows of d from a stage; `store` also keeps the rows of x that d was computed from. `early`: 1 where
+/// the fine grid begins with the first coarse row, and not with the one before.
+template <bool store, class Defect, int early = 0>
 struct RestrictRows {
   using Number = typename Defect::Number;
   TransferView<Number> wx, wy;
   Defect defect;
   GridView<Number> coarse, x;
-  int early;  // 1: the fine grid begins with the first coarse row, and not one before it
 
   [[nodiscard]] int rows() const { return coarse.ny; }
   __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
@@ -226,10 +226,10 @@ TransferView<T> from_first_row(TransferView<T> y) {
   y.right += y.coarse_origin - 1;
   return y;
 }
-/// 1 of a strip whose first row is a coarse one, 0 where that is the second.
+/// Of a strip; else the second is.
 template <class T>
-int first_is_coarse(const TransferView<T>& y) {
-  return 2 * y.coarse_origin - y.origin == 0 ? 1 : 0;
+bool first_is_coarse(const TransferView<T>& y) {
+  return y.origin == 2 * y.coarse_origin;
 }
 
 /// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: a strip that begins with a coarse row takes
@@ -238,9 +238,10 @@ template <class T, class Added>
 void prolongate(Context& ctx, const TransferView<T>& x, TransferView<T> y, GridView<const T> coarse, const Added& added,
                 GridView<T> fine) {
   using Functor = ProlongateChunk<T, Added>;
-  const int below = first_is_coarse(y);
-  fine.data -= below * fine.pitch;
-  fine.ny += below;
+  if (first_is_coarse(y)) {
+    fine.data -= fine.pitch;
+    ++fine.ny;
+  }
   y = from_first_row(y);
   for_each_node(ctx, {0, fine.nx / cuda::chunk_width<T> + 1, 1, 0, coarse.ny + 1, Functor::coarse_rows},
                 Functor{x, y, coarse, added, fine});
@@ -681,12 +682,18 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
 #if defined(__CUDACC__)
     if constexpr (View::marches)
       if (ctx.on_gpu() && can_march() && !beside && cuda::can_march(b, x, coarse)) {
-        using Defect = cuda::Stencil<View, cuda::GivenWithHalo<T, march::depth>, DefectFormula, march::depth>;
-        GridView<T> restricted = coarse;
-        restricted.ny = restricted_rows(true, coarse);
-        const march::RestrictRows<false, Defect> rows{
-            x_.view(), march::from_first_row(in_y), {view, {b}, {x}, {}}, restricted, {}, march::first_is_coarse(in_y)};
-        return cuda::run_march(ctx, rows, b.nx, b.ny);
+        GridView<T> rows = coarse;
+        rows.ny = restricted_rows(true, coarse);
+        const auto run = [&]<class Source, int early = 0>(const Source& given) {
+          using Defect = cuda::Stencil<View, Source, DefectFormula, march::depth>;
+          cuda::run_march(ctx,
+                          march::RestrictRows<false, Defect, early>{
+                              x_.view(), march::from_first_row(in_y), {view, {b}, given, {}}, rows, {}},
+                          b.nx, b.ny);
+        };
+        using Strip = cuda::GivenWithHalo<T, march::depth>;
+        if (!fine_.has_halo()) return run(march::Given<T>{x});
+        return march::first_is_coarse(in_y) ? run.template operator()<Strip, 1>({x}) : run(Strip{x});
       }
 #endif
     const bool keeps_rows = !ctx.on_gpu() && (!is_weighted() || coarsens_both());
@@ -823,7 +830,7 @@ void Transfer<T>::smooth_restrict([[maybe_unused]] Context& ctx, [[maybe_unused]
       const cuda::Pointwise<View, RelaxFromZeroFormula<T>, march::depth> first{view, {b}, {omega}};
       const auto smoothed = relaxed<later, T>(view, b, omega, first);
       using Defect = cuda::Stencil<View, std::decay_t<decltype(smoothed)>, DefectFormula, march::depth>;
-      const march::RestrictRows<true, Defect> rows{x_.view(), y_.view(), {view, {b}, smoothed, {}}, coarse, x, 0};
+      const march::RestrictRows<true, Defect> rows{x_.view(), y_.view(), {view, {b}, smoothed, {}}, coarse, x};
       cuda::run_march(ctx, rows, x.nx, x.ny, margin_of<T>(later + 2));
     });
   });

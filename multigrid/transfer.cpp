@@ -232,6 +232,18 @@ bool first_is_coarse(const TransferView<T>& y) {
   return y.origin == 2 * y.coarse_origin;
 }
 
+/// coarse = P^T (b - A x), x a `Given`.
+template <class View, class Source, class T>
+void restrict_rows(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const View& a,
+                   GridView<const T> b, const Source& given, GridView<T> coarse) {
+  using Defect = cuda::Stencil<View, Source, DefectFormula, depth>;
+  const Defect defect{a, {b}, given, {}};
+  const auto run = [&](const auto& rows) { cuda::run_march(ctx, rows, b.nx, b.ny); };
+  if constexpr (Source::halo_rows > 0)
+    if (first_is_coarse(y)) return run(RestrictRows<false, Defect, 1>{x, from_first_row(y), defect, coarse, {}});
+  run(RestrictRows<false, Defect>{x, from_first_row(y), defect, coarse, {}});
+}
+
 /// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: a strip that begins with a coarse row takes
 /// the row below, of its halo, along.
 template <class T, class Added>
@@ -684,16 +696,8 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
       if (ctx.on_gpu() && can_march() && !beside && cuda::can_march(b, x, coarse)) {
         GridView<T> rows = coarse;
         rows.ny = restricted_rows(true, coarse);
-        const auto run = [&]<class Source, int early = 0>(const Source& given) {
-          using Defect = cuda::Stencil<View, Source, DefectFormula, march::depth>;
-          cuda::run_march(ctx,
-                          march::RestrictRows<false, Defect, early>{
-                              x_.view(), march::from_first_row(in_y), {view, {b}, given, {}}, rows, {}},
-                          b.nx, b.ny);
-        };
-        using Strip = cuda::GivenWithHalo<T, march::depth>;
-        if (!fine_.has_halo()) return run(march::Given<T>{x});
-        return march::first_is_coarse(in_y) ? run.template operator()<Strip, 1>({x}) : run(Strip{x});
+        return cuda::with_rows_of<march::depth>(
+            x, [&](const auto& given) { march::restrict_rows(ctx, x_.view(), in_y, view, b, given, rows); });
       }
 #endif
     const bool keeps_rows = !ctx.on_gpu() && (!is_weighted() || coarsens_both());

@@ -201,7 +201,8 @@ class ColourGaussSeidel final : public Smoother<T> {
               march<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
             } else {
               exchange(ctx, current);
-              march<View>(ctx, view, b, cuda::GivenWithHalo<T>{current}, other, column, row);
+              cuda::with_rows_of(GridView<const T>(current),
+                                 [&](const auto& rows) { march<View>(ctx, view, b, rows, other, column, row); });
             }
             current.fresh = other.fresh = false;
             if (x.below || x.above)

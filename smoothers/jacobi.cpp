@@ -68,10 +68,11 @@ struct JacobiStepFromZero {
 template <class View, class T>
 void march(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, GridView<T> y, T omega,
            int steps) {
-  if (steps == 1) {
-    using Only = cuda::Stencil<View, cuda::GivenWithHalo<T>, RelaxFormula<T>>;
-    return cuda::run_march(ctx, cuda::StoreRows<Only>{{a, {b}, {x}, {omega}}, y}, b.nx, b.ny);
-  }
+  if (steps == 1)
+    return cuda::with_rows_of(x, [&](const auto& rows) {
+      using Only = cuda::Stencil<View, std::decay_t<decltype(rows)>, RelaxFormula<T>>;
+      cuda::run_march(ctx, cuda::StoreRows<Only>{{a, {b}, rows, {omega}}, y}, b.nx, b.ny);
+    });
   using One = cuda::Stencil<View, cuda::Given<T>, RelaxFormula<T>>;
   using Two = cuda::Stencil<View, One, RelaxFormula<T>>;
   cuda::run_march(ctx, cuda::StoreRows<Two>{{a, {b}, {a, {b}, {x}, {omega}}, {omega}}, y}, b.nx, b.ny);

@@ -12,7 +12,7 @@
 // What a stage finds beyond a strip is recomputed or useless: `margin` lanes at both ends of a strip belong to the strips
 // beside it, and a strip starts as many rows early as its stages look back. Columns and rows beyond the grid are zero. Rows -1
 // and ny, which other pieces of the grid have (mesh/strips.hpp) or its other end, a stencil of one stage finds in the halo
-// (`GivenWithHalo`); several sweeps in one pass look further, and are for grids without such rows.
+// (`with_rows_of`); several sweeps in one pass look further, and are for grids without such rows.
 //
 // Vectors must be aligned as `Vector` makes them: column -1 of each row at a multiple of 16 bytes, and not periodic in x
 // (`can_march`): columns outside are taken to be zero.
@@ -69,6 +69,7 @@ struct Window {
 template <class T, int depth = rows_ahead, int halo = 0>
 struct Given {
   using Number = T;
+  static constexpr int halo_rows = halo;
   GridView<const T> x;
 
   struct Rows {
@@ -91,9 +92,14 @@ struct Given {
   };
 };
 
-/// And of its halo of one.
-template <class T, int depth = rows_ahead>
-using GivenWithHalo = Given<T, depth, 1>;
+/// Calls f with the rows of x, and with those of its halo where it has any.
+template <int depth = rows_ahead, class T, class F>
+void with_rows_of(const GridView<const T>& x, const F& f) {
+  if (x.has_halo())
+    f(Given<T, depth, 1>{x});
+  else
+    f(Given<T, depth>{x});
+}
 
 /// Rows of zeros.
 template <class T>

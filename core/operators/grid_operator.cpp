@@ -211,8 +211,10 @@ void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formu
 #if defined(__CUDACC__)
     if constexpr (View::marches_alone)
       if (ctx.on_gpu() && cuda::can_march(b, x, r)) {
-        using Rows = cuda::Stencil<View, cuda::GivenWithHalo<T>, Formula>;
-        return cuda::run_march(ctx, cuda::StoreRows<Rows, R>{{a, {b}, {x}, formula}, r}, r.nx, r.ny);
+        return cuda::with_rows_of(x, [&](const auto& rows) {
+          using Rows = cuda::Stencil<View, std::decay_t<decltype(rows)>, Formula>;
+          cuda::run_march(ctx, cuda::StoreRows<Rows, R>{{a, {b}, rows, formula}, r}, r.nx, r.ny);
+        });
       }
 #endif
     if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(r), Residual<View, T, Formula, R>{a, b, x, r, formula});
@@ -249,9 +251,11 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
     visit([&](const auto& a) {
       using View = std::decay_t<decltype(a)>;
       if constexpr (View::marches) {
-        using Rows = cuda::Stencil<View, cuda::GivenWithHalo<T>, ScaledDefectFormula>;
-        cuda::run_march(ctx, cuda::StoreRowsAndSquares<Rows, R>{{a, {b}, {x}, {scale}}, r, partial, cut.strips}, r.nx,
-                        r.ny);
+        cuda::with_rows_of(x, [&](const auto& rows) {
+          using Rows = cuda::Stencil<View, std::decay_t<decltype(rows)>, ScaledDefectFormula>;
+          cuda::run_march(ctx, cuda::StoreRowsAndSquares<Rows, R>{{a, {b}, rows, {scale}}, r, partial, cut.strips},
+                          r.nx, r.ny);
+        });
       }
     });
     const double square = sum_of_scratch(ctx, count);

@@ -104,69 +104,65 @@ struct FirstColourFromZero {
 
 #if defined(__CUDACC__)
 
-/// The rows of x after one step: rows of parity `first_row` are relaxed first, and in each row the columns whose place in a
-/// chunk has parity `first_column`.
+/// y is x after one step: rows of parity `first_row` are relaxed first, and in each row the columns whose place in a chunk has
+/// parity `first_column`. Two rows a turn, one of the second colours and the next, of the first ones: no row asks for its colour, and the
+/// registers of rows asked for need no moves.
 template <int first_column, class View, class Source>
-struct ColourRows {
+struct ColourMarch {
   using Number = typename View::Number;
   using T = Number;
   View a;
-  cuda::Given<T, 2> b;  // a step takes two rows
+  cuda::Given<T, 2> b;  // a turn takes two rows
   Source x;
+  GridView<T> y;
   T omega;
   int first_row;
 
-  struct Rows {
-    const ColourRows& stage;
-    const cuda::Lane<T>& lane;
-    int j;
-    cuda::LaneOperator<View> a;
-    typename cuda::Given<T, 2>::Rows b;
-    typename Source::Rows x;
-    cuda::Chunk<T> relaxed, behind;  // the latest row of the first colours; the given row after it
+  [[nodiscard]] int rows() const { return y.ny; }
+  /// The last row of the second colours up to row j.
+  [[nodiscard]] __device__ STRATUM_INLINE int second_before(int j) const { return j - ((j ^ first_row ^ 1) & 1); }
 
-    __device__ STRATUM_INLINE Rows(const ColourRows& s, const cuda::Lane<T>& l, int first)
-        : stage(s), lane(l), j(first), a(s.a, l), b(s.b, l, start(s, first) + 1), x(s.x, l, start(s, first)) {
-      const auto right = b.next(), south = x.next(), centre = x.next();
-      behind = x.next();
-      relaxed = relax(south, centre, behind, right, start(s, first) + 1);
-    }
-    /// The last row of the second colours before row `first`: the row after it is the first to be relaxed.
-    static __device__ STRATUM_INLINE int start(const ColourRows& s, int first) {
-      return first - 1 - ((first - 1 - s.first_row - 1) & 1);
-    }
-    __device__ STRATUM_INLINE cuda::Chunk<T> relax(const cuda::Chunk<T>& south, const cuda::Chunk<T>& centre,
-                                                   const cuda::Chunk<T>& north, const cuda::Chunk<T>& right, int row) {
-      if (row < 0 || row >= lane.ny) return {};
-      cuda::Window<T> w;
-      w.set(-1, south);
-      w.set(1, north);
-      a.row(lane, row);
-      const View local = a.view();
-      cuda::Chunk<T> c = centre;
+  __device__ STRATUM_INLINE cuda::Chunk<T> relax(const cuda::Lane<T>& lane, cuda::LaneOperator<View>& a_lane,
+                                                 const cuda::Chunk<T>& south, const cuda::Chunk<T>& centre,
+                                                 const cuda::Chunk<T>& north, const cuda::Chunk<T>& right,
+                                                 int row) const {
+    if (row < 0 || row >= lane.ny) return {};
+    cuda::Window<T> w;
+    w.set(-1, south);
+    w.set(1, north);
+    a_lane.row(lane, row);
+    const View local = a_lane.view();
+    cuda::Chunk<T> c = centre;
 #pragma unroll
-      for (int colour = 0; colour < 2; ++colour) {
-        w.set(0, c);
+    for (int colour = 0; colour < 2; ++colour) {
+      w.set(0, c);
 #pragma unroll
-        for (int e = (first_column + colour) % 2; e < lane.n; e += 2)
-          c.v[e] = RelaxFormula<T>{stage.omega}(local, right, w, e, 0);
-        lane.clear_outside(c);
-      }
-      return c;
+      for (int e = (first_column + colour) % 2; e < lane.n; e += 2)
+        c.v[e] = RelaxFormula<T>{omega}(local, right, w, e, 0);
+      lane.clear_outside(c);
     }
-    __device__ STRATUM_INLINE cuda::Chunk<T> next() {
-      const bool of_first_colours = ((j ^ stage.first_row) & 1) == 0;
-      ++j;
-      if (of_first_colours) return relaxed;
-      const auto right_own = b.next(), right_above = b.next();
-      const auto own = behind, centre = x.next();
-      behind = x.next();
-      const auto above = relax(own, centre, behind, right_above, j);
-      const auto result = relax(relaxed, own, above, right_own, j - 1);
+    return c;
+  }
+  __device__ STRATUM_INLINE void run(const cuda::Lane<T>& lane, int begin, int end) const {
+    int j = second_before(begin);
+    const int last = end == lane.ny ? end : second_before(end);
+    cuda::LaneOperator<View> a_lane(a, lane);
+    typename cuda::Given<T, 2>::Rows given_b(b, lane, j - 1);
+    typename Source::Rows given_x(x, lane, j - 2);
+    const auto below = given_x.next(), first = given_x.next();
+    auto own = given_x.next();
+    auto relaxed = relax(lane, a_lane, below, first, own, given_b.next(), j - 1);
+    for (; j < last; j += 2) {
+      const auto right_own = given_b.next(), right_above = given_b.next();
+      const auto centre = given_x.next(), north = given_x.next();
+      const auto above = relax(lane, a_lane, own, centre, north, right_above, j + 1);
+      const auto result = relax(lane, a_lane, relaxed, own, above, right_own, j);
+      if (j >= 0) lane.store(y, j, result);
+      if (j + 1 < last) lane.store(y, j + 1, above);
       relaxed = above;
-      return result;
+      own = north;
     }
-  };
+  }
 };
 
 #endif
@@ -201,8 +197,8 @@ class ColourGaussSeidel final : public Smoother<T> {
               march<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
             } else {
               exchange(ctx, current);
-              cuda::with_rows_of(GridView<const T>(current),
-                                 [&](const auto& rows) { march<View>(ctx, view, b, rows, other, column, row); });
+              cuda::with_rows_of<2>(GridView<const T>(current),
+                                    [&](const auto& rows) { march<View>(ctx, view, b, rows, other, column, row); });
             }
             current.fresh = other.fresh = false;
             if (x.below || x.above)
@@ -250,11 +246,9 @@ class ColourGaussSeidel final : public Smoother<T> {
     // What a row takes from its neighbours reaches four columns.
     constexpr int margin = 4 / cuda::chunk_width<T>;
     if (column == 0)
-      cuda::run_march(ctx, cuda::StoreRows<ColourRows<0, View, Source>>{{a, {b}, x, omega_, row}, y}, b.nx, b.ny,
-                      margin);
+      cuda::run_march(ctx, ColourMarch<0, View, Source>{a, {b}, x, y, omega_, row}, b.nx, b.ny, margin);
     else
-      cuda::run_march(ctx, cuda::StoreRows<ColourRows<1, View, Source>>{{a, {b}, x, omega_, row}, y}, b.nx, b.ny,
-                      margin);
+      cuda::run_march(ctx, ColourMarch<1, View, Source>{a, {b}, x, y, omega_, row}, b.nx, b.ny, margin);
   }
   /// Rows on cuts whose colours come second, again from what they had before, nothing where that was zero: the march did not
   /// know the relaxed row beside them.

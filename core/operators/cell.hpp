@@ -237,17 +237,22 @@ struct LaneOperator<CellView<T, scalar>> {
     } else {
       take(lane, a.q, j, q);
     }
-    s = a.s + j * a.others_pitch + lane.column;
-    m = a.m + j * a.others_pitch + lane.column;
+    const std::int64_t others = j * a.others_pitch + (touches_cells(lane) ? lane.column : -1);
+    s = a.s + others;
+    m = a.m + others;
   }
   [[nodiscard]] __device__ STRATUM_INLINE CellView<T, scalar> view() const {
     return {{}, p, q, s, m, rx2, ry2, width, a.others_pitch, a.has_s, a.has_m};
   }
 
  private:
+  /// There is one column of cells more than of nodes.
+  [[nodiscard]] static __device__ STRATUM_INLINE bool touches_cells(const Lane<T>& lane) {
+    return lane.chunk >= 0 && lane.column <= lane.nx;
+  }
   __device__ STRATUM_INLINE void take(const Lane<T>& lane, const T* cells, int j, T* rows) const {
     constexpr int rows_later = 4;
-    const bool there = lane.chunk >= 0 && lane.column <= lane.nx;  // one column of cells more than of nodes
+    const bool there = touches_cells(lane);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       Chunk<T> c{};

@@ -141,13 +141,14 @@ __device__ auto begun(const Term& term) {
     return term;
 }
 
-/// Block k takes rows k, k + blocks, ...; long single rows are split by columns instead.
-template <class Term>
+/// Block k takes rows k, k + blocks, ...; of a row that is alone, columns. Two kernels: both loops in one take two registers more,
+/// and with more than 32 a GPU does not hold all blocks at once.
+template <class Term, bool one_row>
 __global__ void reduce_rows(const Term given, int nx, int ny, double* partial) {
   cuda::after_previous();
   const auto term = begun(given);
   double value = neutral<Term>();
-  if (ny == 1) {
+  if constexpr (one_row) {
     const int stride = static_cast<int>(gridDim.x * blockDim.x);
     std::int64_t begin = blockIdx.x * blockDim.x + threadIdx.x;
     for (; begin + std::int64_t{row_unroll - 1} * stride < nx; begin += std::int64_t{row_unroll} * stride) {
@@ -221,7 +222,11 @@ inline int reduction_numbers(const Context& ctx, int nx, int ny) {
 template <class Term>
 void reduce_on_gpu(Context& ctx, int nx, int ny, const Term& term, double* partial, double* host) {
   const int blocks = detail::reduction_grid(ny);
-  cuda::Launch{blocks, detail::reduction_threads}(ctx, detail::reduce_rows<Term>, term, nx, ny, partial);
+  const cuda::Launch launch{blocks, detail::reduction_threads};
+  if (ny == 1)
+    launch(ctx, detail::reduce_rows<Term, true>, term, nx, ny, partial);
+  else
+    launch(ctx, detail::reduce_rows<Term, false>, term, nx, ny, partial);
   cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
 }
 #endif

@@ -38,18 +38,21 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   const auto rhs = [&](int l) { return l == finest ? b : at(l).b.cview(); };
   const auto iterate = [&](int l) { return l == finest ? x : at(l).x.view(); };
   FullMultigridPass pass;
-  pass.initial = norm2(ctx, b);
-  // One scale does for all levels: their defects are smaller than b, by less than float can tell.
-  const double scale = std::is_same_v<T, double> ? 1 : power_of_two_below_reciprocal(pass.initial);
   const StripLevels& strips = hierarchy_.strips();
   const auto from_whole = [&](int l) { return strips.is_cut(l) && !strips.is_cut(l - 1); };
   Context alone = ctx.alone();
   const auto context_of = [&](int l) -> Context& { return strips.is_cut(l) ? ctx : alone; };
   for (int l = finest; l > lowest; --l) {
     const auto own = from_whole(l) ? own_b_.view() : at(l - 1).b.view();
-    hierarchy_.transfer(l).restrict_to(context_of(l), rhs(l), own);
+    if (l == finest)
+      pass.initial = hierarchy_.transfer(l).restrict_and_measure(context_of(l), rhs(l), own);
+    else
+      hierarchy_.transfer(l).restrict_to(context_of(l), rhs(l), own);
     if (from_whole(l)) strips.gather(ctx, own, at(l - 1).b.view());
   }
+  if (finest == lowest) pass.initial = norm2(ctx, b);
+  // One scale does for all levels: their defects are smaller than b, by less than float can tell.
+  const double scale = std::is_same_v<T, double> ? 1 : power_of_two_below_reciprocal(pass.initial);
 
   for (int l = lowest; l <= finest; ++l) {
     Context& on = context_of(l);

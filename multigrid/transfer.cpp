@@ -1,6 +1,7 @@
 #include <stratum/multigrid/transfer.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 #include <vector>
 
@@ -175,6 +176,38 @@ struct ProlongateChunk {
   }
 };
 
+/// The rows of x, and the sum of their squares: one number a strip and block row, unless `partial` is null. The first row of a
+/// strip is the last one of the strip before, which counts it.
+template <class T>
+struct Measured {
+  using Number = T;
+  Given<T> x;
+  double* partial;
+  int strips;  // side by side, of MarchGrid
+
+  struct Rows {
+    const Measured& stage;
+    const Lane<T>& lane;
+    typename Given<T>::Rows x;
+    double sum = 0;
+    bool counts;
+    __device__ STRATUM_INLINE Rows(const Measured& s, const Lane<T>& l, int first)
+        : stage(s), lane(l), x(s.x, l, first), counts(first == 0) {}
+    __device__ STRATUM_INLINE Chunk<T> next() {
+      Chunk<T> row = x.next();
+      lane.clear_outside(row);
+#pragma unroll
+      for (int e = 0; e < lane.n; ++e)
+        if (counts) sum += static_cast<double>(row.v[e]) * static_cast<double>(row.v[e]);
+      counts = true;
+      return row;
+    }
+    __device__ STRATUM_INLINE void end() const {
+      if (stage.partial != nullptr) cuda::store_sum(lane, sum, stage.partial, stage.strips);
+    }
+  };
+};
+
 /// coarse = P^T d with the rows of d from a stage; `store` also keeps the rows of x that d was computed from. `early`: 1 where
 /// the fine grid begins with the first coarse row, and not with the one before.
 template <bool store, class Defect, int early = 0>
@@ -195,6 +228,8 @@ struct RestrictRows {
       left[h] = cuda::number_or_zero(wx.left, node, 1, coarse.nx);
       right[h] = cuda::number_or_zero(wx.right - 1, node, 1, coarse.nx);
     }
+    // Beside a natural side the last coarse node may stand for the last fine one alone, a column before where its chunk begins.
+    const bool ends_alone = lane.owner && 2 * coarse.nx > lane.nx && lane.column + n == lane.nx;
     typename Defect::Rows d(defect, lane, 2 * begin - early);
     Chunk<T> lower = d.next();
     if constexpr (store) lane.store(x, 2 * begin, d.centre());
@@ -215,7 +250,9 @@ struct RestrictRows {
       for (int h = 0; h < half; ++h)
         out.v[h] = right[h] * (h == 0 ? before : sum[2 * h - 1]) + sum[2 * h] + left[h] * sum[2 * h + 1];
       lane.store(coarse, j, out);
+      if (ends_alone) coarse(coarse.nx - 1, j) = sum[n - 1];
     }
+    if constexpr (requires { d.end(); }) d.end();
   }
 };
 
@@ -647,8 +684,37 @@ void pass_upward(Context& ctx, const GridView<T>& coarse, const T* to_above, T* 
 }
 
 template <class T>
+bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] GridView<const T> fine,
+                             [[maybe_unused]] GridView<T> coarse, [[maybe_unused]] double* square) const {
+#if defined(__CUDACC__)
+  if (!ctx.on_gpu() || !can_fuse() || !cuda::can_march(fine, coarse)) return false;
+  const cuda::MarchGrid<T> cut(fine.nx, coarse.ny, 1);
+  const int count = cut.strips * cut.parts;
+  double* const partial = square != nullptr ? ctx.reduction_scratch(static_cast<std::size_t>(count)) : nullptr;
+  const march::RestrictRows<false, march::Measured<T>> rows{
+      x_.view(), y_.view(), {{fine}, partial, cut.strips}, coarse, {}};
+  cuda::run_march(ctx, rows, fine.nx, fine.ny);
+  if (square != nullptr) *square = sum_of_scratch(ctx, count);
+  return true;
+#else
+  return false;
+#endif
+}
+
+template <class T>
+double Transfer<T>::restrict_and_measure(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
+  check(ctx, fine, coarse);
+  double square = 0;
+  if (march_down(ctx, fine, coarse, &square)) return std::isnormal(square) ? std::sqrt(square) : norm2(ctx, fine);
+  const double norm = norm2(ctx, fine);
+  restrict_to(ctx, fine, coarse);
+  return norm;
+}
+
+template <class T>
 void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
   check(ctx, fine, coarse);
+  if (march_down(ctx, fine, coarse, nullptr)) return;
   const GivenDefect<T> defect{fine};
   const bool coarsened_y = !y_.left.empty();
   if (is_weighted() || ctx.on_gpu()) {

@@ -78,6 +78,8 @@ class Transfer {
   void prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
   /// d_coarse = P^T d_fine
   void restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const;
+  /// The same, and ||d_fine||, on a GPU in the same pass where both directions are coarsened. Waits for the stream.
+  [[nodiscard]] double restrict_and_measure(Context& ctx, GridView<const T> fine, GridView<T> coarse) const;
   /// d_coarse = P^T (b - A x), one pass over the fine grid. Of a strip A, b and x may have rows of its neighbours beside its
   /// own: d is formed from these then, and pieces have nothing to say to each other.
   void restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
@@ -150,6 +152,8 @@ class Transfer {
   };
   void exchange_weights(Context& ctx, std::size_t first, std::size_t end);
   void check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const;
+  /// On a GPU, where it can: coarse = P^T fine, and the sum of the squares of fine if it is asked for.
+  [[nodiscard]] bool march_down(Context& ctx, GridView<const T> fine, GridView<T> coarse, double* square) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   /// Chunks of columns and pairs of rows are those of a grid whose first sides are no unknowns.
   [[nodiscard]] bool can_march() const { return coarsens_both() && !is_weighted() && begins_after_sides_; }

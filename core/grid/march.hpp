@@ -201,6 +201,14 @@ struct StoreRows {
   }
 };
 
+/// partial[a number of this strip] = what the lanes have added up of their own columns; by all of a warp.
+template <class T>
+__device__ STRATUM_INLINE void store_sum(const Lane<T>& lane, double sum, double* partial, int strips) {
+  if (!lane.owner) sum = 0;
+  for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(whole_warp, sum, distance);
+  if (lane.index == 0) partial[static_cast<int>(blockIdx.y) * strips + lane.strip] = sum;
+}
+
 /// StoreRows that also adds up the squares of the rows, before they are rounded: one number a strip and block row.
 template <class Source, class To>
 struct StoreRowsAndSquares {
@@ -221,9 +229,7 @@ struct StoreRowsAndSquares {
 #pragma unroll
       for (int e = 0; e < lane.n; ++e) sum += static_cast<double>(row.v[e]) * static_cast<double>(row.v[e]);
     }
-    if (!lane.owner) sum = 0;
-    for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(whole_warp, sum, distance);
-    if (lane.index == 0) partial[static_cast<int>(blockIdx.y) * strips + lane.strip] = sum;
+    store_sum(lane, sum, partial, strips);
   }
 };
 

@@ -180,8 +180,16 @@ template <class Term>
 __global__ void reduce_partials(double* partial, int count, double* host) {
   cuda::after_previous();
   double value = neutral<Term>();
-  for (int k = static_cast<int>(threadIdx.x); k < count; k += reduction_threads)
-    value = combine<Term>(value, partial[k]);
+  for (int begin = static_cast<int>(threadIdx.x); begin < count; begin += reduction_unroll * reduction_threads) {
+    double numbers[reduction_unroll];
+#pragma unroll
+    for (int k = 0; k < reduction_unroll; ++k) {
+      const int i = begin + k * reduction_threads;
+      numbers[k] = i < count ? partial[i] : neutral<Term>();
+    }
+#pragma unroll
+    for (int k = 0; k < reduction_unroll; ++k) value = combine<Term>(value, numbers[k]);
+  }
   value = reduce_block<Term>(value);
   if (threadIdx.x == 0) *host = partial[0] = value;
 }

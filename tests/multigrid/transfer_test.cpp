@@ -56,12 +56,18 @@ TYPED_TEST(TransferTest, AgreesWithTheOracle) {
     EXPECT_LT(reference::relative_difference(test::to_host(ctx, f), sum), test::tolerance<T>);
     EXPECT_TRUE(test::halo_is_zero(ctx, f));
 
+    const Values restricted = reference::restrict_to(hx, hy, test::to_host(ctx, xf));
+    const auto expect_restricted = [&] {
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, c), restricted), test::tolerance<T>);
+      EXPECT_TRUE(test::halo_is_zero(ctx, c));
+    };
     set(ctx, T(7), c.view());
     transfer.restrict_to(ctx, xf.cview(), c.view());
-    EXPECT_LT(
-        reference::relative_difference(test::to_host(ctx, c), reference::restrict_to(hx, hy, test::to_host(ctx, xf))),
-        test::tolerance<T>);
-    EXPECT_TRUE(test::halo_is_zero(ctx, c));
+    expect_restricted();
+    set(ctx, T(7), c.view());
+    const double norm = norm2(ctx, xf.cview());
+    EXPECT_NEAR(transfer.restrict_and_measure(ctx, xf.cview(), c.view()), norm, 1e-12 * norm);
+    expect_restricted();
   });
 }
 
@@ -100,6 +106,33 @@ TYPED_TEST(TransferTest, RestrictionIsTheTransposeOfProlongation) {
     EXPECT_NEAR(dot(ctx, up.cview(), xf.cview()), dot(ctx, xc.cview(), down.cview()),
                 test::tolerance<T> * norm2(ctx, up.cview()) * norm2(ctx, xf.cview()));
   });
+}
+
+TYPED_TEST(TransferTest, NaturalSides) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  for (const auto& [cells_x, cells_y] : every_size) {
+    SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells");
+    for (const auto first : {LineEnd::dirichlet, LineEnd::natural}) {
+      const auto line = [&](int cells) {
+        return Line(this->random_.widths(cells, 3)).with_ends(first, LineEnd::natural);
+      };
+      const TensorMesh fine{line(cells_x), line(cells_y)}, coarse = fine.coarser();
+      const Transfer<T> transfer(ctx, fine, coarse);
+      const auto a = assemble_laplace<T>(ctx, fine, OperatorForm::tensor);
+      const auto e = this->random_vector(coarse.unknowns());
+      const auto b = this->random_vector(fine.unknowns()), x = this->random_vector(fine.unknowns());
+      Vector<T> r(ctx, fine.unknowns()), up(ctx, fine.unknowns()), d(ctx, coarse.unknowns()),
+          down(ctx, coarse.unknowns());
+      transfer.prolongate(ctx, e.cview(), up.view());
+      a.residual(ctx, b.cview(), x.cview(), r.view());
+      transfer.restrict_to(ctx, r.cview(), down.view());
+      EXPECT_NEAR(dot(ctx, up.cview(), r.cview()), dot(ctx, e.cview(), down.cview()),
+                  test::tolerance<T> * norm2(ctx, up.cview()) * norm2(ctx, r.cview()));
+      transfer.restrict_residual(ctx, a, b.cview(), x.cview(), d.view());
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, d), test::to_host(ctx, down)), test::tolerance<T>);
+    }
+  }
 }
 
 // Nested bilinear elements: P^T A P is the coarse operator.

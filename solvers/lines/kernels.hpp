@@ -656,16 +656,21 @@ __global__ void __launch_bounds__(threads) solve_y_lines(const Rhs rhs, const Li
   const int line = static_cast<int>(blockIdx.x) / blocks * across + c, i = lines.first + line * lines.stride;
   const int begin = (rank * segments + s) * S;
   Segment<T, S, is_symmetric<View>, sums, ring> segment(min(n - 1 - begin, S - 1));
+  // Without a branch around every node the loads of several are in flight together: what lies beyond reads the first node.
+  constexpr bool reads_beyond = is_tensor<View>;
 #pragma unroll
   for (int k = 0; k < S; ++k) {
     const int j = begin + k;
     T l = 0, d = 1, u = 0, f = 0;
-    if (line < lines.count && j < n) {
-      const auto row = line::line_row<Direction::y, sums>(rhs.a, i, j);
-      l = row.lower;
-      d = row.diagonal;
-      u = row.upper;
-      f = rhs(i, j);
+    const bool inside = line < lines.count && j < n;
+    if (reads_beyond || inside) {
+      const int column = inside ? i : lines.first, from = inside ? j : 0;
+      const auto row = line::line_row<Direction::y, sums>(rhs.a, column, from);
+      const T right = rhs(column, from);
+      l = inside ? row.lower : l;
+      d = inside ? row.diagonal : d;
+      u = inside ? row.upper : u;
+      f = inside ? right : f;
       // The weights of a symmetric segment know no unknown behind the line: nothing may couple it, not even to zero.
       if (sums && !ring && j == n - 1) {
         d -= u;

@@ -690,13 +690,18 @@ __global__ void __launch_bounds__(threads) solve_y_lines(const Rhs rhs, const Li
   __syncthreads();
   segment.substitute(turn.left(c, s), turn.own(c, s));
   if (line >= lines.count) return;
+  T before[S] = {};  // all loaded before anything is stored: they need not wait for each other
+  if (lines.keep != T(0)) {
+#pragma unroll
+    for (int k = 0; k < S; ++k) before[k] = rhs.x(i, min(begin + k, n - 1));
+  }
 #pragma unroll
   for (int k = 0; k < S; ++k) {
     const int j = begin + k;
     if (j >= n) continue;
     T solution = segment[k];
     if constexpr (by_sums<View>) solution += rhs.near(i, j);
-    y(i, j) = lines.keep == T(0) ? lines.omega * solution : lines.keep * rhs.x(i, j) + lines.omega * solution;
+    y(i, j) = lines.keep == T(0) ? lines.omega * solution : lines.keep * before[k] + lines.omega * solution;
   }
 }
 

@@ -228,8 +228,10 @@ struct RestrictRows {
       left[h] = cuda::number_or_zero(wx.left, node, 1, coarse.nx);
       right[h] = cuda::number_or_zero(wx.right - 1, node, 1, coarse.nx);
     }
-    // Beside a natural side the last coarse node may stand for the last fine one alone, a column before where its chunk begins.
-    const bool ends_alone = lane.owner && 2 * coarse.nx > lane.nx && lane.column + n == lane.nx;
+    // Beside a natural side the last coarse node may stand for the last fine one alone, a column before where its chunk begins:
+    // right-hand sides are restricted there, too, residuals by other kernels.
+    constexpr bool measured = requires(typename Defect::Rows rows) { rows.end(); };
+    const bool ends_alone = measured && lane.owner && 2 * coarse.nx > lane.nx && lane.column + n == lane.nx;
     typename Defect::Rows d(defect, lane, 2 * begin - early);
     Chunk<T> lower = d.next();
     if constexpr (store) lane.store(x, 2 * begin, d.centre());
@@ -252,7 +254,7 @@ struct RestrictRows {
       lane.store(coarse, j, out);
       if (ends_alone) coarse(coarse.nx - 1, j) = sum[n - 1];
     }
-    if constexpr (requires { d.end(); }) d.end();
+    if constexpr (measured) d.end();
   }
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// CUDA form of the line solves, for smoothers/line_gpu.hpp. All kernels cut lines into segments of S unknowns, one a thread, and
-// join them (solvers/lines/partition.hpp): over the lanes of a warp, over the warps of a block, and over the blocks of a
-// cluster, which talk through each other's shared memory. Lines that no cluster holds, or no block where the GPU has no clusters,
-// take three kernels (solvers/lines/line_parts.hpp).
+// CUDA form of the line solves, for smoothers/line_gpu.hpp. All kernels cut lines into segments of S unknowns, one a thread,
+// and join them (solvers/lines/partition.hpp): over the lanes of a warp, over the warps of a block, and over the blocks of a
+// cluster, which talk through each other's shared memory. Lines that no cluster holds, or no block where the GPU has no
+// clusters, take three kernels (solvers/lines/line_parts.hpp).
 //
 //   kernel          lines                                  words a node and sweep over both colours       in three steps
 //   solve_x_lines   any, along x; one a block or cluster   3 and the coefficients; x twice, from the L2   5 and twice those
@@ -271,6 +271,32 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const CellView<T, scalar>&
   return q;
 }
 
+/// Where the equations of a row take so much arithmetic that the memory would wait for it: all packs of a thread are loaded
+/// without a branch, and the L2 cache is asked for the row that a block will have next.
+template <class View>
+constexpr bool loads_ahead = false;
+template <class T, bool scalar>
+constexpr bool loads_ahead<CellView<T, scalar>> = true;
+
+/// Asks the L2 cache for the 128 bytes of a row from i on that load_equations reads.
+template <bool coupled, class T, bool scalar>
+__device__ STRATUM_INLINE void ask_for_row(const CellView<T, scalar>& a, const GridView<const T>& b,
+                                           const GridView<const T>& x, int i, int j) {
+  const auto ask = [](const T* numbers) { asm volatile("prefetch.global.L2 [%0];" ::"l"(numbers)); };
+  const std::int64_t at = j * a.pitch + i;
+  ask(&b(i, j));
+  ask(a.p + at);
+  ask(a.p + at + a.pitch);
+  if constexpr (!scalar) {
+    ask(a.q + at);
+    ask(a.q + at + a.pitch);
+  }
+  if constexpr (coupled) {
+    ask(&x(i, j - 1));
+    ask(&x(i, j + 1));
+  }
+}
+
 /// Threads of a block, so that a thread has 128 registers.
 constexpr int x_line_threads = 512;
 
@@ -324,11 +350,11 @@ __device__ STRATUM_INLINE void store_nodes(const GridView<T>& y, int n, int i, i
 
 /// A block, or the blocks of a cluster together, solve one line. A warp reads its own 32 segments along the row, divides the
 /// equations by their diagonal and turns them over in shared memory. Position 0 is node -1: of a ring that is the last node, so
-/// that n positions hold all, one after the other.
+/// that n positions hold all, one after the other. `ahead`: so many lines further lies the one that a block will have next.
 template <int S, bool coupled, bool ring, Step step, class View, class T, bool with_sums = ring || by_sums<View>>
 __global__ void __launch_bounds__(x_line_threads)
     solve_x_lines(const View a, const GridView<const T> b, const GridView<const T> x, const Lines<T> lines,
-                  const GridView<T> y, const Interface<T, with_sums> parts) {
+                  const GridView<T> y, const Interface<T, with_sums> parts, const int ahead) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
   constexpr bool sums = ring || by_sums<View>;
@@ -355,8 +381,8 @@ __global__ void __launch_bounds__(x_line_threads)
     Pack<T> l{}, u{}, f{}, sum;
 #pragma unroll
     for (int e = 0; e < size; ++e) sum.v[e] = 1;
-    if (i < n) {
-      const Equations<T> q = load_equations<coupled>(a, b, x, i, j);
+    if (loads_ahead<View> || i < n) {  // what lies behind the line loads its first pack
+      const Equations<T> q = load_equations<coupled>(a, b, x, i < n ? i : -1, j);
 #pragma unroll
       for (int e = 0; e < size; ++e) {
         if (i + e < 0 || i + e >= n) continue;
@@ -382,6 +408,11 @@ __global__ void __launch_bounds__(x_line_threads)
     if constexpr (sums) store(row_sums + place, sum);
   }
   __syncwarp();
+  if constexpr (loads_ahead<View> && step == Step::solve) {
+    const int i = begin + t * static_cast<int>(128 / sizeof(T));
+    if (number + ahead < lines.count && i < min(n, begin + threads * S))
+      ask_for_row<coupled>(a, b, x, i, j + ahead * lines.stride);
+  }
 
   // Of the ring's segments those of this warp, of its warps those of this block, of its blocks those there are.
   const int ring_segments = divide_up(y.nx, S), ring_warps = divide_up(ring_segments, warp);
@@ -1476,7 +1507,9 @@ void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, Grid
       if (launch.fits()) break;
     }
     const auto run = [&]<Step step>(const Interface<T, sums>& parts) {
-      launch(ctx, solve_x_lines<S, coupled, ring, step, View, T>, a, b, x, lines, y, parts);
+      const auto kernel = solve_x_lines<S, coupled, ring, step, View, T>;
+      const int ahead = loads_ahead<View> && step == Step::solve ? launch.resident(ctx, kernel) : lines.count;
+      launch(ctx, kernel, a, b, x, lines, y, parts, ahead);
     };
     if (blocks <= blocks_at_most()) {
       run.template operator()<Step::solve>({});
@@ -1617,8 +1650,8 @@ bool launch_y_walk_in_steps(const Context& ctx, const View& a, GridView<const T>
   return true;
 }
 
-/// The same, at once where a cluster holds the lines; false where they are too short. Lines that are left are given back, all of
-/// the second colour.
+/// The same, at once where a cluster holds the lines; false where they are too short. Lines that are left are given back, all
+/// of the second colour.
 template <bool coupled, bool mirrored, class View, class T>
 bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left, T* memory) {
   const auto launch = [&]<class W>(W walk) {

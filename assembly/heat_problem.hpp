@@ -1,8 +1,8 @@
 #pragma once
 
-// The problem  capacity u_t - div(K grad u) + c u = f  on a rectangle or a mesh of quadrilaterals, u given at the start, with sides as in
-// assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space, on the nodes
-// that are unknowns, with bilinear elements,
+// The problem  capacity u_t - div(K grad u) + c u = f  on a rectangle or a mesh of quadrilaterals, u given at the start, with
+// sides as in assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space, on
+// the nodes that are unknowns, with bilinear elements,
 //
 //     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
 //

@@ -1,8 +1,8 @@
 #pragma once
 
-// A series of files for ParaView: SERIES.pvd names SERIES_0000.vtr, SERIES_0001.vtr ... (.vts of quadrilaterals) and their times. Every file is written
-// whole or not at all, SERIES.pvd anew after each, so that what a run has come to can be opened while it goes on. Of several
-// ranks the files are SERIES_0000.pvtr ..., with a piece of each, and rank 0 writes SERIES.pvd.
+// A series of files for ParaView: SERIES.pvd names SERIES_0000.vtr, SERIES_0001.vtr ... (.vts of quadrilaterals) and their
+// times. Every file is written whole or not at all, SERIES.pvd anew after each, so that what a run has come to can be opened
+// while it goes on. Of several ranks the files are SERIES_0000.pvtr ..., with a piece of each, and rank 0 writes SERIES.pvd.
 
 #include <cstdio>
 #include <filesystem>

@@ -113,7 +113,7 @@ bool coefficients_are_numbers(const Geometry& mesh, const HeatProblem& problem, 
   const PoissonProblem& space = problem.space;
   const auto number = [](const Coefficient& k) { return k.constant || !k.is_given(); };
   return mesh.mapped() == nullptr && number(space.diffusion.xx) && !space.diffusion.xy.is_given() &&
-         !space.diffusion.yy.is_given() && number(space.reaction_of_cells) && number(problem.capacity) &&
+         number(space.diffusion.yy) && number(space.reaction_of_cells) && number(problem.capacity) &&
          !coefficients_vary(problem) && !operator_terms(mesh, at_time(problem, t)).varies();
 }
 

@@ -1,6 +1,7 @@
 #include <stratum/multigrid/heat_operators.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -27,6 +28,14 @@ TensorMesh first_cell(const TensorMesh& mesh) {
     return Line(std::vector<double>{line.widths().front()}).starting_at(line.origin());
   };
   return {first(mesh.x()), first(mesh.y()), mesh.name()};
+}
+
+/// In y, by this factor.
+TensorMesh stretched(const TensorMesh& mesh, double factor) {
+  const Line& y = mesh.y();
+  std::vector<double> widths = y.widths();
+  for (double& width : widths) width *= factor;
+  return {mesh.x(), Line(std::move(widths), factor * y.length()).with_ends(y.first_end(), y.last_end()), mesh.name()};
 }
 
 Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellFields& fields) {
@@ -63,8 +72,9 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
 
 HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, double s,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
-    : mesh_(mesh), strip_(StripLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest()),
-      problem_(problem), t_(t), s_(s), varies_(coefficients_vary(problem)) {
+    : mesh_(mesh), stretched_(mesh.logical()),
+      strip_(StripLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest()), problem_(problem),
+      t_(t), s_(s), varies_(coefficients_vary(problem)) {
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
           "steps in time are not for single precision or two floats: take mixed or double");
   expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");
@@ -72,10 +82,11 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
   // Of numbers one cell knows all.
   const Coefficients now =
       coefficients_are_numbers(mesh, problem, t) ? at(ctx, first_cell(mesh.logical()), t) : at(ctx, mesh, t);
-  const auto kappa = now.k.is_scalar() ? constant_of(now.k.xx) : std::nullopt;
-  const bool constant = !mesh.mapped() && kappa && constant_of(now.k.c) && constant_of(now.capacity);
+  const bool constant = !mesh_.mapped() && now.k.xy.empty() && constant_of(now.k.xx) &&
+                        (now.k.yy.empty() || constant_of(now.k.yy)) && constant_of(now.k.c) &&
+                        constant_of(now.capacity);
   if (constant && !varies_ && !now.terms.varies())
-    make_tensor(ctx, now, *kappa, params, registry);
+    make_tensor(ctx, now, params, registry);
   else
     make_cells(ctx, now, params, registry);
   find_what_sides_do(t, now);
@@ -91,14 +102,19 @@ HeatOperators::Coefficients HeatOperators::at(Context& ctx, const Geometry& cell
   return found;
 }
 
-void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, double kappa, PoissonSolverParams params,
+void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, PoissonSolverParams params,
                                 const SmootherRegistry& registry) {
-  const TensorMesh& mesh = mesh_.logical();
-  scale_ = 1 / kappa;
-  reaction_ = scale_ * now.k.c.front();
-  capacity_ = scale_ * now.capacity.front();
+  const double kxx = now.k.xx.front(), kyy = now.k.kyy(0, 0), of_x = 1 / kxx;
+  if (kxx != kyy) stretched_ = stretched(mesh_.logical(), std::sqrt(kxx / kyy));
+  const TensorMesh& mesh = stretched_;
+  scale_ = kxx == kyy ? of_x : 1 / (std::sqrt(kxx) * std::sqrt(kyy));
+  reaction_ = of_x * now.k.c.front();
+  capacity_ = of_x * now.capacity.front();
   OperatorTerms terms = now.terms;
-  for (RobinCoefficient* alpha : {&terms.left, &terms.right, &terms.bottom, &terms.top}) alpha->constant *= scale_;
+  terms.left.constant *= of_x;
+  terms.right.constant *= of_x;
+  terms.bottom.constant *= scale_;
+  terms.top.constant *= scale_;
   terms.reaction = reaction_;
   a_ = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, terms, strip_);
   mass_ = assemble_mass(ctx, mesh, capacity_, strip_);
@@ -168,18 +184,23 @@ void HeatOperators::find_what_sides_do(double t, const Coefficients& now) {
   const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
   conserves_ = no_reaction && is_singular(mesh_.logical(), now.terms);
   PoissonProblem sides = at_time(problem_, t);
-  const auto scale_alpha = [&](double scale) {
-    for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
-      if (side->alpha) side->alpha = [alpha = side->alpha, scale](const Point& p) { return scale * alpha(p); };
-  };
   if (!conductances_) {
-    scale_alpha(scale_);
-    entries_of_a_ = dirichlet_entries(mesh_, sides, nullptr, reaction_);
-    entries_of_mass_ = dirichlet_mass_entries(mesh_.logical(), sides, capacity_);
+    // Numbers, those of the solver.
+    const auto take = [](const RobinCoefficient& alpha, SideCondition& side) {
+      if (side.alpha) side.alpha = [value = alpha.constant](const Point& /*p*/) { return value; };
+    };
+    const OperatorTerms& terms = solver_->params().terms;
+    take(terms.left, sides.sides.left);
+    take(terms.right, sides.sides.right);
+    take(terms.bottom, sides.sides.bottom);
+    take(terms.top, sides.sides.top);
+    entries_of_a_ = dirichlet_entries(stretched_, sides, nullptr, reaction_);
+    entries_of_mass_ = dirichlet_mass_entries(stretched_, sides, capacity_);
     return;
   }
   entries_of_a_ = dirichlet_entries(mesh_, sides, &now.k, 0);
-  scale_alpha(0);
+  for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
+    if (side->alpha) side->alpha = [](const Point& /*p*/) { return 0.0; };
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
   entries_of_mass_ = dirichlet_entries(mesh_, sides, &mass, 0);
 }

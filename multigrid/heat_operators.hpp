@@ -5,8 +5,9 @@
 //     S = A + s M,     s = 1 / (gamma dt)
 //
 // by PoissonSolver, which is made once and updated where s or the coefficients change; that allocates nothing on the device
-// (but where an Robin side meets coefficients that change with the time). Where K, c and the capacity are constant all are
-// tensor operators, and the equation is divided by K: `scale` = 1 / K. Else they are of cell form, coarse levels are Galerkin
+// (but where an Robin side meets coefficients that change with the time). Where K, c and the capacity are constant, kxy = 0,
+// all are tensor operators of -Laplace on the mesh whose y is sqrt(kxx / kyy) times as long, and the equation is divided by
+// sqrt(kxx kyy): `scale`. Else they are of cell form, coarse levels are Galerkin
 // products, and the method is cg unless another is asked for. On a mesh of quadrilaterals they have five bands, and
 // coefficients that change with the time are assembled anew, which allocates.
 //
@@ -54,15 +55,15 @@ class HeatOperators {
   };
   /// On the cells of this mesh.
   [[nodiscard]] Coefficients at(Context& ctx, const Geometry& cells, double t) const;
-  void make_tensor(Context& ctx, const Coefficients& now, double kappa, PoissonSolverParams params,
-                   const SmootherRegistry& registry);
+  void make_tensor(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
   void make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
   void assemble_quadrilaterals(Context& ctx, const Coefficients& now);
   void find_what_sides_do(double t, const Coefficients& now);
   void add_up(Context& ctx);
 
   ProblemMesh mesh_;
-  GridShape strip_;  // the piece's unknowns
+  TensorMesh stretched_;  // of tensor operators
+  GridShape strip_;       // the piece's unknowns
   HeatProblem problem_;
   double t_, s_;
   bool varies_, conserves_ = false;

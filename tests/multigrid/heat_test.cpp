@@ -143,6 +143,23 @@ TEST_P(HeatTest, OrderInSpace) {
   }
 }
 
+TEST_P(HeatTest, ConstantDiagonalTensorsAreTensorOperators) {
+  HeatProblem problem = every_side(1, 2.5, 0.7);
+  problem.space.sides.right = {robin, [](const Point& p) { return p.y * std::cos(p.t); },
+                               [](const Point&) { return 3.0; }};
+  problem.space.diffusion = {3.0, {}, 0.2};
+  HeatProblem by_cells = problem;  // that might change
+  by_cells.space.diffusion.xx = ScalarFunction([](const Point&) { return 3.0; });
+  by_cells.steady_coefficients = false;
+  const TensorMesh mesh(shishkin(1.0, 17, 1e-2, GradedSide::last), Line(std::vector<double>(12, 1.0 / 12)));
+  for (const auto method : every_method) {
+    HeatSolver solver(ctx(), mesh, problem, fixed(method, 0.05));
+    EXPECT_EQ(solver.solver().params().form, OperatorForm::tensor);
+    EXPECT_EQ(solver.advance(ctx(), 0.5).status, Status::converged);
+    EXPECT_LT(distance(solver.nodal_solution(ctx()), values_at(mesh, by_cells, fixed(method, 0.05), 0.5)), 1e-9);
+  }
+}
+
 TEST_P(HeatTest, QuadrilateralsThatAreARectangle) {
   const TensorMesh mesh = square(12);
   const MappedMesh same = on_quadrilaterals(mesh, sine_map(0));

@@ -14,6 +14,7 @@
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
 #include "support/pieces.hpp"
+#include "support/probe.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
 #include "support/progress.hpp"
@@ -40,6 +41,7 @@ struct Settings {
   double end = 0;
   double output_every = 0, restart_every = 0;  // 0: at the end alone
   Machine machine;
+  std::optional<Probe> probe;
   bool quiet = false;
 
   [[nodiscard]] ProblemMesh mesh_at(Context& ctx) const {
@@ -92,7 +94,11 @@ CommandLine make_command_line() {
             "vtk", "SERIES.pvd",
             "a film for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of --output-every; "
             ".vts of a deformed mesh, .pvtr with a piece of each of several ranks"),
-        {"output-every", "DT", "", "a line, and a file of the film, whenever so much time has passed (at the end)"},
+        {"output-every", "DT", "",
+         "a line, a file of the film and points of --probe whenever so much time has passed (at the end)"},
+        {"probe", "LINE:FILE", "",
+         "X0,Y0,X1,Y1,N:FILE.csv, u along a line, at N points from (X0, Y0) to (X1, Y1), at the start and the times of "
+         "--output-every: t, x, y, the distance from the first end and u; written at the end"},
         output_file("save", "FILE", "all that --restart goes on from, on any number of ranks"),
         {"restart-every", "DT", "", "write it whenever so much time has passed (at the end)"},
         output_file("png", "FILE.png", "a picture of u at the end, and enlarged where cells are thin"),
@@ -243,13 +249,18 @@ Settings parse_settings(const CommandLine& options) {
           ": give --initial, --rhs or sides as well; what decays without them is of a rectangle");
   settings.problem = parse_problem(options, settings.mesh.family, settings.deformation.variables(true), params.start);
   (void)with_sides(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.sides);
+  if (options.has("probe")) {
+    settings.probe = parse_probe(options.text("probe"));
+    if (!settings.deformation.is_given()) (void)located(*settings.probe, settings.mesh.at(settings.mesh.base ? 0 : 1));
+  }
   settings.machine = parse_machine(options);
   settings.quiet = options.is_set("quiet");
   return settings;
 }
 
-OutputFiles parse_outputs(const CommandLine& options) {
+OutputFiles parse_outputs(const CommandLine& options, const Settings& settings) {
   OutputFiles outputs(options, input_files(options, coefficient_options));
+  if (settings.probe) outputs.add("probe", settings.probe->path);
   const std::string series = outputs.path("vtk");
   expects(series.empty() || series.ends_with(".pvd"), "--vtk: '", series,
           "' must end in .pvd, by which ParaView knows a film; its pictures are files beside it");
@@ -439,7 +450,7 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   // A state has three vectors, which rank 0 makes one text of; a picture is drawn of values that all ranks have.
   const bool speaks = settings.machine.ranks->rank() == 0;
   const std::int64_t states =
-      std::max(outputs.has("save") && speaks ? 6 * whole : 0, outputs.has("png") ? 2 * whole : 0);
+      std::max(outputs.has("save") && speaks ? 6 * whole : 0, outputs.has("png") || settings.probe ? 2 * whole : 0);
   const std::int64_t meanwhile = std::max({coefficients, 4 * field, states});
   const std::int64_t needed = meanwhile + (ctx.on_gpu() ? 0 : solver);
   expect_room_on_ranks(ctx, settings.machine, what, needed, solver);
@@ -466,6 +477,8 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     state = std::move(read);
   }
   Run result;
+  const auto probed = settings.probe ? located(*settings.probe, mesh) : std::vector<MeshPoint>();
+  std::string profiles;
   result.expected_memory = expected_memory(ctx, settings, mesh, outputs);
   const bool saves_state = outputs.has("save"), draws = outputs.has("png");
   if (!speaks) outputs.remove_all_but("vtk");
@@ -496,6 +509,10 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     if (!settings.quiet) {
       progress("");
       print_moment(result.moments.back(), solver.report(), result.moments.size() == 1);
+    }
+    if (settings.probe && with_picture) {
+      const auto u = gathered(ctx, mesh.logical(), rows_of(solver), solver.nodal_solution(ctx));
+      if (speaks) add_profile(profiles, solver.time(), *settings.probe, mesh, probed, u);
     }
     if (!series || !with_picture) return;
     outputs.write("vtk", [&](const std::string&) {
@@ -539,6 +556,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     (void)std::fprintf(stderr, "%s: %s: %s\n", program_name, std::string(to_string(result.report.status)).c_str(),
                        result.report.reason.c_str());
   }
+  if (settings.probe) outputs.write_text("probe", profiles);
   outputs.write_text("report", json_report(settings, options, ctx, solver, result));
   if (draws && code != 3) {  // there is something to show
     const auto u = gathered(ctx, mesh.logical(), rows_of(solver), solver.nodal_solution(ctx));
@@ -565,7 +583,7 @@ int main(int argc, char** argv) {
         expects(!settings.deformation.is_given() || !settings.machine.has_ranks(),
                 options.has("map") ? "--map" : "--mesh-file", ": a deformed mesh is solved on by one rank, and ",
                 ranks.size(), " have been started");
-        OutputFiles outputs = parse_outputs(options);
+        OutputFiles outputs = parse_outputs(options, settings);
         return [settings = std::move(settings), outputs = std::move(outputs), &options] {
           return run(settings, options, outputs);
         };

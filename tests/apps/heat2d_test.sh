@@ -131,6 +131,21 @@ sys.exit(abs(ratio - 4) > 0.3 or fine["operator"] != "symmetric" or fine["map"] 
   prints '^mesh +from film_0000.vts: 32 x 32 cells'
 }
 
+case_values_along_a_line_at_every_time() {
+  run 0 "${small[@]}" --exact '1+2*x+3*y+t' --rhs 1 --dt 0.05 --output-every 0.1 --end 0.2 --probe 0,1,0.5,0,4:line.csv --quiet
+  has_files line.csv
+  python3 - <<'END' || fail "line.csv"
+import csv, sys
+rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(open("line.csv"))]
+sys.exit([round(r["t"], 9) for r in rows] != [0] * 4 + [0.1] * 4 + [0.2] * 4
+         or any(abs(r["u"] - (1 + 2 * r["x"] + 3 * r["y"] + r["t"])) > 1e-7 for r in rows))
+END
+  run 0 --map 'x+y/2,y' --level 4 --exact '1+2*x+3*y+t' --rhs 1 --probe 0.5,1,1,0,3:- --quiet
+  [ "$(wc -l <.output)" -eq 7 ] || fail "not a line of names and three at two times"
+  refused "${small[@]}" --initial x --probe 0,0,2,0,3:line.csv -- "--probe: (2, 0), point 3 of 3, is outside the domain"
+  refused --map 'x+y/2,y' --initial x --probe 0,0,2,0,3:line.csv -- "is outside the domain"
+}
+
 case_restarts_are_the_uninterrupted_run() {
   local steps
   for steps in '--tol 1e-3' '--dt 0.013 --method crank-nicolson' '--dt 0.013 --method euler'; do

@@ -1,6 +1,6 @@
 // heat2d: solves capacity u_t - div(K grad u) + c u = f on a rectangle or a deformed mesh by implicit steps in time over
-// geometric multigrid, and writes what ParaView opens as a film. --help explains; the file is parse, step, print, write, in that
-// order.
+// geometric multigrid, and writes what ParaView opens as a film. --help explains; the file is parse, step, print, write, in
+// that order.
 
 #include <algorithm>
 #include <cmath>

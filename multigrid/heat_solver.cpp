@@ -516,7 +516,8 @@ struct HeatSolver::Implementation {
       }
       failures = 0;
       const double factor = growth(tried.error);
-      const bool forced = tried.error > 1 && step <= least;
+      // The last one may be up to twice as long as others must be.
+      const bool forced = tried.error > 1 && (step <= least || (step == left && left <= 2 * least));
       if (tried.error > 1 && !forced) {
         ++report.rejected;
         dt = std::max(step * std::min(factor, safety), least);

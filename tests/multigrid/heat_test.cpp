@@ -261,6 +261,22 @@ TEST_P(HeatTest, AJumpInTimeIsSteppedOver) {
   EXPECT_NEAR(solver.heat(ctx()), 1 - std::exp(-0.5), 1e-3);
 }
 
+// At a time that steps end at they come as near to it as they may, and go over.
+TEST_P(HeatTest, AJumpAtTheEndIsSteppedOnto) {
+  HeatProblem problem;
+  problem.space.sides.left.value = [](const Point& p) { return p.t < 1 ? 1.0 : 0.0; };
+  problem.steady_coefficients = true;
+  HeatParams params = adaptive(1e-4);
+  params.max_steps = 1000;
+  HeatSolver solver(ctx(), square(16), problem, params);
+  for (const double end : {1.0, 1.5}) {
+    const auto& report = solver.advance(ctx(), end);
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    EXPECT_GT(report.forced, 0);
+  }
+  EXPECT_LT(solver.heat(ctx()), 0.01);
+}
+
 // What solves leave in rows of little mass is no error of a step: shorter steps would not mend it, and were tried without end.
 TEST_P(HeatTest, RowsOfLittleMassAreSolvedAsWell) {
   HeatProblem problem;

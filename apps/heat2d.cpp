@@ -1,5 +1,6 @@
-// heat2d: solves capacity u_t - div(K grad u) + c u = f on a tensor-product mesh by implicit steps in time over geometric
-// multigrid, and writes what ParaView opens as a film. --help explains; the file is parse, step, print, write, in that order.
+// heat2d: solves capacity u_t - div(K grad u) + c u = f on a rectangle or a deformed mesh by implicit steps in time over
+// geometric multigrid, and writes what ParaView opens as a film. --help explains; the file is parse, step, print, write, in
+// that order.
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +11,10 @@
 #include <stratum/multigrid/heat_solver.hpp>
 #include <stratum/version.h>
 
+#include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
 #include "support/pieces.hpp"
+#include "support/probe.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
 #include "support/progress.hpp"
@@ -31,20 +34,28 @@ const std::vector<std::string> coefficient_options{"kappa", "reaction", "capacit
 
 struct Settings {
   MeshChoice mesh;
+  Deformation deformation;
   int level = 0;
   HeatProblem problem;
   HeatParams params;
   double end = 0;
   double output_every = 0, restart_every = 0;  // 0: at the end alone
   Machine machine;
+  std::optional<Probe> probe;
   bool quiet = false;
+
+  [[nodiscard]] ProblemMesh mesh_at(Context& ctx) const {
+    const Sides& sides = problem.space.sides;
+    if (!deformation.is_given()) return ProblemMesh(with_sides(mesh.at(level), sides));
+    return ProblemMesh(with_sides(*deformation.at(ctx, mesh, level).mapped(), sides));
+  }
 };
 
 // --- options ------------------------------------------------------------------------------------------------------------
 
 CommandLine make_command_line() {
   const std::vector<OptionGroup> settings{
-      {"Mesh", mesh_options()},
+      {"Mesh", joined(mesh_options(), mapped_mesh_options())},
       {"Problem: capacity u_t - div(K grad u) + c u = f; expressions in x, y, the time t, a, b, xl, xr, yl, yr",
        joined({{"initial", "EXPR", "", "u at the start (the exact solution there where it is given, else 0)"},
                {"rhs", "EXPR", "0", "f"},
@@ -82,8 +93,12 @@ CommandLine make_command_line() {
        {output_file(
             "vtk", "SERIES.pvd",
             "a film for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of --output-every; "
-            ".pvtr with a piece of each of several ranks"),
-        {"output-every", "DT", "", "a line, and a file of the film, whenever so much time has passed (at the end)"},
+            ".vts of a deformed mesh, .pvtr with a piece of each of several ranks"),
+        {"output-every", "DT", "",
+         "a line, a file of the film and points of --probe whenever so much time has passed (at the end)"},
+        {"probe", "LINE:FILE", "",
+         "X0,Y0,X1,Y1,N:FILE.csv, u along a line, at N points from (X0, Y0) to (X1, Y1), at the start and the times of "
+         "--output-every: t, x, y, the distance from the first end and u; written at the end"},
         output_file("save", "FILE", "all that --restart goes on from, on any number of ranks"),
         {"restart-every", "DT", "", "write it whenever so much time has passed (at the end)"},
         output_file("png", "FILE.png", "a picture of u at the end, and enlarged where cells are thin"),
@@ -113,6 +128,7 @@ constexpr const char* examples =
     "  heat2d --initial 'x<1/2' --left neumann --right neumann --bottom neumann --top neumann --end 1\n"
     "  heat2d --mesh A3 --method crank-nicolson --dt 1e-3 --exact 'sin(x+y-t)' --rhs '2*sin(x+y-t)-cos(x+y-t)'\n"
     "  heat2d --boundary 'sin(20*t)' --end 1 --tol 1e-5 --output-every 0.02 --vtk film.pvd\n"
+    "  heat2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --initial 'x>1' --end 1 --vtk ring.pvd\n"
     "  heat2d --kappa 'y<0.1 ? 0.01 : 1' --capacity '1+x' --rhs 'exp(-t)' --left robin:5,0 --end 2\n"
     "  heat2d --end 1 --restart-every 0.1 --save run.state;  heat2d --end 2 --restart run.state --save more.state\n"
     "  mpirun -n 4 heat2d --level 10 --rhs 1           on four ranks, a strip of rows each\n\n";
@@ -145,8 +161,7 @@ bool coefficients_have_time(const CommandLine& options, const MeshFamily& family
                      [&](const std::string& text) { return depends_on_time(text, family.a, family.b); });
 }
 
-HeatProblem parse_problem(const CommandLine& options, const MeshFamily& family, double start) {
-  constexpr auto variables = Variables::space_and_time;
+HeatProblem parse_problem(const CommandLine& options, const MeshFamily& family, Variables variables, double start) {
   const auto function = [&](const std::string& name) -> ScalarFunction {
     return parsed("--" + name, [&] { return parse_expression(options.text(name), family.a, family.b, variables); });
   };
@@ -199,6 +214,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
 Settings parse_settings(const CommandLine& options) {
   Settings settings;
   settings.mesh = parse_mesh(options);
+  settings.deformation = parse_deformation(options, settings.mesh);
   settings.level = parse_level(options, settings.mesh);
   HeatParams& params = settings.params;
   params.start = options.number("start", any_number);
@@ -228,15 +244,23 @@ Settings parse_settings(const CommandLine& options) {
             " times, more than ", most_outputs);
   }
   expects(!options.has("restart-every") || options.has("save"), "--restart-every: to what file? --save FILE says");
-  settings.problem = parse_problem(options, settings.mesh.family, params.start);
+  expects(!settings.deformation.is_given() || !is_default_problem(options),
+          options.has("map") ? "--map" : "--mesh-file",
+          ": give --initial, --rhs or sides as well; what decays without them is of a rectangle");
+  settings.problem = parse_problem(options, settings.mesh.family, settings.deformation.variables(true), params.start);
   (void)with_sides(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.sides);
+  if (options.has("probe")) {
+    settings.probe = parse_probe(options.text("probe"));
+    if (!settings.deformation.is_given()) (void)located(*settings.probe, settings.mesh.at(settings.mesh.base ? 0 : 1));
+  }
   settings.machine = parse_machine(options);
   settings.quiet = options.is_set("quiet");
   return settings;
 }
 
-OutputFiles parse_outputs(const CommandLine& options) {
+OutputFiles parse_outputs(const CommandLine& options, const Settings& settings) {
   OutputFiles outputs(options, input_files(options, coefficient_options));
+  if (settings.probe) outputs.add("probe", settings.probe->path);
   const std::string series = outputs.path("vtk");
   expects(series.empty() || series.ends_with(".pvd"), "--vtk: '", series,
           "' must end in .pvd, by which ParaView knows a film; its pictures are files beside it");
@@ -270,10 +294,13 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   const auto& mesh = solver.mesh();
   const auto& params = solver.solver().params();
   const auto shape = mesh.unknowns();
-  std::printf("mesh      %s on [%g, %g] x [%g, %g]: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n",
-              settings.mesh.family.name.c_str(), mesh.x().origin(), mesh.x().origin() + mesh.x().length(),
-              mesh.y().origin(), mesh.y().origin() + mesh.y().length(), mesh.x().size(), mesh.y().size(), shape.nx,
-              shape.ny, mesh.largest_aspect_ratio());
+  std::string where =
+      message(settings.mesh.family.name, " on [", mesh.x().origin(), ", ", mesh.x().origin() + mesh.x().length(),
+              "] x [", mesh.y().origin(), ", ", mesh.y().origin() + mesh.y().length(), "]");
+  if (options.has("map")) where += ", mapped by " + settings.deformation.text;
+  if (options.has("mesh-file")) where = "from " + settings.deformation.text;
+  std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n", where.c_str(),
+              mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, solver.geometry().largest_aspect_ratio());
   std::string problem;
   for (const char* name :
        {"initial", "rhs", "capacity", "kappa", "reaction", "left", "right", "bottom", "top", "boundary"})
@@ -327,7 +354,9 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("mesh", settings.mesh.family.name).add("level", settings.level);
   json.add("cells", {mesh.x().size(), mesh.y().size()});
   json.add("unknowns", mesh.unknowns().nodes());
-  json.add("largest_aspect_ratio", mesh.largest_aspect_ratio());
+  for (const char* name : {"map", "mesh-file"})
+    if (options.has(name)) json.add(name[3] == 'h' ? "mesh_file" : name, options.text(name));
+  json.add("largest_aspect_ratio", solver.geometry().largest_aspect_ratio());
   for (const char* side : side_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
   for (const char* name : {"initial", "rhs", "capacity", "kappa", "reaction", "boundary", "exact"})
     if (options.has(name)) json.add(name, options.text(name));
@@ -377,7 +406,7 @@ class Stops {
 NodeRows rows_of(const HeatSolver& solver) { return node_rows(solver.mesh(), solver.solution().shape()); }
 
 void write_picture(Context& ctx, const Settings& settings, const HeatSolver& solver, int number, VtkSeries& series) {
-  const auto& mesh = solver.mesh();
+  const ProblemMesh& mesh = solver.geometry();
   const NodeRows rows = rows_of(solver);
   const PoissonProblem now = at_time(settings.problem, solver.time());
   std::deque<std::pair<std::string, std::vector<double>>> nodal;
@@ -390,7 +419,8 @@ void write_picture(Context& ctx, const Settings& settings, const HeatSolver& sol
   }
   std::vector<VtkField> fields;
   for (const auto& [name, values] : nodal) fields.push_back({name, values});
-  const auto line = static_cast<std::size_t>(mesh.x().size()), first = static_cast<std::size_t>(rows.first) * line,
+  const auto line = static_cast<std::size_t>(solver.mesh().x().size()),
+             first = static_cast<std::size_t>(rows.first) * line,
              count = static_cast<std::size_t>(rows.count() - 1) * line;
   std::vector<double> kappa;
   if (coefficients_are_numbers(mesh, settings.problem, solver.time())) {
@@ -405,21 +435,22 @@ void write_picture(Context& ctx, const Settings& settings, const HeatSolver& sol
 
 /// What the peak of this machine's own memory will be, of this rank. Throws where there is less of it or of the GPU's, before
 /// anything of the grid's size is allocated.
-std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh& mesh,
+std::int64_t expected_memory(const Context& ctx, const Settings& settings, const ProblemMesh& geometry,
                              const OutputFiles& outputs) {
+  const TensorMesh& mesh = geometry.logical();
   const std::string what = named(mesh);
   const GridShape strip = StripLevels(ctx, mesh_hierarchy(mesh), settings.params.solver.multigrid.strips()).finest();
   const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
   const std::int64_t whole = line * (mesh.y().size() + 1), field = line * node_rows(mesh, strip).count();
   // K, c and the capacity of all cells, and K = 0 beside the capacity once more; every rank has them.
-  const bool numbers = coefficients_are_numbers(mesh, settings.problem, settings.params.start);
+  const bool numbers = coefficients_are_numbers(geometry, settings.problem, settings.params.start);
   const std::int64_t coefficients = numbers ? 0 : 5 * whole;
   expect_room_on_ranks(ctx, settings.machine, what, coefficients, 0);
-  const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.params);
+  const std::int64_t solver = required_memory(ctx, geometry, settings.problem, settings.params);
   // A state has three vectors, which rank 0 makes one text of; a picture is drawn of values that all ranks have.
   const bool speaks = settings.machine.ranks->rank() == 0;
   const std::int64_t states =
-      std::max(outputs.has("save") && speaks ? 6 * whole : 0, outputs.has("png") ? 2 * whole : 0);
+      std::max(outputs.has("save") && speaks ? 6 * whole : 0, outputs.has("png") || settings.probe ? 2 * whole : 0);
   const std::int64_t meanwhile = std::max({coefficients, 4 * field, states});
   const std::int64_t needed = meanwhile + (ctx.on_gpu() ? 0 : solver);
   expect_room_on_ranks(ctx, settings.machine, what, needed, solver);
@@ -432,7 +463,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   const bool speaks = settings.machine.ranks->rank() == 0;
   if (speaks) outputs.check();
   const double begin = wall_seconds();
-  const TensorMesh mesh = with_sides(settings.mesh.at(settings.level), settings.problem.space.sides);
+  const ProblemMesh mesh = settings.mesh_at(ctx);
   std::optional<HeatState> state;
   if (options.has("restart")) {
     const HeatParams& params = settings.params;
@@ -446,6 +477,8 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     state = std::move(read);
   }
   Run result;
+  const auto probed = settings.probe ? located(*settings.probe, mesh) : std::vector<MeshPoint>();
+  std::string profiles;
   result.expected_memory = expected_memory(ctx, settings, mesh, outputs);
   const bool saves_state = outputs.has("save"), draws = outputs.has("png");
   if (!speaks) outputs.remove_all_but("vtk");
@@ -476,6 +509,10 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     if (!settings.quiet) {
       progress("");
       print_moment(result.moments.back(), solver.report(), result.moments.size() == 1);
+    }
+    if (settings.probe && with_picture) {
+      const auto u = gathered(ctx, mesh.logical(), rows_of(solver), solver.nodal_solution(ctx));
+      if (speaks) add_profile(profiles, solver.time(), *settings.probe, mesh, probed, u);
     }
     if (!series || !with_picture) return;
     outputs.write("vtk", [&](const std::string&) {
@@ -519,9 +556,10 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     (void)std::fprintf(stderr, "%s: %s: %s\n", program_name, std::string(to_string(result.report.status)).c_str(),
                        result.report.reason.c_str());
   }
+  if (settings.probe) outputs.write_text("probe", profiles);
   outputs.write_text("report", json_report(settings, options, ctx, solver, result));
   if (draws && code != 3) {  // there is something to show
-    const auto u = gathered(ctx, mesh, rows_of(solver), solver.nodal_solution(ctx));
+    const auto u = gathered(ctx, mesh.logical(), rows_of(solver), solver.nodal_solution(ctx));
     outputs.write("png",
                   [&](const std::string& path) { write_png(path, mesh, u, message("u at t = ", solver.time())); });
   }
@@ -542,7 +580,10 @@ int main(int argc, char** argv) {
       [&ranks](const CommandLine& options) -> std::function<int()> {
         Settings settings = parse_settings(options);
         settings.machine.ranks = &ranks;
-        OutputFiles outputs = parse_outputs(options);
+        expects(!settings.deformation.is_given() || !settings.machine.has_ranks(),
+                options.has("map") ? "--map" : "--mesh-file", ": a deformed mesh is solved on by one rank, and ",
+                ranks.size(), " have been started");
+        OutputFiles outputs = parse_outputs(options, settings);
         return [settings = std::move(settings), outputs = std::move(outputs), &options] {
           return run(settings, options, outputs);
         };

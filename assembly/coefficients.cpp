@@ -127,10 +127,10 @@ CellCoefficients on_cells(Context& ctx, const Geometry& mesh, const Diffusion& k
   return cells;
 }
 
-std::vector<double> capacity_on_cells(Context& ctx, const TensorMesh& mesh, const Coefficient& capacity) {
+std::vector<double> capacity_on_cells(Context& ctx, const Geometry& mesh, const Coefficient& capacity) {
   auto values = values_of(ctx, mesh, capacity, "the capacity");
   for (std::size_t n = 0; n < values.size(); ++n) {
-    const auto columns = static_cast<std::size_t>(mesh.x().size());
+    const auto columns = static_cast<std::size_t>(mesh.logical().x().size());
     if (!(values[n] > 0))
       throw UsageError(message("the capacity must be positive; in ",
                                place(mesh, static_cast<int>(n % columns), static_cast<int>(n / columns)), ", it is ",

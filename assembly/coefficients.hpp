@@ -70,7 +70,7 @@ struct CellCoefficients {
 [[nodiscard]] CellCoefficients on_cells(Context& ctx, const Geometry& mesh, const Diffusion& k, const Coefficient& c);
 
 /// A heat capacity on the cells of the mesh, alike. Throws UsageError for one that is not positive.
-[[nodiscard]] std::vector<double> capacity_on_cells(Context& ctx, const TensorMesh& mesh, const Coefficient& capacity);
+[[nodiscard]] std::vector<double> capacity_on_cells(Context& ctx, const Geometry& mesh, const Coefficient& capacity);
 
 /// K and c that are products of functions of one direction each, to rounding: kxx_ij = x.xx_i y.xx_j and so on; kxy = 0. A
 /// tensor operator holds them where its reaction term folds into the others (assembly/operators.hpp).

@@ -39,6 +39,13 @@ void refuse_misleading_operators(const std::string& text) {
   }
 }
 
+bool has_distances(Variables variables) {
+  return variables == Variables::space || variables == Variables::space_and_time;
+}
+bool has_time(Variables variables) {
+  return variables == Variables::space_and_time || variables == Variables::position_and_time;
+}
+
 // A parser is bound to the addresses of its variables and keeps a stack of its own, so every copy gets both anew: each
 // thread evaluates a copy.
 class Expression {
@@ -47,15 +54,15 @@ class Expression {
       : text_(std::move(text)), a_(a), b_(b), variables_(variables) {
     parser_.DefineVar("x", &point_.x);
     parser_.DefineVar("y", &point_.y);
-    if (variables_ != Variables::position) {
+    if (has_distances(variables_)) {
       parser_.DefineVar("xr", &point_.to_right);
       parser_.DefineVar("yr", &point_.to_top);
       parser_.DefineVar("xl", &point_.to_left);
       parser_.DefineVar("yl", &point_.to_bottom);
     }
-    if (variables_ == Variables::space_and_time) parser_.DefineVar("t", &point_.t);
+    if (has_time(variables_)) parser_.DefineVar("t", &point_.t);
     parser_.ClearConst();  // muParser's own _pi and _e have twelve digits
-    if (variables_ != Variables::position) {
+    if (has_distances(variables_)) {
       parser_.DefineConst("a", a_);
       parser_.DefineConst("b", b_);
     }
@@ -85,10 +92,9 @@ class Expression {
       const bool inside = at >= 0 && static_cast<std::size_t>(at) < text_.size();
       throw UsageError(message(
           "expression '", text_, "': ", reason, inside ? message(" at character ", at + 1) : " at the end",
-          "; known names: x, y, ", variables_ == Variables::space_and_time ? "t, " : "",
-          variables_ == Variables::position ? "" : "a, b, xl, xr, yl, yr, ",
-          "pi, e and functions such as sin, exp, sqrt",
-          variables_ == Variables::position ? "; a mesh that is no rectangle has no a, b, xl, xr, yl, yr" : ""));
+          "; known names: x, y, ", has_time(variables_) ? "t, " : "",
+          has_distances(variables_) ? "a, b, xl, xr, yl, yr, " : "", "pi, e and functions such as sin, exp, sqrt",
+          has_distances(variables_) ? "" : "; a mesh that is no rectangle has no a, b, xl, xr, yl, yr"));
     }
     expects(parser_.GetNumResults() == 1, "expression '", text_, "': it gives ", parser_.GetNumResults(),
             " values, not one");

@@ -24,9 +24,9 @@ double zero(const Point& /*p*/) { return 0; }
 
 /// At the unknowns of `shape`. What every row of cells gives to the nodes below and above it, every other row first: these
 /// share no node. Row j of unknowns lies between rows j and j + 1 of the cells that are visited.
-std::vector<double> quick_load(const Context& ctx, const TensorMesh& mesh, const GridShape& shape,
+std::vector<double> quick_load(const Context& ctx, const Geometry& mesh, const GridShape& shape,
                                const ScalarFunction& f) {
-  const Line &x = mesh.x(), &y = mesh.y();
+  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
   const auto nodes = static_cast<std::size_t>(x.size()) + 1, nx = static_cast<std::size_t>(shape.nx);
   std::vector<double> load(nx * static_cast<std::size_t>(shape.ny), 0.0);
   const auto add_row = [&](const std::vector<double>& given, int row) {
@@ -42,15 +42,14 @@ std::vector<double> quick_load(const Context& ctx, const TensorMesh& mesh, const
           int cells = shape.origin_y - 1 + j;
           if (y.is_periodic()) cells = (cells + y.size()) % y.size();
           if (cells < 0 || cells >= y.size()) return;
-          const double height = y.widths()[static_cast<std::size_t>(cells)];
           std::vector<double> lower(nodes, 0.0), upper(lower);
-          for (const auto& [s, weight_y] : gauss2) {
-            const auto at_y = LineInterval(y, cells).at(s);
-            for (int i = 0; i < x.size(); ++i)
+          for (int i = 0; i < x.size(); ++i) {
+            const CellPoints cell = mesh.cell(i, cells);
+            const auto n = static_cast<std::size_t>(i);
+            for (const auto& [s, weight_y] : gauss2)
               for (const auto& [t, weight_x] : gauss2) {
-                const auto n = static_cast<std::size_t>(i);
-                const double value = weight_x * x.widths()[n] * weight_y * height *
-                                     evaluate(own, make_point(LineInterval(x, i).at(t), at_y), "right-hand side");
+                const double value =
+                    weight_x * weight_y * cell.measure(t, s) * evaluate(own, cell.at(t, s), "right-hand side");
                 lower[n] += value * (1 - s) * (1 - t);
                 lower[n + 1] += value * (1 - s) * t;
                 upper[n] += value * s * (1 - t);
@@ -110,19 +109,18 @@ bool coefficients_vary(const HeatProblem& problem) {
   return false;
 }
 
-bool coefficients_are_numbers(const TensorMesh& mesh, const HeatProblem& problem, double t) {
+bool coefficients_are_numbers(const Geometry& mesh, const HeatProblem& problem, double t) {
   const PoissonProblem& space = problem.space;
   const auto number = [](const Coefficient& k) { return k.constant || !k.is_given(); };
-  return number(space.diffusion.xx) && !space.diffusion.xy.is_given() && !space.diffusion.yy.is_given() &&
-         number(space.reaction_of_cells) && number(problem.capacity) && !coefficients_vary(problem) &&
-         !operator_terms(mesh, at_time(problem, t)).varies();
+  return mesh.mapped() == nullptr && number(space.diffusion.xx) && !space.diffusion.xy.is_given() &&
+         number(space.diffusion.yy) && number(space.reaction_of_cells) && number(problem.capacity) &&
+         !coefficients_vary(problem) && !operator_terms(mesh, at_time(problem, t)).varies();
 }
 
-void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
-                        GridView<double> b) {
+void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, GridView<double> b) {
   if (!problem.space.rhs) return set(ctx, 0.0, b);
-  GridShape shape = mesh.unknowns();
-  shape.origin_y += first_row_of(ctx, "the load vector", mesh, b);
+  GridShape shape = mesh.logical().unknowns();
+  shape.origin_y += first_row_of(ctx, "the load vector", mesh.logical(), b);
   shape.ny = b.ny;
   if (!problem.steady_rhs)
     return copy_from_host(ctx, quick_load(ctx, mesh, shape, at_time(problem.space.rhs, t)).data(), b);
@@ -134,11 +132,12 @@ void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem&
   assemble_load(ctx, mesh, load, b);
 }
 
-double total_heat(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
+double total_heat(Context& ctx, const Geometry& geometry, const HeatProblem& problem, double t,
                   GridView<const double> u) {
-  const auto values = nodal_solution(ctx, mesh, at_time(problem, t), u);
-  const auto capacities =
-      problem.capacity.constant ? std::vector<double>() : capacity_on_cells(ctx, mesh, at_time(problem.capacity, t));
+  const TensorMesh& mesh = geometry.logical();
+  const auto values = nodal_solution(ctx, geometry, at_time(problem, t), u);
+  const auto capacities = problem.capacity.constant ? std::vector<double>()
+                                                    : capacity_on_cells(ctx, geometry, at_time(problem.capacity, t));
   const NodeRows nodes = node_rows(mesh, u.shape());
   const auto columns = mesh.x().widths().size(), first = static_cast<std::size_t>(nodes.first),
              rows = static_cast<std::size_t>(nodes.count()) - 1;
@@ -148,9 +147,17 @@ double total_heat(Context& ctx, const TensorMesh& mesh, const HeatProblem& probl
       const double* south = &values[j * (columns + 1) + i];
       const double* north = south + columns + 1;
       const double capacity = capacities.empty() ? *problem.capacity.constant : capacities[(first + j) * columns + i];
+      if (geometry.mapped() != nullptr) {
+        const Quadrilateral cell = geometry.mapped()->cell(static_cast<int>(i), static_cast<int>(first + j));
+        for (const auto& [s, weight_s] : gauss2)
+          for (const auto& [r, weight_r] : gauss2)
+            heat[j] += capacity * weight_r * weight_s * cell.jacobian(r, s) *
+                       ((1 - s) * ((1 - r) * south[0] + r * south[1]) + s * ((1 - r) * north[0] + r * north[1]));
+        continue;
+      }
       heat[j] += capacity * mesh.x().widths()[i] * (south[0] + south[1] + north[0] + north[1]) / 4;
     }
-    heat[j] *= mesh.y().widths()[first + j];
+    if (geometry.mapped() == nullptr) heat[j] *= mesh.y().widths()[first + j];
   }
   if (u.below || u.above) heat = ctx.communicator()->join_on_host(heat);
   return std::accumulate(heat.begin(), heat.end(), 0.0);

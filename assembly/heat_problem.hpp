@@ -1,8 +1,8 @@
 #pragma once
 
-// The problem  capacity u_t - div(K grad u) + c u = f  in [0, a] x [0, b], u given at the start, with sides as in
-// assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space, on the nodes
-// that are unknowns, with bilinear elements,
+// The problem  capacity u_t - div(K grad u) + c u = f  on a rectangle or a mesh of quadrilaterals, u given at the start, with
+// sides as in assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space, on
+// the nodes that are unknowns, with bilinear elements,
 //
 //     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
 //
@@ -31,16 +31,16 @@ struct HeatProblem {
 [[nodiscard]] ScalarFunction initial_function(const HeatProblem& problem, double start);
 /// K, c, capacity or alpha may change with the time.
 [[nodiscard]] bool coefficients_vary(const HeatProblem& problem);
-/// K, c, the capacity and alpha of every side are numbers, so that nothing need be evaluated by cells.
-[[nodiscard]] bool coefficients_are_numbers(const TensorMesh& mesh, const HeatProblem& problem, double t);
+/// K, c, the capacity and alpha of every side are numbers on a rectangle, so that nothing need be evaluated by cells.
+[[nodiscard]] bool coefficients_are_numbers(const Geometry& mesh, const HeatProblem& problem, double t);
 
 /// The load of f alone: of natural sides' values and Dirichlet nodes nothing. A steady f is integrated as assemble_load does
 /// it; one that changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values. Throws UsageError
 /// for one that is not finite.
-void assemble_heat_load(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, GridView<double> b);
+void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, GridView<double> b);
 
 /// The integral of capacity u_h over the domain, at this time; of a strip's u all pieces ask together, and have the same.
-[[nodiscard]] double total_heat(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t,
+[[nodiscard]] double total_heat(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
                                 GridView<const double> u);
 
 }  // namespace stratum

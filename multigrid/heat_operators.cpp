@@ -1,6 +1,7 @@
 #include <stratum/multigrid/heat_operators.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -27,6 +28,14 @@ TensorMesh first_cell(const TensorMesh& mesh) {
     return Line(std::vector<double>{line.widths().front()}).starting_at(line.origin());
   };
   return {first(mesh.x()), first(mesh.y()), mesh.name()};
+}
+
+/// In y, by this factor.
+TensorMesh stretched(const TensorMesh& mesh, double factor) {
+  const Line& y = mesh.y();
+  std::vector<double> widths = y.widths();
+  for (double& width : widths) width *= factor;
+  return {mesh.x(), Line(std::move(widths), factor * y.length()).with_ends(y.first_end(), y.last_end()), mesh.name()};
 }
 
 Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellFields& fields) {
@@ -61,25 +70,29 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
 
 }  // namespace
 
-HeatOperators::HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, double s,
+HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, double s,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
-    : mesh_(mesh), strip_(StripLevels(ctx, mesh_hierarchy(mesh), params.multigrid.strips()).finest()),
-      problem_(problem), t_(t), s_(s), varies_(coefficients_vary(problem)) {
+    : mesh_(mesh), stretched_(mesh.logical()),
+      strip_(StripLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest()), problem_(problem),
+      t_(t), s_(s), varies_(coefficients_vary(problem)) {
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
           "steps in time are not for single precision or two floats: take mixed or double");
   expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");
+  expects(mesh.mapped() == nullptr || ctx.pieces() == 1, "deformed meshes are not cut into strips");
   // Of numbers one cell knows all.
-  const Coefficients now = at(ctx, coefficients_are_numbers(mesh, problem, t) ? first_cell(mesh) : mesh, t);
-  const auto kappa = now.k.is_scalar() ? constant_of(now.k.xx) : std::nullopt;
-  const bool constant = kappa && constant_of(now.k.c) && constant_of(now.capacity);
+  const Coefficients now =
+      coefficients_are_numbers(mesh, problem, t) ? at(ctx, first_cell(mesh.logical()), t) : at(ctx, mesh, t);
+  const bool constant = !mesh_.mapped() && now.k.xy.empty() && constant_of(now.k.xx) &&
+                        (now.k.yy.empty() || constant_of(now.k.yy)) && constant_of(now.k.c) &&
+                        constant_of(now.capacity);
   if (constant && !varies_ && !now.terms.varies())
-    make_tensor(ctx, now, *kappa, params, registry);
+    make_tensor(ctx, now, params, registry);
   else
     make_cells(ctx, now, params, registry);
   find_what_sides_do(t, now);
 }
 
-HeatOperators::Coefficients HeatOperators::at(Context& ctx, const TensorMesh& cells, double t) const {
+HeatOperators::Coefficients HeatOperators::at(Context& ctx, const Geometry& cells, double t) const {
   const PoissonProblem now = at_time(problem_, t);
   Coefficients found{on_cells(ctx, cells, now.diffusion, now.reaction_of_cells),
                      capacity_on_cells(ctx, cells, at_time(problem_.capacity, t)), operator_terms(mesh_, now)};
@@ -89,71 +102,105 @@ HeatOperators::Coefficients HeatOperators::at(Context& ctx, const TensorMesh& ce
   return found;
 }
 
-void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, double kappa, PoissonSolverParams params,
+void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, PoissonSolverParams params,
                                 const SmootherRegistry& registry) {
-  scale_ = 1 / kappa;
-  reaction_ = scale_ * now.k.c.front();
-  capacity_ = scale_ * now.capacity.front();
+  const double kxx = now.k.xx.front(), kyy = now.k.kyy(0, 0), of_x = 1 / kxx;
+  if (kxx != kyy) stretched_ = stretched(mesh_.logical(), std::sqrt(kxx / kyy));
+  const TensorMesh& mesh = stretched_;
+  scale_ = kxx == kyy ? of_x : 1 / (std::sqrt(kxx) * std::sqrt(kyy));
+  reaction_ = of_x * now.k.c.front();
+  capacity_ = of_x * now.capacity.front();
   OperatorTerms terms = now.terms;
-  for (RobinCoefficient* alpha : {&terms.left, &terms.right, &terms.bottom, &terms.top}) alpha->constant *= scale_;
+  terms.left.constant *= of_x;
+  terms.right.constant *= of_x;
+  terms.bottom.constant *= scale_;
+  terms.top.constant *= scale_;
   terms.reaction = reaction_;
-  a_ = assemble_operator<double>(ctx, mesh_, OperatorForm::tensor, terms, strip_);
-  mass_ = assemble_mass(ctx, mesh_, capacity_, strip_);
+  a_ = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, terms, strip_);
+  mass_ = assemble_mass(ctx, mesh, capacity_, strip_);
   // Made with a small mass term, whatever the first step: a direct solve of a coarse level rounds stiffness beside it.
-  const double length = std::max(mesh_.x().length(), mesh_.y().length());
+  const double length = std::max(mesh.x().length(), mesh.y().length());
   terms.reaction += 1 / (length * length);
   params.form = OperatorForm::tensor;
   params.terms = terms;
-  solver_.emplace(ctx, mesh_, params, registry);
+  solver_.emplace(ctx, mesh, params, registry);
   if (!ctx.plans()) solver_->set_reaction(ctx, reaction_ + s_ * capacity_);
 }
 
 void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params,
                                const SmootherRegistry& registry) {
-  const Coefficient &xy = problem_.space.diffusion.xy, &yy = problem_.space.diffusion.yy;
-  // What K may become.
-  const auto least = varies_ && xy.is_given()   ? CellTensor::full
-                     : varies_ && yy.is_given() ? CellTensor::diagonal
-                                                : CellTensor::scalar;
-  const auto tensor = std::max(least, cell_tensor(mesh_, now.k));
-  const Sides& sides = problem_.space.sides;
-  const auto is_robin = [](const SideCondition& side) { return side.kind == SideKind::robin; };
-  const bool alpha_may_vary =
-      varies_ && (is_robin(sides.left) || is_robin(sides.right) || is_robin(sides.bottom) || is_robin(sides.top));
-  const auto form = now.terms.varies() || alpha_may_vary ? OperatorForm::symmetric : OperatorForm::cell;
-  const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
-  fields_.emplace(ctx, mesh_, now.k);
-  fields_of_mass_.emplace(ctx, mesh_, mass);
-  a_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form, strip_);
-  mass_ = assemble_cells(ctx, mesh_, *fields_of_mass_, {}, CellTensor::scalar, form, strip_);
-  sum_ = assemble_cells(ctx, mesh_, *fields_, now.terms, tensor, form, strip_);
-  conductances_.emplace(ctx, mesh_, *fields_);
-  reaction_of_a_ = reaction_of(ctx, mesh_, *fields_);
-  reaction_of_mass_ = reaction_of(ctx, mesh_, *fields_of_mass_);
+  const TensorMesh& mesh = mesh_.logical();
+  if (mesh_.mapped()) {
+    assemble_quadrilaterals(ctx, now);
+    sum_ = assemble_diffusion(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &now.k), now.terms);
+    params.multigrid.cycle = params.multigrid.cycle.value_or(Cycle::v);  // widths are not asked
+  } else {
+    const Coefficient &xy = problem_.space.diffusion.xy, &yy = problem_.space.diffusion.yy;
+    // What K may become.
+    const auto least = varies_ && xy.is_given()   ? CellTensor::full
+                       : varies_ && yy.is_given() ? CellTensor::diagonal
+                                                  : CellTensor::scalar;
+    const auto tensor = std::max(least, cell_tensor(mesh, now.k));
+    const Sides& sides = problem_.space.sides;
+    const auto is_robin = [](const SideCondition& side) { return side.kind == SideKind::robin; };
+    const bool alpha_may_vary =
+        varies_ && (is_robin(sides.left) || is_robin(sides.right) || is_robin(sides.bottom) || is_robin(sides.top));
+    const auto form = now.terms.varies() || alpha_may_vary ? OperatorForm::symmetric : OperatorForm::cell;
+    const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
+    fields_.emplace(ctx, mesh, now.k);
+    fields_of_mass_.emplace(ctx, mesh, mass);
+    a_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, form, strip_);
+    mass_ = assemble_cells(ctx, mesh, *fields_of_mass_, {}, CellTensor::scalar, form, strip_);
+    sum_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, form, strip_);
+    conductances_.emplace(ctx, mesh, *fields_);
+    reaction_of_a_ = reaction_of(ctx, mesh, *fields_);
+    reaction_of_mass_ = reaction_of(ctx, mesh, *fields_of_mass_);
+  }
   add_up(ctx);
   if (!params.method) params.method = Method::cg;
   params.multigrid.symmetric = true;
   params.multigrid.singular = false;
   params.coefficients = nullptr;
-  solver_.emplace(ctx, sum_, *conductances_, mesh_, params, registry);
+  solver_.emplace(ctx, sum_, *conductances_, mesh, params, registry);
+}
+
+/// All but their sum.
+void HeatOperators::assemble_quadrilaterals(Context& ctx, const Coefficients& now) {
+  const MappedMesh& mesh = *mesh_.mapped();
+  a_ = mass_ = {};  // makes room
+  const auto assemble = [&](const CellCoefficients& k, const OperatorTerms& terms, GridOperator<double>& to) {
+    const MappedCells cells(ctx, mesh, &k);
+    to = assemble_diffusion(ctx, mesh, cells, terms);
+    conductances_.emplace(ctx, mesh, cells);
+  };
+  assemble(mass_coefficients(now.k, now.capacity), {}, mass_);
+  reaction_of_mass_ = std::move(conductances_->reaction);
+  assemble(now.k, now.terms, a_);
+  reaction_of_a_ = Vector<double>(ctx, reaction_of_mass_.shape());
+  copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
 }
 
 void HeatOperators::find_what_sides_do(double t, const Coefficients& now) {
   const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
-  conserves_ = no_reaction && is_singular(mesh_, now.terms);
+  conserves_ = no_reaction && is_singular(mesh_.logical(), now.terms);
   PoissonProblem sides = at_time(problem_, t);
-  const auto scale_alpha = [&](double scale) {
-    for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
-      if (side->alpha) side->alpha = [alpha = side->alpha, scale](const Point& p) { return scale * alpha(p); };
-  };
   if (!conductances_) {
-    scale_alpha(scale_);
-    entries_of_a_ = dirichlet_entries(mesh_, sides, nullptr, reaction_);
-    entries_of_mass_ = dirichlet_mass_entries(mesh_, sides, capacity_);
+    // Numbers, those of the solver.
+    const auto take = [](const RobinCoefficient& alpha, SideCondition& side) {
+      if (side.alpha) side.alpha = [value = alpha.constant](const Point& /*p*/) { return value; };
+    };
+    const OperatorTerms& terms = solver_->params().terms;
+    take(terms.left, sides.sides.left);
+    take(terms.right, sides.sides.right);
+    take(terms.bottom, sides.sides.bottom);
+    take(terms.top, sides.sides.top);
+    entries_of_a_ = dirichlet_entries(stretched_, sides, nullptr, reaction_);
+    entries_of_mass_ = dirichlet_mass_entries(stretched_, sides, capacity_);
     return;
   }
   entries_of_a_ = dirichlet_entries(mesh_, sides, &now.k, 0);
-  scale_alpha(0);
+  for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
+    if (side->alpha) side->alpha = [](const Point& /*p*/) { return 0.0; };
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
   entries_of_mass_ = dirichlet_entries(mesh_, sides, &mass, 0);
 }
@@ -175,15 +222,20 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
   if (moved) {
     t_ = t;
     const Coefficients now = at(ctx, mesh_, t);
-    const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
-    fields_->assign(ctx, now.k);
-    fields_of_mass_->assign(ctx, mass);
-    assign_cells(ctx, mesh_, now.k, *fields_, now.terms, a_);
-    assign_cells(ctx, mesh_, mass, *fields_of_mass_, {}, mass_);
-    conductances_->assign(ctx, *fields_of_mass_);
-    copy(ctx, conductances_->reaction.cview(), reaction_of_mass_.view());
-    conductances_->assign(ctx, *fields_);
-    copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
+    if (mesh_.mapped()) {
+      assemble_quadrilaterals(ctx, now);
+    } else {
+      const TensorMesh& mesh = mesh_.logical();
+      const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
+      fields_->assign(ctx, now.k);
+      fields_of_mass_->assign(ctx, mass);
+      assign_cells(ctx, mesh, now.k, *fields_, now.terms, a_);
+      assign_cells(ctx, mesh, mass, *fields_of_mass_, {}, mass_);
+      conductances_->assign(ctx, *fields_of_mass_);
+      copy(ctx, conductances_->reaction.cview(), reaction_of_mass_.view());
+      conductances_->assign(ctx, *fields_);
+      copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
+    }
     find_what_sides_do(t, now);
   }
   add_up(ctx);

@@ -5,9 +5,11 @@
 //     S = A + s M,     s = 1 / (gamma dt)
 //
 // by PoissonSolver, which is made once and updated where s or the coefficients change; that allocates nothing on the device
-// (but where an Robin side meets coefficients that change with the time). Where K, c and the capacity are constant all are
-// tensor operators, and the equation is divided by K: `scale` = 1 / K. Else they are of cell form, coarse levels are Galerkin
-// products, and the method is cg unless another is asked for.
+// (but where an Robin side meets coefficients that change with the time). Where K, c and the capacity are constant, kxy = 0,
+// all are tensor operators of -Laplace on the mesh whose y is sqrt(kxx / kyy) times as long, and the equation is divided by
+// sqrt(kxx kyy): `scale`. Else they are of cell form, coarse levels are Galerkin
+// products, and the method is cg unless another is asked for. On a mesh of quadrilaterals they have five bands, and
+// coefficients that change with the time are assembled anew, which allocates.
 //
 // On a Context with other pieces of the grid all are those of the piece's strip, and coefficients and entries of sides those of
 // the whole mesh.
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include <stratum/assembly/heat_problem.hpp>
+#include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
 namespace stratum {
@@ -24,7 +27,7 @@ class HeatOperators {
  public:
   /// With the coefficients at time t. Throws as PoissonSolver does, UsageError for a capacity that is not positive, single
   /// precision and full multigrid.
-  HeatOperators(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, double t, double s,
+  HeatOperators(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, double s,
                 const PoissonSolverParams& params, const SmootherRegistry& registry);
 
   /// Coefficients at time t, where they vary, and s > 0. True where S has changed.
@@ -51,15 +54,16 @@ class HeatOperators {
     OperatorTerms terms;  // without c, which is in k
   };
   /// On the cells of this mesh.
-  [[nodiscard]] Coefficients at(Context& ctx, const TensorMesh& cells, double t) const;
-  void make_tensor(Context& ctx, const Coefficients& now, double kappa, PoissonSolverParams params,
-                   const SmootherRegistry& registry);
+  [[nodiscard]] Coefficients at(Context& ctx, const Geometry& cells, double t) const;
+  void make_tensor(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
   void make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
+  void assemble_quadrilaterals(Context& ctx, const Coefficients& now);
   void find_what_sides_do(double t, const Coefficients& now);
   void add_up(Context& ctx);
 
-  TensorMesh mesh_;
-  GridShape strip_;  // the piece's unknowns
+  ProblemMesh mesh_;
+  TensorMesh stretched_;  // of tensor operators
+  GridShape strip_;       // the piece's unknowns
   HeatProblem problem_;
   double t_, s_;
   bool varies_, conserves_ = false;
@@ -67,7 +71,7 @@ class HeatOperators {
   double reaction_ = 0, capacity_ = 0;  // of tensor operators, scaled
   GridOperator<double> a_, mass_;
   GridOperator<double> sum_;                           // of cell form, as what follows
-  std::optional<CellFields> fields_, fields_of_mass_;  // of the coefficients that were put in last
+  std::optional<CellFields> fields_, fields_of_mass_;  // of the coefficients that were put in last, on a rectangle
   std::optional<Conductances> conductances_;
   Vector<double> reaction_of_a_, reaction_of_mass_;
   std::optional<PoissonSolver> solver_;

@@ -90,7 +90,8 @@ struct HeatSolver::Implementation {
     double error = 0;  // beside what is allowed
   };
 
-  TensorMesh mesh;
+  ProblemMesh geometry;
+  const TensorMesh& mesh;  // how its cells are joined
   HeatProblem problem;
   HeatParams params;
   Tableau tableau;
@@ -122,9 +123,11 @@ struct HeatSolver::Implementation {
   double largest_mass = 0;
   int first_row = 0;  // of this piece, of all rows of unknowns
 
-  Implementation(Context& ctx, const TensorMesh& m, const HeatProblem& p, const HeatParams& given,
+  Implementation(Context& ctx, const Geometry& m, const HeatProblem& p, const HeatParams& given,
                  const SmootherRegistry& registry)
-      : mesh(with_sides(m, p.space.sides)), problem(p), params(given), tableau(tableau_of(given.method)) {
+      : geometry(m.mapped() != nullptr ? ProblemMesh(with_sides(*m.mapped(), p.space.sides))
+                                       : ProblemMesh(with_sides(m.logical(), p.space.sides))),
+        mesh(geometry.logical()), problem(p), params(given), tableau(tableau_of(given.method)) {
     check();
     const GridShape shape = StripLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.strips()).finest();
     first_row = shape.origin_y - mesh.unknowns().origin_y;
@@ -134,7 +137,7 @@ struct HeatSolver::Implementation {
     report.t = params.start;
     const double first = params.dt.value_or(1.0);
     at_this_time(params.start, [&] {
-      operators.emplace(ctx, mesh, problem, params.start, shift(first), params.solver, registry);
+      operators.emplace(ctx, geometry, problem, params.start, shift(first), params.solver, registry);
       if (mesh.unknowns().nodes() > 0 && side_count() == 0) {
         ones = Vector<double>(ctx, shape);
         set(ctx, 1.0, ones.view());
@@ -159,7 +162,7 @@ struct HeatSolver::Implementation {
   }
 
   /// Dirichlet nodes.
-  [[nodiscard]] std::size_t side_count() const { return dirichlet_values(mesh, at(params.start)).size(); }
+  [[nodiscard]] std::size_t side_count() const { return dirichlet_values(geometry, at(params.start)).size(); }
   [[nodiscard]] double diagonal_entry() const { return tableau.a[tableau.stages - 1][tableau.stages - 1]; }
   [[nodiscard]] double shift(double step) const { return 1 / (diagonal_entry() * step); }
   [[nodiscard]] double eta() const { return params.eta.value_or(params.tol ? 1e-2 * *params.tol : 1e-8); }
@@ -179,7 +182,7 @@ struct HeatSolver::Implementation {
   /// load = F(t), without what sides add.
   void find_load(Context& ctx, double t) {
     if (load_known && (problem.steady_rhs || !problem.space.rhs || load_at == t)) return;
-    assemble_heat_load(ctx, mesh, problem, t, load.view());
+    assemble_heat_load(ctx, geometry, problem, t, load.view());
     if (operators->scale() != 1) xpay(ctx, load.cview(), operators->scale() - 1, load.view());
     load_at = t;
     load_known = true;
@@ -189,7 +192,7 @@ struct HeatSolver::Implementation {
   void add_sides(Context& ctx, const PoissonProblem& now, const std::vector<double>& values,
                  const std::vector<double>& slopes, GridView<double> to) {
     SideLoads sides(u.shape(), first_row);
-    add_fluxes(mesh, now, sides);
+    add_fluxes(geometry, now, sides);
     for (auto* part : {&sides.left, &sides.right, &sides.bottom, &sides.top})
       for (double& value : *part) value *= operators->scale();
     for (const auto& entry : operators->dirichlet_entries_of_a())
@@ -212,10 +215,10 @@ struct HeatSolver::Implementation {
     set_initial(ctx);
     if (params.tol) find_masses(ctx);
     const PoissonProblem now = at(params.start);
-    side_values = dirichlet_values(mesh, now);
+    side_values = dirichlet_values(geometry, now);
     // Of k_D at the start nothing but the error estimate of the first step depends.
     const double moment = 1e-6 * params.dt.value_or(1.0);
-    side_slope = dirichlet_values(mesh, at(params.start + moment));
+    side_slope = dirichlet_values(geometry, at(params.start + moment));
     for (std::size_t n = 0; n < side_slope.size(); ++n) side_slope[n] = (side_slope[n] - side_values[n]) / moment;
     measure(ctx, u);
     if (tableau.starts_explicit()) find_first_slope(ctx, now);
@@ -268,16 +271,19 @@ struct HeatSolver::Implementation {
   void set_initial(Context& ctx) {
     const GridShape shape = u.shape();
     if (shape.nodes() == 0) return;
-    const auto initial =
-        at_nodes(ctx, mesh, initial_function(problem, params.start), {shape.origin_y, shape.origin_y + shape.ny - 1});
+    const auto initial = at_nodes(ctx, geometry, initial_function(problem, params.start),
+                                  {shape.origin_y, shape.origin_y + shape.ny - 1});
     const auto columns = static_cast<std::size_t>(mesh.x().size()) + 1;
     std::vector<double> unknowns;
     for (int j = 0; j < shape.ny; ++j)
       for (int i = 0; i < shape.nx; ++i) {
         const auto p = static_cast<std::size_t>(i + shape.origin_x);
         const double value = initial[static_cast<std::size_t>(j) * columns + p];
-        expects(std::isfinite(value), "the initial value is ", value, " at (", mesh.x().from_begin()[p], ", ",
-                mesh.y().from_begin()[static_cast<std::size_t>(j + shape.origin_y)], "); it must be finite");
+        if (!std::isfinite(value)) {
+          const Point point = Geometry(geometry).node(static_cast<int>(p), j + shape.origin_y);
+          throw UsageError(
+              message("the initial value is ", value, " at (", point.x, ", ", point.y, "); it must be finite"));
+        }
         unknowns.push_back(value);
       }
     copy_from_host(ctx, unknowns.data(), u.view());
@@ -396,7 +402,7 @@ struct HeatSolver::Implementation {
         report.updates += operators->set(ctx, t, shift(step)) ? 1 : 0;
         const double s = operators->s();
         const PoissonProblem now = at(t);
-        const auto values = dirichlet_values(mesh, now);
+        const auto values = dirichlet_values(geometry, now);
         // p, on the unknowns and on Dirichlet nodes
         copy(ctx, u.cview(), x.view());
         std::vector<double> side_p = side_values;
@@ -454,7 +460,7 @@ struct HeatSolver::Implementation {
     known_slopes = last > 0 ? 2 : std::min(known_slopes + 1, 2);
     std::swap(slope, k[last]);
     side_slope = side_k[last];
-    side_values = dirichlet_values(mesh, at(t));
+    side_values = dirichlet_values(geometry, at(t));
     report.t = t;
     ++report.steps;
     last_dt = step;
@@ -510,7 +516,8 @@ struct HeatSolver::Implementation {
       }
       failures = 0;
       const double factor = growth(tried.error);
-      const bool forced = tried.error > 1 && step <= least;
+      // The last one may be up to twice as long as others must be.
+      const bool forced = tried.error > 1 && (step <= least || (step == left && left <= 2 * least));
       if (tried.error > 1 && !forced) {
         ++report.rejected;
         dt = std::max(step * std::min(factor, safety), least);
@@ -531,14 +538,14 @@ struct HeatSolver::Implementation {
   }
 };
 
-std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const HeatProblem& problem,
+std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const HeatProblem& problem,
                              const HeatParams& params, const SmootherRegistry& registry) {
   Context plan = ctx.plan();
   const HeatSolver solver(plan, mesh, problem, params, registry);
   return plan.memory()->peak_bytes;
 }
 
-HeatSolver::HeatSolver(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, const HeatParams& params,
+HeatSolver::HeatSolver(Context& ctx, const Geometry& mesh, const HeatProblem& problem, const HeatParams& params,
                        const SmootherRegistry& registry)
     : implementation_(std::make_unique<Implementation>(ctx, mesh, problem, params, registry)) {}
 HeatSolver::~HeatSolver() = default;
@@ -569,15 +576,16 @@ double HeatSolver::time() const { return implementation_->report.t; }
 GridView<const double> HeatSolver::solution() const { return implementation_->u.cview(); }
 const HeatReport& HeatSolver::report() const { return implementation_->report; }
 const TensorMesh& HeatSolver::mesh() const { return implementation_->mesh; }
+const ProblemMesh& HeatSolver::geometry() const { return implementation_->geometry; }
 const PoissonSolver& HeatSolver::solver() const { return implementation_->operators->solver(); }
 
 std::vector<double> HeatSolver::nodal_solution(Context& ctx) const {
   const Implementation& self = *implementation_;
-  return stratum::nodal_solution(ctx, self.mesh, self.at(self.report.t), solution());
+  return stratum::nodal_solution(ctx, self.geometry, self.at(self.report.t), solution());
 }
 double HeatSolver::heat(Context& ctx) const {
   const Implementation& self = *implementation_;
-  return total_heat(ctx, self.mesh, self.problem, self.report.t, solution());
+  return total_heat(ctx, self.geometry, self.problem, self.report.t, solution());
 }
 std::optional<double> HeatSolver::relative_l2_error(Context& ctx) const {
   const Implementation& self = *implementation_;
@@ -585,7 +593,7 @@ std::optional<double> HeatSolver::relative_l2_error(Context& ctx) const {
   // A reaction term, as steps have one: of singular problems, errors would leave out means.
   PoissonProblem now = self.at(self.report.t);
   now.reaction += 1;
-  return stratum::relative_l2_error(ctx, self.mesh, now, solution());
+  return stratum::relative_l2_error(ctx, self.geometry, now, solution());
 }
 
 HeatState HeatSolver::state(Context& ctx) const {
@@ -624,7 +632,7 @@ void HeatSolver::restore(Context& ctx, const HeatState& state) {
   self.before = state.before;
   self.known_slopes = state.known_slopes;
   self.side_slope = state.side_slope;
-  self.side_values = dirichlet_values(self.mesh, self.at(state.report.t));
+  self.side_values = dirichlet_values(self.geometry, self.at(state.report.t));
   self.load_known = false;
   const auto put = [&](const std::vector<double>& from, Vector<double>& to) {
     copy_from_host(ctx, from.data() + std::int64_t{self.first_row} * to.shape().nx, to.view());

@@ -46,6 +46,7 @@
 #include <vector>
 
 #include <stratum/assembly/heat_problem.hpp>
+#include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
 namespace stratum {
@@ -85,7 +86,7 @@ struct HeatState {
 };
 
 /// Bytes that a HeatSolver takes on this mesh, found by making one on a plan of the Context.
-[[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh& mesh, const HeatProblem& problem,
+[[nodiscard]] std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const HeatProblem& problem,
                                            const HeatParams& params,
                                            const SmootherRegistry& registry = builtin_smoothers());
 
@@ -93,7 +94,7 @@ class HeatSolver {
  public:
   /// At the start, with the initial u. Throws UsageError for a method, steps or a tolerance that do not go together, what the
   /// problem's functions give that is not finite or out of range, and as PoissonSolver does.
-  HeatSolver(Context& ctx, const TensorMesh& mesh, const HeatProblem& problem, const HeatParams& params,
+  HeatSolver(Context& ctx, const Geometry& mesh, const HeatProblem& problem, const HeatParams& params,
              const SmootherRegistry& registry = builtin_smoothers());
   ~HeatSolver();
   HeatSolver(HeatSolver&&) noexcept;
@@ -117,7 +118,9 @@ class HeatSolver {
   /// As relative_l2_error has it, at this time, means included.
   [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx) const;
   [[nodiscard]] const HeatReport& report() const;
+  /// On a rectangle the mesh, else how its cells are joined.
   [[nodiscard]] const TensorMesh& mesh() const;
+  [[nodiscard]] const ProblemMesh& geometry() const;
   [[nodiscard]] const PoissonSolver& solver() const;
 
   [[nodiscard]] HeatState state(Context& ctx) const;

@@ -10,6 +10,7 @@
 
 #include <stratum/assembly/expression.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/mesh/mapped_mesh.hpp>
 #include <stratum/mesh/vts.hpp>
 
@@ -28,26 +29,6 @@ namespace stratum::apps {
                      "times; x and y alone in expressions")};
 }
 
-/// A rectangle's mesh or one of quadrilaterals.
-class ProblemMesh {
- public:
-  explicit ProblemMesh(TensorMesh rectangle) : logical_(std::move(rectangle)) {}
-  explicit ProblemMesh(MappedMesh mapped) : logical_(mapped.logical()), mapped_(std::move(mapped)) {}
-
-  operator Geometry() const {  // NOLINT(google-explicit-constructor)
-    return mapped_ ? Geometry(*mapped_) : Geometry(logical_);
-  }
-  [[nodiscard]] const TensorMesh& logical() const { return logical_; }
-  [[nodiscard]] const std::optional<MappedMesh>& mapped() const { return mapped_; }
-  [[nodiscard]] double largest_aspect_ratio() const {
-    return mapped_ ? mapped_->largest_aspect_ratio() : logical_.largest_aspect_ratio();
-  }
-
- private:
-  TensorMesh logical_;
-  std::optional<MappedMesh> mapped_;
-};
-
 /// Where the nodes of a rectangle go, if anywhere.
 struct Deformation {
   std::string text;  // of the map, or the file's name
@@ -56,7 +37,10 @@ struct Deformation {
 
   [[nodiscard]] bool is_given() const { return !text.empty(); }
   /// What expressions of the problem know.
-  [[nodiscard]] Variables variables() const { return is_given() ? Variables::position : Variables::space; }
+  [[nodiscard]] Variables variables(bool time = false) const {
+    if (is_given()) return time ? Variables::position_and_time : Variables::position;
+    return time ? Variables::space_and_time : Variables::space;
+  }
   [[nodiscard]] ProblemMesh at(Context& ctx, const MeshChoice& mesh, int level) const {
     if (file) return ProblemMesh(halved(*file, level));
     if (!x) return ProblemMesh(mesh.at(level));

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -148,11 +149,12 @@ inline void list_meshes() {
   MeshChoice mesh = parse_shape(options);
   if (!options.has("origin")) return mesh;
   const auto [x, y] = parse_pair("--origin", options.text("origin"), ",", "two numbers X0,Y0");
-  for (const auto& [text, start] : {std::pair{&x, &mesh.x0}, {&y, &mesh.y0}}) {
+  for (const auto& [text, start, length] : {std::tuple{&x, &mesh.x0, mesh.family.a}, {&y, &mesh.y0, mesh.family.b}}) {
     if (text->empty()) continue;
     const double given = parse_number("--origin", *text, any_number);
     expects(*start == 0 || *start == given, "--origin: the file begins at ", *start, ", not at ", given,
             "; leave its number out, as in ,1 or 1,");
+    expects(given + length != given, "--origin: beside ", given, " a side of length ", length, " vanishes in rounding");
     *start = given;
   }
   return mesh;

@@ -1,6 +1,6 @@
 #pragma once
 
-// --probe X0,Y0,X1,Y1,N:FILE.csv: solutions at N points of a line, both its ends among them.
+// --probe X0,Y0,X1,Y1,N:FILE.csv: solutions at N points of a line, both its ends among them; in time, at every time shown.
 
 #include <cmath>
 #include <span>
@@ -58,6 +58,20 @@ inline constexpr int most_probe_points = 1'000'000;
     points.push_back(*found);
   }
   return points;
+}
+
+/// A line for every point: the time, coordinates, arc length from the first end, the solution.
+inline void add_profile(std::string& csv, double t, const Probe& probe, const Geometry& mesh,
+                        const std::vector<MeshPoint>& points, const std::vector<double>& nodal) {
+  std::ostringstream out;
+  out.precision(17);
+  if (csv.empty()) out << "t,x,y,s,u\n";
+  for (int k = 0; k < probe.count; ++k) {
+    const Position p = probe.at(k);
+    out << t << ',' << p.x << ',' << p.y << ',' << probe.arc_length(k) << ','
+        << value_at(mesh, nodal, points[static_cast<std::size_t>(k)]) << '\n';
+  }
+  csv += out.str();
 }
 
 /// Coordinates, arc length from the first end, and every solution.

@@ -38,10 +38,11 @@ template <class T>
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
 }
 
-/// Of its widths, where it starts and the kinds of its ends.
-[[nodiscard]] inline std::uint64_t check_sum(const TensorMesh& mesh) {
+/// Of its widths, where it starts, the kinds of its ends and, where it is no rectangle, its nodes.
+[[nodiscard]] inline std::uint64_t check_sum(const ProblemMesh& mesh) {
   std::uint64_t sum = check_sum(std::string_view());
-  for (const Line* line : {&mesh.x(), &mesh.y()}) {
+  if (mesh.mapped()) sum = check_sum(bytes_of(mesh.mapped()->y()), check_sum(bytes_of(mesh.mapped()->x()), sum));
+  for (const Line* line : {&mesh.logical().x(), &mesh.logical().y()}) {
     sum = check_sum(bytes_of(line->widths()), sum);
     sum = check_sum(message(line->origin(), to_string(line->first_end()), to_string(line->last_end())), sum);
   }
@@ -50,7 +51,7 @@ template <class T>
 
 /// Of what the state is to go on with.
 struct RestartOf {
-  const TensorMesh& mesh;
+  const ProblemMesh& mesh;
   TimeMethod method;
   bool adaptive;
   double start;
@@ -60,8 +61,9 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
   std::ostringstream text;
   text.precision(17);
   const HeatReport& r = state.report;
-  text << restart_format << "\nmesh " << check_sum(of.mesh) << "\ncells_x " << of.mesh.x().size() << "\ncells_y "
-       << of.mesh.y().size() << "\nmethod " << to_string(of.method) << "\nadaptive " << of.adaptive << "\nstart "
+  const TensorMesh& cells = of.mesh.logical();
+  text << restart_format << "\nmesh " << check_sum(of.mesh) << "\ncells_x " << cells.x().size() << "\ncells_y "
+       << cells.y().size() << "\nmethod " << to_string(of.method) << "\nadaptive " << of.adaptive << "\nstart "
        << of.start << "\nt " << r.t << "\nsteps " << r.steps << "\nrejected " << r.rejected << "\nforced " << r.forced
        << "\nsolves " << r.solves << "\ncycles " << r.cycles << "\nupdates " << r.updates << "\nmost_cycles "
        << r.most_cycles << "\nknown_slopes " << state.known_slopes << "\nunknowns " << state.u.size() << "\nside_nodes "
@@ -115,8 +117,8 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
   number("cells_y", cells_y);
   number("adaptive", adaptive);
   expects(mesh == check_sum(of.mesh), "the restart file '", path, "' is of another mesh, ", cells_x, " x ", cells_y,
-          " cells; this one has ", of.mesh.x().size(), " x ", of.mesh.y().size(),
-          ", or other widths or kinds of sides");
+          " cells; this one has ", of.mesh.logical().x().size(), " x ", of.mesh.logical().y().size(),
+          ", or other widths, nodes or kinds of sides");
   expects(header["method"] == to_string(of.method) && adaptive == of.adaptive, "the restart file '", path,
           "' goes on with ", adaptive ? "adaptive" : "fixed", " steps of ", header["method"], ", not with ",
           of.adaptive ? "adaptive" : "fixed", " ones of ", to_string(of.method));

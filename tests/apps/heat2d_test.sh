@@ -102,6 +102,50 @@ END
   refused --png u.gif -- "'u.gif' must end in .png"
 }
 
+case_deformed_meshes() {
+  local ring='(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' level
+  for level in 4 5; do
+    run 0 --map "$ring" --level $level --exact 'sin(x+y)*exp(-2*t)' --tol 1e-6 --quiet --report $level.json
+  done
+  python3 -c '
+import json, sys
+coarse, fine = (json.load(open(f"{level}.json")) for level in (4, 5))
+ratio = coarse["relative_l2_error"] / fine["relative_l2_error"]
+sys.exit(abs(ratio - 4) > 0.3 or fine["operator"] != "symmetric" or fine["map"] != sys.argv[1])' "$ring" || fail "the order"
+  run 0 --map "$ring" "${walls[@]}" --level 4 --kappa '2+x+t,0.1*x*y,1+t' --capacity '1+y' --initial 'x>1' --report report.json
+  prints '^mesh .*, mapped by \(1\+x\).*: 16 x 16 cells'
+  check "abs(r['heat'] / r['heat_at_first'] - 1) < 1e-12"
+  run 0 --map "$ring" --level 4 --initial 'x' --save half.state --quiet
+  run 0 --map "$ring" --level 4 --initial 'x' --restart half.state --end 0.2 --quiet
+  refused --map 'x+y,y' --level 4 --initial 'x' --restart half.state --end 0.2 -- "or other widths, nodes"
+  refused --map "$ring" -- "--map: give --initial, --rhs or sides as well"
+  refused --map "$ring" --initial xl -- "known names: x, y, t, pi" "has no a, b, xl, xr, yl, yr"
+  refused --map 'x,-y' --initial x -- "cell (0, 0) of the mesh is turned over"
+  refused --map "$ring" --initial x --capacity 'x-1/2' --level 4 -- "the capacity must be positive; in cell"
+  refused --map "$ring" --initial 'ln(x-1)' --level 4 -- "the initial value is"
+  needs_vtk
+  rm ./*.json half.state
+  run 0 --map "$ring" --level 4 --initial x --output-every 0.05 --vtk film.pvd --png u.png --quiet
+  has_files film.pvd film_0000.vts film_0001.vts film_0002.vts u.png
+  run 0 --mesh-file film_0000.vts --level 1 --initial x
+  prints '^mesh +from film_0000.vts: 32 x 32 cells'
+}
+
+case_values_along_a_line_at_every_time() {
+  run 0 "${small[@]}" --exact '1+2*x+3*y+t' --rhs 1 --dt 0.05 --output-every 0.1 --end 0.2 --probe 0,1,0.5,0,4:line.csv --quiet
+  has_files line.csv
+  python3 - <<'END' || fail "line.csv"
+import csv, sys
+rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(open("line.csv"))]
+sys.exit([round(r["t"], 9) for r in rows] != [0] * 4 + [0.1] * 4 + [0.2] * 4
+         or any(abs(r["u"] - (1 + 2 * r["x"] + 3 * r["y"] + r["t"])) > 1e-7 for r in rows))
+END
+  run 0 --map 'x+y/2,y' --level 4 --exact '1+2*x+3*y+t' --rhs 1 --probe 0.5,1,1,0,3:- --quiet
+  [ "$(wc -l <.output)" -eq 7 ] || fail "not a line of names and three at two times"
+  refused "${small[@]}" --initial x --probe 0,0,2,0,3:line.csv -- "--probe: (2, 0), point 3 of 3, is outside the domain"
+  refused --map 'x+y/2,y' --initial x --probe 0,0,2,0,3:line.csv -- "is outside the domain"
+}
+
 case_restarts_are_the_uninterrupted_run() {
   local steps
   for steps in '--tol 1e-3' '--dt 0.013 --method crank-nicolson' '--dt 0.013 --method euler'; do

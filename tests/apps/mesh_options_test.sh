@@ -68,6 +68,7 @@ case_lines_from_files() {
 }
 
 case_origins() {
+  refused --origin 1e30,0 -- "--origin: beside 1e+30 a side of length 1 vanishes in rounding"
   solve --origin 2,-1 --level 5
   prints '^mesh +U1 on \[2, 3\] x \[-1, 0\]'
   check "r['origin'] == [2, -1] and r['domain'] == [1, 1]"

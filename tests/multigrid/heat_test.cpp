@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <stratum/assembly/sample_maps.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
@@ -49,12 +50,15 @@ class HeatTest : public test::OnEveryBackend {
     params.tol = tol;
     return params;
   }
-  double error_at(const TensorMesh& mesh, const HeatProblem& problem, const HeatParams& params, double end) {
+  double error_at(const Geometry& mesh, const HeatProblem& problem, const HeatParams& params, double end) {
     HeatSolver solver(ctx(), mesh, problem, params);
     const auto& report = solver.advance(ctx(), end);
     EXPECT_EQ(report.status, Status::converged) << report.reason;
     EXPECT_EQ(solver.time(), end);
     return *solver.relative_l2_error(ctx());
+  }
+  MappedMesh on_quadrilaterals(const TensorMesh& mesh, const SampleMap& map) {
+    return mapped(ctx(), mesh, map.x, map.y);
   }
   /// Dirichlet at the left and the bottom, Neumann at the right, Robin at the top, all with values that change.
   static HeatProblem every_side(double kappa = 1, double capacity = 1, double c = 0) {
@@ -88,7 +92,7 @@ class HeatTest : public test::OnEveryBackend {
     return problem;
   }
   /// Errors of the steps alone: the difference to a solution with far shorter ones, at the unknowns.
-  std::vector<double> values_at(const TensorMesh& mesh, const HeatProblem& problem, const HeatParams& params,
+  std::vector<double> values_at(const Geometry& mesh, const HeatProblem& problem, const HeatParams& params,
                                 double end) {
     HeatSolver solver(ctx(), mesh, problem, params);
     EXPECT_EQ(solver.advance(ctx(), end).status, Status::converged) << solver.report().reason;
@@ -102,7 +106,7 @@ class HeatTest : public test::OnEveryBackend {
     }
     return std::sqrt(sum / size);
   }
-  void expect_orders(const TensorMesh& mesh, const HeatProblem& problem, double end) {
+  void expect_orders(const Geometry& mesh, const HeatProblem& problem, double end) {
     const auto exact = values_at(mesh, problem, fixed(TimeMethod::tr_bdf2, end / 256), end);
     for (const auto method : every_method) {
       SCOPED_TRACE(to_string(method));
@@ -137,6 +141,75 @@ TEST_P(HeatTest, OrderInSpace) {
     EXPECT_LT(coarse, 3e-3);
     EXPECT_NEAR(coarse / fine, 4, 0.6) << coarse << " " << fine;
   }
+}
+
+TEST_P(HeatTest, ConstantDiagonalTensorsAreTensorOperators) {
+  HeatProblem problem = every_side(1, 2.5, 0.7);
+  problem.space.sides.right = {robin, [](const Point& p) { return p.y * std::cos(p.t); },
+                               [](const Point&) { return 3.0; }};
+  problem.space.diffusion = {3.0, {}, 0.2};
+  HeatProblem by_cells = problem;  // that might change
+  by_cells.space.diffusion.xx = ScalarFunction([](const Point&) { return 3.0; });
+  by_cells.steady_coefficients = false;
+  const TensorMesh mesh(shishkin(1.0, 17, 1e-2, GradedSide::last), Line(std::vector<double>(12, 1.0 / 12)));
+  for (const auto method : every_method) {
+    HeatSolver solver(ctx(), mesh, problem, fixed(method, 0.05));
+    EXPECT_EQ(solver.solver().params().form, OperatorForm::tensor);
+    EXPECT_EQ(solver.advance(ctx(), 0.5).status, Status::converged);
+    EXPECT_LT(distance(solver.nodal_solution(ctx()), values_at(mesh, by_cells, fixed(method, 0.05), 0.5)), 1e-9);
+  }
+}
+
+TEST_P(HeatTest, QuadrilateralsThatAreARectangle) {
+  const TensorMesh mesh = square(12);
+  const MappedMesh same = on_quadrilaterals(mesh, sine_map(0));
+  for (const auto& problem : {every_side(0.3, 2.5, 0.7), everything_changes()})
+    for (const auto method : every_method) {
+      const HeatParams params = fixed(method, 0.05);
+      EXPECT_LT(distance(values_at(same, problem, params, 0.5), values_at(mesh, problem, params, 0.5)), 1e-9);
+      EXPECT_NEAR(error_at(same, problem, params, 0.2), error_at(mesh, problem, params, 0.2), 1e-9);
+    }
+}
+
+TEST_P(HeatTest, OrdersOnQuadrilaterals) {
+  // A map that leaves the sides where they are.
+  const auto deformed = [&](int cells) { return on_quadrilaterals(square(cells), sine_map(0.08)); };
+  const MappedMesh mesh = deformed(8);
+  expect_orders(mesh, everything_changes(), 1.1);
+  for (const auto& problem : {every_side(0.3, 2.5, 0.7), everything_changes()}) {
+    const HeatParams params = fixed(TimeMethod::tr_bdf2, 1e-2);
+    const double coarse = error_at(deformed(16), problem, params, 0.3),
+                 fine = error_at(deformed(32), problem, params, 0.3);
+    EXPECT_LT(coarse, 3e-3);
+    EXPECT_NEAR(coarse / fine, 4, 0.6) << coarse << " " << fine;
+  }
+}
+
+TEST_P(HeatTest, WallsOfQuadrilateralsKeepTheHeat) {
+  HeatProblem problem;
+  problem.initial = [](const Point& p) { return p.x < 1 ? 1 + p.y : 0.0; };
+  problem.space.sides = {{neumann}, {neumann}, {neumann}, {neumann}};
+  problem.space.diffusion.xx = ScalarFunction([](const Point& p) { return p.y > 0.5 ? 1000.0 : 1.0; });
+  problem.capacity = ScalarFunction([](const Point& p) { return 3 + p.x; });
+  problem.steady_coefficients = true;
+  HeatProblem around = problem;
+  around.space.sides.left = around.space.sides.right = {SideKind::periodic};
+  const SampleMap ring{"ring", [](const Point& p) { return (1 + p.y) * std::sin(2 * pi * p.x); },
+                       [](const Point& p) { return (1 + p.y) * std::cos(2 * pi * p.x); }};
+  for (const auto& [of, mesh] : {std::pair{problem, on_quadrilaterals(square(24), annulus_map(2))},
+                                 {around, on_quadrilaterals(square(24), ring)}}) {
+    HeatSolver solver(ctx(), mesh, of, adaptive(1e-3));
+    const double before = solver.heat(ctx());
+    const auto& report = solver.advance(ctx(), 0.5);
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    EXPECT_LT(report.most_cycles, 15);
+    EXPECT_NEAR(solver.heat(ctx()) / before, 1, 1e-11);
+  }
+  // The area, by a heat of one.
+  problem.capacity = 1.0;
+  problem.initial = [](const Point&) { return 1.0; };
+  const MappedMesh sheared = on_quadrilaterals(square(5), shear_map(45));
+  EXPECT_NEAR(HeatSolver(ctx(), sheared, problem, adaptive(1e-3)).heat(ctx()), 1, 1e-14);
 }
 
 TEST_P(HeatTest, AdaptiveStepsMeetTheTolerance) {
@@ -186,6 +259,22 @@ TEST_P(HeatTest, AJumpInTimeIsSteppedOver) {
   EXPECT_LT(report.forced, 10);
   EXPECT_LT(report.steps + report.rejected, 200);
   EXPECT_NEAR(solver.heat(ctx()), 1 - std::exp(-0.5), 1e-3);
+}
+
+// At a time that steps end at they come as near to it as they may, and go over.
+TEST_P(HeatTest, AJumpAtTheEndIsSteppedOnto) {
+  HeatProblem problem;
+  problem.space.sides.left.value = [](const Point& p) { return p.t < 1 ? 1.0 : 0.0; };
+  problem.steady_coefficients = true;
+  HeatParams params = adaptive(1e-4);
+  params.max_steps = 1000;
+  HeatSolver solver(ctx(), square(16), problem, params);
+  for (const double end : {1.0, 1.5}) {
+    const auto& report = solver.advance(ctx(), end);
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    EXPECT_GT(report.forced, 0);
+  }
+  EXPECT_LT(solver.heat(ctx()), 0.01);
 }
 
 // What solves leave in rows of little mass is no error of a step: shorter steps would not mend it, and were tried without end.

@@ -2,6 +2,7 @@
 // with a preconditioner and deflation; one system, or a series of them while bubbles move. --help explains; the file is parse,
 // make the system, solve, print, write, in that order.
 
+#include <future>
 #include <numbers>
 #include <optional>
 #include <tuple>
@@ -316,7 +317,7 @@ OutputFiles parse_outputs(const CommandLine& options, const Settings& s) {
 
 // --- the system ---------------------------------------------------------------------------------------------------------
 
-PressureSystem make_system(const Settings& s) {
+PressureSystem make_system(const Settings& s, int threads) {
   auto system = [&] {
     switch (s.problem) {
       case Problem::poisson: return poisson_system(s.nx, s.ny);
@@ -324,12 +325,12 @@ PressureSystem make_system(const Settings& s) {
       case Problem::phase:
         return parsed("--phase", [&] {
           return flow_system(s.nx, s.ny, densities_of_phase(s.nx, s.ny, s.phase, s.inside, s.outside), s.width,
-                             s.height);
+                             s.height, threads);
         });
       default:
         return flow_system(s.nx, s.ny,
-                           densities_of_discs(s.nx, s.ny, s.bubbles, s.inside, s.outside, s.width, s.height), s.width,
-                           s.height);
+                           densities_of_discs(s.nx, s.ny, s.bubbles, s.inside, s.outside, s.width, s.height, threads),
+                           s.width, s.height, threads);
     }
   }();
   if (s.pinned) pin(system.links, s.nx - 1, s.ny - 1);
@@ -410,6 +411,15 @@ RightHandSide make_rhs(const Settings& s, const PressureSystem& system, int thre
   }
   if (system.is_singular()) make_compatible(s, rhs.b);
   return rhs;
+}
+
+/// Noise comes from one thread, one number after the other: where there are more, while these do something else.
+std::future<RightHandSide> start_rhs(const Settings& s, const PressureSystem& system, int threads) {
+  if (s.rhs == "white" && threads > 1)
+    return std::async(std::launch::async, [&s, &system, threads] { return make_rhs(s, system, threads); });
+  std::promise<RightHandSide> ready;
+  ready.set_value(make_rhs(s, system, threads));
+  return ready.get_future();
 }
 
 /// In the L2 norm, relative; of a singular system without the means.
@@ -544,9 +554,10 @@ void write_picture(const Settings& s, const std::vector<double>& p, const std::s
 int solve_once(Context& ctx, const Settings& s, const CommandLine& options, OutputFiles& outputs) {
   const double begin = wall_seconds();
   if (!s.quiet) progress("setting up ...");
-  const PressureSystem system = make_system(s);
-  const RightHandSide rhs = make_rhs(s, system, ctx.threads());
+  const PressureSystem system = make_system(s, ctx.threads());
+  auto making = start_rhs(s, system, ctx.threads());
   PressureSolver solver(ctx, system, s.params);
+  const RightHandSide rhs = making.get();
   Vector<double> b(ctx, solver.a().shape()), x(ctx, solver.a().shape());
   copy_from_host(ctx, rhs.b.data(), b.view());
   solver.rehearse(ctx, b.cview(), x.view());
@@ -643,7 +654,7 @@ int solve_in_time(Context& ctx, Settings s, const CommandLine& options, OutputFi
   constexpr int kept_iterations = 60;
   if (s.reuse == Reuse::ritz) s.params.keep = std::max(kept_iterations, 2 * s.ritz);
   const TensorMesh mesh = mesh_of_cells(s);
-  const GridShape shape = mesh_of_centres(make_system(s).links).unknowns();
+  const GridShape shape = mesh_of_centres(make_system(s, ctx.threads()).links).unknowns();
   Vector<double> b(ctx, shape), x(ctx, shape);
   std::vector<double> p(s.cells());
   std::vector<TimeStep> steps;
@@ -653,9 +664,10 @@ int solve_in_time(Context& ctx, Settings s, const CommandLine& options, OutputFi
   for (int n = 0; n <= s.time_steps && code == 0; ++n) {
     if (n > 0) move(s, s.bubbles);
     const double begin = wall_seconds();
-    const PressureSystem system = make_system(s);
-    const RightHandSide rhs = make_rhs(s, system, ctx.threads());
+    const PressureSystem system = make_system(s, ctx.threads());
+    auto making = start_rhs(s, system, ctx.threads());
     PressureSolver solver(ctx, system, s.params, ritz);
+    const RightHandSide rhs = making.get();
     copy_from_host(ctx, rhs.b.data(), b.view());
     if (!may_start_from(ctx, s.reuse, solver.a(), b.cview(), x.cview())) set(ctx, 0.0, x.view());
     ctx.synchronise();

@@ -1,10 +1,13 @@
 #include <stratum/assembly/five_point.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
 
 namespace stratum {
 
@@ -23,10 +26,14 @@ FivePointLinks no_links(int nx, int ny) {
 
 template <class Check>
 void expect_every(const char* what, const std::vector<double>& values, int nx, const char* allowed,
-                  const Check& check) {
+                  [[maybe_unused]] int threads, const Check& check) {
+  std::size_t bad = values.size();
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : bad)
   for (std::size_t k = 0; k < values.size(); ++k)
-    expects(check(values[k]), what, " of cell (", k % static_cast<std::size_t>(nx), ", ",
-            k / static_cast<std::size_t>(nx), ") is ", values[k], "; it must be ", allowed);
+    if (!check(values[k])) bad = std::min(bad, k);
+  if (bad == values.size()) return;
+  expects(false, what, " of cell (", bad % static_cast<std::size_t>(nx), ", ", bad / static_cast<std::size_t>(nx),
+          ") is ", values[bad], "; it must be ", allowed);
 }
 
 void expect_count(const char* what, std::size_t given, int nx, int ny) {
@@ -43,16 +50,30 @@ double diagonal(const FivePointLinks& links, int i, int j) {
   return sum;
 }
 
+/// From the links in the bands and the sink in `centre` to the diagonal.
+struct AddLinks {
+  GridView<const double> east, north;
+  GridView<double> centre;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
+    double sum = centre(i, j);
+    sum += east(i, j) + north(i, j);
+    if (i > 0) sum += east(i - 1, j);
+    if (j > 0) sum += north(i, j - 1);
+    return sum;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double sum) const { centre(i, j) = sum; }
+};
+
 }  // namespace
 
-void FivePointLinks::validate() const {
+void FivePointLinks::validate(int threads) const {
   expect_count("links to the east", east.size(), nx, ny);
   expect_count("links to the north", north.size(), nx, ny);
   if (!sink.empty()) expect_count("sinks", sink.size(), nx, ny);
   const auto sound = [](double value) { return value >= 0 && std::isfinite(value); };
   for (const auto& [what, values] :
        {std::pair{"the link to the east", &east}, {"the link to the north", &north}, {"the sink", &sink}})
-    expect_every(what, *values, nx, "finite and not negative", sound);
+    expect_every(what, *values, nx, "finite and not negative", threads, sound);
   for (int j = 0; j < ny; ++j)
     expects(east[at(nx - 1, j)] == 0, "cell (", nx - 1, ", ", j, ") has no neighbour to the east, and a link of ",
             east[at(nx - 1, j)]);
@@ -89,14 +110,16 @@ FivePointLinks layered_links(int n, double contrast) {
   return links;
 }
 
-FivePointLinks flow_links(int nx, int ny, const std::vector<double>& density, double width, double height) {
+FivePointLinks flow_links(int nx, int ny, const std::vector<double>& density, double width, double height,
+                          int threads) {
   expect_count("densities", density.size(), nx, ny);
   expects(width > 0 && height > 0 && std::isfinite(width / height),
           "a rectangle needs a width and a height above zero, not ", width, " x ", height);
-  expect_every("the density", density, nx, "positive and finite",
+  expect_every("the density", density, nx, "positive and finite", threads,
                [](double value) { return value > 0 && std::isfinite(value); });
   FivePointLinks links = no_links(nx, ny);
   const double hx = width / nx, hy = height / ny;
+#pragma omp parallel for schedule(static) num_threads(threads)
   for (int j = 0; j < ny; ++j)
     for (int i = 0; i < nx; ++i) {
       const std::size_t at = links.at(i, j);
@@ -114,40 +137,49 @@ void pin(FivePointLinks& links, int i, int j) {
 }
 
 std::vector<double> densities_of_discs(int nx, int ny, const std::vector<Disc>& discs, double inside, double outside,
-                                       double width, double height) {
+                                       double width, double height, [[maybe_unused]] int threads) {
   std::vector<double> density(cells(nx, ny), outside);
-  for (const Disc& disc : discs) {
+  for (const Disc& disc : discs)
     expects(disc.radius > 0 && std::isfinite(disc.radius), "the radius of a disc must be positive, not ", disc.radius);
-    for (int j = 0; j < ny; ++j)
-      for (int i = 0; i < nx; ++i)
-        if (std::hypot((i + 0.5) * width / nx - disc.x, (j + 0.5) * height / ny - disc.y) < disc.radius)
+#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
+  for (int j = 0; j < ny; ++j) {
+    const double y = (j + 0.5) * height / ny;
+    for (const Disc& disc : discs) {
+      if (std::abs(y - disc.y) > disc.radius) continue;
+      // The cells of its bounding box, and one more on either side for what rounds.
+      const auto column = [&](double x) { return static_cast<int>(std::clamp(x / width * nx, -1.0, nx + 1.0)); };
+      const int begin = std::max(0, column(disc.x - disc.radius) - 1);
+      const int end = std::min(nx, column(disc.x + disc.radius) + 2);
+      for (int i = begin; i < end; ++i)
+        if (std::hypot((i + 0.5) * width / nx - disc.x, y - disc.y) < disc.radius)
           density[static_cast<std::size_t>(j) * static_cast<std::size_t>(nx) + static_cast<std::size_t>(i)] = inside;
+    }
   }
   return density;
 }
 
 std::vector<double> densities_of_phase(int nx, int ny, const std::vector<double>& phase, double first, double second) {
   expect_count("phases", phase.size(), nx, ny);
-  expect_every("the phase", phase, nx, "in 0 .. 1", [](double value) { return value >= 0 && value <= 1; });
+  expect_every("the phase", phase, nx, "in 0 .. 1", 1, [](double value) { return value >= 0 && value <= 1; });
   std::vector<double> density(phase.size());
   for (std::size_t k = 0; k < phase.size(); ++k) density[k] = phase[k] * first + (1 - phase[k]) * second;
   return density;
 }
 
 GridOperator<double> five_point_operator(Context& ctx, const FivePointLinks& links) {
-  links.validate();
-  const GridShape shape = mesh_of_centres(links).unknowns();
-  SymmetricNineBand<double> a(ctx, shape);
-  std::vector<double> band(links.east.size());
-  const auto store = [&](int k, const auto& entry) {
-    for (int j = 0; j < links.ny; ++j)
-      for (int i = 0; i < links.nx; ++i) band[links.at(i, j)] = entry(i, j);
-    copy_from_host(ctx, band.data(), a.band[static_cast<std::size_t>(k - SymmetricNineBand<double>::first)].view());
+  links.validate(ctx.threads());
+  SymmetricNineBand<double> a(ctx, mesh_of_centres(links).unknowns());
+  const auto band = [&](int dx, int dy) {
+    return a.band[static_cast<std::size_t>(band_index(dx, dy) - SymmetricNineBand<double>::first)].view();
   };
-  store(band_index(0, 0), [&](int i, int j) { return diagonal(links, i, j); });
-  store(band_index(1, 0), [&](int i, int j) { return -links.east[links.at(i, j)]; });
-  store(band_index(0, 1), [&](int i, int j) { return -links.north[links.at(i, j)]; });
-  return a;
+  const auto centre = band(0, 0), east = band(1, 0), north = band(0, 1);
+  if (!links.sink.empty()) copy_from_host(ctx, links.sink.data(), centre);
+  copy_from_host(ctx, links.east.data(), east);
+  copy_from_host(ctx, links.north.data(), north);
+  for_each_node(ctx, all_nodes(centre), AddLinks{east, north, centre});
+  copy_scaled<double, double>(ctx, -1, east, east);
+  copy_scaled<double, double>(ctx, -1, north, north);
+  return {std::move(a)};
 }
 
 TensorMesh mesh_of_centres(const FivePointLinks& links) {

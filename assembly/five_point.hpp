@@ -31,7 +31,7 @@ struct FivePointLinks {
     return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx) + static_cast<std::size_t>(i);
   }
   /// Throws UsageError for what the page's head names.
-  void validate() const;
+  void validate(int threads = 1) const;
 };
 
 /// 4 on the diagonal and -1 beside it, zeros beyond the sides.
@@ -43,7 +43,7 @@ struct FivePointLinks {
 
 /// Of densities on nx x ny cells of a rectangle of this width and height, between walls.
 [[nodiscard]] FivePointLinks flow_links(int nx, int ny, const std::vector<double>& density, double width = 1,
-                                        double height = 1);
+                                        double height = 1, int threads = 1);
 
 /// Cell (i, j) sinks with its own diagonal once more: A is regular, and one unknown of a singular problem is pinned. Not
 /// advisable: what flows to the sink goes through one corner.
@@ -54,7 +54,8 @@ struct Disc {
 };
 /// `inside` where a cell's centre lies in a disc, `outside` elsewhere. Throws UsageError for a radius that is not positive.
 [[nodiscard]] std::vector<double> densities_of_discs(int nx, int ny, const std::vector<Disc>& discs, double inside,
-                                                     double outside, double width = 1, double height = 1);
+                                                     double outside, double width = 1, double height = 1,
+                                                     int threads = 1);
 
 /// phase first + (1 - phase) second, of phases in 0 .. 1. Throws UsageError for others, naming the cell.
 [[nodiscard]] std::vector<double> densities_of_phase(int nx, int ny, const std::vector<double>& phase, double first,

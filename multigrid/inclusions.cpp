@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
@@ -47,6 +51,35 @@ struct MarkInclusion {
       u(i, j) = 0;
   }
 };
+
+/// Columns and rows of unknowns; empty where the first is beyond the last.
+struct Box {
+  int first_x = std::numeric_limits<int>::max(), last_x = -1, first_y = std::numeric_limits<int>::max(), last_y = -1;
+
+  void add(int i, int j) {
+    first_x = std::min(first_x, i);
+    last_x = std::max(last_x, i);
+    first_y = std::min(first_y, j);
+    last_y = std::max(last_y, j);
+  }
+  [[nodiscard]] bool is_empty() const { return last_x < first_x; }
+};
+
+/// The unknowns of a fine line that an interpolation may reach from first .. last of the coarse one.
+std::pair<int, int> range_above(const Line& fine, const Line& coarse, int first, int last) {
+  const int n = fine.unknowns();
+  if (fine.is_periodic()) return {0, n - 1};
+  return {first > 0 ? fine_unknown(fine, coarse, first - 1) : 0,
+          last + 1 < coarse.unknowns() ? fine_unknown(fine, coarse, last + 1) : n - 1};
+}
+
+/// The part of u in the box.
+GridView<const double> part_of(GridView<const double> u, const Box& box) {
+  u.data = &u(box.first_x, box.first_y);
+  u.nx = box.last_x - box.first_x + 1;
+  u.ny = box.last_y - box.first_y + 1;
+  return u;
+}
 
 }  // namespace
 
@@ -145,7 +178,9 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
   while (first < last && std::max(meshes[static_cast<std::size_t>(first)].x().size(),
                                   meshes[static_cast<std::size_t>(first)].y().size()) < cells_across)
     ++first;
-  // Numbers of inclusions and a function on every level from `first` on.
+  // Numbers of inclusions, where each lies, and a function on every level from `first` on.
+  const auto inclusion_count = inclusions.grounded.size();
+  std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(last - first + 1), std::vector<Box>(inclusion_count));
   std::vector<Vector<int>> numbers(static_cast<std::size_t>(last - first + 1));
   std::vector<Vector<double>> u;
   std::vector<int> here = inclusions.of_unknown;
@@ -163,36 +198,70 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
                    static_cast<std::size_t>(fine_unknown(fine.x(), coarse.x(), i))]);
       here = std::move(injected);
     }
-    auto& level = numbers[static_cast<std::size_t>(l - first)];
-    level = Vector<int>(ctx, shape);
-    copy_from_host(ctx, here.data(), level.view());
+    const auto at = static_cast<std::size_t>(l - first);
+    numbers[at] = Vector<int>(ctx, shape);
+    copy_from_host(ctx, here.data(), numbers[at].view());
+    const int* number = here.data();
+    for (int j = 0; j < shape.ny; ++j)
+      for (int i = 0; i < shape.nx; ++i, ++number)
+        if (*number >= 0) boxes[at][static_cast<std::size_t>(*number)].add(i, j);
   }
   for (int l = first; l <= last; ++l) u.emplace_back(ctx, hierarchy.level_operator(l).shape());
 
   DeflationVectors vectors;
   vectors.z.columns = static_cast<int>(finest.nodes());
   vectors.core.assign(inclusions.of_unknown.size(), -1);
-  std::vector<int> vector_of(inclusions.grounded.size(), -1);
-  std::vector<double> host(inclusions.of_unknown.size());
-  for (std::size_t d = 0; d < inclusions.grounded.size(); ++d) {
+  std::vector<int> vector_of(inclusion_count, -1);
+  std::vector<double> host;
+  std::vector<int> row_start;
+  for (std::size_t d = 0; d < inclusion_count; ++d) {
     if (inclusions.grounded[d]) continue;
     set(ctx, 0.0, u.front().view());
+    Box box;  // outside which u is zero
     for (int l = first; l <= last; ++l) {
       const auto k = static_cast<std::size_t>(l - first);
-      if (l > first) hierarchy.transfer(l).prolongate(ctx, u[k - 1].cview(), u[k].view());
+      if (l > first) {
+        hierarchy.transfer(l).prolongate(ctx, u[k - 1].cview(), u[k].view());
+        if (!box.is_empty()) {
+          const auto &fine = meshes[static_cast<std::size_t>(l)], &coarse = meshes[static_cast<std::size_t>(l) - 1];
+          std::tie(box.first_x, box.last_x) = range_above(fine.x(), coarse.x(), box.first_x, box.last_x);
+          std::tie(box.first_y, box.last_y) = range_above(fine.y(), coarse.y(), box.first_y, box.last_y);
+        }
+      }
       for_each_node(ctx, all_nodes(u[k].view()),
                     MarkInclusion{numbers[k].cview(), static_cast<int>(d), l == last, u[k].view()});
+      if (const Box& marked = boxes[k][d]; !marked.is_empty()) {
+        box.add(marked.first_x, marked.first_y);
+        box.add(marked.last_x, marked.last_y);
+      }
     }
-    copy_to_host(ctx, u.back().cview(), host.data());
+    const auto part = part_of(u.back().cview(), box);
+    host.resize(static_cast<std::size_t>(part.nodes()));
+    copy_to_host(ctx, part, host.data());
+    row_start.assign(static_cast<std::size_t>(part.ny) + 1, 0);
+    const auto row = [&](int j) { return host.data() + std::ptrdiff_t{j} * part.nx; };
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (part.nodes() > serial_limit)
+    for (int j = 0; j < part.ny; ++j)
+      row_start[static_cast<std::size_t>(j) + 1] =
+          part.nx - static_cast<int>(std::count(row(j), row(j) + part.nx, 0.0));
+    std::partial_sum(row_start.begin(), row_start.end(), row_start.begin());
+    const auto begin = static_cast<std::size_t>(vectors.z.start.back());
+    const std::size_t end = begin + static_cast<std::size_t>(row_start.back());
+    vectors.z.column.resize(end);
+    vectors.z.value.resize(end);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (part.nodes() > serial_limit)
+    for (int j = 0; j < part.ny; ++j) {
+      std::size_t k = begin + static_cast<std::size_t>(row_start[static_cast<std::size_t>(j)]);
+      for (int i = 0; i < part.nx; ++i) {
+        if (row(j)[i] == 0) continue;
+        vectors.z.column[k] = (box.first_y + j) * finest.nx + box.first_x + i;
+        vectors.z.value[k++] = row(j)[i];
+      }
+    }
     vector_of[d] = vectors.z.rows++;
-    for (std::size_t k = 0; k < host.size(); ++k) {
-      if (host[k] == 0) continue;
-      vectors.z.column.push_back(static_cast<int>(k));
-      vectors.z.value.push_back(host[k]);
-    }
-    vectors.z.start.push_back(static_cast<int>(vectors.z.column.size()));
+    vectors.z.start.push_back(static_cast<int>(end));
   }
-  for (std::size_t k = 0; k < host.size(); ++k)
+  for (std::size_t k = 0; k < vectors.core.size(); ++k)
     if (inclusions.of_unknown[k] >= 0) vectors.core[k] = vector_of[static_cast<std::size_t>(inclusions.of_unknown[k])];
   return vectors;
 }

@@ -69,8 +69,8 @@ struct PressureSystem {
 }
 
 [[nodiscard]] inline PressureSystem flow_system(int nx, int ny, std::vector<double> density, double width = 1,
-                                                double height = 1) {
-  return {flow_links(nx, ny, density, width, height), std::move(density)};
+                                                double height = 1, int threads = 1) {
+  return {flow_links(nx, ny, density, width, height, threads), std::move(density)};
 }
 
 /// `across` x `across` of them, their radius 0.3 of the distance that their centres have.
@@ -168,16 +168,22 @@ class PressureSolver {
   /// that the grid does not allow.
   PressureSolver(Context& ctx, const PressureSystem& system, const PressureParams& params,
                  const DeflationVectors& more = {})
-      : params_(params), singular_(system.is_singular()), a_(five_point_operator(ctx, system.links)) {
-    Context host(Backend::cpu, ctx.threads());
-    const SparseRows rows = sparse_rows(host, ctx.on_gpu() ? five_point_operator(host, system.links) : a_);
+      : params_(params), singular_(system.is_singular()), contrast_(system.contrast()),
+        a_(five_point_operator(ctx, system.links)) {
     if (params_.preconditioner == "auto") params_.preconditioner = "multigrid";
     const bool cycles = params_.preconditioner == "multigrid";
     choose_deflation(system);
+    // Rows on the host are as large as the rest together: cycles by themselves do without.
+    SparseRows rows;
+    const bool by_rows = params_.preconditioner != "none" && !cycles;
+    if (by_rows || params_.deflate != DeflatePressure::none || more.count() > 0) {
+      Context host(Backend::cpu, ctx.threads());
+      rows = sparse_rows(host, ctx.on_gpu() ? five_point_operator(host, system.links) : a_);
+    }
     if (cycles || params_.deflate == DeflatePressure::inclusions) make_hierarchy(ctx, system);
     if (cycles)
       make_cycle(ctx);
-    else if (params_.preconditioner != "none")
+    else if (by_rows)
       m_ = params_.mixed ? std::make_shared<PrecisionCast<double, float>>(ctx, a_.shape(), of_matrix<float>(ctx, rows))
                          : std::shared_ptr<Preconditioner<double>>(of_matrix<double>(ctx, rows));
     make_solver(ctx, system, rows, more);
@@ -240,11 +246,18 @@ class PressureSolver {
  private:
   static constexpr double contrast_for_inclusions = 1e3, contrast_for_two_parts = 1e4;
 
-  [[nodiscard]] static std::vector<double> kappa_of(const PressureSystem& system) {
-    std::vector<double> kappa;
-    kappa.reserve(system.density.size());
-    for (const double density : system.density) kappa.push_back(1 / density);
-    return kappa;
+  [[nodiscard]] Inclusions inclusions_of(const PressureSystem& system) const {
+    std::vector<double> kappa(system.density.size());
+    for (std::size_t k = 0; k < kappa.size(); ++k) kappa[k] = 1 / system.density[k];
+    return inclusions(a_.shape(), kappa);
+  }
+
+  [[nodiscard]] std::vector<double> diagonal_of(Context& ctx) const {
+    Vector<double> d(ctx, a_.shape());
+    diagonal(ctx, a_, d.view());
+    std::vector<double> host(static_cast<std::size_t>(a_.shape().nodes()));
+    copy_to_host(ctx, d.cview(), host.data());
+    return host;
   }
 
   /// As around a cycle in poisson2d; what is no cycle takes blocks.
@@ -254,8 +267,9 @@ class PressureSolver {
     if (params_.preconditioner == "multigrid") {
       constexpr int most_vectors = 400;
       params_.deflate = DeflatePressure::none;
-      if (!system.is_singular() || system.contrast() < contrast_for_inclusions) return;
-      const int count = inclusions(a_.shape(), kappa_of(system)).floating();
+      if (!system.is_singular() || contrast_ < contrast_for_inclusions) return;
+      found_ = inclusions_of(system);
+      const int count = found_.floating();
       // One that fills all there is of its fluid, a layer, is what the mean takes care of.
       if (count > 1 && count <= most_vectors) params_.deflate = DeflatePressure::inclusions;
       return;
@@ -307,7 +321,7 @@ class PressureSolver {
   void make_solver(Context& ctx, const PressureSystem& system, const SparseRows& rows, const DeflationVectors& more) {
     DeflatedCgParams cg;
     cg.keep = params_.keep;
-    if (singular_) cg.diagonal = rows.diagonal();
+    if (singular_) cg.diagonal = diagonal_of(ctx);
     DeflationVectors vectors;
     switch (params_.deflate) {
       case DeflatePressure::stripes: domains_ = stripes(a_.shape(), params_.count); break;
@@ -321,9 +335,9 @@ class PressureSolver {
         break;
       }
       case DeflatePressure::inclusions: {
-        const Inclusions found = inclusions(a_.shape(), kappa_of(system));
-        domains_ = found.of_unknown;
-        vectors = inclusion_vectors(ctx, *hierarchy_, found);
+        if (found_.of_unknown.empty()) found_ = inclusions_of(system);
+        vectors = inclusion_vectors(ctx, *hierarchy_, found_);
+        domains_ = std::move(found_.of_unknown);
         break;
       }
       case DeflatePressure::ritz: vectors = ritz_vectors(ctx, a_, m_.get(), cg.diagonal, params_.count); break;
@@ -340,8 +354,7 @@ class PressureSolver {
     const std::int64_t before = ctx.memory()->bytes;
     const Deflation deflation(ctx, rows, a_.shape(), vectors);
     deflation_bytes_ = ctx.memory()->bytes - before + 8 * deflation.factor().words();
-    two_parts_ = cg.two_parts = cg.beyond_one_array =
-        system.contrast() >= contrast_for_two_parts && deflation.has_cores();
+    two_parts_ = cg.two_parts = cg.beyond_one_array = contrast_ >= contrast_for_two_parts && deflation.has_cores();
     if (two_parts_) deflation_ += ", x in two parts";
     cg_ = std::make_unique<DeflatedCg>(ctx, deflation, cg);
   }
@@ -376,10 +389,12 @@ class PressureSolver {
 
   PressureParams params_;
   bool singular_ = false, two_parts_ = false;
+  double contrast_ = 1;
   GridOperator<double> a_;
   std::optional<Hierarchy<double>> hierarchy_;
   std::shared_ptr<Preconditioner<double>> m_;
   std::unique_ptr<DeflatedCg> cg_;
+  Inclusions found_;  // until their vectors are made
   std::vector<int> domains_;
   int vectors_ = 0;
   std::int64_t deflation_bytes_ = 0;

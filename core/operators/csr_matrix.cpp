@@ -37,22 +37,22 @@ struct StoreStencil {
   }
 };
 
-/// Of node (i, j), what reaches a node of the grid and is not zero.
-void append(SparseRows& rows, const double* stencil, const GridShape& shape, int i, int j) {
+/// Calls of the columns and the values of node (i, j): what reaches a node of the grid and is not zero.
+template <class Take>
+void for_entries(const double* stencil, const GridShape& shape, int i, int j, const Take& take) {
   const auto neighbour = [](int k, int n, bool periodic) { return periodic ? (k + n) % n : k >= 0 && k < n ? k : -1; };
   for (int e = 0; e < 9; ++e) {
+    if (stencil[e] == 0) continue;
     const int p = neighbour(i + e % 3 - 1, shape.nx, shape.periodic_x);
     const int q = neighbour(j + e / 3 - 1, shape.ny, shape.periodic_y);
-    if (p < 0 || q < 0 || stencil[e] == 0) continue;
-    rows.column.push_back(q * shape.nx + p);
-    rows.value.push_back(stencil[e]);
+    if (p >= 0 && q >= 0) take(q * shape.nx + p, stencil[e]);
   }
 }
 
-/// The entries from `begin` on by columns: neighbours across a periodic side come out of order.
-void sort_row(SparseRows& rows, std::size_t begin) {
+/// Entries begin .. end by columns: neighbours across a periodic side come out of order.
+void sort_row(SparseRows& rows, std::size_t begin, std::size_t end) {
   std::vector<std::pair<int, double>> entries;
-  for (std::size_t k = begin; k < rows.column.size(); ++k) entries.emplace_back(rows.column[k], rows.value[k]);
+  for (std::size_t k = begin; k < end; ++k) entries.emplace_back(rows.column[k], rows.value[k]);
   std::sort(entries.begin(), entries.end());
   for (std::size_t k = 0; k < entries.size(); ++k) std::tie(rows.column[begin + k], rows.value[begin + k]) = entries[k];
 }
@@ -65,26 +65,51 @@ SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
   SparseRows rows;
   rows.rows = rows.columns = static_cast<int>(shape.nodes());
   if (rows.rows == 0) return rows;
-  rows.start.reserve(static_cast<std::size_t>(rows.rows) + 1);
+  rows.start.resize(static_cast<std::size_t>(rows.rows) + 1);
   // Through a few rows of numbers in the operator's memory, which the host need not be able to read.
   constexpr int nodes_at_once = 1 << 18;
   const int rows_at_once = std::clamp(nodes_at_once / shape.nx, 1, shape.ny);
   Vector<double> buffer(ctx, 9 * shape.nx * rows_at_once);
-  std::vector<double> stencils(static_cast<std::size_t>(9) * static_cast<std::size_t>(shape.nx * rows_at_once));
+  std::vector<double> copied(
+      ctx.on_gpu() ? static_cast<std::size_t>(9) * static_cast<std::size_t>(shape.nx * rows_at_once) : 0);
+  const double* const stencils = ctx.on_gpu() ? copied.data() : buffer.view().data;
   for (int first = 0; first < shape.ny; first += rows_at_once) {
     const int end = std::min(first + rows_at_once, shape.ny);
     a.visit([&]<class View>(const View& view) {
       for_each_node(ctx, {0, shape.nx, 1, first, end, 1},
                     StoreStencil<View>{view, buffer.view().data, shape.nx, first});
     });
-    copy_to_host(ctx, buffer.cview(), stencils.data());
-    const double* stencil = stencils.data();
+    if (ctx.on_gpu()) copy_to_host(ctx, buffer.cview(), copied.data());
+    const auto stencil = [&](int i, int j) { return stencils + 9 * (std::int64_t{j - first} * shape.nx + i); };
+    const auto node = [&](int i, int j) { return static_cast<std::size_t>(std::int64_t{j} * shape.nx + i); };
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
     for (int j = first; j < end; ++j)
-      for (int i = 0; i < shape.nx; ++i, stencil += 9) {
-        const std::size_t begin = rows.value.size();
-        append(rows, stencil, shape, i, j);
-        if (shape.periodic_x || shape.periodic_y) sort_row(rows, begin);
-        rows.start.push_back(static_cast<int>(rows.value.size()));
+      for (int i = 0; i < shape.nx; ++i) {
+        int count = 0;
+        for_entries(stencil(i, j), shape, i, j, [&](int /*column*/, double /*value*/) { ++count; });
+        rows.start[node(i, j) + 1] = count;
+      }
+    for (std::size_t k = node(0, first); k < node(0, end); ++k) rows.start[k + 1] += rows.start[k];
+    const auto entries = static_cast<std::size_t>(rows.start[node(0, end)]);
+    // Room for all that follows, if it is like what came so far.
+    if (first == 0 && end < shape.ny) {
+      const std::size_t all =
+          entries / static_cast<std::size_t>(end) * static_cast<std::size_t>(shape.ny + rows_at_once);
+      rows.column.reserve(all);
+      rows.value.reserve(all);
+    }
+    rows.column.resize(entries);
+    rows.value.resize(entries);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
+    for (int j = first; j < end; ++j)
+      for (int i = 0; i < shape.nx; ++i) {
+        const auto begin = static_cast<std::size_t>(rows.start[node(i, j)]);
+        std::size_t k = begin;
+        for_entries(stencil(i, j), shape, i, j, [&](int column, double value) {
+          rows.column[k] = column;
+          rows.value[k++] = value;
+        });
+        if (shape.periodic_x || shape.periodic_y) sort_row(rows, begin, k);
       }
   }
   return rows;

@@ -61,8 +61,9 @@ DeflatedCg::DeflatedCg(Context& ctx, const GridShape& shape, const DeflatedCgPar
   expects(params.diagonal.size() == static_cast<std::size_t>(shape.nodes()), "a diagonal of ", params.diagonal.size(),
           " numbers for ", shape.nx, " x ", shape.ny, " unknowns");
   const double sum = std::accumulate(params.diagonal.begin(), params.diagonal.end(), 0.0);
-  std::vector<double> weights;
-  for (const double entry : params.diagonal) weights.push_back(entry / sum);
+  std::vector<double> weights(params.diagonal.size());
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
+  for (std::size_t k = 0; k < weights.size(); ++k) weights[k] = params.diagonal[k] / sum;
   weights_ = SharedVector<double>(ctx, shape);
   copy_from_host(ctx, weights.data(), weights_.view());
   mean_ = SharedVector<double>(mean_scratch(ctx, shape));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace {
 constexpr int chunk_entries = 1024;
 
 /// The sum of every row, zero where it is rounding.
-std::vector<double> row_sums(const SparseRows& a) {
-  std::vector<double> sums;
+std::vector<double> row_sums(const SparseRows& a, [[maybe_unused]] int threads) {
+  std::vector<double> sums(std::size_t(a.rows));
+#pragma omp parallel for schedule(static) num_threads(threads)
   for (int i = 0; i < a.rows; ++i) {
     double sum = 0, size = 0;
     for (int k = a.start[std::size_t(i)]; k < a.start[std::size_t(i) + 1]; ++k) {
@@ -25,9 +27,99 @@ std::vector<double> row_sums(const SparseRows& a) {
       size += std::abs(a.value[std::size_t(k)]);
     }
     constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
-    sums.push_back(std::abs(sum) <= rounding * size ? 0 : sum);
+    sums[std::size_t(i)] = std::abs(sum) <= rounding * size ? 0 : sum;
   }
   return sums;
+}
+
+/// A^T, in parallel by parts of its rows, which every row of A is searched for: for few long rows.
+SparseRows transposed_of_long_rows(const SparseRows& a, int threads) {
+  if (threads == 1) return transposed(a);
+  SparseRows t;
+  t.rows = a.columns;
+  t.columns = a.rows;
+  t.start.assign(std::size_t(t.rows) + 1, 0);
+  t.column.resize(a.column.size());
+  t.value.resize(a.value.size());
+  const auto for_part = [&](int part, const auto& take) {
+    const auto bound = [&](int p) { return static_cast<int>(std::int64_t{a.columns} * p / threads); };
+    for (int i = 0; i < a.rows; ++i) {
+      const auto row_end = a.column.begin() + a.start[std::size_t(i) + 1];
+      auto from = std::lower_bound(a.column.begin() + a.start[std::size_t(i)], row_end, bound(part));
+      for (const int end = bound(part + 1); from != row_end && *from < end; ++from)
+        take(i, *from, static_cast<std::size_t>(from - a.column.begin()));
+    }
+  };
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int part = 0; part < threads; ++part)
+    for_part(part, [&](int /*i*/, int j, std::size_t /*k*/) { ++t.start[std::size_t(j) + 1]; });
+  std::partial_sum(t.start.begin(), t.start.end(), t.start.begin());
+  auto next = t.start;
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int part = 0; part < threads; ++part)
+    for_part(part, [&](int i, int j, std::size_t k) {
+      const auto to = static_cast<std::size_t>(next[std::size_t(j)]++);
+      t.column[to] = i;
+      t.value[to] = a.value[k];
+    });
+  return t;
+}
+
+/// A^T, in parallel by parts of A's rows, whose columns are counted apart: for many short rows.
+SparseRows transposed_of_short_rows(const SparseRows& a, int threads) {
+  // As much memory for counts as for columns, at most.
+  const auto parts = static_cast<int>(std::clamp<std::int64_t>(a.entries() / std::max(1, a.columns), 1, threads));
+  if (parts == 1) return transposed(a);
+  SparseRows t;
+  t.rows = a.columns;
+  t.columns = a.rows;
+  t.start.assign(std::size_t(t.rows) + 1, 0);
+  t.column.resize(a.column.size());
+  t.value.resize(a.value.size());
+  std::vector<std::vector<int>> next(std::size_t(parts), std::vector<int>(std::size_t(t.rows), 0));
+  const auto bound = [&](int p) { return static_cast<int>(std::int64_t{a.rows} * p / parts); };
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
+  for (int part = 0; part < parts; ++part)
+    for (int k = a.start[std::size_t(bound(part))]; k < a.start[std::size_t(bound(part + 1))]; ++k)
+      ++next[std::size_t(part)][std::size_t(a.column[std::size_t(k)])];
+  int entries = 0;
+  for (std::size_t j = 0; j < std::size_t(t.rows); ++j) {
+    for (auto& counts : next) entries += std::exchange(counts[j], entries);
+    t.start[j + 1] = entries;
+  }
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
+  for (int part = 0; part < parts; ++part)
+    for (int i = bound(part); i < bound(part + 1); ++i)
+      for (int k = a.start[std::size_t(i)]; k < a.start[std::size_t(i) + 1]; ++k) {
+        const auto to = std::size_t(next[std::size_t(part)][std::size_t(a.column[std::size_t(k)])]++);
+        t.column[to] = i;
+        t.value[to] = a.value[std::size_t(k)];
+      }
+  return t;
+}
+
+/// Rows in their order from parts of them, of which each holds its own.
+SparseRows joined(const std::vector<SparseRows>& parts, int columns, [[maybe_unused]] int threads) {
+  SparseRows all;
+  all.columns = columns;
+  std::vector<std::size_t> first_row{0}, first_entry{0};
+  for (const auto& part : parts) {
+    first_row.push_back(first_row.back() + std::size_t(part.rows));
+    first_entry.push_back(first_entry.back() + part.value.size());
+  }
+  all.rows = static_cast<int>(first_row.back());
+  all.start.resize(first_row.back() + 1);
+  all.column.resize(first_entry.back());
+  all.value.resize(first_entry.back());
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const auto at = static_cast<std::ptrdiff_t>(first_entry[p]);
+    std::copy(parts[p].column.begin(), parts[p].column.end(), all.column.begin() + at);
+    std::copy(parts[p].value.begin(), parts[p].value.end(), all.value.begin() + at);
+    for (std::size_t i = 0; i < std::size_t(parts[p].rows); ++i)
+      all.start[first_row[p] + i + 1] = parts[p].start[i + 1] + static_cast<int>(first_entry[p]);
+  }
+  return all;
 }
 
 /// One entry of a row of sparse vectors.
@@ -84,15 +176,53 @@ class ImageOfVectors {
   std::vector<Entry> entries_;
 };
 
-/// Z^T (A Z), entries of both triangles averaged.
-SparseRows coarse_matrix(const SparseRows& z, const SparseRows& az) {
-  std::vector<std::vector<Entry>> rows(std::size_t(z.columns));
-  for (int i = 0; i < z.rows; ++i)
-    for (int p = z.start[std::size_t(i)]; p < z.start[std::size_t(i) + 1]; ++p) {
-      auto& row = rows[std::size_t(z.column[std::size_t(p)])];
-      for (int q = az.start[std::size_t(i)]; q < az.start[std::size_t(i) + 1]; ++q) {
+/// A Z by nodes, and where vectors cover the grid the same by differences from the vector of each node, which comes first.
+std::pair<SparseRows, SparseRows> images(const SparseRows& a, std::span<const double> sums, const SparseRows& z,
+                                         bool covers, int threads) {
+  const int parts = threads == 1 ? 1 : 8 * threads;
+  std::vector<SparseRows> az(std::size_t(parts), SparseRows{}), az_of_home = az;
+  const auto bound = [&](int p) { return static_cast<int>(std::int64_t{a.rows} * p / parts); };
+  const auto append = [](SparseRows& rows, int vector, double value) {
+    rows.column.push_back(vector);
+    rows.value.push_back(value);
+  };
+  const auto end_row = [](SparseRows& rows) {
+    rows.start.push_back(static_cast<int>(rows.column.size()));
+    ++rows.rows;
+  };
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (int part = 0; part < parts; ++part) {
+    ImageOfVectors image(a, sums, z);
+    auto &to = az[std::size_t(part)], &to_of_home = az_of_home[std::size_t(part)];
+    for (int i = bound(part); i < bound(part + 1); ++i) {
+      const auto& entries = image.row(i);
+      for (const Entry& entry : entries) append(to, entry.vector, entry.value);
+      end_row(to);
+      if (!covers) continue;
+      const int home = z.column[std::size_t(z.start[std::size_t(i)])];
+      const double sum = sums[std::size_t(i)];
+      const bool others =
+          std::any_of(entries.begin(), entries.end(), [home](const Entry& e) { return e.vector != home; });
+      if (others || sum != 0) append(to_of_home, home, sum);
+      for (const Entry& entry : entries)
+        if (entry.vector != home) append(to_of_home, entry.vector, entry.value);
+      end_row(to_of_home);
+    }
+  }
+  return {joined(az, z.columns, threads), joined(az_of_home, z.columns, threads)};
+}
+
+/// Z^T (A Z), entries of both triangles averaged: of Z by vectors, A Z by nodes.
+SparseRows coarse_matrix(const SparseRows& vectors, const SparseRows& az, [[maybe_unused]] int threads) {
+  std::vector<std::vector<Entry>> rows(std::size_t(vectors.rows));
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (int d = 0; d < vectors.rows; ++d) {
+    auto& row = rows[std::size_t(d)];
+    for (int p = vectors.start[std::size_t(d)]; p < vectors.start[std::size_t(d) + 1]; ++p) {
+      const auto node = std::size_t(vectors.column[std::size_t(p)]);
+      for (int q = az.start[node]; q < az.start[node + 1]; ++q) {
         const int vector = az.column[std::size_t(q)];
-        const double product = z.value[std::size_t(p)] * az.value[std::size_t(q)];
+        const double product = vectors.value[std::size_t(p)] * az.value[std::size_t(q)];
         const auto found =
             std::find_if(row.begin(), row.end(), [vector](const Entry& e) { return e.vector == vector; });
         if (found == row.end())
@@ -101,28 +231,35 @@ SparseRows coarse_matrix(const SparseRows& z, const SparseRows& az) {
           found->value += product;
       }
     }
+  }
   std::vector<SparseEntry> entries;
-  for (int d = 0; d < z.columns; ++d)
+  for (int d = 0; d < vectors.rows; ++d)
     for (const Entry& entry : rows[std::size_t(d)]) {
       entries.push_back({d, entry.vector, entry.value / 2});
       entries.push_back({entry.vector, d, entry.value / 2});
     }
-  return sparse_rows(z.columns, z.columns, std::move(entries));
+  return sparse_rows(vectors.rows, vectors.rows, std::move(entries));
 }
 
-/// Z^T A Z 1, without cancellation.
-std::vector<double> coarse_sums(const SparseRows& a, std::span<const double> row_sums, const SparseRows& z) {
-  std::vector<double> all(std::size_t(z.rows), 0.0), sums(std::size_t(z.columns), 0.0);
+/// Z^T A Z 1, without cancellation: of Z by vectors and by nodes.
+std::vector<double> coarse_sums(const SparseRows& a, std::span<const double> row_sums, const SparseRows& vectors,
+                                const SparseRows& z, [[maybe_unused]] int threads) {
+  std::vector<double> all(std::size_t(z.rows)), image(std::size_t(z.rows)), sums(std::size_t(vectors.rows), 0.0);
+#pragma omp parallel for schedule(static) num_threads(threads)
   for (int i = 0; i < z.rows; ++i)
     for (int p = z.start[std::size_t(i)]; p < z.start[std::size_t(i) + 1]; ++p)
       all[std::size_t(i)] += z.value[std::size_t(p)];
+#pragma omp parallel for schedule(static) num_threads(threads)
   for (int i = 0; i < z.rows; ++i) {
-    double image = row_sums[std::size_t(i)] * all[std::size_t(i)];
+    double sum = row_sums[std::size_t(i)] * all[std::size_t(i)];
     for (int k = a.start[std::size_t(i)]; k < a.start[std::size_t(i) + 1]; ++k)
-      image += a.value[std::size_t(k)] * (all[std::size_t(a.column[std::size_t(k)])] - all[std::size_t(i)]);
-    for (int p = z.start[std::size_t(i)]; p < z.start[std::size_t(i) + 1]; ++p)
-      sums[std::size_t(z.column[std::size_t(p)])] += z.value[std::size_t(p)] * image;
+      sum += a.value[std::size_t(k)] * (all[std::size_t(a.column[std::size_t(k)])] - all[std::size_t(i)]);
+    image[std::size_t(i)] = sum;
   }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (int d = 0; d < vectors.rows; ++d)
+    for (int p = vectors.start[std::size_t(d)]; p < vectors.start[std::size_t(d) + 1]; ++p)
+      sums[std::size_t(d)] += vectors.value[std::size_t(p)] * image[std::size_t(vectors.column[std::size_t(p)])];
   return sums;
 }
 
@@ -226,51 +363,42 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, 
       throw ResourceError(message("the inverse of the coarse matrix of ", count_, " deflation vectors takes ",
                                   bytes >> 20, " MB, and there are ", available >> 20, "; use fewer vectors"));
   }
-  const SparseRows z = transposed(vectors.z);
-  SparseRows az, az_of_home;
-  az.rows = az_of_home.rows = a.rows;
-  az.columns = az_of_home.columns = count_;
+  const int threads = a.rows > serial_limit ? ctx.threads() : 1;
+  const SparseRows z = transposed_of_long_rows(vectors.z, threads);
   expects(given_sums.empty() || given_sums.size() == std::size_t(a.rows), given_sums.size(), " row sums of ", a.rows,
           " rows");
   const std::vector<double> sums =
-      given_sums.empty() ? row_sums(a) : std::vector<double>(given_sums.begin(), given_sums.end());
-  ImageOfVectors image(a, sums, z);
-  const auto append = [](SparseRows& rows, int vector, double value) {
-    rows.column.push_back(vector);
-    rows.value.push_back(value);
-  };
-  for (int i = 0; i < a.rows; ++i) {
-    const auto& entries = image.row(i);
-    for (const Entry& entry : entries) append(az, entry.vector, entry.value);
-    az.start.push_back(static_cast<int>(az.column.size()));
-    if (!vectors.covers) continue;
-    const int home = z.column[std::size_t(z.start[std::size_t(i)])];
-    const double sum = sums[std::size_t(i)];
-    const bool others =
-        std::any_of(entries.begin(), entries.end(), [home](const Entry& e) { return e.vector != home; });
-    if (others || sum != 0) append(az_of_home, home, sum);
-    for (const Entry& entry : entries)
-      if (entry.vector != home) append(az_of_home, entry.vector, entry.value);
-    az_of_home.start.push_back(static_cast<int>(az_of_home.column.size()));
-  }
-  factor_ = std::make_shared<CoarseFactor>(coarse_matrix(z, az), coarse_sums(a, sums, z));
+      given_sums.empty() ? row_sums(a, threads) : std::vector<double>(given_sums.begin(), given_sums.end());
+  const auto [az, az_of_home] = images(a, sums, z, vectors.covers, threads);
+  factor_ = std::make_shared<CoarseFactor>(coarse_matrix(vectors.z, az, threads),
+                                           coarse_sums(a, sums, vectors.z, z, threads));
   entries_ = static_cast<double>(z.entries() + az.entries()) / std::max(1, a.rows);
   z_by_vectors_ = by_vectors(ctx, vectors.z);
-  az_by_vectors_ = by_vectors(ctx, transposed(az));
+  az_by_vectors_ = by_vectors(ctx, transposed_of_short_rows(az, threads));
   z_by_nodes_ = by_nodes(ctx, z, false);
   az_by_nodes_ = vectors.covers ? by_nodes(ctx, az_of_home, true) : by_nodes(ctx, az, false);
   if (!vectors.core.empty()) {
+    // A row of 1 / size for every vector, at its core's nodes.
     SparseRows cores;
-    cores.rows = a.rows;
-    cores.columns = count_;
-    std::vector<double> size(std::size_t(count_), 0.0);
+    cores.rows = count_;
+    cores.columns = a.rows;
+    cores.start.assign(std::size_t(count_) + 1, 0);
     for (const int d : vectors.core)
-      if (d >= 0) ++size[std::size_t(d)];
-    for (const int d : vectors.core) {
-      if (d >= 0) append(cores, d, 1 / size[std::size_t(d)]);
-      cores.start.push_back(static_cast<int>(cores.column.size()));
+      if (d >= 0) ++cores.start[std::size_t(d) + 1];
+    std::vector<double> share;
+    for (int d = 0; d < count_; ++d) share.push_back(1.0 / cores.start[std::size_t(d) + 1]);
+    std::partial_sum(cores.start.begin(), cores.start.end(), cores.start.begin());
+    cores.column.resize(std::size_t(cores.start.back()));
+    cores.value.resize(cores.column.size());
+    auto next = cores.start;
+    for (std::size_t k = 0; k < vectors.core.size(); ++k) {
+      const int d = vectors.core[k];
+      if (d < 0) continue;
+      const auto to = std::size_t(next[std::size_t(d)]++);
+      cores.column[to] = static_cast<int>(k);
+      cores.value[to] = share[std::size_t(d)];
     }
-    cores_ = by_vectors(ctx, transposed(cores));
+    cores_ = by_vectors(ctx, cores);
   }
   if (ctx.on_gpu()) inverse_ = vector_from_host(ctx, factor_->inverse(ctx.threads()));
   means_ = SharedVector<double>(ctx, count_);

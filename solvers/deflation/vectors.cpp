@@ -60,24 +60,33 @@ std::vector<int> stripes(const GridShape& shape, int count) {
 std::vector<int> square_blocks(const GridShape& shape, int across) {
   expects(across >= 1 && across <= std::min(shape.nx, shape.ny), across, " x ", across, " blocks of ", shape.nx, " x ",
           shape.ny, " nodes");
-  std::vector<int> domain;
+  std::vector<int> domain, block_of_column;
   domain.reserve(static_cast<std::size_t>(shape.nodes()));
   const auto block = [across](int i, int n) { return static_cast<int>(std::int64_t{i} * across / n); };
-  for (int j = 0; j < shape.ny; ++j)
-    for (int i = 0; i < shape.nx; ++i) domain.push_back(block(j, shape.ny) * across + block(i, shape.nx));
+  for (int i = 0; i < shape.nx; ++i) block_of_column.push_back(block(i, shape.nx));
+  for (int j = 0; j < shape.ny; ++j) {
+    const int first = block(j, shape.ny) * across;
+    for (const int column : block_of_column) domain.push_back(first + column);
+  }
   return domain;
 }
 
 std::vector<int> split_domains(const std::vector<int>& domain, const std::vector<int>& by) {
   expects(domain.size() == by.size(), "domains of ", domain.size(), " nodes cannot be split by numbers of ", by.size());
   std::map<std::pair<int, int>, int> number;
-  for (std::size_t k = 0; k < domain.size(); ++k)
-    if (domain[k] >= 0) number[{domain[k], by[k]}] = 0;
+  // Most nodes are of the pair of the node before.
+  const auto for_runs = [&](const auto& of_pair, const auto& of_node) {
+    for (std::size_t k = 0, first = domain.size(); k < domain.size(); ++k) {
+      if (domain[k] < 0) continue;
+      if (first == domain.size() || domain[k] != domain[first] || by[k] != by[first]) of_pair(first = k);
+      of_node(k);
+    }
+  };
+  for_runs([&](std::size_t k) { number[{domain[k], by[k]}] = 0; }, [](std::size_t /*k*/) {});
   int next = 0;
   for (auto& [pair, n] : number) n = next++;
   std::vector<int> split(domain.size(), -1);
-  for (std::size_t k = 0; k < domain.size(); ++k)
-    if (domain[k] >= 0) split[k] = number.at({domain[k], by[k]});
+  for_runs([&](std::size_t k) { next = number.at({domain[k], by[k]}); }, [&](std::size_t k) { split[k] = next; });
   return split;
 }
 

@@ -193,6 +193,14 @@ case_same_seed_same_bits() {
   run 0 "${small[@]}" --bubbles 5 --seed 8 --npy c.npy --quiet
   cmp -s a.npy b.npy || fail "other bits"
   if cmp -s a.npy c.npy; then fail "the seed does nothing"; fi
+  # So many cells that deflation is set up by several threads.
+  local vectors threads
+  for vectors in inclusions blocks:16 split-blocks:20; do
+    for threads in 1 3; do
+      run 0 --cells 200,140 --bubbles 9 --contrast 1e5 --deflate $vectors --npy $threads.npy --quiet --threads $threads
+    done
+    cmp -s 1.npy 3.npy || fail "other bits on three threads, deflated by $vectors"
+  done
 }
 
 case_quiet_prints_nothing() {

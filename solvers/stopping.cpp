@@ -120,7 +120,8 @@ bool StoppingTest::rounding_will_do(int iteration, double residual) const {
   // Where fewer suffice rounding is not near, and asking for it costs a pass over memory.
   constexpr int some = 7;
   constexpr double near = 32;
-  return params_.rounding_will_do && !params_.by_rows && iteration > some && residual <= near * target_;
+  if (!params_.rounding_will_do || iteration <= some || !(residual <= near * target_)) return false;
+  return !params_.by_rows || (worst_row_ && worst_row_() <= params_.rtol);
 }
 
 bool StoppingTest::done(int iteration, double residual) {

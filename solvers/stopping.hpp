@@ -37,7 +37,7 @@ struct StoppingParams {
   /// Costs a pass over A, b and x where the norm has converged, and again for every further tenth of it.
   bool by_rows = false;
   /// Nobody asked for this tolerance: after some iterations one ends as well where a residual near the tolerance is at rounding,
-  /// though it may go on falling to a tenth of that. Not with `by_rows`.
+  /// though it may go on falling to a tenth of that. With `by_rows` these have to have converged.
   bool rounding_will_do = false;
 
   /// Throws UsageError unless rtol > 0 or atol > 0 and all are finite and not negative.

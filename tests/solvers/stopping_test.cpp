@@ -177,7 +177,11 @@ TEST(Stopping, RoundingWillDoNearATolerance) {
   EXPECT_FALSE(will_do(8, 1e-6));
   EXPECT_FALSE(will_do(7, 2e-8)) << "what takes few iterations need not ask";
   p.by_rows = true;
-  EXPECT_FALSE(will_do(8, 2e-8)) << "rows are to converge, however small the norm is";
+  for (const double row : {1e-7, 1e-9}) {
+    StoppingTest test(p, 1, 1);
+    test.set_worst_row([row] { return row; });
+    EXPECT_EQ(test.rounding_will_do(8, 2e-8), row < 1e-8) << "rows are to converge, however small the norm is";
+  }
 }
 
 TEST(Stopping, TheMonitorSeesEveryResidual) {

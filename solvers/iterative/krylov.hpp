@@ -73,11 +73,14 @@ class KrylovIteration {
   /// by the true residual, from which to start again.
   bool advance(double norm) {
     const double unbelievable = std::numeric_limits<T>::epsilon() * rhs_norm_;
-    if (norm <= std::max(target(), unbelievable) || may_end_at_rounding(norm) || has_parted(norm)) {
+    if (norm <= std::max(target(), unbelievable) || has_parted(norm)) {
       advance_truly(true);
       return true;
     }
-    record(norm);
+    if (may_end_at_rounding(norm))
+      advance_truly();
+    else
+      record(norm);
     return false;
   }
   /// The same when r is to be computed from x. `claimed`: the recursion says that the target is reached.

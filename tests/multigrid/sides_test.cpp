@@ -100,6 +100,19 @@ TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
         }
 }
 
+// A start from zero knows nothing of the solution's size.
+TEST_P(CyclesOfSides, RoundingIsThatOfTheSolutionWhateverTheBaseline) {
+  PoissonProblem problem;
+  problem.rhs = [](const Point&) { return 1.0; };
+  problem.sides = {side(neumann), side(neumann), side(neumann), {}};
+  for (auto params : {v_cycles(Precision::mixed), v_cycles(Precision::full), conjugate_gradients(Precision::full, 2)}) {
+    params.stop.baseline = Baseline::initial;
+    const auto report = solve(make_mesh(mesh_family("A3"), 8), problem, params).report;
+    expect_ended(report, 8);
+    EXPECT_EQ(report.status, Status::rounding);
+  }
+}
+
 TEST_P(CyclesOfSides, WhatIsKnownUpToAConstantIsSolved) {
   for (const auto precision : {Precision::full, Precision::mixed}) {
     PoissonProblem problem;

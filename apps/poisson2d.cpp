@@ -282,6 +282,7 @@ Settings parse_settings(const CommandLine& options) {
   settings.solver = parse_solver(options);
   settings.tolerance_asked_for =
       options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
+  settings.solver.stop.rounding_will_do = !settings.tolerance_asked_for;
   settings.problems = parse_problems(options, settings.mesh.family, settings.deformation.variables());
   if (settings.deformation.is_given()) {
     const char* const option = options.has("map") ? "--map" : "--mesh-file";

@@ -53,7 +53,8 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     scale_ = power_of_two_below_reciprocal(norm);
     norm = residual(ctx, a, b, x);
     done = test.done(iteration, norm);
-    if (done ? test.status() == Status::max_iterations : test.slow()) check_rounding(norm);
+    const bool ask = test.slow() || test.rounding_will_do(iteration, norm);
+    if (done ? test.status() == Status::max_iterations : ask) check_rounding(norm);
     if (done && test.status() == Status::stagnated) check_rounding(norm, Rounding<double>::stopped);
   }
   SolveReport& report = test.report();

@@ -46,7 +46,10 @@ class Rounding {
   /// The same of the x that an iteration starts from.
   template <class R>
   [[nodiscard]] bool reached_at_start(double residual, GridView<const R> scaled) {
-    if (!reached(residual, scaled)) return false;
+    if (!reached(residual, scaled)) {
+      level_ = 0;  // of a start from zero it is nothing of the solution's
+      return false;
+    }
     hides_ = true;
     return by_rows(patience);
   }

@@ -108,11 +108,20 @@ void StoppingTest::end_at_rounding() {
 }
 
 bool StoppingTest::slow() const {
-  constexpr double fall = 0.5, rate = 0.3, slower = 3;
+  constexpr double fall = 0.5, fall_of_one = 0.7, rate = 0.3, slower = 3;
   const auto& history = report_.history;
   if (history.size() < 3) return false;
   const double last = history.back(), before = history[history.size() - 2], first = history[history.size() - 3];
-  return !(last <= fall * first) || (last > rate * before && last / before > slower * (before / first));
+  return !(last <= fall * first) || !(last <= fall_of_one * before) ||
+         (last > rate * before && last / before > slower * (before / first));
+}
+
+bool StoppingTest::rounding_will_do(int iteration, double residual) const {
+  // Where fewer suffice rounding is not near, and asking for it costs a pass over memory.
+  constexpr int some = 7;
+  constexpr double near = 32;
+  if (!params_.rounding_will_do || iteration <= some || !(residual <= near * target_)) return false;
+  return !params_.by_rows || (worst_row_ && worst_row_() <= params_.rtol);
 }
 
 bool StoppingTest::done(int iteration, double residual) {

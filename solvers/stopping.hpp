@@ -36,6 +36,9 @@ struct StoppingParams {
   /// Values on the sides of thin cells make a norm that the rows of wide cells are nothing of: these have to converge as well.
   /// Costs a pass over A, b and x where the norm has converged, and again for every further tenth of it.
   bool by_rows = false;
+  /// Nobody asked for this tolerance: after some iterations one ends as well where a residual near the tolerance is at rounding,
+  /// though it may go on falling to a tenth of that. With `by_rows` these have to have converged.
+  bool rounding_will_do = false;
 
   /// Throws UsageError unless rtol > 0 or atol > 0 and all are finite and not negative.
   void validate() const;
@@ -61,6 +64,8 @@ class StoppingTest {
   bool done(int iteration, double residual);
   /// True where the residual has hardly fallen in the latest iterations, or much less than before, as it does at rounding.
   [[nodiscard]] bool slow() const;
+  /// This residual, of the iteration of this number, is as good as converged if it is at rounding.
+  [[nodiscard]] bool rounding_will_do(int iteration, double residual) const;
   /// The iteration gains by another measure than its residual: for as long again it does not stagnate.
   void gained() { best_iteration_ = report_.iterations; }
   /// Ends the iteration for a reason of the solver's own.

@@ -77,7 +77,10 @@ class KrylovIteration {
       advance_truly(true);
       return true;
     }
-    record(norm);
+    if (may_end_at_rounding(norm))
+      advance_truly();
+    else
+      record(norm);
     return false;
   }
   /// The same when r is to be computed from x. `claimed`: the recursion says that the target is reached.
@@ -87,7 +90,7 @@ class KrylovIteration {
     verified_ = true;
     const bool no_gain = norm > 0.5 * best_verified_, stopped = claimed && no_gain;
     const bool slow = kind_ == IterationKind::stationary ? test_.slow() : no_gain;
-    if (!done_ && (claimed || slow)) check_rounding();
+    if (!done_ && (claimed || slow || test_.rounding_will_do(iteration_, norm))) check_rounding();
     if (!done_ && stopped) check_rounding(Rounding<T>::stopped);
     if (!done_ && stopped)
       end(Status::breakdown, message("the true residual, ", norm, ", has stopped following the recursive one; ",
@@ -134,6 +137,9 @@ class KrylovIteration {
   }
 
  private:
+  [[nodiscard]] bool may_end_at_rounding(double norm) {
+    return test_.rounding_will_do(iteration_ + 1, norm) && norm <= rounding_.level();
+  }
   /// Recursions go on falling where the true residual cannot follow. Near rounding that is looked at whenever this norm has
   /// fallen to a quarter; where it is not so, r is the true residual from now on. How large rounding is costs a pass over
   /// memory, once in a solve that takes some iterations.

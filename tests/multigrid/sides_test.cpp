@@ -54,6 +54,7 @@ class CyclesOfSides : public test::OnEveryBackend {
     PoissonSolverParams params;
     params.precision = precision;
     params.multigrid.steps = steps;
+    params.stop.rounding_will_do = true;
     return params;
   }
   static PoissonSolverParams conjugate_gradients(Precision precision, int steps) {
@@ -74,24 +75,42 @@ TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
                             {{}, side(neumann), {}, {}},
                             {{}, {}, side(neumann), side(neumann)},
                             {side(neumann), side(neumann), side(neumann), {}},
+                            {{}, side(neumann), side(neumann), side(neumann)},
+                            {side(neumann), side(robin, 1), side(neumann), side(neumann)},
+                            {{}, side(robin, 1e-3), side(neumann), side(robin, 1e-3)},
                             {side(robin, 1), side(neumann), {}, side(robin, 1e6)},
                             {side(robin, 1), side(robin, 1), side(robin, 1), side(robin, 1)},
                             {side(robin, 1e6), side(robin, 1e6), side(robin, 1e6), side(robin, 1e6)},
                             {side(robin, 1e-3), side(robin, 1e-3), side(robin, 1e-3), side(robin, 1e-3)}};
+  const ScalarFunction right_sides[] = {
+      [](const Point&) { return 1.0; },
+      [](const Point& p) { return std::exp(p.x) * std::sin(3 * p.y + 1) - p.y * p.y; }};
   for (const char* name : {"U1", "A3"})
     for (const auto precision : {Precision::full, Precision::mixed})
-      for (std::size_t k = 0; k < std::size(mixtures); ++k) {
-        SCOPED_TRACE(testing::Message() << name << ", mixture " << k
-                                        << (precision == Precision::mixed ? ", mixed" : ""));
-        PoissonProblem problem;
-        problem.rhs = [](const Point& p) { return std::exp(p.x) * std::sin(3 * p.y + 1) - p.y * p.y; };
-        problem.sides = mixtures[k];
-        const auto mesh = make_mesh(mesh_family(name), 8);
-        // A float cycle may take one more on A3 where the tolerance is as small as the rounding of double.
-        const int more = mesh.name() == "A3" && precision == Precision::mixed && (k == 3 || k == 5) ? 1 : 0;
-        expect_ended(solve(mesh, problem, v_cycles(precision)).report, 8 + more);
-        expect_ended(solve(mesh, problem, conjugate_gradients(precision, 2)).report, 9 + more);
-      }
+      for (std::size_t k = 0; k < std::size(mixtures); ++k)
+        for (const auto& rhs : right_sides) {
+          SCOPED_TRACE(testing::Message() << name << ", mixture " << k << ", right side " << &rhs - right_sides
+                                          << (precision == Precision::mixed ? ", mixed" : ""));
+          PoissonProblem problem;
+          problem.rhs = rhs;
+          problem.sides = mixtures[k];
+          const auto mesh = make_mesh(mesh_family(name), 8);
+          expect_ended(solve(mesh, problem, v_cycles(precision)).report, 8);
+          expect_ended(solve(mesh, problem, conjugate_gradients(precision, 2)).report, 9);
+        }
+}
+
+// A start from zero knows nothing of the solution's size.
+TEST_P(CyclesOfSides, RoundingIsThatOfTheSolutionWhateverTheBaseline) {
+  PoissonProblem problem;
+  problem.rhs = [](const Point&) { return 1.0; };
+  problem.sides = {side(neumann), side(neumann), side(neumann), {}};
+  for (auto params : {v_cycles(Precision::mixed), v_cycles(Precision::full), conjugate_gradients(Precision::full, 2)}) {
+    params.stop.baseline = Baseline::initial;
+    const auto report = solve(make_mesh(mesh_family("A3"), 8), problem, params).report;
+    expect_ended(report, 8);
+    EXPECT_EQ(report.status, Status::rounding);
+  }
 }
 
 TEST_P(CyclesOfSides, WhatIsKnownUpToAConstantIsSolved) {

@@ -154,6 +154,36 @@ TEST(Stopping, GrowthIsNotStagnation) {
   EXPECT_EQ(run(params(1e-8), 1, residuals), Status::diverged);
 }
 
+TEST(Stopping, SlowIsAResidualThatFallsMuchLessThanBefore) {
+  const auto slow = [](const std::vector<double>& residuals) {
+    StoppingTest test(params(1e-30), 1, residuals.front());
+    for (std::size_t k = 0; k < residuals.size(); ++k) (void)test.done(static_cast<int>(k), residuals[k]);
+    return test.slow();
+  };
+  EXPECT_FALSE(slow({1, 0.1, 0.01}));
+  EXPECT_TRUE(slow({1, 0.8, 0.64}));
+  EXPECT_TRUE(slow({1, 0.1, 0.05}));
+  EXPECT_TRUE(slow({1, 0.39, 0.38})) << "whatever it fell before";
+}
+
+TEST(Stopping, RoundingWillDoNearATolerance) {
+  StoppingParams p = params(1e-8);
+  const auto will_do = [&p](int iteration, double residual) {
+    return StoppingTest(p, 1, 1).rounding_will_do(iteration, residual);
+  };
+  EXPECT_FALSE(will_do(8, 2e-8)) << "the tolerance was asked for";
+  p.rounding_will_do = true;
+  EXPECT_TRUE(will_do(8, 2e-8));
+  EXPECT_FALSE(will_do(8, 1e-6));
+  EXPECT_FALSE(will_do(7, 2e-8)) << "what takes few iterations need not ask";
+  p.by_rows = true;
+  for (const double row : {1e-7, 1e-9}) {
+    StoppingTest test(p, 1, 1);
+    test.set_worst_row([row] { return row; });
+    EXPECT_EQ(test.rounding_will_do(8, 2e-8), row < 1e-8) << "rows are to converge, however small the norm is";
+  }
+}
+
 TEST(Stopping, TheMonitorSeesEveryResidual) {
   std::vector<std::pair<int, double>> seen;
   StoppingTest test(params(0.05), 1, 1,

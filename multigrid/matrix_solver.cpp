@@ -173,7 +173,10 @@ class MatrixSolver::State {
     read_fixed(ctx);
   }
 
-  void updated(Context& ctx) {
+  void update(Context& ctx, const std::function<void(GridRows&)>& read) {
+    const auto hold = in_use.hold("solver");
+    is_whole = false;
+    read(rows);
     read_fixed(ctx);
     hidden = hides_rows(ctx, rows);
     const bool was_scaled = scaled.has_value();
@@ -185,6 +188,12 @@ class MatrixSolver::State {
       solver = make(ctx);
       make_scratch(ctx);
     }
+    is_whole = true;
+  }
+  /// A matrix that was refused may have been written over the one before in part.
+  void expects_whole() const {
+    expects(is_whole, "the latest update was refused, so that there is no matrix: update with one that fits, or make "
+                      "another solver");
   }
 
   /// `use` of b and x in flat arrays that the Context computes on: on pieces those of the strip's lines. x is taken along
@@ -212,6 +221,7 @@ class MatrixSolver::State {
 
   SolveReport solve(Context& ctx, const double* b, double* x, const Monitor& monitor) {
     const auto hold = in_use.hold("solver");
+    expects_whole();
     to_grid(ctx, x, x_.view());
     rhs_to_grid(ctx, b, x);
     SolveReport report = solve_on_grid(ctx, b_.cview(), x_.view(), monitor);
@@ -220,6 +230,7 @@ class MatrixSolver::State {
   }
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     const auto hold = in_use.hold("solver");
+    expects_whole();
     if (mean_.empty()) return solver.solve(ctx, b, x, monitor);
     copy(ctx, b, b_.view());
     return solve_on_grid(ctx, b_.cview(), x, monitor);
@@ -227,6 +238,7 @@ class MatrixSolver::State {
 
   void apply(Context& ctx, const double* r, double* z) {
     const auto hold = in_use.hold("solver");
+    expects_whole();
     rhs_to_grid(ctx, r, z);
     solver.preconditioner(ctx).apply(ctx, b_.cview(), x_.view());
     from_grid(ctx, x_.cview(), z);
@@ -244,6 +256,7 @@ class MatrixSolver::State {
   std::optional<ScaledGrid> scaled;
   PoissonSolver solver;
   InUse in_use;
+  bool is_whole = true;
 
  private:
   void make_scratch(Context& ctx) {
@@ -412,7 +425,10 @@ void MatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<doub
 }
 
 void MatrixSolver::apply(Context& ctx, GridView<const double> r, GridView<double> z) {
-  if (!is_flat_of(r.shape(), state_->rows)) return state_->solver.preconditioner(ctx).apply(ctx, r, z);
+  if (!is_flat_of(r.shape(), state_->rows)) {
+    state_->expects_whole();
+    return state_->solver.preconditioner(ctx).apply(ctx, r, z);
+  }
   expects_fit(ctx, "r", r, state_->rows.unknowns(), 1);
   expects_fit(ctx, "z", z, state_->rows.unknowns(), 1);
   if (state_->rows.moved) return apply(ctx, on_host(ctx, r), on_host(ctx, z));
@@ -427,7 +443,6 @@ bool MatrixSolver::is_symmetric() const { return !state_->scaled && state_->solv
 void MatrixSolver::set_stop(const StoppingParams& stop) { state_->set_stop(stop); }
 const GridRows& MatrixSolver::rows() const { return state_->rows; }
 const PoissonSolver& MatrixSolver::solver() const { return state_->solver; }
-GridRows& MatrixSolver::read_rows() { return state_->rows; }
-void MatrixSolver::updated(Context& ctx) { state_->updated(ctx); }
+void MatrixSolver::update_rows(Context& ctx, const std::function<void(GridRows&)>& read) { state_->update(ctx, read); }
 
 }  // namespace stratum

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any, Callable, Dict, Optional, Tuple
 
@@ -192,11 +193,20 @@ class Multigrid:
         return LinearOperator(self.shape, matvec=self.apply, rmatvec=transposed, dtype=np.float64)
 
     def update(self, A: Any) -> None:
-        """Other values at the same places: the hierarchy is kept where it suits them."""
+        """Other values at the same places: the hierarchy is kept where it suits them.
+
+        A may be the matrix given before, its values changed in place. One that is refused leaves the values before, unless it is
+        in their place.
+        """
         matrix, grid = _matrix(A)
         if (grid is not None and grid != self.grid) or (grid is None and matrix[0].size != self.shape[0] + 1):
             raise ValueError(f"the matrix is one of {self.grid} unknowns; given is shape {np.shape(A)}")
-        self._own.update(*matrix)
+        try:
+            self._own.update(*matrix)
+        except ValueError:
+            with contextlib.suppress(ValueError):
+                self._own.update(*self._matrix)
+            raise
         self._matrix = matrix
         self._systems = {self._options["accel"]: self._own}
         self.found = self._own.found()

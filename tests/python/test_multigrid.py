@@ -274,6 +274,9 @@ def test_of_pyamgs_kind(b):
      "row 0 couples to 300"),
     (lambda a: stratum.Multigrid(a[::-1][:, np.roll(np.arange(n), 7)]), "give shape=(ny, nx), ny nx = 600"),
     (lambda a: stratum.Multigrid(a * np.nan, shape=(ny, nx)), "nan"),
+    (lambda a: stratum.Multigrid(a, shape=(ny, nx, 1)), "shape is (ny, nx); given is (20, 30, 1)"),
+    (lambda a: stratum.Multigrid(a, shape=(ny, nx), numbering=np.arange(n) + 2**32),  # no node, whatever it is in 32 bits
+     "unknown 0 is said to be node 4294967296; nodes are 0 .. 599"),
     (lambda a: stratum.Multigrid(a, accel="minres"), "accel is one of multigrid, cg"),
     (lambda a: stratum.Multigrid(a, interpolation="x"), "interpolation is one of"),
     (lambda a: stratum.Multigrid(a, stream=0), "device='cuda'"),
@@ -296,6 +299,13 @@ def test_other_types_are_refused(b):
             stratum.Multigrid(wrong)
     with pytest.raises(TypeError, match="b is real; given is complex128"):
         stratum.Multigrid(a).solve(b * 1j)
+    for options, words in (({"steps": 1.5}, "steps is an integer; given is 1.5"),
+                           ({"symmetric": "yes"}, "symmetric is True or False; given is 'yes'"),
+                           ({"smoother": None}, "smoother is a string; given is None"),
+                           ({"shape": (ny + 0.5, nx)}, "integer"),
+                           ({"numbering": np.arange(n) + 0.5}, "numbering holds .* an integer; given is float64")):
+        with pytest.raises(TypeError, match=words):
+            stratum.Multigrid(a, **options)
 
 
 def test_what_does_not_converge_is_never_silent(b):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 from typing import Any, Callable, Dict, Optional, Tuple
 
@@ -92,7 +93,7 @@ class Multigrid:
         #: (n, n)
         self.shape: tuple[int, int] = (n, n)
         if numbering is not None:
-            numbering = np.ascontiguousarray(numbering, dtype=np.int32).reshape(-1)
+            numbering = _nodes(numbering, n)
         if widths is not None:
             hx, hy = widths
             widths = np.ascontiguousarray(hx, dtype=np.float64), np.ascontiguousarray(hy, dtype=np.float64)
@@ -313,8 +314,20 @@ def _matrix(A: Any) -> tuple[tuple[Any, Any, np.ndarray], tuple[int, int] | None
     return (None, None, np.ascontiguousarray(bands, np.float64).reshape(-1)), bands.shape[1:]
 
 
+def _nodes(numbering: Any, n: int) -> np.ndarray:
+    nodes = np.asarray(numbering).reshape(-1)
+    if nodes.dtype.kind not in "iu":
+        raise TypeError(f"numbering holds the node of every unknown, an integer; given is {nodes.dtype}")
+    outside = np.flatnonzero((nodes < 0) | (nodes >= n))
+    if outside.size:
+        raise ValueError(f"unknown {outside[0]} is said to be node {nodes[outside[0]]}; nodes are 0 .. {n - 1}")
+    return np.ascontiguousarray(nodes, dtype=np.int32)
+
+
 def _checked(shape: tuple[int, int], matrix: tuple[Any, Any, np.ndarray]) -> tuple[int, int]:
-    ny, nx = (int(k) for k in shape)
+    if len(shape) != 2:
+        raise ValueError(f"shape is (ny, nx); given is {shape}")
+    ny, nx = (operator.index(k) for k in shape)
     unknowns = matrix[0].size - 1
     if ny < 1 or nx < 1 or ny * nx != unknowns:
         raise ValueError(f"a grid of shape {(ny, nx)} has {ny * nx} unknowns; the matrix has {(unknowns, unknowns)}")

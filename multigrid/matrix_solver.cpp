@@ -59,6 +59,16 @@ struct SolveFixed {
   }
 };
 
+/// 0, or no number where x is none in a fixed row.
+struct FixedNotFinite {
+  static constexpr bool takes_maximum = false;
+  const int* unknown;
+  const double* x;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int r, int /*j*/) const {
+    return x[unknown[r]] * 0;
+  }
+};
+
 /// b(node) -= sum of a_km x_m over fixed m.
 struct Lift {
   CsrView<double> a;
@@ -224,6 +234,12 @@ class MatrixSolver::State {
     expects_whole();
     to_grid(ctx, x, x_.view());
     rhs_to_grid(ctx, b, x);
+    if (rows.fixed_in_all > 0) {
+      // Where nothing couples to such a row, what is left would not show it.
+      const double not_finite = reduce(ctx, static_cast<int>(rows.fixed.size()), 1,
+                                       FixedNotFinite{rows.fixed.empty() ? nullptr : fixed_.cview().data, x});
+      if (std::isnan(not_finite)) for_each_node(ctx, all_nodes(b_.view()), AddConstant{not_finite, b_.view()});
+    }
     SolveReport report = solve_on_grid(ctx, b_.cview(), x_.view(), monitor);
     from_grid(ctx, x_.cview(), x);
     return report;

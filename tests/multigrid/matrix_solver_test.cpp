@@ -425,6 +425,24 @@ TEST_P(MatrixSolverTest, RowsThatHoldNothingButTheirDiagonalAreSolvedFirst) {
   }
 }
 
+TEST_P(MatrixSolverTest, NoNumberInARowThatNothingCouplesToIsNoSuccess) {
+  FivePoint p;
+  Matrix a = p.matrix();
+  std::vector<int> frame;
+  for (int k = 0; k < a.rows(); ++k)
+    if (const int i = k % a.nx, j = k / a.nx; i == 0 || j == 0 || i + 1 == a.nx || j + 1 == a.ny) frame.push_back(k);
+  fix(a, frame, 2);
+  MatrixSolver solver = from_csr(a);
+  for (const double wrong : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    std::vector<double> b = random_numbers(a.rows()), x(b.size(), 0.0);
+    b[0] = wrong;  // a corner, between fixed rows
+    const SolveReport report = solver(ctx(), b, x);
+    EXPECT_EQ(report.status, Status::non_finite);
+    EXPECT_EQ(report.reason, "the right-hand side is not finite");
+  }
+  expect_solved(solver, a, random_numbers(a.rows()), 8);
+}
+
 TEST_P(MatrixSolverTest, NonsymmetricMatrices) {
   Matrix a = FivePoint{.nx = 63, .ny = 40}.matrix();
   for (std::size_t k = 0; k + 1 < a.start.size(); ++k)  // transport along x, upwind

@@ -193,7 +193,7 @@ class MatrixSolver::State {
     scaled = scaled_grid(ctx, rows, params.solver);
     if (!was_scaled && !scaled && suits(ctx)) {
       solver.update(ctx, rows.a);
-      solver.set_stop(by_rows_too());
+      solver.set_stop(by_rows_too(params.solver.stop));
     } else {
       solver = make(ctx);
       make_scratch(ctx);
@@ -261,8 +261,8 @@ class MatrixSolver::State {
   }
 
   void set_stop(const StoppingParams& stop) {
+    solver.set_stop(by_rows_too(stop));
     params.solver.stop = stop;
-    solver.set_stop(by_rows_too());
   }
 
   GridRows rows;
@@ -299,8 +299,7 @@ class MatrixSolver::State {
     expects(most <= about_zero * largest, "the matrix is said to be singular, and a row of it sums to ", most,
             " where the largest diagonal entry is ", largest, "; all must sum to zero");
   }
-  [[nodiscard]] StoppingParams by_rows_too() const {
-    StoppingParams stop = params.solver.stop;
+  [[nodiscard]] StoppingParams by_rows_too(StoppingParams stop) const {
     stop.by_rows |= hidden && params.solver.precision != Precision::single;
     return stop;
   }
@@ -314,7 +313,7 @@ class MatrixSolver::State {
             "a singular matrix must be symmetric, with rows that sum to zero; this one is not symmetric");
     if (params.singular.value_or(false)) expects_zero_sums(ctx);
     PoissonSolverParams made = params.solver;
-    made.stop = by_rows_too();
+    made.stop = by_rows_too(made.stop);
     expects(!made.full_multigrid, "full multigrid is for meshes");
     made.multigrid.symmetric = symmetric;
     made.multigrid.singular = singular;

@@ -709,7 +709,8 @@ TEST_P(MatrixSolverTest, UpdatesAndRefusesWhatWouldTakeAnother) {
   expect_usage_error([&] { (void)solver.solve(ctx(), on_grid.cview(), there.view()); }, why);
   expect_usage_error([&] { solver.apply(ctx(), on_grid.cview(), there.view()); }, why);
   EXPECT_EQ(x, std::vector<double>(x.size(), 0.0));
-  solver.update_csr(ctx(), a.start, a.column, a.value);
+  expect_usage_error([&] { solver.set_stop({.rtol = -1}); }, "rtol must be");
+  solver.update_csr(ctx(), a.start, a.column, a.value);  // stops as before
   expect_solved(solver, a, random_numbers(a.rows()), 9);
 }
 

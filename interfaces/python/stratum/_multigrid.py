@@ -196,8 +196,8 @@ class Multigrid:
     def update(self, A: Any) -> None:
         """Other values at the same places: the hierarchy is kept where it suits them.
 
-        A may be the matrix given before, its values changed in place. One that is refused leaves the values before, unless it is
-        in their place.
+        A may be the matrix given before, its values changed in place. One that is refused leaves the values before, unless it
+        is in their place.
         """
         matrix, grid = _matrix(A)
         if (grid is not None and grid != self.grid) or (grid is None and matrix[0].size != self.shape[0] + 1):

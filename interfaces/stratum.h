@@ -21,8 +21,9 @@
  * node i. Those beyond a natural side and the last of a periodic direction do not matter. NULL: all alike. Any numbers of
  * intervals do.
  *
- * Functions return a stratum_status. Everything but STRATUM_CONVERGED leaves a sentence in stratum_last_error. A solver serves
- * one thread at a time, and a second one is told so; different solvers are independent: there is no global state. */
+ * Functions return a stratum_status. Everything but STRATUM_CONVERGED leaves a sentence in stratum_last_error. After a matrix
+ * that was refused there is none: every call says why until one is accepted. A solver serves one thread at a time, and a second
+ * one is told so; different solvers are independent: there is no global state. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -287,6 +287,8 @@ stratum_solver* create_csr(Index n, const Index* start, const Index* column, con
         expects(nx > 0 && ny > 0 && std::int64_t{nx} * ny == std::int64_t{n}, "a matrix of ", n,
                 " rows does not fit a grid of ", nx, " x ", ny, " nodes");
         expects(start != nullptr && column != nullptr && value != nullptr, "an array is NULL");
+        expects(start[0] == 0, "row starts must go from 0, not from ", start[0],
+                "; rows and columns are counted from 0");
         expects(start[n] >= 0, "row starts end at ", start[n]);
         return STRATUM_CONVERGED;
       };

@@ -59,6 +59,16 @@ struct SolveFixed {
   }
 };
 
+/// 0, or no number where x is none in a fixed row.
+struct FixedNotFinite {
+  static constexpr bool takes_maximum = false;
+  const int* unknown;
+  const double* x;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int r, int /*j*/) const {
+    return x[unknown[r]] * 0;
+  }
+};
+
 /// b(node) -= sum of a_km x_m over fixed m.
 struct Lift {
   CsrView<double> a;
@@ -173,18 +183,27 @@ class MatrixSolver::State {
     read_fixed(ctx);
   }
 
-  void updated(Context& ctx) {
+  void update(Context& ctx, const std::function<void(GridRows&)>& read) {
+    const auto hold = in_use.hold("solver");
+    is_whole = false;
+    read(rows);
     read_fixed(ctx);
     hidden = hides_rows(ctx, rows);
     const bool was_scaled = scaled.has_value();
     scaled = scaled_grid(ctx, rows, params.solver);
     if (!was_scaled && !scaled && suits(ctx)) {
       solver.update(ctx, rows.a);
-      solver.set_stop(by_rows_too());
+      solver.set_stop(by_rows_too(params.solver.stop));
     } else {
       solver = make(ctx);
       make_scratch(ctx);
     }
+    is_whole = true;
+  }
+  /// A matrix that was refused may have been written over the one before in part.
+  void expects_whole() const {
+    expects(is_whole, "the latest update was refused, so that there is no matrix: update with one that fits, or make "
+                      "another solver");
   }
 
   /// `use` of b and x in flat arrays that the Context computes on: on pieces those of the strip's lines. x is taken along
@@ -212,14 +231,22 @@ class MatrixSolver::State {
 
   SolveReport solve(Context& ctx, const double* b, double* x, const Monitor& monitor) {
     const auto hold = in_use.hold("solver");
+    expects_whole();
     to_grid(ctx, x, x_.view());
     rhs_to_grid(ctx, b, x);
+    if (rows.fixed_in_all > 0) {
+      // Where nothing couples to such a row, what is left would not show it.
+      const double not_finite = reduce(ctx, static_cast<int>(rows.fixed.size()), 1,
+                                       FixedNotFinite{rows.fixed.empty() ? nullptr : fixed_.cview().data, x});
+      if (std::isnan(not_finite)) for_each_node(ctx, all_nodes(b_.view()), AddConstant{not_finite, b_.view()});
+    }
     SolveReport report = solve_on_grid(ctx, b_.cview(), x_.view(), monitor);
     from_grid(ctx, x_.cview(), x);
     return report;
   }
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     const auto hold = in_use.hold("solver");
+    expects_whole();
     if (mean_.empty()) return solver.solve(ctx, b, x, monitor);
     copy(ctx, b, b_.view());
     return solve_on_grid(ctx, b_.cview(), x, monitor);
@@ -227,14 +254,15 @@ class MatrixSolver::State {
 
   void apply(Context& ctx, const double* r, double* z) {
     const auto hold = in_use.hold("solver");
+    expects_whole();
     rhs_to_grid(ctx, r, z);
     solver.preconditioner(ctx).apply(ctx, b_.cview(), x_.view());
     from_grid(ctx, x_.cview(), z);
   }
 
   void set_stop(const StoppingParams& stop) {
+    solver.set_stop(by_rows_too(stop));
     params.solver.stop = stop;
-    solver.set_stop(by_rows_too());
   }
 
   GridRows rows;
@@ -244,6 +272,7 @@ class MatrixSolver::State {
   std::optional<ScaledGrid> scaled;
   PoissonSolver solver;
   InUse in_use;
+  bool is_whole = true;
 
  private:
   void make_scratch(Context& ctx) {
@@ -270,8 +299,7 @@ class MatrixSolver::State {
     expects(most <= about_zero * largest, "the matrix is said to be singular, and a row of it sums to ", most,
             " where the largest diagonal entry is ", largest, "; all must sum to zero");
   }
-  [[nodiscard]] StoppingParams by_rows_too() const {
-    StoppingParams stop = params.solver.stop;
+  [[nodiscard]] StoppingParams by_rows_too(StoppingParams stop) const {
     stop.by_rows |= hidden && params.solver.precision != Precision::single;
     return stop;
   }
@@ -285,7 +313,7 @@ class MatrixSolver::State {
             "a singular matrix must be symmetric, with rows that sum to zero; this one is not symmetric");
     if (params.singular.value_or(false)) expects_zero_sums(ctx);
     PoissonSolverParams made = params.solver;
-    made.stop = by_rows_too();
+    made.stop = by_rows_too(made.stop);
     expects(!made.full_multigrid, "full multigrid is for meshes");
     made.multigrid.symmetric = symmetric;
     made.multigrid.singular = singular;
@@ -412,7 +440,10 @@ void MatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<doub
 }
 
 void MatrixSolver::apply(Context& ctx, GridView<const double> r, GridView<double> z) {
-  if (!is_flat_of(r.shape(), state_->rows)) return state_->solver.preconditioner(ctx).apply(ctx, r, z);
+  if (!is_flat_of(r.shape(), state_->rows)) {
+    state_->expects_whole();
+    return state_->solver.preconditioner(ctx).apply(ctx, r, z);
+  }
   expects_fit(ctx, "r", r, state_->rows.unknowns(), 1);
   expects_fit(ctx, "z", z, state_->rows.unknowns(), 1);
   if (state_->rows.moved) return apply(ctx, on_host(ctx, r), on_host(ctx, z));
@@ -427,7 +458,6 @@ bool MatrixSolver::is_symmetric() const { return !state_->scaled && state_->solv
 void MatrixSolver::set_stop(const StoppingParams& stop) { state_->set_stop(stop); }
 const GridRows& MatrixSolver::rows() const { return state_->rows; }
 const PoissonSolver& MatrixSolver::solver() const { return state_->solver; }
-GridRows& MatrixSolver::read_rows() { return state_->rows; }
-void MatrixSolver::updated(Context& ctx) { state_->updated(ctx); }
+void MatrixSolver::update_rows(Context& ctx, const std::function<void(GridRows&)>& read) { state_->update(ctx, read); }
 
 }  // namespace stratum

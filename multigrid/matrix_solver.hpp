@@ -36,6 +36,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -204,11 +205,12 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   }
 
   /// Other values at the same places, given as those that it was made from: nothing is allocated on the device, unless smoother
-  /// "auto" chooses another now or rows are scaled. Throws UsageError where what was found out does not hold any more.
+  /// "auto" chooses another now or rows are scaled. Throws UsageError where what was found out does not hold any more; then
+  /// there is no matrix until an update fits, and solves and cycles throw, too.
   template <detail::IndexRange Start, detail::IndexRange Column, detail::NumberRange Value>
   void update_csr(Context& ctx, const Start& start, const Column& column, const Value& value) {
     const detail::IndexArrays<Start, Column> index(start, column);
-    update(ctx, [&](GridRows& rows) { rows.update(ctx, index.with(value)); });
+    update_rows(ctx, [&](GridRows& rows) { rows.update(ctx, index.with(value)); });
   }
   template <detail::IndexNumber Start, detail::IndexNumber Column>
   void update_csr(Context& ctx, const Start* start, const Column* column, const double* value) {
@@ -225,7 +227,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     of_compressed(a, [&](const auto&... arrays) { update_csr(ctx, arrays...); });
   }
   void update_bands(Context& ctx, std::span<const double> bands) {
-    update(ctx, [&](GridRows& rows) { rows.update(ctx, BandArrays{bands}); });
+    update_rows(ctx, [&](GridRows& rows) { rows.update(ctx, BandArrays{bands}); });
   }
   template <BandView Bands>
   void update_bands(Context& ctx, const Bands& bands) {
@@ -278,6 +280,8 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   }
   template <class Matrix, class Use>
   static auto of_compressed(const Matrix& a, const Use& use) {
+    if constexpr (requires { bool(a.isCompressed()); })
+      expects(bool(a.isCompressed()), "the matrix holds room for more entries between its rows: call makeCompressed()");
     const auto n = static_cast<std::size_t>(a.outerSize());
     const auto entries = static_cast<std::size_t>(a.outerIndexPtr()[n]);
     const std::span start(a.outerIndexPtr(), n + 1), column(a.innerIndexPtr(), entries);
@@ -312,13 +316,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
         }
     return numbers;
   }
-  template <std::invocable<GridRows&> Read>
-  void update(Context& ctx, const Read& read) {
-    read(read_rows());
-    updated(ctx);
-  }
-  GridRows& read_rows();
-  void updated(Context& ctx);
+  void update_rows(Context& ctx, const std::function<void(GridRows&)>& read);
 
   std::shared_ptr<State> state_;
 };

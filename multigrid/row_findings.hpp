@@ -40,7 +40,8 @@ void validate(const RowArrays<Index>& a, int n) {
           " rows and one row start more, not ", a.start.size());
   expects(a.column.size() == a.value.size(), "there are ", a.column.size(), " columns for ", a.value.size(), " values");
   expects(a.start.front() == 0 && static_cast<std::size_t>(a.start.back()) == a.value.size(),
-          "row starts must go from 0 to ", a.value.size(), ", not from ", a.start.front(), " to ", a.start.back());
+          "row starts must go from 0 to ", a.value.size(), ", not from ", a.start.front(), " to ", a.start.back(),
+          a.start.front() == 1 ? "; rows and columns are counted from 0" : "");
   const auto falls = std::adjacent_find(a.start.begin(), a.start.end(), std::greater<>());
   if (falls != a.start.end())
     throw UsageError(message("row ", falls - a.start.begin(), " starts at ", *falls, " and ends at ", *(falls + 1)));

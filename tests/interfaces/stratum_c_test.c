@@ -464,6 +464,12 @@ static void rows_are_taken(void) {
   solver = stratum_create_csr(size, start, column, value, nx, ny, NULL, NULL, NULL);
   CHECK(solver != NULL && says(solver, "row starts end at -1"));
   stratum_destroy(solver);
+  /* Counted from 1 there is one entry less than the last start says: none is read. */
+  start[0] = 1;
+  start[size] = 1000000000;
+  solver = stratum_create_csr(size, start, column, value, nx, ny, NULL, NULL, NULL);
+  CHECK(solver != NULL && says(solver, "row starts must go from 0, not from 1"));
+  stratum_destroy(solver);
 }
 
 static void five_bands_are_taken(void) {

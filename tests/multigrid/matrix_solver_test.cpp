@@ -135,6 +135,8 @@ std::vector<double> random_numbers(int n, unsigned seed = 7) {
 struct Compressed {
   static constexpr bool IsRowMajor = false;
   const Matrix& a;
+  bool has_gaps = false;
+  [[nodiscard]] bool isCompressed() const { return !has_gaps; }
   [[nodiscard]] const int* outerIndexPtr() const { return a.start.data(); }
   [[nodiscard]] const int* innerIndexPtr() const { return a.column.data(); }
   [[nodiscard]] const double* valuePtr() const { return a.value.data(); }
@@ -423,6 +425,24 @@ TEST_P(MatrixSolverTest, RowsThatHoldNothingButTheirDiagonalAreSolvedFirst) {
   }
 }
 
+TEST_P(MatrixSolverTest, NoNumberInARowThatNothingCouplesToIsNoSuccess) {
+  FivePoint p;
+  Matrix a = p.matrix();
+  std::vector<int> frame;
+  for (int k = 0; k < a.rows(); ++k)
+    if (const int i = k % a.nx, j = k / a.nx; i == 0 || j == 0 || i + 1 == a.nx || j + 1 == a.ny) frame.push_back(k);
+  fix(a, frame, 2);
+  MatrixSolver solver = from_csr(a);
+  for (const double wrong : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    std::vector<double> b = random_numbers(a.rows()), x(b.size(), 0.0);
+    b[0] = wrong;  // a corner, between fixed rows
+    const SolveReport report = solver(ctx(), b, x);
+    EXPECT_EQ(report.status, Status::non_finite);
+    EXPECT_EQ(report.reason, "the right-hand side is not finite");
+  }
+  expect_solved(solver, a, random_numbers(a.rows()), 8);
+}
+
 TEST_P(MatrixSolverTest, NonsymmetricMatrices) {
   Matrix a = FivePoint{.nx = 63, .ny = 40}.matrix();
   for (std::size_t k = 0; k + 1 < a.start.size(); ++k)  // transport along x, upwind
@@ -680,7 +700,17 @@ TEST_P(MatrixSolverTest, UpdatesAndRefusesWhatWouldTakeAnother) {
   Matrix skewed = other;
   skewed.value[static_cast<std::size_t>(other.start[100])] *= 2;
   refused(skewed, "the matrix was symmetric and is not any more: row ");
-  solver.update_csr(ctx(), a.start, a.column, a.value);
+  // Parts of it may stand where the matrix was: nothing is solved by them.
+  std::vector<double> b = random_numbers(a.rows()), x(b.size(), 0.0);
+  const char* const why = "the latest update was refused";
+  expect_usage_error([&] { (void)solver(ctx(), b, x); }, why);
+  expect_usage_error([&] { solver.apply(ctx(), b, x); }, why);
+  Vector<double> on_grid(ctx(), solver.rows().a.shape()), there(ctx(), on_grid.shape());
+  expect_usage_error([&] { (void)solver.solve(ctx(), on_grid.cview(), there.view()); }, why);
+  expect_usage_error([&] { solver.apply(ctx(), on_grid.cview(), there.view()); }, why);
+  EXPECT_EQ(x, std::vector<double>(x.size(), 0.0));
+  expect_usage_error([&] { solver.set_stop({.rtol = -1}); }, "rtol must be");
+  solver.update_csr(ctx(), a.start, a.column, a.value);  // stops as before
   expect_solved(solver, a, random_numbers(a.rows()), 9);
 }
 
@@ -699,6 +729,16 @@ TEST_P(MatrixSolverTest, WhatIsNoMatrixForTheGridIsRefused) {
                  "row 5 has an entry in column 120 of 12 x 10 = 120 unknowns");
   expect_refused(with([](Matrix& m) { m.column[20] = -1; }), "row 5 has an entry in column -1");
   expect_refused(with([](Matrix& m) { m.start[7] = 0; }), "row 6 starts at ");
+  expect_refused(with([](Matrix& m) {
+                   for (auto& k : m.start) ++k;
+                   for (auto& k : m.column) ++k;
+                 }),
+                 "; rows and columns are counted from 0");
+  expect_usage_error(
+      [&] {
+        (void)MatrixSolver::from_matrix(ctx(), Compressed{a, true}, a.nx, a.ny);
+      },
+      "call makeCompressed()");
   expect_refused(with([](Matrix& m) { m.nx = 11; }),
                  "a matrix on a grid of 110 nodes has 110 rows and one row start more, not 121");
   expect_refused(with([](Matrix& m) { m.nx = 0; }), "a grid must have 1 x 1 to 2^31 - 1 nodes, not 0 x 10");

@@ -150,10 +150,11 @@ def test_arrays_of_other_libraries_through_dlpack(b):
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
     ml = stratum.Multigrid(five_point(), shape=(ny, nx))
-    x = ml.solve(jax.numpy.asarray(b))
-    assert isinstance(x, jax.Array)
+    right = jax.device_put(b, jax.devices("cpu")[0])  # where there is a GPU JAX would put it there
+    x = ml.solve(right)
+    assert isinstance(x, jax.Array) and x.devices() == right.devices()
     np.testing.assert_array_equal(np.asarray(x), ml.solve(b))
-    assert isinstance(ml(jax.numpy.asarray(b)), jax.Array)
+    assert isinstance(ml(right), jax.Array)
 
 
 def test_tensors_of_torch(b):
@@ -210,6 +211,25 @@ def test_other_values(b):
     expect_solution(five_point(0.01), ml.solve(b, accel="gmres"), b)
     with pytest.raises(ValueError, match=re.escape("(10, 10)")):
         ml.update(a[:10, :10])
+    a *= 3  # in place
+    ml.update(a)
+    expect_solution(a, ml.solve(b), b)
+    expect_solution(a, ml.solve(b, accel="gmres"), b)
+
+
+def test_values_that_are_refused_leave_those_before(b):
+    a = five_point()
+    ml = stratum.Multigrid(a, shape=(ny, nx))
+    skewed = five_point(0.01).tolil()
+    skewed[n - 1, n - 2] *= 1.5
+    with pytest.raises(ValueError, match="was symmetric and is not any more"):
+        ml.update(skewed)
+    expect_solution(a, ml.solve(b), b)
+    a.data[-1] = np.nan
+    with pytest.raises(ValueError, match=f"row {n - 1} has the entry nan"):
+        ml.update(a)
+    with pytest.raises(ValueError, match="the latest update was refused"):
+        ml.solve(b)
 
 
 @pytest.mark.parametrize("single_precision", [True, False])
@@ -254,6 +274,9 @@ def test_of_pyamgs_kind(b):
      "row 0 couples to 300"),
     (lambda a: stratum.Multigrid(a[::-1][:, np.roll(np.arange(n), 7)]), "give shape=(ny, nx), ny nx = 600"),
     (lambda a: stratum.Multigrid(a * np.nan, shape=(ny, nx)), "nan"),
+    (lambda a: stratum.Multigrid(a, shape=(ny, nx, 1)), "shape is (ny, nx); given is (20, 30, 1)"),
+    (lambda a: stratum.Multigrid(a, shape=(ny, nx), numbering=np.arange(n) + 2**32),  # no node, whatever it is in 32 bits
+     "unknown 0 is said to be node 4294967296; nodes are 0 .. 599"),
     (lambda a: stratum.Multigrid(a, accel="minres"), "accel is one of multigrid, cg"),
     (lambda a: stratum.Multigrid(a, interpolation="x"), "interpolation is one of"),
     (lambda a: stratum.Multigrid(a, stream=0), "device='cuda'"),
@@ -276,6 +299,13 @@ def test_other_types_are_refused(b):
             stratum.Multigrid(wrong)
     with pytest.raises(TypeError, match="b is real; given is complex128"):
         stratum.Multigrid(a).solve(b * 1j)
+    for options, words in (({"steps": 1.5}, "steps is an integer; given is 1.5"),
+                           ({"symmetric": "yes"}, "symmetric is True or False; given is 'yes'"),
+                           ({"smoother": None}, "smoother is a string; given is None"),
+                           ({"shape": (ny + 0.5, nx)}, "integer"),
+                           ({"numbering": np.arange(n) + 0.5}, "numbering holds .* an integer; given is float64")):
+        with pytest.raises(TypeError, match=words):
+            stratum.Multigrid(a, **options)
 
 
 def test_what_does_not_converge_is_never_silent(b):

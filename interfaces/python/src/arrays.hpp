@@ -12,6 +12,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <stratum/core/device/context.hpp>
@@ -41,6 +42,18 @@ template <class Array>
   std::string text = "(";
   for (std::size_t k = 0; k < array.ndim(); ++k) text += (k > 0 ? ", " : "") + std::to_string(array.shape(k));
   return text + (array.ndim() == 1 ? ",)" : ")");
+}
+
+/// The option of this name. Throws TypeError for one of another type.
+template <class T>
+[[nodiscard]] T option(const nb::dict& options, const char* name) {
+  T value{};
+  if (nb::try_cast(options[name], value)) return value;
+  constexpr const char* expected = std::is_same_v<T, bool> ? "True or False"
+                                   : std::is_integral_v<T> ? "an integer"
+                                                           : "a string";
+  const nb::str given(nb::repr(options[name]));
+  throw nb::type_error(message(name, " is ", expected, "; given is ", shown(given.c_str())).c_str());
 }
 
 /// "cpu" or "cuda".

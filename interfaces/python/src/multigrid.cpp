@@ -181,20 +181,20 @@ class MatrixSystem {
 MatrixSolverParams params_of(const nb::dict& options) {
   MatrixSolverParams params;
   const auto given = [&](const char* name) { return !options[name].is_none(); };
-  const auto text = [&](const char* name) { return nb::cast<std::string>(options[name]); };
+  const auto text = [&](const char* name) { return option<std::string>(options, name); };
   auto& multigrid = params.solver.multigrid;
   multigrid.smoother = text("smoother");
-  if (given("steps")) multigrid.steps = nb::cast<int>(options["steps"]);
+  if (given("steps")) multigrid.steps = option<int>(options, "steps");
   if (given("cycle"))
     multigrid.cycle = by_name("cycle", text("cycle"), std::array{Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k});
   if (given("accel")) params.solver.method = by_name("accel", text("accel"), every_method);
   if (given("interpolation"))
     params.solver.interpolation = by_name("interpolation", text("interpolation"),
                                           std::array{InterpolationKind::bilinear, InterpolationKind::matrix});
-  if (!nb::cast<bool>(options["single_precision"])) params.solver.precision = Precision::full;
-  if (given("symmetric")) params.symmetric = nb::cast<bool>(options["symmetric"]);
-  if (given("singular")) params.singular = nb::cast<bool>(options["singular"]);
-  params.project = nb::cast<bool>(options["project"]);
+  if (!option<bool>(options, "single_precision")) params.solver.precision = Precision::full;
+  if (given("symmetric")) params.symmetric = option<bool>(options, "symmetric");
+  if (given("singular")) params.singular = option<bool>(options, "singular");
+  params.project = option<bool>(options, "project");
   if (given("widths")) {
     const auto [x, y] = nb::cast<std::tuple<HostArray<double, 1>, HostArray<double, 1>>>(options["widths"]);
     params.widths_x = vector_of(x);

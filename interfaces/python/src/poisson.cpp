@@ -95,7 +95,7 @@ class PoissonSystem {
  public:
   PoissonSystem(const TensorMesh& mesh, const std::array<nb::tuple, 4>& sides, const std::array<nb::object, 3>& kappa,
                 const nb::object& reaction, const nb::dict& options)
-      : ctx_(make_context(nb::cast<std::string>(options["device"]), nb::cast<int>(options["threads"]))), mesh_(mesh) {
+      : ctx_(make_context(option<std::string>(options, "device"), option<int>(options, "threads"))), mesh_(mesh) {
     problem_.sides = {
         side_condition(mesh, Direction::y, "left", sides[0]), side_condition(mesh, Direction::y, "right", sides[1]),
         side_condition(mesh, Direction::x, "bottom", sides[2]), side_condition(mesh, Direction::x, "top", sides[3])};
@@ -174,16 +174,16 @@ class PoissonSystem {
 
  private:
   void set_solver(const nb::dict& options) {
-    const auto text = [&](const char* name) { return nb::cast<std::string>(options[name]); };
+    const auto text = [&](const char* name) { return option<std::string>(options, name); };
     auto& multigrid = params_.multigrid;
     multigrid.smoother = text("smoother");
-    if (!options["steps"].is_none()) multigrid.steps = nb::cast<int>(options["steps"]);
+    if (!options["steps"].is_none()) multigrid.steps = option<int>(options, "steps");
     params_.full_multigrid = !options["cycle"].is_none() && text("cycle") == "fmg";
-    params_.continue_after_full_multigrid = nb::cast<bool>(options["continue"]);
+    params_.continue_after_full_multigrid = option<bool>(options, "continue");
     if (!options["cycle"].is_none() && !params_.full_multigrid)
       multigrid.cycle = by_name("cycle", text("cycle"), std::array{Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k});
     if (!options["accel"].is_none()) params_.method = by_name("accel", text("accel"), every_method);
-    if (!nb::cast<bool>(options["single_precision"])) params_.precision = Precision::full;
+    if (!option<bool>(options, "single_precision")) params_.precision = Precision::full;
   }
 
   /// As assemble_load, with integrals of f that are there already.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
 import sys
 from typing import Any, Callable, Dict, Optional, Tuple
 
@@ -91,7 +93,7 @@ class Multigrid:
         #: (n, n)
         self.shape: tuple[int, int] = (n, n)
         if numbering is not None:
-            numbering = np.ascontiguousarray(numbering, dtype=np.int32).reshape(-1)
+            numbering = _nodes(numbering, n)
         if widths is not None:
             hx, hy = widths
             widths = np.ascontiguousarray(hx, dtype=np.float64), np.ascontiguousarray(hy, dtype=np.float64)
@@ -192,11 +194,20 @@ class Multigrid:
         return LinearOperator(self.shape, matvec=self.apply, rmatvec=transposed, dtype=np.float64)
 
     def update(self, A: Any) -> None:
-        """Other values at the same places: the hierarchy is kept where it suits them."""
+        """Other values at the same places: the hierarchy is kept where it suits them.
+
+        A may be the matrix given before, its values changed in place. One that is refused leaves the values before, unless it
+        is in their place.
+        """
         matrix, grid = _matrix(A)
         if (grid is not None and grid != self.grid) or (grid is None and matrix[0].size != self.shape[0] + 1):
             raise ValueError(f"the matrix is one of {self.grid} unknowns; given is shape {np.shape(A)}")
-        self._own.update(*matrix)
+        try:
+            self._own.update(*matrix)
+        except ValueError:
+            with contextlib.suppress(ValueError):
+                self._own.update(*self._matrix)
+            raise
         self._matrix = matrix
         self._systems = {self._options["accel"]: self._own}
         self.found = self._own.found()
@@ -303,8 +314,20 @@ def _matrix(A: Any) -> tuple[tuple[Any, Any, np.ndarray], tuple[int, int] | None
     return (None, None, np.ascontiguousarray(bands, np.float64).reshape(-1)), bands.shape[1:]
 
 
+def _nodes(numbering: Any, n: int) -> np.ndarray:
+    nodes = np.asarray(numbering).reshape(-1)
+    if nodes.dtype.kind not in "iu":
+        raise TypeError(f"numbering holds the node of every unknown, an integer; given is {nodes.dtype}")
+    outside = np.flatnonzero((nodes < 0) | (nodes >= n))
+    if outside.size:
+        raise ValueError(f"unknown {outside[0]} is said to be node {nodes[outside[0]]}; nodes are 0 .. {n - 1}")
+    return np.ascontiguousarray(nodes, dtype=np.int32)
+
+
 def _checked(shape: tuple[int, int], matrix: tuple[Any, Any, np.ndarray]) -> tuple[int, int]:
-    ny, nx = (int(k) for k in shape)
+    if len(shape) != 2:
+        raise ValueError(f"shape is (ny, nx); given is {shape}")
+    ny, nx = (operator.index(k) for k in shape)
     unknowns = matrix[0].size - 1
     if ny < 1 or nx < 1 or ny * nx != unknowns:
         raise ValueError(f"a grid of shape {(ny, nx)} has {ny * nx} unknowns; the matrix has {(unknowns, unknowns)}")

@@ -209,8 +209,9 @@ struct Measured {
 };
 
 /// coarse = P^T d with the rows of d from a stage; `store` also keeps the rows of x that d was computed from. `early`: 1 where
-/// the fine grid begins with the first coarse row, and not with the one before.
-template <bool store, class Defect, int early = 0>
+/// the fine grid begins with the first coarse row, and not with the one before. `last_alone`: beside a natural side the last coarse
+/// node stands for the last fine one alone, a column before where its chunk begins.
+template <bool store, class Defect, int early, bool last_alone>
 struct RestrictRows {
   using Number = typename Defect::Number;
   TransferView<Number> wx, wy;
@@ -228,10 +229,6 @@ struct RestrictRows {
       left[h] = cuda::number_or_zero(wx.left, node, 1, coarse.nx);
       right[h] = cuda::number_or_zero(wx.right - 1, node, 1, coarse.nx);
     }
-    // Beside a natural side the last coarse node may stand for the last fine one alone, a column before where its chunk begins:
-    // right-hand sides are restricted there, too, residuals by other kernels.
-    constexpr bool measured = requires(typename Defect::Rows rows) { rows.end(); };
-    const bool ends_alone = measured && lane.owner && 2 * coarse.nx > lane.nx && lane.column + n == lane.nx;
     typename Defect::Rows d(defect, lane, 2 * begin - early);
     Chunk<T> lower = d.next();
     if constexpr (store) lane.store(x, 2 * begin, d.centre());
@@ -252,11 +249,25 @@ struct RestrictRows {
       for (int h = 0; h < half; ++h)
         out.v[h] = right[h] * (h == 0 ? before : sum[2 * h - 1]) + sum[2 * h] + left[h] * sum[2 * h + 1];
       lane.store(coarse, j, out);
-      if (ends_alone) coarse(coarse.nx - 1, j) = sum[n - 1];
+      if constexpr (last_alone)
+        if (lane.owner && lane.column + n == lane.nx) coarse(coarse.nx - 1, j) = sum[n - 1];
     }
-    if constexpr (measured) d.end();
+    if constexpr (requires { d.end(); }) d.end();
   }
 };
+
+/// Restricts from a fine grid nx x ny.
+template <bool store = false, int early = 0, class Defect, class T = typename Defect::Number>
+void run_restriction(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
+                     GridView<T> coarse, GridView<T> kept, int nx, int ny, int margin = 1) {
+  const auto run = [&]<bool last_alone>() {
+    cuda::run_march(ctx, RestrictRows<store, Defect, early, last_alone>{x, y, defect, coarse, kept}, nx, ny, margin);
+  };
+  if (2 * coarse.nx > nx && (nx + 1) % cuda::chunk_width<T> == 0)
+    run.template operator()<true>();
+  else
+    run.template operator()<false>();
+}
 
 /// y as the rows of a strip count its weights: interval 0 ends in its first coarse row.
 template <class T>
@@ -277,10 +288,9 @@ void restrict_rows(const Context& ctx, const TransferView<T>& x, const TransferV
                    GridView<const T> b, const Source& given, GridView<T> coarse) {
   using Defect = cuda::Stencil<View, Source, DefectFormula, depth>;
   const Defect defect{a, {b}, given, {}};
-  const auto run = [&](const auto& rows) { cuda::run_march(ctx, rows, b.nx, b.ny); };
   if constexpr (Source::halo_rows > 0)
-    if (first_is_coarse(y)) return run(RestrictRows<false, Defect, 1>{x, from_first_row(y), defect, coarse, {}});
-  run(RestrictRows<false, Defect>{x, from_first_row(y), defect, coarse, {}});
+    if (first_is_coarse(y)) return run_restriction<false, 1>(ctx, x, from_first_row(y), defect, coarse, {}, b.nx, b.ny);
+  run_restriction(ctx, x, from_first_row(y), defect, coarse, {}, b.nx, b.ny);
 }
 
 /// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: a strip that begins with a coarse row takes
@@ -693,9 +703,8 @@ bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] Gri
   const cuda::MarchGrid<T> cut(fine.nx, coarse.ny, 1);
   const int count = cut.strips * cut.parts;
   double* const partial = square != nullptr ? ctx.reduction_scratch(static_cast<std::size_t>(count)) : nullptr;
-  const march::RestrictRows<false, march::Measured<T>> rows{
-      x_.view(), y_.view(), {{fine}, partial, cut.strips}, coarse, {}};
-  cuda::run_march(ctx, rows, fine.nx, fine.ny);
+  const march::Measured<T> rows{{fine}, partial, cut.strips};
+  march::run_restriction(ctx, x_.view(), y_.view(), rows, coarse, {}, fine.nx, fine.ny);
   if (square != nullptr) *square = sum_of_scratch(ctx, count);
   return true;
 #else
@@ -902,8 +911,8 @@ void Transfer<T>::smooth_restrict([[maybe_unused]] Context& ctx, [[maybe_unused]
       const cuda::Pointwise<View, RelaxFromZeroFormula<T>, march::depth> first{view, {b}, {omega}};
       const auto smoothed = relaxed<later, T>(view, b, omega, first);
       using Defect = cuda::Stencil<View, std::decay_t<decltype(smoothed)>, DefectFormula, march::depth>;
-      const march::RestrictRows<true, Defect> rows{x_.view(), y_.view(), {view, {b}, smoothed, {}}, coarse, x};
-      cuda::run_march(ctx, rows, x.nx, x.ny, margin_of<T>(later + 2));
+      march::run_restriction<true>(ctx, x_.view(), y_.view(), Defect{view, {b}, smoothed, {}}, coarse, x, x.nx, x.ny,
+                                   margin_of<T>(later + 2));
     });
   });
 #endif

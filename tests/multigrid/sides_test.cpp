@@ -82,22 +82,18 @@ TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
                             {side(robin, 1), side(robin, 1), side(robin, 1), side(robin, 1)},
                             {side(robin, 1e6), side(robin, 1e6), side(robin, 1e6), side(robin, 1e6)},
                             {side(robin, 1e-3), side(robin, 1e-3), side(robin, 1e-3), side(robin, 1e-3)}};
-  const ScalarFunction right_sides[] = {
-      [](const Point&) { return 1.0; },
-      [](const Point& p) { return std::exp(p.x) * std::sin(3 * p.y + 1) - p.y * p.y; }};
   for (const char* name : {"U1", "A3"})
     for (const auto precision : {Precision::full, Precision::mixed})
-      for (std::size_t k = 0; k < std::size(mixtures); ++k)
-        for (const auto& rhs : right_sides) {
-          SCOPED_TRACE(testing::Message() << name << ", mixture " << k << ", right side " << &rhs - right_sides
-                                          << (precision == Precision::mixed ? ", mixed" : ""));
-          PoissonProblem problem;
-          problem.rhs = rhs;
-          problem.sides = mixtures[k];
-          const auto mesh = make_mesh(mesh_family(name), 8);
-          expect_ended(solve(mesh, problem, v_cycles(precision)).report, 8);
-          expect_ended(solve(mesh, problem, conjugate_gradients(precision, 2)).report, 9);
-        }
+      for (std::size_t k = 0; k < std::size(mixtures); ++k) {
+        SCOPED_TRACE(testing::Message() << name << ", mixture " << k
+                                        << (precision == Precision::mixed ? ", mixed" : ""));
+        PoissonProblem problem;
+        problem.rhs = [](const Point&) { return 1.0; };
+        problem.sides = mixtures[k];
+        const auto mesh = make_mesh(mesh_family(name), 8);
+        expect_ended(solve(mesh, problem, v_cycles(precision)).report, 8);
+        expect_ended(solve(mesh, problem, conjugate_gradients(precision, 2)).report, 9);
+      }
 }
 
 // A start from zero knows nothing of the solution's size.

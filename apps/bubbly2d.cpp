@@ -653,7 +653,7 @@ int solve_in_time(Context& ctx, Settings s, const CommandLine& options, OutputFi
   if (outputs.has("vtk")) series.emplace(outputs.path("vtk"));
   constexpr int kept_iterations = 60;
   if (s.reuse == Reuse::ritz) s.params.keep = std::max(kept_iterations, 2 * s.ritz);
-  const TensorMesh mesh = mesh_of_cells(s);
+  const ProblemMesh mesh(mesh_of_cells(s));
   const GridShape shape = mesh_of_centres(make_system(s, ctx.threads()).links).unknowns();
   Vector<double> b(ctx, shape), x(ctx, shape);
   std::vector<double> p(s.cells());

@@ -553,7 +553,7 @@ struct Outcome {
   [[nodiscard]] std::int64_t unknowns() const { return mesh().unknowns().nodes(); }
   [[nodiscard]] std::string_view coarse_solver_name() const {
     const auto coarsest = hierarchy.front().unknowns().nodes();
-    return coarsest == 0 ? "none" : coarsest == 1 ? "one unknown" : std::string_view(coarse_solver);
+    return coarsest == 1 ? "one unknown" : std::string_view(coarse_solver);
   }
   [[nodiscard]] std::string method_name() const {
     return std::string(to_string(params.method.value_or(Method::multigrid)));
@@ -791,8 +791,8 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   const auto levels = outcome.hierarchy.size();
   std::printf("levels    %zu, %s; ", levels, coarsening(outcome.hierarchy).c_str());
   const auto coarsest = outcome.hierarchy.front().unknowns().nodes();
-  if (coarsest <= 1)
-    std::printf("%s unknown there\n", coarsest == 0 ? "no" : "one");
+  if (coarsest == 1)
+    std::printf("one unknown there\n");
   else
     std::printf("%lld unknowns there, solved directly\n", static_cast<long long>(coarsest));
   const bool chosen = options.text("smoother") == "auto";

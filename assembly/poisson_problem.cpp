@@ -385,8 +385,11 @@ TensorMesh with_sides(const TensorMesh& mesh, const Sides& sides) {
            : side.kind == SideKind::dirichlet ? LineEnd::dirichlet
                                               : LineEnd::natural;
   };
-  return {mesh.x().with_ends(end(sides.left), end(sides.right)), mesh.y().with_ends(end(sides.bottom), end(sides.top)),
-          mesh.name()};
+  TensorMesh result{mesh.x().with_ends(end(sides.left), end(sides.right)),
+                    mesh.y().with_ends(end(sides.bottom), end(sides.top)), mesh.name()};
+  expects(result.unknowns().nodes() > 0, "the mesh has ", mesh.x().size(), " x ", mesh.y().size(),
+          " cells, and between its sides no unknowns: between two Dirichlet sides there must be at least 2");
+  return result;
 }
 
 MappedMesh with_sides(const MappedMesh& mesh, const Sides& sides) {

@@ -63,8 +63,8 @@ struct PoissonProblem {
   [[nodiscard]] bool has_exact() const;
 };
 
-/// The mesh with ends as the sides want them. Throws UsageError where one of two opposite sides alone is periodic, and as
-/// Line::with_ends does.
+/// The mesh with ends as the sides want them. Throws UsageError where one of two opposite sides alone is periodic, where no unknowns
+/// are left, and as Line::with_ends does.
 [[nodiscard]] TensorMesh with_sides(const TensorMesh& mesh, const Sides& sides);
 [[nodiscard]] MappedMesh with_sides(const MappedMesh& mesh, const Sides& sides);
 

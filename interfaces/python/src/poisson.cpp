@@ -108,8 +108,6 @@ class PoissonSystem {
     set_solver(options);
     const nb::gil_scoped_release release;
     mesh_ = with_sides(mesh, problem_.sides);
-    expects(mesh_.unknowns().nodes() > 0, "the mesh has ", mesh_.x().size(), " x ", mesh_.y().size(),
-            " cells, and between its sides no unknowns");
     params_.terms = operator_terms(mesh_, problem_);
     if (auto k = cell_coefficients(ctx_, mesh_, problem_))
       cells_ = std::make_shared<const CellCoefficients>(std::move(*k));

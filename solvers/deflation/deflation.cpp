@@ -32,15 +32,21 @@ std::vector<double> row_sums(const SparseRows& a, [[maybe_unused]] int threads) 
   return sums;
 }
 
-/// A^T, in parallel by parts of its rows, which every row of A is searched for: for few long rows.
-SparseRows transposed_of_long_rows(const SparseRows& a, int threads) {
-  if (threads == 1) return transposed(a);
+/// Of A^T's shape, its entries still to be counted and put.
+SparseRows room_for_transposed(const SparseRows& a) {
   SparseRows t;
   t.rows = a.columns;
   t.columns = a.rows;
   t.start.assign(std::size_t(t.rows) + 1, 0);
   t.column.resize(a.column.size());
   t.value.resize(a.value.size());
+  return t;
+}
+
+/// A^T, in parallel by parts of its rows, which every row of A is searched for: for few long rows.
+SparseRows transposed_of_long_rows(const SparseRows& a, int threads) {
+  if (threads == 1) return transposed(a);
+  SparseRows t = room_for_transposed(a);
   const auto for_part = [&](int part, const auto& take) {
     const auto bound = [&](int p) { return static_cast<int>(std::int64_t{a.columns} * p / threads); };
     for (int i = 0; i < a.rows; ++i) {
@@ -70,12 +76,7 @@ SparseRows transposed_of_short_rows(const SparseRows& a, int threads) {
   // As much memory for counts as for columns, at most.
   const auto parts = static_cast<int>(std::clamp<std::int64_t>(a.entries() / std::max(1, a.columns), 1, threads));
   if (parts == 1) return transposed(a);
-  SparseRows t;
-  t.rows = a.columns;
-  t.columns = a.rows;
-  t.start.assign(std::size_t(t.rows) + 1, 0);
-  t.column.resize(a.column.size());
-  t.value.resize(a.value.size());
+  SparseRows t = room_for_transposed(a);
   std::vector<std::vector<int>> next(std::size_t(parts), std::vector<int>(std::size_t(t.rows), 0));
   const auto bound = [&](int p) { return static_cast<int>(std::int64_t{a.rows} * p / parts); };
 #pragma omp parallel for schedule(static, 1) num_threads(parts)

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include <stratum/core/errors.hpp>
 
@@ -90,24 +93,77 @@ SparseRows sparse_rows(int rows, int columns, std::vector<SparseEntry> entries) 
   return a;
 }
 
-SparseRows transposed(const SparseRows& a) {
+namespace {
+
+/// Of A^T's shape, its entries still to be counted and put.
+SparseRows room_for_transposed(const SparseRows& a) {
   SparseRows t;
   t.rows = a.columns;
   t.columns = a.rows;
-  t.start.assign(static_cast<std::size_t>(t.rows) + 1, 0);
+  t.start.assign(std::size_t(t.rows) + 1, 0);
   t.column.resize(a.column.size());
   t.value.resize(a.value.size());
-  for (const int j : a.column) ++t.start[static_cast<std::size_t>(j) + 1];
-  for (std::size_t j = 0; j < static_cast<std::size_t>(t.rows); ++j) t.start[j + 1] += t.start[j];
-  auto next = t.start;
-  for (int i = 0; i < a.rows; ++i)
-    for (int k = a.start[static_cast<std::size_t>(i)]; k < a.start[static_cast<std::size_t>(i) + 1]; ++k) {
-      const auto from = static_cast<std::size_t>(k);
-      const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(a.column[from])]++);
-      t.column[to] = i;
-      t.value[to] = a.value[from];
-    }
   return t;
+}
+
+/// In parallel by parts of A^T's rows, which every row of A is searched for: for few long rows.
+SparseRows transposed_of_long_rows(const SparseRows& a, int threads) {
+  SparseRows t = room_for_transposed(a);
+  const auto for_part = [&](int part, const auto& take) {
+    const auto bound = [&](int p) { return static_cast<int>(std::int64_t{a.columns} * p / threads); };
+    for (int i = 0; i < a.rows; ++i) {
+      const auto row_end = a.column.begin() + a.start[std::size_t(i) + 1];
+      auto from = std::lower_bound(a.column.begin() + a.start[std::size_t(i)], row_end, bound(part));
+      for (const int end = bound(part + 1); from != row_end && *from < end; ++from)
+        take(i, *from, static_cast<std::size_t>(from - a.column.begin()));
+    }
+  };
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int part = 0; part < threads; ++part)
+    for_part(part, [&](int /*i*/, int j, std::size_t /*k*/) { ++t.start[std::size_t(j) + 1]; });
+  std::partial_sum(t.start.begin(), t.start.end(), t.start.begin());
+  auto next = t.start;
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int part = 0; part < threads; ++part)
+    for_part(part, [&](int i, int j, std::size_t k) {
+      const auto to = static_cast<std::size_t>(next[std::size_t(j)]++);
+      t.column[to] = i;
+      t.value[to] = a.value[k];
+    });
+  return t;
+}
+
+/// In parallel by parts of A's rows, whose columns are counted apart: for many short rows, and for one thread.
+SparseRows transposed_of_short_rows(const SparseRows& a, int threads) {
+  // As much memory for counts as for columns, at most.
+  const auto parts = static_cast<int>(std::clamp<std::int64_t>(a.entries() / std::max(1, a.columns), 1, threads));
+  SparseRows t = room_for_transposed(a);
+  std::vector<std::vector<int>> next(std::size_t(parts), std::vector<int>(std::size_t(t.rows), 0));
+  const auto bound = [&](int p) { return static_cast<int>(std::int64_t{a.rows} * p / parts); };
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
+  for (int part = 0; part < parts; ++part)
+    for (int k = a.start[std::size_t(bound(part))]; k < a.start[std::size_t(bound(part + 1))]; ++k)
+      ++next[std::size_t(part)][std::size_t(a.column[std::size_t(k)])];
+  int entries = 0;
+  for (std::size_t j = 0; j < std::size_t(t.rows); ++j) {
+    for (auto& counts : next) entries += std::exchange(counts[j], entries);
+    t.start[j + 1] = entries;
+  }
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
+  for (int part = 0; part < parts; ++part)
+    for (int i = bound(part); i < bound(part + 1); ++i)
+      for (int k = a.start[std::size_t(i)]; k < a.start[std::size_t(i) + 1]; ++k) {
+        const auto to = std::size_t(next[std::size_t(part)][std::size_t(a.column[std::size_t(k)])]++);
+        t.column[to] = i;
+        t.value[to] = a.value[std::size_t(k)];
+      }
+  return t;
+}
+
+}  // namespace
+
+SparseRows transposed(const SparseRows& a, int threads) {
+  return threads > 1 && a.rows < a.columns ? transposed_of_long_rows(a, threads) : transposed_of_short_rows(a, threads);
 }
 
 }  // namespace stratum

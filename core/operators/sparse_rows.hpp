@@ -32,8 +32,8 @@ struct SparseEntry {
   double value = 0;
 };
 
-/// A^T
-[[nodiscard]] SparseRows transposed(const SparseRows& a);
+/// A^T, the same on any number of threads.
+[[nodiscard]] SparseRows transposed(const SparseRows& a, int threads = 1);
 
 /// Rows from entries in any order; entries of the same place are added. Throws UsageError for one outside the matrix.
 [[nodiscard]] SparseRows sparse_rows(int rows, int columns, std::vector<SparseEntry> entries);

@@ -54,12 +54,16 @@ class CyclesOfSides : public test::OnEveryBackend {
     PoissonSolverParams params;
     params.precision = precision;
     params.multigrid.steps = steps;
-    params.stop.rounding_will_do = true;
     return params;
   }
   static PoissonSolverParams conjugate_gradients(Precision precision, int steps) {
     auto params = v_cycles(precision, steps);
     params.method = Method::cg;
+    return params;
+  }
+  /// Ends at rounding as well, as poisson2d does by default.
+  static PoissonSolverParams at_rounding(PoissonSolverParams params) {
+    params.stop.rounding_will_do = true;
     return params;
   }
   static void expect_ended(const SolveReport& report, int most) {
@@ -88,11 +92,22 @@ TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
         SCOPED_TRACE(testing::Message() << name << ", mixture " << k
                                         << (precision == Precision::mixed ? ", mixed" : ""));
         PoissonProblem problem;
-        problem.rhs = [](const Point&) { return 1.0; };
+        problem.rhs = [](const Point& p) { return std::exp(p.x) * std::sin(3 * p.y + 1) - p.y * p.y; };
         problem.sides = mixtures[k];
         const auto mesh = make_mesh(mesh_family(name), 8);
-        expect_ended(solve(mesh, problem, v_cycles(precision)).report, 8);
-        expect_ended(solve(mesh, problem, conjugate_gradients(precision, 2)).report, 9);
+        const auto cycles = v_cycles(precision);
+        const auto cg = conjugate_gradients(precision, 2);
+        expect_ended(solve(mesh, problem, at_rounding(cycles)).report, 8);
+        expect_ended(solve(mesh, problem, at_rounding(cg)).report, 9);
+        // Else cycles go on where the tolerance is as small as the rounding of double: a float cycle may take one more on A3.
+        if (k < 4 || k > 6) {
+          const int more = mesh.name() == "A3" && precision == Precision::mixed && (k == 3 || k == 8) ? 1 : 0;
+          expect_ended(solve(mesh, problem, cycles).report, 8 + more);
+          expect_ended(solve(mesh, problem, cg).report, 9 + more);
+        }
+        problem.rhs = [](const Point&) { return 1.0; };
+        expect_ended(solve(mesh, problem, at_rounding(cycles)).report, 8);
+        expect_ended(solve(mesh, problem, at_rounding(cg)).report, 9);
       }
 }
 
@@ -102,6 +117,7 @@ TEST_P(CyclesOfSides, RoundingIsThatOfTheSolutionWhateverTheBaseline) {
   problem.rhs = [](const Point&) { return 1.0; };
   problem.sides = {side(neumann), side(neumann), side(neumann), {}};
   for (auto params : {v_cycles(Precision::mixed), v_cycles(Precision::full), conjugate_gradients(Precision::full, 2)}) {
+    params = at_rounding(params);
     params.stop.baseline = Baseline::initial;
     const auto report = solve(make_mesh(mesh_family("A3"), 8), problem, params).report;
     expect_ended(report, 8);

@@ -45,9 +45,7 @@ struct Settings {
   bool quiet = false;
 
   [[nodiscard]] ProblemMesh mesh_at(Context& ctx) const {
-    const Sides& sides = problem.space.sides;
-    if (!deformation.is_given()) return ProblemMesh(with_sides(mesh.at(level), sides));
-    return ProblemMesh(with_sides(*deformation.at(ctx, mesh, level).mapped(), sides));
+    return with_sides(deformation.at(ctx, mesh, level), problem.space.sides);
   }
 };
 

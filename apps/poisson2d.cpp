@@ -61,7 +61,7 @@ struct Settings {
   [[nodiscard]] ProblemMesh mesh_at(Context& ctx, int level) const {
     if (!deformation.is_given()) return ProblemMesh(logical_at(level));
     expect_room(ctx, message("mesh ", mesh.family.name), 2 * mesh.nodes(level) * std::int64_t{sizeof(double)}, 0, "");
-    return ProblemMesh(with_sides(*deformation.at(ctx, mesh, level).mapped(), problems[0].sides));
+    return with_sides(deformation.at(ctx, mesh, level), problems[0].sides);
   }
   /// Where widths do not decide.
   [[nodiscard]] bool interpolates_by_choice() const { return deformation.is_given() || problems[0].has_coefficients(); }

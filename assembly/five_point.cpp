@@ -32,8 +32,8 @@ void expect_every(const char* what, const std::vector<double>& values, int nx, c
   for (std::size_t k = 0; k < values.size(); ++k)
     if (!check(values[k])) bad = std::min(bad, k);
   if (bad == values.size()) return;
-  expects(false, what, " of cell (", bad % static_cast<std::size_t>(nx), ", ", bad / static_cast<std::size_t>(nx),
-          ") is ", values[bad], "; it must be ", allowed);
+  throw UsageError(message(what, " of cell (", bad % static_cast<std::size_t>(nx), ", ",
+                           bad / static_cast<std::size_t>(nx), ") is ", values[bad], "; it must be ", allowed));
 }
 
 void expect_count(const char* what, std::size_t given, int nx, int ny) {
@@ -41,12 +41,12 @@ void expect_count(const char* what, std::size_t given, int nx, int ny) {
 }
 
 /// The diagonal, the sum of the links and the sink.
-double diagonal(const FivePointLinks& links, int i, int j) {
-  const std::size_t at = links.at(i, j);
-  double sum = links.sink.empty() ? 0 : links.sink[at];
-  sum += links.east[at] + links.north[at];
-  if (i > 0) sum += links.east[links.at(i - 1, j)];
-  if (j > 0) sum += links.north[links.at(i, j - 1)];
+template <class East, class North>
+STRATUM_HOST_DEVICE STRATUM_INLINE double diagonal(const East& east, const North& north, double sink, int i, int j) {
+  double sum = sink;
+  sum += east(i, j) + north(i, j);
+  if (i > 0) sum += east(i - 1, j);
+  if (j > 0) sum += north(i, j - 1);
   return sum;
 }
 
@@ -55,11 +55,7 @@ struct AddLinks {
   GridView<const double> east, north;
   GridView<double> centre;
   STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
-    double sum = centre(i, j);
-    sum += east(i, j) + north(i, j);
-    if (i > 0) sum += east(i - 1, j);
-    if (j > 0) sum += north(i, j - 1);
-    return sum;
+    return diagonal(east, north, centre(i, j), i, j);
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double sum) const { centre(i, j) = sum; }
 };
@@ -133,7 +129,10 @@ void pin(FivePointLinks& links, int i, int j) {
   expects(i >= 0 && i < links.nx && j >= 0 && j < links.ny, "cell (", i, ", ", j, ") is none of ", links.nx, " x ",
           links.ny);
   if (links.sink.empty()) links.sink.assign(links.east.size(), 0.0);
-  links.sink[links.at(i, j)] += diagonal(links, i, j);
+  const auto east = [&links](int p, int q) { return links.east[links.at(p, q)]; };
+  const auto north = [&links](int p, int q) { return links.north[links.at(p, q)]; };
+  double& sink = links.sink[links.at(i, j)];
+  sink += diagonal(east, north, sink, i, j);
 }
 
 std::vector<double> densities_of_discs(int nx, int ny, const std::vector<Disc>& discs, double inside, double outside,

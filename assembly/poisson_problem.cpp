@@ -396,6 +396,11 @@ MappedMesh with_sides(const MappedMesh& mesh, const Sides& sides) {
   return mesh.with_ends_of(with_sides(mesh.logical(), sides));
 }
 
+ProblemMesh with_sides(const Geometry& mesh, const Sides& sides) {
+  return mesh.mapped() != nullptr ? ProblemMesh(with_sides(*mesh.mapped(), sides))
+                                  : ProblemMesh(with_sides(mesh.logical(), sides));
+}
+
 OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem) {
   expects(std::isfinite(problem.reaction) && problem.reaction >= 0,
           "the reaction coefficient c must be finite and not negative, not ", problem.reaction);

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include <stratum/assembly/operators.hpp>
+#include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/grid/vector.hpp>
 #include <stratum/mesh/strips.hpp>
@@ -63,10 +64,11 @@ struct PoissonProblem {
   [[nodiscard]] bool has_exact() const;
 };
 
-/// The mesh with ends as the sides want them. Throws UsageError where one of two opposite sides alone is periodic, where no unknowns
-/// are left, and as Line::with_ends does.
+/// The mesh with ends as the sides want them. Throws UsageError where one of two opposite sides alone is periodic, where no
+/// unknowns are left, and as Line::with_ends does.
 [[nodiscard]] TensorMesh with_sides(const TensorMesh& mesh, const Sides& sides);
 [[nodiscard]] MappedMesh with_sides(const MappedMesh& mesh, const Sides& sides);
+[[nodiscard]] ProblemMesh with_sides(const Geometry& mesh, const Sides& sides);
 
 /// What the operator has beside the Laplacian. An alpha that is the same at all points of its side that integrals see is a
 /// number. Throws UsageError for alpha that is negative or not finite.

@@ -125,9 +125,8 @@ struct HeatSolver::Implementation {
 
   Implementation(Context& ctx, const Geometry& m, const HeatProblem& p, const HeatParams& given,
                  const SmootherRegistry& registry)
-      : geometry(m.mapped() != nullptr ? ProblemMesh(with_sides(*m.mapped(), p.space.sides))
-                                       : ProblemMesh(with_sides(m.logical(), p.space.sides))),
-        mesh(geometry.logical()), problem(p), params(given), tableau(tableau_of(given.method)) {
+      : geometry(with_sides(m, p.space.sides)), mesh(geometry.logical()), problem(p), params(given),
+        tableau(tableau_of(given.method)) {
     check();
     const GridShape shape = StripLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.strips()).finest();
     first_row = shape.origin_y - mesh.unknowns().origin_y;

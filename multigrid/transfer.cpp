@@ -209,8 +209,8 @@ struct Measured {
 };
 
 /// coarse = P^T d with the rows of d from a stage; `store` also keeps the rows of x that d was computed from. `early`: 1 where
-/// the fine grid begins with the first coarse row, and not with the one before. `last_alone`: beside a natural side the last coarse
-/// node stands for the last fine one alone, a column before where its chunk begins.
+/// the fine grid begins with the first coarse row, and not with the one before. `last_alone`: beside a natural side the last
+/// coarse node stands for the last fine one alone, a column before where its chunk begins.
 template <bool store, class Defect, int early, bool last_alone>
 struct RestrictRows {
   using Number = typename Defect::Number;

@@ -8,8 +8,8 @@
 // need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words a node and
 // the coefficients. omega = 1 by default.
 //
-// Where the grid is cut into strips a march relaxes a strip as if it were alone, and then again what lies on a cut and is relaxed
-// second, from the neighbour's relaxed row: two exchanges a step. What does not march exchanges before every colour.
+// Where the grid is cut into strips a march relaxes a strip as if it were alone, and then again what lies on a cut and is
+// relaxed second, from the neighbour's relaxed row: two exchanges a step. What does not march exchanges before every colour.
 //
 // On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip
 // (core/grid/march.hpp) and relaxes a row of the first colours as soon as it has the rows around it, then the row of the other
@@ -105,8 +105,8 @@ struct FirstColourFromZero {
 #if defined(__CUDACC__)
 
 /// y is x after one step: rows of parity `first_row` are relaxed first, and in each row the columns whose place in a chunk has
-/// parity `first_column`. Two rows a turn, one of the second colours and the next, of the first ones: no row asks for its colour, and the
-/// registers of rows asked for need no moves.
+/// parity `first_column`. Two rows a turn, one of the second colours and the next, of the first ones: no row asks for its
+/// colour, and the registers of rows asked for need no moves.
 template <int first_column, class View, class Source>
 struct ColourMarch {
   using Number = typename View::Number;

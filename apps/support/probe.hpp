@@ -3,6 +3,8 @@
 // --probe X0,Y0,X1,Y1,N:FILE.csv: solutions at N points of a line, both its ends among them; in time, at every time shown.
 
 #include <cmath>
+#include <optional>
+#include <ostream>
 #include <span>
 #include <sstream>
 #include <string>
@@ -60,17 +62,26 @@ inline constexpr int most_probe_points = 1'000'000;
   return points;
 }
 
-/// A line for every point: the time, coordinates, arc length from the first end, the solution.
+/// A line for every point: the time if there is one, coordinates, arc length from the first end, every solution.
+inline void write_points(std::ostream& out, const Probe& probe, const Geometry& mesh,
+                         const std::vector<MeshPoint>& points, std::span<const std::vector<double>> solutions,
+                         std::optional<double> t = {}) {
+  out.precision(17);
+  for (int k = 0; k < probe.count; ++k) {
+    const Position p = probe.at(k);
+    if (t) out << *t << ',';
+    out << p.x << ',' << p.y << ',' << probe.arc_length(k);
+    for (const auto& nodal : solutions) out << ',' << value_at(mesh, nodal, points[static_cast<std::size_t>(k)]);
+    out << '\n';
+  }
+}
+
+/// At this time; before the first one, names.
 inline void add_profile(std::string& csv, double t, const Probe& probe, const Geometry& mesh,
                         const std::vector<MeshPoint>& points, const std::vector<double>& nodal) {
   std::ostringstream out;
-  out.precision(17);
   if (csv.empty()) out << "t,x,y,s,u\n";
-  for (int k = 0; k < probe.count; ++k) {
-    const Position p = probe.at(k);
-    out << t << ',' << p.x << ',' << p.y << ',' << probe.arc_length(k) << ','
-        << value_at(mesh, nodal, points[static_cast<std::size_t>(k)]) << '\n';
-  }
+  write_points(out, probe, mesh, points, {&nodal, 1}, t);
   csv += out.str();
 }
 
@@ -78,17 +89,10 @@ inline void add_profile(std::string& csv, double t, const Probe& probe, const Ge
 [[nodiscard]] inline std::string csv_profile(const Probe& probe, const Geometry& mesh,
                                              std::span<const std::vector<double>> solutions) {
   std::ostringstream out;
-  out.precision(17);
   out << "x,y,s";
   for (std::size_t n = 1; n <= solutions.size(); ++n) out << ",u" << (solutions.size() > 1 ? message("_", n) : "");
   out << "\n";
-  const auto points = located(probe, mesh);
-  for (int k = 0; k < probe.count; ++k) {
-    const Position p = probe.at(k);
-    out << p.x << ',' << p.y << ',' << probe.arc_length(k);
-    for (const auto& nodal : solutions) out << ',' << value_at(mesh, nodal, points[static_cast<std::size_t>(k)]);
-    out << "\n";
-  }
+  write_points(out, probe, mesh, located(probe, mesh), solutions);
   return out.str();
 }
 

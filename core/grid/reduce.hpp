@@ -141,8 +141,8 @@ __device__ auto begun(const Term& term) {
     return term;
 }
 
-/// Block k takes rows k, k + blocks, ...; of a row that is alone, columns. Two kernels: both loops in one take two registers more,
-/// and with more than 32 a GPU does not hold all blocks at once.
+/// Block k takes rows k, k + blocks, ...; of a row that is alone, columns. Two kernels: both loops in one take two registers
+/// more, and with more than 32 a GPU does not hold all blocks at once.
 template <class Term, bool one_row>
 __global__ void reduce_rows(const Term given, int nx, int ny, double* partial) {
   cuda::after_previous();

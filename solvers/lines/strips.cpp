@@ -24,19 +24,16 @@ struct TensorBatch {
   GridView<const T> b, x;
   int start, count;  // the column before lane 0
   bool whole;
+  StripRows<T> rows;
   StripsAhead<T> ahead;
   StripLines<R, false, true, View, true> lines;
   Pack left[packs], right[packs];  // the columns beside the lines
-  alignas(64) T row[2 * w + 1];
 
   STRATUM_INLINE TensorBatch(const CutLine<View, T>& cut, int first_line, int lines_of_batch)
       : a(along<Direction::y>(cut.rhs.a)), b(cut.rhs.b), x(cut.rhs.x), start(cut.column(first_line) - 1),
-        count(lines_of_batch), whole(start >= 0 && start + 2 * w <= x.nx), ahead(start, x.nx, x.ny),
-        lines(a, {start + 1, stride, lines_of_batch}) {}
+        count(lines_of_batch), whole(start >= 0 && start + 2 * w <= x.nx), rows(start, -1, x.nx),
+        ahead(start, x.nx, x.ny), lines(a, {start + 1, stride, lines_of_batch}) {}
 
-  STRATUM_INLINE const T* row_of(const GridView<const T>& v, int j) {
-    return strip_row<T>(v, j, start, whole, -1, x.nx, row);
-  }
   STRATUM_INLINE static Pack own(const T* from, int v) {
     if constexpr (stride == 2)
       return R::odds(from, v);
@@ -44,11 +41,11 @@ struct TensorBatch {
       return R::pack(from + v * width + 1);
   }
   STRATUM_INLINE void take_neighbours(int j) {
-    const T* const from = row_of(x, j);
+    const T* const from = rows.row(x, j);
     if constexpr (stride == 2) {
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) left[v] = R::evens(from, v);
-      const Pack behind = simd::filled<T, bytes>(from[2 * w]);
+      const Pack behind = simd::filled<T, bytes>(rows.behind(x, j));
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v)
         right[v] = simd::one_ahead<T, bytes>(left[v], v + 1 < packs ? left[v + 1] : behind);
@@ -68,7 +65,7 @@ struct TensorBatch {
   }
   /// At position j, one after the other.
   STRATUM_INLINE void right_sides(int j, Pack (&sides)[packs]) {
-    const T* const from = row_of(b, j);
+    const T* const from = rows.row(b, j);
 #pragma GCC unroll 8
     for (int v = 0; v < packs; ++v) sides[v] = own(from, v);
     ahead.prefetch(b, j, 0, 4);
@@ -164,7 +161,7 @@ struct SubstituteTensorBatch {
       batch.take_neighbours(j);
       T* const line = &cut.y(start, j);
       const T* old = line;
-      if constexpr (damped) old = batch.row_of(batch.x, j);
+      if constexpr (damped) old = batch.rows.row(batch.x, j);
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) {
         const std::int64_t at = std::int64_t{j} * w + v * width;

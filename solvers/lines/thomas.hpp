@@ -916,20 +916,34 @@ struct StripLines
   }
 };
 
-/// 2 W + 1 columns of row j from `start` on: in place where all of them may be read, else those of lowest .. highest in `row`,
-/// zeros elsewhere.
+/// Rows of a strip, 2 W columns from `start` on, of which lowest .. highest may be read: in place where these are all, else
+/// copies with zeros elsewhere.
 template <class T>
-STRATUM_INLINE const T* strip_row(const GridView<const T>& x, int j, int start, bool whole, int lowest, int highest,
-                                  T* row) {
-  constexpr int columns = 2 * batch_width<T>;
-  if (whole) {
+class StripRows {
+ public:
+  static constexpr int columns = 2 * batch_width<T>;
+
+  STRATUM_INLINE StripRows(int start, int lowest, int highest)
+      : start_(start), from_(std::max(lowest - start, 0)), count_(std::min(highest - start + 1, columns) - from_),
+        has_behind_(start + columns <= highest) {}
+
+  [[nodiscard]] STRATUM_INLINE const T* row(const GridView<const T>& x, int j) {
     for (int i = 0; i < columns; i += cache_line<T>)
-      __builtin_prefetch(&x(start + i, std::min(j + chunk_length, x.ny)));
-    return &x(start, j);
+      __builtin_prefetch(&x(start_ + i, std::min(j + chunk_length, x.ny)));
+    if (count_ == columns) return &x(start_, j);
+    std::copy_n(&x(start_ + from_, j), count_, copy_ + from_);
+    return copy_;
   }
-  for (int n = 0; n <= columns; ++n) row[n] = start + n >= lowest && start + n <= highest ? x(start + n, j) : T(0);
-  return row;
-}
+  /// The column after the strip.
+  [[nodiscard]] STRATUM_INLINE T behind(const GridView<const T>& x, int j) const {
+    return has_behind_ ? x(start_ + columns, j) : T(0);
+  }
+
+ private:
+  int start_, from_, count_;
+  bool has_behind_;
+  alignas(64) T copy_[columns] = {};
+};
 
 /// Asks for what later strips read while one is solved. Long pieces of rows, which hardware prefetchers continue: those of a
 /// group of strips together, each strip of the group before asking for its share of the rows. Longer lines have smaller
@@ -984,13 +998,15 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
   constexpr int w = batch_width<T>, width = R::width, packs = R::packs;
   constexpr int bytes = width * static_cast<int>(sizeof(T));
   const int n = x.ny, next_strip = start + 2 * w;
-  const bool whole = start >= begin && next_strip <= end;
+  const bool whole = start >= begin && next_strip <= end;  // all columns are solved
+  const int own_begin = std::max(start, begin) - start, own_end = std::min(end, next_strip) - start;
   const StripsAhead<T> ahead(start, end, n);
   const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2), only_last ? w - 1 : 0};
   const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
   T *const multipliers = scratch.multipliers, *const first = scratch.eliminated, *const second = scratch.second;
   T* const sums = scratch.sums;
-  alignas(64) T row[2 * w + 1];
+  StripRows<T> rows_of_x(start, begin - 1, end), rows_of_b(start, std::max(begin - 1, 0), std::min(end, x.nx - 1));
+  alignas(64) T solved[2 * w];
   const auto row_at = [n](int j) { return !ring ? j : j < 0 ? n - 1 : j < n ? j : 0; };
   const auto back = [&](int j, int v, const T* z, Pack behind, Pack last) __attribute__((always_inline)) {
     const std::int64_t at = std::int64_t{j} * w + v * width;
@@ -1004,10 +1020,10 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
     // The columns on the left of pack v of the first colour and on its right.
     Pack left[packs + 1];
     const auto take_second = [&](int j) __attribute__((always_inline)) {
-      const T* from = strip_row<T>(x, row_at(j), start, whole, begin - 1, end, row);
+      const T* from = rows_of_x.row(x, row_at(j));
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) left[v] = R::evens(from, v);
-      left[packs] = simd::filled<T, bytes>(from[2 * w]);
+      left[packs] = simd::filled<T, bytes>(rows_of_x.behind(x, row_at(j)));
     };
     if constexpr (ring) {
       take_second(-1);
@@ -1018,7 +1034,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
       for (int v = 0; v < packs; ++v) lines.start(a, v, left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
     }
     for (int j = 0; j < n; ++j) {
-      const T* from = strip_row<T>(b, j, start, whole, begin, end - 1, row);
+      const T* from = rows_of_b.row(b, j);
       Pack right_side[packs];
 #pragma GCC unroll 8
       for (int v = 0; v < packs; ++v) {
@@ -1048,7 +1064,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
         R::pack(first + at) = damped ? omega * odd : odd;
       }
       if constexpr (damped && !from_zero) {
-        const T* old = strip_row<T>(x, j, start, whole, begin - 1, end, row);
+        const T* old = rows_of_x.row(x, j);
         for (int v = 0; v < packs; ++v) R::pack(first + std::int64_t{j} * w + v * width) += keep * R::odds(old, v);
       }
     }
@@ -1071,7 +1087,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
     const int j = row_at(position);
     before[0] = simd::filled<T, bytes>(start >= begin ? x(start - 1, j) : T(0));
     if (simultaneous) {
-      const T* old = strip_row<T>(x, j, start, whole, begin - 1, end, row);
+      const T* old = rows_of_x.row(x, j);
       for (int v = 0; v < packs; ++v) before[v + 1] = R::odds(old, v);
       return;
     }
@@ -1099,8 +1115,8 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
   for (int j = n - 1; j >= 0; --j) {
     ahead.prefetch(x, j, 3, 4);
     if constexpr (differences) take_first(j);
-    T* to = whole ? &y(start, j) : row;
-    const T* old = damped && !from_zero ? strip_row<T>(x, j, start, whole, begin - 1, end, row) : to;
+    T* const to = whole ? &y(start, j) : solved;
+    const T* old = damped && !from_zero ? rows_of_x.row(x, j) : to;
 #pragma GCC unroll 8
     for (int v = 0; v < packs; ++v) {
       const std::int64_t at = std::int64_t{j} * w + v * width;
@@ -1114,8 +1130,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
       R::pack(to + 2 * v * width) = simd::woven_low<T, bytes>(even, odd);
       R::pack(to + (2 * v + 1) * width) = simd::woven_high<T, bytes>(even, odd);
     }
-    if (!whole)
-      for (int i = std::max(start, begin); i < std::min(end, next_strip); ++i) y(i, j) = row[i - start];
+    if (!whole) std::copy(solved + own_begin, solved + own_end, &y(start + own_begin, j));
   }
 }
 

@@ -12,8 +12,8 @@
 // from memory once a sweep. What comes later is asked for: lines that are far apart defeat hardware prefetchers. Threads share
 // the lines as follows; every part is then independent of the others.
 //
-//     | part 0         | part 1         | part 2         |      L  lines of the first colour between parts: solved first,
-//      s f s f s f s f L s f s f s f s f L s f s f s f s            one by one
+//     | part 0         | part 1         | part 2         |      L  the last batch of the first colour in a part: solved
+//      s f s f s L s L | s f s f s L s L | s f s f s f s         first, in all parts
 //
 // Cyclic lines, along a periodic direction, take the sums of the rows along as second right-hand sides (`ring`).
 //
@@ -75,7 +75,8 @@ struct Batch {
 };
 
 /// A thread's memory for lines of n positions: three arrays of n + 1 by W numbers, or two of n by `wide` from the first on, for
-/// y lines with bands. On periodic grids there is one more of either, for `sums` of cyclic lines.
+/// y lines with bands. On periodic grids there is one more of either, for `sums` of cyclic lines. Several threads have two
+/// more of the former each, for a strip that waits for its second colour.
 template <class T>
 struct LineScratch {
   T *multipliers, *eliminated, *second, *sums;
@@ -86,7 +87,7 @@ struct LineScratch {
 
   static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {
     const int more = shape.has_halo() ? 1 : 0;
-    const std::int64_t batches = (3 + more) * lane_numbers(std::max(shape.nx, shape.ny));
+    const std::int64_t batches = (3 + more + (threads > 1 ? 2 : 0)) * lane_numbers(std::max(shape.nx, shape.ny));
     if (traits(form).is_separable) return batches;
     // Of one colour.
     const int share = ((shape.nx + 2 * threads - 1) / (2 * threads) + rounded - 1) / rounded * rounded;
@@ -97,6 +98,14 @@ struct LineScratch {
       : multipliers(memory), eliminated(multipliers + lane_numbers(n)), second(eliminated + lane_numbers(n)),
         sums(second + lane_numbers(n)),
         wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / ((ring ? 3 : 2) * n))) / rounded * rounded) {}
+
+  /// For the strip that waits, with lines of n positions.
+  [[nodiscard]] LineScratch waiting(int n, bool has_sums) const {
+    LineScratch other = *this;
+    other.eliminated = (has_sums ? sums : second) + lane_numbers(n);
+    other.second = other.eliminated + lane_numbers(n);
+    return other;
+  }
 
  private:
   static std::int64_t lane_numbers(int n) { return batch_width<T> * (std::int64_t{n} + 1); }
@@ -979,15 +988,28 @@ struct StripSweep {
   bool from_zero, simultaneous;
 };
 
-/// Both colours of the y lines in a strip of 2 W columns, tensor operator: lane k of the second colour is column start + 2 k,
-/// lane k of the first column start + 2 k + 1. Only columns begin .. end - 1 are solved; begin - 1 and end are the halo or
-/// solved already, and so is everything on the left of the strip. Rows are taken apart into the two colours when they are
-/// first read and put together once, when both are solved; all four passes ask for later strips, as only so many requests can
-/// be under way. `only_last`: of the first colour's last lane, no more. `damped`: omega is not one, or the sweep simultaneous.
-/// `ring`: cyclic lines. Their halo is not read.
+/// 2 W columns from `start` on, of which begin .. end - 1 are solved; begin - 1 and end are the halo or solved already.
+template <class T>
+struct Strip {
+  int start, begin, end;
+  int share_end;  // of the columns that the thread goes on with
+  LineScratch<T> scratch;
+  /// The line before the strip, where x does not have its solution yet, by position W apart.
+  const T* line_before = nullptr;
+};
+
+enum class Colours { first, second, both };
+
+/// Both colours of the y lines in a strip, tensor operator: lane k of the second colour is column start + 2 k, lane k of the
+/// first column start + 2 k + 1. Everything on the left of the strip is solved before the second colour. Rows are taken apart
+/// into the two colours when they are first read and put together once, when both are solved; all four passes ask for later
+/// strips, as only so many requests can be under way. The first colour alone leaves its solution and the second's right-hand
+/// sides in the strip's memory and x as it is; the second alone goes on from there. `damped`: omega is not one, or the sweep
+/// simultaneous. `ring`: cyclic lines. Their halo is not read.
 template <class R, bool ring, bool from_zero, bool damped, class View, class T>
-STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool only_last, const int start,
-                                const int begin, const int end, const LineScratch<T> scratch) {
+STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>& strip, const Colours colours) {
+  const int start = strip.start, begin = strip.begin, end = strip.end;
+  const LineScratch<T>& scratch = strip.scratch;
   const View a = along<Direction::y>(sweep.a);
   const GridView<const T> b = sweep.b, x = sweep.x;
   const GridView<T> y = sweep.y;
@@ -1000,8 +1022,8 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
   const int n = x.ny, next_strip = start + 2 * w;
   const bool whole = start >= begin && next_strip <= end;  // all columns are solved
   const int own_begin = std::max(start, begin) - start, own_end = std::min(end, next_strip) - start;
-  const StripsAhead<T> ahead(start, end, n);
-  const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2), only_last ? w - 1 : 0};
+  const StripsAhead<T> ahead(start, strip.share_end, n);
+  const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2)};
   const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
   T *const multipliers = scratch.multipliers, *const first = scratch.eliminated, *const second = scratch.second;
   T* const sums = scratch.sums;
@@ -1014,7 +1036,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
     if constexpr (ring) right -= R::pack(sums + at) * last;
     return substituted < ring || by_sums<View>, Pack > (R::pack(multipliers + at), right, behind);
   };
-  if (firsts.count > 0) {
+  if (colours != Colours::second && firsts.count > 0) {
     StripLines<R, ring, !from_zero, View> lines(a, firsts);
     const Eliminated<T> to_first{multipliers, first, sums};
     // The columns on the left of pack v of the first colour and on its right.
@@ -1068,13 +1090,10 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
         for (int v = 0; v < packs; ++v) R::pack(first + std::int64_t{j} * w + v * width) += keep * R::odds(old, v);
       }
     }
-  } else {  // one line
+  } else if (colours != Colours::second) {  // one line
     for (int j = 0; j < n; ++j) second[std::int64_t{j} * w] = b(start, j);
   }
-  if (only_last) {
-    for (int j = 0; j < n; ++j) y(end - 1, j) = first[std::int64_t{j} * w + w - 1];
-    return;
-  }
+  if (colours == Colours::first) return;
   std::fill_n(first + std::int64_t{n} * w, w, T(0));
   if (firsts.count < seconds.count)  // the second colour ends at column end, which somebody else solved
     for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
@@ -1085,7 +1104,9 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const bool onl
   const auto take_first = [&](int position) __attribute__((always_inline)) {
     if (simultaneous && from_zero) return;
     const int j = row_at(position);
-    before[0] = simd::filled<T, bytes>(start >= begin ? x(start - 1, j) : T(0));
+    before[0] = simd::filled<T, bytes>(start < begin                  ? T(0)
+                                       : strip.line_before != nullptr ? strip.line_before[std::int64_t{j} * w]
+                                                                      : x(start - 1, j));
     if (simultaneous) {
       const T* old = rows_of_x.row(x, j);
       for (int v = 0; v < packs; ++v) before[v + 1] = R::odds(old, v);
@@ -1153,9 +1174,8 @@ struct SolveBatch {
 template <class View, class T, bool ring = false>
 struct SolveStrip {
   StripSweep<View, T> sweep;
-  bool only_last;
-  int start, begin, end;
-  LineScratch<T> scratch;
+  Strip<T> strip;
+  Colours colours;
   template <int bytes>
   STRATUM_INLINE void run() const {
     const bool damped = sweep.simultaneous || sweep.omega != T(1);
@@ -1168,8 +1188,7 @@ struct SolveStrip {
  private:
   template <int bytes, bool from_zero, bool damped>
   STRATUM_INLINE void solve() const {
-    solve_strip<Registers<T, bytes>, ring, ring ? false : from_zero, damped>(sweep, only_last, start, begin, end,
-                                                                             scratch);
+    solve_strip<Registers<T, bytes>, ring, ring ? false : from_zero, damped>(sweep, strip, colours);
   }
 };
 
@@ -1213,7 +1232,7 @@ struct Sweep {
 
   /// All lines from the old x.
   void simultaneous() const {
-    const int w = in_strips ? 2 * batch_width<T> : lanes();
+    const int w = in_strips ? strip_lines : lanes();
     const int batches = (lines() + w - 1) / w, parts = team(batches);
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (parts > 1)
     for (int part = 0; part < parts; ++part) {
@@ -1221,7 +1240,7 @@ struct Sweep {
       const int begin = share(part) * w, end = std::min(share(part + 1) * w, lines());
       for (int line = begin; line < end; line += w) {
         if constexpr (in_strips)
-          solve_strip(line, begin, end, scratch(part), true);
+          solve_strip({line, begin, end, end, scratch(part)}, Colours::both, true);
         else
           solve_first({line, 1, std::min(w, end - line)}, scratch(part));
       }
@@ -1231,65 +1250,81 @@ struct Sweep {
   /// One line from the old ones beside it.
   void one(int line) const {
     if constexpr (in_strips)
-      solve_strip(line, line, line + 1, scratch(0));
+      solve_strip({line, line, line + 1, line + 1, scratch(0)}, Colours::both);
     else
       solve_first({line, 1, 1}, scratch(0));
   }
 
   /// Of lines lowest .. end - 1 those of the parity of `first`, 0 or 1, and then the others; x and y are the same.
   void zebra(int first, int lowest, int end) const {
-    const int strip = 2 * batch_width<T>, start = first - 1;  // of the first strip: its lane 0 of the second colour
-    const int strips = (end - start + strip - 1) / strip, parts = team(strips);
-    const auto begin = [&](int p) {
-      return p == 0       ? lowest
-             : p == parts ? end + 1
-                          : start + static_cast<int>(std::int64_t{strips} * p / parts) * strip;
-    };
+    const int start = first - 1;  // of the first strip: its lane 0 of the second colour
+    const int strips = (end - start + strip_lines - 1) / strip_lines, parts = team(strips);
+    const auto begin = [&](int p) { return start + static_cast<int>(std::int64_t{strips} * p / parts) * strip_lines; };
 #pragma omp parallel num_threads(threads) if (parts > 1)
     {
 #pragma omp for schedule(static, 1)
-      for (int part = 1; part < parts; ++part) solve_line_before(begin(part), lowest, scratch(part));
+      for (int part = 0; part < parts - 1; ++part) {
+        const int next = begin(part + 1);
+        if constexpr (in_strips)
+          solve_strip({next - strip_lines, lowest, end, next, waiting(part)}, Colours::first);
+        else
+          solve_colour(last_batch(begin(part), next), next, lanes(), scratch(part));
+      }
 #pragma omp for schedule(static, 1)
-      for (int part = 0; part < parts; ++part)
-        part_in_zebra_order(first, part == 0 ? start : begin(part), begin(part), begin(part + 1) - 1, scratch(part));
+      for (int part = 0; part < parts; ++part) {
+        const bool is_last = part == parts - 1;
+        const int next = is_last ? end : begin(part + 1);
+        if constexpr (in_strips)
+          solve_strips(begin(part), next, lowest, end, part, !is_last);
+        else
+          solve_batches(first, std::max(begin(part), lowest), is_last ? end : last_batch(begin(part), next),
+                        is_last ? end : next - 1, scratch(part));
+      }
     }
   }
 
  private:
   static constexpr bool in_strips = direction == Direction::y && !has_bands<View>;
+  static constexpr int strip_lines = 2 * batch_width<T>;
 
-  void solve_strip(int start, int begin, int end, const LineScratch<T>& scratch, bool all_from_old = false,
-                   bool only_last = false) const {
-    simd::run_widest(
-        SolveStrip<View, T, ring>{{a, b, x, y, omega, from_zero, all_from_old}, only_last, start, begin, end, scratch});
+  [[nodiscard]] LineScratch<T> waiting(int part) const { return scratch(part).waiting(length(), ring); }
+
+  void solve_strip(const Strip<T>& strip, Colours colours, bool all_from_old = false) const {
+    simd::run_widest(SolveStrip<View, T, ring>{{a, b, x, y, omega, from_zero, all_from_old}, strip, colours});
   }
 
-  /// The line of the first colour before a part, with the same arithmetic as in the middle of one: the number of threads
-  /// changes no bit.
-  void solve_line_before(int part, int lowest, const LineScratch<T>& scratch) const {
-    const int start = part - 2 * batch_width<T>;
-    if constexpr (in_strips)
-      solve_strip(start, std::max(start, lowest), part, scratch, false, true);
-    else
-      solve_first({part - 1, 2, 1}, scratch);
-  }
-
-  /// Lines begin .. end - 1, strips from `start` on, the second colour as soon as both its neighbours are solved.
-  void part_in_zebra_order(int first, int start, int begin, int end, const LineScratch<T>& scratch) const {
-    const int w = lanes();
-    if constexpr (in_strips) {
-      for (; start < end; start += 2 * w) solve_strip(start, begin, end, scratch);
-      return;
+  /// The strips from `start` to `next`; `waits`: the first colour of the last one is solved. So it is in every part but the
+  /// last, and with it the line before a part.
+  void solve_strips(int start, int next, int lowest, int end, int part, bool waits) const {
+    const T* line_before = part > 0 ? waiting(part - 1).eliminated + batch_width<T> - 1 : nullptr;
+    for (; start < next; start += strip_lines) {
+      const bool second = waits && start + strip_lines == next;
+      solve_strip({start, lowest, end, next, second ? waiting(part) : scratch(part), line_before},
+                  second ? Colours::second : Colours::both);
+      line_before = nullptr;
     }
+  }
+
+  /// The first line of the last batch of the first colour in a part.
+  [[nodiscard]] int last_batch(int begin, int next) const {
+    const int batch = 2 * lanes();
+    return begin + (next - begin - 1) / batch * batch + 1;
+  }
+  /// Every second line from `line` to `end` - 1, a batch at most. Returns the first line that is left.
+  int solve_colour(int line, int end, int most, const LineScratch<T>& scratch) const {
+    const int count = std::min(most, (end - line + 1) / 2);
+    solve_first({line, 2, count}, scratch);
+    return line + 2 * count;
+  }
+
+  /// Lines begin .. end - 1, the first colour up to first_end, the second as soon as both its neighbours are solved.
+  void solve_batches(int first, int begin, int first_end, int end, const LineScratch<T>& scratch) const {
+    const int w = lanes();
     const auto next_of = [&](int line, int colour) { return line + ((line ^ colour) & 1); };
     int next = next_of(begin, first), behind = next_of(begin, first + 1);
-    while (next < end || behind < end) {
-      if (next < end) {
-        const int count = std::min(w, (end - next + 1) / 2);
-        solve_first({next, 2, count}, scratch);
-        next += 2 * count;
-      }
-      const int ready = next < end ? next - 1 : end;
+    while (next < first_end || behind < end) {
+      if (next < first_end) next = solve_colour(next, first_end, w, scratch);
+      const int ready = next < first_end ? next - 1 : end;
       while (behind < ready) {
         const int count = std::min(w, (ready - behind + 1) / 2);
         solve<true>({behind, 2, count}, scratch);

@@ -71,7 +71,7 @@ TYPED_TEST(RegistersTest, StripsOfLinesAlongY) {
         const int begin = std::max(start, 0), end = start + columns - (start < 0 ? 4 : 0);
         this->expect_the_same_from_all([&](GridView<T> x, const LineScratch<T>& scratch, auto run) {
           const line::StripSweep<TensorView<T>, T> sweep{this->view_, this->b_.cview(), x, x, omega, from_zero, false};
-          run(line::SolveStrip<TensorView<T>, T>{sweep, false, start, begin, end, scratch});
+          run(line::SolveStrip<TensorView<T>, T>{sweep, {start, begin, end, end, scratch}, line::Colours::both});
         });
       }
 }

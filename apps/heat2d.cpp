@@ -86,7 +86,7 @@ CommandLine make_command_line() {
                {"rtol", "X", "",
                 "a stage is solved as well as its start were known up to X, X in (0, 1) (a hundredth of --tol; 1e-8)"},
                {"max-iterations", "N", "100", "of a stage, 1 .. 1000000"}})},
-      machine_options(),
+      machine_options_of_ranks(),
       {"Output",
        {output_file(
             "vtk", "SERIES.pvd",

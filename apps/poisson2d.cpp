@@ -145,7 +145,7 @@ CommandLine make_command_line() {
          "which "
          "make the right-hand side of thin cells large, initial"},
         {"max-iterations", "N", plain(params.stop.max_iterations), "1 .. 1000000"}}},
-      machine_options(),
+      machine_options_of_ranks(),
       {"Output",
        {output_file("vtk", "FILE.vtr",
                     "solution, exact solution, error, right-hand side and aspect ratios for ParaView "

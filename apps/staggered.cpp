@@ -83,7 +83,7 @@ CommandLine make_command_line() {
           "true one "
           "where it has not jumped"},
          {"solution-in-double", "", "", "mixed: add steps up in double; delta may then be smaller"}}},
-       machine_options(),
+       machine_options_of_ranks(),
        {"Several ranks (mpirun)",
         {{"cut", "T,Z", "",
           "ranks along t and along z, which have even nt and nz each; without it along t alone where that is possible"},

@@ -12,12 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include <stratum/core/comm/nccl.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/solvers/iterative/cg.hpp>
 #include <stratum/solvers/reliable_cg.hpp>
 
 #include "staggered/propagator.hpp"
+#include "support/gpu_exchange.hpp"
 #include "support/table.hpp"
 #include "support/timing.hpp"
 
@@ -229,13 +229,7 @@ class StaggeredStudy {
       if (ctx_.on_gpu()) select_device(static_cast<int>(k));
       Context ctx(ctx_.backend(), 1);
       if (communicators.size() > 1) ctx.set_communicator(communicators[k]);
-      if (communicators.size() > 1 && ctx.on_gpu()) {
-        try {
-          ctx.set_communicator(nccl_communicator(ctx, communicators[k]));
-        } catch (const ResourceError&) {
-          // Not one GPU for each: by way of the host.
-        }
-      }
+      if (communicators.size() > 1 && ctx.on_gpu()) ctx.set_communicator(among_gpus(ctx, communicators[k]));
       const staggered::StaggeredOperator<double> a(ctx, field, light, staggered::Reals::r18, cut);
       const staggered::StaggeredOperator<float> inner(ctx, field, light, staggered::Reals::r18, cut);
       const auto b = vector_from_host(

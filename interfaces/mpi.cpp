@@ -62,6 +62,7 @@ class MpiCommunicator final : public Communicator {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
+  [[nodiscard]] std::string_view name() const override { return "mpi"; }
   void barrier() override { STRATUM_MPI_CHECK(MPI_Barrier(comm_)); }
   void abandon() override { (void)MPI_Abort(comm_, 1); }
 

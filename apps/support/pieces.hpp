@@ -91,6 +91,12 @@ struct RankNumbers {
                  " rows");
 }
 
+/// By what GPUs exchange rows.
+[[nodiscard]] inline std::string exchange_text(const Communicator& communicator) {
+  const std::string_view name = communicator.name();
+  return name == "nccl" ? "; by NCCL" : name == "peer" ? "; by the GPUs' stores" : "; by MPI through the host";
+}
+
 inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks,
                         const std::vector<int>& overlaps = {}) {
   if (ranks.empty()) return;
@@ -100,9 +106,7 @@ inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& rank
   const std::string rows = fewest->rows == most->rows ? message(most->rows) : message(fewest->rows, " to ", most->rows);
   std::printf("ranks     %zu, with %s rows each; %d level%s cut%s, the others whole on every rank%s\n", ranks.size(),
               rows.c_str(), levels, levels == 1 ? " is" : "s are", overlap_text(overlaps).c_str(),
-              !ctx.on_gpu()                       ? ""
-              : ctx.communicator()->keeps_order() ? "; by NCCL"
-                                                  : "; by MPI through the host");
+              ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
   const auto largest = std::max_element(
       ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.expected_memory < r.expected_memory; });
   std::printf("memory    up to %lld MiB a rank expected\n", static_cast<long long>(largest->expected_memory >> 20));
@@ -114,7 +118,7 @@ inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<Ra
   if (ranks.empty()) return;
   json.add("levels_cut", ranks.front().levels_cut);
   if (!overlaps.empty()) json.add("overlaps", overlaps);
-  json.add("ranks_exchange_by", ctx.communicator()->keeps_order() ? "nccl" : "mpi");
+  json.add("ranks_exchange_by", std::string(ctx.communicator()->name()));
   json.add("ranks", json_array(ranks, [](const RankNumbers& rank) {
              JsonObject numbers;
              numbers.add("first_row", rank.first_row).add("rows", rank.rows).add("threads", rank.threads);

@@ -14,11 +14,11 @@
 
 #include <unistd.h>
 
-#include <stratum/core/comm/nccl.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/version.h>
 
 #include "command_line.hpp"
+#include "gpu_exchange.hpp"
 #include "output_files.hpp"
 #include "ranks.hpp"
 
@@ -41,9 +41,19 @@ struct Program {
            {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"}}};
 }
 
+/// The same of programs that run on several ranks, with --exchange.
+[[nodiscard]] inline OptionGroup machine_options_of_ranks() {
+  OptionGroup group = machine_options();
+  group.options.push_back({"exchange", "NAME", "auto",
+                           "of ranks on GPUs: nccl; peer, between GPUs of one host that see each other's memory; host, "
+                           "by MPI through the host's memory; or auto: nccl where there is a GPU for each, else host"});
+  return group;
+}
+
 struct Machine {
   Backend backend = Backend::cpu;
   int threads = 0;
+  GpuExchange exchange = GpuExchange::automatic;
   const Ranks* ranks = nullptr;  // of a program that runs on several
 
   [[nodiscard]] bool has_ranks() const { return ranks != nullptr && ranks->size() > 1; }
@@ -52,13 +62,7 @@ struct Machine {
     if (backend == Backend::cuda) select_device(ranks->rank_on_host());
     Context ctx(backend, threads > 0 ? threads : ranks->threads());
     ctx.set_communicator(ranks->communicator());
-    if (backend == Backend::cuda) {
-      try {
-        ctx.set_communicator(nccl_communicator(ctx, ranks->communicator()));
-      } catch (const ResourceError&) {
-        // No NCCL, or not one GPU for each rank: by way of the host.
-      }
-    }
+    if (backend == Backend::cuda) ctx.set_communicator(among_gpus(ctx, ranks->communicator(), exchange));
     return ctx;
   }
 };
@@ -68,7 +72,13 @@ struct Machine {
       choice<Backend>(
           "--backend", options.text("backend"),
           {{"auto", cuda_available() ? Backend::cuda : Backend::cpu}, {"cpu", Backend::cpu}, {"cuda", Backend::cuda}}),
-      options.has("threads") ? options.integer("threads", 1, 4096) : 0};
+      options.has("threads") ? options.integer("threads", 1, 4096) : 0,
+      !options.knows("exchange") ? GpuExchange::automatic
+                                 : choice<GpuExchange>("--exchange", options.text("exchange"),
+                                                       {{"auto", GpuExchange::automatic},
+                                                        {"nccl", GpuExchange::nccl},
+                                                        {"peer", GpuExchange::peer},
+                                                        {"host", GpuExchange::host}})};
 }
 
 /// For the end of --help.

@@ -5,7 +5,8 @@
 //
 //     pieces in one process   `pieces(p)`: p communicators for p threads, which see each other's memory
 //     processes               `mpi_communicator` of <stratum/mpi.hpp>, where the build has MPI
-//     a GPU each              `nccl_communicator` of core/comm/nccl.hpp, beside one of these
+//     a GPU each              beside one of these `nccl_communicator` of core/comm/nccl.hpp, or `peer_communicator` of
+//                             core/comm/peer.hpp on one host
 //
 // Pieces have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every piece, bit for
 // bit, so that all decide alike by it.
@@ -35,6 +36,8 @@ class Communicator {
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
+  /// By what pieces exchange: pieces, mpi, nccl, peer.
+  [[nodiscard]] virtual std::string_view name() const = 0;
 
   /// `bytes` of every piece, by rank: `all` has size() * bytes. `mine` may be where it goes to.
   void gather(Context& ctx, const void* mine, void* all, std::size_t bytes);

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,7 +13,7 @@
 #if defined(__CUDACC__)
 #include <dlfcn.h>
 
-#include <stratum/core/device/cuda_check.hpp>
+#include <stratum/core/comm/gpu_communicator.hpp>
 #endif
 
 namespace stratum {
@@ -72,68 +70,34 @@ struct Library {
   }
 };
 
-/// Does on every piece what may fail on one; throws on all then.
-template <class Work>
-void on_all(Communicator& host, const Work& work) {
-  std::array<char, 256> reason{};
-  try {
-    work();
-  } catch (const std::exception& error) {
-    (void)std::snprintf(reason.data(), reason.size(), "%s", error.what());
-  }
-  for (const auto& other : host.gather_on_host(reason))
-    if (other[0] != '\0') throw ResourceError(other.data());
-}
-
-class NcclCommunicator final : public Communicator {
+class NcclCommunicator final : public GpuCommunicator {
  public:
-  explicit NcclCommunicator(std::shared_ptr<Communicator> host) : host_(std::move(host)) {
-    on_all(*host_, [&] { library_ = std::make_unique<Library>(); });
+  explicit NcclCommunicator(std::shared_ptr<Communicator> host) : GpuCommunicator(std::move(host)) {
+    on_all(this->host(), [&] { library_ = std::make_unique<Library>(); });
     NcclId id{};
-    on_all(*host_, [&] {
+    on_all(this->host(), [&] {
       if (rank() == 0) library_->expect(library_->get_unique_id(&id), "ncclGetUniqueId");
     });
-    id = host_->gather_on_host(id)[0];
-    on_all(*host_, [&] { library_->expect(library_->comm_init_rank(&comm_, size(), id, rank()), "ncclCommInitRank"); });
+    id = this->host().gather_on_host(id)[0];
+    on_all(this->host(),
+           [&] { library_->expect(library_->comm_init_rank(&comm_, size(), id, rank()), "ncclCommInitRank"); });
   }
   ~NcclCommunicator() override {
-    // After a failure the others may never come.
-    const bool alone = failed_ || std::uncaught_exceptions() > 0;
-    if (comm_ != nullptr) (void)(alone ? library_->comm_abort : library_->comm_destroy)(comm_);
-    for (cudaEvent_t event : {ready_, arrived_})
-      if (event != nullptr) (void)cudaEventDestroy(event);
-    if (beside_ != nullptr) (void)cudaStreamDestroy(beside_);
+    if (comm_ != nullptr) (void)(is_alone() ? library_->comm_abort : library_->comm_destroy)(comm_);
   }
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
-  [[nodiscard]] int rank() const override { return host_->rank(); }
-  [[nodiscard]] int size() const override { return host_->size(); }
-  [[nodiscard]] bool keeps_order() const override { return true; }
+  [[nodiscard]] std::string_view name() const override { return "nccl"; }
   void check() override {
     int state = nccl_success;
     library_->expect(library_->comm_get_async_error(comm_, &state), "ncclCommGetAsyncError");
     if (state == nccl_success || state == nccl_in_progress) return;
-    failed_ = true;
+    fail();
     library_->expect(state, "NCCL");
-  }
-  void barrier() override { host_->barrier(); }
-  void abandon() override {
-    failed_ = true;
-    host_->abandon();
   }
 
  private:
-  static cudaStream_t stream_of(const Context& ctx) { return static_cast<cudaStream_t>(ctx.stream()); }
-
-  void do_gather_on_host(const void* mine, void* all, std::size_t bytes) override {
-    host_->gather_on_host(mine, all, bytes);
-  }
-  void do_all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
-                             std::span<const std::size_t> from) override {
-    host_->all_to_all_on_host(out, to, in, from);
-  }
-
   /// Sends and receipts that belong together.
   template <class Work>
   void in_group(const Work& work) {
@@ -169,27 +133,7 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  void do_exchange(Context& ctx, const Rows& rows) override { exchange_on(stream_of(ctx), {&rows, 1}); }
-
-  /// On a stream beside the Context's, after what that has been given so far.
-  void do_start(Context& ctx, std::span<const Rows> rows) override {
-    if (beside_ == nullptr) {
-      int lowest = 0, highest = 0;
-      STRATUM_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
-      STRATUM_CUDA_CHECK(cudaStreamCreateWithPriority(&beside_, cudaStreamNonBlocking, highest));
-      STRATUM_CUDA_CHECK(cudaEventCreateWithFlags(&ready_, cudaEventDisableTiming));
-      STRATUM_CUDA_CHECK(cudaEventCreateWithFlags(&arrived_, cudaEventDisableTiming));
-    }
-    STRATUM_CUDA_CHECK(cudaEventRecord(ready_, stream_of(ctx)));
-    STRATUM_CUDA_CHECK(cudaStreamWaitEvent(beside_, ready_, 0));
-    exchange_on(beside_, rows);
-    STRATUM_CUDA_CHECK(cudaEventRecord(arrived_, beside_));
-  }
-  void do_finish(Context& ctx, std::span<const Rows> /*rows*/) override {
-    STRATUM_CUDA_CHECK(cudaStreamWaitEvent(stream_of(ctx), arrived_, 0));
-  }
-
-  void exchange_on(cudaStream_t stream, std::span<const Rows> rows) {
+  void exchange_on(cudaStream_t stream, std::span<const Rows> rows) override {
     // Of two pieces around the ends both neighbours are one: what it sends first is for the side above.
     in_group([&] {
       for (const auto& one : rows) {
@@ -201,12 +145,8 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  std::shared_ptr<Communicator> host_;
   std::unique_ptr<Library> library_;
   NcclHandle comm_ = nullptr;
-  cudaStream_t beside_ = nullptr;
-  cudaEvent_t ready_ = nullptr, arrived_ = nullptr;
-  bool failed_ = false;
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ class Piece final : public Communicator {
   Piece(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return static_cast<int>(meeting_->given.size()); }
+  [[nodiscard]] std::string_view name() const override { return "pieces"; }
   void barrier() override {
     meet("waits", nullptr, [](const auto& /*given*/) {});
   }

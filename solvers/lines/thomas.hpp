@@ -1270,7 +1270,7 @@ struct Sweep {
         else
           solve_colour(last_batch(begin(part), next), next, lanes(), scratch(part));
       }
-#pragma omp for schedule(static, 1)
+#pragma omp for schedule(static, 1) nowait
       for (int part = 0; part < parts; ++part) {
         const bool is_last = part == parts - 1;
         const int next = is_last ? end : begin(part + 1);

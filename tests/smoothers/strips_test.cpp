@@ -271,6 +271,7 @@ class CountsBytes final : public Communicator {
   explicit CountsBytes(Communicator& through) : through_(through) {}
   [[nodiscard]] int rank() const override { return through_.rank(); }
   [[nodiscard]] int size() const override { return through_.size(); }
+  [[nodiscard]] std::string_view name() const override { return through_.name(); }
   void barrier() override { through_.barrier(); }
   void abandon() override { through_.abandon(); }
   std::vector<std::size_t> gathered;

@@ -1,10 +1,12 @@
 // Pieces in one process: what they gather and exchange, what is counted, and how the others learn of one that gives up.
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <thread>
 
 #include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/comm/peer.hpp>
 #include <stratum/core/comm/redistribution.hpp>
 #include <stratum/core/grid/blas.hpp>
 
@@ -19,8 +21,8 @@ using namespace stratum;
 
 using Work = std::function<void(Communicator&, Context&)>;
 
-/// On as many threads; errors by rank.
-std::vector<std::string> on_pieces(int count, Backend backend, const Work& work) {
+/// On as many threads; errors by rank. `peers`: all on one GPU, each seeing the others' memory.
+std::vector<std::string> on_pieces(int count, Backend backend, const Work& work, bool peers = false) {
   const auto communicators = pieces(count);
   std::vector<std::string> errors(communicators.size());
   std::vector<std::thread> threads;
@@ -28,8 +30,8 @@ std::vector<std::string> on_pieces(int count, Backend backend, const Work& work)
     threads.emplace_back([&, k] {
       try {
         Context ctx(backend, 1);
-        ctx.set_communicator(communicators[k]);
-        work(*communicators[k], ctx);
+        ctx.set_communicator(peers ? peer_communicator(ctx, communicators[k], true) : communicators[k]);
+        work(*ctx.communicator(), ctx);
       } catch (const std::exception& error) {
         errors[k] = error.what();
         communicators[k]->abandon();
@@ -40,13 +42,23 @@ std::vector<std::string> on_pieces(int count, Backend backend, const Work& work)
 }
 
 template <class S>
-class PiecesTest : public test::OnEverySetting<S> {};
+class PiecesTest : public test::OnEverySetting<S> {
+ protected:
+  /// By all communicators of the backend.
+  static void expect_of_all(int count, const Work& work) {
+    for (const bool peers : {false, true}) {
+      if (peers && S::backend != Backend::cuda) continue;
+      const auto errors = on_pieces(count, S::backend, work, peers);
+      EXPECT_EQ(errors, std::vector<std::string>(errors.size())) << (peers ? "peers" : "pieces");
+    }
+  }
+};
 TYPED_TEST_SUITE(PiecesTest, test::EverySetting);
 
 TYPED_TEST(PiecesTest, GatherByRank) {
   using T = typename TypeParam::Number;
   for (const int count : {1, 2, 5}) {
-    const auto errors = on_pieces(count, TypeParam::backend, [&](Communicator& comm, Context& ctx) {
+    this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
       // Piece r has r + 1 numbers; they arrive in turn, the first piece's last.
       const int rank = comm.rank(), total = count * (count + 1) / 2;
       std::vector<std::size_t> counts, offsets;
@@ -78,14 +90,13 @@ TYPED_TEST(PiecesTest, GatherByRank) {
       plan.communicator()->exchange(plan, {});
       EXPECT_EQ(comm.gathers(), before);
     });
-    EXPECT_EQ(errors, std::vector<std::string>(errors.size()));
   }
 }
 
 TYPED_TEST(PiecesTest, RowsGoAroundTheEnds) {
   using T = typename TypeParam::Number;
   for (const int count : {1, 2, 3}) {
-    const auto errors = on_pieces(count, TypeParam::backend, [&](Communicator& comm, Context& ctx) {
+    this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
       const int rank = comm.rank();
       const auto rows = test::to_device<T>(ctx, GridShape::flat(4), {rank + 0.25, rank + 0.5, -1, -1});
       T* const at = rows.cview().data == nullptr ? nullptr : const_cast<T*>(rows.cview().data);
@@ -95,14 +106,13 @@ TYPED_TEST(PiecesTest, RowsGoAroundTheEnds) {
       EXPECT_EQ(found[3], (rank + 1) % count + 0.25);
       EXPECT_EQ(comm.exchanges(), 1);
     });
-    EXPECT_EQ(errors, std::vector<std::string>(errors.size()));
   }
 }
 
 /// 2 x 3 pieces: lines of two and lines of three, in two steps at once.
 TYPED_TEST(PiecesTest, RowsGoToThoseThatAreNamed) {
   using T = typename TypeParam::Number;
-  const auto errors = on_pieces(6, TypeParam::backend, [&](Communicator& comm, Context& ctx) {
+  this->expect_of_all(6, [&](Communicator& comm, Context& ctx) {
     const int rank = comm.rank(), i = rank / 3, j = rank % 3;
     const auto at = [](int row, int column) { return (row + 2) % 2 * 3 + (column + 3) % 3; };
     const auto numbers = test::to_device<T>(ctx, GridShape::flat(8),
@@ -129,7 +139,39 @@ TYPED_TEST(PiecesTest, RowsGoToThoseThatAreNamed) {
     comm.finish_exchange(plan);
     EXPECT_EQ(comm.exchanges(), 1);
   });
-  EXPECT_EQ(errors, std::vector<std::string>(errors.size()));
+}
+
+// Rows and numbers of a block's chunk, of several and of many rounds, in turn and one way, more often than there are slots.
+TYPED_TEST(PiecesTest, LongRowsAgainAndAgain) {
+  using T = typename TypeParam::Number;
+  constexpr int longest = 600'000;
+  for (const int count : {2, 3})
+    this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
+      const int rank = comm.rank();
+      const bool first = rank == 0, last = rank + 1 == count;
+      Vector<T> up(ctx, longest), down(ctx, longest), own(ctx, longest), all(ctx, count * longest);
+      comm.barrier();
+      for (const int n : {1, 511, 512, 513, 4096, 70'001, longest, 3, 100'000})
+        for (const T step : {T(0), T(1), T(2)}) {
+          const auto number = [&](int r) { return T(10 * r) + step; };
+          set(ctx, number(rank), own.view());
+          comm.exchange(ctx, {nullptr, last ? nullptr : own.cview().data, first ? nullptr : up.view().data, nullptr,
+                              static_cast<std::size_t>(n) * sizeof(T)});
+          comm.exchange(ctx, {own.cview().data, own.cview().data, down.view().data, all.view().data,
+                              static_cast<std::size_t>(n) * sizeof(T)});
+          const auto lower = number((rank + count - 1) % count), upper = number((rank + 1) % count);
+          const auto expect_row = [&](const Vector<T>& row, int begin, T expected) {
+            const auto found = test::to_host(ctx, row);
+            const auto from = found.begin() + begin;
+            ASSERT_EQ(std::count(from, from + n, expected), n) << n << " numbers, step " << step;
+          };
+          if (!first) expect_row(up, 0, lower);
+          expect_row(down, 0, lower);
+          expect_row(all, 0, upper);
+          comm.gather(ctx, own.cview().data, all.view().data, static_cast<std::size_t>(n) * sizeof(T));
+          for (int r = 0; r < count; ++r) expect_row(all, r * n, number(r));
+        }
+    });
 }
 
 TEST(Pieces, NameEachOther) {

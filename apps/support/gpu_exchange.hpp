@@ -1,0 +1,33 @@
+#pragma once
+
+// By what the GPUs of several pieces exchange rows and numbers.
+
+#include <memory>
+#include <string>
+
+#include <stratum/core/comm/nccl.hpp>
+#include <stratum/core/comm/peer.hpp>
+#include <stratum/core/errors.hpp>
+
+namespace stratum::apps {
+
+enum class GpuExchange { automatic, nccl, peer, host };
+
+/// `host`: the communicator of the processes, which is what remains where `automatic` finds nothing better. Peers are not chosen
+/// without being asked for: they have not been measured on several GPUs.
+[[nodiscard]] inline std::shared_ptr<Communicator> among_gpus(Context& ctx, const std::shared_ptr<Communicator>& host,
+                                                              GpuExchange by = GpuExchange::automatic) {
+  switch (by) {
+    case GpuExchange::nccl: return nccl_communicator(ctx, host);
+    case GpuExchange::peer: return peer_communicator(ctx, host, true);
+    case GpuExchange::host: return host;
+    case GpuExchange::automatic: break;
+  }
+  try {
+    return nccl_communicator(ctx, host);
+  } catch (const ResourceError&) {
+    return host;  // no NCCL, or not one GPU for each
+  }
+}
+
+}  // namespace stratum::apps

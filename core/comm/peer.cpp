@@ -1,0 +1,294 @@
+#include <stratum/core/comm/peer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/errors.hpp>
+
+#if defined(__CUDACC__)
+#include <stratum/core/comm/gpu_communicator.hpp>
+#endif
+
+namespace stratum {
+
+#if defined(__CUDACC__)
+
+namespace {
+
+constexpr int threads = 256, most_blocks = 32, most_links = 16;
+constexpr std::size_t word = 4;                          // bytes of data in half a Pair
+constexpr std::size_t least_chunk = threads * 2 * word;  // bytes of data
+constexpr std::size_t most_chunk = 8 * least_chunk;
+
+/// Two words and, after each, the number of its chunk, which arrive together.
+struct alignas(16) Pair {
+  std::uint32_t first, first_number, second, second_number;
+};
+constexpr std::size_t pairs_of_slot = most_chunk / (2 * word);
+
+/// What two pieces have between them, as one sees it.
+enum Box : int { from_below, from_above, gathered, boxes };
+struct Slots {
+  Pair pairs[most_blocks][2][pairs_of_slot];
+};
+
+/// A piece's memory for another one.
+struct Desk {
+  Slots box[boxes];
+  std::uint32_t chunks[boxes][most_blocks];  // this piece's count
+};
+
+/// What goes to another piece and what comes from it; null: nothing, in 0 bytes.
+struct Link {
+  const std::uint32_t* out = nullptr;
+  std::uint32_t* in = nullptr;
+  std::size_t out_bytes = 0, in_bytes = 0;
+  Slots* theirs = nullptr;
+  const Slots* mine = nullptr;
+  std::uint32_t* chunks = nullptr;
+};
+struct Links {
+  Link of[most_links];
+};
+
+__device__ inline void store(Pair* to, Pair pair) {
+  asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(pair.first), "r"(pair.first_number),
+               "r"(pair.second), "r"(pair.second_number)
+               : "memory");
+}
+__device__ inline Pair load(const Pair* from) {
+  Pair pair;
+  asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(pair.first), "=r"(pair.first_number), "=r"(pair.second), "=r"(pair.second_number)
+               : "l"(from)
+               : "memory");
+  return pair;
+}
+
+/// Block (b, l): chunks b, b + blocks, ... of link l. What is shorter than the other direction sends a pair without data in its
+/// place. `gone`, in memory of the host: the others never come.
+__global__ void __launch_bounds__(threads) exchange_chunks(Links links, std::size_t chunk, const volatile int* gone) {
+  const Link& link = links.of[blockIdx.y];
+  const std::size_t block = blockIdx.x, all = link.out_bytes > link.in_bytes ? link.out_bytes : link.in_bytes;
+  std::uint32_t number = link.chunks[block];
+  __syncthreads();
+  for (std::size_t begin = block * chunk; begin < all; begin += gridDim.x * chunk) {
+    if (++number == 0) number = 2;  // not the zeros of the beginning, and the slots in turn
+    const auto words = [&](std::size_t bytes) {
+      return static_cast<int>((bytes < begin ? 0 : bytes - begin < chunk ? bytes - begin : chunk) / word);
+    };
+    const int out = words(link.out_bytes), in = words(link.in_bytes), slot = static_cast<int>(number & 1);
+    const std::uint32_t* const from = link.out + begin / word;
+    std::uint32_t* const to = link.in + begin / word;
+    for (int k = static_cast<int>(threadIdx.x); k == 0 || 2 * k < out; k += threads)
+      store(&link.theirs->pairs[block][slot][k],
+            {2 * k < out ? from[2 * k] : 0, number, 2 * k + 1 < out ? from[2 * k + 1] : 0, number});
+    for (int k = static_cast<int>(threadIdx.x); k == 0 || 2 * k < in; k += threads) {
+      Pair pair = load(&link.mine->pairs[block][slot][k]);
+      for (unsigned tries = 1; pair.first_number != number || pair.second_number != number; ++tries) {
+        if (tries % 65536 == 0 && *gone != 0) return;
+        pair = load(&link.mine->pairs[block][slot][k]);
+      }
+      if (2 * k < in) to[2 * k] = pair.first;
+      if (2 * k + 1 < in) to[2 * k + 1] = pair.second;
+    }
+    __syncthreads();  // before the slot of the chunk before is written again
+  }
+  if (threadIdx.x == 0) link.chunks[block] = number;
+}
+
+/// How others get at an arena; in another process by a handle.
+struct Address {
+  std::array<char, 40> boot{};  // of the host
+  int process = 0;
+  int device = 0;
+  std::array<char, 16> bus{};
+  void* arena = nullptr;
+  bool has_handle = false;
+  cudaIpcMemHandle_t handle{};
+};
+
+struct Free {
+  void operator()(Desk* arena) const { (void)cudaFree(arena); }
+};
+struct Close {
+  void operator()(void* opened) const { (void)cudaIpcCloseMemHandle(opened); }
+};
+
+class PeerCommunicator final : public GpuCommunicator {
+ public:
+  PeerCommunicator(Context& ctx, std::shared_ptr<Communicator> host, bool share_gpu)
+      : GpuCommunicator(std::move(host)), gone_(std::static_pointer_cast<int>(allocate_on_host(ctx, sizeof(int)))) {
+    *gone_ = 0;
+    const auto pieces = static_cast<std::size_t>(size());
+    Address own;
+    on_all(this->host(), [&] {
+      STRATUM_CUDA_CHECK(cudaGetDevice(&own.device));
+      STRATUM_CUDA_CHECK(cudaDeviceGetPCIBusId(own.bus.data(), static_cast<int>(own.bus.size()), own.device));
+      if (pieces > most_links + 1)
+        throw ResourceError(message("peers are up to ", most_links + 1, " GPUs, not ", pieces));
+      STRATUM_CUDA_CHECK(cudaMalloc(&own.arena, pieces * sizeof(Desk)));
+      arena_.reset(static_cast<Desk*>(own.arena));
+      STRATUM_CUDA_CHECK(cudaMemset(own.arena, 0, pieces * sizeof(Desk)));
+      STRATUM_CUDA_CHECK(cudaDeviceSynchronize());
+      own.has_handle = cudaIpcGetMemHandle(&own.handle, own.arena) == cudaSuccess;
+      if (!own.has_handle) (void)cudaGetLastError();
+      own.process = static_cast<int>(getpid());
+      std::ifstream("/proc/sys/kernel/random/boot_id").read(own.boot.data(), own.boot.size() - 1);
+    });
+    const auto all = this->host().gather_on_host(own);
+    on_all(this->host(), [&] {
+      for (std::size_t r = 0; r < pieces; ++r) {
+        if (all[r].boot != own.boot) throw ResourceError(message("rank ", r, " is on another host"));
+        if (!share_gpu && r != static_cast<std::size_t>(rank()) && all[r].bus == own.bus)
+          throw ResourceError(message("ranks ", r, " and ", rank(), " are on the same GPU"));
+      }
+      for (std::size_t r = 0; r < pieces; ++r) arenas_.push_back(reached(own, all[r], r));
+    });
+  }
+  ~PeerCommunicator() override {
+    if (is_alone())
+      *gone_ = 1;
+    else
+      wait_for_all();
+    opened_.clear();
+    if (!is_alone()) wait_for_all();
+    if (is_alone()) (void)arena_.release();  // others may write to it yet
+  }
+  PeerCommunicator(const PeerCommunicator&) = delete;
+  PeerCommunicator& operator=(const PeerCommunicator&) = delete;
+
+  [[nodiscard]] std::string_view name() const override { return "peer"; }
+  void abandon() override {
+    *gone_ = 1;
+    GpuCommunicator::abandon();
+  }
+
+ private:
+  /// The arena of another piece as this one's GPU sees it.
+  Desk* reached(const Address& own, const Address& other, std::size_t rank) {
+    if (other.process != own.process) {
+      if (!other.has_handle)
+        throw ResourceError(message("rank ", rank, " cannot show its GPU's memory to other processes"));
+      void* arena = nullptr;
+      STRATUM_CUDA_CHECK(cudaIpcOpenMemHandle(&arena, other.handle, cudaIpcMemLazyEnablePeerAccess));
+      opened_.emplace_back(arena);
+      return static_cast<Desk*>(arena);
+    }
+    if (other.device != own.device) {
+      const cudaError_t error = cudaDeviceEnablePeerAccess(other.device, 0);
+      if (error == cudaErrorPeerAccessAlreadyEnabled)
+        (void)cudaGetLastError();
+      else
+        STRATUM_CUDA_CHECK(error);
+    }
+    return static_cast<Desk*>(other.arena);
+  }
+
+  void wait_for_all() {
+    (void)cudaDeviceSynchronize();
+    try {
+      host().barrier();
+    } catch (const std::exception&) {
+      fail();
+    }
+  }
+
+  /// With another piece; `theirs`: the box there in which it finds what this one sends.
+  [[nodiscard]] Link link(int other, Box mine, Box theirs) const {
+    Desk& desk = arena_.get()[other];
+    Link link;
+    link.theirs = &arenas_[static_cast<std::size_t>(other)][rank()].box[theirs];
+    link.mine = &desk.box[mine];
+    link.chunks = desk.chunks[mine];
+    return link;
+  }
+  static void send(Link& link, const void* from, std::size_t bytes) {
+    link.out = static_cast<const std::uint32_t*>(from);
+    link.out_bytes = from == nullptr ? 0 : checked(from, bytes);
+  }
+  static void receive(Link& link, void* to, std::size_t bytes) {
+    link.in = static_cast<std::uint32_t*>(to);
+    link.in_bytes = to == nullptr ? 0 : checked(to, bytes);
+  }
+  static std::size_t checked(const void* address, std::size_t bytes) {
+    expects(bytes % word == 0 && reinterpret_cast<std::uintptr_t>(address) % word == 0, "GPUs exchange multiples of ",
+            word, " bytes at addresses that are, not ", bytes, " at ", address);
+    return bytes;
+  }
+
+  /// `bytes`: of the longest link, the same on all pieces.
+  void run(cudaStream_t stream, const Links& links, std::size_t count, std::size_t bytes) {
+    if (bytes == 0 || count == 0) return;
+    const std::size_t share = (bytes + most_blocks - 1) / most_blocks;
+    const std::size_t chunk = std::min((share + least_chunk - 1) / least_chunk * least_chunk, most_chunk);
+    const auto blocks = static_cast<unsigned>(std::min<std::size_t>((bytes + chunk - 1) / chunk, most_blocks));
+    exchange_chunks<<<dim3(blocks, static_cast<unsigned>(count)), threads, 0, stream>>>(links, chunk, gone_.get());
+    STRATUM_CUDA_CHECK(cudaGetLastError());
+  }
+
+  void exchange_on(cudaStream_t stream, std::span<const Rows> rows) override {
+    for (const Rows& one : rows) {
+      Links links;
+      std::size_t count = 0;
+      const auto add = [&](int other, Box mine, Box theirs, const void* out, void* in) {
+        if (out == nullptr && in == nullptr) return;
+        Link& added = links.of[count++] = link(other, mine, theirs);
+        send(added, out, one.bytes);
+        receive(added, in, one.bytes);
+      };
+      add(one.below, from_below, from_above, one.to_below, one.from_below);
+      add(one.above, from_above, from_below, one.to_above, one.from_above);
+      run(stream, links, count, one.bytes);
+    }
+  }
+
+  void do_gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
+                 std::span<const std::size_t> offsets) override {
+    auto* const to = static_cast<std::byte*>(all);
+    const auto own = static_cast<std::size_t>(rank());
+    if (to + offsets[own] != mine) copy_bytes(ctx, mine, to + offsets[own], counts[own]);
+    Links links;
+    // The piece after this one first, so that not all send to the same one.
+    for (std::size_t k = 1; k < counts.size(); ++k) {
+      const std::size_t other = (own + k) % counts.size();
+      Link& added = links.of[k - 1] = link(static_cast<int>(other), gathered, gathered);
+      send(added, mine, counts[own]);
+      receive(added, to + offsets[other], counts[other]);
+    }
+    run(stream_of(ctx), links, counts.size() - 1, *std::max_element(counts.begin(), counts.end()));
+  }
+
+  std::shared_ptr<int> gone_;  // kernels read it
+  std::unique_ptr<Desk, Free> arena_;
+  std::vector<Desk*> arenas_;
+  std::vector<std::unique_ptr<void, Close>> opened_;
+};
+
+}  // namespace
+
+std::shared_ptr<Communicator> peer_communicator(Context& ctx, std::shared_ptr<Communicator> host, bool share_gpu) {
+  expects(ctx.on_gpu(), "peers are contexts on GPUs");
+  return std::make_shared<PeerCommunicator>(ctx, std::move(host), share_gpu);
+}
+
+#else
+
+std::shared_ptr<Communicator> peer_communicator(Context& /*ctx*/, std::shared_ptr<Communicator> /*host*/,
+                                                bool /*share_gpu*/) {
+  throw ResourceError("this build has no CUDA backend, and peers are GPUs");
+}
+
+#endif
+
+}  // namespace stratum

@@ -1,0 +1,29 @@
+#pragma once
+
+// Pieces of a grid on GPUs of one host that see each other's memory: rows and numbers are stored where the other GPU waits for
+// them, in the order of the stream, so that a whole cycle can be recorded. Every piece has an arena of 6 MiB for each of them, in
+// which any two have three boxes: rows from below, rows from above, numbers that are gathered. A box has two slots for each of
+// 32 blocks of threads; a block sends a chunk to the other piece's block of its number, waits for the chunk that it sends
+// in turn, and goes on with the other slot, so that none is written before it has been read. Each 4 bytes travel with 4 that
+// count the chunks, in one store: no flag and no fence come after them. The count lives on the device and goes on when a
+// recording is replayed.
+//
+// Recording and replaying are calls that all pieces make in the same order; recordings must be gone before the communicator is,
+// which waits for all pieces when it ends. What the host has to say goes by the communicator beside it. Rows and numbers have
+// multiples of 4 bytes at addresses that are: UsageError.
+//
+// Source: the 8-byte words of data and flag are those of NVIDIA's NCCL, protocol LL.
+
+#include <memory>
+
+#include <stratum/core/comm/communicator.hpp>
+
+namespace stratum {
+
+/// All pieces of `host` call it, each on its own GPU, or, with `share_gpu`, on any: then each waits for a turn of the others, if
+/// they are other processes. Throws ResourceError on all of them where GPUs cannot see each other's memory: on several hosts,
+/// without a link between them, with two pieces on a GPU, and in a build without CUDA.
+[[nodiscard]] std::shared_ptr<Communicator> peer_communicator(Context& ctx, std::shared_ptr<Communicator> host,
+                                                              bool share_gpu = false);
+
+}  // namespace stratum

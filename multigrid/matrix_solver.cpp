@@ -1,7 +1,6 @@
 #include <stratum/multigrid/matrix_solver.hpp>
 
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include <stratum/assembly/rectangle_fields.hpp>
@@ -122,24 +121,12 @@ bool hides_rows(Context& ctx, const GridRows& rows) {
 }
 
 /// D A for the cycle, where rows want scales.
-struct ScaledGrid {
-  RowScales scales;
-  bool symmetric = false, singular = false;
-};
-
-std::optional<ScaledGrid> scaled_grid(Context& ctx, const GridRows& rows, const PoissonSolverParams& params) {
+std::optional<RowScales> row_scales(Context& ctx, const GridRows& rows, const PoissonSolverParams& params) {
   const bool in_double = params.precision == Precision::mixed || params.precision == Precision::full;
   const bool takes_any =
       !params.method || params.method == Method::multigrid || !solver_entry(to_string(*params.method)).symmetric;
-  if (rows.symmetric || ctx.pieces() > 1 || !in_double || !takes_any || params.full_multigrid) return {};
-  auto found = scaled_rows(ctx, rows.a);
-  if (!found) return {};
-  std::vector<int> in_order(found->d.size());
-  std::iota(in_order.begin(), in_order.end(), 0);
-  const GridRows scaled(ctx, RowArrays<int>{found->a.start, found->a.column, found->a.value}, rows.left_nx,
-                        rows.left_ny, in_order);
-  if (scaled.left_nx != rows.left_nx || scaled.left_ny != rows.left_ny) return {};  // more of it is known than was read
-  return ScaledGrid{{scaled.a, std::move(found->d)}, scaled.symmetric, scaled.singular};
+  if (rows.symmetric || !in_double || !takes_any || params.full_multigrid) return {};
+  return scaled_rows(ctx, rows.a);
 }
 
 NodeRange first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
@@ -166,7 +153,7 @@ class MatrixSolver::State {
  public:
   State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& smoothers)
       : rows(std::move(given)), params(p), registry(smoothers), hidden(hides_rows(ctx, rows)),
-        scaled(scaled_grid(ctx, rows, params.solver)), solver(make(ctx)), b_(ctx, rows.a.shape()),
+        scaled(row_scales(ctx, rows, params.solver)), solver(make(ctx)), b_(ctx, rows.a.shape()),
         x_(ctx, rows.a.shape()) {
     if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
     if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
@@ -190,7 +177,7 @@ class MatrixSolver::State {
     read_fixed(ctx);
     hidden = hides_rows(ctx, rows);
     const bool was_scaled = scaled.has_value();
-    scaled = scaled_grid(ctx, rows, params.solver);
+    scaled = row_scales(ctx, rows, params.solver);
     if (!was_scaled && !scaled && suits(ctx)) {
       solver.update(ctx, rows.a);
       solver.set_stop(by_rows_too(params.solver.stop));
@@ -269,7 +256,7 @@ class MatrixSolver::State {
   MatrixSolverParams params;
   SmootherRegistry registry;
   bool hidden;
-  std::optional<ScaledGrid> scaled;
+  std::optional<RowScales> scaled;
   PoissonSolver solver;
   InUse in_use;
   bool is_whole = true;
@@ -282,14 +269,13 @@ class MatrixSolver::State {
     if (!solver.params().multigrid.singular) return;
     mean_ = mean_scratch(ctx, rows.a.shape());
     if (!scaled) return;
-    const auto& d = scaled->scales.d;
-    d_ = vector_from_host(ctx, d);
-    sum_of_d_ = std::accumulate(d.begin(), d.end(), 0.0);
+    d_ = vector_from_host(ctx, scaled->d);
+    sum_of_d_ = sum_of(ctx, d_.cview());
     weighted_ = Vector<double>(ctx, rows.a.shape());
   }
   /// Of a matrix that is said to be singular.
   void expects_zero_sums(Context& ctx) const {
-    const GridOperator<double>& a = scaled ? scaled->scales.scaled : rows.a;
+    const GridOperator<double>& a = scaled ? scaled->scaled : rows.a;
     Vector<double> ones(ctx, a.shape()), sums(ctx, a.shape()), d(ctx, a.shape());
     set(ctx, 1.0, ones.view());
     a.apply(ctx, ones.cview(), sums.view());
@@ -332,7 +318,7 @@ class MatrixSolver::State {
       made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
     }
     const TensorMesh mesh = rows.mesh(params.widths_x, params.widths_y);
-    if (scaled) return {ctx, rows.a, scaled->scales, mesh, made, registry};
+    if (scaled) return {ctx, rows.a, *scaled, mesh, made, registry};
     return {ctx, rows.a, mesh, made, registry};
   }
 
@@ -380,6 +366,8 @@ class MatrixSolver::State {
         ctx, first_numbers(rows.lifted.rows),
         Lift{{start_.cview().data, column_.cview().data, value_.cview().data}, node_.cview().data, x, b_.view()});
   }
+  /// Of all pieces.
+  [[nodiscard]] std::int64_t nodes() const { return std::int64_t{rows.left_nx} * rows.left_ny; }
   SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     if (mean_.empty()) return solver.solve(ctx, b, x, monitor);
     // D A's rows sum to zero, and so do its columns: what must have no mean is D b.
@@ -393,10 +381,10 @@ class MatrixSolver::State {
     if (scaled) {
       for_each_node(ctx, all_nodes(b_.view()), AddConstant{-found.sum / sum_of_d_, b_.view()});
     } else {
-      subtract_mean(ctx, b_.view(), mean_.view());
+      subtract_mean(ctx, b_.view(), mean_.view(), nodes());
     }
     SolveReport report = solver.solve(ctx, b, x, monitor);
-    subtract_mean(ctx, x, mean_.view());
+    subtract_mean(ctx, x, mean_.view(), nodes());
     return report;
   }
 

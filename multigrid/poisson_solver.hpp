@@ -38,6 +38,7 @@
 
 #include <stratum/multigrid/deflated_solver.hpp>
 #include <stratum/multigrid/multigrid.hpp>
+#include <stratum/multigrid/scaled_rows.hpp>
 #include <stratum/solvers/iterative/refinement.hpp>
 
 namespace stratum {
@@ -83,12 +84,6 @@ struct PoissonSolverParams {
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                                            const SmootherRegistry& registry = builtin_smoothers(),
                                            std::size_t systems = 1);
-
-/// The matrix D A and its d, one a node, x first, for a solver of A (multigrid/scaled_rows.hpp).
-struct RowScales {
-  GridOperator<double> scaled;
-  std::vector<double> d;
-};
 
 class PoissonSolver {
  public:

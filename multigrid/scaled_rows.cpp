@@ -1,10 +1,12 @@
 #include <stratum/multigrid/scaled_rows.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/reduce.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/core/operators/row_scales.hpp>
@@ -12,31 +14,45 @@
 namespace stratum {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// The largest d_i / d_j of rows that are coupled.
-double largest_jump(const SparseRows& a, const std::vector<double>& d) {
-  double largest = 1;
-  for (int i = 0; i < a.rows; ++i)
-    for (auto k = at(a.start[at(i)]); k < at(a.start[at(i) + 1]); ++k)
-      if (a.value[k] != 0) largest = std::max(largest, d[at(i)] / d[at(a.column[k])]);
-  return largest;
-}
+/// The whole grid, and its row that is the piece's first. Rows beside the piece's are read from halos.
+struct Whole {
+  int nx, ny, first = 0;
+
+  Whole(const Context& ctx, const GridShape& shape) : nx(shape.nx), ny(shape.ny) {
+    if (ctx.pieces() == 1) return;
+    Communicator& comm = *ctx.communicator();
+    const auto rows = comm.gather_on_host(shape.ny);
+    ny = 0;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (static_cast<int>(r) == comm.rank()) first = ny;
+      ny += rows[r];
+    }
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has(int i, int j) const {
+    return i >= 0 && i < nx && j + first >= 0 && j + first < ny;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_inner(int i, int j) const {
+    return (nx < 3 || (i > 0 && i < nx - 1)) && (ny < 3 || (j + first > 0 && j + first < ny - 1));
+  }
+};
 
 /// How far the couplings of (i, j) and the nodes behind it are apart: the larger by the smaller, in x or in y.
 template <class View>
 struct Apart {
   static constexpr bool takes_maximum = true;
   View a;
-  int nx, ny;
+  Whole whole;
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static double ratio(double there, double back) {
     const double r = there / back;
     return r > 0 ? (r > 1 ? r : 1 / r) : 0;
   }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
     double largest = 0;
-    if (i + 1 < nx) largest = ratio(a.template coefficient<1, 0>(i, j), a.template coefficient<-1, 0>(i + 1, j));
-    if (j + 1 < ny) {
+    if (whole.has(i + 1, j))
+      largest = ratio(a.template coefficient<1, 0>(i, j), a.template coefficient<-1, 0>(i + 1, j));
+    if (whole.has(i, j + 1)) {
       const double y = ratio(a.template coefficient<0, 1>(i, j), a.template coefficient<0, -1>(i, j + 1));
       largest = y > largest ? y : largest;
     }
@@ -63,88 +79,342 @@ struct RowSum {
   }
 };
 
-/// log p of `nodes` along one direction, between nodes `step` apart; lines of them are `next` apart.
-std::vector<double> along(const SparseRows& a, int nodes, int step, int lines, int next) {
-  std::vector<double> p(at(nodes));
-  // What couples node k of line l to the node before or behind it; nothing beyond the ends.
-  const auto link = [&](int k, int to, int l) {
-    return to < 0 || to >= nodes ? 0.0 : -a.at(k * step + l * next, to * step + l * next);
-  };
-  for (int k = 0; k + 1 < nodes; ++k) {
-    double sum = 0;
-    int count = 0;
-    for (int l = 0; l < lines; ++l) {
-      const double there = link(k, k + 1, l), back = link(k + 1, k, l);
-      if (!(there > 0 && back > 0)) continue;
-      const double alike = std::log((std::abs(link(k, k - 1, l)) + there) / (back + std::abs(link(k + 1, k + 2, l))));
-      sum += std::clamp(std::log(there / back), std::min(0.0, alike), std::max(0.0, alike));
-      ++count;
-    }
-    p[at(k + 1)] = p[at(k)] + (count > 0 ? sum / count : 0);
+/// log a(i -> i+1) / a(i+1 -> i) as far as volumes can make it, along x or along y; infinite where they do not couple.
+template <class View>
+struct Step {
+  View a;
+  Whole whole;
+  bool in_x;
+  GridView<double> to;
+
+  /// What couples node (i, j) to the next one, or to the one before: nothing beyond the ends.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double ahead(int i, int j) const {
+    if (!whole.has(in_x ? i + 1 : i, in_x ? j : j + 1)) return 0;
+    return in_x ? -a.template coefficient<1, 0>(i, j) : -a.template coefficient<0, 1>(i, j);
   }
-  return p;
-}
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double behind(int i, int j) const {
+    if (!whole.has(in_x ? i - 1 : i, in_x ? j : j - 1)) return 0;
+    return in_x ? -a.template coefficient<-1, 0>(i, j) : -a.template coefficient<0, -1>(i, j);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static double magnitude(double v) { return v < 0 ? -v : v; }
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const int p = in_x ? i + 1 : i, q = in_x ? j : j + 1;
+    const double there = ahead(i, j), back = whole.has(p, q) ? behind(p, q) : 0;
+    to(i, j) = HUGE_VAL;
+    if (!(there > 0 && back > 0)) return;
+    const double alike = log((magnitude(behind(i, j)) + there) / (back + magnitude(ahead(p, q)))),
+                 step = log(there / back);
+    const double least = alike < 0 ? alike : 0, most = alike > 0 ? alike : 0;
+    to(i, j) = step < least ? least : step > most ? most : step;
+  }
+};
+
+/// Of every row of a piece, or column of the grid.
+struct Mean {
+  double sum = 0, count = 0;
+  void take(double v) {
+    if (!std::isfinite(v)) return;
+    sum += v;
+    ++count;
+  }
+  [[nodiscard]] double value() const { return count > 0 ? sum / count : 0; }
+};
 
 /// d(i, j) = p_i q_j, the largest of them one.
-std::vector<double> estimated(const SparseRows& a, int nx, int ny) {
-  const auto p = along(a, nx, 1, ny, nx), q = along(a, ny, nx, nx, 1);
+std::vector<double> estimated(Context& ctx, const GridOperator<double>& a, const Whole& whole) {
+  const auto [nx, ny] = std::pair(a.shape().nx, a.shape().ny);
+  const auto steps = [&](bool in_x) {
+    Vector<double> to(ctx, a.shape());
+    a.visit([&]<class View>(const View& view) {
+      for_each_node(ctx, all_nodes(to.view()), Step<View>{view, whole, in_x, to.view()});
+    });
+    std::vector<double> numbers(at(to.shape().nodes()));
+    copy_to_host(ctx, to.cview(), numbers.data());
+    return numbers;
+  };
+  const auto along = [](const std::vector<Mean>& means) {
+    std::vector<double> p(means.size());
+    for (std::size_t k = 0; k + 1 < p.size(); ++k) p[k + 1] = p[k] + means[k].value();
+    return p;
+  };
+  std::vector<Mean> columns(at(nx)), rows(at(ny));
+  const auto in_x = steps(true), in_y = steps(false);
+  for (std::size_t k = 0; k < in_x.size(); ++k) {
+    columns[k % at(nx)].take(in_x[k]);
+    rows[k / at(nx)].take(in_y[k]);
+  }
+  if (ctx.pieces() > 1) {
+    Communicator& comm = *ctx.communicator();
+    std::vector<Mean> all(columns.size() * at(comm.size()));
+    comm.gather_on_host(columns.data(), all.data(), columns.size() * sizeof(Mean));
+    for (std::size_t k = columns.size(); k < all.size(); ++k) {
+      Mean& column = all[k % columns.size()];
+      column = {column.sum + all[k].sum, column.count + all[k].count};
+    }
+    std::copy_n(all.begin(), columns.size(), columns.begin());
+    std::vector<double> means;
+    for (const Mean& row : rows) means.push_back(row.value());
+    rows.clear();
+    for (const double mean : comm.join_on_host(means)) rows.push_back({mean, 1});
+  }
+  const auto p = along(columns), q = along(rows);
   const double top = *std::max_element(p.begin(), p.end()) + *std::max_element(q.begin(), q.end());
   std::vector<double> d;
-  d.reserve(at(nx) * at(ny));
-  for (const double y : q)
-    for (const double x : p) d.push_back(std::exp(x + y - top));
+  d.reserve(in_x.size());
+  for (int j = 0; j < ny; ++j)
+    for (const double x : p) d.push_back(std::exp(x + q[at(j + whole.first)] - top));
   return d;
 }
 
+/// Calls of add<dx, dy>(i, j, sums) for the eight neighbours.
+template <class Terms, class Sums>
+STRATUM_HOST_DEVICE STRATUM_INLINE void add_neighbours(const Terms& terms, int i, int j, Sums& sums) {
+  terms.template add<-1, -1>(i, j, sums);
+  terms.template add<0, -1>(i, j, sums);
+  terms.template add<1, -1>(i, j, sums);
+  terms.template add<-1, 0>(i, j, sums);
+  terms.template add<1, 0>(i, j, sums);
+  terms.template add<-1, 1>(i, j, sums);
+  terms.template add<0, 1>(i, j, sums);
+  terms.template add<1, 1>(i, j, sums);
+}
+
+/// The largest d_i / d_j of a row and those that it is coupled to.
+template <class View>
+struct ScaleJump {
+  static constexpr bool takes_maximum = true;
+  View a;
+  GridView<const double> d;
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void add(int i, int j, double& largest) const {
+    if (a.template coefficient<dx, dy>(i, j) == 0 || !couples(d, i + dx, j + dy)) return;
+    const double jump = d(i, j) / d(i + dx, j + dy);
+    largest = jump > largest ? jump : largest;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    double largest = 1;
+    add_neighbours(*this, i, j, largest);
+    return largest;
+  }
+};
+
 /// How far D A is from conserving, as above.
-double loss(const SparseRows& a, int nx, int ny, const std::vector<double>& d) {
-  std::vector<double> difference(at(a.rows)), magnitude(at(a.rows));
-  for (int i = 0; i < a.rows; ++i)
-    for (auto k = at(a.start[at(i)]); k < at(a.start[at(i) + 1]); ++k) {
-      const auto j = at(a.column[k]);
-      const double v = d[at(i)] * a.value[k];
-      difference[j] += v;
-      magnitude[j] += std::abs(v);
-      difference[at(i)] -= v;
-    }
-  const auto is_inner = [](int i, int n) { return n < 3 || (i > 0 && i < n - 1); };
-  double sum = 0;
-  for (int j = 0; j < ny; ++j)
-    for (int i = 0; i < nx; ++i) {
-      const auto k = at(j) * at(nx) + at(i);
-      if (is_inner(i, nx) && is_inner(j, ny) && magnitude[k] > 0) sum += std::abs(difference[k]) / magnitude[k];
-    }
-  return sum;
+template <class View>
+struct Loss {
+  static constexpr bool takes_maximum = false;
+  View a;
+  GridView<const double> d;
+  Whole whole;
+  struct Sums {
+    double difference, magnitude;
+  };
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static double magnitude(double v) { return v < 0 ? -v : v; }
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void add(int i, int j, Sums& sums) const {
+    if (!whole.has(i + dx, j + dy)) return;
+    const double v = d(i + dx, j + dy) * a.template coefficient<-dx, -dy>(i + dx, j + dy);
+    sums.difference += v - d(i, j) * a.template coefficient<dx, dy>(i, j);
+    sums.magnitude += magnitude(v);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    if (!whole.is_inner(i, j)) return 0;
+    Sums sums{0, magnitude(d(i, j) * a.template coefficient<0, 0>(i, j))};
+    add_neighbours(*this, i, j, sums);
+    return sums.magnitude > 0 ? magnitude(sums.difference) / sums.magnitude : 0;
+  }
+};
+
+/// The piece's first row towards the rows below, and the last towards those above: three lines of numbers each.
+template <class View>
+struct AcrossCuts {
+  View a;
+  int nx, last;
+  double* to;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int /*row*/) const {
+    to[i] = a.template coefficient<-1, -1>(i, 0);
+    to[nx + i] = a.template coefficient<0, -1>(i, 0);
+    to[2 * nx + i] = a.template coefficient<1, -1>(i, 0);
+    to[3 * nx + i] = a.template coefficient<-1, 1>(i, last);
+    to[4 * nx + i] = a.template coefficient<0, 1>(i, last);
+    to[5 * nx + i] = a.template coefficient<1, 1>(i, last);
+  }
+};
+
+/// What all pieces know of each other's first and last rows.
+class CutRows {
+ public:
+  CutRows(Context& ctx, const GridOperator<double>& a, const PartScales& own)
+      : nx_(at(a.shape().nx)), numbers_(10 * nx_), all_(numbers_ * at(ctx.pieces())) {
+    const int nx = a.shape().nx, last = a.shape().ny - 1;
+    Vector<double> entries(ctx, 6 * nx);
+    a.visit([&]<class View>(const View& view) {
+      for_each_node(ctx, {0, nx, 1, 0, 1, 1}, AcrossCuts<View>{view, nx, last, entries.view().data});
+    });
+    std::vector<double> mine(numbers_);
+    copy_to_host(ctx, entries.cview(), mine.data());
+    for (std::size_t i = 0; i < nx_; ++i)
+      for (const bool of_last : {false, true}) {
+        const std::size_t node = (of_last ? at(last) * nx_ : 0) + i, line = of_last ? 7 : 6;
+        mine[line * nx_ + i] = own.d[node];
+        mine[(line + 2) * nx_ + i] = own.part[node];
+      }
+    ctx.communicator()->gather_on_host(mine.data(), all_.data(), numbers_ * sizeof(double));
+  }
+  [[nodiscard]] double down(std::size_t piece, int dx, int i) const { return number(piece, at(dx + 1), i); }
+  [[nodiscard]] double up(std::size_t piece, int dx, int i) const { return number(piece, at(dx + 4), i); }
+  [[nodiscard]] double d(std::size_t piece, bool last, int i) const { return number(piece, last ? 7 : 6, i); }
+  [[nodiscard]] std::size_t part(std::size_t piece, bool last, int i) const {
+    return static_cast<std::size_t>(number(piece, last ? 9 : 8, i));
+  }
+
+ private:
+  [[nodiscard]] double number(std::size_t piece, std::size_t line, int i) const {
+    return all_[piece * numbers_ + line * nx_ + at(i)];
+  }
+  std::size_t nx_, numbers_;
+  std::vector<double> all_;
+};
+
+/// Scales of all pieces' parts, those of piece r from begin[r] on, one in the first of those that are coupled across cuts. Empty
+/// where there are none.
+std::vector<double> scales_of_parts(const CutRows& rows, const std::vector<std::size_t>& begin,
+                                    const GridShape& shape) {
+  struct Link {
+    std::size_t to;
+    double ratio;
+  };
+  std::vector<std::vector<Link>> links(begin.back());
+  const std::size_t pieces = begin.size() - 1;
+  for (std::size_t below = 0; below < (shape.periodic_y ? pieces : pieces - 1); ++below) {
+    const std::size_t above = (below + 1) % pieces;
+    for (int i = 0; i < shape.nx; ++i)
+      for (int dx = -1; dx <= 1; ++dx) {
+        const int p = shape.periodic_x ? (i + dx + shape.nx) % shape.nx : i + dx;
+        if (p < 0 || p >= shape.nx) continue;
+        const double there = rows.up(below, dx, i), back = rows.down(above, -dx, p);
+        if (there == 0 && back == 0) continue;
+        if (!(there * back > 0)) return {};
+        const double ratio = rows.d(below, true, i) * there / (rows.d(above, false, p) * back);
+        const std::size_t from = begin[below] + rows.part(below, true, i),
+                          to = begin[above] + rows.part(above, false, p);
+        links[from].push_back({to, ratio});
+        links[to].push_back({from, 1 / ratio});
+      }
+  }
+  std::vector<double> scale(links.size());
+  std::vector<std::size_t> reached;
+  for (std::size_t first = 0; first < scale.size(); ++first) {
+    if (scale[first] != 0) continue;
+    scale[first] = 1;
+    reached.assign(1, first);
+    for (std::size_t next = 0; next < reached.size(); ++next)
+      for (const Link& link : links[reached[next]]) {
+        const double found = scale[reached[next]] * link.ratio;
+        if (scale[link.to] == 0) {
+          scale[link.to] = found;
+          reached.push_back(link.to);
+        } else if (!(std::abs(found - scale[link.to]) <= scales_agree * found)) {
+          return {};
+        }
+      }
+  }
+  return scale;
+}
+
+/// d by which A is symmetric: of the piece's own rows, and then of the parts of all. Empty where there is none.
+std::vector<double> exact(Context& ctx, const GridOperator<double>& a) {
+  auto own = part_scales(sparse_rows(ctx, a));
+  if (ctx.pieces() == 1) return own ? std::move(own->d) : std::vector<double>();
+  Communicator& comm = *ctx.communicator();
+  std::vector<std::size_t> begin{0};
+  for (const int parts : comm.gather_on_host(own ? own->parts : -1)) {
+    if (parts < 0) return {};
+    begin.push_back(begin.back() + at(parts));
+  }
+  const std::vector<double> scale = scales_of_parts(CutRows(ctx, a, *own), begin, a.shape());
+  if (scale.empty()) return {};
+  std::array<double, 2> range{1, 1};
+  for (std::size_t k = 0; k < own->d.size(); ++k) {
+    own->d[k] *= scale[begin[at(comm.rank())] + at(own->part[k])];
+    range = {std::min(range[0], own->d[k]), std::max(range[1], own->d[k])};
+  }
+  for (const auto& [smallest, largest] : comm.gather_on_host(range))
+    range = {std::min(range[0], smallest), std::max(range[1], largest)};
+  return range[1] <= widest_scales * range[0] ? std::move(own->d) : std::vector<double>();
+}
+
+/// Bands of D A, from number `first` of nine on.
+template <class View>
+struct ScaleBands {
+  View a;
+  GridView<const double> d;
+  double* band[9];
+  std::int64_t pitch;
+  int first;
+  template <int k>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j) const {
+    if (k >= first) band[k][j * pitch + i] = d(i, j) * a.template coefficient<k % 3 - 1, k / 3 - 1>(i, j);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    store<0>(i, j);
+    store<1>(i, j);
+    store<2>(i, j);
+    store<3>(i, j);
+    store<4>(i, j);
+    store<5>(i, j);
+    store<6>(i, j);
+    store<7>(i, j);
+    store<8>(i, j);
+  }
+};
+
+template <template <class> class Bands>
+GridOperator<double> times_rows(Context& ctx, GridView<const double> d, const GridOperator<double>& a) {
+  Bands<double> scaled(ctx, a.shape());
+  a.visit([&]<class View>(const View& view) {
+    ScaleBands<View> work{view, d, {}, scaled.band[0].view().pitch, Bands<double>::first};
+    for (std::size_t k = 0; k < scaled.band.size(); ++k)
+      work.band[k + at(Bands<double>::first)] = scaled.band[k].view().data;
+    for_each_node(ctx, all_nodes(d), work);
+  });
+  for (auto& band : scaled.band) exchange(ctx, band.cview());
+  return {std::move(scaled)};
 }
 
 }  // namespace
 
-std::optional<ScaledRows> scaled_rows(Context& ctx, const GridOperator<double>& a) {
-  const auto [nx, ny] = std::pair(a.shape().nx, a.shape().ny);
-  const double apart = a.visit([&, nx = nx, ny = ny]<class View>(const View& view) {
-    return reduce(ctx, nx, ny, Apart<View>{view, nx, ny});
-  });
-  const double sum =
-      a.visit([&, nx = nx, ny = ny]<class View>(const View& view) { return reduce(ctx, nx, ny, RowSum<View>{view}); });
+std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a) {
+  const GridShape shape = a.shape();
+  const Whole whole(ctx, shape);
+  const auto over_nodes = [&](const auto& term) { return reduce(ctx, shape.nx, shape.ny, term); };
+  const double apart = a.visit([&]<class View>(const View& view) { return over_nodes(Apart<View>{view, whole}); });
+  const double sum = a.visit([&]<class View>(const View& view) { return over_nodes(RowSum<View>{view}); });
   const bool zero_sums = sum <= 32 * std::numeric_limits<double>::epsilon();
   if (apart < least_scale_jump && !zero_sums) return {};
 
-  const SparseRows given = sparse_rows(ctx, a);
-  ScaledRows scaled{{}, given, true};
-  scaled.d = scale_to_symmetry(scaled.a);
-  if (!scaled.d.empty()) {
-    if (largest_jump(given, scaled.d) < least_scale_jump && !zero_sums) return {};
-    return scaled;
+  Vector<double> grid_d(ctx, shape), ones(ctx, shape);
+  const auto jumps = [&](const std::vector<double>& d) {
+    copy_from_host(ctx, d.data(), grid_d.view());
+    exchange(ctx, grid_d.cview());
+    return a.visit([&]<class View>(const View& view) {
+      return over_nodes(ScaleJump<View>{view, grid_d.cview()});
+    }) >= least_scale_jump;
+  };
+  if (std::vector<double> d = exact(ctx, a); !d.empty()) {
+    if (!jumps(d) && !zero_sums) return {};
+    return RowScales{times_rows<SymmetricNineBand>(ctx, grid_d.cview(), a), std::move(d), true, zero_sums};
   }
-  scaled.symmetric = false;
-  scaled.d = estimated(given, nx, ny);
-  if (largest_jump(given, scaled.d) < least_scale_jump) return {};
+  std::vector<double> d = estimated(ctx, a, whole);
+  if (!jumps(d)) return {};
   constexpr double gain = 0.8;
-  const std::vector<double> ones(scaled.d.size(), 1.0);
-  if (!(loss(given, nx, ny, scaled.d) < gain * loss(given, nx, ny, ones))) return {};
-  for (int i = 0; i < given.rows; ++i)
-    for (auto k = at(given.start[at(i)]); k < at(given.start[at(i) + 1]); ++k) scaled.a.value[k] *= scaled.d[at(i)];
-  return scaled;
+  const auto loss = [&](const Vector<double>& of) {
+    return a.visit([&]<class View>(const View& view) { return over_nodes(Loss<View>{view, of.cview(), whole}); });
+  };
+  set(ctx, 1.0, ones.view());
+  exchange(ctx, ones.cview());
+  if (!(loss(grid_d) < gain * loss(ones))) return {};
+  return RowScales{times_rows<NineBandMatrix>(ctx, grid_d.cview(), a), std::move(d), false, false};
 }
 
 }  // namespace stratum

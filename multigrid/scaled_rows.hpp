@@ -11,28 +11,28 @@
 //
 // and q alike. (Transport upwind makes one of the two couplings large, which says nothing about volumes; rows that are alike
 // have like volumes.) An estimate is taken where it lessens by a fifth, at the least, how far D A is from conserving: the sum
-// over inner columns j of |sum over i of d_i a_ij - d_j a_ji| / sum over i of |d_i a_ij|. O(entries).
+// over inner columns j of |sum over i of d_i a_ij - d_j a_ji| / sum over i of |d_i a_ij|. O(entries). Of a grid in pieces all
+// call it together, and d is that of the whole.
 
 #include <optional>
 #include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
-#include <stratum/core/operators/sparse_rows.hpp>
 
 namespace stratum {
 
 /// Neighbours' scales that are less than this apart do no harm.
 inline constexpr double least_scale_jump = 8;
 
-struct ScaledRows {
+/// D A, d one a node of the piece, x first.
+struct RowScales {
+  GridOperator<double> scaled;  // five bands where it is symmetric
   std::vector<double> d;
-  SparseRows a;            // D A
-  bool symmetric = false;  // bit for bit
+  bool symmetric = false, singular = false;  // the latter: and every row sums to zero but for rounding
 };
 
-/// Of a nonsymmetric matrix on a grid, row j nx + i for node (i, j). None where no scales are found, or none that jump,
-/// unless they are exact and D A is singular: every row sums to zero but for rounding. Where no two couplings are so far
-/// apart, nothing goes to the host.
-[[nodiscard]] std::optional<ScaledRows> scaled_rows(Context& ctx, const GridOperator<double>& a);
+/// Of a nonsymmetric matrix in bands, whose halos are up to date. None where no scales are found, or none that jump, unless they
+/// are exact and D A is singular. Where no two couplings are so far apart, nothing goes to the host.
+[[nodiscard]] std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a);
 
 }  // namespace stratum

@@ -44,7 +44,7 @@ void for_entries(const double* stencil, const GridShape& shape, int i, int j, co
   for (int e = 0; e < 9; ++e) {
     if (stencil[e] == 0) continue;
     const int p = neighbour(i + e % 3 - 1, shape.nx, shape.periodic_x);
-    const int q = neighbour(j + e / 3 - 1, shape.ny, shape.periodic_y);
+    const int q = neighbour(j + e / 3 - 1, shape.ny, shape.periodic_y && !shape.below);
     if (p >= 0 && q >= 0) take(q * shape.nx + p, stencil[e]);
   }
 }

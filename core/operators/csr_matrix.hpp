@@ -22,7 +22,7 @@
 namespace stratum {
 
 /// The rows of a grid operator in the memory of the host, unknowns numbered along x first. Coefficients that reach across a
-/// side that is not periodic, and zeros, are left out. Waits for the stream.
+/// side that is not periodic or to another piece of the grid, and zeros, are left out. Waits for the stream.
 [[nodiscard]] SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a);
 
 /// And back: the nine-point operator whose unknowns are the rows of a, five bands where a is symmetric bit for bit and nine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace stratum {
 namespace {
@@ -30,18 +31,16 @@ std::vector<int> mirrors(const SparseRows& a) {
   return mirror;
 }
 
-}  // namespace
-
-std::vector<double> scale_to_symmetry(SparseRows& a) {
-  constexpr double tolerance = 1e-10, widest = 1e12;
-  const auto alone = rows_alone(a);
-  const auto mirror = mirrors(a);
-  std::vector<double> d(at(a.rows));
+std::optional<PartScales> part_scales(const SparseRows& a, const std::vector<char>& alone,
+                                      const std::vector<int>& mirror) {
+  PartScales found{std::vector<double>(at(a.rows)), std::vector<int>(at(a.rows), -1), 0};
+  auto& [d, part, parts] = found;
   std::vector<int> reached;
   double smallest = 1, largest = 1;
   for (int first = 0; first < a.rows; ++first) {
-    if (d[at(first)] != 0) continue;
+    if (part[at(first)] >= 0) continue;
     d[at(first)] = 1;
+    part[at(first)] = parts++;
     if (alone[at(first)] != 0) continue;
     reached.assign(1, first);
     for (std::size_t next = 0; next < reached.size(); ++next) {
@@ -51,18 +50,32 @@ std::vector<double> scale_to_symmetry(SparseRows& a) {
         if (j == i || a.value[k] == 0 || alone[j] != 0) continue;
         const double here = d[i] * a.value[k], there = mirror[k] < 0 ? 0 : a.value[at(mirror[k])];
         if (!(here * there > 0)) return {};
-        if (d[j] == 0) {
+        if (part[j] < 0) {
           d[j] = here / there;
+          part[j] = part[i];
           smallest = std::min(smallest, d[j]);
           largest = std::max(largest, d[j]);
-          if (!(largest <= widest * smallest)) return {};
+          if (!(largest <= widest_scales * smallest)) return {};
           reached.push_back(a.column[k]);
-        } else if (!(std::abs(here - d[j] * there) <= tolerance * std::abs(here))) {
+        } else if (!(std::abs(here - d[j] * there) <= scales_agree * std::abs(here))) {
           return {};
         }
       }
     }
   }
+  return found;
+}
+
+}  // namespace
+
+std::optional<PartScales> part_scales(const SparseRows& a) { return part_scales(a, rows_alone(a), mirrors(a)); }
+
+std::vector<double> scale_to_symmetry(SparseRows& a) {
+  const auto alone = rows_alone(a);
+  const auto mirror = mirrors(a);
+  auto found = part_scales(a, alone, mirror);
+  if (!found) return {};
+  const std::vector<double>& d = found->d;
   for (std::size_t i = 0; i < d.size(); ++i) {
     if (alone[i] != 0) continue;
     for (auto k = at(a.start[i]); k < at(a.start[i + 1]); ++k) {
@@ -73,7 +86,7 @@ std::vector<double> scale_to_symmetry(SparseRows& a) {
         a.value[k] *= d[i];
     }
   }
-  return d;
+  return std::move(found->d);
 }
 
 }  // namespace stratum

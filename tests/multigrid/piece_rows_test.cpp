@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -299,9 +300,90 @@ TEST(PieceRows, UpdateOnAllOrOnNone) {
       reason = error.what();
     }
     EXPECT_THAT(reason, testing::HasSubstr("was symmetric and is not any more"));
+    EXPECT_THROW((void)solver.solve(own, r, x), UsageError);
+    EXPECT_THROW(solver.apply(own, r, x), UsageError);
+    solver.update_csr(own, others.start, others.column, others.value);
+    std::fill(x.begin(), x.end(), 0.0);
+    EXPECT_EQ(solver.solve(own, r, x).status, Status::converged);
+    for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], y[k], 1e-6);
     return Values{};
   });
   for (const auto& error : result.errors) EXPECT_EQ(error, "");
+}
+
+/// Scales come and go with the numbers.
+TEST(PieceRows, UpdateOfScaledRows) {
+  const SparseRows plain = matrix_of({.name = "plain", .c = 0.1, .flow = 0.5}),
+                   scaled = matrix_of({.name = "scaled", .c = 0.1, .flow = 0.5, .scale = volumes});
+  const Values b = random_numbers();
+  const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
+    const auto nodes = nodes_of(Shared::at_random, own.communicator()->rank(), 2);
+    auto p = params();
+    p.numbering = nodes;
+    std::optional<MatrixSolver> solver;
+    for (const SparseRows* a : {&plain, &scaled, &plain, &scaled}) {
+      const OwnRows rows(*a, nodes);
+      if (solver)
+        solver->update_csr(own, rows.start, rows.column, rows.value);
+      else
+        solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, p);
+      auto made = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, p);
+      const Values r = rows.of(b);
+      Values x(r.size()), y(r.size());
+      const SolveReport now = solver->solve(own, r, x), anew = made.solve(own, r, y);
+      EXPECT_EQ(now.status, Status::converged);
+      EXPECT_EQ(now.iterations, anew.iterations);
+      EXPECT_EQ(x, y);
+    }
+    return Values{};
+  });
+  for (const auto& error : result.errors) EXPECT_EQ(error, "");
+}
+
+/// Tolerances, rounding and no numbers: a solve ends as on one piece.
+TEST(PieceRows, NoFalseSuccess) {
+  std::vector<Problem> problems;
+  for (const double penalty : {1e4, 1e8, 1e12, 1e15, 1e17, 1e20, 1e30})
+    problems.push_back({.name = "penalties", .jump = 10, .kept = true, .penalty = penalty});
+  problems.push_back({.name = "one penalty",
+                      .dirichlet_x = false,
+                      .dirichlet_y = false,
+                      .fixed = [](int i, int j) { return i == 20 && j == 30; },
+                      .penalty = 1e30});
+  problems.push_back({.name = "volumes far apart", .scale = [](int i, int) { return i > nx / 2 ? 1e9 : 1; }});
+  for (const Problem& problem : problems) {
+    const SparseRows a = matrix_of(problem);
+    Context ctx(Backend::cpu, 1);
+    auto alone = MatrixSolver::from_csr(ctx, a.start, a.column, a.value, nx, ny);
+    Values exact, b(nx * ny);
+    for (int k = 0; k < nx * ny; ++k) exact.push_back(std::sin(0.1 * (k % nx) + 0.05 * (k / nx)));
+    for (int k = 0; k < nx * ny; ++k)
+      for (auto e = static_cast<std::size_t>(a.start[static_cast<std::size_t>(k)]);
+           e < static_cast<std::size_t>(a.start[static_cast<std::size_t>(k) + 1]); ++e)
+        b[static_cast<std::size_t>(k)] += a.value[e] * exact[static_cast<std::size_t>(a.column[e])];
+    for (const int spoilt : {-1, 0, nx * ny - 1, 30 * nx + 20}) {
+      SCOPED_TRACE(message(problem.name, " ", problem.penalty, ", ", spoilt));
+      Values rhs = b, x(b.size());
+      if (spoilt >= 0) rhs[static_cast<std::size_t>(spoilt)] = NAN;
+      const SolveReport report = alone.solve(ctx, rhs, x);
+      EXPECT_EQ(report.status == Status::non_finite, spoilt >= 0);
+      const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
+        const OwnRows rows(a, nodes_of(Shared::unevenly, own.communicator()->rank(), 2));
+        auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny);
+        const Values r = rows.of(rhs);
+        Values solved(r.size());
+        const SolveReport here = solver.solve(own, r, solved);
+        EXPECT_EQ(here.status, report.status);
+        EXPECT_EQ(here.iterations, report.iterations);
+        return solved;
+      });
+      for (const auto& error : result.errors) EXPECT_EQ(error, "");
+      double apart = 0;
+      for (std::size_t k = 0; spoilt < 0 && k < exact.size(); ++k)
+        apart = std::max(apart, std::abs(exact[k] - result.values[k]));
+      EXPECT_LE(apart, 1e-5);
+    }
+  }
 }
 
 TEST(PieceRows, RefusedOnAll) {

@@ -107,7 +107,8 @@ void solve_on_host(const T* matrices, int n, T* values, T* other) {
 #if defined(__CUDACC__)
 
 constexpr int solve_threads = 128;  // 16 along the columns of a product, 8 along its rows
-constexpr int solve_blocks = 4;     // one cluster; each has a quarter of the rows of every product
+// Blocks of the one cluster, each with a quarter of the rows of every product; without clusters one block has all.
+constexpr int cluster_blocks = 4;
 
 /// Rows start at multiples of 16 bytes, apart in the banks.
 template <class T, int n>
@@ -119,10 +120,10 @@ struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Part {
   T v[n];
 };
 
-/// Rows of p q, p of n / solve_blocks rows: store(row, first column, numbers) for the tile in the registers of each thread.
-template <int n, class T, class Store>
+/// Rows of p q, p of n / blocks rows: store(row, first column, numbers) for the tile in the registers of each thread.
+template <int n, int blocks, class T, class Store>
 __device__ STRATUM_INLINE void multiply_rows(const T* p, const T* q, const Store& store) {
-  constexpr int columns = n / 16, rows = n / solve_blocks / 8, together = 4, pitch = row_length<T, n>;
+  constexpr int columns = n / 16, rows = n / blocks / 8, together = 4, pitch = row_length<T, n>;
   const int s0 = static_cast<int>(threadIdx.x) % 16 * columns, r0 = static_cast<int>(threadIdx.x) / 16 * rows;
   Part<T, columns> sum[rows] = {};
 #pragma unroll 4
@@ -143,23 +144,31 @@ __device__ STRATUM_INLINE void multiply_rows(const T* p, const T* q, const Store
   for (int r = 0; r < rows; ++r) store(r0 + r, s0, sum[r]);
 }
 
-/// Numbers of shared memory: Vx, Vx^T, two products; a quarter of B or U, of Vy and Vy^T.
-template <class T, int n>
-constexpr std::size_t solve_bytes = (4 * n + 3 * n / solve_blocks) * row_length<T, n> * sizeof(T);
+/// Numbers of shared memory: Vx, Vx^T, two products, which share a place in a block that is alone; the block's rows of B or U, of
+/// Vy and Vy^T.
+template <class T, int n, int blocks>
+constexpr std::size_t solve_bytes = ((blocks > 1 ? 4 : 3) * n + 3 * n / blocks) * row_length<T, n> * sizeof(T);
 
 /// matrices: Vx, Vx^T, Vy, Vy^T, lambda, mu, padded to n. A block keeps rows of B Vx and of Z = U Vx^T, by j or by the number
 /// of an eigenvector of y, and passes them to all blocks of the cluster; the matrices are there before the right-hand side is.
-template <int n, class T>
+template <int n, int blocks, class T>
 __global__ void __launch_bounds__(solve_threads)
     diagonal_solve_kernel(const T* matrices, const GridView<const T> b, const GridView<T> x) {
   extern __shared__ __align__(16) unsigned char memory[];
-  constexpr int pitch = row_length<T, n>, chunk = 16 / static_cast<int>(sizeof(T)), mine = n / solve_blocks;
+  constexpr int pitch = row_length<T, n>, chunk = 16 / static_cast<int>(sizeof(T)), mine = n / blocks;
   constexpr int columns = n / 16;
   T* const vx = reinterpret_cast<T*>(memory);
-  T *const vx_t = vx + n * pitch, *const product = vx_t + n * pitch, *const z = product + n * pitch;
+  T *const vx_t = vx + n * pitch, *const product = vx_t + n * pitch,
+           *const z = blocks > 1 ? product + n * pitch : product;
   T *const own = z + n * pitch, *const vy = own + mine * pitch, *const vy_t = vy + mine * pitch;
   const cuda::Cluster cluster;
-  const int t = static_cast<int>(threadIdx.x), first = cluster.rank() * mine;
+  const auto meet = [&cluster] {
+    if constexpr (blocks > 1)
+      cluster.sync();
+    else
+      __syncthreads();
+  };
+  const int t = static_cast<int>(threadIdx.x), first = blocks > 1 ? cluster.rank() * mine : 0;
   const auto fetch = [&](const T* from, T* to, int rows) {
     for (int k = t * chunk; k < rows * n; k += solve_threads * chunk)
       __pipeline_memcpy_async(to + k / n * pitch + k % n, from + k, 16);
@@ -169,7 +178,7 @@ __global__ void __launch_bounds__(solve_threads)
   fetch(matrices + 2 * n * n + first * n, vy, mine);
   fetch(matrices + 3 * n * n + first * n, vy_t, mine);
   __pipeline_commit();
-  cluster.sync();  // all run: they will write to each other
+  meet();  // all run: they will write to each other
   cuda::after_previous();
   for (int k = t; k < mine * n; k += solve_threads) {
     const int i = k % n, r = k / n;
@@ -181,14 +190,14 @@ __global__ void __launch_bounds__(solve_threads)
   const auto pass_to_all = [&](T* to) {
     return [&cluster, to, first](int r, int s, const Part<T, columns>& numbers) {
 #pragma unroll
-      for (int k = 0; k < solve_blocks; ++k)
-        *reinterpret_cast<Part<T, columns>*>(cluster.at(to, k) + (first + r) * pitch + s) = numbers;
+      for (int k = 0; k < blocks; ++k)
+        *reinterpret_cast<Part<T, columns>*>((blocks > 1 ? cluster.at(to, k) : to) + (first + r) * pitch + s) = numbers;
     };
   };
-  multiply_rows<n>(own, vx, pass_to_all(product));
-  cluster.sync();
+  multiply_rows<n, blocks>(own, vx, pass_to_all(product));
+  meet();
   const T *lambda = matrices + 4 * n * n, *mu = lambda + n;
-  multiply_rows<n>(vy_t, product, [&](int r, int s, const Part<T, columns>& numbers) {
+  multiply_rows<n, blocks>(vy_t, product, [&](int r, int s, const Part<T, columns>& numbers) {
 #pragma unroll
     for (int e = 0; e < columns; ++e) {
       const T value = lambda[s + e] + mu[first + r];
@@ -196,13 +205,26 @@ __global__ void __launch_bounds__(solve_threads)
     }
   });
   __syncthreads();
-  multiply_rows<n>(own, vx_t, pass_to_all(z));
-  cluster.sync();
-  multiply_rows<n>(vy, z, [&](int r, int s, const Part<T, columns>& numbers) {
+  multiply_rows<n, blocks>(own, vx_t, pass_to_all(z));
+  meet();
+  multiply_rows<n, blocks>(vy, z, [&](int r, int s, const Part<T, columns>& numbers) {
 #pragma unroll
     for (int e = 0; e < columns; ++e)
       if (s + e < x.nx && first + r < x.ny) x(s + e, first + r) = numbers.v[e];
   });
+}
+
+/// f(launch, kernel) for matrices of `size`.
+template <class T, class F>
+void with_kernel(int size, const F& f) {
+  const auto take = [&]<int n, int blocks>() {
+    f(cuda::Launch{blocks, solve_threads, solve_bytes<T, n, blocks>, blocks}, diagonal_solve_kernel<n, blocks, T>);
+  };
+  const bool clusters = cuda::has_clusters();
+  if (size == 32)
+    clusters ? take.template operator()<32, cluster_blocks>() : take.template operator()<32, 1>();
+  else
+    clusters ? take.template operator()<64, cluster_blocks>() : take.template operator()<64, 1>();
 }
 
 #endif
@@ -240,7 +262,11 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   const auto* const separable = std::get_if<TensorOperator<T>>(&a.storage());
   if (separable == nullptr || shape.has_halo() || !fits(shape, max_nodes)) return nullptr;
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && !cuda::has_clusters()) return nullptr;
+  if (ctx.on_gpu()) {
+    bool has_room = true;
+    with_kernel<T>(padded(shape), [&](const cuda::Launch& solve, auto /*kernel*/) { has_room = solve.fits(); });
+    if (!has_room) return nullptr;
+  }
 #endif
   std::unique_ptr<FastDiagonalisation> solver(
       new FastDiagonalisation(ctx, shape));  // NOLINT: the constructor is private
@@ -314,13 +340,8 @@ void FastDiagonalisation<T>::apply(Context& ctx, GridView<const T> b, GridView<T
   expects_fit(ctx, "x", x, shape_);
   const T* matrices = matrices_.view().data + unaligned;
 #if defined(__CUDACC__)
-  if (ctx.on_gpu()) {
-    const auto launch = [&]<int n>() {
-      const cuda::Launch solve{solve_blocks, solve_threads, solve_bytes<T, n>, solve_blocks};
-      solve(ctx, diagonal_solve_kernel<n, T>, matrices, b, x);
-    };
-    return size_ == 32 ? launch.template operator()<32>() : launch.template operator()<64>();
-  }
+  if (ctx.on_gpu())
+    return with_kernel<T>(size_, [&](const cuda::Launch& solve, auto kernel) { solve(ctx, kernel, matrices, b, x); });
 #endif
   (void)ctx;
   const int n = size_, square = n * n;

@@ -1492,6 +1492,9 @@ __global__ void __launch_bounds__(W::threads)
 /// Of a cluster; one where there are none.
 inline int blocks_at_most() { return has_clusters() ? most_blocks : 1; }
 
+/// Positions of y lines that are solved in one step: a warp a line where there are no clusters.
+inline int longest_y_lines() { return has_clusters() ? 36 * 2 * warp * most_blocks : 36 * warp; }
+
 /// `ring`: of a grid that is periodic along them. `memory`: for the pieces of lines that no cluster holds.
 template <bool coupled, bool ring, class View, class T>
 void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, const Lines<T>& lines,
@@ -1564,11 +1567,11 @@ void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, G
   constexpr int wide = static_cast<int>(64 / sizeof(T));
   if (y.ny <= 128) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= 256) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 4);
-  if (y.ny > (blocks_at_most() == 1 ? 512 : 36 * 2 * warp * most_blocks))
-    return launch_y_lines_in_steps<ring, View>(ctx, rhs, lines, y, memory);
+  if (y.ny > longest_y_lines()) return launch_y_lines_in_steps<ring, View>(ctx, rhs, lines, y, memory);
   if (y.ny <= 512 && blocks_at_most() > 1) return launch_y_lines<4, 512, ring, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= 2048 && blocks_at_most() > 1) return launch_y_lines<8, 256, ring, View>(ctx, rhs, lines, y, 8);
-  if (y.ny <= 8192) return launch_y_lines<16, wide * warp, ring, View>(ctx, rhs, lines, y, wide);
+  if (y.ny <= (blocks_at_most() > 1 ? 8192 : 512))
+    return launch_y_lines<16, wide * warp, ring, View>(ctx, rhs, lines, y, wide);
   return launch_y_lines<36, 256, ring, View>(ctx, rhs, lines, y, y.ny <= 36 * warp * 16 ? 8 : 4);
 }
 
@@ -1672,7 +1675,7 @@ bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridV
     return true;
   };
   using Usual = YWalk<T>;
-  if (y.ny < 768) return false;
+  if (y.ny < 768 || (!has_clusters() && y.ny <= longest_y_lines())) return false;
   if constexpr (is_tensor<View> && by_sums<View>) {
     // Natural sides keep two nodes more than a power of two less one: a little longer segments save a block.
     using Longer = YWalk<T, 17>;

@@ -123,7 +123,10 @@ CommandLine make_command_line() {
              "high K, from 1000 times the rest on: half the iterations), blocks:N (N x N of them), ritz:K (the lowest "
              "of another solve), or auto: inclusions where they pay"},
             {"precision", "NAME", "mixed",
-             "mixed (float cycles, double defect and update), double, two-float (for GPUs whose double is slow: CG in "
+             "mixed (float cycles, double defect and update), double, float-cg (CG in float as well, set right in "
+             "double "
+             "now and then: the same iterations in less time on a GPU), two-float (for GPUs whose double is slow: CG "
+             "in "
              "float, x in two of them, right to 1e-7 in the energy norm with a residual above 1e-8; tensor and cell "
              "operators), or single (to see it fail)"},
             {"inner", "KIND:N", message("cycles:", params.inner.cycles),
@@ -249,6 +252,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.precision = choice<Precision>("--precision", options.text("precision"),
                                        {{"mixed", Precision::mixed},
                                         {"double", Precision::full},
+                                        {"float-cg", Precision::float_cg},
                                         {"two-float", Precision::two_float},
                                         {"single", Precision::single}});
   params.inner = parse_inner(options);

@@ -500,6 +500,15 @@ class Benchmark {
             params.multigrid.smoother = smoother;
             params.multigrid.symmetric = true;
             contestants.push_back(own_contestant(params, 2, smoother, k));
+            if (form != OperatorForm::cell) continue;
+            params.interpolation = InterpolationKind::split;
+            const std::string label = message(smoother, ":split");
+            contestants.push_back(own_contestant(params, 2, label, k));
+            params.precision = Precision::float_cg;
+            contestants.push_back(own_contestant(params, 2, label, k));
+            if (smoother == std::string("colour_gs")) contestants.push_back(own_contestant(params, 1, label, k));
+            params.full_multigrid = params.continue_after_full_multigrid = true;
+            contestants.push_back(own_contestant(params, 2, label, k));
           }
         measure_solves(name, level, k, std::move(contestants));
       }
@@ -537,7 +546,9 @@ class Benchmark {
             std::string(to_string(params.form)),
             label,
             message(params.method == Method::cg ? "cg+" : "", kind, "(", steps, ",", steps, ")"),
-            params.precision == Precision::mixed ? "mixed" : "double",
+            params.precision == Precision::mixed      ? "mixed"
+            : params.precision == Precision::float_cg ? "float-cg"
+                                                      : "double",
             run};
   }
 

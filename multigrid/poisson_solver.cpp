@@ -12,6 +12,7 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/full_multigrid.hpp>
 #include <stratum/multigrid/network.hpp>
+#include <stratum/solvers/mixed_cg.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
 #include <stratum/solvers/rounding.hpp>
@@ -60,6 +61,12 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
   if (!method_open) return {};
   params.method = Method::cg;
   return "conjugate gradients: " + seen.str();
+}
+
+/// With the method of a precision that has one alone.
+PoissonSolverParams with_method(PoissonSolverParams params) {
+  if (params.precision == Precision::float_cg) params.method = params.method.value_or(Method::cg);
+  return params;
 }
 
 /// The method's entry in the table of solvers.
@@ -168,7 +175,7 @@ struct DoubleCycle {
     } else {
       if (params.inner.digits > 0 || params.inner.cycles != 1)
         in_own_precision = std::make_shared<InnerIteration<T>>(ctx, fine_operator(), multigrid, params.inner);
-      if (params.precision != Precision::two_float &&
+      if (params.precision != Precision::two_float && params.precision != Precision::float_cg &&
           (params.method != Method::multigrid || params.precision == Precision::single))
         make_in_double(ctx);
     }
@@ -225,7 +232,8 @@ struct PoissonSolver::Implementation {
   std::unique_ptr<FullMultigrid<float>> full_float;
   std::unique_ptr<FullMultigrid<double>> full_double;
   std::unique_ptr<MixedRefinement> mixed_refinement;  // the method multigrid in mixed precision
-  std::unique_ptr<Solver<double>> solver;             // none in single precision or two floats
+  std::unique_ptr<MixedCg> mixed_cg;                  // of float_cg
+  std::unique_ptr<Solver<double>> solver;             // none of these two, nor in single precision or two floats
   Single single;
   std::optional<TwoFloat> two_float;
   Vector<double> defect, correction;  // of full multigrid from a given x
@@ -234,7 +242,7 @@ struct PoissonSolver::Implementation {
   Implementation(Context& ctx, std::optional<GridOperator<double>> given, const TensorMesh& mesh, PoissonSolverParams p,
                  SmootherRegistry r, const Conductances* weights = nullptr,
                  std::optional<GridOperator<double>> iterated_on = {}, std::vector<double> d = {})
-      : params(std::move(p)), registry(std::move(r)), meshes(mesh_hierarchy(mesh)),
+      : params(with_method(std::move(p))), registry(std::move(r)), meshes(mesh_hierarchy(mesh)),
         strips(ctx, meshes, params.multigrid.strips()), matrix(std::move(given)), unscaled(std::move(iterated_on)),
         scales(std::move(d)), follows_conductances(weights != nullptr) {
     const auto begin = Clock::now();
@@ -279,6 +287,8 @@ struct PoissonSolver::Implementation {
             (params.method == Method::cg && (params.coefficients || (matrix && params.multigrid.symmetric)) &&
              (params.precision == Precision::mixed || params.precision == Precision::full)),
         "deflation is for conjugate gradients where K varies or of symmetric matrices, in mixed or double precision");
+    expects(params.precision != Precision::float_cg || params.method == Method::cg,
+            "conjugate gradients in float are the method cg, not ", to_string(*params.method));
     const bool in_two_floats = params.precision == Precision::two_float;
     expects(!in_two_floats || !params.full_multigrid,
             "full multigrid keeps its iterate in double; two floats do not apply to it");
@@ -324,6 +334,8 @@ struct PoissonSolver::Implementation {
     else if (in_two_floats)
       two_float.emplace(TwoFloat{TwoFloatRefinement(ctx, a.shape()),
                                  make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov)});
+    else if (params.precision == Precision::float_cg)
+      mixed_cg = std::make_unique<MixedCg>(ctx, a.shape());
     else if (params.method == Method::multigrid && params.precision == Precision::mixed && !unscaled)
       mixed_refinement = std::make_unique<MixedRefinement>(ctx, a.shape());
     else if (!solver)
@@ -378,6 +390,7 @@ struct PoissonSolver::Implementation {
     expects(params.interpolation != InterpolationKind::split,
             "interpolation split is for rectangles; a deformed mesh takes network, bilinear or matrix");
     const auto begin = Clock::now();
+    params = with_method(std::move(params));
     const bool choose = !params.method && params.inner.digits == 0 && !params.full_multigrid;
     std::optional<MappedCells> cells(std::in_place, ctx, *mesh.mapped(), params.coefficients.get(),
                                      params.terms.reaction);
@@ -477,6 +490,8 @@ struct PoissonSolver::Implementation {
                       const Monitor& monitor) const {
     if (!double_cycle && mixed_refinement)
       return mixed_refinement->solve(ctx, a, *float_cycle->in_own_precision, b, x, stop, monitor);
+    if (!double_cycle && mixed_cg)
+      return mixed_cg->solve(ctx, a, float_cycle->fine_operator(), *float_cycle->in_own_precision, b, x, stop, monitor);
     return solver->solve(ctx, a, double_cycle ? *double_cycle->in_double : *float_cycle->in_double, b, x, stop,
                          monitor);
   }
@@ -538,7 +553,7 @@ struct PoissonSolver::Implementation {
     make_double_cycle(ctx);
     SolveReport second = go_on(ctx, b, x, report, params.stop, monitor);
     double_cycle.reset();
-    if (mixed_refinement) solver.reset();
+    if (mixed_refinement || mixed_cg) solver.reset();
     second.reason = first + second.reason;
     return second;
   }

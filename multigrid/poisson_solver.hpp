@@ -43,7 +43,9 @@
 
 namespace stratum {
 
-enum class Precision : std::uint8_t { mixed, full, single, two_float };
+/// mixed: cycles in float, all else in double; float_cg: conjugate gradients in float as well, now and then set right in double
+/// (solvers/mixed_cg.hpp); full: all in double; single: all in float; two_float: solvers/two_float.hpp.
+enum class Precision : std::uint8_t { mixed, full, single, two_float, float_cg };
 enum class Method : std::uint8_t { multigrid, cg, fcg, cr, gcr, gmres, bicgstab };
 
 inline constexpr Method every_method[] = {Method::multigrid, Method::cg,    Method::fcg,     Method::cr,
@@ -66,7 +68,7 @@ struct PoissonSolverParams {
   std::optional<InterpolationKind> interpolation{};
   Precision precision = Precision::mixed;
   InnerStop inner;
-  std::optional<Method> method{};  // multigrid; of two_float cg, and fcg with a K-cycle
+  std::optional<Method> method{};  // multigrid; of float_cg cg, of two_float too, and fcg with a K-cycle
   SolverParams krylov{.restart = 10};
   StoppingParams stop;
   bool full_multigrid = false;

@@ -1,0 +1,104 @@
+#include <stratum/solvers/mixed_cg.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/solvers/conjugate_step.hpp>
+#include <stratum/solvers/iterative/krylov.hpp>
+#include <stratum/solvers/mixed_refinement.hpp>
+#include <stratum/solvers/reliable_cg.hpp>
+#include <stratum/solvers/rounding.hpp>
+
+namespace stratum {
+
+MixedCg::MixedCg(Context& ctx, const GridShape& shape, double delta)
+    : delta_(delta), r_(ctx, shape), z_(ctx, shape), p_(ctx, shape), ap_(ctx, shape), y_(ctx, shape) {
+  (void)ReliableUpdates(delta, 0);
+}
+
+SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& inner,
+                           Preconditioner<float>& m, GridView<const double> b, GridView<double> x,
+                           const StoppingParams& stop, const Monitor& monitor) {
+  expects_constant_symmetric("conjugate gradients", &m);
+  const auto r = r_.view(), z = z_.view(), p = p_.view(), ap = ap_.view(), y = y_.view();
+  const double rhs_norm = norm2(ctx, b);
+  // With b = 0 the residual is A x.
+  const double scale = power_of_two_below_reciprocal(rhs_norm > 0 ? rhs_norm : a.magnitude(ctx, b, x));
+  const auto residual = [&] { return a.scaled_residual_norm(ctx, scale, b, x, r) / scale; };
+  const double initial = residual();
+  StoppingTest test(stop, rhs_norm, initial, monitor, IterationKind::krylov);
+  Rounding<double> rounding(ctx, a, b, x, rhs_norm);
+  test.set_worst_row([&] { return rounding.worst_row(); });
+  bool done = test.done(0, initial);
+  const auto check_rounding = [&](double norm, double slack = 1) {
+    if (rounding.reached(norm, r_.cview(), slack)) {
+      test.end_at_rounding();
+      done = true;
+    }
+    if (rounding.rows_gained()) test.gained();
+  };
+  // Of a tolerance relative to rounding noise nothing would be left to reduce.
+  if (!done && stop.baseline == Baseline::initial && rounding.reached_at_start(initial, r_.cview())) {
+    test.end_at_rounding();
+    done = true;
+  }
+  set(ctx, 0, y);
+  updates_ = 0;
+  ReliableUpdates updates(delta_, initial);
+  constexpr int patience = 3;  // updates
+  int without_gain = 0, inner_iterations = 0;
+  double rz = 0, best = initial;
+  const auto update = [&] {
+    axpy<float, double>(ctx, 1 / scale, y_.cview(), x);
+    set(ctx, 0, y);
+    ++updates_;
+    return residual();
+  };
+  for (int iteration = 1; !done; ++iteration) {
+    const double product = m.apply_dot(ctx, r_.cview(), z);
+    inner_iterations += m.iterations();
+    const double beta = iteration == 1 ? 0 : product / rz;
+    rz = product;
+    std::string broken;
+    double norm = 0;
+    if (!(product > 0)) {
+      broken = message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite");
+    } else {
+      const auto step = conjugate_step<float>(ctx, inner, rz, z_.cview(), beta, p, ap, y, r);
+      norm = std::sqrt(step.square) / scale;
+      if (!(step.curvature > 0))
+        broken = message("(p, A p) = ", step.curvature, ": the operator is not positive definite");
+    }
+    const bool claimed = broken.empty() && norm <= test.target();
+    if (broken.empty() && !claimed && !updates.due(norm) && iteration < stop.max_iterations) {
+      done = test.done(iteration, norm);
+      if (done) test.report().residual = update();
+      continue;
+    }
+    norm = update();
+    updates.updated(norm);
+    done = test.done(iteration, norm);
+    const bool gains = norm < 0.5 * best;
+    without_gain = gains ? 0 : without_gain + 1;
+    best = std::min(best, norm);
+    if (done ? test.status() == Status::max_iterations : !gains || test.rounding_will_do(iteration, norm))
+      check_rounding(norm);
+    if (!done && claimed && !gains) check_rounding(norm, Rounding<double>::stopped);
+    if (done) break;
+    if (!broken.empty()) {
+      test.end(Status::breakdown, message(broken, " in iteration ", iteration));
+      break;
+    }
+    if (without_gain == patience) {
+      test.end(Status::stagnated,
+               message("no better true residual than ", best, " at the last ", patience, " updates"));
+      break;
+    }
+  }
+  SolveReport& report = test.report();
+  report.inner_iterations = inner_iterations;
+  return report;
+}
+
+}  // namespace stratum

@@ -1,0 +1,53 @@
+#pragma once
+
+// Conjugate gradients in float around a preconditioner in float, for A x = b in double; A and M symmetric positive definite, M
+// constant, A given in both precisions:
+//
+//     z = M^-1 r,  beta = (r, z) / (r, z)_before,  p <- z + beta p,  alpha = (r, z) / (p, A p),  y <- y + alpha p,
+//     r <- r - alpha A p                                                                                in float
+//
+// and at an update
+//
+//     x <- x + 1/s y,  y = 0,  r = s (b - A x)                                                          in double
+//
+// with s a power of two near 1 / ||b||. An update is due where ||r|| has fallen below `delta` times the largest since the one
+// before, where the recursion says that the tolerance is met, and at the last iteration: only a residual in double ends the
+// iteration. The direction is carried on over updates, so that it takes the iterations of conjugate gradients in double: with
+// `delta` much below 0.1 it does not, since the first residuals of a solve can be some ten times ||b|| and leave that much more
+// rounding behind.
+//
+// Sources: as of solvers/reliable_cg.hpp, which has no preconditioner.
+//
+// 20 bytes an unknown beside b and x. Words of float a node and iteration: 14 and the operator's, where double ones around a
+// float cycle move 20 twice as long; an update moves 13 more. Two waits for the stream an iteration; nothing is allocated by
+// `solve`.
+
+#include <stratum/core/io/solve_report.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/solvers/stopping.hpp>
+
+namespace stratum {
+
+class MixedCg {
+ public:
+  static constexpr double default_delta = 0.05;
+
+  /// Throws UsageError unless 0 < delta < 1.
+  MixedCg(Context& ctx, const GridShape& shape, double delta = default_delta);
+
+  /// Solves A x = b from the given x; `inner` is A in float. Throws UsageError for an M that is not constant and symmetric. The
+  /// history holds recursive residuals, and true ones at updates.
+  SolveReport solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& inner,
+                    Preconditioner<float>& m, GridView<const double> b, GridView<double> x, const StoppingParams& stop,
+                    const Monitor& monitor = {});
+
+  /// Of the latest solve.
+  [[nodiscard]] int updates() const { return updates_; }
+
+ private:
+  double delta_;
+  int updates_ = 0;
+  Vector<float> r_, z_, p_, ap_, y_;
+};
+
+}  // namespace stratum

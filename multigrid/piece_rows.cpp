@@ -10,6 +10,7 @@
 #include <stratum/core/comm/faults.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/row_findings.hpp>
+#include <stratum/multigrid/scaled_rows.hpp>
 
 namespace stratum {
 
@@ -249,95 +250,6 @@ Asymmetry asymmetry(Communicator& comm, const FreeStrip& strip) {
   return largest;
 }
 
-/// d with d_k a_km = d_m a_mk on the strip's lines, and those beside it, from (i, line) = (0, -halo) on. Parts of the grid that
-/// lie on several strips are followed from strip to strip, one of them at most. Empty, on all pieces, where there is none.
-std::vector<double> scales_of(Communicator& comm, const FreeStrip& strip, const Redistribution& moved) {
-  constexpr double tolerance = 1e-10, widest = 1e12;
-  const GridRows& g = strip.g;
-  const Lines& lines = strip.lines;
-  std::vector<double> d(moved.strip_size());
-  std::vector<int> part(d.size(), -1);
-  struct Found {
-    bool holds = true;
-    double upward = 1, smallest = 1, largest = 1;  // the scale of the strip above, of this one's
-  } found;
-  const auto agrees = [](double a, double b) { return std::abs(a - b) <= tolerance * std::abs(a); };
-  int parts = 0, crossing = -1;
-  std::vector<std::array<int, 2>> reached;
-  strip.for_each_free([&](int first_i, int first_line) {
-    if (part[lines.number(first_i, first_line)] >= 0) return;
-    part[lines.number(first_i, first_line)] = parts;
-    d[lines.number(first_i, first_line)] = 1;
-    reached.assign(1, {first_i, first_line});
-    for (std::size_t next = 0; next < reached.size() && found.holds; ++next) {
-      const auto [i, line] = reached[next];
-      const Stencil v = lines.free_row(i, line);
-      for (int dy = -1; dy <= 1; ++dy)
-        for (int dx = -1; dx <= 1; ++dx) {
-          const double there = v[at(band_index(dx, dy))];
-          if ((dx == 0 && dy == 0) || there == 0) continue;
-          if (!strip.has(line + dy)) {
-            found.holds = found.holds && (crossing < 0 || crossing == parts);
-            crossing = parts;
-            continue;
-          }
-          const int p = g.periodic_x ? (i + dx + g.nx) % g.nx : i + dx;
-          const double back = lines.entry(-dx, -dy, p, line + dy), own = d[lines.number(i, line)] * there;
-          found.holds = found.holds && own * back > 0;
-          if (!found.holds) return;
-          double& other = d[lines.number(p, line + dy)];
-          if (other == 0) {
-            other = own / back;
-            part[lines.number(p, line + dy)] = parts;
-            reached.push_back({p, line + dy});
-            found.smallest = std::min(found.smallest, other);
-            found.largest = std::max(found.largest, other);
-          } else {
-            found.holds = found.holds && agrees(own, other * back);
-          }
-        }
-    }
-    ++parts;
-  });
-  // Those of the lines beside the strip, by their strips' own terms.
-  std::vector<double> given(moved.own_size());
-  const auto with_halo = [&] {
-    moved.to_own(comm, d, given);
-    moved.to_strip(comm, given, d);
-  };
-  with_halo();
-  const int last = strip.end - 1 - strip.first;
-  double upward = 0;
-  for (int i = g.first_i; i < g.first_i + g.left_nx && found.holds && strip.end > strip.begin; ++i) {
-    if (lines.is_fixed(i, last)) continue;
-    const Stencil v = lines.free_row(i, last);
-    for (int dx = -1; dx <= 1; ++dx) {
-      if (v[at(band_index(dx, 1))] == 0) continue;
-      const double back = lines.entry(-dx, -1, i + dx, last + 1) * d[lines.number(i + dx, last + 1)],
-                   there = v[at(band_index(dx, 1))] * d[lines.number(i, last)];
-      found.holds = found.holds && there * back > 0 && (upward == 0 || agrees(there, upward * back));
-      if (upward == 0) upward = there / back;
-    }
-  }
-  if (upward != 0) found.upward = upward;
-  const auto all = comm.gather_on_host(found);
-  double scale = 1, mine = 1, smallest = 1, largest = 1;
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    if (!all[r].holds) return {};
-    if (static_cast<int>(r) == comm.rank()) mine = scale;
-    smallest = std::min(smallest, scale * all[r].smallest);
-    largest = std::max(largest, scale * all[r].largest);
-    scale *= all[r].upward;
-  }
-  if (!(largest <= widest * smallest) || (g.periodic_y && !agrees(scale, 1))) return {};
-  for (std::size_t k = 0; k < d.size(); ++k) {
-    if (part[k] >= 0 && part[k] == crossing) d[k] *= mine;
-    if (part[k] < 0) d[k] = 1;
-  }
-  with_halo();
-  return d;
-}
-
 }  // namespace
 
 template <class Index>
@@ -418,43 +330,52 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
     unsymmetric =
         message("the row of ", is_given ? "node " : "unknown ", apart.row, " has ", apart.there, " in column ",
                 apart.other, ", and that of ", apart.other, " has ", apart.back, " in column ", apart.row);
+  // Rows times these, of the strip's lines and those beside it.
   std::vector<double> d;
-  if (!symmetric && on_pieces_.scale_to_symmetry) d = scales_of(comm, strip, *wide);
-  if (!d.empty()) {
-    scales.resize(wide->own_size());
-    wide->to_own(comm, d, scales);
-    symmetric = true;
-  }
   const auto scale = [&](int i, int line) { return d.empty() ? 1.0 : d[lines->number(i, line)]; };
-
-  if (d.empty() && !(apart.size <= as_symmetric_as_five_bands))
-    a = NineBandMatrix<double>(ctx, shape);
-  else
-    a = SymmetricNineBand<double>(ctx, shape);
-  HostBands bands(ctx, a);
   bool sums_vanish = true;
-  strip.for_each([&](int i, int line) {
-    Stencil v = lines->free_row(i, line);
-    const double own_scale = scale(i, line);
-    if (lines->is_fixed(i, line)) {
-      // Its own diagonal may have any size, those of neighbours are about what couples to it.
-      double sum = 0;
-      for (int dy = -1; dy <= 1; ++dy)
-        for (int dx = -1; dx <= 1; ++dx)
-          if ((dx != 0 || dy != 0) && (periodic_x || (i + dx >= 0 && i + dx < nx)) &&
-              !lines->is_fixed(i + dx, line + dy))
-            sum += std::abs(lines->entry(-dx, -dy, i + dx, line + dy)) * scale(i + dx, line + dy);
-      v = {};
-      v[4] = sum > 0 ? sum : 1;
-    } else {
-      sums_vanish = sums_vanish && std::abs(sum_of(v)) <= 2 * sums_to_zero * v[4];
-      for (double& entry : v) entry *= own_scale;
+  const auto store = [&](bool five) {
+    if (five)
+      a = SymmetricNineBand<double>(ctx, shape);
+    else
+      a = NineBandMatrix<double>(ctx, shape);
+    HostBands bands(ctx, a);
+    strip.for_each([&](int i, int line) {
+      Stencil v = lines->free_row(i, line);
+      const double own_scale = scale(i, line);
+      if (lines->is_fixed(i, line)) {
+        // Its own diagonal may have any size, those of neighbours are about what couples to it.
+        double sum = 0;
+        for (int dy = -1; dy <= 1; ++dy)
+          for (int dx = -1; dx <= 1; ++dx)
+            if ((dx != 0 || dy != 0) && (periodic_x || (i + dx >= 0 && i + dx < nx)) &&
+                !lines->is_fixed(i + dx, line + dy))
+              sum += std::abs(lines->entry(-dx, -dy, i + dx, line + dy)) * scale(i + dx, line + dy);
+        v = {};
+        v[4] = sum > 0 ? sum : 1;
+      } else {
+        sums_vanish = sums_vanish && std::abs(sum_of(v)) <= 2 * sums_to_zero * v[4];
+        for (double& entry : v) entry *= own_scale;
+      }
+      bands.store(i - first_i, line + cut[at(rank)] - begin, v);
+    });
+    bands.finish(ctx);
+  };
+  store(apart.size <= as_symmetric_as_five_bands);
+  if (!symmetric && on_pieces_.scale_to_symmetry) {
+    if (const auto found = scales_to_symmetry(ctx, a); !found.empty()) {
+      d.assign(wide->strip_size(), 1.0);
+      std::size_t k = 0;
+      strip.for_each([&](int i, int line) { d[lines->number(i, line)] = found[k++]; });
+      scales.resize(wide->own_size());
+      wide->to_own(comm, d, scales);
+      wide->to_strip(comm, scales, d);
+      symmetric = true;
+      store(true);
     }
-    bands.store(i - first_i, line + cut[at(rank)] - begin, v);
-  });
+  }
   const auto vanish = comm.gather_on_host(sums_vanish ? 1 : 0);
   singular = symmetric && fixed_in_all == 0 && std::find(vanish.begin(), vanish.end(), 0) == vanish.end();
-  bands.finish(ctx);
 
   // Unknowns are numbers of the strip's lines; where rows couple to fixed ones, with a line of others on either side.
   struct Entry {

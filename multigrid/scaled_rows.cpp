@@ -322,28 +322,6 @@ std::vector<double> scales_of_parts(const CutRows& rows, const std::vector<std::
   return scale;
 }
 
-/// d by which A is symmetric: of the piece's own rows, and then of the parts of all. Empty where there is none.
-std::vector<double> exact(Context& ctx, const GridOperator<double>& a) {
-  auto own = part_scales(sparse_rows(ctx, a));
-  if (ctx.pieces() == 1) return own ? std::move(own->d) : std::vector<double>();
-  Communicator& comm = *ctx.communicator();
-  std::vector<std::size_t> begin{0};
-  for (const int parts : comm.gather_on_host(own ? own->parts : -1)) {
-    if (parts < 0) return {};
-    begin.push_back(begin.back() + at(parts));
-  }
-  const std::vector<double> scale = scales_of_parts(CutRows(ctx, a, *own), begin, a.shape());
-  if (scale.empty()) return {};
-  std::array<double, 2> range{1, 1};
-  for (std::size_t k = 0; k < own->d.size(); ++k) {
-    own->d[k] *= scale[begin[at(comm.rank())] + at(own->part[k])];
-    range = {std::min(range[0], own->d[k]), std::max(range[1], own->d[k])};
-  }
-  for (const auto& [smallest, largest] : comm.gather_on_host(range))
-    range = {std::min(range[0], smallest), std::max(range[1], largest)};
-  return range[1] <= widest_scales * range[0] ? std::move(own->d) : std::vector<double>();
-}
-
 /// Bands of D A, from number `first` of nine on.
 template <class View>
 struct ScaleBands {
@@ -384,6 +362,27 @@ GridOperator<double> times_rows(Context& ctx, GridView<const double> d, const Gr
 
 }  // namespace
 
+std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>& a) {
+  auto own = part_scales(sparse_rows(ctx, a));
+  if (ctx.pieces() == 1) return own ? std::move(own->d) : std::vector<double>();
+  Communicator& comm = *ctx.communicator();
+  std::vector<std::size_t> begin{0};
+  for (const int parts : comm.gather_on_host(own ? own->parts : -1)) {
+    if (parts < 0) return {};
+    begin.push_back(begin.back() + at(parts));
+  }
+  const std::vector<double> scale = scales_of_parts(CutRows(ctx, a, *own), begin, a.shape());
+  if (scale.empty()) return {};
+  std::array<double, 2> range{1, 1};
+  for (std::size_t k = 0; k < own->d.size(); ++k) {
+    own->d[k] *= scale[begin[at(comm.rank())] + at(own->part[k])];
+    range = {std::min(range[0], own->d[k]), std::max(range[1], own->d[k])};
+  }
+  for (const auto& [smallest, largest] : comm.gather_on_host(range))
+    range = {std::min(range[0], smallest), std::max(range[1], largest)};
+  return range[1] <= widest_scales * range[0] ? std::move(own->d) : std::vector<double>();
+}
+
 std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a) {
   const GridShape shape = a.shape();
   const Whole whole(ctx, shape);
@@ -401,7 +400,7 @@ std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a
       return over_nodes(ScaleJump<View>{view, grid_d.cview()});
     }) >= least_scale_jump;
   };
-  if (std::vector<double> d = exact(ctx, a); !d.empty()) {
+  if (std::vector<double> d = scales_to_symmetry(ctx, a); !d.empty()) {
     if (!jumps(d) && !zero_sums) return {};
     return RowScales{times_rows<SymmetricNineBand>(ctx, grid_d.cview(), a), std::move(d), true, zero_sums};
   }

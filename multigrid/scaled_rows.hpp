@@ -31,6 +31,10 @@ struct RowScales {
   bool symmetric = false, singular = false;  // the latter: and every row sums to zero but for rounding
 };
 
+/// d by which A, whose halos are up to date, is symmetric, one a node of the piece: 1 in the first row of every part that is
+/// coupled to no other. Empty, on all pieces, where there is none (core/operators/row_scales.hpp).
+[[nodiscard]] std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>& a);
+
 /// Of a nonsymmetric matrix in bands, whose halos are up to date. None where no scales are found, or none that jump, unless they
 /// are exact and D A is singular. Where no two couplings are so far apart, nothing goes to the host.
 [[nodiscard]] std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a);

@@ -264,10 +264,8 @@ TEST(PieceRows, ScaleToSymmetry) {
       const OwnRows rows(given, nodes_of(Shared::at_random, own.communicator()->rank(), 3));
       const GridRows found(own, RowArrays<int>{rows.start, rows.column, rows.value}, nx, ny, rows.node, {},
                            {.scale_to_symmetry = true});
-      // Two parts on every strip: theirs are not looked for.
-      const bool expected = !d.empty() && problem.name != std::string("in parts");
-      EXPECT_EQ(!found.scales.empty(), expected);
-      EXPECT_EQ(found.symmetric, expected);
+      EXPECT_EQ(found.scales.empty(), d.empty());
+      EXPECT_EQ(found.symmetric, !d.empty());
       for (std::size_t k = 0; k < found.scales.size(); ++k)
         EXPECT_NEAR(found.scales[k], d[static_cast<std::size_t>(rows.node[k])], 1e-12);
       return Values{};

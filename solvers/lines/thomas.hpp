@@ -1093,8 +1093,8 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
   } else if (colours != Colours::second) {  // one line
     for (int j = 0; j < n; ++j) second[std::int64_t{j} * w] = b(start, j);
   }
+  if (colours != Colours::second) std::fill_n(first + std::int64_t{n} * w, w, T(0));  // beyond the lines
   if (colours == Colours::first) return;
-  std::fill_n(first + std::int64_t{n} * w, w, T(0));
   if (firsts.count < seconds.count)  // the second colour ends at column end, which somebody else solved
     for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
   StripLines<R, ring, true, View> lines(a, seconds);

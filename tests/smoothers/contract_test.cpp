@@ -292,25 +292,41 @@ TEST_P(SmootherContract, OneUnknownIsSolvedUpToTheDamping) {
 
 INSTANTIATE_TEST_SUITE_P(, SmootherContract, testing::ValuesIn(every_case()), case_name);
 
-// On grids large enough that threads share the work.
+struct FormAndShape {
+  OperatorForm form;
+  int nx, ny;
+};
+std::vector<FormAndShape> every_shape() {
+  std::vector<FormAndShape> all;
+  for (const auto form : test::every_form) {
+    all.push_back({form, 203, 171});
+    all.push_back({form, 511, 40});
+    all.push_back({form, 40, 511});
+  }
+  return all;
+}
+
+// On grids large enough that threads share the work, several strips of columns or of rows each.
 TEST(SmootherThreads, TheNumberOfThreadsDoesNotChangeABit) {
   const auto registry = builtin_smoothers();
   for (const auto& [name, entry] : registry.entries())
     for (const auto line_order : {LineOrder::zebra, LineOrder::simultaneous})
-      for (const auto form : test::every_form) {
-        SCOPED_TRACE(testing::Message() << name << ", " << to_string(line_order) << ", " << to_string(form));
+      for (const auto& [form, nx, ny] : every_shape()) {
+        SCOPED_TRACE(testing::Message() << name << ", " << to_string(line_order) << ", " << to_string(form) << ", "
+                                        << nx << " x " << ny);
         Values expected;
         for (const int threads : {1, 2, 3, 5}) {
           test::Random random(62);
           Context ctx(Backend::cpu, threads);
-          const auto [oracle, a] = test::random_operator<double>(ctx, random, 203, 171, form);
+          const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, form);
           const auto b = test::random_vector<double>(ctx, random, a.shape());
           auto x = test::random_vector<double>(ctx, random, a.shape());
           SmootherParams params;
           params.line_order = line_order;
           const auto smoother = builtin_smoothers().make<double>(ctx, name, a.shape(), params);
-          smoother->smooth(ctx, a, b.cview(), x.view(), 2 * smoother->elementary_steps(), Guess::given,
-                           SweepOrder::forward);
+          const int steps = 2 * smoother->elementary_steps();
+          smoother->smooth(ctx, a, b.cview(), x.view(), steps, Guess::zero, SweepOrder::forward);
+          smoother->smooth(ctx, a, b.cview(), x.view(), steps, Guess::given, SweepOrder::backward);
           if (threads == 1) expected = test::to_host(ctx, x);
           EXPECT_EQ(test::to_host(ctx, x), expected) << threads << " threads";
           EXPECT_TRUE(test::halo_is_zero(ctx, x));

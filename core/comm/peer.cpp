@@ -107,13 +107,11 @@ __global__ void __launch_bounds__(threads) exchange_chunks(Links links, std::siz
   if (threadIdx.x == 0) link.chunks[block] = number;
 }
 
-/// How others get at an arena; in another process by a handle.
+/// How other processes get at an arena.
 struct Address {
   std::array<char, 40> boot{};  // of the host
   int process = 0;
-  int device = 0;
   std::array<char, 16> bus{};
-  void* arena = nullptr;
   bool has_handle = false;
   cudaIpcMemHandle_t handle{};
 };
@@ -133,15 +131,17 @@ class PeerCommunicator final : public GpuCommunicator {
     const auto pieces = static_cast<std::size_t>(size());
     Address own;
     on_all(this->host(), [&] {
-      STRATUM_CUDA_CHECK(cudaGetDevice(&own.device));
-      STRATUM_CUDA_CHECK(cudaDeviceGetPCIBusId(own.bus.data(), static_cast<int>(own.bus.size()), own.device));
+      int device = 0;
+      STRATUM_CUDA_CHECK(cudaGetDevice(&device));
+      STRATUM_CUDA_CHECK(cudaDeviceGetPCIBusId(own.bus.data(), static_cast<int>(own.bus.size()), device));
       if (pieces > most_links + 1)
         throw ResourceError(message("peers are up to ", most_links + 1, " GPUs, not ", pieces));
-      STRATUM_CUDA_CHECK(cudaMalloc(&own.arena, pieces * sizeof(Desk)));
-      arena_.reset(static_cast<Desk*>(own.arena));
-      STRATUM_CUDA_CHECK(cudaMemset(own.arena, 0, pieces * sizeof(Desk)));
+      void* arena = nullptr;
+      STRATUM_CUDA_CHECK(cudaMalloc(&arena, pieces * sizeof(Desk)));
+      arena_.reset(static_cast<Desk*>(arena));
+      STRATUM_CUDA_CHECK(cudaMemset(arena, 0, pieces * sizeof(Desk)));
       STRATUM_CUDA_CHECK(cudaDeviceSynchronize());
-      own.has_handle = cudaIpcGetMemHandle(&own.handle, own.arena) == cudaSuccess;
+      own.has_handle = cudaIpcGetMemHandle(&own.handle, arena) == cudaSuccess;
       if (!own.has_handle) (void)cudaGetLastError();
       own.process = static_cast<int>(getpid());
       std::ifstream("/proc/sys/kernel/random/boot_id").read(own.boot.data(), own.boot.size() - 1);
@@ -149,11 +149,20 @@ class PeerCommunicator final : public GpuCommunicator {
     const auto all = this->host().gather_on_host(own);
     on_all(this->host(), [&] {
       for (std::size_t r = 0; r < pieces; ++r) {
-        if (all[r].boot != own.boot) throw ResourceError(message("rank ", r, " is on another host"));
-        if (!share_gpu && r != static_cast<std::size_t>(rank()) && all[r].bus == own.bus)
-          throw ResourceError(message("ranks ", r, " and ", rank(), " are on the same GPU"));
+        if (r == static_cast<std::size_t>(rank())) {
+          arenas_.push_back(arena_.get());
+          continue;
+        }
+        const Address& other = all[r];
+        if (other.boot != own.boot) throw ResourceError(message("rank ", r, " is on another host"));
+        if (other.process == own.process) throw ResourceError(message("rank ", r, " is a thread of the same process"));
+        if (!share_gpu && other.bus == own.bus) throw ResourceError(message("rank ", r, " is on the same GPU"));
+        if (!other.has_handle) throw ResourceError(message("rank ", r, " cannot show its GPU's memory"));
+        void* arena = nullptr;
+        STRATUM_CUDA_CHECK(cudaIpcOpenMemHandle(&arena, other.handle, cudaIpcMemLazyEnablePeerAccess));
+        opened_.emplace_back(arena);
+        arenas_.push_back(static_cast<Desk*>(arena));
       }
-      for (std::size_t r = 0; r < pieces; ++r) arenas_.push_back(reached(own, all[r], r));
     });
   }
   ~PeerCommunicator() override {
@@ -175,26 +184,6 @@ class PeerCommunicator final : public GpuCommunicator {
   }
 
  private:
-  /// The arena of another piece as this one's GPU sees it.
-  Desk* reached(const Address& own, const Address& other, std::size_t rank) {
-    if (other.process != own.process) {
-      if (!other.has_handle)
-        throw ResourceError(message("rank ", rank, " cannot show its GPU's memory to other processes"));
-      void* arena = nullptr;
-      STRATUM_CUDA_CHECK(cudaIpcOpenMemHandle(&arena, other.handle, cudaIpcMemLazyEnablePeerAccess));
-      opened_.emplace_back(arena);
-      return static_cast<Desk*>(arena);
-    }
-    if (other.device != own.device) {
-      const cudaError_t error = cudaDeviceEnablePeerAccess(other.device, 0);
-      if (error == cudaErrorPeerAccessAlreadyEnabled)
-        (void)cudaGetLastError();
-      else
-        STRATUM_CUDA_CHECK(error);
-    }
-    return static_cast<Desk*>(other.arena);
-  }
-
   void wait_for_all() {
     (void)cudaDeviceSynchronize();
     try {

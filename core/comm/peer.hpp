@@ -20,9 +20,9 @@
 
 namespace stratum {
 
-/// All pieces of `host` call it, each on its own GPU, or, with `share_gpu`, on any: then each waits for a turn of the others, if
-/// they are other processes. Throws ResourceError on all of them where GPUs cannot see each other's memory: on several hosts,
-/// without a link between them, with two pieces on a GPU, and in a build without CUDA.
+/// All pieces of `host`, a process each, call it on their GPUs; with `share_gpu` these may be one, where each waits for its turn.
+/// Throws ResourceError on all of them where GPUs cannot see each other's memory, on several hosts, with two pieces in a process
+/// (the one that waits would hold up the calls of the other) or more than 17, and in a build without CUDA.
 [[nodiscard]] std::shared_ptr<Communicator> peer_communicator(Context& ctx, std::shared_ptr<Communicator> host,
                                                               bool share_gpu = false);
 

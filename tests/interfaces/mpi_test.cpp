@@ -1,11 +1,15 @@
-// mpirun -n N test_mpi [fail]: the communicator of MPI does what that of pieces in one process does (tests/core/comm); `fail`:
-// rank 1 gives up, and no other is left waiting.
+// mpirun -n N test_mpi [peers | fail]: the communicator of MPI does what that of pieces in one process does (tests/core/comm).
+// `peers`: that of GPUs that store to each other, which may be one GPU; exit code 77 where there is none. `fail`: rank 1 gives
+// up, and no other is left waiting.
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <stratum/core/comm/peer.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/mpi.hpp>
@@ -24,54 +28,110 @@ void check(bool holds, const char* what) {
   ++failures;
 }
 
+/// Numbers that the Context's device and the host read; they are there after Context::synchronise.
+class Numbers {
+ public:
+  Numbers(Context& ctx, std::size_t size, double value)
+      : memory_(std::static_pointer_cast<double>(allocate_on_host(ctx, size * sizeof(double)))), size_(size) {
+    std::fill_n(data(), size, value);
+  }
+  [[nodiscard]] double* data() const { return memory_.get(); }
+  [[nodiscard]] double& operator[](std::size_t k) const { return memory_.get()[k]; }
+  [[nodiscard]] bool are(const std::vector<double>& expected) const {
+    return std::equal(data(), data() + size_, expected.begin(), expected.end());
+  }
+
+ private:
+  std::shared_ptr<double> memory_;
+  std::size_t size_;
+};
+
 void gathers(Context& ctx, Communicator& comm) {
   const int rank = comm.rank(), size = comm.size();
+  const auto count = [](int n) { return static_cast<std::size_t>(n); };
   // Rank r has r + 1 numbers; they arrive in turn, the first rank's last.
   std::vector<std::size_t> counts, offsets;
-  std::size_t end = static_cast<std::size_t>(size * (size + 1) / 2) * sizeof(double);
-  std::vector<double> all(end / sizeof(double), -1), expected, own(static_cast<std::size_t>(rank + 1), rank);
+  std::size_t end = count(size * (size + 1) / 2) * sizeof(double);
+  const Numbers all(ctx, end / sizeof(double), -1), own(ctx, count(rank + 1), rank), evenly(ctx, count(size), -1);
   for (int r = 0; r < size; ++r) {
-    counts.push_back(static_cast<std::size_t>(r + 1) * sizeof(double));
+    counts.push_back(count(r + 1) * sizeof(double));
     offsets.push_back(end -= counts.back());
   }
-  for (int r = size - 1; r >= 0; --r) expected.insert(expected.end(), static_cast<std::size_t>(r + 1), r);
+  std::vector<double> expected, even, in_place;
+  for (int r = size - 1; r >= 0; --r) expected.insert(expected.end(), count(r + 1), r);
+  for (int r = 0; r < size; ++r) even.push_back(r), in_place.push_back(10 + r);
   comm.gather(ctx, own.data(), all.data(), counts, offsets);
-  check(all == expected, "numbers of several sizes");
-  std::vector<double> evenly(static_cast<std::size_t>(size));
+  ctx.synchronise();
+  check(all.are(expected), "numbers of several sizes");
   comm.gather(ctx, own.data(), evenly.data(), sizeof(double));
-  for (int r = 0; r < size; ++r) check(evenly[static_cast<std::size_t>(r)] == r, "a number of each");
-  evenly[static_cast<std::size_t>(rank)] = 10 + rank;
-  comm.gather(ctx, &evenly[static_cast<std::size_t>(rank)], evenly.data(), sizeof(double));
-  for (int r = 0; r < size; ++r) check(evenly[static_cast<std::size_t>(r)] == 10 + r, "a number of each, in place");
+  ctx.synchronise();
+  check(evenly.are(even), "a number of each");
+  evenly[count(rank)] = 10 + rank;
+  comm.gather(ctx, &evenly[count(rank)], evenly.data(), sizeof(double));
+  ctx.synchronise();
+  check(evenly.are(in_place), "a number of each, in place");
   check(comm.gathers() >= 3 && comm.exchanges() == 0, "gathers are counted");
-  check(comm.join_on_host(own).size() == expected.size(), "numbers one after another");
+  check(comm.join_on_host({own.data(), count(rank + 1)}).size() == expected.size(), "numbers one after another");
 }
 
 void exchanges(Context& ctx, Communicator& comm) {
-  const int rank = comm.rank(), size = comm.size();
-  std::array<double, 4> row{rank + 0.25, rank + 0.5, -1, -1};
+  const int rank = comm.rank(), size = comm.size(), below = (rank + size - 1) % size, above = (rank + 1) % size;
+  const Numbers row(ctx, 4, -1);
+  row[0] = rank + 0.25, row[1] = rank + 0.5;
   comm.exchange(ctx, {&row[0], &row[1], &row[2], &row[3], sizeof(double)});
-  check(row[2] == (rank + size - 1) % size + 0.5 && row[3] == (rank + 1) % size + 0.25, "rows go around the ends");
+  ctx.synchronise();
+  check(row[2] == below + 0.5 && row[3] == above + 0.25, "rows go around the ends");
   // One way, between the ends.
   row[2] = -1;
   const bool first = rank == 0, last = rank + 1 == size;
   comm.exchange(ctx, {nullptr, last ? nullptr : &row[1], first ? nullptr : &row[2], nullptr, sizeof(double)});
+  ctx.synchronise();
   check(row[2] == (first ? -1 : rank - 0.5), "rows go upwards");
   check(comm.exchanges() == 2, "exchanges are counted");
   // Two kinds at once in two steps, one of them in lines of even and of odd ranks.
-  std::vector<double> numbers(8000, -1);
-  const auto at = [&](int k) { return &numbers[static_cast<std::size_t>(1000 * k)]; };
-  for (const int k : {0, 1, 4, 5}) std::fill_n(at(k), 1000, rank + 0.1 * k);
+  constexpr std::size_t length = 1000;
+  const Numbers numbers(ctx, 8 * length, -1);
+  const auto at = [&](std::size_t k) { return &numbers[length * k]; };
+  for (const std::size_t k : {0U, 1U, 4U, 5U}) std::fill_n(at(k), length, rank + 0.1 * static_cast<double>(k));
   const int step = size % 2 == 0 ? 2 : 1, before = (rank + size - step) % size, after = (rank + step) % size;
-  const std::array<Communicator::Rows, 2> rows{{{at(0), at(1), at(2), at(3), 1000 * sizeof(double)},
-                                                {at(4), at(5), at(6), at(7), 1000 * sizeof(double), before, after}}};
+  const std::array<Communicator::Rows, 2> rows{{{at(0), at(1), at(2), at(3), length * sizeof(double)},
+                                                {at(4), at(5), at(6), at(7), length * sizeof(double), before, after}}};
   comm.start_exchange(ctx, rows);
-  row.fill(static_cast<double>(comm.gather_on_host(rank).back()));
+  (void)comm.gather_on_host(rank);
   comm.finish_exchange(ctx);
-  for (const int k : {0, 999}) {
-    check(at(2)[k] == (rank + size - 1) % size + 0.1 * 1 && at(3)[k] == (rank + 1) % size, "rows in two steps");
+  ctx.synchronise();
+  for (const std::size_t k : {std::size_t{0}, length - 1}) {
+    check(at(2)[k] == below + 0.1 * 1 && at(3)[k] == above, "rows in two steps");
     check(at(6)[k] == before + 0.1 * 5 && at(7)[k] == after + 0.1 * 4, "rows of those that are named");
   }
+}
+
+/// Rows and numbers of every length, both ways and one way, in turn.
+void long_rows(Context& ctx, Communicator& comm) {
+  const int rank = comm.rank(), size = comm.size();
+  constexpr std::size_t longest = 200'000;
+  const Numbers own(ctx, longest, 0), up(ctx, longest, -1), down(ctx, longest, -1),
+      all(ctx, longest * static_cast<std::size_t>(size), -1);
+  double step = 0;
+  for (const std::size_t n : {std::size_t{1}, std::size_t{255}, std::size_t{256}, std::size_t{257}, std::size_t{70'001},
+                              std::size_t{3}, longest, std::size_t{4096}})
+    for (int again = 0; again < 3; ++again) {
+      ++step;
+      const auto number = [&](int r) { return 1000 * ((r + size) % size) + step; };
+      std::fill_n(own.data(), longest, number(rank));
+      const auto came = [&](const double* row, int from) {
+        return std::count(row, row + n, number(from)) == static_cast<std::ptrdiff_t>(n);
+      };
+      const std::size_t bytes = n * sizeof(double);
+      comm.exchange(ctx, {nullptr, own.data(), up.data(), nullptr, bytes});
+      comm.exchange(ctx, {own.data(), own.data(), down.data(), all.data(), bytes});
+      ctx.synchronise();
+      check(came(up.data(), rank - 1) && came(down.data(), rank - 1) && came(all.data(), rank + 1),
+            "rows of any length");
+      comm.gather(ctx, own.data(), all.data(), bytes);
+      ctx.synchronise();
+      for (int r = 0; r < size; ++r) check(came(&all[n * static_cast<std::size_t>(r)], r), "as many numbers of each");
+    }
 }
 
 /// Rank r gives q r + 1 numbers to rank q.
@@ -91,19 +151,32 @@ void agreement(Communicator& comm) {
   check(comm.size() == 1 || reason == "all ranks need the same level: rank 0 has '3', rank 1 has '4'", "disagreement");
 }
 
+/// All that needs no other communicator.
+void try_all(Context& ctx, Communicator& comm) {
+  gathers(ctx, comm);
+  exchanges(ctx, comm);
+  long_rows(ctx, comm);
+  all_to_all(comm);
+  agreement(comm);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  const std::string argument = argc > 1 ? argv[1] : "";
+  const bool peers = argument == "peers";
+  constexpr int skipped = 77;
+  if (peers && !cuda_available()) {
+    MPI_Finalize();
+    return skipped;
+  }
   {
-    Context ctx(Backend::cpu, 1);
     const auto comm = mpi_communicator(MPI_COMM_WORLD);
-    gathers(ctx, *comm);
-    exchanges(ctx, *comm);
-    all_to_all(*comm);
-    agreement(*comm);
+    Context ctx(peers ? Backend::cuda : Backend::cpu, 1);
+    try_all(ctx, peers ? *peer_communicator(ctx, comm, true) : *comm);
     check(rank_on_host(MPI_COMM_WORLD) == comm->rank(), "all ranks on one host");
-    if (argc > 1 && comm->rank() == 1) comm->abandon();
+    if (argument == "fail" && comm->rank() == 1) comm->abandon();
     comm->barrier();
   }
   MPI_Finalize();

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include <stratum/core/comm/communicator.hpp>
-#include <stratum/core/comm/peer.hpp>
 #include <stratum/core/comm/redistribution.hpp>
 #include <stratum/core/grid/blas.hpp>
 
@@ -21,8 +20,8 @@ using namespace stratum;
 
 using Work = std::function<void(Communicator&, Context&)>;
 
-/// On as many threads; errors by rank. `peers`: all on one GPU, each seeing the others' memory.
-std::vector<std::string> on_pieces(int count, Backend backend, const Work& work, bool peers = false) {
+/// On as many threads; errors by rank.
+std::vector<std::string> on_pieces(int count, Backend backend, const Work& work) {
   const auto communicators = pieces(count);
   std::vector<std::string> errors(communicators.size());
   std::vector<std::thread> threads;
@@ -30,8 +29,8 @@ std::vector<std::string> on_pieces(int count, Backend backend, const Work& work,
     threads.emplace_back([&, k] {
       try {
         Context ctx(backend, 1);
-        ctx.set_communicator(peers ? peer_communicator(ctx, communicators[k], true) : communicators[k]);
-        work(*ctx.communicator(), ctx);
+        ctx.set_communicator(communicators[k]);
+        work(*communicators[k], ctx);
       } catch (const std::exception& error) {
         errors[k] = error.what();
         communicators[k]->abandon();
@@ -44,13 +43,9 @@ std::vector<std::string> on_pieces(int count, Backend backend, const Work& work,
 template <class S>
 class PiecesTest : public test::OnEverySetting<S> {
  protected:
-  /// By all communicators of the backend.
   static void expect_of_all(int count, const Work& work) {
-    for (const bool peers : {false, true}) {
-      if (peers && S::backend != Backend::cuda) continue;
-      const auto errors = on_pieces(count, S::backend, work, peers);
-      EXPECT_EQ(errors, std::vector<std::string>(errors.size())) << (peers ? "peers" : "pieces");
-    }
+    const auto errors = on_pieces(count, S::backend, work);
+    EXPECT_EQ(errors, std::vector<std::string>(errors.size()));
   }
 };
 TYPED_TEST_SUITE(PiecesTest, test::EverySetting);

@@ -61,43 +61,10 @@ struct CsrRows {
   void validate(int n) const { detail::validate(a, n); }
 };
 
-struct BandRows {
-  std::span<const double> bands;
-  int nx, ny, count;
-
-  BandRows(const BandArrays& a, int width, int height) : bands(a.bands), nx(width), ny(height) {
-    const auto n = static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny);
-    expects(bands.size() == 9 * n || bands.size() == 5 * n, "bands on a grid of ", nx, " x ", ny,
-            " nodes are 9 or 5 times ", n, " numbers, not ", bands.size());
-    count = bands.size() == 9 * n ? 9 : 5;
-  }
-  template <class F>
-  void for_entries(int k, const F& f) const {
-    const int i = k % nx, j = k / nx;
-    const auto entry = [&](int dx, int dy, int band, int at) {
-      const double value =
-          bands[static_cast<std::size_t>(band) * static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny) +
-                static_cast<std::size_t>(at)];
-      if (value != 0) f(std::int64_t{neighbour(i, j, dx, dy)}, value);
-    };
-    for (int dy = -1; dy <= 1; ++dy)
-      for (int dx = -1; dx <= 1; ++dx) {
-        const int band = band_index(dx, dy);
-        if (count == 9)
-          entry(dx, dy, band, k);
-        else if (band >= 4)
-          entry(dx, dy, band - 4, k);
-        else
-          entry(dx, dy, band_index(-dx, -dy) - 4, neighbour(i, j, dx, dy));
-      }
-  }
+struct WholeBands : BandRows {
+  using BandRows::BandRows;
   [[nodiscard]] bool at_distances(int /*k*/, const Distances& /*distances*/, Stencil& /*v*/) const { return false; }
   void validate(int /*n*/) const {}
-
- private:
-  [[nodiscard]] int neighbour(int i, int j, int dx, int dy) const {
-    return (j + dy + ny) % ny * nx + (i + dx + nx) % nx;
-  }
 };
 
 struct Place {
@@ -621,11 +588,17 @@ GridRows::GridRows(Context& ctx, const RowArrays<Index>& rows, int width, int he
     read(ctx, CsrRows<Index>{rows});
 }
 
-GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height, const CellCounts& counts)
-    : nx(width), ny(height), cells(counts) {
-  expects(ctx.pieces() == 1, "bands are for grids in one piece; on several, give rows");
-  expects_grid(nx, ny);
-  read(ctx, BandRows(bands, nx, ny));
+GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height, const CellCounts& counts,
+                   const OnPieces& on_pieces)
+    : nx(width), ny(height), cells(counts), on_pieces_(on_pieces) {
+  if (ctx.communicator() != nullptr) {
+    const SparseRows own = rows_of_lines(*ctx.communicator(), bands, nx, height);
+    ny = own.columns / nx;
+    read_on_pieces(ctx, RowArrays<std::int32_t>{own.start, own.column, own.value});
+  } else {
+    expects_grid(nx, ny);
+    read(ctx, WholeBands(bands, nx, ny));
+  }
 }
 
 template <class Index>
@@ -647,7 +620,11 @@ void GridRows::update(Context& ctx, const RowArrays<Index>& rows) {
   now.singular = singular;
   *this = std::move(now);
 }
-void GridRows::update(Context& ctx, const BandArrays& bands) { read_again(ctx, BandRows(bands, nx, ny)); }
+void GridRows::update(Context& ctx, const BandArrays& bands) {
+  if (moved == nullptr) return read_again(ctx, WholeBands(bands, nx, ny));
+  const SparseRows own = rows_of_lines(*ctx.communicator(), bands, nx, unknowns() / nx);
+  update(ctx, RowArrays<std::int32_t>{own.start, own.column, own.value});
+}
 
 TensorMesh GridRows::mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const {
   const Line x(widths_of(widths_x, left_nx, west, east, "x")), y(widths_of(widths_y, left_ny, south, north, "y"));

@@ -54,7 +54,8 @@ struct RowArrays {
 };
 
 /// Nine arrays of nx ny numbers one behind the other, or the five from the centre on: band_index(dx, dy), node (i, j) at
-/// j nx + i. What reaches across a side couples to the other end.
+/// j nx + i. What reaches across a side couples to the other end. On pieces each gives those of its own lines, as many as it has,
+/// which follow the lines of the pieces before.
 struct BandArrays {
   std::span<const double> bands;
 };
@@ -76,13 +77,20 @@ struct OnPieces {
 /// Throws UsageError unless there are 1 to 2^31 - 1 nodes.
 void expects_grid(int nx, int ny);
 
+/// A piece's rows from entries in any order, those of one place added. Rows and columns are numbers of the whole matrix, or nodes
+/// where own rows are given by these; else a piece's rows are those from its first to its last entry. `fault`: what was wrong
+/// before. Throws UsageError on all pieces.
+[[nodiscard]] SparseRows own_rows(Communicator& comm, std::vector<SparseEntry> entries, std::string fault,
+                                  std::span<const int> node, int nx, int ny);
+
 struct GridRows {
   /// `node`: j nx + i of every unknown; empty: to be found out.
   template <class Index>
   GridRows(Context& ctx, const RowArrays<Index>& a, int nx, int ny, std::span<const int> node = {},
            const CellCounts& cells = {}, const OnPieces& on_pieces = {});
-  /// In one piece.
-  GridRows(Context& ctx, const BandArrays& a, int nx, int ny, const CellCounts& cells = {});
+  /// On pieces ny counts its own lines.
+  GridRows(Context& ctx, const BandArrays& a, int nx, int ny, const CellCounts& cells = {},
+           const OnPieces& on_pieces = {});
 
   /// Other values at the same places, into the same memory. Throws UsageError where rows become fixed or cease to be, and where
   /// five bands no longer suffice.

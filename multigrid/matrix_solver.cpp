@@ -1,6 +1,7 @@
 #include <stratum/multigrid/matrix_solver.hpp>
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <stratum/assembly/rectangle_fields.hpp>
@@ -131,9 +132,53 @@ std::optional<RowScales> row_scales(Context& ctx, const GridRows& rows, const Po
 
 NodeRange first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
 
-SparseRows in_one_piece(Context& ctx, const GridOperator<double>& a) {
-  expects(ctx.pieces() == 1, "operators are for grids in one piece; on several, give rows (from_csr)");
-  return sparse_rows(ctx, a);
+/// Coefficients in nine arrays on the host's terms, those that reach across sides zero.
+template <class View>
+struct StoreBands {
+  View a;
+  GridView<const double> grid;
+  double* to;
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j) const {
+    to[band_index(dx, dy) * grid.nodes() + std::int64_t{j} * grid.nx + i] =
+        couples(grid, i + dx, j + dy) ? a.template coefficient<dx, dy>(i, j) : 0.0;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    store<-1, -1>(i, j);
+    store<0, -1>(i, j);
+    store<1, -1>(i, j);
+    store<-1, 0>(i, j);
+    store<0, 0>(i, j);
+    store<1, 0>(i, j);
+    store<-1, 1>(i, j);
+    store<0, 1>(i, j);
+    store<1, 1>(i, j);
+  }
+};
+
+GridRows grid_rows(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params) {
+  const GridShape shape = a.shape();
+  if (ctx.communicator() == nullptr) {
+    const SparseRows rows = sparse_rows(ctx, a);
+    return {ctx,           RowArrays<int>{rows.start, rows.column, rows.value}, shape.nx, shape.ny, params.numbering,
+            params.cells()};
+  }
+  expects(params.numbering.empty(), "nodes of an operator on a grid lie in order: give no numbering");
+  expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
+  GridView<const double> grid;
+  grid.nx = shape.nx;
+  grid.ny = shape.ny;
+  grid.periodic_x = shape.periodic_x;
+  grid.periodic_y = shape.periodic_y;
+  grid.below = shape.below;
+  grid.above = shape.above;
+  Vector<double> bands(ctx, static_cast<int>(9 * shape.nodes()));
+  a.visit([&]<class View>(const View& view) {
+    for_each_node(ctx, {0, shape.nx, 1, 0, shape.ny, 1}, StoreBands<View>{view, grid, bands.view().data});
+  });
+  std::vector<double> numbers(static_cast<std::size_t>(9 * shape.nodes()));
+  copy_to_host(ctx, bands.cview(), numbers.data());
+  return {ctx, BandArrays{numbers}, shape.nx, shape.ny, params.cells(), params.on_pieces()};
 }
 
 bool is_flat_of(const GridShape& shape, const GridRows& rows) {
@@ -406,7 +451,7 @@ MatrixSolver::MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, co
                    params) {}
 
 MatrixSolver::MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params)
-    : MatrixSolver(ctx, in_one_piece(ctx, a), a.shape().nx, a.shape().ny, params) {}
+    : MatrixSolver(ctx, grid_rows(ctx, a, params), params) {}
 
 SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor) {
   SolveReport report;

@@ -27,7 +27,7 @@
 // On a Context with a communicator every piece of the grid gives rows of its own, in order or with their nodes
 // (multigrid/grid_rows.hpp), and its part of b and x, in whatever way the grid is shared out; nx and ny are those of all. Where
 // a piece's rows are not the strip of lines that the hierarchy wants (mesh/strips.hpp), b and x are brought there and back, by
-// way of the host. No bands, no deflation.
+// way of the host. Entries and bands are given likewise, by each piece its own. No deflation.
 //
 // As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of
 // the matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on
@@ -158,7 +158,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params = {},
                const SmootherRegistry& registry = builtin_smoothers());
   MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, const MatrixSolverParams& params = {});
-  /// Of the entries, which are not shared.
+  /// Of the entries, which are not shared. On pieces of those of the strip, whose halos are up to date.
   MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params = {});
 
   /// Row k has the entries start[k] .. start[k + 1] - 1. Contiguous arrays of 32- or 64-bit integers, and of doubles.
@@ -179,12 +179,12 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     const auto [starts, columns, values] = spans(start, column, value, nx * ny);
     return from_csr(ctx, starts, columns, values, nx, ny, params);
   }
-  /// Entries in any order, those of one place are added; in one piece.
+  /// Entries in any order, those of one place are added. On pieces rows are numbers of the whole matrix, as columns are, or nodes
+  /// where those of own rows are given, and every row has all its entries on one piece.
   template <detail::IndexRange Row, detail::IndexRange Column, detail::NumberRange Value>
   [[nodiscard]] static MatrixSolver from_coo(Context& ctx, const Row& row, const Column& column, const Value& value,
                                              int nx, int ny, const MatrixSolverParams& params = {}) {
-    expects_one_piece(ctx);
-    return {ctx, rows_of(row, column, value, nx, ny), nx, ny, params};
+    return {ctx, rows_of(ctx, row, column, value, nx, ny, params.numbering), nx, ny, params};
   }
   template <CompressedMatrix Matrix>
   [[nodiscard]] static MatrixSolver from_matrix(Context& ctx, const Matrix& a, int nx, int ny,
@@ -192,10 +192,11 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     return of_compressed(a, [&](const auto&... arrays) { return from_csr(ctx, arrays..., nx, ny, params); });
   }
   /// Nine arrays of nx ny numbers one behind the other, band 3 (dy + 1) + dx + 1 of what couples to (i + dx, j + dy), or the
-  /// five from the centre on of a symmetric matrix.
+  /// five from the centre on of a symmetric matrix. On pieces each gives its own lines, nx x ny nodes, which follow those of the
+  /// pieces before.
   [[nodiscard]] static MatrixSolver from_bands(Context& ctx, std::span<const double> bands, int nx, int ny,
                                                const MatrixSolverParams& params = {}) {
-    return {ctx, GridRows(ctx, BandArrays{bands}, nx, ny, params.cells()), params};
+    return {ctx, GridRows(ctx, BandArrays{bands}, nx, ny, params.cells(), params.on_pieces()), params};
   }
   template <BandView Bands>
   [[nodiscard]] static MatrixSolver from_bands(Context& ctx, const Bands& bands,
@@ -219,7 +220,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   }
   template <detail::IndexRange Row, detail::IndexRange Column, detail::NumberRange Value>
   void update_coo(Context& ctx, const Row& row, const Column& column, const Value& value) {
-    const SparseRows a = rows_of(row, column, value, rows().nx, rows().ny);
+    const SparseRows a = rows_of(ctx, row, column, value, rows().nx, rows().ny, rows().node);
     update_csr(ctx, a.start, a.column, a.value);
   }
   template <CompressedMatrix Matrix>
@@ -258,7 +259,8 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   class State;
 
   static void expects_one_piece(const Context& ctx) {
-    expects(ctx.pieces() == 1, "on several pieces, give the rows of each as arrays (from_csr)");
+    expects(ctx.pieces() == 1,
+            "on several pieces give arrays with a size (spans, vectors), which say how many rows a piece has");
   }
   template <class Start, class Column>
   static auto spans(const Start* start, const Column* column, const double* value, int rows) {
@@ -267,16 +269,28 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     return std::tuple(std::span(start, n + 1), std::span(column, entries), std::span(value, entries));
   }
   template <class Row, class Column, class Value>
-  static SparseRows rows_of(const Row& row, const Column& column, const Value& value, int nx, int ny) {
-    const std::size_t count = std::ranges::size(value);
-    expects(std::ranges::size(row) == count && std::ranges::size(column) == count, "there are ", std::ranges::size(row),
-            " rows and ", std::ranges::size(column), " columns for ", count, " values");
+  static SparseRows rows_of(Context& ctx, const Row& row, const Column& column, const Value& value, int nx, int ny,
+                            std::span<const int> node) {
     expects_grid(nx, ny);
-    std::vector<SparseEntry> entries(count);
-    for (std::size_t k = 0; k < count; ++k)
-      entries[k] = {detail::narrowed<int>(std::ranges::data(row)[k]),
-                    detail::narrowed<int>(std::ranges::data(column)[k]), std::ranges::data(value)[k]};
-    return sparse_rows(nx * ny, nx * ny, std::move(entries));
+    const auto entries = [&] {
+      const std::size_t count = std::ranges::size(value);
+      expects(std::ranges::size(row) == count && std::ranges::size(column) == count, "there are ",
+              std::ranges::size(row), " rows and ", std::ranges::size(column), " columns for ", count, " values");
+      std::vector<SparseEntry> read(count);
+      for (std::size_t k = 0; k < count; ++k)
+        read[k] = {detail::narrowed<int>(std::ranges::data(row)[k]),
+                   detail::narrowed<int>(std::ranges::data(column)[k]), std::ranges::data(value)[k]};
+      return read;
+    };
+    if (ctx.communicator() == nullptr) return sparse_rows(nx * ny, nx * ny, entries());
+    std::vector<SparseEntry> own;
+    std::string fault;
+    try {
+      own = entries();
+    } catch (const UsageError& error) {
+      fault = error.what();
+    }
+    return own_rows(*ctx.communicator(), std::move(own), std::move(fault), node, nx, ny);
   }
   template <class Matrix, class Use>
   static auto of_compressed(const Matrix& a, const Use& use) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -46,6 +47,48 @@ void validate(const RowArrays<Index>& a, int n) {
   if (falls != a.start.end())
     throw UsageError(message("row ", falls - a.start.begin(), " starts at ", *falls, " and ends at ", *(falls + 1)));
 }
+
+/// The rows of bands, nine or the five from the centre on, whose lines are all of the grid's or some of them.
+struct BandRows {
+  std::span<const double> bands;
+  int nx, ny, count;
+  int lines, first = 0;                // that the bands have, and the grid's number of the first
+  std::span<const double> below = {};  // three bands of the line below it, towards it; empty: it is among these lines
+
+  BandRows(const BandArrays& a, int width, int height) : bands(a.bands), nx(width), ny(height), lines(height) {
+    const auto n = static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny);
+    expects(bands.size() == 9 * n || bands.size() == 5 * n, "bands on a grid of ", nx, " x ", ny,
+            " nodes are 9 or 5 times ", n, " numbers, not ", bands.size());
+    count = bands.size() == 9 * n ? 9 : 5;
+  }
+  /// Of the band (dx, dy) at column i of line j, which are among these.
+  [[nodiscard]] double number(int dx, int dy, int i, int j) const {
+    const auto band = static_cast<std::size_t>(band_index(dx, dy) + count - 9);
+    return bands[(band * static_cast<std::size_t>(lines) + static_cast<std::size_t>(j)) * static_cast<std::size_t>(nx) +
+                 static_cast<std::size_t>(i)];
+  }
+  /// f(column, value) of row k of these lines.
+  template <class F>
+  void for_entries(int k, const F& f) const {
+    const int i = k % nx, j = k / nx;
+    for (int dy = -1; dy <= 1; ++dy)
+      for (int dx = -1; dx <= 1; ++dx) {
+        const int p = (i + dx + nx) % nx;
+        double value = 0;
+        if (count == 9 || band_index(dx, dy) >= 4)
+          value = number(dx, dy, i, j);
+        else if (j + dy >= 0 || below.empty())
+          value = number(-dx, -dy, p, (j + dy + lines) % lines);
+        else
+          value = below[static_cast<std::size_t>(1 - dx) * static_cast<std::size_t>(nx) + static_cast<std::size_t>(p)];
+        if (value != 0) f(std::int64_t{(first + j + dy + ny) % ny} * nx + p, value);
+      }
+  }
+};
+
+/// Rows of a piece whose bands are those of its own lines, which follow the lines of the pieces before; columns are numbers of
+/// the whole matrix. Throws UsageError on all pieces.
+SparseRows rows_of_lines(Communicator& comm, const BandArrays& a, int nx, int lines);
 
 /// What is wrong with a row, the first of all.
 struct Fault {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -180,42 +181,45 @@ TEST(PieceRows, CyclesAndSolvesAreThoseOfOnePiece) {
     alone.apply(ctx, b, z);
     const SolveReport report = alone.solve(ctx, b, x);
     ASSERT_EQ(report.status, Status::converged) << problem.name;
-    for (const int count : {2, 3, 5})
-      for (const Shared shared : {Shared::in_turn, Shared::unevenly, Shared::at_random, Shared::in_blocks}) {
-        SCOPED_TRACE(message(problem.name, ", ", count, " pieces, ", static_cast<int>(shared)));
-        const bool in_order = shared == Shared::in_turn || shared == Shared::unevenly;
-        std::vector<double> z_here(b.size()), x_here(b.size());
-        const auto result = test::on_pieces(Backend::cpu, count, [&](Context& own) {
-          const OwnRows rows(a, nodes_of(shared, own.communicator()->rank(), count));
-          auto p = params();
-          if (!in_order) p.numbering = rows.node;
-          auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, p);
-          EXPECT_EQ(facts(solver.rows()), facts(alone.rows()));
-          EXPECT_EQ(solver.is_symmetric(), alone.is_symmetric());
-          EXPECT_EQ(solver.solver().params().multigrid.singular, alone.solver().params().multigrid.singular);
-          const Values r = rows.of(b);
-          Values mine(r.size()), solved(r.size(), 1.0);
-          solver.apply(own, r, mine);
-          const SolveReport here = solver.solve(own, r, solved);
-          EXPECT_EQ(here.iterations, report.iterations);
-          EXPECT_EQ(here.status, Status::converged);
-          for (std::size_t k = 0; k < r.size(); ++k) {
-            z_here[static_cast<std::size_t>(rows.node[k])] = mine[k];
-            x_here[static_cast<std::size_t>(rows.node[k])] = solved[k];
-          }
-          return Values{};
-        });
-        for (const auto& error : result.errors) ASSERT_EQ(error, "");
-        double size = 0, difference = 0, largest = 0, apart = 0;
-        for (std::size_t k = 0; k < z.size(); ++k) {
-          size = std::max(size, std::abs(z[k]));
-          difference = std::max(difference, std::abs(z[k] - z_here[k]));
-          largest = std::max(largest, std::abs(x[k]));
-          apart = std::max(apart, std::abs(x[k] - x_here[k]));
+    for (const auto& [count, shared] : {std::pair{2, Shared::in_turn},
+                                        {3, Shared::unevenly},
+                                        {5, Shared::at_random},
+                                        {3, Shared::in_blocks},
+                                        {5, Shared::in_turn}}) {
+      SCOPED_TRACE(message(problem.name, ", ", count, " pieces, ", static_cast<int>(shared)));
+      const bool in_order = shared == Shared::in_turn || shared == Shared::unevenly;
+      std::vector<double> z_here(b.size()), x_here(b.size());
+      const auto result = test::on_pieces(Backend::cpu, count, [&](Context& own) {
+        const OwnRows rows(a, nodes_of(shared, own.communicator()->rank(), count));
+        auto p = params();
+        if (!in_order) p.numbering = rows.node;
+        auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, p);
+        EXPECT_EQ(facts(solver.rows()), facts(alone.rows()));
+        EXPECT_EQ(solver.is_symmetric(), alone.is_symmetric());
+        EXPECT_EQ(solver.solver().params().multigrid.singular, alone.solver().params().multigrid.singular);
+        const Values r = rows.of(b);
+        Values mine(r.size()), solved(r.size(), 1.0);
+        solver.apply(own, r, mine);
+        const SolveReport here = solver.solve(own, r, solved);
+        EXPECT_EQ(here.iterations, report.iterations);
+        EXPECT_EQ(here.status, Status::converged);
+        for (std::size_t k = 0; k < r.size(); ++k) {
+          z_here[static_cast<std::size_t>(rows.node[k])] = mine[k];
+          x_here[static_cast<std::size_t>(rows.node[k])] = solved[k];
         }
-        EXPECT_LE(difference, 1e-11 * size);
-        EXPECT_LE(apart, 1e-9 * largest);
+        return Values{};
+      });
+      for (const auto& error : result.errors) ASSERT_EQ(error, "");
+      double size = 0, difference = 0, largest = 0, apart = 0;
+      for (std::size_t k = 0; k < z.size(); ++k) {
+        size = std::max(size, std::abs(z[k]));
+        difference = std::max(difference, std::abs(z[k] - z_here[k]));
+        largest = std::max(largest, std::abs(x[k]));
+        apart = std::max(apart, std::abs(x[k] - x_here[k]));
       }
+      EXPECT_LE(difference, 1e-11 * size);
+      EXPECT_LE(apart, 1e-9 * largest);
+    }
   }
 }
 
@@ -245,6 +249,102 @@ TEST(PieceRows, AlongY) {
   });
   ASSERT_FALSE(result.failed()) << result.errors[0];
   for (std::size_t k = 0; k < z.size(); ++k) EXPECT_NEAR(result.values[k], z[k], 1e-11);
+}
+
+/// Entries in any order, halves of them twice.
+struct Entries {
+  std::vector<int> row, column;
+  std::vector<double> value;
+
+  Entries(const SparseRows& a, const std::vector<int>& nodes) {
+    for (int half = 0; half < 2; ++half)
+      for (auto k = nodes.rbegin(); k != nodes.rend(); ++k)
+        for (int e = a.start[static_cast<std::size_t>(*k)]; e < a.start[static_cast<std::size_t>(*k) + 1]; ++e) {
+          row.push_back(*k);
+          column.push_back(a.column[static_cast<std::size_t>(e)]);
+          value.push_back(a.value[static_cast<std::size_t>(e)] / 2);
+        }
+  }
+};
+
+/// Bands from number `first` of nine on, of lines begin .. end - 1.
+Values bands_of(const SparseRows& a, int first, int begin, int end) {
+  const auto lines = static_cast<std::size_t>(end - begin), width = static_cast<std::size_t>(nx);
+  Values bands(static_cast<std::size_t>(9 - first) * lines * width);
+  for (int k = begin * nx; k < end * nx; ++k)
+    for (auto e = static_cast<std::size_t>(a.start[static_cast<std::size_t>(k)]);
+         e < static_cast<std::size_t>(a.start[static_cast<std::size_t>(k) + 1]); ++e) {
+      const auto wrapped = [](int d, int n) { return d > 1 ? d - n : d < -1 ? d + n : d; };
+      const int m = a.column[e], band = band_index(wrapped(m % nx - k % nx, nx), wrapped(m / nx - k / nx, ny)) - first;
+      if (band >= 0)
+        bands[static_cast<std::size_t>(band) * lines * width + static_cast<std::size_t>(k - begin * nx)] = a.value[e];
+    }
+  return bands;
+}
+
+TEST(PieceRows, EveryWayInGivesTheSame) {
+  const std::vector<Problem> all{{.name = "nine points", .jump = 100, .corners = 0.5},
+                                 {.name = "around both", .around_x = true, .around_y = true, .c = 0.1, .corners = 0.5},
+                                 {.name = "fixed", .fixed = [](int i, int j) { return i == 7 || j == 0; }},
+                                 {.name = "flow", .flow = 0.5, .scale = volumes}};
+  const Values b = random_numbers();
+  for (const Problem& problem : all)
+    for (const int count : {1, 3}) {
+      SCOPED_TRACE(message(problem.name, ", ", count));
+      const SparseRows a = matrix_of(problem);
+      const auto result = test::on_pieces(Backend::cpu, count, [&](Context& own) {
+        if (count == 1) own.set_communicator(stratum::pieces(1).front());
+        const int rank = own.communicator()->rank();
+        const auto solution = [&](MatrixSolver solver, const Values& r) {
+          Values x(r.size());
+          EXPECT_EQ(solver.solve(own, r, x).status, Status::converged);
+          return x;
+        };
+        const auto nodes = nodes_of(Shared::in_turn, rank, count);
+        const OwnRows rows(a, nodes);
+        const Values r = rows.of(b);
+        const auto by_rows = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, params());
+        const Values expected = solution(by_rows, r);
+        const Entries entries(a, nodes);
+        auto by_entries = MatrixSolver::from_coo(own, entries.row, entries.column, entries.value, nx, ny, params());
+        EXPECT_EQ(solution(by_entries, r), expected);
+        by_entries.update_coo(own, entries.row, entries.column, entries.value);
+        EXPECT_EQ(solution(by_entries, r), expected);
+
+        const int begin = nodes.front() / nx, end = nodes.back() / nx + 1;
+        auto by_bands = MatrixSolver::from_bands(own, bands_of(a, 0, begin, end), nx, end - begin, params());
+        EXPECT_EQ(by_bands.rows().ny, ny);
+        EXPECT_EQ(solution(by_bands, r), expected);
+        by_bands.update_bands(own, bands_of(a, 0, begin, end));
+        EXPECT_EQ(solution(by_bands, r), expected);
+        if (by_rows.rows().symmetric && problem.name != std::string("fixed")) {
+          EXPECT_EQ(solution(MatrixSolver::from_bands(own, bands_of(a, 4, begin, end), nx, end - begin, params()), r),
+                    expected);
+        }
+        if (by_rows.rows().fixed_in_all == 0) {
+          Communicator& comm = *own.communicator();
+          const GridOperator<double>& strip = by_rows.rows().a;
+          const auto lines = comm.gather_on_host(strip.shape().ny);
+          const auto first = std::accumulate(lines.begin(), lines.begin() + rank, 0) * nx,
+                     last = first + strip.shape().ny * nx;
+          const Values x = comm.join_on_host(expected);
+          EXPECT_EQ(solution(MatrixSolver(own, strip, params()), Values(b.begin() + first, b.begin() + last)),
+                    Values(x.begin() + first, x.begin() + last));
+        }
+
+        const auto anyhow = nodes_of(Shared::at_random, rank, count);
+        const Entries others(a, anyhow);
+        auto p = params();
+        p.numbering = anyhow;
+        const OwnRows own_rows(a, anyhow);
+        EXPECT_EQ(
+            solution(MatrixSolver::from_coo(own, others.row, others.column, others.value, nx, ny, p), own_rows.of(b)),
+            solution(MatrixSolver::from_csr(own, own_rows.start, own_rows.column, own_rows.value, nx, ny, p),
+                     own_rows.of(b)));
+        return Values{};
+      });
+      for (const auto& error : result.errors) EXPECT_EQ(error, "");
+    }
 }
 
 /// Rows by scales, of one part and of several, as core/operators/row_scales.hpp has them on one piece.
@@ -433,12 +533,33 @@ TEST(PieceRows, RefusedOnAll) {
       },
       "gives no nodes of its rows, and others do");
   refused([](Context&, OwnRows&) {}, "has 1620 rows, not 1665 on all ranks", nx - 1);
+  const auto refused_entries = [&](const std::function<void(Context&, std::vector<int>&, std::vector<double>&)>& spoil,
+                                   const char* reason) {
+    const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+      Entries e(a, nodes_of(Shared::in_turn, own.communicator()->rank(), 3));
+      spoil(own, e.row, e.value);
+      (void)MatrixSolver::from_coo(own, e.row, e.column, e.value, nx, ny, params());
+      return Values{};
+    });
+    for (const auto& error : result.errors) EXPECT_THAT(error, testing::HasSubstr(reason));
+  };
+  refused_entries(
+      [&](Context& own, std::vector<int>& row, std::vector<double>&) {
+        if (last(own)) row[0] = 0;
+      },
+      "rank 2: its entries are in rows 0 to 1664, and the ranks before have 1110 rows");
+  refused_entries(
+      [&](Context& own, std::vector<int>&, std::vector<double>& value) {
+        if (last(own)) value.pop_back();
+      },
+      "rank 2: there are ");
   const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
-    const std::vector<double> bands(static_cast<std::size_t>(9 * nx * ny));
-    (void)MatrixSolver::from_bands(own, bands, nx, ny);
+    const std::vector<double> bands(static_cast<std::size_t>(9 * nx * 5 + own.communicator()->rank()));
+    (void)MatrixSolver::from_bands(own, bands, nx, 5);
     return Values{};
   });
-  for (const auto& error : result.errors) EXPECT_THAT(error, testing::HasSubstr("bands are for grids in one piece"));
+  for (const auto& error : result.errors)
+    EXPECT_THAT(error, testing::HasSubstr("rank 1: bands on a grid of 37 x 5 nodes are 9 or 5 times 185 numbers"));
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ struct StoreBands {
   double* to;
   template <int dx, int dy>
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j) const {
-    to[band_index(dx, dy) * grid.nodes() + std::int64_t{j} * grid.nx + i] =
+    to[(std::int64_t{band_index(dx, dy)} * grid.ny + j) * grid.nx + i] =
         couples(grid, i + dx, j + dy) ? a.template coefficient<dx, dy>(i, j) : 0.0;
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {

@@ -45,7 +45,7 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
   }
   set(ctx, 0, y);
   updates_ = 0;
-  ReliableUpdates updates(delta_, initial);
+  ReliableUpdates updates(std::max(first_delta, delta_), initial);
   constexpr int patience = 3;  // updates
   int without_gain = 0, inner_iterations = 0;
   double rz = 0, best = initial;
@@ -77,7 +77,7 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
       continue;
     }
     norm = update();
-    updates.updated(norm);
+    updates = ReliableUpdates(delta_, norm);
     done = test.done(iteration, norm);
     const bool gains = norm < 0.5 * best;
     without_gain = gains ? 0 : without_gain + 1;

@@ -11,10 +11,10 @@
 //     x <- x + 1/s y,  y = 0,  r = s (b - A x)                                                          in double
 //
 // with s a power of two near 1 / ||b||. An update is due where ||r|| has fallen below `delta` times the largest since the one
-// before, where the recursion says that the tolerance is met, and at the last iteration: only a residual in double ends the
-// iteration. The direction is carried on over updates, so that it takes the iterations of conjugate gradients in double: with
-// `delta` much below 0.1 it does not, since the first residuals of a solve can be some ten times ||b|| and leave that much more
-// rounding behind.
+// before (the first: `first_delta`), where the recursion says that the tolerance is met, and at the last iteration: only a
+// residual in double ends the iteration. The direction is carried on over updates, so that it takes the iterations of conjugate
+// gradients in double. What y rounds is of the size of x before the first update and of that of x's error after it: the first
+// one must come early.
 //
 // Sources: as of solvers/reliable_cg.hpp, which has no preconditioner.
 //
@@ -30,7 +30,7 @@ namespace stratum {
 
 class MixedCg {
  public:
-  static constexpr double default_delta = 0.05;
+  static constexpr double first_delta = 0.1, default_delta = 0.01;
 
   /// Throws UsageError unless 0 < delta < 1.
   MixedCg(Context& ctx, const GridShape& shape, double delta = default_delta);

@@ -246,15 +246,16 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   for (const auto kind : every_interpolation) interpolations.emplace_back(to_string(kind), kind);
   if (options.has("interpolation"))
     params.interpolation = choice<InterpolationKind>("--interpolation", options.text("interpolation"), interpolations);
-  // A Krylov method is not asked for to be left out.
-  params.continue_after_full_multigrid =
-      options.has("rtol") || options.has("atol") || (options.has("solver") && options.text("solver") != "multigrid");
   params.precision = choice<Precision>("--precision", options.text("precision"),
                                        {{"mixed", Precision::mixed},
                                         {"double", Precision::full},
                                         {"float-cg", Precision::float_cg},
                                         {"two-float", Precision::two_float},
                                         {"single", Precision::single}});
+  // A Krylov method is not asked for to be left out.
+  const bool krylov = options.has("solver") && options.text("solver") != "multigrid";
+  params.continue_after_full_multigrid =
+      options.has("rtol") || options.has("atol") || krylov || params.precision == Precision::float_cg;
   params.inner = parse_inner(options);
   expects(!options.has("inner") || params.precision == Precision::mixed,
           "--inner: only mixed precision has inner cycles, not ", options.text("precision"));

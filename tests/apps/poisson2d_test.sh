@@ -617,6 +617,19 @@ case_two_floats_solve_without_double() {
   check "r['status'] == 'converged' and r['residual_reduction'] <= 1e-5"
 }
 
+case_conjugate_gradients_in_float() {
+  # The iterations of double, and its residual.
+  local k='(x < 0.46) == (y < 0.54) ? 1 : 1e4'
+  run 0 --level 7 --rhs 1 --kappa "$k" --vtk none --report double.json
+  run 0 --level 7 --rhs 1 --kappa "$k" --precision float-cg --vtk none --report report.json
+  check "r['status'] == 'converged' and r['precision'] == 'float-cg' and r['solver'] == 'cg'"
+  check "r['residual_reduction'] <= 1e-8 and r['iterations'] <= json.load(open('double.json'))['iterations'] + 1"
+  run 0 --mesh A3 --level 6 --precision float-cg --cycle fmg --vtk none --report report.json
+  check "abs(r['relative_l2_error'] / 7.8507e-4 - 1) < 1e-3 and r['status'] == 'converged'"
+  refused "${small[@]}" --precision float-cg --solver gmres -- cg gmres
+  refused "${small[@]}" --precision float-cg --cycle k -- constant k-cycle
+}
+
 # --- bad input -----------------------------------------------------------------------------------------------------------
 
 case_unknown_names_list_the_known() {
@@ -624,7 +637,7 @@ case_unknown_names_list_the_known() {
   refused "${small[@]}" --smoother ssor -- --smoother ssor jacobi colour_gs line_x line_y adi auto
   refused "${small[@]}" --line-order random -- --line-order random zebra simultaneous
   refused "${small[@]}" --cycle x -- x v w f fmg
-  refused "${small[@]}" --precision half -- half mixed double two-float single
+  refused "${small[@]}" --precision half -- half mixed double float-cg two-float single
   refused "${small[@]}" --solver sor -- sor multigrid cg gmres
   refused "${small[@]}" --restart 5 -- gmres
   refused "${small[@]}" --solver gcr --restart 0 -- restart

@@ -125,7 +125,7 @@ CommandLine make_command_line() {
             {"precision", "NAME", "mixed",
              "mixed (float cycles, double defect and update), double, float-cg (CG in float as well, set right in "
              "double "
-             "now and then: the same iterations in less time on a GPU), two-float (for GPUs whose double is slow: CG "
+             "now and then: much the same iterations, each in less time), two-float (for GPUs whose double is slow: CG "
              "in "
              "float, x in two of them, right to 1e-7 in the energy norm with a residual above 1e-8; tensor and cell "
              "operators), or single (to see it fail)"},

@@ -124,11 +124,9 @@ CommandLine make_command_line() {
              "of another solve), or auto: inclusions where they pay"},
             {"precision", "NAME", "mixed",
              "mixed (float cycles, double defect and update), double, float-cg (CG in float as well, set right in "
-             "double "
-             "now and then: much the same iterations, each in less time), two-float (for GPUs whose double is slow: CG "
-             "in "
-             "float, x in two of them, right to 1e-7 in the energy norm with a residual above 1e-8; tensor and cell "
-             "operators), or single (to see it fail)"},
+             "double now and then: much the same iterations, each in less time), two-float (for GPUs whose double is "
+             "slow: CG in float, x in two of them, right to 1e-7 in the energy norm with a residual above 1e-8; tensor "
+             "and cell operators), or single (to see it fail)"},
             {"inner", "KIND:N", message("cycles:", params.inner.cycles),
              "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
             {"operator", "NAME", "",

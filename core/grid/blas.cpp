@@ -20,9 +20,10 @@ using namespace detail;
 
 template <class T>
 struct Set {
-  T value;
+  T number;
   GridView<T> x;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const { x(i, j) = value; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int /*i*/, int /*j*/) const { return number; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
 };
 
 template <class From, class To>

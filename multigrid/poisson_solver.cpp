@@ -280,12 +280,13 @@ struct PoissonSolver::Implementation {
     if (params.multigrid.smoother != "auto") (void)registry.find(params.multigrid.smoother);
     expects(params.precision != Precision::single || !params.full_multigrid,
             "full multigrid keeps its iterate in double; precision single does not apply to it");
-    // By itself it is for what conjugate gradients solve.
-    if (params.deflate.by == DeflateBy::automatic && matrix && params.method != Method::cg) params.deflate = {};
+    const bool may_deflate =
+        params.method == Method::cg && (params.precision == Precision::mixed || params.precision == Precision::full);
+    // By itself it is for what these solve.
+    if (params.deflate.by == DeflateBy::automatic && matrix && !may_deflate) params.deflate = {};
     expects(
         params.deflate.by == DeflateBy::none ||
-            (params.method == Method::cg && (params.coefficients || (matrix && params.multigrid.symmetric)) &&
-             (params.precision == Precision::mixed || params.precision == Precision::full)),
+            (may_deflate && (params.coefficients || (matrix && params.multigrid.symmetric))),
         "deflation is for conjugate gradients where K varies or of symmetric matrices, in mixed or double precision");
     expects(params.precision != Precision::float_cg || params.method == Method::cg,
             "conjugate gradients in float are the method cg, not ", to_string(*params.method));
@@ -548,8 +549,9 @@ struct PoissonSolver::Implementation {
     if (double_cycle || !failed || !params.retry_in_double || report.iterations >= params.stop.max_iterations)
       return report;
     if (overflowed) set(ctx, 0.0, x);
-    const std::string first = message("mixed precision ", to_string(report.status), " after ", report.iterations,
-                                      " iterations, taken up again in double: ");
+    const std::string first =
+        message(mixed_cg ? "conjugate gradients in float " : "mixed precision ", to_string(report.status), " after ",
+                report.iterations, " iterations, taken up again in double: ");
     make_double_cycle(ctx);
     SolveReport second = go_on(ctx, b, x, report, params.stop, monitor);
     double_cycle.reset();

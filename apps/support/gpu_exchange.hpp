@@ -3,7 +3,6 @@
 // By what the GPUs of several pieces exchange rows and numbers.
 
 #include <memory>
-#include <string>
 
 #include <stratum/core/comm/nccl.hpp>
 #include <stratum/core/comm/peer.hpp>

@@ -58,6 +58,8 @@ struct Machine {
 
   [[nodiscard]] bool has_ranks() const { return ranks != nullptr && ranks->size() > 1; }
   [[nodiscard]] Context context() const {
+    expects(exchange == GpuExchange::automatic || (has_ranks() && backend == Backend::cuda),
+            "--exchange: it is for several ranks on GPUs");
     if (!has_ranks()) return Context(backend, threads);
     if (backend == Backend::cuda) select_device(ranks->rank_on_host());
     Context ctx(backend, threads > 0 ? threads : ranks->threads());

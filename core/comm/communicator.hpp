@@ -5,8 +5,8 @@
 //
 //     pieces in one process   `pieces(p)`: p communicators for p threads, which see each other's memory
 //     processes               `mpi_communicator` of <stratum/mpi.hpp>, where the build has MPI
-//     a GPU each              beside one of these `nccl_communicator` of core/comm/nccl.hpp, or `peer_communicator` of
-//                             core/comm/peer.hpp on one host
+//     a GPU each              beside one of these `nccl_communicator` of core/comm/nccl.hpp, or, beside processes of one host,
+//                             `peer_communicator` of core/comm/peer.hpp
 //
 // Pieces have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every piece, bit for
 // bit, so that all decide alike by it.

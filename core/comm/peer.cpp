@@ -219,9 +219,11 @@ class PeerCommunicator final : public GpuCommunicator {
   /// `bytes`: of the longest link, the same on all pieces.
   void run(cudaStream_t stream, const Links& links, std::size_t count, std::size_t bytes) {
     if (bytes == 0 || count == 0) return;
-    const std::size_t share = (bytes + most_blocks - 1) / most_blocks;
+    // So few that even a small GPU holds the blocks of all links: they wait for each other.
+    const std::size_t most = std::max<std::size_t>(1, std::min<std::size_t>(most_blocks, 2 * most_blocks / count));
+    const std::size_t share = (bytes + most - 1) / most;
     const std::size_t chunk = std::min((share + least_chunk - 1) / least_chunk * least_chunk, most_chunk);
-    const auto blocks = static_cast<unsigned>(std::min<std::size_t>((bytes + chunk - 1) / chunk, most_blocks));
+    const auto blocks = static_cast<unsigned>(std::min((bytes + chunk - 1) / chunk, most));
     exchange_chunks<<<dim3(blocks, static_cast<unsigned>(count)), threads, 0, stream>>>(links, chunk, gone_.get());
     STRATUM_CUDA_CHECK(cudaGetLastError());
   }

@@ -68,7 +68,10 @@ std::optional<PartScales> part_scales(const SparseRows& a, const std::vector<cha
 
 }  // namespace
 
-std::optional<PartScales> part_scales(const SparseRows& a) { return part_scales(a, rows_alone(a), mirrors(a)); }
+// Of a piece a row may be coupled to others' alone: none is passed over.
+std::optional<PartScales> part_scales(const SparseRows& a) {
+  return part_scales(a, std::vector<char>(at(a.rows), 0), mirrors(a));
+}
 
 std::vector<double> scale_to_symmetry(SparseRows& a) {
   const auto alone = rows_alone(a);

@@ -128,6 +128,10 @@ case_overlap() {
   prints '^ranks +2, .* levels are cut, [1-9] by overlap of [0-9]+ rows, the others whole'
   ranks 2 1 --cut-lines half
   says "cut-lines.*half"
+  ranks 2 1 --exchange pear
+  says "exchange.*pear"
+  ranks 2 1 --exchange peer --backend cpu
+  says "exchange: it is for several ranks on GPUs"
 }
 
 case_full_multigrid_in_mixed_precision() {

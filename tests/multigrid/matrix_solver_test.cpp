@@ -167,6 +167,13 @@ class MatrixSolverTest : public test::OnEveryBackend {
 
 INSTANTIATE_ON_EVERY_BACKEND(MatrixSolverTest);
 
+// Deflation, which it would look for by itself, is not for them.
+TEST_P(MatrixSolverTest, ConjugateGradientsInFloat) {
+  MatrixSolverParams params;
+  params.solver.precision = Precision::float_cg;
+  for (const char* mesh : {"U1", "A3"}) expect_solved(elements(mesh, 6), 12, params);
+}
+
 TEST_P(MatrixSolverTest, FindsTheOrderOfUnknowns) {
   const Matrix x_first = FivePoint{}.matrix(), y_first = FivePoint{.y_first = true}.matrix();
   EXPECT_EQ(from_csr(x_first).rows().numbering, Numbering::x_first);

@@ -130,7 +130,7 @@ case_overlap() {
   says "cut-lines.*half"
   ranks 2 1 --exchange pear
   says "exchange.*pear"
-  ranks 2 1 --exchange peer --backend cpu
+  ranks 2 1 --exchange peer
   says "exchange: it is for several ranks on GPUs"
 }
 

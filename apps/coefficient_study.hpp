@@ -166,7 +166,8 @@ class CoefficientStudy {
     params.multigrid.cycle = solver == "W2" ? Cycle::w2 : solver == "K2" ? Cycle::k : Cycle::v;
     params.method = solver == "K2" ? Method::fcg : solver.starts_with('V') ? Method::multigrid : Method::cg;
     params.retry_in_double = false;
-    params.stop.rounding_will_do = true;  // as the targets were measured: to 1e-8, or where a residual near it is at rounding
+    // As the targets were measured: to 1e-8, or where a residual near it is at rounding.
+    params.stop.rounding_will_do = true;
     return params;
   }
 

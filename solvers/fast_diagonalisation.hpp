@@ -9,8 +9,9 @@
 // Tensor Product Methods, 1964. On the stretched meshes of `named_meshes` the error in float is a few 1e-6; where neighbouring
 // widths differ a hundredfold over many intervals the eigenvectors lose all digits, so that `make` tries them.
 //
-// On a GPU one kernel of four blocks, of one where there are no clusters, whatever the numbers on the grid; it replaces all coarser levels of a cycle, which cost
-// launches, not bytes. 4 n^3 multiplications for n x n unknowns; the matrices are read from the L2 cache: 10 n^2 words.
+// On a GPU one kernel of four blocks, of one where there are no clusters, whatever the numbers on the grid; it replaces all
+// coarser levels of a cycle, which cost launches, not bytes. 4 n^3 multiplications for n x n unknowns; the matrices are read
+// from the L2 cache: 10 n^2 words.
 
 #include <cstdint>
 #include <memory>
@@ -26,7 +27,8 @@ class FastDiagonalisation final : public Preconditioner<T> {
   static constexpr int max_nodes = 64;  // in each direction
 
   /// Decomposes both directions on the host, in double. Null unless `a` is a tensor operator of at most max_nodes x max_nodes
-  /// unknowns between ends that are not periodic, a residual for smooth data falls a hundredfold, and a block of the GPU has room.
+  /// unknowns between ends that are not periodic, a residual for smooth data falls a hundredfold, and a block of the GPU has
+  /// room.
   /// `singular`: A 1 = 0; the part of b along that mode is left out. A plan takes for granted that all goes well.
   [[nodiscard]] static std::unique_ptr<FastDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
                                                                  bool singular = false);

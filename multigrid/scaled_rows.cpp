@@ -16,6 +16,8 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+STRATUM_HOST_DEVICE STRATUM_INLINE double magnitude(double v) { return v < 0 ? -v : v; }
+
 /// The whole grid, and its row that is the piece's first. Rows beside the piece's are read from halos.
 struct Whole {
   int nx, ny, first = 0;
@@ -70,12 +72,12 @@ struct RowSum {
         a.template coefficient<-1, -1>(i, j), a.template coefficient<0, -1>(i, j), a.template coefficient<1, -1>(i, j),
         a.template coefficient<-1, 0>(i, j),  a.template coefficient<0, 0>(i, j),  a.template coefficient<1, 0>(i, j),
         a.template coefficient<-1, 1>(i, j),  a.template coefficient<0, 1>(i, j),  a.template coefficient<1, 1>(i, j)};
-    double sum = 0, magnitude = 0;
+    double sum = 0, magnitudes = 0;
     for (const double entry : entries) {
       sum += entry;
-      magnitude += entry < 0 ? -entry : entry;
+      magnitudes += magnitude(entry);
     }
-    return (sum < 0 ? -sum : sum) / magnitude;
+    return magnitude(sum) / magnitudes;
   }
 };
 
@@ -96,7 +98,6 @@ struct Step {
     if (!whole.has(in_x ? i - 1 : i, in_x ? j : j - 1)) return 0;
     return in_x ? -a.template coefficient<-1, 0>(i, j) : -a.template coefficient<0, -1>(i, j);
   }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static double magnitude(double v) { return v < 0 ? -v : v; }
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const int p = in_x ? i + 1 : i, q = in_x ? j : j + 1;
@@ -209,7 +210,6 @@ struct Loss {
   struct Sums {
     double difference, magnitude;
   };
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static double magnitude(double v) { return v < 0 ? -v : v; }
   template <int dx, int dy>
   STRATUM_HOST_DEVICE STRATUM_INLINE void add(int i, int j, Sums& sums) const {
     if (!whole.has(i + dx, j + dy)) return;

@@ -256,17 +256,122 @@ struct RestrictRows {
   }
 };
 
-/// Restricts from a fine grid nx x ny.
-template <bool store = false, int early = 0, class Defect, class T = typename Defect::Number>
-void run_restriction(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
-                     GridView<T> coarse, GridView<T> kept, int nx, int ny, int margin = 1) {
-  const auto run = [&]<bool last_alone>() {
-    cuda::run_march(ctx, RestrictRows<store, Defect, early, last_alone>{x, y, defect, coarse, kept}, nx, ny, margin);
-  };
+/// The same by weights of coarse cells. `early`: 1 where the fine grid begins with the first coarse row. Words per fine node: 1.75
+/// and those of the defect.
+template <class Defect, bool last_alone>
+struct RestrictByCells {
+  using Number = typename Defect::Number;
+  using T = Number;
+  static constexpr int n = cuda::chunk_width<T>, half = n / 2;
+  WeightsView<const T> w;
+  Defect defect;
+  GridView<T> coarse;
+  int early;
+
+  [[nodiscard]] int rows() const { return coarse.ny; }
+  __device__ STRATUM_INLINE void run(const Lane<T>& lane, int begin, int end) const {
+    const int column = half * lane.chunk;
+    const bool there = column >= 0 && column <= w.intervals_x + 1;
+    const auto load = [&](const T* weights, int row) {
+      return there ? cuda::load_chunk<half>(weights + w.at(column, row)) : Chunk<T, half>{};
+    };
+    typename Defect::Rows d(defect, lane, 2 * begin - early);
+    Chunk<T> lower = d.next();
+    int row = begin + w.coarse_origin_y;
+    Chunk<T, half> south = load(w.south, row - 1), nw = load(w.nw, row - 1), ne = load(w.ne, row - 1);
+    for (int j = begin; j < end; ++j, ++row) {
+      const Chunk<T, half> west = load(w.west, row), sw = load(w.sw, row), se = load(w.se, row);
+      const Chunk<T, half> north = load(w.south, row), next_nw = load(w.nw, row), next_ne = load(w.ne, row);
+      const Chunk<T> middle = d.next(), upper = d.next();
+      T to_west[half], to_east[half];  // what the new column of a cell gives to those of its sides
+#pragma unroll
+      for (int h = 0; h < half; ++h) {
+        const int e = 2 * h + 1;
+        to_west[h] = nw.v[h] * lower.v[e] + west.v[h] * middle.v[e] + sw.v[h] * upper.v[e];
+        to_east[h] = ne.v[h] * lower.v[e] + (T(1) - west.v[h]) * middle.v[e] + se.v[h] * upper.v[e];
+      }
+      const T before = __shfl_up_sync(cuda::whole_warp, to_east[half - 1], 1);
+      Chunk<T, half> out;
+#pragma unroll
+      for (int h = 0; h < half; ++h) {
+        const int e = 2 * h;
+        const T own = (T(1) - south.v[h]) * lower.v[e] + middle.v[e] + north.v[h] * upper.v[e];
+        out.v[h] = own + to_west[h] + (h == 0 ? before : to_east[h > 0 ? h - 1 : 0]);
+      }
+      lane.store(coarse, j, out);
+      if constexpr (last_alone)
+        if (lane.owner && lane.column + n == lane.nx) coarse(coarse.nx - 1, j) = to_east[half - 1];
+      lower = upper;
+      south = north;
+      nw = next_nw;
+      ne = next_ne;
+    }
+  }
+};
+
+/// Chunk c of the fine rows that belong to a row of coarse cells, but those on their lower sides, by weights of the cells. Words per fine
+/// node: 2.75, and one more where it is added.
+template <bool add, class T>
+struct ProlongateCellChunk {
+  WeightsView<const T> w;
+  GridView<const T> coarse;
+  GridView<T> fine;
+  __device__ STRATUM_INLINE void operator()(int c, int row) const {
+    constexpr int n = cuda::chunk_width<T>, half = n / 2;
+    const int column = n * c - 1, j = 2 * row + 1 - w.origin_y;
+    const bool lower_there = j >= 0 && j < fine.ny, upper_there = j + 1 < fine.ny;
+    Chunk<T> lower{}, upper{};
+    if constexpr (add) {
+      if (lower_there) lower = cuda::load_chunk<n>(&fine(column, j));
+      if (upper_there) upper = cuda::load_chunk<n>(&fine(column, j + 1));
+    }
+    const std::int64_t at = w.at(half * c, row);
+    const auto load = [at](const T* weights) { return cuda::load_chunk<half>(weights + at); };
+    const auto south = load(w.south), west = load(w.west + w.pitch);
+    const auto sw = load(w.sw), se = load(w.se), nw = load(w.nw), ne = load(w.ne);
+    const T* const from = &coarse(half * c - w.origin_x, row - w.coarse_origin_y);
+    T low[half + 1], high[half + 1];
+    const auto near_low = cuda::load_chunk<half>(from), near_high = cuda::load_chunk<half>(from + coarse.pitch);
+#pragma unroll
+    for (int h = 0; h < half; ++h) {
+      low[h] = near_low.v[h];
+      high[h] = near_high.v[h];
+    }
+    low[half] = from[half];
+    high[half] = from[coarse.pitch + half];
+    using Cell = ProlongateCell<add, T>;
+#pragma unroll
+    for (int h = 0; h < half; ++h) {
+      lower.v[2 * h] += Cell::between(south.v[h], low[h], high[h]);
+      lower.v[2 * h + 1] += sw.v[h] * low[h] + se.v[h] * low[h + 1] + nw.v[h] * high[h] + ne.v[h] * high[h + 1];
+      upper.v[2 * h] += high[h];
+      upper.v[2 * h + 1] += Cell::between(west.v[h], high[h], high[h + 1]);
+    }
+    const bool whole = column >= 0 && column + n <= fine.nx;
+    if (lower_there) cuda::store_chunk(fine, column, j, lower, fine.nx, whole);
+    if (upper_there) cuda::store_chunk(fine, column, j + 1, upper, fine.nx, whole);
+  }
+};
+
+/// Calls f with whether the last coarse node of a row of nx fine ones has no chunk (RestrictRows).
+template <class T, class F>
+void with_last_alone(const GridView<T>& coarse, int nx, const F& f) {
   if (2 * coarse.nx > nx && (nx + 1) % cuda::chunk_width<T> == 0)
-    run.template operator()<true>();
+    f(std::true_type());
   else
-    run.template operator()<false>();
+    f(std::false_type());
+}
+
+/// Restricts from a fine grid nx x ny. Returns how many sums a stage has stored that adds up by strips.
+template <bool store = false, int early = 0, class Defect, class T = typename Defect::Number>
+int run_restriction(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
+                    GridView<T> coarse, GridView<T> kept, int nx, int ny, int margin = 1) {
+  int sums = 0;
+  with_last_alone(coarse, nx, [&](auto alone) {
+    const RestrictRows<store, Defect, early, alone> rows{x, y, defect, coarse, kept};
+    sums = cuda::run_march(ctx, rows, nx, ny, margin).count();
+  });
+  return sums;
 }
 
 /// y as the rows of a strip count its weights: interval 0 ends in its first coarse row.
@@ -288,9 +393,23 @@ void restrict_rows(const Context& ctx, const TransferView<T>& x, const TransferV
                    GridView<const T> b, const Source& given, GridView<T> coarse) {
   using Defect = cuda::Stencil<View, Source, DefectFormula, depth>;
   const Defect defect{a, {b}, given, {}};
-  if constexpr (Source::halo_rows > 0)
-    if (first_is_coarse(y)) return run_restriction<false, 1>(ctx, x, from_first_row(y), defect, coarse, {}, b.nx, b.ny);
+  if constexpr (Source::halo_rows > 0) {
+    if (first_is_coarse(y)) {
+      run_restriction<false, 1>(ctx, x, from_first_row(y), defect, coarse, {}, b.nx, b.ny);
+      return;
+    }
+  }
   run_restriction(ctx, x, from_first_row(y), defect, coarse, {}, b.nx, b.ny);
+}
+
+/// coarse = P^T d by weights, d a stage, from a fine grid nx x ny.
+template <class Defect, class T>
+void restrict_by_cells(const Context& ctx, const WeightsView<const T>& w, const Defect& defect, GridView<T> coarse,
+                       int nx, int ny) {
+  const int early = w.origin_y == 2 * w.coarse_origin_y ? 1 : 0;
+  with_last_alone(coarse, nx, [&](auto alone) {
+    cuda::run_march(ctx, RestrictByCells<Defect, alone>{w, defect, coarse, early}, nx, ny);
+  });
 }
 
 /// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: a strip that begins with a coarse row takes
@@ -593,10 +712,18 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
 }  // namespace
 
 template <bool add, class T>
-void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, GridView<const T> coarse, GridView<T> fine) {
+void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_unused]] bool can_march,
+                         GridView<const T> coarse, GridView<T> fine) {
   exchange(ctx, coarse);
   const ProlongateCell<add, T> cell{w, coarse, fine};
-  const NodeRange range = cell.range();
+  NodeRange range = cell.range();
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && can_march && cuda::can_march(coarse, fine)) {
+    range.begin_x = 0;
+    range.end_x = fine.nx / cuda::chunk_width<T> + 1;
+    return for_each_node(ctx, range, march::ProlongateCellChunk<add, T>{w, coarse, fine});
+  }
+#endif
   if (ctx.on_gpu() || w.sw == nullptr) return for_each_node(ctx, range, cell);
   if (ctx.plans()) return;
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (fine.nodes() > serial_limit)
@@ -617,7 +744,7 @@ void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridVie
   }
   if (beside && fine.above) ++rows.ny;
   if (is_weighted())
-    prolongate_weighted<true>(ctx, weights(), coarse, fine);
+    prolongate_weighted<true>(ctx, weights(), can_march_by_cells(), coarse, fine);
   else
     prolongate_impl<true>(ctx, x_.view(), y, can_march(), coarse, rows);
   if (!fine.fresh) return;
@@ -629,7 +756,7 @@ void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridVie
 template <class T>
 void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
   check(ctx, fine, coarse);
-  if (is_weighted()) return prolongate_weighted<false>(ctx, weights(), coarse, fine);
+  if (is_weighted()) return prolongate_weighted<false>(ctx, weights(), can_march_by_cells(), coarse, fine);
   prolongate_impl<false>(ctx, x_.view(), y_.view(), can_march(), coarse, fine);
 }
 
@@ -700,11 +827,11 @@ bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] Gri
                              [[maybe_unused]] GridView<T> coarse, [[maybe_unused]] double* square) const {
 #if defined(__CUDACC__)
   if (!ctx.on_gpu() || !can_fuse() || !cuda::can_march(fine, coarse)) return false;
-  const cuda::MarchGrid<T> cut(fine.nx, coarse.ny, 1);
-  const int count = cut.strips * cut.parts;
-  double* const partial = square != nullptr ? ctx.reduction_scratch(static_cast<std::size_t>(count)) : nullptr;
-  const march::Measured<T> rows{{fine}, partial, cut.strips};
-  march::run_restriction(ctx, x_.view(), y_.view(), rows, coarse, {}, fine.nx, fine.ny);
+  const cuda::MarchGrid<T> most(fine.nx, coarse.ny, 1);
+  const auto room = static_cast<std::size_t>(most.count());
+  double* const partial = square != nullptr ? ctx.reduction_scratch(room) : nullptr;
+  const march::Measured<T> rows{{fine}, partial, most.strips};
+  const int count = march::run_restriction(ctx, x_.view(), y_.view(), rows, coarse, {}, fine.nx, fine.ny);
   if (square != nullptr) *square = sum_of_scratch(ctx, count);
   return true;
 #else
@@ -728,6 +855,14 @@ void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> 
   if (march_down(ctx, fine, coarse, nullptr)) return;
   const GivenDefect<T> defect{fine};
   const bool coarsened_y = !y_.left.empty();
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && can_march_by_cells() && cuda::can_march(fine, coarse)) {
+    GridView<T> rows = coarse;
+    rows.ny = restricted_rows(true, coarse);
+    march::restrict_by_cells(ctx, weights(), march::Measured<T>{{fine}, nullptr, 0}, rows, fine.nx, fine.ny);
+    return detail::add_from_below(ctx, coarse);
+  }
+#endif
   if (is_weighted() || ctx.on_gpu()) {
     if (is_weighted())
       restrict_weighted(ctx, weights(), defect, fine_, coarse);
@@ -770,11 +905,14 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
     const ComputedDefect<View, T> defect{view, b, x};
 #if defined(__CUDACC__)
     if constexpr (View::marches)
-      if (ctx.on_gpu() && can_march() && !beside && cuda::can_march(b, x, coarse)) {
+      if (ctx.on_gpu() && (can_march() || can_march_by_cells()) && !beside && cuda::can_march(b, x, coarse)) {
         GridView<T> rows = coarse;
         rows.ny = restricted_rows(true, coarse);
-        return cuda::with_rows_of<march::depth>(
-            x, [&](const auto& given) { march::restrict_rows(ctx, x_.view(), in_y, view, b, given, rows); });
+        return cuda::with_rows_of<march::depth>(x, [&](const auto& given) {
+          if (!is_weighted()) return march::restrict_rows(ctx, x_.view(), in_y, view, b, given, rows);
+          using Defect = cuda::Stencil<View, std::decay_t<decltype(given)>, DefectFormula, march::depth>;
+          march::restrict_by_cells(ctx, by_cells, Defect{view, {b}, given, {}}, rows, fine.nx, fine.ny);
+        });
       }
 #endif
     const bool keeps_rows = !ctx.on_gpu() && (!is_weighted() || coarsens_both());

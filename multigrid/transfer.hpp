@@ -157,6 +157,9 @@ class Transfer {
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   /// Chunks of columns and pairs of rows are those of a grid whose first sides are no unknowns.
   [[nodiscard]] bool can_march() const { return coarsens_both() && !is_weighted() && begins_after_sides_; }
+  [[nodiscard]] bool can_march_by_cells() const {
+    return coarsens_both() && is_weighted() && begins_after_sides_ && !weights().periodic_y;
+  }
   /// What is fused looks further than the halo of a strip.
   [[nodiscard]] bool can_fuse() const { return can_march() && !fine_.has_halo(); }
   /// The first row of weights, numbered as coarse nodes are.

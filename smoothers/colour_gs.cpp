@@ -104,62 +104,145 @@ struct FirstColourFromZero {
 
 #if defined(__CUDACC__)
 
-/// y is x after one step: rows of parity `first_row` are relaxed first, and in each row the columns whose place in a chunk has
-/// parity `first_column`. Two rows a turn, one of the second colours and the next, of the first ones: no row asks for its
-/// colour, and the registers of rows asked for need no moves.
+/// A is put together from intervals of a row, each of which gives to the rows' nodes at both its ends.
+template <class View>
+concept HasIntervals = requires(const View& a) {
+  a.pair(0, 0);
+};
+
+/// Both colours of a row of a lane, the columns whose place in a chunk has parity `first_column` first: node by node.
+template <int first_column, class View>
+struct RelaxNodes {
+  using T = typename View::Number;
+  using Row = cuda::Chunk<T>;
+  T omega;
+
+  static __device__ STRATUM_INLINE Row row(const cuda::Chunk<T>& numbers) { return numbers; }
+  static __device__ STRATUM_INLINE const cuda::Chunk<T>& numbers(const Row& row) { return row; }
+  __device__ STRATUM_INLINE cuda::Chunk<T> operator()(const cuda::Lane<T>& lane, const View& a, const Row& south,
+                                                      const Row& centre, const Row& north,
+                                                      const cuda::Chunk<T>& right) const {
+    cuda::Window<T> w;
+    w.set(-1, south);
+    w.set(1, north);
+    cuda::Chunk<T> c = centre;
+#pragma unroll
+    for (int colour = 0; colour < 2; ++colour) {
+      w.set(0, c);
+#pragma unroll
+      for (int e = (first_column + colour) % 2; e < lane.n; e += 2) c.v[e] = RelaxFormula<T>{omega}(a, right, w, e, 0);
+      lane.clear_outside(c);
+    }
+    return c;
+  }
+};
+
+/// The same from one residual, as on the CPU: the second colour's changes by its two neighbours' updates. What an interval gives to
+/// both its ends is formed once, that of the first interval of the next lane there.
+template <int first_column, class View>
+struct RelaxIntervals {
+  using T = typename View::Number;
+  static constexpr int n = cuda::chunk_width<T>;
+  struct Row {
+    cuda::Chunk<T> own;
+    T west;  // of the column before
+  };
+  T omega;
+
+  static __device__ STRATUM_INLINE Row row(const cuda::Chunk<T>& numbers) {
+    return {numbers, __shfl_up_sync(cuda::whole_warp, numbers.v[n - 1], 1)};
+  }
+  static __device__ STRATUM_INLINE const cuda::Chunk<T>& numbers(const Row& row) { return row.own; }
+  __device__ STRATUM_INLINE cuda::Chunk<T> operator()(const cuda::Lane<T>& lane, const View& a, const Row& south,
+                                                      const Row& centre, const Row& north,
+                                                      const cuda::Chunk<T>& right) const {
+    T to_left[n + 1], residual[n], weight[n], coupling[n + 1], update[n];
+    AtEnds<T> weights[n + 1];
+    ColumnOfThree<T> west{south.west, centre.west, north.west};
+#pragma unroll
+    for (int e = 0; e <= n; ++e) {
+      const auto interval = a.pair(e, 0);
+      weights[e] = interval.weight();
+      coupling[e] = interval.coupling();
+      if (e == n) continue;
+      const ColumnOfThree<T> east{south.own.v[e], centre.own.v[e], north.own.v[e]};
+      const auto product = interval.product(west, east);
+      to_left[e] = product.left;
+      residual[e] = right.v[e] - product.right;
+      west = east;
+    }
+    to_left[n] = __shfl_down_sync(cuda::whole_warp, to_left[0], 1);
+#pragma unroll
+    for (int e = 0; e < n; ++e) {
+      residual[e] -= to_left[e + 1];
+      weight[e] = quotient(omega, weights[e].right + weights[e + 1].left);
+    }
+#pragma unroll
+    for (int e = first_column; e < n; e += 2) update[e] = lane.whole || lane.has(e) ? weight[e] * residual[e] : T(0);
+    const T beyond = first_column == 0 ? __shfl_down_sync(cuda::whole_warp, update[0], 1)
+                                       : __shfl_up_sync(cuda::whole_warp, update[n - 1], 1);
+#pragma unroll
+    for (int e = 1 - first_column; e < n; e += 2) {
+      const T before = e > 0 ? update[e > 0 ? e - 1 : 0] : beyond,
+              after = e + 1 < n ? update[e + 1 < n ? e + 1 : 0] : beyond;
+      update[e] = weight[e] * (residual[e] - coupling[e] * before - coupling[e + 1] * after);
+    }
+    cuda::Chunk<T> c;
+#pragma unroll
+    for (int e = 0; e < n; ++e) c.v[e] = centre.own.v[e] + update[e];
+    lane.clear_outside(c);
+    return c;
+  }
+};
+
+/// y is x after one step: rows of parity `first_row` are relaxed first. Two rows a turn, one of the second colours and the next,
+/// of the first ones: no row asks for its colour, and the registers of rows asked for need no moves.
 template <int first_column, class View, class Source>
 struct ColourMarch {
   using Number = typename View::Number;
   using T = Number;
+  using Relax =
+      std::conditional_t<HasIntervals<View>, RelaxIntervals<first_column, View>, RelaxNodes<first_column, View>>;
+  using Row = typename Relax::Row;
+  static constexpr bool in_order = cuda::LaneOperator<View>::in_order;
   View a;
   cuda::Given<T, 2> b;  // a turn takes two rows
   Source x;
   GridView<T> y;
-  T omega;
+  Relax relax;
   int first_row;
 
   [[nodiscard]] int rows() const { return y.ny; }
   /// The last row of the second colours up to row j.
   [[nodiscard]] __device__ STRATUM_INLINE int second_before(int j) const { return j - ((j ^ first_row ^ 1) & 1); }
 
-  __device__ STRATUM_INLINE cuda::Chunk<T> relax(const cuda::Lane<T>& lane, cuda::LaneOperator<View>& a_lane,
-                                                 const cuda::Chunk<T>& south, const cuda::Chunk<T>& centre,
-                                                 const cuda::Chunk<T>& north, const cuda::Chunk<T>& right,
-                                                 int row) const {
-    if (row < 0 || row >= lane.ny) return {};
-    cuda::Window<T> w;
-    w.set(-1, south);
-    w.set(1, north);
-    a_lane.row(lane, row);
-    const View local = a_lane.view();
-    cuda::Chunk<T> c = centre;
-#pragma unroll
-    for (int colour = 0; colour < 2; ++colour) {
-      w.set(0, c);
-#pragma unroll
-      for (int e = (first_column + colour) % 2; e < lane.n; e += 2)
-        c.v[e] = RelaxFormula<T>{omega}(local, right, w, e, 0);
-      lane.clear_outside(c);
-    }
-    return c;
+  __device__ STRATUM_INLINE Row relaxed(const cuda::Lane<T>& lane, cuda::LaneOperator<View>& a_lane, const Row& south,
+                                        const Row& centre, const Row& north, const cuda::Chunk<T>& right, int j) const {
+    if (j < 0 || j >= lane.ny) return {};
+    if constexpr (!in_order) a_lane.row(lane, j);
+    return Relax::row(relax(lane, a_lane.view(), south, centre, north, right));
   }
   __device__ STRATUM_INLINE void run(const cuda::Lane<T>& lane, int begin, int end) const {
     int j = second_before(begin);
     const int last = end == lane.ny ? end : second_before(end);
-    cuda::LaneOperator<View> a_lane(a, lane);
+    cuda::LaneOperator<View> a_lane(a, lane, j - 1);
     typename cuda::Given<T, 2>::Rows given_b(b, lane, j - 1);
     typename Source::Rows given_x(x, lane, j - 2);
-    const auto below = given_x.next(), first = given_x.next();
-    auto own = given_x.next();
-    auto relaxed = relax(lane, a_lane, below, first, own, given_b.next(), j - 1);
+    const Row south = Relax::row(given_x.next()), first = Relax::row(given_x.next());
+    Row own = Relax::row(given_x.next());
+    if constexpr (in_order) a_lane.row(lane, j - 1);
+    Row below = relaxed(lane, a_lane, south, first, own, given_b.next(), j - 1);
     for (; j < last; j += 2) {
       const auto right_own = given_b.next(), right_above = given_b.next();
-      const auto centre = given_x.next(), north = given_x.next();
-      const auto above = relax(lane, a_lane, own, centre, north, right_above, j + 1);
-      const auto result = relax(lane, a_lane, relaxed, own, above, right_own, j);
-      if (j >= 0) lane.store(y, j, result);
-      if (j + 1 < last) lane.store(y, j + 1, above);
-      relaxed = above;
+      const Row centre = Relax::row(given_x.next()), north = Relax::row(given_x.next());
+      if constexpr (in_order) a_lane.row(lane, j);
+      auto a_own = a_lane;
+      if constexpr (in_order) a_lane.row(lane, j + 1);
+      const Row above = relaxed(lane, a_lane, own, centre, north, right_above, j + 1);
+      const Row result = relaxed(lane, a_own, below, own, above, right_own, j);
+      if (j >= 0) lane.store(y, j, Relax::numbers(result));
+      if (j + 1 < last) lane.store(y, j + 1, Relax::numbers(above));
+      below = above;
       own = north;
     }
   }
@@ -246,9 +329,9 @@ class ColourGaussSeidel final : public Smoother<T> {
     // What a row takes from its neighbours reaches four columns.
     constexpr int margin = 4 / cuda::chunk_width<T>;
     if (column == 0)
-      cuda::run_march(ctx, ColourMarch<0, View, Source>{a, {b}, x, y, omega_, row}, b.nx, b.ny, margin);
+      cuda::run_march(ctx, ColourMarch<0, View, Source>{a, {b}, x, y, {omega_}, row}, b.nx, b.ny, margin);
     else
-      cuda::run_march(ctx, ColourMarch<1, View, Source>{a, {b}, x, y, omega_, row}, b.nx, b.ny, margin);
+      cuda::run_march(ctx, ColourMarch<1, View, Source>{a, {b}, x, y, {omega_}, row}, b.nx, b.ny, margin);
   }
   /// Rows on cuts whose colours come second, again from what they had before, nothing where that was zero: the march did not
   /// know the relaxed row beside them.

@@ -20,14 +20,24 @@ template <class T, class X>
 ConjugateStep conjugate_step(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
                              GridView<X> x, GridView<T> r);
 
-/// The same behind the next direction, p <- z + beta p and q <- A p.
-template <class T>
-ConjugateStep conjugate_step(Context& ctx, const LinearOperator<T>& a, double square, GridView<const T> z, double beta,
-                             GridView<T> p, GridView<T> q, GridView<T> x, GridView<T> r);
-
 /// The same with alpha from elsewhere.
 template <class T, class X>
 double residual_step(Context& ctx, double alpha, GridView<const T> p, GridView<const T> q, double scale, GridView<X> x,
                      GridView<T> r);
+
+/// The direction p that such a method goes along. On a GPU there are two, and an iteration's first three passes are one where A
+/// has it (LinearOperator::next_direction_on_gpu): 4 words and those of A, before the 6 of the step.
+template <class T>
+class SearchDirection {
+ public:
+  SearchDirection(Context& ctx, const GridShape& shape);
+
+  /// p <- z + beta p, q <- A p, and the step with these.
+  ConjugateStep step(Context& ctx, const LinearOperator<T>& a, double square, GridView<const T> z, double beta,
+                     GridView<T> q, GridView<T> x, GridView<T> r);
+
+ private:
+  SharedVector<T> p_, next_;
+};
 
 }  // namespace stratum

@@ -13,7 +13,7 @@
 namespace stratum {
 
 MixedCg::MixedCg(Context& ctx, const GridShape& shape, double delta)
-    : delta_(delta), r_(ctx, shape), z_(ctx, shape), p_(ctx, shape), ap_(ctx, shape), y_(ctx, shape) {
+    : delta_(delta), r_(ctx, shape), z_(ctx, shape), ap_(ctx, shape), y_(ctx, shape), p_(ctx, shape) {
   (void)ReliableUpdates(delta, 0);
 }
 
@@ -21,7 +21,7 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
                            Preconditioner<float>& m, GridView<const double> b, GridView<double> x,
                            const StoppingParams& stop, const Monitor& monitor) {
   expects_constant_symmetric("conjugate gradients", &m);
-  const auto r = r_.view(), z = z_.view(), p = p_.view(), ap = ap_.view(), y = y_.view();
+  const auto r = r_.view(), z = z_.view(), ap = ap_.view(), y = y_.view();
   const double rhs_norm = norm2(ctx, b);
   // With b = 0 the residual is A x.
   const double scale = power_of_two_below_reciprocal(rhs_norm > 0 ? rhs_norm : a.magnitude(ctx, b, x));
@@ -65,7 +65,7 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
     if (!(product > 0)) {
       broken = message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite");
     } else {
-      const auto step = conjugate_step<float>(ctx, inner, rz, z_.cview(), beta, p, ap, y, r);
+      const auto step = p_.step(ctx, inner, rz, z_.cview(), beta, ap, y, r);
       norm = std::sqrt(step.square) / scale;
       if (!(step.curvature > 0))
         broken = message("(p, A p) = ", step.curvature, ": the operator is not positive definite");

@@ -18,12 +18,13 @@
 //
 // Sources: as of solvers/reliable_cg.hpp, which has no preconditioner.
 //
-// 20 bytes an unknown beside b and x. Words of float a node and iteration: 14 and the operator's, where double ones around a
-// float cycle move 20 twice as long; an update moves 13 more. Two waits for the stream an iteration; nothing is allocated by
-// `solve`.
+// 20 bytes an unknown beside b and x, on a GPU 24. Words of float a node and iteration: on a GPU 12 and the operator's, else 14;
+// double ones around a float cycle are twice as long, and there are 20 of them. An update moves 13 more. Two waits for the
+// stream an iteration; nothing is allocated by `solve`.
 
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/solvers/conjugate_step.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 namespace stratum {
@@ -47,7 +48,8 @@ class MixedCg {
  private:
   double delta_;
   int updates_ = 0;
-  Vector<float> r_, z_, p_, ap_, y_;
+  Vector<float> r_, z_, ap_, y_;
+  SearchDirection<float> p_;
 };
 
 }  // namespace stratum

@@ -108,8 +108,9 @@ struct Lane {
   }
 };
 
-/// An operator as seen from a lane: node (e, 0) is column e of its chunk in the current row, row(lane, j) moves to row j, view() is the
-/// operator's view of there. Of the forms that march; each stands in its form's file.
+/// An operator as seen from a lane: row(lane, j) moves to row j of the grid, view() is the operator's view of there, with column e of the
+/// lane's chunk as node (e, 0). `in_order`: row by row alone, from `first` of the constructor on, through rows that may lie outside of
+/// the grid. A copy goes its own way. Of the forms that march; each stands in its form's file.
 template <class View>
 struct LaneOperator;
 

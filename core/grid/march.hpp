@@ -127,12 +127,13 @@ struct Pointwise {
     LaneOperator<View> a;
     typename Given<T, depth>::Rows b;
     __device__ STRATUM_INLINE Rows(const Pointwise& s, const Lane<T>& l, int first)
-        : stage(s), lane(l), j(first), a(s.a, l), b(s.b, l, first) {}
+        : stage(s), lane(l), j(first), a(s.a, l, first), b(s.b, l, first) {}
     __device__ STRATUM_INLINE Chunk<T> next() {
       const Chunk<T> right = b.next();
       Chunk<T> result{};
+      if constexpr (a.in_order) a.row(lane, j);
       if (j >= 0 && j < lane.ny) {
-        a.row(lane, j);
+        if constexpr (!a.in_order) a.row(lane, j);
         const View local = a.view();
 #pragma unroll
         for (int e = 0; e < lane.n; ++e) result.v[e] = stage.formula(local, right, e, 0);
@@ -163,7 +164,7 @@ struct Stencil {
     typename Source::Rows x;
     Window<T> window;
     __device__ STRATUM_INLINE Rows(const Stencil& s, const Lane<T>& l, int first)
-        : stage(s), lane(l), j(first), a(s.a, l), b(s.b, l, first), x(s.x, l, first - 1) {
+        : stage(s), lane(l), j(first), a(s.a, l, first), b(s.b, l, first), x(s.x, l, first - 1) {
       window.set(0, x.next());
       window.set(1, x.next());
     }
@@ -171,8 +172,9 @@ struct Stencil {
       window.advance(x.next());
       const Chunk<T> right = b.next();
       Chunk<T> result{};
+      if constexpr (a.in_order) a.row(lane, j);
       if (j >= 0 && j < lane.ny) {
-        a.row(lane, j);
+        if constexpr (!a.in_order) a.row(lane, j);
         const View local = a.view();
 #pragma unroll
         for (int e = 0; e < lane.n; ++e) result.v[e] = stage.formula(local, right, window, e, 0);
@@ -257,23 +259,35 @@ inline int strip_rows(int rows, int strips) {
 /// How a march over `rows` rows of a grid nx numbers wide is cut: strips side by side, `length` rows of each.
 template <class T>
 struct MarchGrid {
-  int strips, length, parts;  // parts above each other
+  int strips, length, parts;  // parts above each other, at most
   MarchGrid(int nx, int rows, int margin)
       : strips(divide_up(nx / chunk_width<T> + 1, lanes - 2 * margin)), length(strip_rows(rows, strips)),
         parts(divide_up(rows, length)) {}
+  /// Longer strips, where otherwise blocks would be left over when as many as a device holds have run.
+  void fit(int rows, int resident_blocks) {
+    const int blocks_wide = divide_up(strips, march_warps), at_once = resident_blocks / blocks_wide;
+    if (at_once == 0 || parts <= at_once) return;
+    length = divide_up(rows, at_once);
+    parts = divide_up(rows, length);
+  }
   [[nodiscard]] dim3 blocks() const {
     return {static_cast<unsigned>(divide_up(strips, march_warps)), static_cast<unsigned>(parts)};
   }
+  /// Of sums by strips.
+  [[nodiscard]] int count() const { return strips * parts; }
 };
 
-/// Runs a march over the fine grid nx x ny; `margin` lanes of each strip are recomputed by the next.
+/// Runs a march over the fine grid nx x ny; `margin` lanes of each strip are recomputed by the next. Returns how it was cut.
 template <class March>
-void run_march(const Context& ctx, const March& march, int nx, int ny, int margin = 1) {
+MarchGrid<typename March::Number> run_march(const Context& ctx, const March& march, int nx, int ny, int margin = 1) {
   const int rows = march.rows();
-  const MarchGrid<typename March::Number> cut(nx, rows, margin);
-  const bool few = cut.strips * cut.parts <= warps_wanted;
-  const Launch launch{cut.blocks(), march_warps * lanes, 0, 1, few};
+  MarchGrid<typename March::Number> cut(nx, rows, margin);
+  const bool few = cut.count() <= warps_wanted;
+  Launch launch{cut.blocks(), march_warps * lanes, 0, 1, few};
+  if (!few) cut.fit(rows, launch.resident(ctx, march_kernel<March>));
+  launch.grid = cut.blocks();
   launch(ctx, march_kernel<March>, march, nx, ny, margin, rows, cut.length);
+  return cut;
 }
 
 }  // namespace stratum::cuda

@@ -214,35 +214,51 @@ struct CellOperator {
 #if defined(__CUDACC__)
 namespace cuda {
 
-/// Two rows of p and q in registers; s and m, which fewer operators have, are read where they are needed.
+/// Two rows of p and q in registers, and those of scalar K that come next: asked for ahead. With two numbers a cell and more there are
+/// too few registers for that. s and m, which fewer operators have, are read where they are needed.
 template <class T, bool scalar>
 struct LaneOperator<CellView<T, scalar>> {
-  static constexpr int n = chunk_width<T>, width = n + 1;
-  const CellView<T, scalar>& a;
+  static constexpr bool in_order = scalar;
+  static constexpr int n = chunk_width<T>, width = n + 1, rows_ahead = 2;
+  const CellView<T, scalar>* a;
   T p[2 * width], q[scalar ? 1 : 2 * width], rx2[scalar ? width : 1], ry2[2];
   const T *s, *m;
+  Chunk<T> ahead[scalar ? rows_ahead : 1];
 
-  __device__ LaneOperator(const CellView<T, scalar>& view, const Lane<T>& lane) : a(view), s(view.s), m(view.m) {
+  __device__ LaneOperator(const CellView<T, scalar>& view, const Lane<T>& lane, int first)
+      : a(&view), s(view.s), m(view.m) {
     if constexpr (scalar) {
 #pragma unroll
-      for (int c = 0; c < width; ++c) rx2[c] = lane.inside ? number_or_zero(a.rx2, lane.column + c, 0, lane.nx) : T(0);
+      for (int c = 0; c < width; ++c)
+        rx2[c] = touches_cells(lane) ? number_or_zero(a->rx2, lane.column + c, 0, lane.nx) : T(0);
+      put(p, 1, load(lane, a->p, first));
+#pragma unroll
+      for (int k = 0; k < rows_ahead; ++k) ahead[k] = load(lane, a->p, first + 1 + k);
     }
   }
-  /// Moves to row j of the grid. Asks for the cells of a later one.
   __device__ STRATUM_INLINE void row(const Lane<T>& lane, int j) {
-    take(lane, a.p, j, p);
+    const bool inside = j >= 0 && j < lane.ny;
     if constexpr (scalar) {
-      ry2[0] = __ldg(a.ry2 + j);
-      ry2[1] = __ldg(a.ry2 + j + 1);
+#pragma unroll
+      for (int e = 0; e < width; ++e) p[e] = p[width + e];
+      put(p, 1, ahead[0]);
+#pragma unroll
+      for (int k = 1; k < rows_ahead; ++k) ahead[k - 1] = ahead[k];
+      ahead[rows_ahead - 1] = load(lane, a->p, j + 1 + rows_ahead);
+      if (!inside) return;
+      ry2[0] = __ldg(a->ry2 + j);
+      ry2[1] = __ldg(a->ry2 + j + 1);
     } else {
-      take(lane, a.q, j, q);
+      if (!inside) return;
+      take(lane, a->p, j, p);
+      take(lane, a->q, j, q);
+      const std::int64_t others = j * a->others_pitch + (touches_cells(lane) ? lane.column : -1);
+      s = a->s + others;
+      m = a->m + others;
     }
-    const std::int64_t others = j * a.others_pitch + (touches_cells(lane) ? lane.column : -1);
-    s = a.s + others;
-    m = a.m + others;
   }
   [[nodiscard]] __device__ STRATUM_INLINE CellView<T, scalar> view() const {
-    return {{}, p, q, s, m, rx2, ry2, width, a.others_pitch, a.has_s, a.has_m};
+    return {{}, p, q, s, m, rx2, ry2, width, a->others_pitch, a->has_s, a->has_m};
   }
 
  private:
@@ -250,19 +266,25 @@ struct LaneOperator<CellView<T, scalar>> {
   [[nodiscard]] static __device__ STRATUM_INLINE bool touches_cells(const Lane<T>& lane) {
     return lane.chunk >= 0 && lane.column <= lane.nx;
   }
+  /// Row j of cells, zero where there is none.
+  [[nodiscard]] __device__ STRATUM_INLINE Chunk<T> load(const Lane<T>& lane, const T* cells, int j) const {
+    if (touches_cells(lane) && j >= 0 && j <= lane.ny) return load_chunk<n>(cells + j * a->pitch + lane.column);
+    return {};
+  }
+  static __device__ STRATUM_INLINE void put(T* rows, int r, const Chunk<T>& c) {
+#pragma unroll
+    for (int e = 0; e < n; ++e) rows[r * width + e] = c.v[e];
+    rows[r * width + n] = __shfl_down_sync(whole_warp, c.v[0], 1);
+  }
+  /// Both rows of cells beside row j of nodes. Asks for those of a later one.
   __device__ STRATUM_INLINE void take(const Lane<T>& lane, const T* cells, int j, T* rows) const {
     constexpr int rows_later = 4;
     const bool there = touches_cells(lane);
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      Chunk<T> c{};
-      if (there) c = load_chunk<n>(cells + (j + r) * a.pitch + lane.column);
-#pragma unroll
-      for (int e = 0; e < n; ++e) rows[r * width + e] = c.v[e];
-      rows[r * width + n] = __shfl_down_sync(whole_warp, c.v[0], 1);
-    }
+    for (int r = 0; r < 2; ++r)
+      put(rows, r, there ? load_chunk<n>(cells + (j + r) * a->pitch + lane.column) : Chunk<T>{});
     if (there && j + rows_later <= lane.ny)
-      asm volatile("prefetch.global.L1 [%0];" ::"l"(cells + (j + rows_later) * a.pitch + lane.column));
+      asm volatile("prefetch.global.L1 [%0];" ::"l"(cells + (j + rows_later) * a->pitch + lane.column));
   }
 };
 

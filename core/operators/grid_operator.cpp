@@ -199,6 +199,98 @@ double GridOperator<T>::next_direction(Context& ctx, GridView<const T> z, double
   return detail::total_of<Product<T>>(ctx, partial, p.ny);
 }
 
+#if defined(__CUDACC__)
+namespace {
+
+/// The rows of z + beta p.
+template <class T>
+struct NextDirection {
+  using Number = T;
+  cuda::Given<T> z, p;
+  T beta;
+  struct Rows {
+    T beta;
+    typename cuda::Given<T>::Rows z, p;
+    __device__ STRATUM_INLINE Rows(const NextDirection& stage, const cuda::Lane<T>& lane, int first)
+        : beta(stage.beta), z(stage.z, lane, first), p(stage.p, lane, first) {}
+    __device__ STRATUM_INLINE cuda::Chunk<T> next() {
+      const auto of_z = z.next(), of_p = p.next();
+      cuda::Chunk<T> sum;
+#pragma unroll
+      for (int e = 0; e < cuda::chunk_width<T>; ++e) sum.v[e] = of_z.v[e] + beta * of_p.v[e];
+      return sum;
+    }
+  };
+};
+
+/// Stores p = z + beta p_before and q = A p, and adds up (p, q).
+template <class View>
+struct StoreDirection {
+  using Number = typename View::Number;
+  using T = Number;
+  View a;
+  NextDirection<T> direction;
+  GridView<T> p, q;
+  double* partial;
+  int strips;
+
+  [[nodiscard]] int rows() const { return q.ny; }
+  __device__ STRATUM_INLINE void run(const cuda::Lane<T>& lane, int begin, int end) const {
+    cuda::LaneOperator<View> a_lane(a, lane, begin);
+    typename NextDirection<T>::Rows given(direction, lane, begin - 1);
+    cuda::Window<T> window;
+    window.set(0, given.next());
+    window.set(1, given.next());
+    double sum = 0;
+#pragma unroll cuda::rows_ahead
+    for (int j = begin; j < end; ++j) {
+      window.advance(given.next());
+      a_lane.row(lane, j);
+      const View local = a_lane.view();
+      const auto own = window.chunk(0);
+      cuda::Chunk<T> product;
+#pragma unroll
+      for (int e = 0; e < lane.n; ++e) product.v[e] = local.sum(window, e, 0);
+      lane.clear_outside(product);
+      lane.store(p, j, own);
+      lane.store(q, j, product);
+#pragma unroll
+      for (int e = 0; e < lane.n; ++e) sum += static_cast<double>(own.v[e]) * static_cast<double>(product.v[e]);
+    }
+    cuda::store_sum(lane, sum, partial, strips);
+  }
+};
+
+}  // namespace
+#endif
+
+template <class T>
+bool GridOperator<T>::next_direction_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] GridView<const T> z,
+                                            [[maybe_unused]] double beta, [[maybe_unused]] GridView<const T> p,
+                                            [[maybe_unused]] GridView<T> next, [[maybe_unused]] GridView<T> q) const {
+#if defined(__CUDACC__)
+  if (shape().has_halo() || !cuda::can_march(z, p, next, q)) return false;
+  expects_fit(ctx, "z", z, shape());
+  expects_fit(ctx, "p", p, shape());
+  expects_fit(ctx, "the next p", next, shape());
+  expects_fit(ctx, "A p", q, shape());
+  return visit([&](const auto& a) {
+    using View = std::decay_t<decltype(a)>;
+    if constexpr (View::marches_alone) {
+      const cuda::MarchGrid<T> most(q.nx, q.ny, 1);
+      double* const partial = ctx.reduction_scratch(static_cast<std::size_t>(most.count()));
+      const StoreDirection<View> march{a, {{z}, {p}, static_cast<T>(beta)}, next, q, partial, most.strips};
+      const int count = cuda::run_march(ctx, march, q.nx, q.ny).count();
+      const cuda::Launch one_block{1, detail::reduction_threads};
+      one_block(ctx, detail::reduce_partials<Product<T>>, partial, count, ctx.host_number());
+    }
+    return View::marches_alone;
+  });
+#else
+  return false;
+#endif
+}
+
 namespace {
 
 template <class T, class Formula, class R>
@@ -245,16 +337,16 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
   if (ctx.on_gpu() && traits().marches && cuda::can_march(b, x, r)) {
     expects_fit(ctx, "b - A x", r, shape());
     prepare(ctx, shape(), b, x);
-    const cuda::MarchGrid<T> cut(r.nx, r.ny, 1);
-    const int count = cut.strips * cut.parts;
-    double* partial = ctx.reduction_scratch(static_cast<std::size_t>(count));
+    const cuda::MarchGrid<T> most(r.nx, r.ny, 1);
+    double* partial = ctx.reduction_scratch(static_cast<std::size_t>(most.count()));
+    int count = 0;
     visit([&](const auto& a) {
       using View = std::decay_t<decltype(a)>;
       if constexpr (View::marches) {
         cuda::with_rows_of(x, [&](const auto& rows) {
           using Rows = cuda::Stencil<View, std::decay_t<decltype(rows)>, ScaledDefectFormula>;
-          cuda::run_march(ctx, cuda::StoreRowsAndSquares<Rows, R>{{a, {b}, rows, {scale}}, r, partial, cut.strips},
-                          r.nx, r.ny);
+          const cuda::StoreRowsAndSquares<Rows, R> march{{a, {b}, rows, {scale}}, r, partial, most.strips};
+          count = cuda::run_march(ctx, march, r.nx, r.ny).count();
         });
       }
     });

@@ -43,6 +43,8 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
   [[nodiscard]] double next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
                                       GridView<T> q) const override;
+  [[nodiscard]] bool next_direction_on_gpu(Context& ctx, GridView<const T> z, double beta, GridView<const T> p,
+                                           GridView<T> next, GridView<T> q) const override;
   /// r = scale (b - A x), rounded to the precision of r.
   template <class R>
   void scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x, GridView<R> r) const;

@@ -36,6 +36,13 @@ class LinearOperator {
     apply(ctx, p, q);
     return dot<T>(ctx, p, q);
   }
+  /// The same on a GPU in one pass, from p to another vector, `next`, and not waited for: (next, q) comes to the first number of
+  /// the Context's scratch, which the caller holds, and to its number on the host. False where there is no such pass.
+  [[nodiscard]] virtual bool next_direction_on_gpu(Context& /*ctx*/, GridView<const T> /*z*/, double /*beta*/,
+                                                   GridView<const T> /*p*/, GridView<T> /*next*/,
+                                                   GridView<T> /*q*/) const {
+    return false;
+  }
 };
 
 template <class T>

@@ -48,13 +48,14 @@ namespace cuda {
 
 template <class T>
 struct LaneOperator<NineBandView<T>> {
-  const NineBandView<T>& a;
+  static constexpr bool in_order = false;
+  const NineBandView<T>* a;
   Chunk<T> band[9];
 
-  __device__ LaneOperator(const NineBandView<T>& view, const Lane<T>&) : a(view) {}
+  __device__ LaneOperator(const NineBandView<T>& view, const Lane<T>&, int /*first*/) : a(&view) {}
   __device__ STRATUM_INLINE void row(const Lane<T>& lane, int j) {
 #pragma unroll
-    for (int k = 0; k < 9; ++k) band[k] = lane.load({a.band[k], lane.nx, lane.ny, a.pitch}, j);
+    for (int k = 0; k < 9; ++k) band[k] = lane.load({a->band[k], lane.nx, lane.ny, a->pitch}, j);
   }
   [[nodiscard]] __device__ STRATUM_INLINE NineBandView<T> view() const {
     NineBandView<T> local;

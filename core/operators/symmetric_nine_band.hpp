@@ -53,15 +53,16 @@ namespace cuda {
 /// What the row below and the lanes beside store is there too, as far as the current row needs it.
 template <class T>
 struct LaneOperator<SymmetricNineBandView<T>> {
+  static constexpr bool in_order = false;
   static constexpr int n = chunk_width<T>, pitch = n + 2;
-  const SymmetricNineBandView<T>& a;
+  const SymmetricNineBandView<T>* a;
   T numbers[5][2 * pitch];  // of the row below and of the current one, with a number more at both ends
 
-  __device__ LaneOperator(const SymmetricNineBandView<T>& view, const Lane<T>&) : a(view) {}
+  __device__ LaneOperator(const SymmetricNineBandView<T>& view, const Lane<T>&, int /*first*/) : a(&view) {}
   __device__ STRATUM_INLINE void row(const Lane<T>& lane, int j) {
 #pragma unroll
     for (int k = 0; k < 5; ++k) {
-      const GridView<const T> band{a.band[k], lane.nx, lane.ny, a.pitch};
+      const GridView<const T> band{a->band[k], lane.nx, lane.ny, a->pitch};
       put(k, 1, lane.load(band, j));
       if (k >= 2) put(k, 0, lane.template load<n, 1>(band, j - 1));
     }

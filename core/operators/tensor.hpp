@@ -204,11 +204,12 @@ namespace cuda {
 
 template <class T, bool reaction>
 struct LaneOperator<TensorView<T, reaction>> {
+  static constexpr bool in_order = false;
   static constexpr int n = chunk_width<T>;
   const T *all_ky, *all_my, *all_e;
   T kx[n + 1], mx[n + 1], ky[2], my[2], e;
 
-  __device__ LaneOperator(const TensorView<T, reaction>& a, const Lane<T>& lane)
+  __device__ LaneOperator(const TensorView<T, reaction>& a, const Lane<T>& lane, int /*first*/)
       : all_ky(a.ky), all_my(a.my), all_e(a.e) {
 #pragma unroll
     for (int c = 0; c <= n; ++c) {
@@ -218,7 +219,6 @@ struct LaneOperator<TensorView<T, reaction>> {
       mx[c] = there ? a.mx[i] : T(0);
     }
   }
-  /// Moves to row j of the grid.
   __device__ STRATUM_INLINE void row(const Lane<T>&, int j) {
 #pragma unroll
     for (int k = 0; k < 2; ++k) {

@@ -18,14 +18,14 @@ std::unique_ptr<Solver<T>> make_cg(Context& ctx, const GridShape& shape, const S
 
 template <class T>
 ConjugateGradients<T>::ConjugateGradients(Context& ctx, const GridShape& shape, Beta beta)
-    : Solver<T>(shape), beta_(beta), r_(ctx, shape), z_(ctx, shape), p_(ctx, shape), ap_(ctx, shape) {}
+    : Solver<T>(shape), beta_(beta), r_(ctx, shape), z_(ctx, shape), ap_(ctx, shape), p_(ctx, shape) {}
 
 template <class T>
 SolveReport ConjugateGradients<T>::run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m,
                                        GridView<const T> b, GridView<T> x, const StoppingParams& stop,
                                        const Monitor& monitor) {
   if (beta_ == Beta::plain) expects_constant_symmetric("conjugate gradients", m);
-  const auto r = r_.view(), p = p_.view(), ap = ap_.view();
+  const auto r = r_.view(), ap = ap_.view();
   KrylovIteration<T> iteration(ctx, a, m, b, x, r, stop, monitor);
   double rz = 0, rr = 0, curvature = 0;
   for (bool restart = true; !iteration.done();) {
@@ -46,7 +46,7 @@ SolveReport ConjugateGradients<T>::run(Context& ctx, const LinearOperator<T>& a,
     }
     const double beta = restart ? 0 : flexible ? -of_last / curvature : product / rz;
     rz = product;
-    const auto step = conjugate_step<T>(ctx, a, rz, z, beta, p, ap, x, r);
+    const auto step = p_.step(ctx, a, rz, z, beta, ap, x, r);
     curvature = step.curvature;
     rr = step.square;
     if (!(curvature > 0)) {

@@ -13,6 +13,7 @@
 // Sources: Hestenes, Stiefel 1952; Golub, Ye, Inexact preconditioned conjugate gradient method, 1999; Notay, Flexible conjugate
 // gradients, 2000.
 
+#include <stratum/solvers/conjugate_step.hpp>
 #include <stratum/solvers/solver.hpp>
 
 namespace stratum {
@@ -29,7 +30,8 @@ class ConjugateGradients final : public Solver<T>, public Handle {
                   const StoppingParams& stop, const Monitor& monitor) override;
 
   Beta beta_;
-  SharedVector<T> r_, z_, p_, ap_;
+  SharedVector<T> r_, z_, ap_;
+  SearchDirection<T> p_;
 };
 
 }  // namespace stratum

@@ -98,6 +98,44 @@ TYPED_TEST(GridOperatorTest, TheNextDirectionIsThreePassesInOne) {
       }
 }
 
+// On a GPU, out of place: what the three passes give.
+TYPED_TEST(GridOperatorTest, TheNextDirectionInOneMarch) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  if (!ctx.on_gpu()) return;
+  test::Random random(26);
+  int marched = 0;
+  for (const auto& [nx, ny] : {std::pair{1, 1}, {3, 3}, {4, 7}, {64, 2}, {119, 40}, {129, 70}, {1023, 700}})
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+      const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, form);
+      const auto z = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
+      const Values given = random.values(oracle.size());
+      const auto p = test::to_device<T>(ctx, a.shape(), given);
+      auto expected_p = test::to_device<T>(ctx, a.shape(), given);
+      Vector<T> next(ctx, a.shape()), q(ctx, a.shape()), expected_q(ctx, a.shape());
+      xpay<T>(ctx, z.cview(), 0.75, expected_p.view());
+      a.apply(ctx, expected_p.cview(), expected_q.view());
+      const double expected = dot<T>(ctx, expected_p.cview(), expected_q.cview());
+      {
+        const auto hold = ctx.hold_scratch();
+        if (!a.next_direction_on_gpu(ctx, z.cview(), 0.75, p.cview(), next.view(), q.view())) continue;
+        ctx.synchronise();
+      }
+      ++marched;
+      EXPECT_LT(std::abs(*ctx.host_number() - expected),
+                test::tolerance<T> * norm2<T>(ctx, expected_p.cview()) * norm2<T>(ctx, expected_q.cview()));
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, next), test::to_host(ctx, expected_p)),
+                test::tolerance<T>);
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, q), test::to_host(ctx, expected_q)),
+                test::tolerance<T>);
+      EXPECT_EQ(test::to_host(ctx, p), given);
+      EXPECT_TRUE(test::halo_is_zero(ctx, next));
+      EXPECT_TRUE(test::halo_is_zero(ctx, q));
+    }
+  EXPECT_GE(marched, 7);
+}
+
 TYPED_TEST(GridOperatorTest, NothingIsAllocatedByApply) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();

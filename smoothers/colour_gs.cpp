@@ -204,7 +204,8 @@ struct ColourMarch {
   using Relax =
       std::conditional_t<HasIntervals<View>, RelaxIntervals<first_column, View>, RelaxNodes<first_column, View>>;
   using Row = typename Relax::Row;
-  static constexpr bool in_order = cuda::LaneOperator<View>::in_order;
+  using LaneOperator = cuda::LaneOperator<View, 2>;
+  static constexpr bool in_order = LaneOperator::in_order;
   View a;
   cuda::Given<T, 2> b;  // a turn takes two rows
   Source x;
@@ -216,7 +217,7 @@ struct ColourMarch {
   /// The last row of the second colours up to row j.
   [[nodiscard]] __device__ STRATUM_INLINE int second_before(int j) const { return j - ((j ^ first_row ^ 1) & 1); }
 
-  __device__ STRATUM_INLINE Row relaxed(const cuda::Lane<T>& lane, cuda::LaneOperator<View>& a_lane, const Row& south,
+  __device__ STRATUM_INLINE Row relaxed(const cuda::Lane<T>& lane, LaneOperator& a_lane, const Row& south,
                                         const Row& centre, const Row& north, const cuda::Chunk<T>& right, int j) const {
     if (j < 0 || j >= lane.ny) return {};
     if constexpr (!in_order) a_lane.row(lane, j);
@@ -225,7 +226,7 @@ struct ColourMarch {
   __device__ STRATUM_INLINE void run(const cuda::Lane<T>& lane, int begin, int end) const {
     int j = second_before(begin);
     const int last = end == lane.ny ? end : second_before(end);
-    cuda::LaneOperator<View> a_lane(a, lane, j - 1);
+    LaneOperator a_lane(a, lane, j - 1);
     typename cuda::Given<T, 2>::Rows given_b(b, lane, j - 1);
     typename Source::Rows given_x(x, lane, j - 2);
     const Row south = Relax::row(given_x.next()), first = Relax::row(given_x.next());

@@ -19,15 +19,13 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/device/launch.hpp>
 #include <stratum/core/grid/lanes.hpp>
 
 namespace stratum::cuda {
-
-/// Rows that are asked for ahead, as many as a window has: unrolled so often, a loop moves nothing from register to
-/// register. Longer pipelines, whose registers limit the warps in flight, are faster with two.
-constexpr int rows_ahead = 3;
 
 template <class... T>
 bool can_march(const GridView<T>&... x) {
@@ -124,7 +122,7 @@ struct Pointwise {
     const Pointwise& stage;
     const Lane<T>& lane;
     int j;
-    LaneOperator<View> a;
+    LaneOperator<View, depth> a;
     typename Given<T, depth>::Rows b;
     __device__ STRATUM_INLINE Rows(const Pointwise& s, const Lane<T>& l, int first)
         : stage(s), lane(l), j(first), a(s.a, l, first), b(s.b, l, first) {}
@@ -159,7 +157,7 @@ struct Stencil {
     const Stencil& stage;
     const Lane<T>& lane;
     int j;
-    LaneOperator<View> a;
+    LaneOperator<View, depth> a;
     typename Given<T, depth>::Rows b;
     typename Source::Rows x;
     Window<T> window;
@@ -246,34 +244,31 @@ __global__ void __launch_bounds__(march_warps* lanes)
   march.run(lane, begin, begin + rows_a_strip < rows ? begin + rows_a_strip : rows);
 }
 
-constexpr int warps_wanted = 1024;  // of a march, for the whole device
-
-/// Strips long enough that their first rows, which the strips above load too, do not count, and short enough that there are
-/// warps for the whole device.
-inline int strip_rows(int rows, int strips) {
-  int length = 32;
-  while (length > 2 && static_cast<std::int64_t>(rows) * strips < std::int64_t{warps_wanted} * length) length /= 2;
-  return length;
-}
-
-/// How a march over `rows` rows of a grid nx numbers wide is cut: strips side by side, `length` rows of each.
+/// How a march over `rows` rows of a grid nx numbers wide is cut: strips side by side, `length` rows of each, `parts` above each other.
+/// Begun with the shortest: their first rows, which the strips above load too, count little yet, and there are warps for the whole
+/// device.
 template <class T>
 struct MarchGrid {
-  int strips, length, parts;  // parts above each other, at most
-  MarchGrid(int nx, int rows, int margin)
-      : strips(divide_up(nx / chunk_width<T> + 1, lanes - 2 * margin)), length(strip_rows(rows, strips)),
-        parts(divide_up(rows, length)) {}
-  /// Longer strips, where otherwise blocks would be left over when as many as a device holds have run.
+  static constexpr int shortest = 8, usual = 32;
+  static constexpr int warps_wanted = 1024;  // for the whole device
+  int strips, length = shortest, parts;
+  MarchGrid(int nx, int rows, int margin) : strips(divide_up(nx / chunk_width<T> + 1, lanes - 2 * margin)) {
+    while (length > 2 && static_cast<std::int64_t>(rows) * strips < std::int64_t{warps_wanted} * length) length /= 2;
+    parts = divide_up(rows, length);
+  }
+  /// Strips that a device runs in one turn of all the blocks that it holds at once: where there are few turns the last one would else
+  /// be half empty. Of many turns that does not count.
   void fit(int rows, int resident_blocks) {
+    constexpr int few_turns = 3;
     const int blocks_wide = divide_up(strips, march_warps), at_once = resident_blocks / blocks_wide;
-    if (at_once == 0 || parts <= at_once) return;
-    length = divide_up(rows, at_once);
+    const bool many = divide_up(rows, usual) > few_turns * at_once;
+    length = many ? std::max(length, usual) : std::max(length, divide_up(rows, at_once));
     parts = divide_up(rows, length);
   }
   [[nodiscard]] dim3 blocks() const {
     return {static_cast<unsigned>(divide_up(strips, march_warps)), static_cast<unsigned>(parts)};
   }
-  /// Of sums by strips.
+  /// Of sums by strips; as it begins, the most that there can be.
   [[nodiscard]] int count() const { return strips * parts; }
 };
 
@@ -282,10 +277,10 @@ template <class March>
 MarchGrid<typename March::Number> run_march(const Context& ctx, const March& march, int nx, int ny, int margin = 1) {
   const int rows = march.rows();
   MarchGrid<typename March::Number> cut(nx, rows, margin);
-  const bool few = cut.count() <= warps_wanted;
-  Launch launch{cut.blocks(), march_warps * lanes, 0, 1, few};
-  if (!few) cut.fit(rows, launch.resident(ctx, march_kernel<March>));
+  Launch launch{cut.blocks(), march_warps * lanes};
+  cut.fit(rows, launch.resident(ctx, march_kernel<March>));
   launch.grid = cut.blocks();
+  launch.early = cut.count() <= cut.warps_wanted;
   launch(ctx, march_kernel<March>, march, nx, ny, margin, rows, cut.length);
   return cut;
 }

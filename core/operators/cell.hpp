@@ -216,14 +216,15 @@ namespace cuda {
 
 /// Two rows of p and q in registers, and those of scalar K that come next: asked for ahead. With two numbers a cell and more there are
 /// too few registers for that. s and m, which fewer operators have, are read where they are needed.
-template <class T, bool scalar>
-struct LaneOperator<CellView<T, scalar>> {
+template <class T, bool scalar, int depth>
+struct LaneOperator<CellView<T, scalar>, depth> {
   static constexpr bool in_order = scalar;
-  static constexpr int n = chunk_width<T>, width = n + 1, rows_ahead = 2;
+  static constexpr int n = chunk_width<T>, width = n + 1;
   const CellView<T, scalar>* a;
   T p[2 * width], q[scalar ? 1 : 2 * width], rx2[scalar ? width : 1], ry2[2];
   const T *s, *m;
-  Chunk<T> ahead[scalar ? rows_ahead : 1];
+  Chunk<T> ahead[scalar ? depth : 1];
+  T ry2_ahead[scalar ? depth : 1];
 
   __device__ LaneOperator(const CellView<T, scalar>& view, const Lane<T>& lane, int first)
       : a(&view), s(view.s), m(view.m) {
@@ -232,24 +233,25 @@ struct LaneOperator<CellView<T, scalar>> {
       for (int c = 0; c < width; ++c)
         rx2[c] = touches_cells(lane) ? number_or_zero(a->rx2, lane.column + c, 0, lane.nx) : T(0);
       put(p, 1, load(lane, a->p, first));
+      ry2[1] = number_or_zero(a->ry2, first, 0, lane.ny);
 #pragma unroll
-      for (int k = 0; k < rows_ahead; ++k) ahead[k] = load(lane, a->p, first + 1 + k);
+      for (int k = 0; k < depth; ++k) ask(lane, first, k);
     }
   }
   __device__ STRATUM_INLINE void row(const Lane<T>& lane, int j) {
-    const bool inside = j >= 0 && j < lane.ny;
     if constexpr (scalar) {
 #pragma unroll
       for (int e = 0; e < width; ++e) p[e] = p[width + e];
       put(p, 1, ahead[0]);
+      ry2[0] = ry2[1];
+      ry2[1] = ry2_ahead[0];
 #pragma unroll
-      for (int k = 1; k < rows_ahead; ++k) ahead[k - 1] = ahead[k];
-      ahead[rows_ahead - 1] = load(lane, a->p, j + 1 + rows_ahead);
-      if (!inside) return;
-      ry2[0] = __ldg(a->ry2 + j);
-      ry2[1] = __ldg(a->ry2 + j + 1);
+      for (int k = 1; k < depth; ++k) {
+        ahead[k - 1] = ahead[k];
+        ry2_ahead[k - 1] = ry2_ahead[k];
+      }
+      ask(lane, j + 1, depth - 1);
     } else {
-      if (!inside) return;
       take(lane, a->p, j, p);
       take(lane, a->q, j, q);
       const std::int64_t others = j * a->others_pitch + (touches_cells(lane) ? lane.column : -1);
@@ -270,6 +272,11 @@ struct LaneOperator<CellView<T, scalar>> {
   [[nodiscard]] __device__ STRATUM_INLINE Chunk<T> load(const Lane<T>& lane, const T* cells, int j) const {
     if (touches_cells(lane) && j >= 0 && j <= lane.ny) return load_chunk<n>(cells + j * a->pitch + lane.column);
     return {};
+  }
+  /// For the row of cells k + 1 rows beyond row j. Each number that is waited for alone, as 1 / hy^2 would be, holds up a row.
+  __device__ STRATUM_INLINE void ask(const Lane<T>& lane, int j, int k) {
+    ahead[k] = load(lane, a->p, j + 1 + k);
+    ry2_ahead[k] = number_or_zero(a->ry2, j + 1 + k, 0, lane.ny);
   }
   static __device__ STRATUM_INLINE void put(T* rows, int r, const Chunk<T>& c) {
 #pragma unroll

@@ -46,8 +46,8 @@ struct NineBandMatrix : StoredBands<T, 9> {
 #if defined(__CUDACC__)
 namespace cuda {
 
-template <class T>
-struct LaneOperator<NineBandView<T>> {
+template <class T, int depth>
+struct LaneOperator<NineBandView<T>, depth> {
   static constexpr bool in_order = false;
   const NineBandView<T>* a;
   Chunk<T> band[9];

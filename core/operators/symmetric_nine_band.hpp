@@ -51,8 +51,8 @@ struct SymmetricNineBand : StoredBands<T, 5> {
 namespace cuda {
 
 /// What the row below and the lanes beside store is there too, as far as the current row needs it.
-template <class T>
-struct LaneOperator<SymmetricNineBandView<T>> {
+template <class T, int depth>
+struct LaneOperator<SymmetricNineBandView<T>, depth> {
   static constexpr bool in_order = false;
   static constexpr int n = chunk_width<T>, pitch = n + 2;
   const SymmetricNineBandView<T>* a;

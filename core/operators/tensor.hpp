@@ -202,8 +202,8 @@ struct TensorOperator {
 #if defined(__CUDACC__)
 namespace cuda {
 
-template <class T, bool reaction>
-struct LaneOperator<TensorView<T, reaction>> {
+template <class T, bool reaction, int depth>
+struct LaneOperator<TensorView<T, reaction>, depth> {
   static constexpr bool in_order = false;
   static constexpr int n = chunk_width<T>;
   const T *all_ky, *all_my, *all_e;

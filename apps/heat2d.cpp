@@ -45,7 +45,7 @@ struct Settings {
   bool quiet = false;
 
   [[nodiscard]] ProblemMesh mesh_at(Context& ctx) const {
-    return with_sides(deformation.at(ctx, mesh, level), problem.space.sides);
+    return with_sides(deformation.at(ctx, machine, mesh, level), problem.space.sides);
   }
 };
 
@@ -91,7 +91,7 @@ CommandLine make_command_line() {
        {output_file(
             "vtk", "SERIES.pvd",
             "a film for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of --output-every; "
-            ".vts of a deformed mesh, .pvtr with a piece of each of several ranks"),
+            ".vts of a deformed mesh, .pvtr or .pvts with a piece of each of several ranks"),
         {"output-every", "DT", "",
          "a line, a file of the film and points of --probe whenever so much time has passed (at the end)"},
         {"probe", "LINE:FILE", "",
@@ -578,9 +578,6 @@ int main(int argc, char** argv) {
       [&ranks](const CommandLine& options) -> std::function<int()> {
         Settings settings = parse_settings(options);
         settings.machine.ranks = &ranks;
-        expects(!settings.deformation.is_given() || !settings.machine.has_ranks(),
-                options.has("map") ? "--map" : "--mesh-file", ": a deformed mesh is solved on by one rank, and ",
-                ranks.size(), " have been started");
         OutputFiles outputs = parse_outputs(options, settings);
         return [settings = std::move(settings), outputs = std::move(outputs), &options] {
           return run(settings, options, outputs);

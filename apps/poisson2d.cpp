@@ -59,14 +59,12 @@ struct Settings {
   /// With the ends that the sides want.
   [[nodiscard]] TensorMesh logical_at(int level) const { return with_sides(mesh.at(level), problems[0].sides); }
   [[nodiscard]] ProblemMesh mesh_at(Context& ctx, int level) const {
-    if (!deformation.is_given()) return ProblemMesh(logical_at(level));
-    expect_room(ctx, message("mesh ", mesh.family.name), 2 * mesh.nodes(level) * std::int64_t{sizeof(double)}, 0, "");
-    return with_sides(deformation.at(ctx, mesh, level), problems[0].sides);
+    return with_sides(deformation.at(ctx, machine, mesh, level), problems[0].sides);
   }
   /// Where widths do not decide.
   [[nodiscard]] bool interpolates_by_choice() const { return deformation.is_given() || problems[0].has_coefficients(); }
-  [[nodiscard]] const char* vtk_ending() const {
-    return machine.has_ranks() ? ".pvtr" : deformation.is_given() ? ".vts" : ".vtr";
+  [[nodiscard]] std::string vtk_ending() const {
+    return message(machine.has_ranks() ? ".pvt" : ".vt", deformation.is_given() ? 's' : 'r');
   }
   [[nodiscard]] int exit_code(const SolveReport& report) const {
     return stratum::exit_code(report.status, tolerance_asked_for);
@@ -136,7 +134,7 @@ CommandLine make_command_line() {
             {"reproducible", "", "",
              message("the same bits on any number of ranks, up to ", StripLevels::most_fixed,
                      ", and threads: lines along y are solved in pieces that are always the same; on CPUs, not where "
-                     "interpolation follows coefficients")}})},
+                     "interpolation follows coefficients or deformed cells")}})},
       {"Stopping",
        {{"rtol", "X", plain(params.stop.rtol),
          "stop when the residual has fallen below X times the baseline, X above 0"},
@@ -152,8 +150,8 @@ CommandLine make_command_line() {
                     "solution, exact solution, error, right-hand side and aspect ratios for ParaView "
                     "(poisson2d_<mesh>_L<level>.vtr); FILE.vts with --map and --mesh-file; FILE.npy: the solution "
                     "alone, an array "
-                    "for NumPy of shape (ny + 1, nx + 1), which is written where VTK is missing; FILE.pvtr, with a "
-                    "piece of each, on several ranks"),
+                    "for NumPy of shape (ny + 1, nx + 1), which is written where VTK is missing; FILE.pvtr or .pvts, "
+                    "with a piece of each, on several ranks"),
         {"vtk-compress", "HOW", "fast", "none, fast (LZ4), or best (zlib: up to a third less, ten times as slow)"},
         output_file("png", "FILE.png",
                     "a picture: the solution (the first one of several) in colours, and enlarged where cells are thin"),
@@ -338,12 +336,10 @@ Settings parse_settings(const CommandLine& options) {
 }
 
 /// What is for one rank alone.
-void check_ranks(const Settings& settings, const CommandLine& options) {
+void check_ranks(const Settings& settings) {
   const auto one_rank_only = [&](bool asked, const std::string& option, const char* why) {
     expects(!asked, "--", option, ": ", why, ", not ", settings.machine.ranks->size());
   };
-  for (const char* option : {"map", "mesh-file"})
-    one_rank_only(options.has(option), option, "a deformed mesh is solved on by one rank");
   one_rank_only(settings.solver.deflate.by != DeflateBy::none, "deflate", "deflation is for one rank");
   one_rank_only(settings.solver.precision == Precision::two_float, "precision", "two-float is for one rank");
 }
@@ -352,11 +348,11 @@ void check_ranks(const Settings& settings, const CommandLine& options) {
 void check_reproducible(const Settings& settings) {
   if (!settings.solver.multigrid.reproducible) return;
   const auto refuse = [](bool asked, const char* why) { expects(!asked, "--reproducible: ", why); };
-  refuse(settings.deformation.is_given(), "a deformed mesh is solved on by one rank; leave one of the two out");
   refuse(settings.solver.deflate.by != DeflateBy::none, "deflation is for one rank; leave one of the two out");
   refuse(settings.solver.precision == Precision::two_float, "--precision two-float is for one rank");
-  refuse(settings.interpolates_by_choice() && settings.solver.interpolation != InterpolationKind::bilinear,
-         "interpolation that follows coefficients differs by rounding; take --interpolation bilinear");
+  refuse(
+      settings.interpolates_by_choice() && settings.solver.interpolation != InterpolationKind::bilinear,
+      "interpolation that follows coefficients or deformed cells differs by rounding; take --interpolation bilinear");
   refuse(settings.solver.multigrid.cut_lines == CutMethod::overlap,
          "overlap differs by rounding; take --cut-lines exact");
   refuse(settings.machine.backend == Backend::cuda, "it is for CPUs; take --backend cpu");
@@ -372,9 +368,10 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   const bool ranks = settings.machine.has_ranks();
   expects(name.empty() || (name == "-" && !ranks) || name.ends_with(ending) || is_array, "--vtk: '", name,
           "' must end in ", ending, ", by which ParaView knows ",
-          ranks                             ? "the pieces of several ranks"
-          : settings.deformation.is_given() ? "a deformed mesh"
-                                            : "it",
+          ranks && settings.deformation.is_given() ? "the pieces of several ranks' deformed mesh"
+          : ranks                                  ? "the pieces of several ranks"
+          : settings.deformation.is_given()        ? "a deformed mesh"
+                                                   : "it",
           ", or in .npy");
   expects(!is_array || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
   const std::string picture = outputs.path("png");
@@ -408,7 +405,7 @@ void check_outputs(const Settings& settings, OutputFiles& outputs) {
   if (!settings.vtk_asked_for && nodes > default_vtk_nodes) {
     if (!settings.quiet)
       std::printf("no file for ParaView: %lld nodes make a large one; --vtk FILE%s writes it\n",
-                  static_cast<long long>(nodes), settings.vtk_ending());
+                  static_cast<long long>(nodes), settings.vtk_ending().c_str());
     return outputs.remove("vtk");
   }
   try {
@@ -603,13 +600,12 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
     std::transform(solution.begin(), solution.end(), exact.begin(), error.begin(), std::minus<>());
   }
   const auto aspect_ratios =
-      mesh.mapped() ? cell_aspect_ratios(*mesh.mapped()) : cell_aspect_ratios(mesh.logical(), rows);
+      mesh.mapped() ? cell_aspect_ratios(*mesh.mapped(), rows) : cell_aspect_ratios(mesh.logical(), rows);
   const std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
-  if (mesh.mapped())
+  if (settings.machine.has_ranks())
+    write_pieces(*settings.machine.ranks->communicator(), path, mesh, rows, fields, of_cells, settings.compression);
+  else if (mesh.mapped())
     write_vts(path, *mesh.mapped(), fields, of_cells, settings.compression);
-  else if (settings.machine.has_ranks())
-    write_pieces(*settings.machine.ranks->communicator(), path, mesh.logical(), rows, fields, of_cells,
-                 settings.compression);
   else
     write_vtr(path, mesh.logical(), fields, of_cells, settings.compression);
 }
@@ -1168,7 +1164,7 @@ int main(int argc, char** argv) {
       [&ranks](const CommandLine& options) -> std::function<int()> {
         Settings settings = parse_settings(options);
         settings.machine.ranks = &ranks;
-        if (settings.machine.has_ranks()) check_ranks(settings, options);
+        if (settings.machine.has_ranks()) check_ranks(settings);
         check_reproducible(settings);
         OutputFiles outputs = parse_outputs(options, settings);
         return [settings = std::move(settings), outputs = std::move(outputs), &options] {

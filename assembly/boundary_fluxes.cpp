@@ -283,20 +283,20 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
                                GridView<const double> u, const CellCoefficients* cells) {
   const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
   const CellCoefficients* const k = own ? &*own : cells;
-  if (mesh.mapped() != nullptr) return boundary_fluxes(ctx, mesh, problem, nodal_solution(ctx, mesh, problem, u), k);
-  BoundaryFluxes found =
-      fluxes_of(mesh, problem, CellwiseSolution(mesh, problem, NearSides(ctx, mesh.logical(), problem, u), k));
-  if (k != nullptr && !k->c.empty()) {
-    const NodeRows rows = node_rows(mesh.logical(), u.shape());
-    const auto nodal = nodal_solution(ctx, mesh, problem, u);
-    found.reaction = reaction_of(ctx, rows, CellwiseSolution(mesh, problem, values_of(nodal, mesh, rows.first), k));
-    if (u.below || u.above) {
-      const auto parts = ctx.communicator()->gather_on_host(found.reaction);
-      found.reaction = std::accumulate(parts.begin(), parts.end(), 0.0);
-    }
+  const CellwiseSolution at_sides(mesh, problem, NearSides(ctx, mesh, problem, u), k);
+  BoundaryFluxes found = fluxes_of(mesh, problem, at_sides);
+  if (!at_sides.has_reaction()) return found;
+  if (mesh.mapped() == nullptr && (k == nullptr || k->c.empty())) {
+    found.reaction = problem.reaction * integral(ctx, mesh.logical(), problem, u);
     return found;
   }
-  if (problem.reaction != 0) found.reaction = problem.reaction * integral(ctx, mesh.logical(), problem, u);
+  const NodeRows rows = node_rows(mesh.logical(), u.shape());
+  const auto nodal = nodal_solution(ctx, mesh, problem, u);
+  found.reaction = reaction_of(ctx, rows, CellwiseSolution(mesh, problem, values_of(nodal, mesh, rows.first), k));
+  if (u.below || u.above) {
+    const auto parts = ctx.communicator()->gather_on_host(found.reaction);
+    found.reaction = std::accumulate(parts.begin(), parts.end(), 0.0);
+  }
   return found;
 }
 

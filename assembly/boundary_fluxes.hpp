@@ -45,7 +45,7 @@ struct BoundaryFluxes {
 [[nodiscard]] BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                              std::span<const double> nodal, const CellCoefficients* cells = nullptr);
 
-/// Of the solution's unknowns: on a rectangle with constant c those near the sides alone come to the host.
+/// Of the solution's unknowns: without c, and on a rectangle with a constant one, those near the sides alone come to the host.
 [[nodiscard]] BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                              GridView<const double> u, const CellCoefficients* cells = nullptr);
 

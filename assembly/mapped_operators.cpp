@@ -85,8 +85,13 @@ MappedCellsView MappedCells::view() const {
 
 GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,
                                         const OperatorTerms& terms) {
+  return assemble_diffusion(ctx, mesh, cells, terms, mesh.logical().unknowns());
+}
+
+GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,
+                                        const OperatorTerms& terms, const GridShape& strip) {
   detail::check_terms(mesh.logical(), terms);
-  SymmetricNineBand<double> a(ctx, mesh.logical().unknowns());
+  SymmetricNineBand<double> a(ctx, strip);
   const auto centre = a.band[0].view();
   for_each_node(
       ctx, all_nodes(centre),

@@ -7,9 +7,10 @@
 
 namespace stratum {
 
-NearSides::NearSides(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<const double> u)
-    : last_x_(mesh.x().size()), last_y_(mesh.y().size()) {
-  const SideValues sides = side_values(mesh, problem);
+NearSides::NearSides(Context& ctx, const Geometry& geometry, const PoissonProblem& problem, GridView<const double> u)
+    : last_x_(geometry.logical().x().size()), last_y_(geometry.logical().y().size()) {
+  const TensorMesh& mesh = geometry.logical();
+  const SideValues sides = side_values(geometry, problem);
   const int first_row = first_row_of(ctx, "the solution", mesh, u);
   const auto line = [&](Direction along, int k) {
     const bool row = along == Direction::x;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Nodal values of a solution on the two outermost lines of every side of a rectangle, on the host: what the cells at the sides
+// Nodal values of a solution on the two outermost lines of every side of a mesh, on the host: what the cells at the sides
 // need, copied from a GPU without the rest. Each line is as long as a side, Dirichlet values included. Where the grid is cut
 // into strips each piece gets all of them.
 
@@ -13,7 +13,7 @@ namespace stratum {
 
 class NearSides {
  public:
-  NearSides(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<const double> u);
+  NearSides(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> u);
 
   /// Of a node on one of these lines.
   [[nodiscard]] double operator()(int i, int j) const {

@@ -42,12 +42,6 @@ template <class T>
   return first;
 }
 
-/// Throws UsageError for a strip.
-template <class T>
-void expects_all_rows(const GridView<T>& u) {
-  expects(!u.below && !u.above, "deformed meshes are not cut into strips");
-}
-
 /// Runs body(j, functions...) for rows j = 0 .. rows-1 on the Context's threads, each with its own copies of the functions,
 /// and hands the exception of the first row that has one to the caller.
 template <class Body, class... Functions>

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <numeric>
 #include <utility>
 
 #include <stratum/assembly/gauss_rules.hpp>
@@ -103,13 +101,14 @@ void add_load(Context& ctx, const Geometry& mesh, const Rule& rule, const Scalar
       f);
 }
 
-/// Integrals of phi_i of the unknowns.
-HostGrid hat_integrals(Context& ctx, const MappedMesh& mesh) {
-  const GridShape shape = mesh.logical().unknowns();
-  HostGrid hats(shape.nx, shape.ny);
+/// Integrals of phi_i of the unknowns, or of those of a strip, whose rows begin with `first_row`.
+Vector<double> hat_integrals(Context& ctx, const MappedMesh& mesh, const GridShape& unknowns, int first_row) {
+  HostGrid hats(unknowns.nx, unknowns.ny, first_row);
   add_load(
       ctx, mesh, gauss3, [](const Point&) { return 1.0; }, hats);
-  return hats;
+  Vector<double> there(ctx, unknowns);
+  copy_from_host(ctx, hats.values.data(), there.view());
+  return there;
 }
 HatIntegrals hat_integrals(const TensorMesh& mesh, int first_row) {
   return {at_unknowns(mesh.x(), hat_integrals(mesh.x())), at_unknowns(mesh.y(), hat_integrals(mesh.y())), first_row};
@@ -449,42 +448,13 @@ bool is_singular(Context& ctx, const Geometry& mesh, const PoissonProblem& probl
 Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<double> b) {
   const int first_row = first_row_of(ctx, "the load vector", mesh.logical(), b);
   if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical(), first_row), b);
-  expects_all_rows(b);
-  HostGrid load(b.nx, b.ny);
-  copy_to_host(ctx, GridView<const double>(b), load.values.data());
-  Compatibility found;
-  for (const double value : load.values) {
-    found.sum += value;
-    found.sum_of_magnitudes += std::abs(value);
-  }
-  const HostGrid hats = hat_integrals(ctx, *mesh.mapped());
-  const double area = std::accumulate(hats.values.begin(), hats.values.end(), 0.0), mean = found.sum / area;
-  const auto subtract = [&](double constant) {
-    for (std::size_t k = 0; k < load.values.size(); ++k) load.values[k] -= constant * hats.values[k];
-  };
-  subtract(mean);
-  found.mean = mean;
-  subtract(std::accumulate(load.values.begin(), load.values.end(), 0.0) / area);  // what rounding left
-  constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();        // of integrals over four cells
-  const double most = rounding * std::abs(mean);
-  if (std::equal(load.values.begin(), load.values.end(), hats.values.begin(),
-                 [most](double value, double hat) { return std::abs(value) <= most * hat; }))
-    std::fill(load.values.begin(), load.values.end(), 0.0);
-  copy_from_host(ctx, load.values.data(), b);
-  return found;
+  return make_compatible(ctx, hat_integrals(ctx, *mesh.mapped(), b.shape(), first_row).cview(), b);
 }
 
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u) {
   const int first_row = first_row_of(ctx, "the solution", mesh.logical(), u);
   if (mesh.mapped() == nullptr) return subtract_integral_mean(ctx, hat_integrals(mesh.logical(), first_row), u);
-  expects_all_rows(u);
-  HostGrid values(u.nx, u.ny);
-  copy_to_host(ctx, GridView<const double>(u), values.values.data());
-  const HostGrid hats = hat_integrals(ctx, *mesh.mapped());
-  const double mean = std::inner_product(values.values.begin(), values.values.end(), hats.values.begin(), 0.0) /
-                      std::accumulate(hats.values.begin(), hats.values.end(), 0.0);
-  for (double& value : values.values) value -= mean;
-  copy_from_host(ctx, values.values.data(), u);
+  subtract_integral_mean(ctx, hat_integrals(ctx, *mesh.mapped(), u.shape(), first_row).cview(), u);
 }
 
 bool has_boundary_values(const PoissonProblem& problem) {

@@ -92,7 +92,7 @@ struct Compatibility {
   [[nodiscard]] bool holds() const { return std::abs(sum) <= negligible * sum_of_magnitudes; }
 };
 
-// Loads and solutions below may be a strip's, on rectangles; all pieces make these calls then, and each has the whole's answer.
+// Loads and solutions below may be a strip's; all pieces make these calls then, and each has the whole's answer.
 
 /// Subtracts from f the constant that makes b compatible, and says how large the sum was before. Where nothing but rounding is
 /// left of b it is zero, since a solver would take rounding for a right-hand side.

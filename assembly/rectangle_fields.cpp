@@ -12,7 +12,7 @@ namespace stratum {
 
 namespace {
 
-struct Hats {
+struct HatsOfLines {
   const double *x, *y;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return x[i] * y[j]; }
 };
@@ -30,6 +30,7 @@ struct SumOfMagnitudes {
 };
 
 /// By hats.
+template <class Hats>
 struct WeightedSum {
   static constexpr bool takes_maximum = false;
   GridView<const double> u;
@@ -38,6 +39,7 @@ struct WeightedSum {
 };
 
 /// Largest |b| / hat.
+template <class Hats>
 struct LargestMean {
   static constexpr bool takes_maximum = true;
   GridView<const double> b;
@@ -47,6 +49,7 @@ struct LargestMean {
   }
 };
 
+template <class Hats>
 struct SubtractHats {
   GridView<double> b;
   Hats hats;
@@ -101,25 +104,45 @@ Compatibility compatibility(Context& ctx, GridView<const double> b) {
   return {reduce(ctx, b.nx, b.ny, Sum{b}), reduce(ctx, b.nx, b.ny, SumOfMagnitudes{b})};
 }
 
+namespace {
+
+/// `area`: the sum of all hats.
+template <class Hats>
+Compatibility make_compatible_by(Context& ctx, const Hats& hats, double area, GridView<double> b) {
+  const auto subtract = [&](double constant) {
+    for_each_node(ctx, all_nodes(b), SubtractHats<Hats>{b, hats, constant});
+  };
+  Compatibility found = compatibility(ctx, b);
+  const double mean = found.mean = found.sum / area;
+  subtract(mean);
+  subtract(sum_of(ctx, b) / area);                                          // what rounding left
+  constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();  // of integrals over four cells
+  if (reduce(ctx, b.nx, b.ny, LargestMean<Hats>{b, hats}) <= rounding * std::abs(mean)) set(ctx, 0.0, b);
+  return found;
+}
+
+template <class Hats>
+void subtract_mean_by(Context& ctx, const Hats& hats, double area, GridView<double> u) {
+  const double integral = reduce(ctx, u.nx, u.ny, WeightedSum<Hats>{u, hats});
+  for_each_node(ctx, all_nodes(u), Subtract{u, integral / area});
+}
+
+}  // namespace
+
 Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridView<double> b) {
   const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
-  const Hats hats{x.cview().data, y.cview().data + of_lines.first_row};
-  const auto sum = [&] { return reduce(ctx, b.nx, b.ny, Sum{b}); };
-  const auto subtract = [&](double constant) { for_each_node(ctx, all_nodes(b), SubtractHats{b, hats, constant}); };
-  Compatibility found = compatibility(ctx, b);
-  const double mean = found.mean = found.sum / of_lines.area();
-  subtract(mean);
-  subtract(sum() / of_lines.area());                                        // what rounding left
-  constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();  // of integrals over four cells
-  if (reduce(ctx, b.nx, b.ny, LargestMean{b, hats}) <= rounding * std::abs(mean)) set(ctx, 0.0, b);
-  return found;
+  return make_compatible_by(ctx, HatsOfLines{x.cview().data, y.cview().data + of_lines.first_row}, of_lines.area(), b);
+}
+Compatibility make_compatible(Context& ctx, GridView<const double> hats, GridView<double> b) {
+  return make_compatible_by(ctx, hats, sum_of(ctx, hats), b);
 }
 
 void subtract_integral_mean(Context& ctx, const HatIntegrals& of_lines, GridView<double> u) {
   const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
-  const double integral =
-      reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data + of_lines.first_row}});
-  for_each_node(ctx, all_nodes(u), Subtract{u, integral / of_lines.area()});
+  subtract_mean_by(ctx, HatsOfLines{x.cview().data, y.cview().data + of_lines.first_row}, of_lines.area(), u);
+}
+void subtract_integral_mean(Context& ctx, GridView<const double> hats, GridView<double> u) {
+  subtract_mean_by(ctx, hats, sum_of(ctx, hats), u);
 }
 
 double sum_of(Context& ctx, GridView<const double> u) { return reduce(ctx, u.nx, u.ny, Sum{u}); }
@@ -131,7 +154,7 @@ double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& prob
     const auto x = vector_from_host(ctx, at_unknowns(mesh.x(), hat_x)),
                y = vector_from_host(ctx, at_unknowns(mesh.y(), hat_y));
     const int first_row = first_row_of(ctx, "the solution", mesh, u);
-    sum = reduce(ctx, u.nx, u.ny, WeightedSum{u, {x.cview().data, y.cview().data + first_row}});
+    sum = reduce(ctx, u.nx, u.ny, WeightedSum<HatsOfLines>{u, {x.cview().data, y.cview().data + first_row}});
   }
   // Dirichlet sides; the left and right one have the corners.
   const SideValues sides = side_values(mesh, problem);

@@ -31,6 +31,9 @@ struct HatIntegrals {
 Compatibility make_compatible(Context& ctx, const HatIntegrals& hats, GridView<double> b);
 /// u = u - sum u hats / area
 void subtract_integral_mean(Context& ctx, const HatIntegrals& hats, GridView<double> u);
+/// With the integrals of the phi_i of any mesh, at the unknowns of b and u.
+Compatibility make_compatible(Context& ctx, GridView<const double> hats, GridView<double> b);
+void subtract_integral_mean(Context& ctx, GridView<const double> hats, GridView<double> u);
 
 [[nodiscard]] double sum_of(Context& ctx, GridView<const double> u);
 /// Of u_h over the domain, values of Dirichlet sides included.

@@ -108,7 +108,7 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonPr
         range_in(ctx, mesh, node_rows(mesh.logical(), u.shape()), nodal_solution(ctx, mesh, problem, u));
     return u.below || u.above ? merged(ctx.communicator()->gather_on_host(own)) : own;
   }
-  const NearSides values(ctx, mesh.logical(), problem, u);
+  const NearSides values(ctx, mesh, problem, u);
   found->smallest_on_boundary = found->largest_on_boundary = values(0, 0);
   const auto visit = [&](int i, int j) {
     found->smallest_on_boundary = std::min(found->smallest_on_boundary, values(i, j));

@@ -110,15 +110,22 @@ void MappedMesh::check_periodic() const {
 }
 
 double MappedMesh::largest_aspect_ratio() const {
-  const auto ratios = cell_aspect_ratios(*this);
-  return *std::max_element(ratios.begin(), ratios.end());
+  double largest = 1;
+  for (int j = 0; j < logical_.y().size(); ++j)
+    for (int i = 0; i < logical_.x().size(); ++i) largest = std::max(largest, cell(i, j).aspect_ratio());
+  return largest;
 }
 
 std::vector<double> cell_aspect_ratios(const MappedMesh& mesh) {
+  return cell_aspect_ratios(mesh, {0, mesh.logical().y().size()});
+}
+
+std::vector<double> cell_aspect_ratios(const MappedMesh& mesh, NodeRows rows) {
+  const int columns = mesh.logical().x().size();
   std::vector<double> ratios;
-  ratios.reserve(static_cast<std::size_t>(mesh.logical().cells()));
-  for (int j = 0; j < mesh.logical().y().size(); ++j)
-    for (int i = 0; i < mesh.logical().x().size(); ++i) ratios.push_back(mesh.cell(i, j).aspect_ratio());
+  ratios.reserve(static_cast<std::size_t>(rows.last - rows.first) * static_cast<std::size_t>(columns));
+  for (int j = rows.first; j < rows.last; ++j)
+    for (int i = 0; i < columns; ++i) ratios.push_back(mesh.cell(i, j).aspect_ratio());
   return ratios;
 }
 

@@ -17,6 +17,7 @@
 #include <memory>
 #include <vector>
 
+#include <stratum/mesh/strips.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {
@@ -89,5 +90,7 @@ class MappedMesh {
 
 /// Of every cell, x fastest.
 [[nodiscard]] std::vector<double> cell_aspect_ratios(const MappedMesh& mesh);
+/// Of the cells between rows of nodes.
+[[nodiscard]] std::vector<double> cell_aspect_ratios(const MappedMesh& mesh, NodeRows rows);
 
 }  // namespace stratum

@@ -41,29 +41,44 @@ std::string extent(const TensorMesh& mesh, NodeRows rows) {
   return message("\"0 ", mesh.x().size(), ' ', rows.first, ' ', rows.last, " 0 0\"");
 }
 
+/// Of grids of a kind; `places`: where their points are.
+void write_pieces_file(const std::string& path, const std::string& kind, const std::string& places,
+                       const TensorMesh& mesh, const std::vector<VtkPiece>& pieces,
+                       const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields) {
+  std::string text = message("<?xml version=\"1.0\"?>\n<VTKFile type=", quoted(kind),
+                             " version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n");
+  text += message("  <", kind, " WholeExtent=", extent(mesh, {0, mesh.y().size()}), " GhostLevel=\"0\">\n");
+  const auto arrays = [&text](const char* of, const std::vector<VtkField>& fields) {
+    text += message("    <", of, fields.empty() ? "" : message(" Scalars=", quoted(fields.front().name)), ">\n");
+    for (const auto& field : fields)
+      text += message("      <PDataArray type=\"Float64\" Name=", quoted(field.name), "/>\n");
+    text += message("    </", of, ">\n");
+  };
+  arrays("PPointData", node_fields);
+  arrays("PCellData", cell_fields);
+  text += places;
+  for (const auto& piece : pieces)
+    text += message("    <Piece Extent=", extent(mesh, piece.rows), " Source=", quoted(piece.file), "/>\n");
+  write_whole_text(path, text + message("  </", kind, ">\n</VTKFile>\n"));
+}
+
 }  // namespace
 
 void write_pvtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkPiece>& pieces,
                 const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields) {
-  std::string text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"PRectilinearGrid\" version=\"1.0\" "
-                     "byte_order=\"LittleEndian\" header_type=\"UInt64\">\n";
-  text += message("  <PRectilinearGrid WholeExtent=", extent(mesh, {0, mesh.y().size()}), " GhostLevel=\"0\">\n");
-  const auto arrays = [&text](const char* kind, const std::vector<std::string>& names, bool has_scalars) {
-    text += message("    <", kind, has_scalars ? message(" Scalars=", quoted(names.front())) : "", ">\n");
-    for (const auto& name : names) text += message("      <PDataArray type=\"Float64\" Name=", quoted(name), "/>\n");
-    text += message("    </", kind, ">\n");
-  };
-  const auto names_of = [](const std::vector<VtkField>& fields) {
-    std::vector<std::string> names;
-    for (const auto& field : fields) names.push_back(field.name);
-    return names;
-  };
-  arrays("PPointData", names_of(node_fields), !node_fields.empty());
-  arrays("PCellData", names_of(cell_fields), !cell_fields.empty());
-  arrays("PCoordinates", {"x", "y", "z"}, false);
-  for (const auto& piece : pieces)
-    text += message("    <Piece Extent=", extent(mesh, piece.rows), " Source=", quoted(piece.file), "/>\n");
-  write_whole_text(path, text + "  </PRectilinearGrid>\n</VTKFile>\n");
+  std::string coordinates = "    <PCoordinates>\n";
+  for (const char* name : {"x", "y", "z"})
+    coordinates += message("      <PDataArray type=\"Float64\" Name=", quoted(name), "/>\n");
+  write_pieces_file(path, "PRectilinearGrid", coordinates + "    </PCoordinates>\n", mesh, pieces, node_fields,
+                    cell_fields);
+}
+
+void write_pvts(const std::string& path, const TensorMesh& logical, const std::vector<VtkPiece>& pieces,
+                const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields) {
+  write_pieces_file(path, "PStructuredGrid",
+                    "    <PPoints>\n      <PDataArray type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\"/>\n"
+                    "    </PPoints>\n",
+                    logical, pieces, node_fields, cell_fields);
 }
 
 void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkField>& node_fields,

@@ -1,7 +1,7 @@
 #pragma once
 
 // Rectilinear-grid files (.vtr) for ParaView, written by VTK's own writer: appended, compressed unless asked for otherwise, in
-// double. Of a mesh that is cut into strips each piece is a file, and a .pvtr says where they lie.
+// double. Of a mesh that is cut into strips each piece is a file, and a .pvtr (.pvts of a deformed one) says where they lie.
 // The file is written under a temporary name and renamed, so that it is there whole or not at all.
 
 #include <span>
@@ -42,6 +42,9 @@ struct VtkPiece {
   NodeRows rows;
 };
 void write_pvtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkPiece>& pieces,
+                const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {});
+/// Likewise of structured grids (mesh/vts.hpp), whose cells are joined as those of this mesh.
+void write_pvts(const std::string& path, const TensorMesh& logical, const std::vector<VtkPiece>& pieces,
                 const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {});
 
 /// Ratio of the longer side to the shorter of every cell, x fastest.

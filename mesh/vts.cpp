@@ -17,17 +17,28 @@
 
 namespace stratum {
 
-#if defined(STRATUM_HAVE_VTK)
-
 void write_vts(const std::string& path, const MappedMesh& mesh, const std::vector<VtkField>& node_fields,
                const std::vector<VtkField>& cell_fields, VtkCompression compression) {
-  const auto &x = mesh.x(), &y = mesh.y();
+  write_vts_piece(path, mesh, {0, mesh.logical().y().size()}, node_fields, cell_fields, compression);
+}
+
+#if defined(STRATUM_HAVE_VTK)
+
+void write_vts_piece(const std::string& path, const MappedMesh& mesh, NodeRows rows,
+                     const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields,
+                     VtkCompression compression) {
+  const int columns = mesh.logical().x().size() + 1;
   vtkNew<vtkPoints> points;
   points->SetDataTypeToDouble();
-  points->SetNumberOfPoints(static_cast<vtkIdType>(x.size()));
-  for (std::size_t k = 0; k < x.size(); ++k) points->SetPoint(static_cast<vtkIdType>(k), x[k], y[k], 0);
+  points->SetNumberOfPoints(static_cast<vtkIdType>(rows.count()) * columns);
+  vtkIdType k = 0;
+  for (int j = rows.first; j <= rows.last; ++j)
+    for (int i = 0; i < columns; ++i) {
+      const auto [x, y] = mesh.node(i, j);
+      points->SetPoint(k++, x, y, 0);
+    }
   vtkNew<vtkStructuredGrid> grid;
-  grid->SetDimensions(mesh.logical().x().size() + 1, mesh.logical().y().size() + 1, 1);
+  grid->SetExtent(0, columns - 1, rows.first, rows.last, 0, 0);
   grid->SetPoints(points);
   detail::write_grid<vtkXMLStructuredGridWriter>(path, grid.Get(), node_fields, cell_fields, compression);
 }
@@ -62,8 +73,9 @@ MappedMesh read_vts(const std::string& path, const std::string& name) {
 
 #else
 
-void write_vts(const std::string& path, const MappedMesh& /*mesh*/, const std::vector<VtkField>& /*node_fields*/,
-               const std::vector<VtkField>& /*cell_fields*/, VtkCompression /*compression*/) {
+void write_vts_piece(const std::string& path, const MappedMesh& /*mesh*/, NodeRows /*rows*/,
+                     const std::vector<VtkField>& /*node_fields*/, const std::vector<VtkField>& /*cell_fields*/,
+                     VtkCompression /*compression*/) {
   throw UsageError(message("cannot write '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
 }
 

@@ -14,6 +14,10 @@ namespace stratum {
 /// Throws as write_vtr does.
 void write_vts(const std::string& path, const MappedMesh& mesh, const std::vector<VtkField>& node_fields,
                const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
+/// A piece, of these rows of nodes and the cells between; fields are those of the piece. write_pvts (mesh/vtk.hpp) tells of all.
+void write_vts_piece(const std::string& path, const MappedMesh& mesh, NodeRows rows,
+                     const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {},
+                     VtkCompression compression = VtkCompression::fast);
 
 /// The nodes of a file, on a logical mesh of equal cells of the unit square with this name. Throws FileError for a file that
 /// cannot be read, UsageError for one of another ending, for points that are no plane mesh of quadrilaterals, and when this

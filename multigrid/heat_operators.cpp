@@ -78,7 +78,6 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
           "steps in time are not for single precision or two floats: take mixed or double");
   expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");
-  expects(mesh.mapped() == nullptr || ctx.pieces() == 1, "deformed meshes are not cut into strips");
   // Of numbers one cell knows all.
   const Coefficients now =
       coefficients_are_numbers(mesh, problem, t) ? at(ctx, first_cell(mesh.logical()), t) : at(ctx, mesh, t);
@@ -132,7 +131,7 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
   const TensorMesh& mesh = mesh_.logical();
   if (mesh_.mapped()) {
     assemble_quadrilaterals(ctx, now);
-    sum_ = assemble_diffusion(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &now.k), now.terms);
+    sum_ = assemble_diffusion(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &now.k), now.terms, strip_);
     params.multigrid.cycle = params.multigrid.cycle.value_or(Cycle::v);  // widths are not asked
   } else {
     const Coefficient &xy = problem_.space.diffusion.xy, &yy = problem_.space.diffusion.yy;
@@ -170,7 +169,7 @@ void HeatOperators::assemble_quadrilaterals(Context& ctx, const Coefficients& no
   a_ = mass_ = {};  // makes room
   const auto assemble = [&](const CellCoefficients& k, const OperatorTerms& terms, GridOperator<double>& to) {
     const MappedCells cells(ctx, mesh, &k);
-    to = assemble_diffusion(ctx, mesh, cells, terms);
+    to = assemble_diffusion(ctx, mesh, cells, terms, strip_);
     conductances_.emplace(ctx, mesh, cells);
   };
   assemble(mass_coefficients(now.k, now.capacity), {}, mass_);

@@ -387,7 +387,6 @@ struct PoissonSolver::Implementation {
                                             const SmootherRegistry& registry) {
     if (mesh.mapped() == nullptr)
       return std::make_unique<Implementation>(ctx, std::nullopt, mesh.logical(), std::move(params), registry);
-    expects(ctx.pieces() == 1, "deformed meshes are not cut into strips");
     expects(params.interpolation != InterpolationKind::split,
             "interpolation split is for rectangles; a deformed mesh takes network, bilinear or matrix");
     const auto begin = Clock::now();
@@ -396,7 +395,8 @@ struct PoissonSolver::Implementation {
     std::optional<MappedCells> cells(std::in_place, ctx, *mesh.mapped(), params.coefficients.get(),
                                      params.terms.reaction);
     params.multigrid.singular = is_singular(mesh.logical(), params.terms) && !cells->has_reaction();
-    const auto a = assemble_diffusion(ctx, *mesh.mapped(), *cells, params.terms);
+    const StripLevels strips(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips());
+    const auto a = assemble_diffusion(ctx, *mesh.mapped(), *cells, params.terms, strips.finest());
     const Conductances k(ctx, *mesh.mapped(), *cells);
     cells.reset();  // makes room
     std::string choice;

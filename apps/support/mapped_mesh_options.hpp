@@ -16,6 +16,7 @@
 
 #include "command_line.hpp"
 #include "mesh_options.hpp"
+#include "pieces.hpp"
 #include "problem_options.hpp"
 
 namespace stratum::apps {
@@ -41,9 +42,12 @@ struct Deformation {
     if (is_given()) return time ? Variables::position_and_time : Variables::position;
     return time ? Variables::space_and_time : Variables::space;
   }
-  [[nodiscard]] ProblemMesh at(Context& ctx, const MeshChoice& mesh, int level) const {
+  /// Every rank has all positions. Throws where there is no room for them.
+  [[nodiscard]] ProblemMesh at(Context& ctx, const Machine& machine, const MeshChoice& mesh, int level) const {
+    if (!is_given()) return ProblemMesh(mesh.at(level));
+    expect_room_on_ranks(ctx, machine, message("mesh ", mesh.family.name),
+                         2 * mesh.nodes(level) * std::int64_t{sizeof(double)}, 0);
     if (file) return ProblemMesh(halved(*file, level));
-    if (!x) return ProblemMesh(mesh.at(level));
     return parsed("--map", [&] { return ProblemMesh(stratum::mapped(ctx, mesh.at(level), x, y)); });
   }
 };

@@ -15,11 +15,13 @@
 
 #include <sys/resource.h>
 
+#include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/comm/faults.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/mesh/strips.hpp>
 #include <stratum/mesh/vtk.hpp>
+#include <stratum/mesh/vts.hpp>
 
 #include "json.hpp"
 #include "output_files.hpp"
@@ -139,21 +141,25 @@ inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<Ra
   return ctx.communicator()->join_on_host(nodal);
 }
 
-/// Of a rank's piece, beside the file that tells of all: out_0.vtr of out.pvtr.
+/// Of a rank's piece, beside the file that tells of all: out_0.vtr of out.pvtr, out_0.vts of out.pvts.
 [[nodiscard]] inline std::string piece_name(const std::string& path, int rank) {
-  return message(std::string_view(path).substr(0, path.size() - std::string_view(".pvtr").size()), '_', rank, ".vtr");
+  const auto dot = path.rfind('.');
+  return message(std::string_view(path).substr(0, dot), '_', rank, '.', std::string_view(path).substr(dot + 2));
 }
 
 /// The ranks' pieces first, what tells of them last. Throws FileError on all ranks where one could not write its piece, and
 /// leaves none.
-inline void write_pieces(Communicator& communicator, const std::string& path, const TensorMesh& mesh,
+inline void write_pieces(Communicator& communicator, const std::string& path, const ProblemMesh& mesh,
                          const NodeRows& rows, const std::vector<VtkField>& fields,
                          const std::vector<VtkField>& of_cells, VtkCompression compression = VtkCompression::fast) {
   const std::string own = piece_name(path, communicator.rank());
   const RemovedWhenInterrupted unfinished_piece(temporary_name(own));
   std::string reason;
   try {
-    write_vtr_piece(own, mesh, rows, fields, of_cells, compression);
+    if (mesh.mapped())
+      write_vts_piece(own, *mesh.mapped(), rows, fields, of_cells, compression);
+    else
+      write_vtr_piece(own, mesh.logical(), rows, fields, of_cells, compression);
   } catch (const FileError& error) {
     reason = error.what();
   }
@@ -167,7 +173,7 @@ inline void write_pieces(Communicator& communicator, const std::string& path, co
   std::vector<VtkPiece> pieces;
   for (std::size_t r = 0; r < all.size(); ++r)
     pieces.push_back({std::filesystem::path(piece_name(path, static_cast<int>(r))).filename().string(), all[r]});
-  write_pvtr(path, mesh, pieces, fields, of_cells);
+  (mesh.mapped() ? write_pvts : write_pvtr)(path, mesh.logical(), pieces, fields, of_cells);
 }
 
 }  // namespace stratum::apps

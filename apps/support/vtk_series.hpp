@@ -2,7 +2,8 @@
 
 // A series of files for ParaView: SERIES.pvd names SERIES_0000.vtr, SERIES_0001.vtr ... (.vts of quadrilaterals) and their
 // times. Every file is written whole or not at all, SERIES.pvd anew after each, so that what a run has come to can be opened
-// while it goes on. Of several ranks the files are SERIES_0000.pvtr ..., with a piece of each, and rank 0 writes SERIES.pvd.
+// while it goes on. Of several ranks the files are SERIES_0000.pvtr (.pvts) ..., with a piece of each, and rank 0 writes
+// SERIES.pvd.
 
 #include <cstdio>
 #include <filesystem>
@@ -31,21 +32,22 @@ class VtkSeries {
   /// One that an earlier run has written, on one rank or several, where it is there.
   void adopt(int number, double t) {
     std::error_code error;
-    for (const char* kind : {ranks_ ? "pvtr" : "vtr", ranks_ ? "vtr" : "pvtr", "vts"}) {
-      if (!std::filesystem::exists(file(number, kind), error)) continue;
-      return (void)entries_.emplace_back(t, file(number, kind));
-    }
+    for (const bool pieces : {ranks_ != nullptr, ranks_ == nullptr})
+      for (const char grid : {'r', 's'}) {
+        if (!std::filesystem::exists(file(number, pieces, grid), error)) continue;
+        return (void)entries_.emplace_back(t, file(number, pieces, grid));
+      }
   }
   /// Fields of all nodes and cells, of several ranks on these rows of nodes and the cells between.
   void write(int number, double t, const ProblemMesh& mesh, const std::vector<VtkField>& nodes,
              const std::vector<VtkField>& cells, const NodeRows& rows = {}) {
-    const std::string now = file(number, mesh.mapped() ? "vts" : ranks_ ? "pvtr" : "vtr");
+    const std::string now = file(number, ranks_ != nullptr, mesh.mapped() ? 's' : 'r');
     {
       const RemovedWhenInterrupted unfinished_file(temporary_name(now));
-      if (mesh.mapped())
+      if (ranks_)
+        write_pieces(*ranks_, now, mesh, rows, nodes, cells);
+      else if (mesh.mapped())
         write_vts(now, *mesh.mapped(), nodes, cells);
-      else if (ranks_)
-        write_pieces(*ranks_, now, mesh.logical(), rows, nodes, cells);
       else
         write_vtr(now, mesh.logical(), nodes, cells);
     }
@@ -63,9 +65,9 @@ class VtkSeries {
   }
 
  private:
-  [[nodiscard]] std::string file(int number, const char* kind) const {
-    char digits[16];
-    (void)std::snprintf(digits, sizeof digits, "_%04d.%s", number, kind);
+  [[nodiscard]] std::string file(int number, bool pieces, char grid) const {
+    char digits[24];
+    (void)std::snprintf(digits, sizeof digits, "_%04d.%svt%c", number, pieces ? "p" : "", grid);
     return path_.substr(0, path_.size() - std::string_view(".pvd").size()) + digits;
   }
   [[nodiscard]] static std::string escaped(const std::string& text) {

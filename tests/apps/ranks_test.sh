@@ -97,6 +97,48 @@ case_coefficients() {
   as_on_one 2 --level 5 --rhs 1 --kappa 'x<0.4 && y<0.6 ? 1000 : 1' --interpolation split
 }
 
+annulus='(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)'
+ring='(1+y)*cos(2*pi*x),-(1+y)*sin(2*pi*x)'
+
+case_deformed_meshes() {
+  as_on_one 2 --map "$annulus" --level 6 --rhs 0 --exact 'x/(x^2+y^2)+log(x^2+y^2)'
+  as_on_one 2 --map "$ring" --cells 40,23 --left periodic --right periodic --rhs 'x+1' --bottom robin:3,y \
+    --kappa '2+x,1/2,3+y' --reaction '4+x' --smoother colour_gs
+  as_on_one 4 --map 'x+y/3,y+x/5' --cells 24,37 --bottom periodic --top periodic --rhs 'sin(x)' --reaction 2 --right neumann:1
+  as_on_one 3 --map "$annulus" --level 6 --rhs 1 --smoother auto --cut-lines overlap
+  local walls=(--map 'x+y/3,y' --left neumann --right neumann --bottom neumann --top neumann --rhs 'x-2/3' --level 5)
+  run 0 "${walls[@]}" --quiet --vtk one.npy
+  ranks 2 0 "${walls[@]}" --quiet --vtk two.npy
+  same_array one.npy two.npy 1e-6
+}
+
+case_deformed_files() {
+  needs_vtk
+  local options=(--map "$annulus" --level 5 --rhs 1 --exact x*y --boundary x*y --rtol 1e-12 --probe 1.2,0.2,0.2,1.2,11:probe.csv)
+  run 0 "${options[@]}" --quiet --vtk one.vts
+  cp probe.csv one.csv
+  for count in 2 3; do
+    ranks $count 0 "${options[@]}" --vtk several.pvts --png several.png
+    [ -s several.png ] && [ -s several_$((count - 1)).vts ] || fail "left $(files)"
+    prints '^written +several.pvts in'
+    "$compare_grids" several.pvts one.vts 1e-9 || fail "the pieces are not the whole"
+    python3 -c 'import sys
+a, b = ([float(x) for line in open(name).read().split()[1:] for x in line.split(",")] for name in ("one.csv", "probe.csv"))
+sys.exit(0 if len(a) == len(b) and all(abs(x - y) < 1e-9 for x, y in zip(a, b)) else 1)' || fail "other probes"
+    rm several*
+  done
+  as_on_one 2 --mesh-file one.vts --rhs x
+  ranks 2 0 --map "$annulus" --rhs 1 --convergence-table 3..5
+  prints '^ +5 .* 2\.0'
+  ranks 2 1 --map "$annulus" --rhs 1 --level 4 --vtk out.pvtr
+  says "'out.pvtr' must end in .pvts"
+  for count in 2 3; do
+    ranks $count 1 --map 'x,y*(y<0.8?1:0.5)' --rhs 1 --level 4 --vtk none
+    says '^poisson2d: --map: cell \(0, 12\) of the mesh is turned over'
+    [ "$(grep -c turned .errors)" -eq 1 ] || fail "says it more than once"
+  done
+}
+
 # exchanges ROWS GATHERS ARGS...: of a cycle, in each level that is cut. Besides the residual takes one exchange, the coarse
 # right-hand side a gather and the norm another.
 exchanges() {
@@ -167,6 +209,7 @@ case_the_same_bits_on_any_number_of_ranks() {
   same_bits --mesh A3 --level 7
   same_bits --mesh U1 --level 7 --smoother colour_gs --cycle fmg --rtol 1e-8
   same_bits --cells 45,67 --rhs 'x+y' --left neumann --bottom robin:3,y --solver cg
+  same_bits --map "$annulus" --cells 45,67 --rhs 'x+y' --left neumann --interpolation bilinear
 }
 
 case_the_first_rank_speaks() {
@@ -275,8 +318,6 @@ case_quarks_cut_in_z() {
 }
 
 case_what_is_refused() {
-  ranks 2 1 --level 4 --map x+y,y --rhs 1
-  says '^poisson2d: --map: a deformed mesh is solved on by one rank, not 2'
   ranks 2 1 --level 4 --rhs 1 --kappa '1+x' --deflate blocks:2
   says '^poisson2d: --deflate: '
   ranks 2 1 --level 4 --precision two-float
@@ -309,6 +350,8 @@ case_ranks_that_do_not_fit_in_memory() {
       ranks 2 4 --mesh U2 --level 16 --kappa "$kappa" --rhs 1
       says "^$(basename "$program"): mesh U2 with 65535 x 65535 unknowns, 2 ranks on a host, needs [0-9.]+ GiB of memory, [0-9.]+ GiB are av"
     done
+    ranks 2 4 --mesh U2 --level 16 --map x+y,y --rhs 1
+    says "^$(basename "$program"): mesh U2, 2 ranks on a host, needs [0-9.]+ GiB of memory, [0-9.]+ GiB are available"
     command="a rank with less memory than the other"
     timeout 20 "$mpirun" -n 1 "$program" "${common[@]}" --level $level --rhs 1 --vtk none : \
       -n 1 bash -c 'ulimit -v 800000; exec "$@"' bash "$program" "${common[@]}" --level $level --rhs 1 --vtk none >.output 2>.errors
@@ -367,6 +410,20 @@ case_heat_with_data_that_change() {
     --right 'neumann:1+x+t' --top 'robin:1+t,1+x+t+(1+t)*(x+y+t)'
   in_time 4 --cells 12,16 --kappa '2+t,0.3,1+y' --initial 'x<1/2' --left neumann --boundary 'sin(20*t)' --tol 1e-3
   in_time 4 --level 4 --kappa 'y<0.1?0.01:1' --rhs 'exp(-t)' --left robin:5,0 --method euler --dt 0.02
+}
+
+case_heat_on_deformed_meshes() {
+  needs_vtk
+  heat
+  in_time 2 --map "$annulus" --cells 19,23 --rhs 'x+t' --kappa '1+x+t' --left neumann:t --top robin:2,1 --tol 1e-3
+  in_time 3 --map "$ring" --cells 16,25 --left periodic --right periodic --initial 'x>1' --method crank-nicolson --dt 0.02
+  local all=(--map "$annulus" --level 4 --rhs 1 --kappa 1+x --output-every 0.05 --precision double --quiet) n
+  run 0 "${all[@]}" --vtk one.pvd
+  ranks 2 0 "${all[@]}" --vtk film.pvd --probe 1.2,0.2,0.2,1.2,5:probe.csv
+  for n in 0 1 2; do
+    "$compare_grids" film_000$n.pvts one_000$n.vts 1e-11 || fail "the pieces of picture $n are not the whole"
+  done
+  sed 's/one_\(....\).vts/film_\1.pvts/' one.pvd | cmp -s - film.pvd || fail "film.pvd names other files or times"
 }
 
 case_heat_around_the_ranks() {

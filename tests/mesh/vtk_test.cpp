@@ -71,6 +71,40 @@ TEST_F(VtkTest, PiecesShareARowOfNodes) {
   EXPECT_EQ(files(), 3U);
 }
 
+TEST_F(VtkTest, PiecesOfDeformedMeshesShareARowOfNodes) {
+  std::vector<double> x, y;
+  for (int j = 0; j <= 4; ++j)
+    for (int i = 0; i <= 2; ++i) {
+      x.push_back(i + j / 3.0);
+      y.push_back(j * (1 + 0.1 * i));
+    }
+  const MappedMesh mesh(TensorMesh(uniform(1, 2), uniform(1, 4)), x, y);
+  const auto ratios = cell_aspect_ratios(mesh);
+  for (const auto& [name, rows] : {std::pair{"a_0.vts", NodeRows{0, 3}}, {"a_1.vts", NodeRows{3, 4}}}) {
+    const auto own = cell_aspect_ratios(mesh, rows);
+    ASSERT_EQ(own.size(), 2 * static_cast<std::size_t>(rows.last - rows.first));
+    EXPECT_EQ(own.back(), ratios[2 * static_cast<std::size_t>(rows.last) - 1]);
+    const auto path = (folder_ / name).string();
+    const std::vector<double> values(3 * static_cast<std::size_t>(rows.count()), 1.5);
+    write_vts_piece(path, mesh, rows, {{"u", values}}, {{"aspect_ratio", own}});
+    const MappedMesh read = read_vts(path);
+    const auto first = 3 * static_cast<std::ptrdiff_t>(rows.first),
+               last = 3 * static_cast<std::ptrdiff_t>(rows.last + 1);
+    EXPECT_EQ(read.x(), std::vector(x.begin() + first, x.begin() + last));
+    EXPECT_EQ(read.y(), std::vector(y.begin() + first, y.begin() + last));
+  }
+  write_pvts((folder_ / "a.pvts").string(), mesh.logical(), {{"a_0.vts", {0, 3}}, {"a_1.vts", {3, 4}}}, {{"u", nodes_}},
+             {{"aspect_ratio", ratios}});
+  std::ifstream file(folder_ / "a.pvts");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const char* part : {"<VTKFile type=\"PStructuredGrid\"", "<PStructuredGrid WholeExtent=\"0 2 0 4 0 0\"",
+                           "<PPointData Scalars=\"u\">", "<PCellData Scalars=\"aspect_ratio\">",
+                           "Name=\"Points\" NumberOfComponents=\"3\"",
+                           "<Piece Extent=\"0 2 3 4 0 0\" Source=\"a_1.vts\"/>", "</PStructuredGrid>"})
+    EXPECT_THAT(text.str(), HasSubstr(part));
+}
+
 TEST_F(VtkTest, WritesAWholeAppendedCompressedFile) {
   const auto path = (folder_ / "a.vtr").string();
   write_vtr(path, mesh_, {{"solution", nodes_}, {"error", nodes_}}, {{"aspect_ratio", cells_}});

@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 
+#include "support/sides.hpp"
 #include "support/strips.hpp"
 
 namespace {
@@ -36,7 +37,7 @@ double smooth(const Point& p) { return (1 + p.x * p.x) * std::cos(3 * p.t) + (p.
 class HeatStripsTest : public test::OnEveryBackend {
  protected:
   /// From `from`, where it is given, over 0.1 to 0.3.
-  [[nodiscard]] Stepped run(int count, const TensorMesh& mesh, const HeatProblem& problem, const HeatParams& params,
+  [[nodiscard]] Stepped run(int count, const Geometry& mesh, const HeatProblem& problem, const HeatParams& params,
                             const HeatState* from = nullptr, double to = 0.3) const {
     Stepped run;
     run.told.resize(static_cast<std::size_t>(count));
@@ -60,7 +61,7 @@ class HeatStripsTest : public test::OnEveryBackend {
     run.u = found.values;
     return run;
   }
-  void expect_the_same(const TensorMesh& mesh, const HeatProblem& problem, const HeatParams& params,
+  void expect_the_same(const Geometry& mesh, const HeatProblem& problem, const HeatParams& params,
                        std::initializer_list<int> counts, double tolerance) const {
     const Stepped one = run(1, mesh, problem, params);
     for (const int count : counts) {
@@ -113,13 +114,13 @@ class HeatStripsTest : public test::OnEveryBackend {
     HeatProblem problem;
     problem.space.sides = sides;
     problem.space.exact = smooth;
-    problem.space.rhs = [](const Point& p) { return std::cos(5 * p.t) * (1 + p.x * p.to_top); };
+    problem.space.rhs = [](const Point& p) { return std::cos(5 * p.t) * (1 + p.x * p.y); };
     problem.steady_coefficients = data != Data::changing;
     if (data == Data::constant) {
       problem.capacity = 2.0;
       problem.space.diffusion.xx = 0.3;
       problem.space.reaction = 0.5;
-      problem.space.rhs = [](const Point& p) { return 1 + p.x * p.to_top; };
+      problem.space.rhs = [](const Point& p) { return 1 + p.x * p.y; };
       problem.steady_rhs = true;
       return problem;
     }
@@ -154,6 +155,26 @@ TEST_P(HeatStripsTest, EveryMethodWithSidesAndCoefficientsOfEveryKind) {
         expect_the_same(mesh, problem(sides, data), params(method), {count}, 1e-11);
       }
     }
+}
+
+TEST_P(HeatStripsTest, DeformedMeshes) {
+  Context host(Backend::cpu, 1);
+  const auto mesh_of = [&](int nx, int ny, const Sides& sides) {
+    return test::wavy(host, with_sides(TensorMesh{Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, sides));
+  };
+  for (const Sides& sides : {Sides{}, Sides{side(neumann), {}, side(neumann), side(robin)},
+                             Sides{side(robin), side(neumann), side(periodic), side(periodic)},
+                             Sides{side(periodic), side(periodic), {}, side(neumann)}})
+    for (const Data data : {Data::constant, Data::steady, Data::changing}) {
+      SCOPED_TRACE(testing::Message() << to_string(sides.left.kind) << " " << to_string(sides.bottom.kind) << ", data "
+                                      << static_cast<int>(data));
+      expect_the_same(mesh_of(13, 21, sides), problem(sides, data), params(TimeMethod::tr_bdf2), {2, 4}, 1e-10);
+      expect_the_same(mesh_of(12, 18, sides), problem(sides, data), params(TimeMethod::crank_nicolson), {3}, 1e-10);
+    }
+  HeatParams p = params(TimeMethod::tr_bdf2, Precision::mixed);
+  p.solver.multigrid.cut.reset();
+  p.solver.multigrid.smoother = "auto";
+  expect_the_same(test::wavy(host, make_mesh(mesh_family("U1"), 6)), problem({}, Data::steady), p, {2}, 1e-6);
 }
 
 TEST_P(HeatStripsTest, SmoothersSolversAndMixedPrecision) {
@@ -249,13 +270,17 @@ TEST_P(HeatStripsTest, APieceWhoseDataAreNotFiniteEndsAll) {
 }
 
 TEST_P(HeatStripsTest, EveryPieceTakesItsPartOfTheMemory) {
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 8);
-  for (const Data data : {Data::constant, Data::steady}) {
+  const TensorMesh rectangle = make_mesh(mesh_family("U1"), 8);
+  Context host(Backend::cpu, 1);
+  const MappedMesh wavy = test::wavy(host, rectangle);
+  for (const auto& [mesh, data] : {std::pair{Geometry(rectangle), Data::constant},
+                                   {Geometry(rectangle), Data::steady},
+                                   {Geometry(wavy), Data::steady}}) {
     const HeatProblem given = problem({}, data);
     HeatParams p = params(TimeMethod::tr_bdf2, Precision::mixed);
     Context one(GetParam(), 1);
     const auto whole = static_cast<double>(required_memory(one, mesh, given, p));
-    const auto found = test::on_pieces(GetParam(), 3, [&](Context& ctx) {
+    const auto found = test::on_pieces(GetParam(), 3, [&, mesh = mesh](Context& ctx) {
       const auto required = static_cast<double>(required_memory(ctx, mesh, given, p));
       const HeatSolver solver(ctx, mesh, given, p);
       return Values{required, static_cast<double>(ctx.memory()->peak_bytes)};

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include "support/poisson_solves.hpp"
+#include "support/sides.hpp"
 #include "support/strips.hpp"
 
 namespace {
@@ -25,7 +26,7 @@ struct Solved {
 };
 
 /// On so many strips of so many threads; halos hold NaN before. The history is rank 0's.
-Solved solve(int count, int threads, const TensorMesh& mesh, const PoissonProblem& problem,
+Solved solve(int count, int threads, const Geometry& mesh, const PoissonProblem& problem,
              const PoissonSolverParams& params) {
   Solved solved;
   const auto found = test::on_pieces(Backend::cpu, count, [&](Context& of_piece) {
@@ -45,7 +46,7 @@ bool same_bits(const Values& a, const Values& b) {
 }
 
 /// One strip of one thread against several of both, and against a solve that may differ by rounding.
-void expect_the_same_bits(const TensorMesh& mesh, const PoissonProblem& problem, PoissonSolverParams params) {
+void expect_the_same_bits(const Geometry& mesh, const PoissonProblem& problem, PoissonSolverParams params) {
   params.multigrid.reproducible = true;
   const Solved one = solve(1, 1, mesh, problem, params);
   for (const auto& [count, threads] : {std::pair{1, 3}, {2, 1}, {3, 2}, {4, 1}}) {
@@ -150,6 +151,25 @@ TEST(Reproducible, OddSizesAndEverySide) {
         params.multigrid.singular = is_singular(mesh, params.terms);
         expect_the_same_bits(mesh, problem, params);
       }
+}
+
+TEST(Reproducible, DeformedMeshes) {
+  Context host(Backend::cpu, 1);
+  for (const auto& [bottom, top] : {std::pair{dirichlet, dirichlet}, {natural, natural}, {periodic, periodic}})
+    for (const char* smoother : {"adi", "colour_gs", "auto"}) {
+      SCOPED_TRACE(testing::Message() << smoother << ", " << to_string(bottom));
+      const MappedMesh mesh = test::wavy(host, random_mesh(51, 83, natural, natural, bottom, top));
+      PoissonProblem problem;
+      problem.rhs = [](const Point& p) { return std::sin(p.x) + p.y; };
+      const auto kind = bottom == dirichlet ? SideKind::dirichlet
+                        : bottom == natural ? SideKind::neumann
+                                            : SideKind::periodic;
+      problem.sides.left.kind = problem.sides.right.kind = SideKind::neumann;
+      problem.sides.bottom.kind = problem.sides.top.kind = kind;
+      auto params = params_of(smoother);
+      params.interpolation = InterpolationKind::bilinear;
+      expect_the_same_bits(mesh, problem, params);
+    }
 }
 
 TEST(Reproducible, WhatItIsNotFor) {

@@ -15,7 +15,7 @@ namespace test {
 
 /// Expected to converge from zero, with NaN before where halos belong to others.
 [[nodiscard]] inline std::pair<Vector<double>, stratum::SolveReport>
-solved(Context& ctx, const stratum::TensorMesh& mesh, const stratum::PoissonProblem& problem,
+solved(Context& ctx, const stratum::Geometry& mesh, const stratum::PoissonProblem& problem,
        const stratum::PoissonSolverParams& params) {
   stratum::PoissonSolver solver(ctx, mesh, params);
   const GridShape shape = solver.fine_operator().shape();

@@ -1,7 +1,12 @@
 #pragma once
 
-// Meshes by the kinds of their sides.
+// Meshes by the kinds of their sides, and with lines that are waves.
 
+#include <cmath>
+#include <numbers>
+
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/mapped_mesh.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace test {
@@ -12,6 +17,18 @@ struct Ends {
 
 [[nodiscard]] inline stratum::TensorMesh with_ends(const stratum::TensorMesh& mesh, const Ends& ends) {
   return {mesh.x().with_ends(ends.left, ends.right), mesh.y().with_ends(ends.bottom, ends.top)};
+}
+
+/// Opposite sides are one another's copies, so that they may be periodic; the lower one rises.
+[[nodiscard]] inline stratum::MappedMesh wavy(stratum::Context& ctx, const stratum::TensorMesh& mesh) {
+  using stratum::Point;
+  const double a = mesh.x().length(), b = mesh.y().length();
+  const auto wave = [=](const Point& p) {
+    return std::sin(2 * std::numbers::pi * p.x / a + 1) * std::cos(2 * std::numbers::pi * p.y / b);
+  };
+  return mapped(
+      ctx, mesh, [=](const Point& p) { return p.x + 0.05 * a * wave(p); },
+      [=](const Point& p) { return p.y + 0.04 * b * wave(p) + 0.1 * b * p.x / a; });
 }
 
 }  // namespace test

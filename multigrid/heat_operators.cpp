@@ -210,6 +210,10 @@ void HeatOperators::add_up(Context& ctx) {
   axpy(ctx, s_, reaction_of_mass_.cview(), conductances_->reaction.view());
 }
 
+void HeatOperators::plan_changes(Context& ctx) {
+  if (mesh_.mapped() && varies_) assemble_quadrilaterals(ctx, at(ctx, mesh_, t_));
+}
+
 bool HeatOperators::set(Context& ctx, double t, double s) {
   const bool moved = varies_ && t != t_;
   if (!moved && s == s_) return false;

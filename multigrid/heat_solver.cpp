@@ -209,6 +209,7 @@ struct HeatSolver::Implementation {
   void start(Context& ctx) {
     if (ctx.plans()) {
       if (tableau.starts_explicit()) (void)make_solver<double>(ctx, "cg", u.shape());
+      operators->plan_changes(ctx);
       return;
     }
     set_initial(ctx);

@@ -488,23 +488,23 @@ TEST_P(StripSolversTest, DeformedMeshes) {
   Context host(Backend::cpu, 1);
   PoissonProblem problem;
   problem.rhs = [](const Point& q) { return std::cos(q.x) + q.y; };
-  for (const Ends& ends : every_ends)
-    for (const auto& [nx, ny] : {std::pair{33, 45}, {20, 67}}) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(ends.left) << " "
-                                      << to_string(ends.right) << " " << to_string(ends.bottom) << " "
-                                      << to_string(ends.top));
+  for (const Ends& ends : every_ends) {
+    SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.right) << " "
+                                    << to_string(ends.bottom) << " " << to_string(ends.top));
+    problem.sides = {side(ends.left, {}), side(ends.right, {}), side(ends.bottom, {}), side(ends.top, {})};
+    const auto check = [&](int nx, int ny, const char* smoother, std::initializer_list<int> counts) {
+      SCOPED_TRACE(smoother);
       const MappedMesh mesh =
           test::wavy(host, with_ends({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends));
-      problem.sides = {side(ends.left, {}), side(ends.right, {}), side(ends.bottom, {}), side(ends.top, {})};
-      for (const char* smoother : {"jacobi", "colour_gs", "line_x", "line_y", "adi", "auto"}) {
-        SCOPED_TRACE(smoother);
-        auto p = params();
-        p.precision = Precision::full;
-        p.multigrid.smoother = smoother;
-        p.terms = operator_terms(mesh, problem);
-        expect_the_same(mesh, problem, p, {2, 3, 4}, at_tolerance);
-      }
-    }
+      auto p = params();
+      p.precision = Precision::full;
+      p.multigrid.smoother = smoother;
+      p.terms = operator_terms(mesh, problem);
+      expect_the_same(mesh, problem, p, counts, at_tolerance);
+    };
+    check(33, 45, "adi", {2, 3, 4});
+    for (const char* smoother : {"jacobi", "colour_gs", "line_x", "line_y", "auto"}) check(20, 33, smoother, {3});
+  }
   // Natural and periodic sides alone: u up to a constant.
   const auto walls = [](LineEnd end) {
     return SideCondition{end == natural ? SideKind::neumann : SideKind::periodic, {}, {}};

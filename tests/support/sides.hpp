@@ -19,7 +19,8 @@ struct Ends {
   return {mesh.x().with_ends(ends.left, ends.right), mesh.y().with_ends(ends.bottom, ends.top)};
 }
 
-/// Opposite sides are one another's copies, so that they may be periodic; the lower one rises.
+/// Opposite sides are one another's copies, so that they may be periodic; the lower one rises. From a rectangle at 0: positions
+/// are positive.
 [[nodiscard]] inline stratum::MappedMesh wavy(stratum::Context& ctx, const stratum::TensorMesh& mesh) {
   using stratum::Point;
   const double a = mesh.x().length(), b = mesh.y().length();
@@ -27,8 +28,8 @@ struct Ends {
     return std::sin(2 * std::numbers::pi * p.x / a + 1) * std::cos(2 * std::numbers::pi * p.y / b);
   };
   return mapped(
-      ctx, mesh, [=](const Point& p) { return p.x + 0.05 * a * wave(p); },
-      [=](const Point& p) { return p.y + 0.04 * b * wave(p) + 0.1 * b * p.x / a; });
+      ctx, mesh, [=](const Point& p) { return p.x + 0.05 * a * (1 + wave(p)); },
+      [=](const Point& p) { return p.y + 0.04 * b * (1 + wave(p)) + 0.1 * b * p.x / a; });
 }
 
 }  // namespace test

@@ -328,7 +328,8 @@ TEST(Sides, NothingIsLeftOfAConstantLoad) {
       // Small beside the constant, but no rounding; and compatible beside what there is.
       EXPECT_GT(largest_left([](const Point& p) { return 1e9 + p.x; }), 0);
       const auto left = test::to_host(ctx, b);
-      EXPECT_NEAR(std::accumulate(left.begin(), left.end(), 0.0), 0, 1e-12 * norm2(ctx, b.cview()));
+      EXPECT_NEAR(static_cast<double>(std::accumulate(left.begin(), left.end(), 0.0L)), 0,
+                  1e-12 * norm2(ctx, b.cview()));
     }
   }
 }

@@ -341,7 +341,6 @@ void check_ranks(const Settings& settings) {
     expects(!asked, "--", option, ": ", why, ", not ", settings.machine.ranks->size());
   };
   one_rank_only(settings.solver.deflate.by != DeflateBy::none, "deflate", "deflation is for one rank");
-  one_rank_only(settings.solver.precision == Precision::two_float, "precision", "two-float is for one rank");
 }
 
 /// What cannot be the same on any number of ranks.
@@ -349,7 +348,6 @@ void check_reproducible(const Settings& settings) {
   if (!settings.solver.multigrid.reproducible) return;
   const auto refuse = [](bool asked, const char* why) { expects(!asked, "--reproducible: ", why); };
   refuse(settings.solver.deflate.by != DeflateBy::none, "deflation is for one rank; leave one of the two out");
-  refuse(settings.solver.precision == Precision::two_float, "--precision two-float is for one rank");
   refuse(
       settings.interpolates_by_choice() && settings.solver.interpolation != InterpolationKind::bilinear,
       "interpolation that follows coefficients or deformed cells differs by rounding; take --interpolation bilinear");

@@ -175,6 +175,21 @@ case_full_multigrid_in_mixed_precision() {
   same_report one.json report.json
 }
 
+# Both words of x have halos.
+case_two_floats() {
+  local options
+  while read -r options; do
+    # shellcheck disable=SC2086
+    run 0 $options --precision two-float --rhs 1+x --quiet --vtk one.npy --report one.json
+    # shellcheck disable=SC2086
+    ranks 2 0 $options --precision two-float --rhs 1+x --quiet --vtk two.npy --report report.json </dev/null
+    same_array one.npy two.npy 1e-6
+    check "r['status'] == 'rounding' and all(r[key] == json.load(open('one.json'))[key] for key in ('status', 'iterations', 'solver', 'precision'))"
+  done <<<$'--mesh A3 --level 7\n--cells 37,45 --kappa x<0.5?1:1e4 --left neumann --bottom periodic --top periodic'
+  ranks 2 1 --level 4 --precision two-float --operator nine-band
+  says '^poisson2d: two floats are for tensor and cell operators'
+}
+
 case_a_singular_problem() {
   run 0 --level 5 --rhs 'x-0.5' --left neumann --right neumann --bottom neumann --top neumann --quiet --vtk one.npy
   ranks 2 0 --level 5 --rhs 'x-0.5' --left neumann --right neumann --bottom neumann --top neumann --quiet --vtk two.npy
@@ -313,8 +328,6 @@ case_quarks_cut_in_z() {
 case_what_is_refused() {
   ranks 2 1 --level 4 --rhs 1 --kappa '1+x' --deflate blocks:2
   says '^poisson2d: --deflate: '
-  ranks 2 1 --level 4 --precision two-float
-  says '^poisson2d: --precision: two-float'
   ranks 2 1 --level 4 --vtk out.vtr
   says "'out.vtr' must end in .pvtr"
   ranks 4 1 --cells 16,4

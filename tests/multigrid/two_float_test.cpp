@@ -16,6 +16,7 @@
 #include <gmock/gmock.h>
 
 #include "support/backends.hpp"
+#include "support/strips.hpp"
 
 namespace {
 
@@ -127,6 +128,58 @@ TEST_P(TwoFloat, TakesReactionRotatedKNaturalAndPeriodicSides) {
       EXPECT_LE(report.iterations, 40);
       EXPECT_LE(energy_error(p), 5e-7);
     }
+}
+
+// Of strips both words have halos, which hold no number before the solve.
+TEST_P(TwoFloat, SeesNoCut) {
+  const TensorMesh a3 = make_mesh(mesh_family("A3"), 6);
+  using enum LineEnd;
+  const TensorMesh around{a3.x().with_ends(natural, dirichlet), Line(a3.x().widths()).with_ends(periodic, periodic)};
+  const PoissonProblem waves{
+      .rhs = [](const Point& at) { return 1 + std::sin(6 * at.x) * std::cos(9 * at.y); },
+      .sides = {.left = {SideKind::neumann}, .right = {}, .bottom = {SideKind::periodic}, .top = {SideKind::periodic}}};
+  for (const bool periodic_y : {false, true})
+    for (const bool jumps : {false, true})
+      for (const double rtol : {1e-8, 1e-3}) {
+        const TensorMesh& mesh = periodic_y ? around : a3;
+        const PoissonProblem problem = periodic_y ? waves : PoissonProblem{};
+        Problem p(ctx(), mesh, jumps ? std::optional(checkerboard(mesh, 7, 1e4)) : std::nullopt, problem);
+        p.params.multigrid.cut = 2;
+        p.params.stop.rtol = rtol;
+        // Of any size beside the solution: both words matter from the first residual on.
+        test::Values start(static_cast<std::size_t>(mesh.unknowns().nodes()));
+        for (std::size_t k = 0; k < start.size(); ++k) start[k] = std::sin(static_cast<double>(k));
+        copy_from_host(ctx(), start.data(), p.x.view());
+        const auto one = solve(p);
+        for (const int count : {2, 3}) {
+          SCOPED_TRACE(testing::Message() << count << " pieces" << (jumps ? ", K jumps" : "")
+                                          << (periodic_y ? ", periodic" : "") << ", " << rtol);
+          std::vector<SolveReport> reports(static_cast<std::size_t>(count));
+          const auto found = test::on_pieces(GetParam(), count, [&](Context& on) {
+            PoissonSolver solver(on, mesh, p.params);
+            const GridShape rows = solver.fine_operator().shape();
+            Vector<double> b(on, rows);
+            assemble_load(on, mesh, problem, b.view());
+            test::poison(on, b);
+            auto x = test::poisoned_rows<double>(on, rows, mesh.unknowns(), start);
+            reports[static_cast<std::size_t>(on.communicator()->rank())] = solver.solve(on, b.cview(), x.view());
+            return test::to_host(on, x);
+          });
+          ASSERT_THAT(found.errors, testing::Each(""));
+          copy_from_host(ctx(), found.values.data(), p.x.view());
+          for (const auto& report : reports) {
+            EXPECT_EQ(report.status, rtol < 1e-5 ? Status::rounding : Status::converged) << report.reason;
+            EXPECT_EQ(report.status, one.status);
+            EXPECT_EQ(report.iterations, one.iterations);
+            EXPECT_LT(report.residual, 1.5 * one.residual);
+            EXPECT_NEAR(report.residual / true_residual(p), 1, 1e-6);
+            EXPECT_EQ(report.history, reports[0].history);
+          }
+          if (rtol < 1e-5) {
+            EXPECT_LE(energy_error(p), 5e-7);
+          }
+        }
+      }
 }
 
 TEST_P(TwoFloat, ClaimsWhatTheTrueResidualReaches) {

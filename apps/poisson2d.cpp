@@ -335,19 +335,11 @@ Settings parse_settings(const CommandLine& options) {
   return settings;
 }
 
-/// What is for one rank alone.
-void check_ranks(const Settings& settings) {
-  const auto one_rank_only = [&](bool asked, const std::string& option, const char* why) {
-    expects(!asked, "--", option, ": ", why, ", not ", settings.machine.ranks->size());
-  };
-  one_rank_only(settings.solver.deflate.by != DeflateBy::none, "deflate", "deflation is for one rank");
-}
-
 /// What cannot be the same on any number of ranks.
 void check_reproducible(const Settings& settings) {
   if (!settings.solver.multigrid.reproducible) return;
   const auto refuse = [](bool asked, const char* why) { expects(!asked, "--reproducible: ", why); };
-  refuse(settings.solver.deflate.by != DeflateBy::none, "deflation is for one rank; leave one of the two out");
+  refuse(settings.solver.deflate.by != DeflateBy::none, "deflation differs by rounding; leave one of the two out");
   refuse(
       settings.interpolates_by_choice() && settings.solver.interpolation != InterpolationKind::bilinear,
       "interpolation that follows coefficients or deformed cells differs by rounding; take --interpolation bilinear");
@@ -1162,7 +1154,6 @@ int main(int argc, char** argv) {
       [&ranks](const CommandLine& options) -> std::function<int()> {
         Settings settings = parse_settings(options);
         settings.machine.ranks = &ranks;
-        if (settings.machine.has_ranks()) check_ranks(settings);
         check_reproducible(settings);
         OutputFiles outputs = parse_outputs(options, settings);
         return [settings = std::move(settings), outputs = std::move(outputs), &options] {

@@ -51,11 +51,26 @@ DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preco
                               const std::vector<double>& diagonal, int count) {
   constexpr int iterations = 26;
   DeflatedCg solver(ctx, a.shape(), {.keep = std::max(iterations, 2 * count), .diagonal = diagonal});
-  std::vector<double> white(static_cast<std::size_t>(a.shape().nodes()));
+  // Of all pieces, in the order of their nodes.
+  std::vector<std::int64_t> nodes{a.shape().nodes()};
+  std::size_t own = 0;
+  if (ctx.pieces() > 1) {
+    own = static_cast<std::size_t>(ctx.communicator()->rank());
+    nodes = ctx.communicator()->gather_on_host(nodes.front());
+  }
+  std::vector<double> white;
+  white.reserve(static_cast<std::size_t>(nodes[own]));
   std::mt19937 random(777);
-  double mean = 0;
-  for (double& value : white) mean += value = 2 * static_cast<double>(random()) / 4294967296.0 - 1;
-  mean /= static_cast<double>(white.size());
+  double mean = 0, all = 0;
+  for (std::size_t r = 0; r < nodes.size(); ++r) {
+    for (std::int64_t k = 0; k < nodes[r]; ++k) {
+      const double value = 2 * static_cast<double>(random()) / 4294967296.0 - 1;
+      mean += value;
+      if (r == own) white.push_back(value);
+    }
+    all += static_cast<double>(nodes[r]);
+  }
+  mean /= all;
   for (double& value : white) value -= diagonal.empty() ? 0 : mean;
   Vector<double> b(ctx, a.shape()), x(ctx, a.shape());
   copy_from_host(ctx, white.data(), b.view());
@@ -98,11 +113,16 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
   const bool with_constant = by_inclusions && !singular && !holds_values(mesh);
   if (by_inclusions && (automatic ? !why_none.empty() : count == 0)) {
     if (!with_constant) return {nullptr, why_none};
-    found = {std::vector<int>(static_cast<std::size_t>(a.shape().nodes()), -1), {}};
+    found = {std::vector<int>(static_cast<std::size_t>(mesh.unknowns().nodes()), -1), {}};
   }
   const SparseRows rows = k.rows();
   DeflatedCgParams cg;
-  if (singular) cg.diagonal = rows.diagonal();
+  if (singular) {
+    Vector<double> d(ctx, a.shape());
+    diagonal(ctx, a, d.view());
+    cg.diagonal.resize(static_cast<std::size_t>(rows.rows));
+    copy_to_host(ctx, d.cview(), cg.diagonal.data());
+  }
   DeflationVectors vectors;
   std::string description;
   if (by_inclusions) {
@@ -114,7 +134,7 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
       description += description.empty() ? "the constant" : " and the constant";
     }
   } else if (params.by == DeflateBy::blocks) {
-    vectors = vectors_of_domains(square_blocks(a.shape(), params.count));
+    vectors = vectors_of_domains(square_blocks(mesh.unknowns(), params.count, a.shape()), params.count * params.count);
     description = message(params.count, " x ", params.count, " blocks");
   } else {
     expects(params.count >= 1, "Ritz vectors: 1 or more, not ", params.count);
@@ -143,6 +163,7 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
                                     const DeflateParams& params) {
   const TensorMesh& mesh = hierarchy.meshes().back();
   const auto rows = [&] {
+    if (ctx.pieces() > 1) return strip_rows(ctx, hierarchy.finest());
     Context host(Backend::cpu, ctx.threads());
     return sparse_rows(host, ctx.on_gpu() ? assemble_diffusion(host, mesh, k, terms) : hierarchy.finest());
   };
@@ -154,9 +175,13 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
 
 DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy, const Couplings& found,
                                     Preconditioner<double>& m, const DeflateParams& params) {
+  const bool in_pieces = ctx.pieces() > 1;
+  expects(
+      !in_pieces || params.by == DeflateBy::blocks || params.by == DeflateBy::ritz,
+      "inclusions of a matrix alone are found on one piece of its grid: on several deflate by blocks or Ritz vectors");
   std::optional<SparseRows> read;
   const auto rows = [&]() -> const SparseRows& {
-    if (!read) read = sparse_rows(ctx, hierarchy.finest());
+    if (!read) read = in_pieces ? strip_rows(ctx, hierarchy.finest()) : sparse_rows(ctx, hierarchy.finest());
     return *read;
   };
   return make(ctx, hierarchy, {found.jump, true, [&] { return inclusions(rows()); }, rows, false}, m, params);

@@ -12,6 +12,8 @@
 // singular: it may nearly be.
 //
 // x is kept in two parts where K jumps by 1e4 or more, and the vectors allow it.
+//
+// On pieces of a grid everything is as on one, but that of a matrix alone no inclusions are found.
 
 #include <memory>
 #include <string>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -169,23 +170,24 @@ Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kapp
 
 DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierarchy, const Inclusions& inclusions) {
   const auto& meshes = hierarchy.meshes();
-  const GridShape finest = hierarchy.finest().shape();
-  expects(inclusions.of_unknown.size() == static_cast<std::size_t>(finest.nodes()), "inclusions of ",
-          inclusions.of_unknown.size(), " unknowns for a hierarchy of ", finest.nx, " x ", finest.ny);
+  const StripLevels& strips = hierarchy.strips();
+  const GridShape finest = hierarchy.finest().shape(), whole = meshes.back().unknowns();
+  expects(inclusions.of_unknown.size() == static_cast<std::size_t>(whole.nodes()), "inclusions of ",
+          inclusions.of_unknown.size(), " unknowns for a hierarchy of ", whole.nx, " x ", whole.ny);
   constexpr int cells_across = 8;
   const int last = hierarchy.levels() - 1;
   int first = 0;
   while (first < last && std::max(meshes[static_cast<std::size_t>(first)].x().size(),
                                   meshes[static_cast<std::size_t>(first)].y().size()) < cells_across)
     ++first;
-  // Numbers of inclusions, where each lies, and a function on every level from `first` on.
+  // Numbers of inclusions, where each lies on the whole grid, and a function on every level from `first` on.
   const auto inclusion_count = inclusions.grounded.size();
   std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(last - first + 1), std::vector<Box>(inclusion_count));
   std::vector<Vector<int>> numbers(static_cast<std::size_t>(last - first + 1));
   std::vector<Vector<double>> u;
   std::vector<int> here = inclusions.of_unknown;
   for (int l = last; l >= first; --l) {
-    const GridShape shape = hierarchy.level_operator(l).shape();
+    const GridShape shape = meshes[static_cast<std::size_t>(l)].unknowns(), own = hierarchy.level_operator(l).shape();
     if (l < last) {
       const auto &fine = meshes[static_cast<std::size_t>(l) + 1], &coarse = meshes[static_cast<std::size_t>(l)];
       const int fine_nx = fine.unknowns().nx;
@@ -199,18 +201,26 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
       here = std::move(injected);
     }
     const auto at = static_cast<std::size_t>(l - first);
-    numbers[at] = Vector<int>(ctx, shape);
-    copy_from_host(ctx, here.data(), numbers[at].view());
+    numbers[at] = Vector<int>(ctx, own);
     const int* number = here.data();
+    copy_from_host(ctx, number + std::int64_t{own.origin_y - shape.origin_y} * shape.nx, numbers[at].view());
     for (int j = 0; j < shape.ny; ++j)
       for (int i = 0; i < shape.nx; ++i, ++number)
         if (*number >= 0) boxes[at][static_cast<std::size_t>(*number)].add(i, j);
   }
   for (int l = first; l <= last; ++l) u.emplace_back(ctx, hierarchy.level_operator(l).shape());
+  // To a level that is cut from one that every piece has whole.
+  Context alone = ctx.alone();
+  const auto coarser = [&](int l) {
+    const GridView<const double> below = u[static_cast<std::size_t>(l - 1 - first)].cview();
+    if (!strips.is_cut(l) || strips.is_cut(l - 1)) return below;
+    exchange(alone, below);
+    return strips.own_rows(below);
+  };
+  const int first_row = finest.origin_y - whole.origin_y;  // own
 
   DeflationVectors vectors;
   vectors.z.columns = static_cast<int>(finest.nodes());
-  vectors.core.assign(inclusions.of_unknown.size(), -1);
   std::vector<int> vector_of(inclusion_count, -1);
   std::vector<double> host;
   std::vector<int> row_start;
@@ -221,7 +231,7 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
     for (int l = first; l <= last; ++l) {
       const auto k = static_cast<std::size_t>(l - first);
       if (l > first) {
-        hierarchy.transfer(l).prolongate(ctx, u[k - 1].cview(), u[k].view());
+        hierarchy.transfer(l).prolongate(strips.is_cut(l) ? ctx : alone, coarser(l), u[k].view());
         if (!box.is_empty()) {
           const auto &fine = meshes[static_cast<std::size_t>(l)], &coarse = meshes[static_cast<std::size_t>(l) - 1];
           std::tie(box.first_x, box.last_x) = range_above(fine.x(), coarse.x(), box.first_x, box.last_x);
@@ -235,7 +245,10 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
         box.add(marked.last_x, marked.last_y);
       }
     }
-    const auto part = part_of(u.back().cview(), box);
+    Box own = box;
+    own.first_y = std::clamp(box.first_y - first_row, 0, finest.ny);
+    own.last_y = std::clamp(box.last_y - first_row, own.first_y - 1, finest.ny - 1);
+    const auto part = part_of(u.back().cview(), own);
     host.resize(static_cast<std::size_t>(part.nodes()));
     copy_to_host(ctx, part, host.data());
     row_start.assign(static_cast<std::size_t>(part.ny) + 1, 0);
@@ -254,15 +267,16 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
       std::size_t k = begin + static_cast<std::size_t>(row_start[static_cast<std::size_t>(j)]);
       for (int i = 0; i < part.nx; ++i) {
         if (row(j)[i] == 0) continue;
-        vectors.z.column[k] = (box.first_y + j) * finest.nx + box.first_x + i;
+        vectors.z.column[k] = (own.first_y + j) * finest.nx + own.first_x + i;
         vectors.z.value[k++] = row(j)[i];
       }
     }
     vector_of[d] = vectors.z.rows++;
     vectors.z.start.push_back(static_cast<int>(end));
   }
-  for (std::size_t k = 0; k < vectors.core.size(); ++k)
-    if (inclusions.of_unknown[k] >= 0) vectors.core[k] = vector_of[static_cast<std::size_t>(inclusions.of_unknown[k])];
+  const auto own_inclusions = inclusions.of_unknown.begin() + std::int64_t{first_row} * whole.nx;
+  std::transform(own_inclusions, own_inclusions + finest.nodes(), std::back_inserter(vectors.core),
+                 [&](int d) { return d < 0 ? -1 : vector_of[static_cast<std::size_t>(d)]; });
   return vectors;
 }
 

@@ -11,8 +11,9 @@
 // inclusion's nodes stay: as smooth outside as the cycle resolves. A vector that ends at the inclusion would not do: its energy
 // grows as cells shrink.
 //
-// On the host and, by Transfer, where the hierarchy is; two to four cycles' time for 25 inclusions. Throws UsageError for
-// numbers that do not belong to the hierarchy's finest unknowns.
+// On the host and, by Transfer, where the hierarchy is; two to four cycles' time for 25 inclusions. On pieces of a grid
+// Inclusions are those of the whole, and vectors have a piece's own rows. Throws UsageError for numbers that do not belong to
+// the hierarchy's finest unknowns.
 
 #include <vector>
 

@@ -246,10 +246,11 @@ struct PoissonSolver::Implementation {
         strips(ctx, meshes, params.multigrid.strips()), matrix(std::move(given)), unscaled(std::move(iterated_on)),
         scales(std::move(d)), follows_conductances(weights != nullptr) {
     const auto begin = Clock::now();
-    // What it goes by is not known of strips.
-    const bool in_pieces = ctx.pieces() > 1 || params.multigrid.reproducible;
-    if (in_pieces && params.deflate.by == DeflateBy::automatic) params.deflate = {};
-    expects(!in_pieces || params.deflate.by == DeflateBy::none, "deflation is for grids in one piece");
+    // What a matrix alone says of inclusions is not found on strips.
+    const bool no_vectors = params.multigrid.reproducible || (matrix && ctx.pieces() > 1);
+    if (no_vectors && params.deflate.by == DeflateBy::automatic) params.deflate = {};
+    expects(!params.multigrid.reproducible || params.deflate.by == DeflateBy::none,
+            "deflation differs by rounding on other pieces of the grid; reproducible solves do without");
     const bool by_matrix = asks_matrix(params, matrix.has_value());
     if (by_matrix && !ctx.plans()) {
       if (matrix)

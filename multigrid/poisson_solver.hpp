@@ -28,7 +28,7 @@
 //
 // On a Context with other pieces of the grid (Context::set_communicator) all pieces make the same calls with the whole mesh,
 // and the solver cuts it into strips of rows (mesh/strips.hpp): b and x are those of the piece, as fine_operator().shape()
-// says, reports are of the whole. Not for deflation.
+// says, reports are of the whole.
 
 #include <memory>
 #include <optional>

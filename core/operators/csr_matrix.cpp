@@ -37,15 +37,17 @@ struct StoreStencil {
   }
 };
 
-/// Calls of the columns and the values of node (i, j): what reaches a node of the grid and is not zero.
+/// Calls of the columns and the values of node (i, j): what reaches a node of the grid and is not zero. `beside`: rows of other
+/// pieces below this one's and above, which are of the grid then.
 template <class Take>
-void for_entries(const double* stencil, const GridShape& shape, int i, int j, const Take& take) {
+void for_entries(const double* stencil, const GridShape& shape, int beside, int i, int j, const Take& take) {
   const auto neighbour = [](int k, int n, bool periodic) { return periodic ? (k + n) % n : k >= 0 && k < n ? k : -1; };
   for (int e = 0; e < 9; ++e) {
     if (stencil[e] == 0) continue;
-    const int p = neighbour(i + e % 3 - 1, shape.nx, shape.periodic_x);
-    const int q = neighbour(j + e / 3 - 1, shape.ny, shape.periodic_y && !shape.below);
-    if (p >= 0 && q >= 0) take(q * shape.nx + p, stencil[e]);
+    const int p = neighbour(i + e % 3 - 1, shape.nx, shape.periodic_x), to = j + e / 3 - 1;
+    const bool there = beside > 0 && ((to < 0 && shape.below) || (to == shape.ny && shape.above));
+    const int q = there ? to : neighbour(to, shape.ny, shape.periodic_y && !shape.below);
+    if (p >= 0 && (there || q >= 0)) take((q + beside) * shape.nx + p, stencil[e]);
   }
 }
 
@@ -57,13 +59,12 @@ void sort_row(SparseRows& rows, std::size_t begin, std::size_t end) {
   for (std::size_t k = 0; k < entries.size(); ++k) std::tie(rows.column[begin + k], rows.value[begin + k]) = entries[k];
 }
 
-}  // namespace
-
-SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
+SparseRows rows_of(Context& ctx, const GridOperator<double>& a, int beside) {
   const auto shape = a.shape();
   expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
   SparseRows rows;
-  rows.rows = rows.columns = static_cast<int>(shape.nodes());
+  rows.rows = static_cast<int>(shape.nodes());
+  rows.columns = rows.rows + 2 * beside * shape.nx;
   if (rows.rows == 0) return rows;
   rows.start.resize(static_cast<std::size_t>(rows.rows) + 1);
   // Through a few rows of numbers in the operator's memory, which the host need not be able to read.
@@ -86,7 +87,7 @@ SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
     for (int j = first; j < end; ++j)
       for (int i = 0; i < shape.nx; ++i) {
         int count = 0;
-        for_entries(stencil(i, j), shape, i, j, [&](int /*column*/, double /*value*/) { ++count; });
+        for_entries(stencil(i, j), shape, beside, i, j, [&](int /*column*/, double /*value*/) { ++count; });
         rows.start[node(i, j) + 1] = count;
       }
     for (std::size_t k = node(0, first); k < node(0, end); ++k) rows.start[k + 1] += rows.start[k];
@@ -105,7 +106,7 @@ SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
       for (int i = 0; i < shape.nx; ++i) {
         const auto begin = static_cast<std::size_t>(rows.start[node(i, j)]);
         std::size_t k = begin;
-        for_entries(stencil(i, j), shape, i, j, [&](int column, double value) {
+        for_entries(stencil(i, j), shape, beside, i, j, [&](int column, double value) {
           rows.column[k] = column;
           rows.value[k++] = value;
         });
@@ -114,6 +115,12 @@ SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
   }
   return rows;
 }
+
+}  // namespace
+
+SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) { return rows_of(ctx, a, 0); }
+
+SparseRows strip_rows(Context& ctx, const GridOperator<double>& a) { return rows_of(ctx, a, 1); }
 
 GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridShape& shape) {
   a.validate();

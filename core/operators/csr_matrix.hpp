@@ -25,6 +25,10 @@ namespace stratum {
 /// side that is not periodic or to another piece of the grid, and zeros, are left out. Waits for the stream.
 [[nodiscard]] SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a);
 
+/// The rows of a piece of a grid with what they have towards the pieces beside it: columns are numbered from the first node of
+/// the row below the piece's own, (ny + 2) nx of them.
+[[nodiscard]] SparseRows strip_rows(Context& ctx, const GridOperator<double>& a);
+
 /// And back: the nine-point operator whose unknowns are the rows of a, five bands where a is symmetric bit for bit and nine
 /// where it is not. Throws UsageError for an entry that couples nodes which are not neighbours, naming its row and column.
 [[nodiscard]] GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridShape& shape);

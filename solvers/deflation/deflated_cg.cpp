@@ -60,7 +60,11 @@ DeflatedCg::DeflatedCg(Context& ctx, const GridShape& shape, const DeflatedCgPar
   if (params.diagonal.empty()) return;
   expects(params.diagonal.size() == static_cast<std::size_t>(shape.nodes()), "a diagonal of ", params.diagonal.size(),
           " numbers for ", shape.nx, " x ", shape.ny, " unknowns");
-  const double sum = std::accumulate(params.diagonal.begin(), params.diagonal.end(), 0.0);
+  double sum = std::accumulate(params.diagonal.begin(), params.diagonal.end(), 0.0);
+  if (ctx.pieces() > 1) {
+    const auto all = ctx.communicator()->gather_on_host(sum);
+    sum = std::accumulate(all.begin(), all.end(), 0.0);
+  }
   std::vector<double> weights(params.diagonal.size());
 #pragma omp parallel for schedule(static) num_threads(ctx.threads())
   for (std::size_t k = 0; k < weights.size(); ++k) weights[k] = params.diagonal[k] / sum;
@@ -78,7 +82,8 @@ DeflatedCg::DeflatedCg(Context& ctx, const Deflation& deflation, const DeflatedC
   for (auto* coarse : {&d_, &c_, &cp_, &y_, &dp_}) *coarse = SharedVector<double>(ctx, deflation.count());
   if (weights_.empty() || !deflation.covers()) return;
   coarse_weights_ = SharedVector<double>(ctx, deflation.count());
-  coarse_mean_ = SharedVector<double>(mean_scratch(ctx, coarse_weights_.shape()));
+  Context alone = ctx.alone();
+  coarse_mean_ = SharedVector<double>(mean_scratch(alone, coarse_weights_.shape()));
   deflation.restrict_to(ctx, weights_.cview(), coarse_weights_.view());
 }
 
@@ -96,11 +101,12 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
       two_parts ? std::make_unique<InTwoParts>(a, *q, y_.cview(), params_.beyond_one_array ? GridView<double>() : z)
                 : nullptr;
   const LinearOperator<double>& whole = two_parts ? *with_coarse_part : a;
+  Context alone = ctx.alone();  // every piece has coarse vectors whole
   // Which constant a solution of a singular system has: of both parts, where the vectors add up to one.
   const auto centre = [&](GridView<double> fine, GridView<double> coarse) {
     if (weights_.empty()) return;
     subtract_mean<double>(ctx, weights_.cview(), fine, mean_.view());
-    if (two_parts && q->covers()) subtract_mean<double>(ctx, coarse_weights_.cview(), coarse, coarse_mean_.view());
+    if (two_parts && q->covers()) subtract_mean<double>(alone, coarse_weights_.cview(), coarse, coarse_mean_.view());
   };
   // z <- P^T z + Q r: many small kernels.
   const auto correct = [&] {
@@ -145,7 +151,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
       (void)iteration.precondition(r, z);
     recording_->run(ctx, r.data, z.data, correct);
     double product = dot<double>(ctx, r, z);
-    if (two_parts) product += dot<double>(ctx, c, d);
+    if (two_parts) product += dot<double>(alone, c, d);
     if (!(product > 0)) {
       restart = iteration.recover(message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite"));
       continue;
@@ -167,7 +173,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
       xpay<double>(ctx, c, beta, cp);
       q->add_image(ctx, 1, cp, ap);
       q->restrict_to(ctx, ap, dp);
-      curvature = dot<double>(ctx, cp, dp);
+      curvature = dot<double>(alone, cp, dp);
     }
     curvature += dot<double>(ctx, p, ap);
     if (!(curvature > 0)) {

@@ -1,12 +1,15 @@
 #include <stratum/solvers/deflation/deflation.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <stratum/core/comm/faults.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 
@@ -62,18 +65,18 @@ struct Entry {
   double value;
 };
 
-/// (A Z)_i by differences, for any node in turn.
+/// (A Z)_i by differences, for any node in turn. Z is by A's columns, of which row i's own is `first` + i.
 class ImageOfVectors {
  public:
-  ImageOfVectors(const SparseRows& a, std::span<const double> sums, const SparseRows& z)
-      : a_(a), z_(z), sums_(sums), slot_(std::size_t(z.columns), -1) {}
+  ImageOfVectors(const SparseRows& a, std::span<const double> sums, const SparseRows& z, int first)
+      : a_(a), z_(z), first_(first), sums_(sums), slot_(std::size_t(z.columns), -1) {}
   /// In the order of the vectors.
   const std::vector<Entry>& row(int i) {
     entries_.clear();
-    const int own = z_.start[std::size_t(i)], own_end = z_.start[std::size_t(i) + 1];
+    const int here = first_ + i, own = z_.start[std::size_t(here)], own_end = z_.start[std::size_t(here) + 1];
     for (int k = a_.start[std::size_t(i)]; k < a_.start[std::size_t(i) + 1]; ++k) {
       const int j = a_.column[std::size_t(k)];
-      if (j == i) continue;
+      if (j == here) continue;
       const double a_ij = a_.value[std::size_t(k)];
       int p = own, q = z_.start[std::size_t(j)];
       const int q_end = z_.start[std::size_t(j) + 1];
@@ -105,6 +108,7 @@ class ImageOfVectors {
   }
 
   const SparseRows &a_, &z_;
+  int first_;
   std::span<const double> sums_;
   std::vector<int> slot_;
   std::vector<Entry> entries_;
@@ -112,7 +116,7 @@ class ImageOfVectors {
 
 /// A Z by nodes, and where vectors cover the grid the same by differences from the vector of each node, which comes first.
 std::pair<SparseRows, SparseRows> images(const SparseRows& a, std::span<const double> sums, const SparseRows& z,
-                                         bool covers, int threads) {
+                                         int first, bool covers, int threads) {
   const int parts = threads == 1 ? 1 : 8 * threads;
   std::vector<SparseRows> az(std::size_t(parts), SparseRows{}), az_of_home = az;
   const auto bound = [&](int p) { return static_cast<int>(std::int64_t{a.rows} * p / parts); };
@@ -126,14 +130,14 @@ std::pair<SparseRows, SparseRows> images(const SparseRows& a, std::span<const do
   };
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
   for (int part = 0; part < parts; ++part) {
-    ImageOfVectors image(a, sums, z);
+    ImageOfVectors image(a, sums, z, first);
     auto &to = az[std::size_t(part)], &to_of_home = az_of_home[std::size_t(part)];
     for (int i = bound(part); i < bound(part + 1); ++i) {
       const auto& entries = image.row(i);
       for (const Entry& entry : entries) append(to, entry.vector, entry.value);
       end_row(to);
       if (!covers) continue;
-      const int home = z.column[std::size_t(z.start[std::size_t(i)])];
+      const int home = z.column[std::size_t(z.start[std::size_t(first + i)])];
       const double sum = sums[std::size_t(i)];
       const bool others =
           std::any_of(entries.begin(), entries.end(), [home](const Entry& e) { return e.vector != home; });
@@ -175,19 +179,20 @@ SparseRows coarse_matrix(const SparseRows& vectors, const SparseRows& az, [[mayb
   return sparse_rows(vectors.rows, vectors.rows, std::move(entries));
 }
 
-/// Z^T A Z 1, without cancellation: of Z by vectors and by nodes.
+/// Z^T A Z 1, without cancellation: of Z by vectors and by A's columns.
 std::vector<double> coarse_sums(const SparseRows& a, std::span<const double> row_sums, const SparseRows& vectors,
-                                const SparseRows& z, [[maybe_unused]] int threads) {
-  std::vector<double> all(std::size_t(z.rows)), image(std::size_t(z.rows)), sums(std::size_t(vectors.rows), 0.0);
+                                const SparseRows& z, int first, [[maybe_unused]] int threads) {
+  std::vector<double> all(std::size_t(z.rows)), image(std::size_t(a.rows)), sums(std::size_t(vectors.rows), 0.0);
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int i = 0; i < z.rows; ++i)
     for (int p = z.start[std::size_t(i)]; p < z.start[std::size_t(i) + 1]; ++p)
       all[std::size_t(i)] += z.value[std::size_t(p)];
 #pragma omp parallel for schedule(static) num_threads(threads)
-  for (int i = 0; i < z.rows; ++i) {
-    double sum = row_sums[std::size_t(i)] * all[std::size_t(i)];
+  for (int i = 0; i < a.rows; ++i) {
+    const double own = all[std::size_t(first + i)];
+    double sum = row_sums[std::size_t(i)] * own;
     for (int k = a.start[std::size_t(i)]; k < a.start[std::size_t(i) + 1]; ++k)
-      sum += a.value[std::size_t(k)] * (all[std::size_t(a.column[std::size_t(k)])] - all[std::size_t(i)]);
+      sum += a.value[std::size_t(k)] * (all[std::size_t(a.column[std::size_t(k)])] - own);
     image[std::size_t(i)] = sum;
   }
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
@@ -195,6 +200,81 @@ std::vector<double> coarse_sums(const SparseRows& a, std::span<const double> row
     for (int p = vectors.start[std::size_t(d)]; p < vectors.start[std::size_t(d) + 1]; ++p)
       sums[std::size_t(d)] += vectors.value[std::size_t(p)] * image[std::size_t(vectors.column[std::size_t(p)])];
   return sums;
+}
+
+/// Numbers of all pieces, added by rank; one piece's own.
+std::vector<double> added_up(Communicator* comm, std::vector<double> own) {
+  if (comm == nullptr) return own;
+  const auto all = comm->join_on_host(own);
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    own[k] = all[k];
+    for (std::size_t r = 1; r < std::size_t(comm->size()); ++r) own[k] += all[r * own.size() + k];
+  }
+  return own;
+}
+
+/// The same of matrices.
+SparseRows added_up(Communicator* comm, SparseRows own) {
+  if (comm == nullptr) return own;
+  std::vector<double> numbers;
+  for (int i = 0; i < own.rows; ++i)
+    for (int k = own.start[std::size_t(i)]; k < own.start[std::size_t(i) + 1]; ++k)
+      numbers.insert(numbers.end(), {double(i), double(own.column[std::size_t(k)]), own.value[std::size_t(k)]});
+  numbers = comm->join_on_host(numbers);
+  std::vector<SparseEntry> entries;
+  for (std::size_t k = 0; k < numbers.size(); k += 3)
+    entries.push_back({static_cast<int>(numbers[k]), static_cast<int>(numbers[k + 1]), numbers[k + 2]});
+  return sparse_rows(own.rows, own.columns, std::move(entries));
+}
+
+/// Z by nodes with those of the rows beside: of the pieces below and above, none where there is no such piece.
+SparseRows with_rows_beside(Communicator& comm, const SparseRows& z, const GridShape& shape) {
+  const int pieces = comm.size(), below = (comm.rank() + pieces - 1) % pieces, above = (comm.rank() + 1) % pieces;
+  // A row as numbers: of every node how many vectors it has, which, and their values there.
+  const auto packed = [&](bool there, int first) {
+    std::vector<double> numbers;
+    for (int k = first; there && k < first + shape.nx; ++k) {
+      const int begin = z.start[std::size_t(k)], end = z.start[std::size_t(k) + 1];
+      numbers.push_back(end - begin);
+      for (int e = begin; e < end; ++e)
+        numbers.insert(numbers.end(), {double(z.column[std::size_t(e)]), z.value[std::size_t(e)]});
+    }
+    return numbers;
+  };
+  const auto down = packed(shape.below, 0), up = packed(shape.above, z.rows - shape.nx);
+  const auto sizes = comm.gather_on_host(std::array{down.size(), up.size()});
+  std::vector<std::size_t> to, from;
+  std::vector<double> out;
+  std::size_t arriving = 0;
+  // Where one piece is below and above what goes down is first.
+  for (int r = 0; r < pieces; ++r) {
+    const std::size_t before = out.size(), from_above = r == above ? sizes[std::size_t(r)][0] : 0,
+                      from_below = r == below ? sizes[std::size_t(r)][1] : 0;
+    if (r == below) out.insert(out.end(), down.begin(), down.end());
+    if (r == above) out.insert(out.end(), up.begin(), up.end());
+    to.push_back((out.size() - before) * sizeof(double));
+    from.push_back((from_above + from_below) * sizeof(double));
+    arriving += from_above + from_below;
+  }
+  std::vector<double> in(arriving);
+  comm.all_to_all_on_host(out.data(), to, in.data(), from);
+  SparseRows row_below, row_above;
+  std::size_t next = 0;
+  const auto unpack = [&](bool there, SparseRows& row) {
+    row.rows = shape.nx;
+    for (int k = 0; k < shape.nx; ++k) {
+      for (int left = there ? static_cast<int>(in[next++]) : 0; left > 0; --left) {
+        row.column.push_back(static_cast<int>(in[next++]));
+        row.value.push_back(in[next++]);
+      }
+      row.start.push_back(static_cast<int>(row.value.size()));
+    }
+  };
+  for (int r = 0; r < pieces; ++r) {
+    if (r == above) unpack(shape.above, row_above);
+    if (r == below) unpack(shape.below, row_below);
+  }
+  return joined({row_below, z, row_above}, z.columns, 1);
 }
 
 /// Number of a node of the grid.
@@ -212,6 +292,19 @@ struct SumChunks {
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*row*/) const {
     double sum = 0;
     for (int c = first_chunk[k]; c < first_chunk[k + 1]; ++c) sum += partial[c];
+    d[k] = (keep == 0 ? 0 : keep * d[k]) + factor * sum;
+  }
+};
+
+/// d_k <- keep d_k + factor times the sum of what the pieces have
+struct SumPieces {
+  const double* of_pieces;
+  int count, pieces;
+  double keep, factor;
+  GridView<double> d;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*row*/) const {
+    double sum = 0;
+    for (int r = 0; r < pieces; ++r) sum += of_pieces[static_cast<std::int64_t>(r) * count + k];
     d[k] = (keep == 0 ? 0 : keep * d[k]) + factor * sum;
   }
 };
@@ -282,15 +375,30 @@ __global__ void multiply_rows(const double* inverse, const double* d, double* c,
 Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors,
                      std::span<const double> given_sums)
     : shape_(shape), count_(vectors.count()) {
-  a.validate();
-  vectors.z.validate();
-  expects(a.rows == a.columns && shape.nodes() == a.rows && vectors.z.columns == a.rows, "deflation vectors of ",
-          vectors.z.columns, " numbers, a matrix of ", a.rows, " x ", a.columns, ", and a grid of ", shape.nx, " x ",
-          shape.ny);
-  expects(vectors.core.empty() || vectors.core.size() == std::size_t(a.rows), vectors.core.size(), " cores of ", a.rows,
-          " nodes");
-  for (int d = 0; d < count_; ++d)
-    expects(vectors.z.start[std::size_t(d)] < vectors.z.start[std::size_t(d) + 1], "deflation vector ", d, " is zero");
+  Communicator* const comm = ctx.pieces() > 1 ? ctx.communicator() : nullptr;
+  std::string fault;
+  try {
+    check(a, vectors, given_sums, comm == nullptr ? 0 : 2 * shape.nx);
+  } catch (const UsageError& error) {
+    if (comm == nullptr) throw;
+    fault = message("rank ", comm->rank(), ": ", error.what());
+  }
+  if (comm != nullptr) {
+    refuse_on_all(*comm, fault);
+    comm->agree("number of deflation vectors", message(count_));
+  }
+  // Of all pieces: nodes of every vector, of every core, and pieces whose nodes have a vector each.
+  std::vector<double> counted(2 * std::size_t(count_) + 1, 0.0);
+  for (std::size_t d = 0; d < std::size_t(count_); ++d) counted[d] = vectors.z.start[d + 1] - vectors.z.start[d];
+  for (const int d : vectors.core)
+    if (d >= 0) ++counted[std::size_t(count_ + d)];
+  counted.back() = vectors.covers ? 1 : 0;
+  counted = added_up(comm, std::move(counted));
+  const bool covers = counted.back() == ctx.pieces();
+  const std::span<const double> nodes(counted.data(), std::size_t(count_)),
+      cores(&counted[std::size_t(count_)], nodes.size());
+  for (std::size_t d = 0; d < nodes.size(); ++d) expects(nodes[d] > 0, "deflation vector ", d, " is zero");
+  has_cores_ = std::any_of(cores.begin(), cores.end(), [](double size) { return size > 0; });
   if (ctx.on_gpu()) {
     const std::int64_t bytes = std::int64_t{count_} * count_ * 8, available = available_memory(ctx);
     if (bytes > available || std::int64_t{count_} * count_ > std::numeric_limits<int>::max())
@@ -299,44 +407,62 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, 
   }
   const int threads = a.rows > serial_limit ? ctx.threads() : 1;
   const SparseRows z = transposed(vectors.z, threads);
-  expects(given_sums.empty() || given_sums.size() == std::size_t(a.rows), given_sums.size(), " row sums of ", a.rows,
-          " rows");
   const std::vector<double> sums =
       given_sums.empty() ? row_sums(a, threads) : std::vector<double>(given_sums.begin(), given_sums.end());
-  const auto [az, az_of_home] = images(a, sums, z, vectors.covers, threads);
-  factor_ = std::make_shared<CoarseFactor>(coarse_matrix(vectors.z, az, threads),
-                                           coarse_sums(a, sums, vectors.z, z, threads));
+  const SparseRows of_columns = comm == nullptr ? SparseRows() : with_rows_beside(*comm, z, shape);
+  const SparseRows& z_of_columns = comm == nullptr ? z : of_columns;
+  const int first = comm == nullptr ? 0 : shape.nx;
+  const auto [az, az_of_home] = images(a, sums, z_of_columns, first, covers, threads);
+  factor_ =
+      std::make_shared<CoarseFactor>(added_up(comm, coarse_matrix(vectors.z, az, threads)),
+                                     added_up(comm, coarse_sums(a, sums, vectors.z, z_of_columns, first, threads)));
   entries_ = static_cast<double>(z.entries() + az.entries()) / std::max(1, a.rows);
   z_by_vectors_ = by_vectors(ctx, vectors.z);
   az_by_vectors_ = by_vectors(ctx, transposed(az, threads));
   z_by_nodes_ = by_nodes(ctx, z, false);
-  az_by_nodes_ = vectors.covers ? by_nodes(ctx, az_of_home, true) : by_nodes(ctx, az, false);
-  if (!vectors.core.empty()) {
+  az_by_nodes_ = covers ? by_nodes(ctx, az_of_home, true) : by_nodes(ctx, az, false);
+  if (has_cores_) {
     // A row of 1 / size for every vector, at its core's nodes.
-    SparseRows cores;
-    cores.rows = count_;
-    cores.columns = a.rows;
-    cores.start.assign(std::size_t(count_) + 1, 0);
+    SparseRows means;
+    means.rows = count_;
+    means.columns = a.rows;
+    means.start.assign(std::size_t(count_) + 1, 0);
     for (const int d : vectors.core)
-      if (d >= 0) ++cores.start[std::size_t(d) + 1];
-    std::vector<double> share;
-    for (int d = 0; d < count_; ++d) share.push_back(1.0 / cores.start[std::size_t(d) + 1]);
-    std::partial_sum(cores.start.begin(), cores.start.end(), cores.start.begin());
-    cores.column.resize(std::size_t(cores.start.back()));
-    cores.value.resize(cores.column.size());
-    auto next = cores.start;
+      if (d >= 0) ++means.start[std::size_t(d) + 1];
+    std::partial_sum(means.start.begin(), means.start.end(), means.start.begin());
+    means.column.resize(std::size_t(means.start.back()));
+    means.value.resize(means.column.size());
+    auto next = means.start;
     for (std::size_t k = 0; k < vectors.core.size(); ++k) {
       const int d = vectors.core[k];
       if (d < 0) continue;
       const auto to = std::size_t(next[std::size_t(d)]++);
-      cores.column[to] = static_cast<int>(k);
-      cores.value[to] = share[std::size_t(d)];
+      means.column[to] = static_cast<int>(k);
+      means.value[to] = 1 / cores[std::size_t(d)];
     }
-    cores_ = by_vectors(ctx, cores);
+    cores_ = by_vectors(ctx, means);
   }
   if (ctx.on_gpu()) inverse_ = vector_from_host(ctx, factor_->inverse(ctx.threads()));
   means_ = SharedVector<double>(ctx, count_);
   right_ = SharedVector<double>(ctx, count_);
+  if (comm == nullptr) return;
+  own_ = SharedVector<double>(ctx, count_);
+  of_pieces_ = SharedVector<double>(ctx, count_ * comm->size());
+}
+
+/// `beside`: nodes of the rows beside a piece's own.
+void Deflation::check(const SparseRows& a, const DeflationVectors& vectors, std::span<const double> given_sums,
+                      int beside) const {
+  a.validate();
+  vectors.z.validate();
+  expects(a.columns == a.rows + beside && shape_.nodes() == a.rows && vectors.z.columns == a.rows,
+          "deflation vectors of ", vectors.z.columns, " numbers, a matrix of ", a.rows, " x ", a.columns,
+          ", and a grid of ", shape_.nx, " x ", shape_.ny);
+  expects(vectors.core.empty() || vectors.core.size() == std::size_t(a.rows), vectors.core.size(), " cores of ", a.rows,
+          " nodes");
+  expects(given_sums.empty() || given_sums.size() == std::size_t(a.rows), given_sums.size(), " row sums of ", a.rows,
+          " rows");
+  for (const int d : vectors.core) expects(d >= -1 && d < count_, "a core of vector ", d, ", where there are ", count_);
 }
 
 Deflation::ByVectors Deflation::by_vectors(Context& ctx, const SparseRows& rows) const {
@@ -368,21 +494,26 @@ void Deflation::multiply_transposed(Context& ctx, const ByVectors& w, GridView<c
   const double* value = w.value.view().data;
   double* partial = w.partial.view().data;
   const Nodes at{x};
-  const SumChunks sum{w.first_chunk.view().data, partial, keep, factor, d};
+  // A piece may have no node of any vector.
+  if (ctx.on_gpu() && w.chunks > 0) {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu()) {
     cuda::Launch{static_cast<unsigned>(cuda::divide_up(w.chunks, warps_a_block)),
                  32 * warps_a_block}(ctx, sum_chunks, begin, node, value, at, partial, w.chunks);
-    return for_each_node(ctx, all_nodes(d), sum);
-  }
 #endif
+  } else {
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (x.nodes() > serial_limit)
-  for (int c = 0; c < w.chunks; ++c) {
-    double part = 0;
-    for (int k = begin[c]; k < begin[c + 1]; ++k) part += value[k] * at(node[k]);
-    partial[c] = part;
+    for (int c = 0; c < w.chunks; ++c) {
+      double part = 0;
+      for (int k = begin[c]; k < begin[c + 1]; ++k) part += value[k] * at(node[k]);
+      partial[c] = part;
+    }
   }
-  for_each_node(ctx, all_nodes(d), sum);
+  const int* const first_chunk = w.first_chunk.view().data;
+  if (own_.empty()) return for_each_node(ctx, all_nodes(d), SumChunks{first_chunk, partial, keep, factor, d});
+  for_each_node(ctx, all_nodes(d), SumChunks{first_chunk, partial, 0, 1, own_.view()});
+  const double* const of_pieces = of_pieces_.view().data;
+  ctx.communicator()->gather(ctx, own_.view().data, of_pieces_.view().data, std::size_t(count_) * sizeof(double));
+  for_each_node(ctx, all_nodes(d), SumPieces{of_pieces, count_, ctx.pieces(), keep, factor, d});
 }
 
 void Deflation::multiply_add(Context& ctx, const ByNodes& w, double alpha, GridView<const double> c,

@@ -16,8 +16,11 @@
 // vectors in parallel. CUDA: a warp for up to 1024 entries of a vector, sums in a fixed order; E^-1 is a matrix of m^2 words.
 // Nothing waits for the stream, nothing is allocated after set-up. A handle: copies are the same.
 //
-// Throws UsageError for vectors of another grid or without an entry, ResourceError where factors or inverse would not fit into
-// memory.
+// On a Context with other pieces of the grid each has its own rows of A and of Z; E is added up from those of all, every piece
+// factorises it, and a product Z^T r is one gather of m numbers. Coarse vectors are the same on all pieces.
+//
+// Throws UsageError, on all pieces, for vectors of another grid or without an entry, ResourceError where factors or inverse
+// would not fit into memory.
 //
 // Source: J. M. Tang, R. Nabben, C. Vuik, Y. Erlangga, Comparison of two-level preconditioners derived from deflation, domain
 // decomposition and multigrid methods, J. Sci. Comput. 39, 2009 (A-DEF2).
@@ -34,7 +37,8 @@ namespace stratum {
 
 class Deflation final : public Handle {
  public:
-  /// Of A, whose rows are the nodes of the shape. `given_sums`: A 1, where it is known better than from the entries.
+  /// Of A, whose rows are the nodes of the shape; on pieces as strip_rows of core/operators/csr_matrix.hpp has them.
+  /// `given_sums`: A 1, where it is known better than from the entries.
   Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors,
             std::span<const double> given_sums = {});
 
@@ -58,7 +62,7 @@ class Deflation final : public Handle {
   /// Every node has one vector: together they are one everywhere.
   [[nodiscard]] bool covers() const { return az_by_nodes_.differences; }
   /// Some vectors have a core (solvers/deflation/vectors.hpp).
-  [[nodiscard]] bool has_cores() const { return cores_.chunks > 0; }
+  [[nodiscard]] bool has_cores() const { return has_cores_; }
   /// The means of x over the cores go from x to c: x + Z c stays what it is.
   void move_means(Context& ctx, GridView<double> x, GridView<double> c) const;
 
@@ -75,6 +79,8 @@ class Deflation final : public Handle {
     SharedVector<double> value;
     bool differences = false;
   };
+  void check(const SparseRows& a, const DeflationVectors& vectors, std::span<const double> given_sums,
+             int beside) const;
   [[nodiscard]] ByVectors by_vectors(Context& ctx, const SparseRows& rows) const;
   [[nodiscard]] ByNodes by_nodes(Context& ctx, const SparseRows& rows, bool differences) const;
   /// d = keep d + factor W^T x
@@ -84,12 +90,14 @@ class Deflation final : public Handle {
 
   GridShape shape_;
   int count_ = 0;
+  bool has_cores_ = false;
   double entries_ = 0;
   ByVectors z_by_vectors_, az_by_vectors_, cores_;
   ByNodes z_by_nodes_, az_by_nodes_;
   std::shared_ptr<const CoarseFactor> factor_;
   SharedVector<double> inverse_;  // on a GPU
   SharedVector<double> means_, right_;
+  SharedVector<double> own_, of_pieces_;  // sums of this piece's rows, and of every piece's
 };
 
 }  // namespace stratum

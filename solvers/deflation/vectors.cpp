@@ -8,19 +8,19 @@
 
 namespace stratum {
 
-DeflationVectors vectors_of_domains(const std::vector<int>& domain) {
-  int count = 0;
+namespace {
+
+DeflationVectors vectors_of(const std::vector<int>& domain, int count, bool with_empty) {
+  std::vector<int> size(static_cast<std::size_t>(count), 0);
   for (const int d : domain) {
     expects(d >= -1, "a domain is a number from 0 on, or -1 for none, not ", d);
-    count = std::max(count, d + 1);
-  }
-  std::vector<int> size(static_cast<std::size_t>(count), 0);
-  for (const int d : domain)
+    expects(d < count, "domain ", d, " is none of ", count);
     if (d >= 0) ++size[static_cast<std::size_t>(d)];
+  }
   DeflationVectors v;
   std::vector<int> number(size.size(), -1), next;
   for (std::size_t d = 0; d < size.size(); ++d) {
-    if (size[d] == 0) continue;
+    if (size[d] == 0 && !with_empty) continue;
     number[d] = v.z.rows++;
     next.push_back(v.z.start.back());
     v.z.start.push_back(v.z.start.back() + size[d]);
@@ -38,6 +38,18 @@ DeflationVectors vectors_of_domains(const std::vector<int>& domain) {
   return v;
 }
 
+}  // namespace
+
+DeflationVectors vectors_of_domains(const std::vector<int>& domain) {
+  const int last = domain.empty() ? -1 : *std::max_element(domain.begin(), domain.end());
+  return vectors_of(domain, std::max(last, -1) + 1, false);
+}
+
+DeflationVectors vectors_of_domains(const std::vector<int>& domain, int count) {
+  expects(count >= 0, "there are 0 domains or more, not ", count);
+  return vectors_of(domain, count, true);
+}
+
 void add_constant(DeflationVectors& vectors) {
   expects(!vectors.covers, "vectors that cover the grid add up to the constant");
   const int nodes = vectors.z.columns;
@@ -49,27 +61,44 @@ void add_constant(DeflationVectors& vectors) {
   ++vectors.z.rows;
 }
 
-std::vector<int> stripes(const GridShape& shape, int count) {
-  expects(count >= 1 && count <= shape.nodes(), count, " stripes of ", shape.nodes(), " nodes");
-  std::vector<int> domain(static_cast<std::size_t>(shape.nodes()));
-  for (std::size_t k = 0; k < domain.size(); ++k)
-    domain[k] = static_cast<int>(k * static_cast<std::size_t>(count) / domain.size());
-  return domain;
+namespace {
+
+/// The strip's first row among those of the whole.
+int first_row(const GridShape& whole, const GridShape& strip) {
+  const int first = strip.origin_y - whole.origin_y;
+  expects(strip.nx == whole.nx && first >= 0 && first + strip.ny <= whole.ny, "rows ", first, " to ",
+          first + strip.ny - 1, " of ", strip.nx, " nodes are no strip of a grid of ", whole.nx, " x ", whole.ny);
+  return first;
 }
 
-std::vector<int> square_blocks(const GridShape& shape, int across) {
-  expects(across >= 1 && across <= std::min(shape.nx, shape.ny), across, " x ", across, " blocks of ", shape.nx, " x ",
-          shape.ny, " nodes");
+}  // namespace
+
+std::vector<int> stripes(const GridShape& whole, int count, const GridShape& strip) {
+  expects(count >= 1 && count <= whole.nodes(), count, " stripes of ", whole.nodes(), " nodes");
+  std::vector<int> domain;
+  domain.reserve(static_cast<std::size_t>(strip.nodes()));
+  const std::int64_t first = std::int64_t{first_row(whole, strip)} * whole.nx;
+  for (std::int64_t k = first; k < first + strip.nodes(); ++k)
+    domain.push_back(static_cast<int>(k * count / whole.nodes()));
+  return domain;
+}
+std::vector<int> stripes(const GridShape& shape, int count) { return stripes(shape, count, shape); }
+
+std::vector<int> square_blocks(const GridShape& whole, int across, const GridShape& strip) {
+  expects(across >= 1 && across <= std::min(whole.nx, whole.ny), across, " x ", across, " blocks of ", whole.nx, " x ",
+          whole.ny, " nodes");
   std::vector<int> domain, block_of_column;
-  domain.reserve(static_cast<std::size_t>(shape.nodes()));
+  domain.reserve(static_cast<std::size_t>(strip.nodes()));
   const auto block = [across](int i, int n) { return static_cast<int>(std::int64_t{i} * across / n); };
-  for (int i = 0; i < shape.nx; ++i) block_of_column.push_back(block(i, shape.nx));
-  for (int j = 0; j < shape.ny; ++j) {
-    const int first = block(j, shape.ny) * across;
+  for (int i = 0; i < whole.nx; ++i) block_of_column.push_back(block(i, whole.nx));
+  const int begin = first_row(whole, strip);
+  for (int j = begin; j < begin + strip.ny; ++j) {
+    const int first = block(j, whole.ny) * across;
     for (const int column : block_of_column) domain.push_back(first + column);
   }
   return domain;
 }
+std::vector<int> square_blocks(const GridShape& shape, int across) { return square_blocks(shape, across, shape); }
 
 std::vector<int> split_domains(const std::vector<int>& domain, const std::vector<int>& by) {
   expects(domain.size() == by.size(), "domains of ", domain.size(), " nodes cannot be split by numbers of ", by.size());

@@ -190,6 +190,19 @@ case_two_floats() {
   says '^poisson2d: two floats are for tensor and cell operators'
 }
 
+# Each rank has its rows of the vectors, all of them the coarse matrix.
+case_deflation() {
+  local discs='(x-0.3)^2+(y-0.45)^2<0.02 || (x-0.7)^2+(y-0.8)^2<0.02 ? 1e5 : 1' by
+  for by in auto blocks:4 ritz:5; do
+    run 0 --level 5 --rhs 1 --kappa "$discs" --deflate $by --quiet --vtk one.npy --report one.json
+    ranks 2 0 --level 5 --rhs 1 --kappa "$discs" --deflate $by --quiet --vtk two.npy --report report.json
+    same_array one.npy two.npy 1e-6
+    check "r['deflation'].startswith('by ') and all(r[key] == json.load(open('one.json'))[key] for key in ('status', 'iterations', 'deflation'))"
+  done
+  ranks 2 1 --level 4 --rhs 1 --kappa "$discs" --deflate blocks:16
+  says '^poisson2d: 16 x 16 blocks of 15 x 15 nodes'
+}
+
 case_a_singular_problem() {
   run 0 --level 5 --rhs 'x-0.5' --left neumann --right neumann --bottom neumann --top neumann --quiet --vtk one.npy
   ranks 2 0 --level 5 --rhs 'x-0.5' --left neumann --right neumann --bottom neumann --top neumann --quiet --vtk two.npy
@@ -326,8 +339,8 @@ case_quarks_cut_in_z() {
 }
 
 case_what_is_refused() {
-  ranks 2 1 --level 4 --rhs 1 --kappa '1+x' --deflate blocks:2
-  says '^poisson2d: --deflate: '
+  ranks 2 1 --level 4 --rhs 1 --kappa '1+x' --reproducible --interpolation bilinear --deflate blocks:2
+  says '^poisson2d: --reproducible: deflation differs by rounding'
   ranks 2 1 --level 4 --vtk out.vtr
   says "'out.vtr' must end in .pvtr"
   ranks 4 1 --cells 16,4

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/inclusions.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
@@ -10,6 +11,8 @@
 #include <gmock/gmock.h>
 
 #include "support/backends.hpp"
+#include "support/sides.hpp"
+#include "support/strips.hpp"
 
 namespace {
 
@@ -181,6 +184,261 @@ TEST_P(DeflatedTest, TheConstantIsOneMoreVectorOfWhatIsNearlySingular) {
       for (const double value : test::to_host(ctx(), x)) mean += value / (65 * 65);
       EXPECT_NEAR(mean, 1e3 * 65 * 65 / (n * n), 0.01);
     }
+}
+
+// --- on pieces -----------------------------------------------------------------------------------------------------------
+
+/// Of vectors on the whole grid these nodes.
+DeflationVectors part_of(const DeflationVectors& all, int first, int nodes) {
+  DeflationVectors own;
+  own.z.rows = all.z.rows;
+  own.z.columns = nodes;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(all.count()); ++d) {
+    for (auto k = static_cast<std::size_t>(all.z.start[d]); k < static_cast<std::size_t>(all.z.start[d + 1]); ++k) {
+      if (all.z.column[k] < first || all.z.column[k] >= first + nodes) continue;
+      own.z.column.push_back(all.z.column[k] - first);
+      own.z.value.push_back(all.z.value[k]);
+    }
+    own.z.start.push_back(static_cast<int>(own.z.value.size()));
+  }
+  if (!all.core.empty()) own.core.assign(all.core.begin() + first, all.core.begin() + first + nodes);
+  own.covers = all.covers;
+  return own;
+}
+
+/// The last is zero but in the uppermost row.
+DeflationVectors own_vectors(test::Random& random, const GridShape& shape) {
+  DeflationVectors v;
+  v.z.columns = static_cast<int>(shape.nodes());
+  for (v.z.rows = 0; v.z.rows < 5; ++v.z.rows) {
+    for (int k = v.z.rows < 4 ? 0 : v.z.columns - shape.nx; k < v.z.columns; ++k)
+      if (random.uniform(0, 1) < 0.4 || k == v.z.columns - 1) {
+        v.z.column.push_back(k);
+        v.z.value.push_back(random.uniform(-1, 1));
+      }
+    v.z.start.push_back(static_cast<int>(v.z.column.size()));
+  }
+  return v;
+}
+
+double difference(const Values& x, const Values& y) {
+  double most = 0, largest = 0;
+  for (std::size_t k = 0; k < y.size(); ++k) {
+    largest = std::max(largest, std::abs(y[k]));
+    if (!(std::abs(x[k] - y[k]) <= most)) most = std::abs(x[k] - y[k]);
+  }
+  return most / largest;
+}
+
+TEST_P(DeflatedTest, ProductsSeeNoCut) {
+  test::Random random(77);
+  for (const test::Ends& ends : {test::Ends{dirichlet, dirichlet, dirichlet, natural},
+                                 {natural, natural, periodic, periodic},
+                                 {periodic, periodic, dirichlet, dirichlet}}) {
+    const TensorMesh mesh = test::with_ends({Line(random.widths(13, 1)), Line(random.widths(18, 1))}, ends);
+    const GridShape whole = mesh.unknowns();
+    OperatorTerms terms;
+    terms.reaction = 0.5;
+    auto with_holes = square_blocks(whole, 4);
+    for (int& d : with_holes)
+      if (d % 5 == 2) d = -1;
+    for (const auto& vectors : {vectors_of_domains(square_blocks(whole, 3)), vectors_of_domains(stripes(whole, 4)),
+                                vectors_of_domains(with_holes), own_vectors(random, whole)}) {
+      const Values x = random.values(static_cast<std::size_t>(whole.nodes())),
+                   c = random.values(static_cast<std::size_t>(vectors.count()));
+      std::vector<Values> coarse;
+      const auto products = [&](int count) {
+        coarse.assign(static_cast<std::size_t>(count), {});
+        return test::on_pieces(GetParam(), count, [&](Context& on) {
+          const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), 1).finest();
+          const auto a = assemble_operator<double>(on, mesh, OperatorForm::tensor, terms, shape);
+          const Deflation deflation(
+              on, count > 1 ? strip_rows(on, a) : sparse_rows(on, a), shape,
+              part_of(vectors, (shape.origin_y - whole.origin_y) * whole.nx, static_cast<int>(shape.nodes())));
+          auto u = test::poisoned_rows<double>(on, shape, whole, x);
+          const auto given = vector_from_host(on, c);
+          Vector<double> d(on, vectors.count()), e(on, vectors.count());
+          Values& all = coarse[static_cast<std::size_t>(count > 1 ? on.communicator()->rank() : 0)];
+          const auto take = [&](const Vector<double>& v) {
+            const Values numbers = test::to_host(on, v);
+            all.insert(all.end(), numbers.begin(), numbers.end());
+          };
+          deflation.restrict_to(on, u.cview(), d.view());
+          take(d);
+          deflation.subtract_products(on, u.cview(), d.view());
+          take(d);
+          deflation.solve(on, given.cview(), e.view());
+          take(e);
+          deflation.add_image(on, -2, given.cview(), u.view());
+          deflation.add(on, given.cview(), u.view());
+          EXPECT_EQ(deflation.has_cores(), !vectors.core.empty());
+          EXPECT_EQ(deflation.covers(), vectors.covers);
+          if (deflation.has_cores()) deflation.move_means(on, u.view(), e.view());
+          take(e);
+          return test::to_host(on, u);
+        });
+      };
+      const auto one = products(1);
+      const Values coarse_of_one = coarse[0];
+      for (const int count : {2, 3, 5}) {
+        SCOPED_TRACE(testing::Message() << count << " pieces, " << vectors.count() << " vectors, "
+                                        << to_string(ends.bottom));
+        const auto several = products(count);
+        ASSERT_THAT(several.errors, testing::Each(""));
+        EXPECT_LT(difference(several.values, one.values), 1e-12);
+        EXPECT_LT(difference(coarse[0], coarse_of_one), 1e-11);
+        EXPECT_THAT(coarse, testing::Each(coarse[0])) << "the same bits on all pieces";
+      }
+    }
+  }
+}
+
+// One inclusion beside the ends of y, one across the cut of two pieces, one on a single piece.
+TEST_P(DeflatedTest, VectorsOfInclusionsSeeNoCut) {
+  for (const LineEnd end : {natural, periodic}) {
+    const TensorMesh mesh{square(32, natural).x(), square(32, end).y()};
+    const GridShape whole = mesh.unknowns();
+    CellCoefficients k{32, 32, std::vector<double>(1024, 1.0), {}, {}, {}};
+    for (int j = 0; j < 4; ++j)
+      for (const int at : {j * 32 + 8, (14 + j) * 32 + 22, (24 + j) * 32 + 3}) std::fill_n(k.xx.begin() + at, 4, 1e5);
+    const auto found = inclusions(mesh, k);
+    ASSERT_EQ(found.floating(), 3);
+    for (const int cut : {1, 2}) {
+      const auto vectors = [&](int count) {
+        return test::on_pieces(GetParam(), count, [&](Context& on) {
+          const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), cut).finest();
+          const CellFields fields(on, mesh, k, 0);
+          const Conductances conductances(on, mesh, fields);
+          const auto hierarchy =
+              Hierarchy<double>::galerkin(on, assemble_diffusion(on, mesh, k, fields, {}, shape), mesh, {true, true},
+                                          Interpolation::network(conductances), cut);
+          const auto own = inclusion_vectors(on, hierarchy, found);
+          own.z.validate();
+          Values numbers;  // of every node its core and the vectors' there
+          const SparseRows by_nodes = transposed(own.z);
+          for (int n = 0; n < by_nodes.rows; ++n) {
+            numbers.push_back(own.core[static_cast<std::size_t>(n)]);
+            for (int d = 0; d < own.count(); ++d) numbers.push_back(by_nodes.at(n, d));
+          }
+          return numbers;
+        });
+      };
+      const auto one = vectors(1);
+      ASSERT_EQ(one.values.size(), static_cast<std::size_t>(4 * whole.nodes()));
+      for (const int count : {2, 3}) {
+        SCOPED_TRACE(testing::Message() << count << " pieces, " << cut << " levels cut, " << to_string(end));
+        const auto several = vectors(count);
+        ASSERT_THAT(several.errors, testing::Each(""));
+        ASSERT_EQ(several.values.size(), one.values.size());
+        EXPECT_LT(difference(several.values, one.values), 1e-12);
+      }
+    }
+  }
+}
+
+TEST_P(DeflatedTest, ConjugateGradientsSeeNoCut) {
+  constexpr int n = 64;
+  struct Case {
+    LineEnd x, y;
+    double reaction;
+  };
+  for (const auto& [end_x, end_y, reaction] :
+       {Case{dirichlet, dirichlet, 0}, {natural, natural, 0}, {natural, periodic, 1e-3}}) {
+    const TensorMesh mesh{square(n, end_x).x(), square(n, end_y).y()};
+    auto k = discs(n, 1e5);
+    if (reaction > 0) k.c.assign(k.xx.size(), reaction);
+    // Without a mean.
+    Values load(static_cast<std::size_t>(mesh.unknowns().nodes()), 1.0 / (n * n));
+    for (std::size_t i = 0; i < load.size(); ++i)
+      load[i] *= i < load.size() / 2 ? 1 : i == load.size() / 2 && load.size() % 2 == 1 ? 0 : -1;
+    PoissonSolverParams params;
+    params.multigrid.cut = 2;
+    params.method = Method::cg;
+    params.precision = Precision::full;
+    params.coefficients = std::make_shared<CellCoefficients>(k);
+    params.stop.rtol = 1e-7;
+    for (const DeflateParams& deflate :
+         {DeflateParams{DeflateBy::automatic}, {DeflateBy::inclusions}, {DeflateBy::blocks, 5}, {DeflateBy::ritz, 6}}) {
+      params.deflate = deflate;
+      struct Solved {
+        std::string deflation;
+        SolveReport report;
+      };
+      std::vector<Solved> solved;
+      const auto solve = [&](int count) {
+        solved.assign(static_cast<std::size_t>(count), {});
+        return test::on_pieces(GetParam(), count, [&](Context& on) {
+          PoissonSolver solver(on, mesh, params);
+          const GridShape shape = solver.fine_operator().shape();
+          const auto b = test::poisoned_rows<double>(on, shape, mesh.unknowns(), load);
+          Vector<double> x(on, shape);
+          test::poison(on, x);
+          const auto rank = static_cast<std::size_t>(count > 1 ? on.communicator()->rank() : 0);
+          solved[rank] = {solver.deflation(), solver.solve(on, b.cview(), x.view())};
+          return test::to_host(on, x);
+        });
+      };
+      const auto one = solve(1);
+      ASSERT_THAT(one.errors, testing::Each(""));
+      const Solved of_one = solved[0];
+      EXPECT_THAT(of_one.deflation, HasSubstr("by "));
+      for (const int count : {2, 3}) {
+        SCOPED_TRACE(testing::Message() << count << " pieces, " << of_one.deflation << ", " << to_string(end_x) << " "
+                                        << to_string(end_y));
+        const auto several = solve(count);
+        ASSERT_THAT(several.errors, testing::Each(""));
+        for (const auto& [deflation, report] : solved) {
+          EXPECT_EQ(deflation, of_one.deflation);
+          EXPECT_EQ(report.status, of_one.report.status) << report.reason;
+          EXPECT_EQ(report.iterations, of_one.report.iterations);
+          EXPECT_EQ(report.history, solved[0].report.history);
+        }
+        EXPECT_LT(difference(several.values, one.values), 1e-6);
+      }
+    }
+  }
+}
+
+TEST_P(DeflatedTest, PiecesRefuseTogether) {
+  const auto mesh = square(16, dirichlet);
+  const auto errors = [&](const auto& vectors_of) {
+    return test::on_pieces(GetParam(), 2,
+                           [&](Context& on) {
+                             const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), 1).finest();
+                             const auto a = assemble_operator<double>(on, mesh, OperatorForm::tensor, {}, shape);
+                             (void)Deflation(on, strip_rows(on, a), shape,
+                                             vectors_of(shape, on.communicator()->rank()));
+                             return Values{};
+                           })
+        .errors;
+  };
+  const auto blocks = [&](const GridShape& shape, int count) {
+    return vectors_of_domains(square_blocks(mesh.unknowns(), 2, shape), count);
+  };
+  EXPECT_THAT(errors([&](const GridShape& shape, int /*rank*/) { return blocks(shape, 4); }), testing::Each(""));
+  EXPECT_THAT(errors([&](const GridShape& shape, int rank) {
+                auto vectors = blocks(shape, 4);
+                if (rank == 1) vectors.core.pop_back();
+                return vectors;
+              }),
+              testing::Each(HasSubstr("rank 1: ")));
+  EXPECT_THAT(errors([&](const GridShape& shape, int rank) { return blocks(shape, 4 + rank); }),
+              testing::Each(HasSubstr("number of deflation vectors: rank 0 has '4', rank 1 has '5'")));
+  EXPECT_THAT(errors([&](const GridShape& shape, int /*rank*/) { return blocks(shape, 5); }),
+              testing::Each(HasSubstr("deflation vector 4 is zero")));
+  // What a matrix alone says of inclusions.
+  const auto of_matrix = test::on_pieces(GetParam(), 2, [&](Context& on) {
+    const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), 1).finest();
+    PoissonSolverParams params;
+    params.method = Method::cg;
+    params.multigrid.cut = 1;
+    params.multigrid.symmetric = true;
+    params.deflate.by = DeflateBy::inclusions;
+    const PoissonSolver solver(on, assemble_operator<double>(on, mesh, OperatorForm::symmetric, {}, shape), mesh,
+                               params);
+    return Values{};
+  });
+  EXPECT_THAT(of_matrix.errors, testing::Each(HasSubstr("inclusions of a matrix alone")));
 }
 
 INSTANTIATE_ON_EVERY_BACKEND(DeflatedTest);

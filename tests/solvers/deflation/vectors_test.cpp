@@ -42,6 +42,23 @@ TEST(DeflationVectorsTest, StripesAndBlocksShareNodesEqually) {
   EXPECT_THAT(split_domains({0, 0, 1, -1, 1}, {7, 3, 3, 3, 3}), ElementsAre(1, 0, 2, -1, 2));
 }
 
+TEST(DeflationVectorsTest, StripsHaveTheirPartOfTheWhole) {
+  const GridShape whole{5, 3}, lower{5, 1}, upper{5, 2, 1, 2};
+  EXPECT_THAT(square_blocks(whole, 2, lower), ElementsAre(0, 0, 0, 1, 1));
+  EXPECT_THAT(square_blocks(whole, 2, upper), ElementsAre(0, 0, 0, 1, 1, 2, 2, 2, 3, 3));
+  EXPECT_THAT(stripes(whole, 4, lower), ElementsAre(0, 0, 0, 0, 1));
+  EXPECT_THAT(stripes(whole, 4, upper), ElementsAre(1, 1, 1, 2, 2, 2, 2, 3, 3, 3));
+  const auto v = vectors_of_domains(square_blocks(whole, 2, lower), 4);
+  v.z.validate();
+  EXPECT_TRUE(v.covers);
+  EXPECT_THAT(v.z.start, ElementsAre(0, 3, 5, 5, 5)) << "other pieces have the rest";
+  EXPECT_THAT(test::error_text<UsageError>([] { (void)vectors_of_domains({0, 4}, 4); }), HasSubstr("domain 4 is none"));
+  EXPECT_THAT(test::error_text<UsageError>([&] {
+                (void)square_blocks(whole, 2, {5, 3, 1, 2});
+              }),
+              HasSubstr("rows 1 to 3"));
+}
+
 TEST(DeflationVectorsTest, PartsAreConnectedBySidesOrCorners) {
   const std::vector<char> marked{1, 0, 0, 1,  //
                                  0, 1, 0, 1,  //

@@ -126,11 +126,12 @@ struct Close {
 class PeerCommunicator final : public GpuCommunicator {
  public:
   PeerCommunicator(Context& ctx, std::shared_ptr<Communicator> host, bool share_gpu)
-      : GpuCommunicator(std::move(host)), gone_(std::static_pointer_cast<int>(allocate_on_host(ctx, sizeof(int)))) {
-    *gone_ = 0;
+      : GpuCommunicator(std::move(host)) {
     const auto pieces = static_cast<std::size_t>(size());
     Address own;
     on_all(this->host(), [&] {
+      gone_ = std::static_pointer_cast<int>(allocate_on_host(ctx, sizeof(int)));
+      *gone_ = 0;
       int device = 0;
       STRATUM_CUDA_CHECK(cudaGetDevice(&device));
       STRATUM_CUDA_CHECK(cudaDeviceGetPCIBusId(own.bus.data(), static_cast<int>(own.bus.size()), device));
@@ -147,23 +148,13 @@ class PeerCommunicator final : public GpuCommunicator {
       std::ifstream("/proc/sys/kernel/random/boot_id").read(own.boot.data(), own.boot.size() - 1);
     });
     const auto all = this->host().gather_on_host(own);
-    on_all(this->host(), [&] {
-      for (std::size_t r = 0; r < pieces; ++r) {
-        if (r == static_cast<std::size_t>(rank())) {
-          arenas_.push_back(arena_.get());
-          continue;
-        }
-        const Address& other = all[r];
-        if (other.boot != own.boot) throw ResourceError(message("rank ", r, " is on another host"));
-        if (other.process == own.process) throw ResourceError(message("rank ", r, " is a thread of the same process"));
-        if (!share_gpu && other.bus == own.bus) throw ResourceError(message("rank ", r, " is on the same GPU"));
-        if (!other.has_handle) throw ResourceError(message("rank ", r, " cannot show its GPU's memory"));
-        void* arena = nullptr;
-        STRATUM_CUDA_CHECK(cudaIpcOpenMemHandle(&arena, other.handle, cudaIpcMemLazyEnablePeerAccess));
-        opened_.emplace_back(arena);
-        arenas_.push_back(static_cast<Desk*>(arena));
-      }
-    });
+    try {
+      on_all(this->host(), [&] { open(all, share_gpu); });
+    } catch (const ResourceError&) {
+      opened_.clear();
+      this->host().barrier();  // nobody's arena is freed while another piece has it open
+      throw;
+    }
   }
   ~PeerCommunicator() override {
     if (is_alone())
@@ -184,6 +175,26 @@ class PeerCommunicator final : public GpuCommunicator {
   }
 
  private:
+  /// The arenas of the others.
+  void open(const std::vector<Address>& all, bool share_gpu) {
+    const auto me = static_cast<std::size_t>(rank());
+    const Address& own = all[me];
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      if (r == me) {
+        arenas_.push_back(arena_.get());
+        continue;
+      }
+      const Address& other = all[r];
+      if (other.boot != own.boot) throw ResourceError(message("rank ", r, " is on another host"));
+      if (other.process == own.process) throw ResourceError(message("rank ", r, " is a thread of the same process"));
+      if (!share_gpu && other.bus == own.bus) throw ResourceError(message("rank ", r, " is on the same GPU"));
+      if (!other.has_handle) throw ResourceError(message("rank ", r, " cannot show its GPU's memory"));
+      void* arena = nullptr;
+      STRATUM_CUDA_CHECK(cudaIpcOpenMemHandle(&arena, other.handle, cudaIpcMemLazyEnablePeerAccess));
+      opened_.emplace_back(arena);
+      arenas_.push_back(static_cast<Desk*>(arena));
+    }
+  }
   void wait_for_all() {
     (void)cudaDeviceSynchronize();
     try {

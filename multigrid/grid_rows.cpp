@@ -581,11 +581,12 @@ template <class Index>
 GridRows::GridRows(Context& ctx, const RowArrays<Index>& rows, int width, int height, std::span<const int> nodes,
                    const CellCounts& counts, const OnPieces& on_pieces)
     : nx(width), ny(height), cells(counts), node(nodes.begin(), nodes.end()), on_pieces_(on_pieces) {
-  expects_grid(nx, ny);
-  if (ctx.communicator() != nullptr)
+  if (ctx.communicator() != nullptr) {
     read_on_pieces(ctx, rows);
-  else
+  } else {
+    expects_grid(nx, ny);
     read(ctx, CsrRows<Index>{rows});
+  }
 }
 
 GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height, const CellCounts& counts,

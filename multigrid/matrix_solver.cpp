@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <stratum/assembly/rectangle_fields.hpp>
+#include <stratum/core/comm/faults.hpp>
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/core/grid/reduce.hpp>
@@ -243,8 +244,14 @@ class MatrixSolver::State {
   template <class Use>
   void on_context(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
     const auto n = static_cast<std::size_t>(rows.unknowns());
-    expects(b.size() == n && x.size() == n, "the matrix has ", n, " rows; the arrays hold ", b.size(), " and ",
-            x.size(), " numbers");
+    std::string fault;
+    if (b.size() != n || x.size() != n)
+      fault = message("the matrix has ", n, " rows; the arrays hold ", b.size(), " and ", x.size(), " numbers");
+    if (rows.moved)
+      refuse_on_all(*ctx.communicator(),
+                    fault.empty() ? fault : message("rank ", ctx.communicator()->rank(), ": ", fault));
+    else
+      expects(fault.empty(), fault);
     if (strip_b_.empty()) return on_device(ctx, b, x, with_x, use);
     Communicator& comm = *ctx.communicator();
     rows.moved->to_strip(comm, b, strip_b_);

@@ -272,7 +272,6 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   template <class Row, class Column, class Value>
   static SparseRows rows_of(Context& ctx, const Row& row, const Column& column, const Value& value, int nx, int ny,
                             std::span<const int> node) {
-    expects_grid(nx, ny);
     const auto entries = [&] {
       const std::size_t count = std::ranges::size(value);
       expects(std::ranges::size(row) == count && std::ranges::size(column) == count, "there are ",
@@ -283,7 +282,10 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
                    detail::narrowed<int>(std::ranges::data(column)[k]), std::ranges::data(value)[k]};
       return read;
     };
-    if (ctx.communicator() == nullptr) return sparse_rows(nx * ny, nx * ny, entries());
+    if (ctx.communicator() == nullptr) {
+      expects_grid(nx, ny);
+      return sparse_rows(nx * ny, nx * ny, entries());
+    }
     std::vector<SparseEntry> own;
     std::string fault;
     try {

@@ -259,6 +259,9 @@ SparseRows detail::rows_of_lines(Communicator& comm, const BandArrays& a, int nx
   try {
     expects(nx >= 1 && lines >= 0, "a piece of a grid has lines of 1 node or more, and 0 lines or more, not ", nx,
             " x ", lines);
+    constexpr int most = std::numeric_limits<int>::max() / 9;
+    expects(std::int64_t{nx} * lines <= most, "bands of a piece have up to ", most, " nodes, not ", nx, " x ", lines,
+            ": take more pieces, or rows with indices of 64 bits");
     bands.emplace(a, nx, lines);
   } catch (const UsageError& error) {
     fault = message("rank ", comm.rank(), ": ", error.what());
@@ -302,8 +305,16 @@ SparseRows detail::rows_of_lines(Communicator& comm, const BandArrays& a, int nx
 
 SparseRows own_rows(Communicator& comm, std::vector<SparseEntry> entries, std::string fault, std::span<const int> node,
                     int nx, int ny) {
+  comm.agree("grid of unknowns", message(nx, " x ", ny));
+  expects_grid(nx, ny);
   const auto rank = comm.rank();
   const auto refuse = [&] { refuse_on_all(comm, fault.empty() ? fault : message("rank ", rank, ": ", fault)); };
+  const auto outside = [n = nx * ny](const SparseEntry& e) {
+    return e.row < 0 || e.row >= n || e.column < 0 || e.column >= n;
+  };
+  const auto bad = std::find_if(entries.begin(), entries.end(), outside);
+  if (fault.empty() && bad != entries.end())
+    fault = message("entry (", bad->row, ", ", bad->column, ") lies outside the ", nx * ny, " x ", nx * ny, " matrix");
   refuse();
   const auto is_given = comm.gather_on_host(node.empty() ? 0 : 1);
   std::int64_t count = static_cast<std::int64_t>(node.size());
@@ -335,39 +346,34 @@ SparseRows own_rows(Communicator& comm, std::vector<SparseEntry> entries, std::s
     for (auto& entry : entries) entry.row -= static_cast<int>(first);
   }
   refuse();
-  SparseRows rows;
-  try {
-    rows = sparse_rows(static_cast<int>(count), nx * ny, std::move(entries));
-  } catch (const UsageError& error) {
-    fault = error.what();
-  }
-  refuse();
-  return rows;
+  return sparse_rows(static_cast<int>(count), nx * ny, std::move(entries));
 }
 
 template <class Index>
 void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
   Communicator& comm = *ctx.communicator();
   comm.agree("grid of unknowns", message(nx, " x ", ny));
+  comm.agree("numbers of cells", message(cells.x, " x ", cells.y));
+  expects_grid(nx, ny);
   // Rows, and whether they fit together.
   const auto count = static_cast<std::int64_t>(rows.start.size()) - 1;
-  std::string fault;
-  try {
-    expects(count >= 0, "a matrix without rows has one row start, not none");
-    expects(node.empty() || static_cast<std::int64_t>(node.size()) == count, "there are ", node.size(),
-            " nodes given for ", count, " rows");
-    validate(rows, static_cast<int>(count));
-  } catch (const UsageError& error) {
-    fault = message("rank ", comm.rank(), ": ", error.what());
-  }
-  refuse_on_all(comm, fault);
   const auto counts = comm.gather_on_host(count);
-  const auto given = comm.gather_on_host(node.empty() ? 0 : 1);
   std::int64_t first_row = 0, in_all = 0;
   for (std::size_t r = 0; r < counts.size(); ++r) {
     if (static_cast<int>(r) < comm.rank()) first_row += counts[r];
     in_all += counts[r];
   }
+  std::string fault;
+  try {
+    expects(count >= 0, "a matrix without rows has one row start, not none");
+    expects(node.empty() || static_cast<std::int64_t>(node.size()) == count, "there are ", node.size(),
+            " nodes given for ", count, " rows");
+    validate(rows, static_cast<int>(count), first_row);
+  } catch (const UsageError& error) {
+    fault = message("rank ", comm.rank(), ": ", error.what());
+  }
+  refuse_on_all(comm, fault);
+  const auto given = comm.gather_on_host(node.empty() ? 0 : 1);
   expects(in_all == std::int64_t{nx} * ny, "a matrix on a grid of ", nx, " x ", ny, " nodes has ",
           std::int64_t{nx} * ny, " rows, not ", in_all, " on all ranks");
   const bool is_given = std::find(given.begin(), given.end(), 1) != given.end();

@@ -34,9 +34,9 @@ inline bool is_alone(double diagonal, double others) {
   return diagonal != 0 && std::isfinite(diagonal) && others <= nothing_beside * std::abs(diagonal);
 }
 
-/// Throws UsageError for arrays that are not n rows.
+/// Throws UsageError for arrays that are not n rows, which are called first, first + 1, ...
 template <class Index>
-void validate(const RowArrays<Index>& a, int n) {
+void validate(const RowArrays<Index>& a, int n, std::int64_t first = 0) {
   expects(a.start.size() == static_cast<std::size_t>(n) + 1, "a matrix on a grid of ", n, " nodes has ", n,
           " rows and one row start more, not ", a.start.size());
   expects(a.column.size() == a.value.size(), "there are ", a.column.size(), " columns for ", a.value.size(), " values");
@@ -45,7 +45,8 @@ void validate(const RowArrays<Index>& a, int n) {
           a.start.front() == 1 ? "; rows and columns are counted from 0" : "");
   const auto falls = std::adjacent_find(a.start.begin(), a.start.end(), std::greater<>());
   if (falls != a.start.end())
-    throw UsageError(message("row ", falls - a.start.begin(), " starts at ", *falls, " and ends at ", *(falls + 1)));
+    throw UsageError(
+        message("row ", first + (falls - a.start.begin()), " starts at ", *falls, " and ends at ", *(falls + 1)));
 }
 
 /// The rows of bands, nine or the five from the centre on, whose lines are all of the grid's or some of them.

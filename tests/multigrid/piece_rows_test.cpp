@@ -511,7 +511,7 @@ TEST(PieceRows, RefusedOnAll) {
       [&](Context& own, OwnRows& rows) {
         if (last(own)) rows.column[0] = nx * ny;
       },
-      "has an entry in column 1665 of 37 x 45");
+      "row 1110 has an entry in column 1665 of 37 x 45");
   refused(
       [&](Context& own, OwnRows& rows) {
         if (last(own)) rows.column[0] += 5;
@@ -529,30 +529,42 @@ TEST(PieceRows, RefusedOnAll) {
       "rank 2: row starts must go from 0");
   refused(
       [&](Context& own, OwnRows& rows) {
+        if (last(own)) std::swap(rows.start[3], rows.start[4]);
+      },
+      "rank 2: row 1113 starts at ");
+  refused(
+      [&](Context& own, OwnRows& rows) {
         if (last(own)) rows.node.front() = 0;
       },
       "gives no nodes of its rows, and others do");
   refused([](Context&, OwnRows&) {}, "has 1620 rows, not 1665 on all ranks", nx - 1);
-  const auto refused_entries = [&](const std::function<void(Context&, std::vector<int>&, std::vector<double>&)>& spoil,
-                                   const char* reason) {
+  const auto refused_entries = [&](const std::function<void(Context&, Entries&)>& spoil, const char* reason) {
     const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
       Entries e(a, nodes_of(Shared::in_turn, own.communicator()->rank(), 3));
-      spoil(own, e.row, e.value);
+      spoil(own, e);
       (void)MatrixSolver::from_coo(own, e.row, e.column, e.value, nx, ny, params());
       return Values{};
     });
     for (const auto& error : result.errors) EXPECT_THAT(error, testing::HasSubstr(reason));
   };
   refused_entries(
-      [&](Context& own, std::vector<int>& row, std::vector<double>&) {
-        if (last(own)) row[0] = 0;
+      [&](Context& own, Entries& e) {
+        if (last(own)) e.row[0] = 0;
       },
       "rank 2: its entries are in rows 0 to 1664, and the ranks before have 1110 rows");
   refused_entries(
-      [&](Context& own, std::vector<int>&, std::vector<double>& value) {
-        if (last(own)) value.pop_back();
+      [&](Context& own, Entries& e) {
+        if (last(own)) e.value.pop_back();
       },
       "rank 2: there are ");
+  const SparseRows alone = sparse_rows(nx * ny, nx * ny, {{1112, 1112, 1.0}});
+  refused_entries(
+      [&](Context& own, Entries& e) {
+        if (!last(own)) return;
+        e = Entries(alone, {1112});
+        e.column[0] = nx * ny;
+      },
+      "rank 2: entry (1112, 1665) lies outside the 1665 x 1665 matrix");
   const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
     const std::vector<double> bands(static_cast<std::size_t>(9 * nx * 5 + own.communicator()->rank()));
     (void)MatrixSolver::from_bands(own, bands, nx, 5);
@@ -560,6 +572,56 @@ TEST(PieceRows, RefusedOnAll) {
   });
   for (const auto& error : result.errors)
     EXPECT_THAT(error, testing::HasSubstr("rank 1: bands on a grid of 37 x 5 nodes are 9 or 5 times 185 numbers"));
+  // 2^31 entries, before anything of that size is asked for.
+  const auto too_many = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
+    (void)MatrixSolver::from_bands(own, std::span<const double>(), 15448, 15448);
+    return Values{};
+  });
+  for (const auto& error : too_many.errors)
+    EXPECT_THAT(error, testing::HasSubstr("bands of a piece have up to 238609294 nodes, not 15448 x 15448"));
+}
+
+/// What only one of them says or has otherwise.
+TEST(PieceRows, OneAloneIsRefusedOnAll) {
+  const SparseRows a = matrix_of({.name = "good"});
+  const auto refused = [&](const std::function<void(Context&, const OwnRows&, bool odd)>& make, const char* reason) {
+    for (const int odd : {0, 2}) {
+      const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+        const int rank = own.communicator()->rank();
+        make(own, OwnRows(a, nodes_of(Shared::in_turn, rank, 3)), rank == odd);
+        return Values{};
+      });
+      for (const auto& error : result.errors) EXPECT_THAT(error, testing::HasSubstr(reason)) << odd;
+    }
+  };
+  for (const int width : {0, -1, nx + 1, 1 << 30}) {
+    refused(
+        [&](Context& own, const OwnRows& rows, bool odd) {
+          (void)MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, odd ? width : nx, ny, params());
+        },
+        "all ranks need the same grid of unknowns");
+    refused(
+        [&](Context& own, const OwnRows& rows, bool odd) {
+          const Entries e(a, rows.node);
+          (void)MatrixSolver::from_coo(own, e.row, e.column, e.value, odd ? width : nx, ny, params());
+        },
+        "all ranks need the same grid of unknowns");
+  }
+  refused(
+      [&](Context& own, const OwnRows& rows, bool odd) {
+        auto p = params();
+        if (odd) p.widths_x.assign(nx - 1, 1.0);
+        (void)MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, p);
+      },
+      "all ranks need the same numbers of cells");
+  refused(
+      [&](Context& own, const OwnRows& rows, bool odd) {
+        auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, params());
+        const Values b(rows.node.size() - (odd ? 1 : 0));
+        Values x(rows.node.size());
+        (void)solver.solve(own, b, x);
+      },
+      "rows; the arrays hold ");
 }
 
 }  // namespace

@@ -176,15 +176,17 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
 DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy, const Couplings& found,
                                     Preconditioner<double>& m, const DeflateParams& params) {
   const bool in_pieces = ctx.pieces() > 1;
-  expects(
-      !in_pieces || params.by == DeflateBy::blocks || params.by == DeflateBy::ritz,
-      "inclusions of a matrix alone are found on one piece of its grid: on several deflate by blocks or Ritz vectors");
   std::optional<SparseRows> read;
   const auto rows = [&]() -> const SparseRows& {
     if (!read) read = in_pieces ? strip_rows(ctx, hierarchy.finest()) : sparse_rows(ctx, hierarchy.finest());
     return *read;
   };
-  return make(ctx, hierarchy, {found.jump, true, [&] { return inclusions(rows()); }, rows, false}, m, params);
+  const auto of_matrix = [&] {
+    return in_pieces ? inclusions(*ctx.communicator(), rows(), hierarchy.finest().shape(),
+                                  hierarchy.meshes().back().unknowns())
+                     : inclusions(rows());
+  };
+  return make(ctx, hierarchy, {found.jump, true, of_matrix, rows, false}, m, params);
 }
 
 }  // namespace stratum

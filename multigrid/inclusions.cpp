@@ -118,47 +118,111 @@ Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k) {
   return found;
 }
 
-Inclusions inclusions(const SparseRows& a) {
+namespace {
+
+/// Of a piece's rows, as strip_rows has them, and those of the others; `comm` null: of a whole matrix.
+Inclusions inclusions_of_rows(const SparseRows& a, Communicator* comm, const GridShape& strip, const GridShape& whole) {
   constexpr double strong = 1e-2;
   const auto n = static_cast<std::size_t>(a.rows);
   const auto entries = [&a](std::size_t k) {
     return std::pair(static_cast<std::size_t>(a.start[k]), static_cast<std::size_t>(a.start[k + 1]));
   };
-  std::vector<double> coupled(n, 0.0), sum(n, 0.0);
+  const auto of_all = [comm](const std::vector<double>& own) {
+    return comm == nullptr ? own : comm->join_on_host(own);
+  };
+  const int first_row = comm == nullptr ? 0 : strip.origin_y - whole.origin_y, beside = comm == nullptr ? 0 : strip.nx;
+  const std::size_t begin = static_cast<std::size_t>(first_row) * static_cast<std::size_t>(beside);
+  const auto node_of = [&](int column) {
+    if (comm == nullptr) return static_cast<std::size_t>(column);
+    const int j = (first_row + column / strip.nx - 1 + whole.ny) % whole.ny;
+    return static_cast<std::size_t>(j) * static_cast<std::size_t>(strip.nx) +
+           static_cast<std::size_t>(column % strip.nx);
+  };
+  std::vector<double> own_coupled(n, 0.0), sum(n, 0.0);
   for (std::size_t k = 0; k < n; ++k)
     for (auto [e, end] = entries(k); e < end; ++e) {
       sum[k] += a.value[e];
-      if (a.column[e] != static_cast<int>(k)) coupled[k] += std::abs(a.value[e]);
+      if (a.column[e] != static_cast<int>(k) + beside) own_coupled[k] += std::abs(a.value[e]);
     }
   // What is coupled to nothing has no K.
-  const double most = n == 0 ? 0 : *std::max_element(coupled.begin(), coupled.end());
+  const std::vector<double> coupled = of_all(own_coupled);
+  const double most = coupled.empty() ? 0 : *std::max_element(coupled.begin(), coupled.end());
   std::vector<double> kappa = coupled;
   std::replace(kappa.begin(), kappa.end(), 0.0, most);
   Inclusions found;
-  found.of_unknown.assign(n, -1);
+  found.of_unknown.assign(coupled.size(), -1);
   if (most == 0) return found;
   const std::vector<char> above = above_mean(kappa);
+
+  // Connected parts of own rows, and which of them is coupled to what nodes of others.
+  std::vector<double> part(n, -1.0), grounded;
+  std::vector<std::pair<std::size_t, std::size_t>> across;
   std::vector<std::size_t> reached;
   for (std::size_t first = 0; first < n; ++first) {
-    if (!above[first] || coupled[first] == 0 || found.of_unknown[first] >= 0) continue;
-    const auto number = static_cast<int>(found.grounded.size());
-    found.grounded.push_back(0);
-    found.of_unknown[first] = number;
+    if (!above[begin + first] || own_coupled[first] == 0 || part[first] >= 0) continue;
+    const auto number = static_cast<double>(grounded.size());
+    grounded.push_back(0);
+    part[first] = number;
     reached.assign(1, first);
     while (!reached.empty()) {
       const std::size_t k = reached.back();
       reached.pop_back();
-      if (sum[k] > strong * coupled[k]) found.grounded.back() = 1;
+      if (sum[k] > strong * own_coupled[k]) grounded.back() = 1;
       for (auto [e, end] = entries(k); e < end; ++e) {
-        const auto m = static_cast<std::size_t>(a.column[e]);
-        if (!above[m] || found.of_unknown[m] >= 0 || std::abs(a.value[e]) < strong * std::min(coupled[k], coupled[m]))
-          continue;
-        found.of_unknown[m] = number;
-        reached.push_back(m);
+        const std::size_t there = node_of(a.column[e]);
+        if (!above[there] || std::abs(a.value[e]) < strong * std::min(own_coupled[k], coupled[there])) continue;
+        if (there < begin || there >= begin + n) {
+          across.emplace_back(k, there);
+        } else if (const std::size_t m = there - begin; part[m] < 0) {
+          part[m] = number;
+          reached.push_back(m);
+        }
       }
     }
   }
+  // Parts of all, and which are one.
+  if (comm != nullptr) {
+    const auto counts = comm->gather_on_host(grounded.size());
+    const auto before =
+        static_cast<double>(std::accumulate(counts.begin(), counts.begin() + comm->rank(), std::size_t{0}));
+    for (double& number : part) number += number < 0 ? 0 : before;
+  }
+  const std::vector<double> own_part = part;
+  part = of_all(part);
+  grounded = of_all(grounded);
+  std::vector<double> links;
+  for (const auto& [k, there] : across)
+    if (part[there] >= 0) links.insert(links.end(), {own_part[k], part[there]});
+  links = of_all(links);
+  std::vector<std::size_t> joined(grounded.size());
+  std::iota(joined.begin(), joined.end(), std::size_t{0});
+  const auto root = [&joined](std::size_t p) {
+    while (joined[p] != p) p = joined[p] = joined[joined[p]];
+    return p;
+  };
+  for (std::size_t k = 0; k < links.size(); k += 2)
+    joined[root(static_cast<std::size_t>(links[k]))] = root(static_cast<std::size_t>(links[k + 1]));
+  // Numbered by their first nodes.
+  std::vector<int> number(grounded.size(), -1);
+  for (std::size_t k = 0; k < part.size(); ++k) {
+    if (part[k] < 0) continue;
+    int& mine = number[root(static_cast<std::size_t>(part[k]))];
+    if (mine < 0) {
+      mine = static_cast<int>(found.grounded.size());
+      found.grounded.push_back(0);
+    }
+    found.of_unknown[k] = mine;
+  }
+  for (std::size_t p = 0; p < grounded.size(); ++p)
+    if (grounded[p] != 0) found.grounded[static_cast<std::size_t>(number[root(p)])] = 1;
   return found;
+}
+
+}  // namespace
+
+Inclusions inclusions(const SparseRows& a) { return inclusions_of_rows(a, nullptr, {}, {}); }
+Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridShape& strip, const GridShape& whole) {
+  return inclusions_of_rows(a, &comm, strip, whole);
 }
 
 Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kappa) {

@@ -36,6 +36,10 @@ struct Inclusions {
 /// Of a matrix alone: what its nodes couple together, the sum of |a_km| over m != k, stands for K; nodes whose coupling is 0.01 of
 /// either's or more are connected, and one whose row sums to that much is a Dirichlet node's neighbour.
 [[nodiscard]] Inclusions inclusions(const SparseRows& a);
+/// The same where each piece has its own rows of it (strip_rows of core/operators/csr_matrix.hpp): every piece gathers two
+/// numbers a node of the whole.
+[[nodiscard]] Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridShape& strip,
+                                    const GridShape& whole);
 /// Of a number an unknown, where unknowns are cells (assembly/five_point.hpp): those that share a side are connected.
 [[nodiscard]] Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kappa);
 

@@ -27,8 +27,7 @@
 // On a Context with a communicator every piece of the grid gives rows of its own, in order or with their nodes
 // (multigrid/grid_rows.hpp), and its part of b and x, in whatever way the grid is shared out; nx and ny are those of all. Where
 // a piece's rows are not the strip of lines that the hierarchy wants (mesh/strips.hpp), b and x are brought there and back, by
-// way of the host. Entries are given likewise, by each piece its own; bands by lines, with ny those of the piece. Deflation
-// there is by blocks and Ritz vectors alone.
+// way of the host. Entries are given likewise, by each piece its own; bands by lines, with ny those of the piece.
 //
 // As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of
 // the matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on

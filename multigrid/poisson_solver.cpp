@@ -246,9 +246,7 @@ struct PoissonSolver::Implementation {
         strips(ctx, meshes, params.multigrid.strips()), matrix(std::move(given)), unscaled(std::move(iterated_on)),
         scales(std::move(d)), follows_conductances(weights != nullptr) {
     const auto begin = Clock::now();
-    // What a matrix alone says of inclusions is not found on strips.
-    const bool no_vectors = params.multigrid.reproducible || (matrix && ctx.pieces() > 1);
-    if (no_vectors && params.deflate.by == DeflateBy::automatic) params.deflate = {};
+    if (params.multigrid.reproducible && params.deflate.by == DeflateBy::automatic) params.deflate = {};
     expects(!params.multigrid.reproducible || params.deflate.by == DeflateBy::none,
             "deflation differs by rounding on other pieces of the grid; reproducible solves do without");
     const bool by_matrix = asks_matrix(params, matrix.has_value());

@@ -426,19 +426,39 @@ TEST_P(DeflatedTest, PiecesRefuseTogether) {
               testing::Each(HasSubstr("number of deflation vectors: rank 0 has '4', rank 1 has '5'")));
   EXPECT_THAT(errors([&](const GridShape& shape, int /*rank*/) { return blocks(shape, 5); }),
               testing::Each(HasSubstr("deflation vector 4 is zero")));
-  // What a matrix alone says of inclusions.
-  const auto of_matrix = test::on_pieces(GetParam(), 2, [&](Context& on) {
-    const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), 1).finest();
-    PoissonSolverParams params;
-    params.method = Method::cg;
-    params.multigrid.cut = 1;
-    params.multigrid.symmetric = true;
-    params.deflate.by = DeflateBy::inclusions;
-    const PoissonSolver solver(on, assemble_operator<double>(on, mesh, OperatorForm::symmetric, {}, shape), mesh,
-                               params);
-    return Values{};
-  });
-  EXPECT_THAT(of_matrix.errors, testing::Each(HasSubstr("inclusions of a matrix alone")));
+}
+
+// Bit for bit those of one piece: cut in two, around an end, grounded on one piece only.
+TEST_P(DeflatedTest, InclusionsOfAMatrixSeeNoCut) {
+  for (const auto& [end_x, end_y] : {std::pair{dirichlet, dirichlet}, {natural, periodic}, {periodic, natural}}) {
+    const TensorMesh mesh{square(64, end_x).x(), square(64, end_y).y()};
+    const GridShape whole = mesh.unknowns();
+    auto k = discs(64, 1e6);
+    for (int j = 20; j < 50; ++j) k.xx[static_cast<std::size_t>(j * 64 + (j < 40 ? 0 : j - 40))] = 1e6;
+    const auto numbers = [&](int count) {
+      return test::on_pieces(GetParam(), count, [&](Context& on) {
+        const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), 1).finest();
+        const CellFields fields(on, mesh, k, 0);
+        const auto a = assemble_diffusion(on, mesh, k, fields, {}, shape);
+        const Inclusions found = count > 1 ? inclusions(*on.communicator(), strip_rows(on, a), shape, whole)
+                                           : inclusions(sparse_rows(on, a));
+        Values all(found.of_unknown.begin(), found.of_unknown.end());
+        all.insert(all.end(), found.grounded.begin(), found.grounded.end());
+        return all;
+      });
+    };
+    const Values one = numbers(1).values;
+    const auto unknowns = static_cast<std::size_t>(whole.nodes());
+    ASSERT_GT(one.size(), unknowns + 10);
+    for (const int count : {2, 3, 8}) {
+      SCOPED_TRACE(testing::Message() << count << " pieces, " << to_string(end_x) << " " << to_string(end_y));
+      const auto several = numbers(count);
+      ASSERT_THAT(several.errors, testing::Each(""));
+      ASSERT_EQ(several.values.size(), one.size() * static_cast<std::size_t>(count));
+      for (std::size_t n = 0; n < several.values.size(); ++n)
+        ASSERT_EQ(several.values[n], one[n % one.size()]) << "number " << n % one.size();
+    }
+  }
 }
 
 INSTANTIATE_ON_EVERY_BACKEND(DeflatedTest);

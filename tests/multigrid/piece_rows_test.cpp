@@ -484,6 +484,44 @@ TEST(PieceRows, NoFalseSuccess) {
   }
 }
 
+/// By the vectors that the matrix of all pieces says.
+TEST(PieceRows, IsolatedPartsAreDeflatedAsOnOnePiece) {
+  for (const bool around : {false, true}) {
+    const SparseRows a = matrix_of({.name = "jumping", .around_y = around, .jump = 1e7});
+    const Values b = random_numbers();
+    MatrixSolverParams p;
+    p.solver.stop.rtol = 1e-6;
+    Context ctx(Backend::cpu, 1);
+    auto alone = MatrixSolver::from_csr(ctx, a.start, a.column, a.value, nx, ny, p);
+    EXPECT_THAT(alone.solver().deflation(), testing::HasSubstr("by 1 inclusion"));
+    Values x(b.size());
+    const SolveReport report = alone.solve(ctx, b, x);
+    for (const auto shared : {Shared::in_turn, Shared::at_random}) {
+      const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+        const OwnRows rows(a, nodes_of(shared, own.communicator()->rank(), 3));
+        auto q = p;
+        q.numbering = rows.node;
+        auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, q);
+        EXPECT_EQ(solver.solver().deflation(), alone.solver().deflation());
+        const Values r = rows.of(b);
+        Values solved(r.size());
+        const SolveReport here = solver.solve(own, r, solved);
+        EXPECT_EQ(here.status, report.status);
+        EXPECT_EQ(here.iterations, report.iterations);
+        double apart = 0, largest = 0;
+        const Values expected = rows.of(x);
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+          apart = std::max(apart, std::abs(solved[k] - expected[k]));
+          largest = std::max(largest, std::abs(expected[k]));
+        }
+        EXPECT_LE(apart, 1e-4 * largest);
+        return Values{};
+      });
+      for (const auto& error : result.errors) EXPECT_EQ(error, "");
+    }
+  }
+}
+
 TEST(PieceRows, RefusedOnAll) {
   const SparseRows a = matrix_of({.name = "good"});
   const auto refused = [&](const std::function<void(Context&, OwnRows&)>& spoil, const char* reason, int width = nx) {

@@ -314,7 +314,7 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
     own.last_y = std::clamp(box.last_y - first_row, own.first_y - 1, finest.ny - 1);
     const auto part = part_of(u.back().cview(), own);
     host.resize(static_cast<std::size_t>(part.nodes()));
-    copy_to_host(ctx, part, host.data());
+    if (part.nodes() > 0) copy_to_host(ctx, part, host.data());
     row_start.assign(static_cast<std::size_t>(part.ny) + 1, 0);
     const auto row = [&](int j) { return host.data() + std::ptrdiff_t{j} * part.nx; };
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (part.nodes() > serial_limit)

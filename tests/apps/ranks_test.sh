@@ -231,6 +231,7 @@ case_the_same_bits_on_any_number_of_ranks() {
   same_bits --mesh U1 --level 7 --smoother colour_gs --cycle fmg --rtol 1e-8
   same_bits --cells 45,67 --rhs 'x+y' --left neumann --bottom robin:3,y --solver cg
   same_bits --map "$annulus" --cells 45,67 --rhs 'x+y' --left neumann --interpolation bilinear
+  same_bits --cells 45,67 --rhs 'x+y' --bottom periodic --top periodic --precision two-float
 }
 
 case_the_first_rank_speaks() {

@@ -190,6 +190,9 @@ TEST(Reproducible, WhatItIsNotFor) {
               testing::ThrowsMessage<UsageError>(testing::HasSubstr("interpolation that follows the coefficients")));
   params.interpolation = InterpolationKind::bilinear;
   EXPECT_NO_THROW(PoissonSolver(ctx, mesh, params));
+  params.deflate = {DeflateBy::blocks, 2};
+  EXPECT_THAT([&] { PoissonSolver(ctx, mesh, params); },
+              testing::ThrowsMessage<UsageError>(testing::HasSubstr("deflation differs by rounding")));
 }
 
 }  // namespace

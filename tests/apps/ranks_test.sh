@@ -193,7 +193,7 @@ case_two_floats() {
 # Each rank has its rows of the vectors, all of them the coarse matrix.
 case_deflation() {
   local discs='(x-0.3)^2+(y-0.45)^2<0.02 || (x-0.7)^2+(y-0.8)^2<0.02 ? 1e5 : 1' by
-  for by in auto blocks:4 ritz:5; do
+  for by in auto ritz:5; do
     run 0 --level 5 --rhs 1 --kappa "$discs" --deflate $by --quiet --vtk one.npy --report one.json
     ranks 2 0 --level 5 --rhs 1 --kappa "$discs" --deflate $by --quiet --vtk two.npy --report report.json
     same_array one.npy two.npy 1e-6

@@ -443,6 +443,10 @@ case_heat_on_deformed_meshes() {
     "$compare_grids" film_000$n.pvts one_000$n.vts 1e-11 || fail "the pieces of picture $n are not the whole"
   done
   sed 's/one_\(....\).vts/film_\1.pvts/' one.pvd | cmp -s - film.pvd || fail "film.pvd names other files or times"
+  # Two ranks began it, one goes on.
+  ranks 2 0 "${all[@]}" --end 0.05 --vtk film.pvd --save half.state
+  run 0 "${all[@]}" --vtk film.pvd --restart half.state
+  [ "$(grep -o 'film_.*vts' film.pvd | paste -sd ' ')" = "film_0000.pvts film_0001.vts film_0002.vts" ] || fail "$(cat film.pvd)"
 }
 
 case_heat_around_the_ranks() {

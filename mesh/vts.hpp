@@ -14,7 +14,7 @@ namespace stratum {
 /// Throws as write_vtr does.
 void write_vts(const std::string& path, const MappedMesh& mesh, const std::vector<VtkField>& node_fields,
                const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
-/// A piece, of these rows of nodes and the cells between; fields are those of the piece. write_pvts (mesh/vtk.hpp) tells of all.
+/// A piece, of these rows of nodes and the cells between; fields are those of the piece. write_pvts of mesh/vtk.hpp names all.
 void write_vts_piece(const std::string& path, const MappedMesh& mesh, NodeRows rows,
                      const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {},
                      VtkCompression compression = VtkCompression::fast);

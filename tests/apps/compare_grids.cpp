@@ -1,6 +1,6 @@
-// compare_grids A B TOLERANCE: two files of rectilinear grids, .vtr or .pvtr, or of structured ones, .vts or .pvts, as VTK reads
-// them. Exit code 0 where extents and coordinates are the same, and arrays differ by TOLERANCE of their largest number at most;
-// 1 else, saying where.
+// compare_grids A B TOLERANCE: two files of rectilinear grids, .vtr or .pvtr, or of structured ones, .vts or .pvts, as VTK
+// reads them. Exit code 0 where extents and coordinates are the same, and arrays differ by TOLERANCE of their largest number at
+// most; 1 else, saying where.
 
 #include <algorithm>
 #include <cmath>

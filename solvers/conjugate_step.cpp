@@ -19,7 +19,6 @@ namespace {
 /// Called once a node: it makes the step and says what there is to add up.
 template <class T, class X>
 struct Step {
-  using Residual = T;
   double alpha, scale;
   GridView<const T> p, q;
   GridView<X> x;
@@ -38,7 +37,6 @@ struct Step {
 /// Its alpha is on the GPU, and NaN where the curvature is not above zero.
 template <class T, class X>
 struct StepByCurvature {
-  using Residual = T;
   double square;
   const double* curvature;
   Step<T, X> step;
@@ -50,15 +48,6 @@ struct StepByCurvature {
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return begun()(i, j); }
 };
-
-template <class T, class X>
-const Step<T, X>& step_of(const Step<T, X>& step) {
-  return step;
-}
-template <class T, class X>
-const Step<T, X>& step_of(const StepByCurvature<T, X>& term) {
-  return term.step;
-}
 
 template <class T, class X>
 void expects_alike(const Context& ctx, GridView<const T> p, GridView<const T> q, GridView<X> x, GridView<T> r) {
@@ -73,12 +62,12 @@ void expects_alike(const Context& ctx, GridView<const T> p, GridView<const T> q,
 constexpr int step_blocks = 4096;
 
 /// The step, a chunk of 16 bytes of r and what belongs to it a thread: stores of the one node do not hold up loads of the next.
-template <class Term>
+template <class T, class Term>
 __global__ void __launch_bounds__(detail::reduction_threads)
     step_by_chunks(const Term given, int nx, int ny, double* partial) {
   cuda::after_previous();
   const auto s = detail::begun(given);
-  constexpr int n = cuda::chunk_width<typename Term::Residual>;
+  constexpr int n = cuda::chunk_width<T>;
   const int chunks = nx / n + 1;
   double sum = 0;
   for (int j = static_cast<int>(blockIdx.x); j < ny && s.alpha == s.alpha; j += static_cast<int>(gridDim.x))
@@ -107,19 +96,15 @@ double* scratch_for_step(Context& ctx, GridView<T> r) {
   return ctx.reduction_scratch(static_cast<std::size_t>(numbers) + 1);
 }
 
-/// Term: Step or StepByCurvature. The sum comes to the first of `partial` and to *host.
-template <class Term>
-void run_step(Context& ctx, const Term& term, double* partial, double* host) {
-  const auto& s = step_of(term);
-  const auto aligned = [](const auto& view) {
-    constexpr std::size_t bytes = sizeof(view[0]) * cuda::chunk_width<typename Term::Residual>;
-    return reinterpret_cast<std::uintptr_t>(view.data - 1) % bytes == 0;
-  };
-  if (s.r.ny == 1 || !cuda::can_march(s.p, s.q, s.x, s.r) || !aligned(s.x))
+/// The step `s`, as which `term` begins. The sum comes to the first of `partial` and to *host.
+template <class Term, class T, class X>
+void run_step(Context& ctx, const Term& term, const Step<T, X>& s, double* partial, double* host) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(s.x.data - 1) % (sizeof(X) * cuda::chunk_width<T>) == 0;
+  if (s.r.ny == 1 || !cuda::can_march(s.p, s.q, s.x, s.r) || !aligned)
     return reduce_on_gpu(ctx, s.r.nx, s.r.ny, term, partial, host);
   const int blocks = std::min(s.r.ny, step_blocks);
   const cuda::Launch launch{blocks, detail::reduction_threads};
-  launch(ctx, step_by_chunks<Term>, term, s.r.nx, s.r.ny, partial);
+  launch(ctx, step_by_chunks<T, Term>, term, s.r.nx, s.r.ny, partial);
   cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
 }
 
@@ -131,7 +116,8 @@ template <class T, class X>
 ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
                           GridView<X> x, GridView<T> r) {
   double *const curvature = scratch_for_step(ctx, r), *const host = ctx.host_number();
-  run_step(ctx, StepByCurvature<T, X>{square, curvature, {0, scale, p, q, x, r}}, curvature + 1, host + 1);
+  const Step<T, X> step{0, scale, p, q, x, r};
+  run_step(ctx, StepByCurvature<T, X>{square, curvature, step}, step, curvature + 1, host + 1);
   ctx.synchronise();
   return {host[0], host[1]};
 }
@@ -164,7 +150,8 @@ double residual_step(Context& ctx, double alpha, GridView<const T> p, GridView<c
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && !ctx.plans()) {
     const auto hold = ctx.hold_scratch();
-    run_step(ctx, Step<T, X>{alpha, scale, p, q, x, r}, scratch_for_step(ctx, r), ctx.host_number());
+    const Step<T, X> step{alpha, scale, p, q, x, r};
+    run_step(ctx, step, step, scratch_for_step(ctx, r), ctx.host_number());
     ctx.synchronise();
     return finish<Step<T, X>>(ctx, *ctx.host_number());
   }

@@ -71,7 +71,7 @@ struct Sweep {
   template <bool coupled, bool ring>
   void solve(Context& ctx, const cuda::Lines<T>& lines) const {
     if constexpr (direction == Direction::x) {
-      if constexpr (is_tensor<View> && !ring)
+      if constexpr (cuda::walks_x_lines<View> && !ring)
         if (lines.stride == 2 && omega == T(1) && cuda::launch_x_walk<coupled, View, T>(ctx, a, b, lines, y)) return;
       cuda::launch_x_lines<coupled, ring, View, T>(ctx, a, b, x, lines, y, memory);
     } else {

@@ -1,26 +1,28 @@
 #pragma once
 
-// CUDA: both colours of a y sweep of stored bands in one pass, each coefficient read once. For smoothers/line_gpu.hpp.
+// CUDA: both colours of a y sweep of stored bands in one pass: 16 words a node with nine bands, 11 with five. For
+// smoothers/line_gpu.hpp.
 //
-// Rows lie in memory as they are, and a sector of it holds both colours: a pass for each would read everything twice. Here a
-// thread has a segment of two neighbouring lines, one of either colour, and loads the numbers of both together. Those of the
-// second colour wait in shared memory until the lines beside them are solved:
+// Rows lie in memory as they are, and a sector of it holds both colours: a pass for each would read everything twice. Here
+// a thread has a segment of two neighbouring lines, one of either colour, and loads the numbers of both together. What
+// couples the second line to those beside it waits in shared memory until they are solved; there is no room for more, and
+// so its numbers along the line, 4 words, or 3, are read again.
 //
-//     tile         64 bytes of a row, `rows` rows in each block of a cluster, which walks from tile to tile
+//     tile         128 bytes of a row, `rows` rows in each block of a cluster, which walks from tile to tile. Rows of 64 bytes
+//                  come at 59 % of a copy's speed
 //     first line   equations formed as numbers come, segments eliminated, joined (solvers/lines/kernels.hpp) and substituted
-//     second line  likewise, from shared memory and the first lines' unknowns
+//     second line  likewise, from shared memory, what is read again, and the first lines' unknowns
 
 #include <stratum/solvers/lines/kernels.hpp>
 
 namespace stratum::cuda {
 
-/// In double, with half as many lines to a tile, two passes are as fast.
 template <class View>
 constexpr bool walks_bands = false;
-template <>
-constexpr bool walks_bands<NineBandView<float>> = true;
-template <>
-constexpr bool walks_bands<SymmetricNineBandView<float>> = true;
+template <class T>
+constexpr bool walks_bands<NineBandView<T>> = true;
+template <class T>
+constexpr bool walks_bands<SymmetricNineBandView<T>> = true;
 
 __device__ STRATUM_INLINE Pair<float> load_pair(const float* aligned) {
   const float2 q = __ldg(reinterpret_cast<const float2*>(aligned));
@@ -28,6 +30,15 @@ __device__ STRATUM_INLINE Pair<float> load_pair(const float* aligned) {
 }
 __device__ STRATUM_INLINE Pair<double> load_pair(const double* aligned) {
   const double2 q = __ldg(reinterpret_cast<const double2*>(aligned));
+  return {q.x, q.y};
+}
+/// What is read once: it need not displace what is read again.
+__device__ STRATUM_INLINE Pair<float> load_pair_once(const float* aligned) {
+  const float2 q = __ldcs(reinterpret_cast<const float2*>(aligned));
+  return {q.x, q.y};
+}
+__device__ STRATUM_INLINE Pair<double> load_pair_once(const double* aligned) {
+  const double2 q = __ldcs(reinterpret_cast<const double2*>(aligned));
   return {q.x, q.y};
 }
 template <bool odd, class T>
@@ -63,7 +74,10 @@ class PairOfLines<NineBandView<T>, pairs, mirrored> {
     if (there_ && j < ny) {
       const std::int64_t at = j * a_.pitch + at_;
 #pragma unroll
-      for (int k = 0; k < 9; ++k) row.band[k] = load_pair(a_.band[k] + at);
+      for (int k = 0; k < 9; ++k) {
+        const bool along = k % 3 == 1;  // the line: read again
+        row.band[k] = along ? load_pair(a_.band[k] + at) : load_pair_once(a_.band[k] + at);
+      }
     }
     return row;
   }
@@ -106,7 +120,7 @@ class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
       const std::int64_t at = j * a_.pitch + at_;
       if (there_) {
         row.centre = load_pair(a_.band[0] + at);
-        row.east = load_pair(a_.band[1] + at);
+        row.east = load_pair_once(a_.band[1] + at);
       }
       load_north(row, at);
       if (begins_ && there_ && at_ > 0) row.west_east = __ldg(a_.band[1] + at - 1);
@@ -164,9 +178,9 @@ class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
  private:
   __device__ STRATUM_INLINE void load_north(Row& row, std::int64_t at) const {
     if (!there_) return;
-    row.north_west = load_pair(a_.band[2] + at);
+    row.north_west = load_pair_once(a_.band[2] + at);
     row.north = load_pair(a_.band[3] + at);
-    row.north_east = load_pair(a_.band[4] + at);
+    row.north_east = load_pair_once(a_.band[4] + at);
     if (begins_ && at_ > 0) row.west_north_east = __ldg(a_.band[4] + at - 1);
     if (ends_ && at_ + 2 <= nx_) row.east_north_west = __ldg(a_.band[2] + at + 2);
   }
@@ -178,23 +192,22 @@ class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
   bool there_ = false, begins_ = false, ends_ = false;
 };
 
-/// How walk_bands cuts the grid: a column is as high as the cluster, which walks over `tiles_each` tiles. Thread (c, s) has pair c
-/// of lines in the order of the walk, segment s.
+/// How walk_bands cuts the grid: a column is as high as the cluster, which walks over `tiles_each` tiles. Thread (c, s) has
+/// pair c of lines in the order of the walk, segment s.
 template <class T>
 struct BandTile {
   static constexpr int segment = 16, segments = warp, rows = segments * segment;
-  static constexpr int width = static_cast<int>(64 / sizeof(T)), pairs = width / 2, threads = pairs * segments;
+  static constexpr int width = static_cast<int>(128 / sizeof(T)), pairs = width / 2, threads = pairs * segments;
   int tiles, tiles_each;
 };
 
-/// What waits for the second colour: own, other, centre, upper, right and, where that is not the row before's upper, lower.
-template <class View>
-constexpr int waiting_numbers = is_symmetric<View> ? 9 : 10;
+/// What waits for the second colour: own and other couplings.
+constexpr int waiting_numbers = 6;
 
-template <class View, class T, class Tile = BandTile<T>>
-constexpr std::size_t band_walk_bytes = sizeof(T) * (waiting_numbers<View> * Tile::segment * Tile::threads +
-                                                     2 * (Tile::rows + 2) +
-                                                     Turn<T, false>::numbers(Tile::pairs, Tile::segments)) +
+template <class T, class Tile = BandTile<T>>
+constexpr std::size_t band_walk_bytes = sizeof(T) *
+                                            (waiting_numbers * Tile::segment * Tile::threads + 2 * (Tile::rows + 2) +
+                                             Turn<T, false>::numbers(Tile::pairs, Tile::segments)) +
                                         sizeof(Mailbox<T, most_blocks, false>) * 2 * Tile::pairs;
 
 /// Both colours of a sweep along y, in place: as walk_y_lines, whose order of tiles and lines it has. Lines between the parts of
@@ -203,7 +216,7 @@ template <bool coupled, bool mirrored, class View, class T>
 __global__ void __launch_bounds__(BandTile<T>::threads)
     walk_bands(const View a, const GridView<const T> b, const BandTile<T> walk, const GridView<T> y) {
   using Tile = BandTile<T>;
-  constexpr int S = Tile::segment, R = Tile::rows, pairs = Tile::pairs, ahead = 2, numbers = waiting_numbers<View>;
+  constexpr int S = Tile::segment, R = Tile::rows, pairs = Tile::pairs, ahead = 2, together = 4;
   constexpr bool symmetric = is_symmetric<View>;
   extern __shared__ __align__(16) unsigned char memory[];
   const Cluster cluster;
@@ -213,7 +226,7 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
   T* const kept =
       reinterpret_cast<T*>(mailboxes + 2 * pairs);  // the last first-colour line, and that of the tile before
   T* const waiting = kept + 2 * (R + 2) + t;
-  const Turn<T, false> turn{waiting - t + numbers * S * Tile::threads, pairs, Tile::segments};
+  const Turn<T, false> turn{waiting - t + waiting_numbers * S * Tile::threads, pairs, Tile::segments};
   const auto wait = [&](int number, int k) -> T& { return waiting[(number * S + k) * Tile::threads]; };
 
   for (int r = t; r < 2 * (R + 2); r += Tile::threads) kept[r] = 0;
@@ -235,8 +248,7 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
     // Row k of the segment, and x one row further.
     struct Given {
       typename PairOfLines<View, pairs, mirrored>::Row row;
-      Pair<T> right;
-      T x, x_beside;
+      T right, x, x_beside;
     };
     const int second = mirrored ? even + 1 : even, beside = mirrored ? even - 1 : even + 2;
     const bool x_there = second <= nx + 1, beside_there = c == pairs - 1 && beside >= 0 && beside <= nx + 1;
@@ -250,7 +262,7 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
     const auto load_row = [&](int k) {
       Given given;
       given.row = lines.load(j + k, ny);
-      given.right = there && j + k < ny ? load_pair(&b(even - 1, j + k)) : Pair<T>{0, 0};
+      given.right = first_used && j + k < ny ? b((mirrored ? even : even + 1) - 1, j + k) : T(0);
       load_x(j + k + 1, given.x, given.x_beside);
       return given;
     };
@@ -261,7 +273,6 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
     };
 
     Segment<T, S, symmetric> segment;
-    T second_lower = 0;
     {
       T own[3], next[3];
       load_x(j - 1, own[0], next[0]);
@@ -279,32 +290,22 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
         lines.take(now.row);
         own[2] = now.x;
         next[2] = next_of(now.x, now.x_beside);
-        const bool inside = j + k < ny, begins = k == 0 && j == 0, ends = j + k == ny - 1;
         {
           const auto q = lines.template equation<!mirrored>();
-          T right = one_of<!mirrored>(now.right);
+          T right = now.right;
           if constexpr (coupled) {
 #pragma unroll
             for (int d = 0; d < 3; ++d) right -= q.own[d] * own[d] + q.other[d] * next[d];
           }
-          const bool unknown = inside && first_used;
-          segment.push(k, unknown && !begins ? q.lower : T(0), unknown ? q.centre : T(1),
-                       unknown && !ends ? q.upper : T(0), unknown ? right : T(0));
+          const bool unknown = j + k < ny && first_used;
+          segment.push(k, unknown && j + k > 0 ? q.lower : T(0), unknown ? q.centre : T(1),
+                       unknown && j + k < ny - 1 ? q.upper : T(0), unknown ? right : T(0));
         }
-        {
-          const auto q = lines.template equation<mirrored>();
-          const bool unknown = inside && second_used;
-          const T lower = unknown && !begins ? q.lower : T(0);
-          if (k == 0) second_lower = lower;
+        const auto q = lines.template equation<mirrored>();
 #pragma unroll
-          for (int d = 0; d < 3; ++d) {
-            wait(d, k) = q.own[d];
-            wait(3 + d, k) = q.other[d];
-          }
-          wait(6, k) = unknown ? q.centre : T(1);
-          wait(7, k) = unknown && !ends ? q.upper : T(0);
-          wait(8, k) = one_of<mirrored>(now.right);
-          if constexpr (!symmetric) wait(9, k) = lower;
+        for (int d = 0; d < 3; ++d) {
+          wait(d, k) = q.own[d];
+          wait(3 + d, k) = q.other[d];
         }
 #pragma unroll
         for (int d = 0; d < 2; ++d) {
@@ -331,6 +332,25 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
         if ((k > 0 || s == 0) && (k <= S || s == Tile::segments - 1)) kept_now[k] = x_first[k];
     }
 
+    // Of the second colour's equations what is read again, without branches, so that several rows are on their way together.
+    struct Rest {
+      T lower, centre, upper, right;
+    };
+    const int column = second_used ? second - 1 : 0;
+    const auto rest_of = [&](int k) {
+      const int row = min(j + k, ny - 1);
+      Rest rest{};
+      if constexpr (!symmetric) rest.lower = a.template coefficient<0, -1>(column, row);
+      rest.centre = a.template coefficient<0, 0>(column, row);
+      rest.upper = a.template coefficient<0, 1>(column, row);
+      rest.right = b(column, row);
+      return rest;
+    };
+    Rest rests[together];
+    T symmetric_lower = 0;
+    if constexpr (symmetric) symmetric_lower = a.template coefficient<0, -1>(column, min(j, ny - 1));
+#pragma unroll
+    for (int k = 0; k < together; ++k) rests[k] = rest_of(k);
     {
       const auto previous = [&](int k) {
         const T x = __shfl_up_sync(all_lanes, x_first[k], 1, pairs);
@@ -339,15 +359,17 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
       T before[3] = {previous(0), previous(1), T(0)};
 #pragma unroll
       for (int k = 0; k < S; ++k) {
+        const Rest rest = rests[k % together];
+        if (k + together < S) rests[k % together] = rest_of(k + together);
         before[2] = previous(k + 2);
-        T right = wait(8, k);
+        T right = rest.right;
 #pragma unroll
         for (int d = 0; d < 3; ++d) right -= wait(d, k) * x_first[k + d] + wait(3 + d, k) * before[d];
-        T lower = second_lower;
-        if constexpr (!symmetric) lower = wait(9, k);
-        const T upper = wait(7, k);
-        segment.push(k, lower, wait(6, k), upper, second_used ? right : T(0));
-        second_lower = upper;
+        const bool unknown = second_used && j + k < ny;
+        const T lower = symmetric ? symmetric_lower : rest.lower;
+        segment.push(k, unknown && j + k > 0 ? lower : T(0), unknown ? rest.centre : T(1),
+                     unknown && j + k < ny - 1 ? rest.upper : T(0), unknown ? right : T(0));
+        symmetric_lower = rest.upper;
         before[0] = before[1];
         before[1] = before[2];
       }
@@ -384,10 +406,11 @@ template <bool coupled, bool mirrored, class View, class T>
 bool launch_band_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
   using Tile = BandTile<T>;
   const int cluster = divide_up(y.ny, Tile::rows);
-  if (y.ny <= 2048 || cluster > blocks_at_most()) return false;
+  constexpr int long_enough = sizeof(T) == 4 ? 1536 : 2048;
+  if (y.ny <= long_enough || cluster > blocks_at_most()) return false;
   const auto kernel = walk_bands<coupled, mirrored, View, T>;
   Tile walk{divide_up(y.nx + 1, Tile::width), 1};
-  Launch launch{walk.tiles * cluster, Tile::threads, band_walk_bytes<View, T>, cluster};
+  Launch launch{walk.tiles * cluster, Tile::threads, band_walk_bytes<T>, cluster};
   if (!launch.fits()) return false;
   walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
   launch.early = walk.tiles_each == 1;

@@ -9,6 +9,7 @@
 //   solve_x_lines   any, along x; one a block or cluster   3 and the coefficients; x twice, from the L2   5 and twice those
 //   walk_x_lines    tensor operator; a block or cluster    3                                              -
 //                   walks down
+//                   scalar cell operator, likewise         5
 //   solve_y_lines   any, along y; 1 to 16 a block          6 and twice the coefficients: cache lines      10 and four times
 //                                                          hold both colours
 //   walk_y_lines    tensor operator; both colours at once  3                                              8
@@ -490,27 +491,28 @@ struct Turn {
   [[nodiscard]] __device__ STRATUM_INLINE T& at(int number, int c, int s) const {
     return memory[(number * segments + s) * (across + 1) + c];
   }
-  static constexpr int numbers(int across, int segments) { return (sums ? 11 : 9) * segments * (across + 1); }
+  static constexpr int numbers(int across, int segments) { return (sums ? 8 : 6) * segments * (across + 1); }
   __device__ STRATUM_INLINE void put(int c, int s, const Piece<T, sums>& p) const {
     put_row(0, c, s, p.last);
     put_row(3, c, s, p.first);
     if constexpr (sums) {
-      at(9, c, s) = p.last.s;
-      at(10, c, s) = p.first.s;
+      at(6, c, s) = p.last.s;
+      at(7, c, s) = p.first.s;
     }
   }
   [[nodiscard]] __device__ STRATUM_INLINE Piece<T, sums> piece(int c, int s) const {
     Piece<T, sums> p{row(0, c, s), row(3, c, s)};
     if constexpr (sums) {
-      p.last.s = at(9, c, s);
-      p.first.s = at(10, c, s);
+      p.last.s = at(6, c, s);
+      p.first.s = at(7, c, s);
     }
     return p;
   }
-  /// Once the line is solved: the unknown before the segment, its last one, and the one behind it.
-  [[nodiscard]] __device__ STRATUM_INLINE T& left(int c, int s) const { return at(6, c, s); }
-  [[nodiscard]] __device__ STRATUM_INLINE T& own(int c, int s) const { return at(7, c, s); }
-  [[nodiscard]] __device__ STRATUM_INLINE T& right(int c, int s) const { return at(8, c, s); }
+  /// Once the line is solved: the unknown before the segment, its last one, and the one behind it. They take the place of
+  /// what the same lane of a warp has read.
+  [[nodiscard]] __device__ STRATUM_INLINE T& left(int c, int s) const { return at(0, c, s); }
+  [[nodiscard]] __device__ STRATUM_INLINE T& own(int c, int s) const { return at(1, c, s); }
+  [[nodiscard]] __device__ STRATUM_INLINE T& right(int c, int s) const { return at(2, c, s); }
 
  private:
   __device__ STRATUM_INLINE void put_row(int number, int c, int s, const Row<T, sums>& row) const {
@@ -816,209 +818,6 @@ __device__ STRATUM_INLINE T interval(const T* factors, int p, int n) {
   return p == n + 2 ? wall<T> * last : last;
 }
 
-constexpr int walk_x_threads = 256;
-
-/// Pieces of a line that the warps of a cluster tell each other of directly, in walk_x_lines: two such mailboxes are all that
-/// fits beside the longest parts of lines.
-template <class T, bool sums>
-constexpr int walk_records = static_cast<int>(768 / sizeof(Piece<T, sums>));
-
-/// What a block of walk_x_lines holds: a line in whole warps, one with a ninth warp of a few segments more, or a part of one
-/// whose others are in the blocks of its cluster, in eight warps at most.
-enum class XPart : std::uint8_t { whole, longer, several };
-
-/// How walk_x_lines cuts a line: among `blocks` of a cluster, `segments` each.
-struct XWalk {
-  int blocks, segments;
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int warps() const { return divide_up(segments, warp); }
-  template <class T, bool sums>
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_direct() const {
-    return blocks > 1 && blocks * warps() <= walk_records<T, sums>;
-  }
-  /// Shared memory: k and m, a ring of three rows of x, one of two rows of b, and small things.
-  template <int S, bool sums, class T>
-  [[nodiscard]] std::size_t bytes() const {
-    const std::size_t numbers = sizeof(T) * static_cast<std::size_t>(7 * S * segments + 6 * warps());
-    const std::size_t boards =
-        is_direct<T, sums>() ? 0 : sizeof(Piece<T, sums>) * 2 * static_cast<std::size_t>(warps());
-    return numbers + boards + (blocks > 1 ? 2 * sizeof(Mailbox<T, walk_records<T, sums>, sums>) : 0);
-  }
-};
-
-/// The warps of the blocks of a cluster hold the pieces of a line, lane w of every warp that of warp w of its block: solves as
-/// solve_pieces does, by one piece a block.
-template <class T, int records, bool sums>
-__device__ STRATUM_INLINE Ends<T> solve_beyond(const Piece<T, sums>& piece, int lane, int warps, int my_warp,
-                                               Mailbox<T, records, sums>& mailbox, int use) {
-  const Cluster cluster;
-  const int blocks = cluster.blocks(), rank = cluster.rank();
-  Row<T, sums> row;
-  const Piece<T, sums> whole = join(piece, lane, warps, row);
-  if (threadIdx.x == 0) mailbox.expect(blocks);
-  if (my_warp == 0 && lane < blocks) mailbox.send(lane, rank, whole);
-  mailbox.wait(use);
-  const Ends<T> ends = solve_pieces(mailbox.pieces[lane < blocks ? lane : 0], lane, blocks, rank);
-  const T own = lane == warps - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
-  const T left = __shfl_sync(all_lanes, own, my_warp > 0 ? my_warp - 1 : 0);
-  return {my_warp > 0 ? left : ends.left, __shfl_sync(all_lanes, own, my_warp), T(0)};
-}
-
-/// A block solves every second row of `rows` rows in turn. The next row of b and of x are on their way to shared memory
-/// meanwhile; a row of x serves the lines on both sides. A warp fetches and turns over what its own 32 segments need, so
-/// that the block meets once a line. In place: 3 words a node of the colour.
-template <int S, bool coupled, XPart part, class View, class T>
-__global__ void __launch_bounds__(part == XPart::longer ? walk_x_threads + warp : walk_x_threads)
-    walk_x_lines(const View a, const GridView<const T> b, const Lines<T> lines, const int rows, const XWalk cut,
-                 const GridView<T> y) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  constexpr int size = pack_size<T>, packs = S / size;
-  constexpr bool sums = by_sums<View>, any_length = part != XPart::whole;
-  using Mail = Mailbox<T, walk_records<T, sums>, sums>;
-  const int threads = static_cast<int>(blockDim.x), t = static_cast<int>(threadIdx.x);
-  const int length = (any_length ? cut.segments : threads) * S;
-  const int lane = t % warp, my_warp = t / warp, warps = threads / warp, n = y.nx;
-  const int blocks = any_length ? cut.blocks : 1, rank = any_length ? static_cast<int>(blockIdx.x) % blocks : 0;
-  const int my_lanes = any_length ? there(cut.segments, my_warp * warp, warp) : warp;
-  const int begin = rank * length;  // position of the block's part
-  T *const ks = reinterpret_cast<T*>(memory), *const ms = ks + length, *const x_ring = ms + length;
-  T *const b_ring = x_ring + 3 * length, *const edges = b_ring + 2 * length;  // edges: what lies beside a warp's part
-  auto* const mailboxes = reinterpret_cast<Mail*>(edges + 6 * warps);         // of clusters
-  auto* const boards = reinterpret_cast<Piece<T, sums>*>(mailboxes + (blocks > 1 ? 2 : 0));
-  const int my_packs = my_warp * warp * packs + lane, end_packs = (my_warp * warp + my_lanes) * packs;
-  const int line_begin = static_cast<int>(blockIdx.x) / blocks * rows, line_end = min(line_begin + rows, lines.count);
-
-  const auto fetch = [&](T* to, const T* row) {
-#pragma unroll
-    for (int k = 0; k < packs; ++k) {
-      const int pack = my_packs + k * warp;
-      if (any_length && pack >= end_packs) break;
-      copy_async<16>(to + pack_place<T, S>(pack / packs, pack % packs), row + pack * size, begin + pack * size <= n);
-    }
-  };
-  const int p_next = begin + (my_warp * warp + my_lanes) * S;  // behind the warp's part
-  const auto fetch_x = [&](int number, int j) {
-    if constexpr (coupled) {
-      const T* const row = &y(-1, j);
-      fetch(x_ring + number % 3 * length, row + begin);
-      const int p = lane == 0 ? begin + my_warp * warp * S - 1 : p_next;
-      if (lane < 2) copy_async<sizeof(T)>(edges + (number % 3 * warps + my_warp) * 2 + lane, row + p, p >= 0 && p <= n);
-    }
-  };
-#pragma unroll
-  for (int k = 0; k < packs; ++k) {
-    const int pack = my_packs + k * warp, place = pack_place<T, S>(pack / packs, pack % packs);
-    if (any_length && pack >= end_packs) break;
-#pragma unroll
-    for (int e = 0; e < size; ++e) {
-      ks[place + e] = interval(a.kx, begin + pack * size + e, n);
-      ms[place + e] = interval(a.mx, begin + pack * size + e, n);
-    }
-  }
-  if constexpr (any_length) open_mailboxes(Cluster(), mailboxes, 2);
-  const int j_begin = lines.first + line_begin * lines.stride;
-  after_previous();
-  fetch_x(line_begin, j_begin - 1);
-  fetch_x(line_begin + 1, j_begin + 1);
-  fetch(b_ring + line_begin % 2 * length, &b(-1, j_begin) + begin);
-  const T k_edge = interval(a.kx, p_next, n), m_edge = interval(a.mx, p_next, n);
-  const int place_of = any_length ? min(t, cut.segments - 1) : t;  // idle lanes read what another one has
-
-  T ks_next = a.ky[j_begin], kn_next = a.ky[j_begin + 1], ms_next = a.my[j_begin], mn_next = a.my[j_begin + 1];
-  T e_next = 0;
-  if constexpr (View::has_reaction) e_next = a.e[j_begin];
-
-#pragma unroll 1
-  for (int line = line_begin; line < line_end; ++line) {
-    const int j = lines.first + line * lines.stride;
-    TensorWalk<S, coupled, sums, T> walk(ks_next, ms_next, kn_next, mn_next, e_next, t == 0 && rank == 0);
-    const bool near_south = nearer(ks_next, kn_next) < 0;
-    wait_for_copies();
-    __syncwarp();
-    if (line + 1 < line_end) {
-      ks_next = a.ky[j + 2];
-      kn_next = a.ky[j + 3];
-      ms_next = a.my[j + 2];
-      mn_next = a.my[j + 3];
-      if constexpr (View::has_reaction) e_next = a.e[j + 2];
-      fetch_x(line + 2, j + 3);
-      fetch(b_ring + (line + 1) % 2 * length, &b(-1, j + 2) + begin);
-    }
-    const T *const south = x_ring + line % 3 * length, *const north = x_ring + (line + 1) % 3 * length;
-    T* const own_row = b_ring + line % 2 * length;
-
-    Segment<T, S, true, sums> segment;
-    {
-      const int first = pack_place<T, S>(place_of, 0);
-      T k_next = __shfl_down_sync(all_lanes, ks[first], 1), m_next = __shfl_down_sync(all_lanes, ms[first], 1);
-      T south_next = 0, north_next = 0;
-      if constexpr (coupled) {
-        const T* const south_edge = edges + (line % 3 * warps + my_warp) * 2;
-        const T* const north_edge = edges + ((line + 1) % 3 * warps + my_warp) * 2;
-        const int last = pack_place<T, S>(place_of, packs - 1) + size - 1;
-        T south_left = __shfl_up_sync(all_lanes, south[last], 1),
-          north_left = __shfl_up_sync(all_lanes, north[last], 1);
-        south_next = __shfl_down_sync(all_lanes, south[first], 1);
-        north_next = __shfl_down_sync(all_lanes, north[first], 1);
-        if (lane == 0) {
-          south_left = south_edge[0];
-          north_left = north_edge[0];
-        }
-        if (lane == my_lanes - 1) {
-          south_next = south_edge[1];
-          north_next = north_edge[1];
-        }
-        walk.start(south_left, north_left);
-      }
-      if (lane == my_lanes - 1) {
-        k_next = k_edge;
-        m_next = m_edge;
-      }
-#pragma unroll
-      for (int c = 0; c < packs; ++c) {
-        const int place = pack_place<T, S>(place_of, c);
-        const Pack<T> k = load(ks + place), m = load(ms + place), right = load(own_row + place);
-        Pack<T> xs{}, xn{};
-        if constexpr (coupled) {
-          xs = load(south + place);
-          xn = load(north + place);
-        }
-#pragma unroll
-        for (int e = 0; e < size; ++e) walk.step(segment, c * size + e, {k.v[e], m.v[e]}, xs.v[e], xn.v[e], right.v[e]);
-      }
-      walk.step(segment, S, {k_next, m_next}, south_next, north_next, T(0));
-    }
-    Row<T, sums> row;
-    const Piece<T, sums> joined = join(segment.piece(), lane, my_lanes, row);
-    Ends<T> ends;
-    if (any_length && cut.is_direct<T, sums>()) {
-      Mail& mailbox = mailboxes[(line - line_begin) % 2];
-      if (t == 0) mailbox.expect(blocks * warps);
-      if (lane < blocks) mailbox.send(lane, rank * warps + my_warp, joined);
-      mailbox.wait((line - line_begin) / 2);
-      ends =
-          solve_pieces(mailbox.pieces[lane < blocks * warps ? lane : 0], lane, blocks * warps, rank * warps + my_warp);
-    } else {
-      Piece<T, sums>* const board = boards + line % 2 * warps;
-      if (lane == 0) board[my_warp] = joined;
-      __syncthreads();
-      const Piece<T, sums> piece = board[lane < warps ? lane : 0];
-      ends = any_length && blocks > 1 ? solve_beyond(piece, lane, warps, my_warp, mailboxes[(line - line_begin) % 2],
-                                                     (line - line_begin) / 2)
-                                      : solve_pieces(piece, lane, warps, my_warp);
-    }
-    substitute(segment, row, ends, lane, my_lanes);
-    if (lane < my_lanes) put_packs<S>(own_row, segment, t, sums && coupled ? (near_south ? south : north) : nullptr);
-    __syncwarp();
-#pragma unroll
-    for (int k = 0; k < packs; ++k) {
-      const int pack = my_packs + k * warp;
-      if (any_length && pack >= end_packs) break;
-      store_nodes(y, n, begin + pack * size - 1, j, load(own_row + pack_place<T, S>(pack / packs, pack % packs)));
-    }
-    __syncwarp();
-  }
-}
-
 /// Scalar K of the cells on both sides of a line, towards lines a and b, and 1 / h^2 of their interval.
 template <class T>
 struct CellsBeside {
@@ -1062,6 +861,339 @@ class CellWalk {
   ColumnOfThree<T> before_{};
   T sum_ = 0, coupling_ = 0, right_ = 0;
 };
+
+/// Threads of a block of walk_x_lines: a thread's segment and its arithmetic are in registers.
+template <class View, class T = typename View::Number>
+constexpr int walk_x_threads = is_tensor<View> || sizeof(T) == 8 ? 256 : 512;
+
+/// Pieces of a line that the warps of a cluster tell each other of directly, in walk_x_lines: two such mailboxes are all that
+/// fits beside the longest parts of lines.
+template <class T, bool sums>
+constexpr int walk_records = static_cast<int>(768 / sizeof(Piece<T, sums>));
+
+/// What a block of walk_x_lines holds: a line in whole warps, one with a warp more of a few segments, or a part of one whose
+/// others are in the blocks of its cluster, in no more warps than a whole one.
+enum class XPart : std::uint8_t { whole, longer, several };
+
+/// What walk_x_lines keeps of x, b and the operator for each position.
+constexpr int rows_of_share = 7;
+
+/// How walk_x_lines cuts a line: among `blocks` of a cluster, `segments` each.
+struct XWalk {
+  int blocks, segments;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int warps() const { return divide_up(segments, warp); }
+  template <class T, bool sums>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_direct() const {
+    return blocks > 1 && blocks * warps() <= walk_records<T, sums>;
+  }
+  /// Shared memory: rows, and small things.
+  template <int S, bool sums, class T>
+  [[nodiscard]] std::size_t bytes() const {
+    const std::size_t numbers = sizeof(T) * static_cast<std::size_t>(rows_of_share * S * segments + 6 * warps());
+    const std::size_t boards =
+        is_direct<T, sums>() ? 0 : sizeof(Piece<T, sums>) * 2 * static_cast<std::size_t>(warps());
+    return numbers + boards + (blocks > 1 ? 2 * sizeof(Mailbox<T, walk_records<T, sums>, sums>) : 0);
+  }
+};
+
+/// The warps of the blocks of a cluster hold the pieces of a line, lane w of every warp that of warp w of its block: solves as
+/// solve_pieces does, by one piece a block.
+template <class T, int records, bool sums>
+__device__ STRATUM_INLINE Ends<T> solve_beyond(const Piece<T, sums>& piece, int lane, int warps, int my_warp,
+                                               Mailbox<T, records, sums>& mailbox, int use) {
+  const Cluster cluster;
+  const int blocks = cluster.blocks(), rank = cluster.rank();
+  Row<T, sums> row;
+  const Piece<T, sums> whole = join(piece, lane, warps, row);
+  if (threadIdx.x == 0) mailbox.expect(blocks);
+  if (my_warp == 0 && lane < blocks) mailbox.send(lane, rank, whole);
+  mailbox.wait(use);
+  const Ends<T> ends = solve_pieces(mailbox.pieces[lane < blocks ? lane : 0], lane, blocks, rank);
+  const T own = lane == warps - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
+  const T left = __shfl_sync(all_lanes, own, my_warp > 0 ? my_warp - 1 : 0);
+  return {my_warp > 0 ? left : ends.left, __shfl_sync(all_lanes, own, my_warp), T(0)};
+}
+
+/// A warp's share of a line in walk_x_lines, 32 segments at most from position `begin` to the one before `next`: the warp
+/// fetches it and turns it over for its lanes, one segment each. Its part of the next row lies `stride` numbers further.
+template <int S, bool any_length>
+struct XShare {
+  int begin, next, lanes, lane, stride;
+  /// For 16 bytes after the other: their position and place.
+  template <class T, class F>
+  __device__ STRATUM_INLINE void each_pack(const F& f) const {
+    constexpr int size = pack_size<T>, packs = S / size;
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+      const int pack = lane + k * warp;
+      if (any_length && pack >= lanes * packs) break;
+      f(begin + pack * size, pack_place<T, S>(pack / packs, pack % packs));
+    }
+  }
+  /// Positions up to `last` of a row, from position 0 on.
+  template <class T>
+  __device__ STRATUM_INLINE void fetch(T* to, const T* row, int last) const {
+    each_pack<T>([&](int position, int place) { copy_async<16>(to + place, row + position, position <= last); });
+  }
+  /// The number behind a lane's segment, which its neighbour holds at `place`, or `edge` behind the share.
+  template <class T>
+  [[nodiscard]] __device__ STRATUM_INLINE T behind(const T* numbers, int place, T edge) const {
+    const T number = __shfl_down_sync(all_lanes, numbers[place], 1);
+    return lane == lanes - 1 ? edge : number;
+  }
+};
+
+// What walk_x_lines asks of an operator is its row: numbers in shared memory and the equations of a line. Together with x and b
+// they are seven rows, all that there is room for. `early`: the next row is fetched while one is eliminated, into rows of
+// its own, and the solution takes the place of b; else as soon as that is done, in its place.
+
+/// Of a tensor operator: intervals along x stay.
+template <class View, int S, bool any_length>
+class XRow {
+  using T = typename View::Number;
+
+ public:
+  static constexpr bool early = true;
+  static constexpr int rows = 2, edges = 0;
+
+  __device__ STRATUM_INLINE XRow(const View& a, T* memory, T* /*edges*/, int n, const XShare<S, any_length>& share)
+      : a_(a), k_(memory), m_(memory + share.stride) {
+    share.template each_pack<T>([&](int position, int place) {
+#pragma unroll
+      for (int e = 0; e < pack_size<T>; ++e) {
+        k_[place + e] = interval(a.kx, position + e, n);
+        m_[place + e] = interval(a.mx, position + e, n);
+      }
+    });
+    edge_ = {interval(a.kx, share.next, n), interval(a.mx, share.next, n)};
+  }
+  __device__ STRATUM_INLINE void fetch(int /*j*/, const XShare<S, any_length>& /*share*/) const {}
+  /// What row j has across it.
+  __device__ STRATUM_INLINE void ask(int j) {
+    south_ = {a_.ky[j], a_.my[j]};
+    north_ = {a_.ky[j + 1], a_.my[j + 1]};
+    if constexpr (View::has_reaction) e_ = a_.e[j];
+  }
+  template <bool coupled>
+  [[nodiscard]] __device__ STRATUM_INLINE auto walk(int position) const {
+    return TensorWalk<S, coupled, by_sums<View>, T>(south_.k, south_.m, north_.k, north_.m, e_, position == 0);
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE bool near_south() const { return nearer(south_.k, north_.k) < 0; }
+  /// Of 16 bytes of positions.
+  struct Intervals {
+    Pack<T> k, m;
+    __device__ STRATUM_INLINE Interval<T> operator[](int e) const { return {k.v[e], m.v[e]}; }
+  };
+  [[nodiscard]] __device__ STRATUM_INLINE Intervals intervals(int place) const {
+    return {load(k_ + place), load(m_ + place)};
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE Interval<T> behind(int place, const XShare<S, any_length>& share) const {
+    return {share.behind(k_, place, edge_.k), share.behind(m_, place, edge_.m)};
+  }
+
+ private:
+  const View& a_;
+  T *k_, *m_;
+  Interval<T> edge_, south_, north_;
+  T e_ = 0;
+};
+
+/// Of a scalar cell operator: 1 / h^2 along x stays, the cells on both sides come with each row.
+template <class T, int S, bool any_length>
+class XRow<CellView<T, true>, S, any_length> {
+ public:
+  static constexpr bool early = false;
+  static constexpr int rows = 3, edges = 2;
+
+  __device__ STRATUM_INLINE XRow(const CellView<T, true>& a, T* memory, T* edges, int n,
+                                 const XShare<S, any_length>& share)
+      : a_(a), along_(memory), south_(memory + share.stride), north_(south_ + share.stride), edges_(edges), n_(n) {
+    const auto of = [&](int p) { return p > 0 && p <= n + 1 ? a.rx2[p - 1] : T(0); };
+    share.template each_pack<T>([&](int position, int place) {
+#pragma unroll
+      for (int e = 0; e < pack_size<T>; ++e) along_[place + e] = of(position + e);
+    });
+    edge_ = of(share.next);
+  }
+  __device__ STRATUM_INLINE void fetch(int j, const XShare<S, any_length>& share) const {
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+      const T* const row = a_.p + (j + side) * a_.pitch - 1;
+      share.fetch(side == 0 ? south_ : north_, row, n_ + 1);
+      if (share.lane == side) copy_async<sizeof(T)>(edges_ + side, row + share.next, share.next <= n_ + 1);
+    }
+  }
+  __device__ STRATUM_INLINE void ask(int j) {
+    across_south_ = a_.ry2[j];
+    across_north_ = a_.ry2[j + 1];
+  }
+  template <bool coupled>
+  [[nodiscard]] __device__ STRATUM_INLINE auto walk(int position) const {
+    return CellWalk<S, coupled, T>(across_south_, across_north_, 1 - position, n_ + 1 - position);
+  }
+  struct Intervals {
+    Pack<T> south, north, along;
+    __device__ STRATUM_INLINE CellsBeside<T> operator[](int e) const { return {south.v[e], north.v[e], along.v[e]}; }
+  };
+  [[nodiscard]] __device__ STRATUM_INLINE Intervals intervals(int place) const {
+    return {load(south_ + place), load(north_ + place), load(along_ + place)};
+  }
+  [[nodiscard]] __device__ STRATUM_INLINE CellsBeside<T> behind(int place, const XShare<S, any_length>& share) const {
+    return {share.behind(south_, place, edges_[0]), share.behind(north_, place, edges_[1]),
+            share.behind(along_, place, edge_)};
+  }
+
+ private:
+  const CellView<T, true>& a_;
+  T *along_, *south_, *north_, *edges_;
+  T edge_, across_south_ = 0, across_north_ = 0;
+  int n_;
+};
+
+template <class View>
+constexpr bool walks_x_lines = is_tensor<View>;
+template <class T>
+constexpr bool walks_x_lines<CellView<T, true>> = true;
+
+/// A block solves every second row of `rows` rows in turn. The next row of b and of x are on their way to shared memory
+/// meanwhile; a row of x serves the lines on both sides. A warp fetches and turns over what its own 32 segments need, so
+/// that the block meets once a line. In place: 3 words a node of the colour, 5 with K by cells.
+template <int S, bool coupled, XPart part, class View, class T>
+__global__ void __launch_bounds__(part == XPart::longer ? walk_x_threads<View> + warp : walk_x_threads<View>)
+    walk_x_lines(const View a, const GridView<const T> b, const Lines<T> lines, const int rows, const XWalk cut,
+                 const GridView<T> y) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  constexpr int size = pack_size<T>, packs = S / size;
+  constexpr bool sums = by_sums<View>, any_length = part != XPart::whole;
+  using OperatorRow = XRow<View, S, any_length>;
+  using Mail = Mailbox<T, walk_records<T, sums>, sums>;
+  constexpr bool early = OperatorRow::early;
+  constexpr int x_rows = early ? 3 : 2, b_rows = early ? 2 : 1, edges_of_share = 2 * x_rows + OperatorRow::edges;
+  static_assert(OperatorRow::rows + x_rows + 2 == rows_of_share && edges_of_share == 6);
+  const int t = static_cast<int>(threadIdx.x), lane = t % warp, my_warp = t / warp;
+  const int warps = static_cast<int>(blockDim.x) / warp, n = y.nx;
+  const int segments = any_length ? cut.segments : warps * warp;
+  const int blocks = any_length ? cut.blocks : 1, rank = any_length ? static_cast<int>(blockIdx.x) % blocks : 0;
+  const int my_lanes = any_length ? there(segments, my_warp * warp, warp) : warp;
+  const int my_begin = (rank * segments + my_warp * warp) * S;  // position
+  // Rows of the block are as fast as can be; rows of a share, a constant apart, leave more registers.
+  XShare<S, any_length> share{my_begin, my_begin + my_lanes * S, my_lanes, lane, (early ? segments : my_lanes) * S};
+  T* const numbers = reinterpret_cast<T*>(memory) + (early ? 1 : rows_of_share) * S * my_warp * warp;
+  T* const all_edges = reinterpret_cast<T*>(memory) + rows_of_share * S * segments;
+  T* const x_ring = numbers + OperatorRow::rows * share.stride;
+  T* const b_ring = x_ring + x_rows * share.stride;  // behind its only row the solution has one of its own
+  T* const edges = all_edges + edges_of_share * my_warp;
+  auto* const mailboxes = reinterpret_cast<Mail*>(all_edges + edges_of_share * warps);  // of clusters
+  auto* const boards = reinterpret_cast<Piece<T, sums>*>(mailboxes + (blocks > 1 ? 2 : 0));
+  const int line_begin = static_cast<int>(blockIdx.x) / blocks * rows, line_end = min(line_begin + rows, lines.count);
+
+  const auto fetch_x = [&](int number, int j) {
+    if constexpr (coupled) {
+      const T* const row = &y(-1, j);
+      share.fetch(x_ring + number % x_rows * share.stride, row, n);
+      const int p = lane == 0 ? my_begin - 1 : share.next;
+      if (lane < 2) copy_async<sizeof(T)>(edges + number % x_rows * 2 + lane, row + p, p >= 0 && p <= n);
+    }
+  };
+  OperatorRow of_operator(a, numbers, edges + 2 * x_rows, n, share);
+  if constexpr (any_length) open_mailboxes(Cluster(), mailboxes, 2);
+  const int j_begin = lines.first + line_begin * lines.stride;
+  after_previous();
+  fetch_x(line_begin, j_begin - 1);
+  fetch_x(line_begin + 1, j_begin + 1);
+  share.fetch(b_ring + line_begin % b_rows * share.stride, &b(-1, j_begin), n);
+  of_operator.fetch(j_begin, share);
+  of_operator.ask(j_begin);
+  const int my_place = any_length ? min(lane, my_lanes - 1) : lane;  // idle lanes read what another one has
+
+#pragma unroll 1
+  for (int line = line_begin; line < line_end; ++line) {
+    const int j = lines.first + line * lines.stride;
+    auto walk = of_operator.template walk<coupled>(my_begin + lane * S);
+    bool near_south = false;
+    if constexpr (solves_for_difference<View>) near_south = of_operator.near_south();
+    wait_for_copies();
+    __syncwarp();
+    const auto fetch_next = [&] {
+      if (line + 1 >= line_end) return;
+      // Addresses are worked out anew: kept from row to row they would take the registers of segments.
+      if constexpr (!early) asm volatile("" : "+r"(share.begin), "+r"(share.lane));
+      fetch_x(line + 2, j + 3);
+      share.fetch(b_ring + (line + 1) % b_rows * share.stride, &b(-1, j + 2), n);
+      of_operator.fetch(j + 2, share);
+    };
+    if (line + 1 < line_end) of_operator.ask(j + 2);
+    if constexpr (early) fetch_next();
+    const T* const south = x_ring + line % x_rows * share.stride;
+    const T* const north = x_ring + (line + 1) % x_rows * share.stride;
+    T *const b_row = b_ring + line % b_rows * share.stride, *const solution = early ? b_row : b_row + share.stride;
+
+    Segment<T, S, true, sums> segment;
+    {
+      const int first = pack_place<T, S>(my_place, 0);
+      const auto behind = of_operator.behind(first, share);
+      T south_next = 0, north_next = 0;
+      if constexpr (coupled) {
+        const T *const south_edge = edges + line % x_rows * 2, *const north_edge = edges + (line + 1) % x_rows * 2;
+        const int last = pack_place<T, S>(my_place, packs - 1) + size - 1;
+        T south_left = __shfl_up_sync(all_lanes, south[last], 1),
+          north_left = __shfl_up_sync(all_lanes, north[last], 1);
+        south_next = share.behind(south, first, south_edge[1]);
+        north_next = share.behind(north, first, north_edge[1]);
+        if (lane == 0) {
+          south_left = south_edge[0];
+          north_left = north_edge[0];
+        }
+        walk.start(south_left, north_left);
+      }
+#pragma unroll
+      for (int c = 0; c < packs; ++c) {
+        const int place = pack_place<T, S>(my_place, c);
+        const auto intervals = of_operator.intervals(place);
+        const Pack<T> right = load(b_row + place);
+        Pack<T> xs{}, xn{};
+        if constexpr (coupled) {
+          xs = load(south + place);
+          xn = load(north + place);
+        }
+#pragma unroll
+        for (int e = 0; e < size; ++e) walk.step(segment, c * size + e, intervals[e], xs.v[e], xn.v[e], right.v[e]);
+      }
+      walk.step(segment, S, behind, south_next, north_next, T(0));
+    }
+    if constexpr (!early) {
+      __syncwarp();
+      fetch_next();
+    }
+    Row<T, sums> row;
+    const Piece<T, sums> joined = join(segment.piece(), lane, my_lanes, row);
+    Ends<T> ends;
+    if (any_length && cut.is_direct<T, sums>()) {
+      Mail& mailbox = mailboxes[(line - line_begin) % 2];
+      if (t == 0) mailbox.expect(blocks * warps);
+      if (lane < blocks) mailbox.send(lane, rank * warps + my_warp, joined);
+      mailbox.wait((line - line_begin) / 2);
+      ends =
+          solve_pieces(mailbox.pieces[lane < blocks * warps ? lane : 0], lane, blocks * warps, rank * warps + my_warp);
+    } else {
+      Piece<T, sums>* const board = boards + line % 2 * warps;
+      if (lane == 0) board[my_warp] = joined;
+      __syncthreads();
+      const Piece<T, sums> piece = board[lane < warps ? lane : 0];
+      ends = any_length && blocks > 1 ? solve_beyond(piece, lane, warps, my_warp, mailboxes[(line - line_begin) % 2],
+                                                     (line - line_begin) / 2)
+                                      : solve_pieces(piece, lane, warps, my_warp);
+    }
+    substitute(segment, row, ends, lane, my_lanes);
+    if (lane < my_lanes)
+      put_packs<S>(solution, segment, lane,
+                   solves_for_difference<View> && coupled ? (near_south ? south : north) : nullptr);
+    __syncwarp();
+    share.template each_pack<T>(
+        [&](int position, int place) { store_nodes(y, n, position - 1, j, load(solution + place)); });
+    __syncwarp();
+  }
+}
 
 /// Two neighbouring numbers of a row, of both colours.
 template <class T>
@@ -1584,10 +1716,12 @@ void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& line
   launch_y_lines<17, 64, false, View>(ctx, rhs, lines, y, 1, false);
 }
 
-/// Lines of one colour of a tensor operator, in place; false where they are too short, or too long for a cluster.
+/// Lines of one colour of an operator that `walks_x_lines`, in place; false where they are too short, or too long for a
+/// cluster.
 template <bool coupled, class View, class T>
 bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const Lines<T>& lines, GridView<T> y) {
   constexpr bool sums = by_sums<View>;
+  constexpr int threads = walk_x_threads<View>;
   const auto launch = [&]<int S, XPart part>(const XWalk& cut) {
     const auto kernel = walk_x_lines<S, coupled, part, View, T>;
     Launch launch{lines.count * cut.blocks, cut.warps() * warp, cut.bytes<S, sums, T>(), cut.blocks};
@@ -1600,13 +1734,13 @@ bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const
   };
   const auto take = [&]<int S>() {
     const int segments = divide_up(y.nx + 1, S), whole = divide_up(segments, warp) * warp;
-    if (whole <= walk_x_threads && launch.template operator()<S, XPart::whole>({1, whole})) return true;
-    if constexpr (sizeof(T) == 4 && S == 16) return false;  // of short lines
+    if (whole <= threads && launch.template operator()<S, XPart::whole>({1, whole})) return true;
+    if constexpr (is_tensor<View> && sizeof(T) == 4 && S == 16) return false;  // of short lines
     for (int blocks = 1; blocks <= blocks_at_most(); ++blocks) {
       const XWalk cut{blocks, divide_up(segments, blocks)};
-      if (cut.segments <= walk_x_threads) {
+      if (cut.segments <= threads) {
         if (launch.template operator()<S, XPart::several>(cut)) return true;
-      } else if (cut.segments <= walk_x_threads + warp) {
+      } else if (cut.segments <= threads + warp) {
         if constexpr (sums)  // of natural sides
           if (launch.template operator()<S, XPart::longer>(cut)) return true;
       }
@@ -1614,8 +1748,9 @@ bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const
     return false;
   };
   if (y.nx < 1536 || lines.count == 0) return false;
-  if (sizeof(T) == 8 || y.nx < 3072) return take.template operator()<16>();
-  return take.template operator()<32>();
+  if constexpr (is_tensor<View> && sizeof(T) == 4)
+    if (y.nx >= 3072) return take.template operator()<32>();
+  return take.template operator()<16>();
 }
 
 /// Both colours of y lines of an operator that `walks_y_lines`, in place, odd columns first unless mirrored, in three steps;

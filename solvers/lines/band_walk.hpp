@@ -64,8 +64,9 @@ class PairOfLines<NineBandView<T>, pairs, mirrored> {
   struct Row {
     Pair<T> band[9];
   };
-  __device__ STRATUM_INLINE PairOfLines(const NineBandView<T>& a, int /*nx*/) : a_(a) {}
-  __device__ STRATUM_INLINE void turn_to(int even, int /*pair*/, bool there) {
+  static constexpr int kept_numbers = 0;
+  __device__ STRATUM_INLINE PairOfLines(const NineBandView<T>& a, int /*nx*/, T* /*kept*/, int /*rows*/) : a_(a) {}
+  __device__ STRATUM_INLINE void turn_to(int even, int /*pair*/, bool there, bool /*is_first*/) {
     at_ = even - 1;
     there_ = there;
   }
@@ -82,7 +83,7 @@ class PairOfLines<NineBandView<T>, pairs, mirrored> {
     return row;
   }
   __device__ STRATUM_INLINE void start(int /*j*/, int /*ny*/) {}
-  __device__ STRATUM_INLINE void take(const Row& row) { row_ = row; }
+  __device__ STRATUM_INLINE void take(const Row& row, int /*k*/) { row_ = row; }
   template <bool odd>
   [[nodiscard]] __device__ STRATUM_INLINE NodeEquation<T> equation() const {
     constexpr int own = odd ? -1 : 1;
@@ -98,8 +99,8 @@ class PairOfLines<NineBandView<T>, pairs, mirrored> {
   bool there_ = false;
 };
 
-/// Couplings are stored with the node further south or west: lanes beside each other tell what the other lacks, and what lies
-/// beside a tile is loaded.
+/// Couplings are stored with the node further south or west: lanes beside each other tell what the other lacks. What lies
+/// beside a tile is kept from the tile before, where there is room for it, or loaded.
 template <class T, int pairs, bool mirrored>
 class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
  public:
@@ -107,12 +108,16 @@ class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
     Pair<T> centre, east, north_west, north, north_east;
     T west_east, west_north_east, east_north_west;  // of the lines beside the tile
   };
-  __device__ STRATUM_INLINE PairOfLines(const SymmetricNineBandView<T>& a, int nx) : a_(a), nx_(nx) {}
-  __device__ STRATUM_INLINE void turn_to(int even, int pair, bool there) {
+  /// For each row of the block, at row k of the segment kept[k] and kept[rows + k].
+  static constexpr int kept_numbers = sizeof(T) == 4 ? 2 : 0;
+  __device__ STRATUM_INLINE PairOfLines(const SymmetricNineBandView<T>& a, int nx, T* kept, int rows)
+      : a_(a), nx_(nx), kept_(kept), rows_(rows) {}
+  __device__ STRATUM_INLINE void turn_to(int even, int pair, bool there, bool is_first) {
     at_ = even - 1;
     there_ = there;
     begins_ = pair == 0;
     ends_ = pair == pairs - 1;
+    keeps_ = kept_numbers > 0 && !is_first;
   }
   [[nodiscard]] __device__ STRATUM_INLINE Row load(int j, int ny) const {
     Row row{};
@@ -123,7 +128,7 @@ class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
         row.east = load_pair_once(a_.band[1] + at);
       }
       load_north(row, at);
-      if (begins_ && there_ && at_ > 0) row.west_east = __ldg(a_.band[1] + at - 1);
+      if (begins_ && there_ && at_ > 0 && !keeps_west()) row.west_east = __ldg(a_.band[1] + at - 1);
     }
     return row;
   }
@@ -131,24 +136,27 @@ class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
   __device__ STRATUM_INLINE void start(int j, int ny) {
     Row row{};
     if (j <= ny) load_north(row, (j - 1) * a_.pitch + at_);
-    take(row);
+    const T edge = mirrored ? row.north_west.even : row.north_east.odd;
+    const T before = __shfl_sync(all_lanes, edge_, pairs - 1, pairs);
+    if (keeps_) (mirrored ? row.east_north_west : row.west_north_east) = before;
+    edge_ = edge;
+    advance(row);
   }
-  __device__ STRATUM_INLINE void take(const Row& row) {
-    before_ = row_;
-    row_ = row;
-    const auto from_west = [&](T number, T beside) {
-      const T x =
-          mirrored ? __shfl_down_sync(all_lanes, number, 1, pairs) : __shfl_up_sync(all_lanes, number, 1, pairs);
-      return begins_ ? beside : x;
-    };
-    const auto from_east = [&](T number, T beside) {
-      const T x =
-          mirrored ? __shfl_up_sync(all_lanes, number, 1, pairs) : __shfl_down_sync(all_lanes, number, 1, pairs);
-      return ends_ ? beside : x;
-    };
-    row_.west_east = from_west(row.east.odd, row.west_east);
-    row_.west_north_east = from_west(row.north_east.odd, row.west_north_east);
-    row_.east_north_west = from_east(row.north_west.even, row.east_north_west);
+  /// Row k of the segment.
+  __device__ STRATUM_INLINE void take(Row row, int k) {
+    if constexpr (kept_numbers > 0) {
+      if (keeps_east() && ends_) row.east_north_west = kept_[k];
+      if (keeps_west() && begins_) {
+        row.west_north_east = kept_[k];
+        row.west_east = kept_[rows_ + k];
+      }
+      __syncwarp();
+      if (mirrored ? begins_ : ends_) {
+        kept_[k] = mirrored ? row.north_west.even : row.north_east.odd;
+        if (!mirrored) kept_[rows_ + k] = row.east.odd;
+      }
+    }
+    advance(row);
   }
   template <bool odd>
   [[nodiscard]] __device__ STRATUM_INLINE NodeEquation<T> equation() const {
@@ -176,20 +184,42 @@ class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
   }
 
  private:
+  [[nodiscard]] __device__ STRATUM_INLINE bool keeps_west() const { return keeps_ && !mirrored; }
+  [[nodiscard]] __device__ STRATUM_INLINE bool keeps_east() const { return keeps_ && mirrored; }
+  __device__ STRATUM_INLINE void advance(const Row& row) {
+    before_ = row_;
+    row_ = row;
+    const auto from_west = [&](T number, T beside) {
+      const T x =
+          mirrored ? __shfl_down_sync(all_lanes, number, 1, pairs) : __shfl_up_sync(all_lanes, number, 1, pairs);
+      return begins_ ? beside : x;
+    };
+    const auto from_east = [&](T number, T beside) {
+      const T x =
+          mirrored ? __shfl_up_sync(all_lanes, number, 1, pairs) : __shfl_down_sync(all_lanes, number, 1, pairs);
+      return ends_ ? beside : x;
+    };
+    row_.west_east = from_west(row.east.odd, row.west_east);
+    row_.west_north_east = from_west(row.north_east.odd, row.west_north_east);
+    row_.east_north_west = from_east(row.north_west.even, row.east_north_west);
+  }
   __device__ STRATUM_INLINE void load_north(Row& row, std::int64_t at) const {
     if (!there_) return;
     row.north_west = load_pair_once(a_.band[2] + at);
     row.north = load_pair(a_.band[3] + at);
     row.north_east = load_pair_once(a_.band[4] + at);
-    if (begins_ && at_ > 0) row.west_north_east = __ldg(a_.band[4] + at - 1);
-    if (ends_ && at_ + 2 <= nx_) row.east_north_west = __ldg(a_.band[2] + at + 2);
+    if (begins_ && at_ > 0 && !keeps_west()) row.west_north_east = __ldg(a_.band[4] + at - 1);
+    if (ends_ && at_ + 2 <= nx_ && !keeps_east()) row.east_north_west = __ldg(a_.band[2] + at + 2);
   }
 
   const SymmetricNineBandView<T>& a_;
   int nx_;
+  T* kept_;
+  int rows_;
   Row row_, before_;
+  T edge_ = 0;  // of the row before the segment, of the tile before
   int at_ = 0;
-  bool there_ = false, begins_ = false, ends_ = false;
+  bool there_ = false, begins_ = false, ends_ = false, keeps_ = false;
 };
 
 /// How walk_bands cuts the grid: a column is as high as the cluster, which walks over `tiles_each` tiles. Thread (c, s) has
@@ -204,9 +234,10 @@ struct BandTile {
 /// What waits for the second colour: own and other couplings.
 constexpr int waiting_numbers = 6;
 
-template <class T, class Tile = BandTile<T>>
+template <class View, class T, class Tile = BandTile<T>>
 constexpr std::size_t band_walk_bytes = sizeof(T) *
                                             (waiting_numbers * Tile::segment * Tile::threads + 2 * (Tile::rows + 2) +
+                                             PairOfLines<View, Tile::pairs, false>::kept_numbers * Tile::rows +
                                              Turn<T, false>::numbers(Tile::pairs, Tile::segments)) +
                                         sizeof(Mailbox<T, most_blocks, false>) * 2 * Tile::pairs;
 
@@ -226,7 +257,9 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
   T* const kept =
       reinterpret_cast<T*>(mailboxes + 2 * pairs);  // the last first-colour line, and that of the tile before
   T* const waiting = kept + 2 * (R + 2) + t;
-  const Turn<T, false> turn{waiting - t + waiting_numbers * S * Tile::threads, pairs, Tile::segments};
+  T* const beside_tile = waiting - t + waiting_numbers * S * Tile::threads;
+  using Pairs = PairOfLines<View, pairs, mirrored>;
+  const Turn<T, false> turn{beside_tile + Pairs::kept_numbers * R, pairs, Tile::segments};
   const auto wait = [&](int number, int k) -> T& { return waiting[(number * S + k) * Tile::threads]; };
 
   for (int r = t; r < 2 * (R + 2); r += Tile::threads) kept[r] = 0;
@@ -234,7 +267,7 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
   const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
   const int j = rank * R + s * S, pair = mirrored ? pairs - 1 - c : c;
   const auto begin_of = [&](int tile) { return (mirrored ? walk.tiles - 1 - tile : tile) * Tile::width; };
-  PairOfLines<View, pairs, mirrored> lines(a, nx);
+  Pairs lines(a, nx, beside_tile + s * S, R);
   open_mailboxes(cluster, mailboxes, 2 * pairs);
   after_previous();
 
@@ -243,11 +276,11 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
     const int even = begin_of(tile) + 2 * pair;  // position of the pair
     const bool there = even <= nx, even_used = even > 0 && even <= nx, odd_used = even < nx;
     const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
-    lines.turn_to(even, pair, there);
+    lines.turn_to(even, pair, there, tile == first_tile);
 
     // Row k of the segment, and x one row further.
     struct Given {
-      typename PairOfLines<View, pairs, mirrored>::Row row;
+      typename Pairs::Row row;
       T right, x, x_beside;
     };
     const int second = mirrored ? even + 1 : even, beside = mirrored ? even - 1 : even + 2;
@@ -285,9 +318,10 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
       next[1] = next_of(own[1], next[1]);
 #pragma unroll
       for (int k = 0; k < S; ++k) {
+        __syncwarp();  // one row after the other: several at once want more registers than there are
         const Given now = given[k % ahead];
         if (k + ahead < S) given[k % ahead] = load_row(k + ahead);
-        lines.take(now.row);
+        lines.take(now.row, k);
         own[2] = now.x;
         next[2] = next_of(now.x, now.x_beside);
         {
@@ -410,7 +444,7 @@ bool launch_band_walk(const Context& ctx, const View& a, GridView<const T> b, Gr
   if (y.ny <= long_enough || cluster > blocks_at_most()) return false;
   const auto kernel = walk_bands<coupled, mirrored, View, T>;
   Tile walk{divide_up(y.nx + 1, Tile::width), 1};
-  Launch launch{walk.tiles * cluster, Tile::threads, band_walk_bytes<T>, cluster};
+  Launch launch{walk.tiles * cluster, Tile::threads, band_walk_bytes<View, T>, cluster};
   if (!launch.fits()) return false;
   walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
   launch.early = walk.tiles_each == 1;

@@ -866,8 +866,8 @@ class CellWalk {
 template <class View, class T = typename View::Number>
 constexpr int walk_x_threads = is_tensor<View> || sizeof(T) == 8 ? 256 : 512;
 
-/// Pieces of a line that the warps of a cluster tell each other of directly, in walk_x_lines: two such mailboxes are all that
-/// fits beside the longest parts of lines.
+/// Pieces of a line that a mailbox of walk_x_lines takes, of blocks or of their warps: two such are all that fits beside the
+/// longest parts of lines.
 template <class T, bool sums>
 constexpr int walk_records = static_cast<int>(768 / sizeof(Piece<T, sums>));
 
@@ -1736,7 +1736,8 @@ bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const
     const int segments = divide_up(y.nx + 1, S), whole = divide_up(segments, warp) * warp;
     if (whole <= threads && launch.template operator()<S, XPart::whole>({1, whole})) return true;
     if constexpr (is_tensor<View> && sizeof(T) == 4 && S == 16) return false;  // of short lines
-    for (int blocks = 1; blocks <= blocks_at_most(); ++blocks) {
+    const int most = std::min(blocks_at_most(), walk_records<T, sums>);
+    for (int blocks = 1; blocks <= most; ++blocks) {
       const XWalk cut{blocks, divide_up(segments, blocks)};
       if (cut.segments <= threads) {
         if (launch.template operator()<S, XPart::several>(cut)) return true;

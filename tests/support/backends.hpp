@@ -243,6 +243,36 @@ struct RandomFactors {
   }
 };
 
+/// Widths and random coefficients of cells: a symmetric tensor and a reaction, or one number each.
+struct RandomCells {
+  Values hx, hy;
+  stratum::CellCoefficients k;
+  RandomCells(Random& random, int nx, int ny, bool scalar)
+      : hx(random.widths(nx)), hy(random.widths(ny)) {  // nx x ny cells
+    k.nx = nx;
+    k.ny = ny;
+    const auto cells = static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny);
+    k.xx = random.values(cells, 1, 3);
+    if (scalar) return;
+    k.xy = random.values(cells, -0.9, 0.9);
+    k.yy = random.values(cells, 1, 3);
+    k.c = random.values(cells, 0, 9);
+  }
+  template <class T>
+  [[nodiscard]] GridOperator<T> assembled(Context& ctx, bool periodic_x = false, bool periodic_y = false) const {
+    const auto line = [](const Values& h, bool periodic) {
+      const auto end = periodic ? stratum::LineEnd::periodic : stratum::LineEnd::dirichlet;
+      return stratum::Line(h).with_ends(end, end);
+    };
+    GridOperator<double> a =
+        stratum::assemble_diffusion(ctx, stratum::TensorMesh{line(hx, periodic_x), line(hy, periodic_y)}, k);
+    if constexpr (std::is_same_v<T, double>)
+      return a;
+    else
+      return stratum::convert<T>(ctx, a);
+  }
+};
+
 /// A random operator of each form and its oracle: random coefficients for the bands, random 1-D factors for the tensor.
 template <class T>
 struct RandomOperator {
@@ -263,30 +293,12 @@ template <class T>
             tensor_operator<T>(ctx, kx, mx, ky, my, c, periodic_x, periodic_y)};
   }
   if (form == OperatorForm::cell) {
-    const Values hx = random.widths(periodic_x ? nx : nx + 1), hy = random.widths(periodic_y ? ny : ny + 1);
-    const auto line = [](const Values& h, bool periodic) {
-      const auto end = periodic ? stratum::LineEnd::periodic : stratum::LineEnd::dirichlet;
-      return stratum::Line(h).with_ends(end, end);
-    };
-    const stratum::TensorMesh mesh{line(hx, periodic_x), line(hy, periodic_y)};
-    stratum::CellCoefficients k;
-    k.nx = static_cast<int>(hx.size());
-    k.ny = static_cast<int>(hy.size());
-    const auto cells = static_cast<std::size_t>(k.nx) * static_cast<std::size_t>(k.ny);
-    k.xx = random.values(cells, 1, 3);
-    if (!scalar) {
-      k.xy = random.values(cells, -0.9, 0.9);
-      k.yy = random.values(cells, 1, 3);
-      k.c = random.values(cells, 0, 9);
-    }
-    const auto terms = [&k](int i, int j) {
+    const RandomCells cells(random, periodic_x ? nx : nx + 1, periodic_y ? ny : ny + 1, scalar);
+    const auto terms = [&k = cells.k](int i, int j) {
       return reference::CellTerms{k.kxx(i, j), k.kxy(i, j), k.kyy(i, j), k.reaction(i, j)};
     };
-    GridOperator<double> a = stratum::assemble_diffusion(ctx, mesh, k);
-    if constexpr (std::is_same_v<T, double>)
-      return {reference::diffusion(hx, hy, terms, periodic_x, periodic_y), std::move(a)};
-    else
-      return {reference::diffusion(hx, hy, terms, periodic_x, periodic_y), stratum::convert<T>(ctx, a)};
+    return {reference::diffusion(cells.hx, cells.hy, terms, periodic_x, periodic_y),
+            cells.assembled<T>(ctx, periodic_x, periodic_y)};
   }
   const bool symmetric = form == OperatorForm::symmetric;
   reference::Stencil oracle = random.stencil(nx, ny, symmetric, periodic_x, periodic_y);

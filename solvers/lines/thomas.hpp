@@ -654,7 +654,7 @@ struct WideBatch {
                                  const GridView<T>& y) {
     using Pack = typename R::Pack;
     constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T));
-    const int in_packs = (stride == 1 ? count : count - 1) / width * width;
+    const int in_packs = count / width * width;
     T* const above = start;  // which elimination is done with
     std::copy_n(behind, count, above);
     for (int j = n - 1; j >= 0; --j) {
@@ -679,7 +679,11 @@ struct WideBatch {
           const Pack now =
               relaxed(keeps ? simd::evens<T, bytes>(R::pack(old + 2 * k), R::pack(old + 2 * k + width)) : Pack{});
           R::pack(low) = simd::woven_low<T, bytes>(now, between);
-          R::pack(low + width) = simd::woven_high<T, bytes>(now, between);
+          const Pack high = simd::woven_high<T, bytes>(now, between);
+          if (k + width < in_packs)
+            R::pack(low + width) = high;
+          else
+            std::memcpy(low + width, &high, (width - 1) * sizeof(T));
         }
       }
       for (int k = in_packs; k < count; ++k) {
@@ -699,19 +703,93 @@ struct WideBatch {
   }
 };
 
-/// One wide batch of y lines with bands.
+/// Where bands have coefficient (dx, dy) of node (i, j). The lower half of five lies with the neighbour.
+template <int dx, int dy, class View>
+STRATUM_INLINE auto place_of(const View& a, int i, int j) {
+  constexpr int first = 9 - std::extent_v<decltype(View::band)>;
+  if constexpr (band_index(dx, dy) >= first)
+    return a.band[band_index(dx, dy) - first] + j * a.pitch + i;
+  else
+    return a.band[band_index(-dx, -dy) - first] + (j + dy) * a.pitch + i + dx;
+}
+
+/// Coefficients and x around nodes, pack by pack: the view and the function of one node.
+template <class Pack>
+struct PackStencil : StencilSums<PackStencil<Pack>, Pack> {
+  static constexpr std::int64_t pitch = 3;
+  Pack band[9], x[9];
+  template <int dx, int dy>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Pack coefficient(int /*i*/, int /*j*/) const {
+    return band[band_index(dx, dy)];
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE const Pack& operator()(int /*i*/, int /*j*/) const { return x[band_index(0, 0)]; }
+};
+
+/// The equations of y lines with bands at nodes (i, j), (i + stride, j), ..., a pack of them: what compilers make of every
+/// second number takes twice as long. Of x no column is read but those beside a line.
+template <class R, bool coupled, int stride, class View, class T>
+struct BandColumns {
+  using Pack = typename R::Pack;
+  Pack lower, diagonal, upper, right;
+
+  STRATUM_INLINE BandColumns(const LineRhs<Direction::y, coupled, View, T>& rhs, int i, int j)
+      : lower(own(place_of<0, -1>(rhs.a, i, j))), diagonal(own(place_of<0, 0>(rhs.a, i, j))),
+        upper(own(place_of<0, 1>(rhs.a, i, j))), right(own(&rhs.b(i, j))) {
+    if constexpr (coupled) {
+      PackStencil<Pack> stencil;
+      take_beside<-1>(rhs, i, j, stencil);
+      take_beside<1>(rhs, i, j, stencil);
+      right -= stencil.off_column_sum(stencil, 0, 0);
+    }
+  }
+
+ private:
+  STRATUM_INLINE static Pack own(const T* from) { return stride == 1 ? R::pack(from) : R::evens(from, 0); }
+  template <int dx>
+  STRATUM_INLINE static Pack beside(const T* from) {
+    return stride == 1 ? R::pack(from + dx) : dx > 0 ? R::odds(from, 0) : R::evens(from + dx, 0);
+  }
+  template <int dx>
+  STRATUM_INLINE static void take_beside(const LineRhs<Direction::y, coupled, View, T>& rhs, int i, int j,
+                                         PackStencil<Pack>& to) {
+    to.band[band_index(dx, -1)] = own(place_of<dx, -1>(rhs.a, i, j));
+    to.band[band_index(dx, 0)] = own(place_of<dx, 0>(rhs.a, i, j));
+    to.band[band_index(dx, 1)] = own(place_of<dx, 1>(rhs.a, i, j));
+    const T* const x = &rhs.x(i, j);
+    to.x[band_index(dx, -1)] = beside<dx>(x - rhs.x.pitch);
+    to.x[band_index(dx, 0)] = beside<dx>(x);
+    to.x[band_index(dx, 1)] = beside<dx>(x + rhs.x.pitch);
+  }
+};
+
+/// One wide batch of y lines with bands. Lines that fill no pack make one with lines of the pack before; a few go alone.
 template <class R, int stride, bool ring, bool coupled, class View, class T>
 STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const int first,
                                      const int count, const int n, const T omega, const T keep, const GridView<T> y,
                                      const LineScratch<T> scratch, const KnownEnds<T> ends = {}) {
+  using Pack = typename R::Pack;
+  constexpr int few = 4;
   const LineCoefficient<Direction::y, -1, View> lower{rhs.a};
   const LineCoefficient<Direction::y, 0, View> centre{rhs.a};
   const LineCoefficient<Direction::y, 1, View> upper{rhs.a};
   WideBatch<T, ring, ring> lines(scratch, n, ends);
+  const int in_packs = count / R::width * R::width;
+  const bool shares = in_packs > 0 && count - in_packs > few;
   for (int j = 0; j < n; ++j) {
     const auto row = lines.row(j);
-#pragma omp simd
-    for (int k = 0; k < count; ++k) {
+    const auto eliminate = [&](int k) __attribute__((always_inline)) {
+      const BandColumns<R, coupled, stride, View, T> columns(rhs, first + stride * k, j);
+      const Pack l = columns.lower, d = columns.diagonal, u = columns.upper;
+      Pack c = R::pack(row.multipliers_before + k), z = R::pack(row.z_before + k), sum = Pack{};
+      if constexpr (ring) sum = R::pack(row.sums_before + k);
+      Elimination<Pack, T, ring, ring>::step(c, z, sum, l, ring ? l + d + u : d, u, columns.right);
+      R::pack(row.multipliers + k) = c;
+      R::pack(row.z + k) = z;
+      if constexpr (ring) R::pack(row.sums + k) = sum;
+    };
+    for (int k = 0; k < in_packs; k += R::width) eliminate(k);
+    if (shares) eliminate(count - R::width);
+    for (int k = shares ? count : in_packs; k < count; ++k) {
       const int i = first + stride * k;
       const T l = lower(i, j), d = centre(i, j), u = upper(i, j);
       T c = row.multipliers_before[k], z = row.z_before[k], sum = ring ? row.sums_before[k] : T(0);

@@ -45,10 +45,16 @@ std::shared_ptr<void> allocate_bytes(const Context& ctx, std::size_t bytes) {
   // Sweeps along y touch a new page with every row: large vectors ask for huge pages.
   constexpr std::size_t huge_page = std::size_t{1} << 21;
   const std::size_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
-  void* p = nullptr;
-  if (posix_memalign(&p, alignment, bytes) != 0) return nullptr;
+  // Vectors of one size would begin alike in their pages, and their rows would compete for the same sets of a cache, which
+  // nine bands, x and b are too many for: each begins in a cache line of its page that its address decides on.
+  constexpr std::size_t worth_moving = std::size_t{1} << 17, line = 64, lines = 64;
+  const bool moves = bytes >= worth_moving;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, bytes + (moves ? (lines - 1) * line : 0)) != 0) return nullptr;
+  const std::uint64_t place = reinterpret_cast<std::uintptr_t>(memory) / (lines * line) * 0x9e3779b97f4a7c15U;
+  void* const p = static_cast<char*>(memory) + (moves ? place >> 58 : 0) * line;
   // Only whole ones: a vector takes the memory that it says, not up to 2 MiB more.
-  if (alignment == huge_page) (void)madvise(p, bytes / huge_page * huge_page, MADV_HUGEPAGE);
+  if (alignment == huge_page) (void)madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);
   // Pages belong to the thread that touches them first: zero them as the sweeps will walk them.
   constexpr std::size_t page = std::size_t{1} << 16;
   const auto pages = static_cast<std::int64_t>((bytes + page - 1) / page);
@@ -57,7 +63,7 @@ std::shared_ptr<void> allocate_bytes(const Context& ctx, std::size_t bytes) {
     const std::size_t begin = static_cast<std::size_t>(k) * page;
     std::memset(static_cast<char*>(p) + begin, 0, std::min(page, bytes - begin));
   }
-  return {p, [](void* q) { std::free(q); }};
+  return {p, [memory](void* /*p*/) { std::free(memory); }};
 }
 
 /// Throws ResourceError where so many threads cannot be made: OpenMP ends the process then.

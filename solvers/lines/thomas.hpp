@@ -713,18 +713,6 @@ STRATUM_INLINE auto place_of(const View& a, int i, int j) {
     return a.band[band_index(-dx, -dy) - first] + (j + dy) * a.pitch + i + dx;
 }
 
-/// Coefficients and x around nodes, pack by pack: the view and the function of one node.
-template <class Pack>
-struct PackStencil : StencilSums<PackStencil<Pack>, Pack> {
-  static constexpr std::int64_t pitch = 3;
-  Pack band[9], x[9];
-  template <int dx, int dy>
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Pack coefficient(int /*i*/, int /*j*/) const {
-    return band[band_index(dx, dy)];
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE const Pack& operator()(int /*i*/, int /*j*/) const { return x[band_index(0, 0)]; }
-};
-
 /// The equations of y lines with bands at nodes (i, j), (i + stride, j), ..., a pack of them: what compilers make of every
 /// second number takes twice as long. Of x no column is read but those beside a line.
 template <class R, bool coupled, int stride, class View, class T>
@@ -735,12 +723,7 @@ struct BandColumns {
   STRATUM_INLINE BandColumns(const LineRhs<Direction::y, coupled, View, T>& rhs, int i, int j)
       : lower(own(place_of<0, -1>(rhs.a, i, j))), diagonal(own(place_of<0, 0>(rhs.a, i, j))),
         upper(own(place_of<0, 1>(rhs.a, i, j))), right(own(&rhs.b(i, j))) {
-    if constexpr (coupled) {
-      PackStencil<Pack> stencil;
-      take_beside<-1>(rhs, i, j, stencil);
-      take_beside<1>(rhs, i, j, stencil);
-      right -= stencil.off_column_sum(stencil, 0, 0);
-    }
+    if constexpr (coupled) right -= column_sum<-1>(rhs, i, j) + column_sum<1>(rhs, i, j);
   }
 
  private:
@@ -749,16 +732,13 @@ struct BandColumns {
   STRATUM_INLINE static Pack beside(const T* from) {
     return stride == 1 ? R::pack(from + dx) : dx > 0 ? R::odds(from, 0) : R::evens(from + dx, 0);
   }
+  /// As StencilSums has it, which is for the device, too, and so for numbers alone.
   template <int dx>
-  STRATUM_INLINE static void take_beside(const LineRhs<Direction::y, coupled, View, T>& rhs, int i, int j,
-                                         PackStencil<Pack>& to) {
-    to.band[band_index(dx, -1)] = own(place_of<dx, -1>(rhs.a, i, j));
-    to.band[band_index(dx, 0)] = own(place_of<dx, 0>(rhs.a, i, j));
-    to.band[band_index(dx, 1)] = own(place_of<dx, 1>(rhs.a, i, j));
+  STRATUM_INLINE static Pack column_sum(const LineRhs<Direction::y, coupled, View, T>& rhs, int i, int j) {
     const T* const x = &rhs.x(i, j);
-    to.x[band_index(dx, -1)] = beside<dx>(x - rhs.x.pitch);
-    to.x[band_index(dx, 0)] = beside<dx>(x);
-    to.x[band_index(dx, 1)] = beside<dx>(x + rhs.x.pitch);
+    return own(place_of<dx, -1>(rhs.a, i, j)) * beside<dx>(x - rhs.x.pitch) +
+           own(place_of<dx, 0>(rhs.a, i, j)) * beside<dx>(x) +
+           own(place_of<dx, 1>(rhs.a, i, j)) * beside<dx>(x + rhs.x.pitch);
   }
 };
 

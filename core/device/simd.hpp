@@ -76,25 +76,25 @@ STRATUM_INLINE Pack<T, bytes> one_ahead(Pack<T, bytes> here, Pack<T, bytes> behi
   return lanes_of<1, 1, T, bytes>(here, behind, LanesOf<T, bytes>());
 }
 
-/// Every second number of two packs in a row, the first or the second ones. Of eight floats each within halves and then the
-/// quarters in order: g++ shuffles both packs as a whole otherwise, which takes twice as long.
-template <class T, int bytes>
-STRATUM_INLINE Pack<T, bytes> evens(Pack<T, bytes> a, Pack<T, bytes> b) {
+/// Every second number of two packs in a row, from the first (0) or the second (1) on. Of eight floats each within halves and
+/// then the quarters in order: g++ shuffles both packs as a whole otherwise, which takes twice as long.
+template <int first, class T, int bytes>
+STRATUM_INLINE Pack<T, bytes> every_second(Pack<T, bytes> a, Pack<T, bytes> b) {
   if constexpr (sizeof(T) == 4 && bytes == 32) {
-    const Pack<T, bytes> halves = chosen<T, bytes, 0, 2, 8, 10, 4, 6, 12, 14>(a, b);
+    const Pack<T, bytes> halves =
+        chosen<T, bytes, first, first + 2, first + 8, first + 10, first + 4, first + 6, first + 12, first + 14>(a, b);
     return chosen<T, bytes, 0, 1, 4, 5, 2, 3, 6, 7>(halves, halves);
   } else {
-    return lanes_of<0, 2, T, bytes>(a, b, LanesOf<T, bytes>());
+    return lanes_of<first, 2, T, bytes>(a, b, LanesOf<T, bytes>());
   }
 }
 template <class T, int bytes>
+STRATUM_INLINE Pack<T, bytes> evens(Pack<T, bytes> a, Pack<T, bytes> b) {
+  return every_second<0, T, bytes>(a, b);
+}
+template <class T, int bytes>
 STRATUM_INLINE Pack<T, bytes> odds(Pack<T, bytes> a, Pack<T, bytes> b) {
-  if constexpr (sizeof(T) == 4 && bytes == 32) {
-    const Pack<T, bytes> halves = chosen<T, bytes, 1, 3, 9, 11, 5, 7, 13, 15>(a, b);
-    return chosen<T, bytes, 0, 1, 4, 5, 2, 3, 6, 7>(halves, halves);
-  } else {
-    return lanes_of<1, 2, T, bytes>(a, b, LanesOf<T, bytes>());
-  }
+  return every_second<1, T, bytes>(a, b);
 }
 
 template <int first, class T, int bytes, int... lane>

@@ -13,6 +13,8 @@
 //     first line   equations formed as numbers come, segments eliminated, joined (solvers/lines/kernels.hpp) and substituted
 //     second line  likewise, from shared memory, what is read again, and the first lines' unknowns
 
+#include <type_traits>
+
 #include <stratum/solvers/lines/kernels.hpp>
 
 namespace stratum::cuda {
@@ -24,21 +26,11 @@ constexpr bool walks_bands<NineBandView<T>> = true;
 template <class T>
 constexpr bool walks_bands<SymmetricNineBandView<T>> = true;
 
-__device__ STRATUM_INLINE Pair<float> load_pair(const float* aligned) {
-  const float2 q = __ldg(reinterpret_cast<const float2*>(aligned));
-  return {q.x, q.y};
-}
-__device__ STRATUM_INLINE Pair<double> load_pair(const double* aligned) {
-  const double2 q = __ldg(reinterpret_cast<const double2*>(aligned));
-  return {q.x, q.y};
-}
-/// What is read once: it need not displace what is read again.
-__device__ STRATUM_INLINE Pair<float> load_pair_once(const float* aligned) {
-  const float2 q = __ldcs(reinterpret_cast<const float2*>(aligned));
-  return {q.x, q.y};
-}
-__device__ STRATUM_INLINE Pair<double> load_pair_once(const double* aligned) {
-  const double2 q = __ldcs(reinterpret_cast<const double2*>(aligned));
+/// `once`: what is not read again need not displace what is.
+template <bool once = false, class T>
+__device__ STRATUM_INLINE Pair<T> load_pair(const T* aligned) {
+  const auto* const two = reinterpret_cast<const std::conditional_t<sizeof(T) == 4, float2, double2>*>(aligned);
+  const auto q = once ? __ldcs(two) : __ldg(two);
   return {q.x, q.y};
 }
 template <bool odd, class T>
@@ -77,7 +69,7 @@ class PairOfLines<NineBandView<T>, pairs, mirrored> {
 #pragma unroll
       for (int k = 0; k < 9; ++k) {
         const bool along = k % 3 == 1;  // the line: read again
-        row.band[k] = along ? load_pair(a_.band[k] + at) : load_pair_once(a_.band[k] + at);
+        row.band[k] = along ? load_pair(a_.band[k] + at) : load_pair<true>(a_.band[k] + at);
       }
     }
     return row;
@@ -125,7 +117,7 @@ class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
       const std::int64_t at = j * a_.pitch + at_;
       if (there_) {
         row.centre = load_pair(a_.band[0] + at);
-        row.east = load_pair_once(a_.band[1] + at);
+        row.east = load_pair<true>(a_.band[1] + at);
       }
       load_north(row, at);
       if (begins_ && there_ && at_ > 0 && !keeps_west()) row.west_east = __ldg(a_.band[1] + at - 1);
@@ -205,9 +197,9 @@ class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
   }
   __device__ STRATUM_INLINE void load_north(Row& row, std::int64_t at) const {
     if (!there_) return;
-    row.north_west = load_pair_once(a_.band[2] + at);
+    row.north_west = load_pair<true>(a_.band[2] + at);
     row.north = load_pair(a_.band[3] + at);
-    row.north_east = load_pair_once(a_.band[4] + at);
+    row.north_east = load_pair<true>(a_.band[4] + at);
     if (begins_ && at_ > 0 && !keeps_west()) row.west_north_east = __ldg(a_.band[4] + at - 1);
     if (ends_ && at_ + 2 <= nx_ && !keeps_east()) row.east_north_west = __ldg(a_.band[2] + at + 2);
   }

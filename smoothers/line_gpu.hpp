@@ -1,10 +1,11 @@
 #pragma once
 
-// Line sweeps on a GPU, for CUDA sources only: solvers/lines/kernels.hpp and solvers/lines/band_walk.hpp have the kernels. The build
-// writes a source for each direction and number, so that they are compiled beside each other.
+// Line sweeps on a GPU, for CUDA sources only; the kernels are in solvers/lines: kernels.hpp, column_walk.hpp, band_walk.hpp.
+// The build writes a source for each direction and number, so that they are compiled beside each other.
 
 #include <stratum/smoothers/line.hpp>
 #include <stratum/solvers/lines/band_walk.hpp>
+#include <stratum/solvers/lines/column_walk.hpp>
 #include <stratum/solvers/lines/kernels.hpp>
 
 namespace stratum {
@@ -80,10 +81,13 @@ struct Sweep {
   }
   template <bool coupled, bool mirrored>
   [[nodiscard]] bool walk(Context& ctx, GridView<const T> right, GridView<T> to, cuda::Lines<T>& left) const {
-    if constexpr (cuda::walks_bands<View>)
+    if constexpr (cuda::walks_bands<View>) {
       return cuda::launch_band_walk<coupled, mirrored, View, T>(ctx, a, right, to, left);
-    else
+    } else {
+      if constexpr (cuda::walks_columns<View>)
+        if (cuda::launch_column_walk<coupled, mirrored, View>(ctx, a, right, to, left)) return true;
       return cuda::launch_y_walk<coupled, mirrored, View, T>(ctx, a, right, to, left, memory);
+    }
   }
   /// Both colours of the first `end` lines of a y sweep; false where the lines are too short or too long.
   template <bool mirrored>

@@ -15,6 +15,8 @@
 
 namespace stratum::cuda {
 
+constexpr int most_blocks = 16;  // of a cluster; GPUs of other kinds may hold none so large
+
 struct Cluster {
 #if defined(STRATUM_CLUSTERS)
   [[nodiscard]] __device__ STRATUM_INLINE int blocks() const { return static_cast<int>(group().num_blocks()); }

@@ -51,6 +51,18 @@ STRATUM_INLINE constexpr AtEnds<Number> interval_product(Factor k, Factor m, Num
   return {m * (sum + stiffness_left) - flux, m * (sum + stiffness_right) + flux};
 }
 
+/// The same, subtracted from a sum at either end: two operations less, as each goes into the sum.
+template <class Factor, class Number>
+STRATUM_INLINE constexpr void subtract_interval_product(AtEnds<Number>& sums, Factor k, Factor m, Number mass_left,
+                                                        Number mass_right, Number stiffness_left,
+                                                        Number stiffness_right) {
+  const Number rise = mass_right - mass_left;
+  sums.left -= m * (2 * stiffness_left + stiffness_right);
+  sums.left += k * rise;
+  sums.right -= m * (2 * stiffness_right + stiffness_left);
+  sums.right -= k * rise;
+}
+
 /// Which of two lines beside a line, behind intervals of stiffness ka and kb, is the nearer one: -1 or 1.
 template <class Number>
 STRATUM_INLINE constexpr int nearer(Number ka, Number kb) {

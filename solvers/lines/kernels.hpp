@@ -24,6 +24,7 @@
 
 #include <stratum/core/device/cluster.hpp>
 #include <stratum/core/device/launch.hpp>
+#include <stratum/core/device/signal.hpp>
 #include <stratum/solvers/lines/equations.hpp>
 #include <stratum/solvers/lines/line_parts.hpp>
 #include <stratum/solvers/lines/partition.hpp>
@@ -530,32 +531,26 @@ struct Turn {
 };
 
 constexpr int most_records = 32;  // pieces of a line that the last stage takes: blocks of a cluster times warps a line
-constexpr int most_blocks = 16;   // of a cluster
 
 /// Where the blocks of a cluster leave the pieces of one line for each other. The barrier counts the bytes that arrive, so
 /// that nobody waits for anything else in flight, as a barrier of the cluster would.
 template <class T, int records, bool sums>
 struct Mailbox {
   Piece<T, sums> pieces[records];
-  std::uint64_t barrier, unused;
+  Signal signal;
+  std::uint64_t unused;
+
+  /// By one thread, before the blocks of the cluster meet.
+  __device__ void open() { signal.open(1); }
+  /// Announces `count` pieces; by one thread.
+  __device__ STRATUM_INLINE void expect(int count) { signal.expect(count * static_cast<int>(sizeof(Piece<T, sums>))); }
+  /// Waits for all pieces of use number 0, 1, ...
+  __device__ STRATUM_INLINE void wait(int use) { signal.wait_for_cluster(use); }
 
 #if defined(STRATUM_CLUSTERS)
-  /// By one thread, before the blocks of the cluster meet.
-  __device__ void open() {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&barrier)) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  }
-  /// Announces `count` pieces; by one thread.
-  __device__ STRATUM_INLINE void expect(int count) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&barrier)),
-                 "r"(count * static_cast<int>(sizeof(Piece<T, sums>)))
-                 : "memory");
-  }
   /// Leaves a piece in this mailbox of block `rank`.
   __device__ STRATUM_INLINE void send(int rank, int number, const Piece<T, sums>& p) {
-    unsigned to = 0, bell = 0;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(address(pieces + number)), "r"(rank));
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(bell) : "r"(address(&barrier)), "r"(rank));
+    const unsigned to = Signal::address(pieces + number, rank), bell = Signal::address(&signal, rank);
     send_two(to, p.last.a, p.last.c, bell);
     if constexpr (sums) {
       send_two(to + 2 * sizeof(T), p.last.f, p.last.s, bell);
@@ -566,19 +561,8 @@ struct Mailbox {
       send_two(to + 4 * sizeof(T), p.first.c, p.first.f, bell);
     }
   }
-  /// Waits for all pieces of use number 0, 1, ...
-  __device__ STRATUM_INLINE void wait(int use) {
-    asm volatile("{\n.reg .pred done;\nwaiting:\n"
-                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-                 "@!done bra waiting;\n}" ::"r"(address(&barrier)),
-                 "r"(use & 1)
-                 : "memory");
-  }
 
  private:
-  static __device__ STRATUM_INLINE unsigned address(const void* shared) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  }
   static __device__ STRATUM_INLINE void send_two(unsigned to, float a, float b, unsigned bell) {
     asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
                  "f"(a), "f"(b), "r"(bell)
@@ -590,10 +574,7 @@ struct Mailbox {
                  : "memory");
   }
 #else
-  __device__ void open() {}
-  __device__ void expect(int /*count*/) {}
   __device__ void send(int /*rank*/, int /*number*/, const Piece<T, sums>& /*p*/) {}
-  __device__ void wait(int /*use*/) {}
 #endif
 };
 
@@ -779,15 +760,15 @@ class TensorWalk {
   __device__ STRATUM_INLINE void step(Segment<T, S, true, sums>& segment, int c, Interval<T> interval, T xa, T xb,
                                       T b) {
     const T k = interval.k, m = interval.m;
-    AtEnds<T> add{};
+    AtEnds<T> right{right_, b};
     if constexpr (coupled) {
       const T u = beside_.mass(xa, xb), v = beside_.stiffness(xa, xb);
-      add = interval_product(k, m, u_, u, v_, v);
+      subtract_interval_product(right, k, m, u_, u, v_, v);
       u_ = u;
       v_ = v;
     }
     const T own = sums ? interval_excess(m, stiffness_) : interval_weight(k, m, mass_, stiffness_);
-    T coupling = interval_coupling(k, m, mass_, stiffness_), diagonal = diagonal_ + own, f = right_ - add.left;
+    T coupling = interval_coupling(k, m, mass_, stiffness_), diagonal = diagonal_ + own, f = right.left;
     diagonal_ = own;
     if (c == 1 && begins_line_) {
       if constexpr (sums) diagonal_ -= coupling;
@@ -796,7 +777,7 @@ class TensorWalk {
     }
     if (c > 0) segment.push(c - 1, coupling_, diagonal, coupling, f);
     coupling_ = coupling;
-    right_ = b - add.right;
+    right_ = right.right;
   }
   [[nodiscard]] __device__ STRATUM_INLINE const LinesBeside<T, sums>& beside() const { return beside_; }
 

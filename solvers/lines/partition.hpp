@@ -50,15 +50,16 @@ __device__ STRATUM_INLINE Row<T, with_sum> from_above(const Row<T, with_sum>& ro
   return other;
 }
 
-/// Parallel cyclic reduction over the first `count` lanes of a warp. On return x = f - a P - c N, with P what stands left of
-/// lane 0 and N what stands right of lane count - 1.
-template <class T, bool with_sum>
-__device__ STRATUM_INLINE Row<T, with_sum> reduce_lanes(Row<T, with_sum> row, int lane, int count) {
+/// Parallel cyclic reduction over the first `count` lanes of a warp, or of several systems at once, neighbours `stride` lanes
+/// apart; `place` is a lane's number in its own. On return x = f - a P - c N, with P what stands left of place 0 and N what
+/// stands right of place count - 1.
+template <int stride = 1, class T, bool with_sum>
+__device__ STRATUM_INLINE Row<T, with_sum> reduce_lanes(Row<T, with_sum> row, int place, int count) {
 #pragma unroll
-  for (int h = 1; h < warp; h *= 2) {
+  for (int h = 1; h < warp / stride; h *= 2) {
     if (h >= count) break;
-    const Row<T, with_sum> below = from_below(row, h), above = from_above(row, h);
-    const bool left = lane >= h, right = lane + h < count;
+    const Row<T, with_sum> below = from_below(row, h * stride), above = from_above(row, h * stride);
+    const bool left = place >= h, right = place + h < count;
     if constexpr (with_sum) {
       row =
           with_both(row, left ? below : line::same_as_left<T, true>(), right ? above : line::same_as_right<T, true>());

@@ -182,6 +182,8 @@ TYPED_TEST(SmootherOracle, ManyLongLines) {
                                      {420, 8193, OperatorForm::tensor},
                                      {420, 16383, OperatorForm::tensor},
                                      {420, 17000, OperatorForm::tensor},
+                                     {420, 8000, OperatorForm::tensor},
+                                     {2000, 4095, OperatorForm::tensor},
                                      {2600, 2500, OperatorForm::cell},
                                      {4097, 700, OperatorForm::cell},
                                      {5000, 500, OperatorForm::cell},
@@ -230,6 +232,20 @@ TYPED_TEST(SmootherOracle, ManyLongLines) {
     }
 }
 
+// So many tiles of long lines that every cluster of blocks of a GPU takes several.
+TYPED_TEST(SmootherOracle, WalksOverManyTiles) {
+  using T = typename TypeParam::Number;
+  if (!this->ctx().on_gpu() || sizeof(T) == 8) GTEST_SKIP() << "no kernels of their own";
+  for (const auto& [nx, ny] : {std::pair{300, 8000}, {481, 6001}, {700, 4095}, {257, 8191}, {300, 8193}})
+    for (const bool scalar : {true, false}) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << (scalar ? ", scalar" : ""));
+      const auto [oracle, a] =
+          test::random_operator<T>(this->ctx(), this->random_, nx, ny, OperatorForm::tensor, false, false, scalar);
+      this->compare(a, oracle, "line_y", LineOrder::zebra, 1, 1);
+    }
+  for (const int count : {300, 301}) this->compare_lines(count, 8000, true, false, OperatorForm::tensor, true);
+}
+
 TYPED_TEST(SmootherOracle, TheLongestLines) {
   using T = typename TypeParam::Number;
   for (const int length : {16383, 18433, 32767, 32769, 40000})
@@ -258,7 +274,8 @@ TYPED_TEST(SmootherOracle, LinesOfManyPieces) {
 TYPED_TEST(SmootherOracle, LongLinesFromZero) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();
-  for (const auto& [nx, ny, form] : {std::tuple{1700, 9, OperatorForm::cell},
+  for (const auto& [nx, ny, form] : {std::tuple{ctx.on_gpu() ? 300 : 30, 8000, OperatorForm::tensor},
+                                     {1700, 9, OperatorForm::cell},
                                      {9000, 5, OperatorForm::cell},
                                      {1700, 9, OperatorForm::tensor},
                                      {70, 2100, OperatorForm::tensor},

@@ -1,0 +1,485 @@
+#pragma once
+
+// CUDA: both colours of a sweep along y of a tensor operator in one pass, in float, where a cluster of blocks holds the
+// lines: 3 words a node. For smoothers/line_gpu.hpp.
+//
+// Tiles, lines and their order are those of walk_y_lines (solvers/lines/kernels.hpp), and so is the algorithm. What bounds
+// such a walk is latency: a tile has to come, and the pieces of its lines have to meet, twice. Here warps wait for what they
+// need, and for nobody else.
+//
+//     warps   16, each with 8 segments of 4 pairs of lines, one of either colour; a pair a lane. The pairs of a tile are 4
+//             sets, in the order of the walk, the segments of a block 4 parts
+//     sets    begin a tile one after the other: some form equations while others wait for the ends of their lines. A set
+//             needs the last first-colour line of the set before, or of the last set in the tile before
+//     tiles   come by the copy engine: a part as soon as its last set has formed the first colour's equations
+//     lines   segments join in the lanes of a warp. Every line of a tile has an owner among the blocks, to whom all warps
+//             send what they have of it; one of the owner's warps solves for the ends of all pieces, and answers. Of 16
+//             blocks each sends 192 messages a colour so; all to all it would be 768
+
+#include <stratum/core/device/tile_map.hpp>
+#include <stratum/solvers/lines/kernels.hpp>
+
+namespace stratum::cuda {
+
+template <class View>
+constexpr bool walks_columns = false;
+template <bool reaction>
+constexpr bool walks_columns<TensorView<float, reaction>> = true;
+
+/// How walk_columns cuts the grid, in segments of S numbers.
+template <int S>
+struct ColumnTile {
+  static constexpr int segment = S, width = 32, pairs = width / 2, threads = pairs * warp, warps = pairs;
+  static constexpr int all_segments = warp, rows = all_segments * S;
+  /// Of a warp, of a tile's pairs and a block's segments. So many lines has a set as warps.
+  static constexpr int lines = 4, segments = warp / lines, sets = pairs / lines, parts = warps / sets;
+  static_assert(lines == parts);
+  static constexpr int part_rows = segments * S;
+  /// Rows of a segment in shared memory: with those beside it, and of an even number, for the sake of banks.
+  static constexpr int held_rows = (S + 3) / 2 * 2, row_bytes = 128, held_bytes = held_rows * row_bytes;
+  static constexpr int tile_bytes = all_segments * held_bytes;
+  /// Rows of the column beside the tile: 16 bytes each, a multiple of 128.
+  static constexpr int beside_rows = (part_rows + 2 + 7) / 8 * 8, beside_bytes = beside_rows * 16;
+  static constexpr int column = rows + all_segments + 4;  // a column, with a number between segments
+  /// A kept line has for each segment the number before it, its own, and the one behind.
+  static constexpr int kept = S + 3, kept_numbers = 2 * sets * all_segments * kept;
+  int tiles, tiles_each;  // the cluster, as high as a column, walks over some of them
+};
+
+/// Of a function of the grid: tiles of its segments, with the rows beside them or without; of the column beside the tile.
+struct ColumnMaps {
+  CUtensorMap x, b, beside;
+};
+
+/// Which pair and segment a thread has, of its block in a cluster.
+template <class Tile>
+struct ColumnPlace {
+  int lane, line, segment;  // in its warp
+  int part, set, rank, blocks;
+  __device__ STRATUM_INLINE ColumnPlace(int t, int rank, int blocks)
+      : lane(t % warp), line(lane % Tile::lines), segment(lane / Tile::lines), part(t / warp % Tile::parts),
+        set(t / warp / Tile::parts), rank(rank), blocks(blocks) {}
+  [[nodiscard]] __device__ STRATUM_INLINE int number() const { return set * Tile::parts + part; }  // of the warp
+  [[nodiscard]] __device__ STRATUM_INLINE int segment_of_block() const { return part * Tile::segments + segment; }
+  [[nodiscard]] __device__ STRATUM_INLINE int walked() const { return set * Tile::lines + line; }  // pairs before it
+};
+
+/// The thread's number, read anew: what follows from it need not be kept in registers meanwhile.
+__device__ STRATUM_INLINE int thread_anew() {
+  int t = 0;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(t));
+  return t;
+}
+
+/// What the blocks of a cluster send each other, and for what the warps of a block wait.
+template <class Tile>
+struct ColumnPost {
+  static constexpr int most_pieces = (Tile::pairs + most_blocks - 1) * Tile::parts;  // of the lines that a block owns
+  /// Of a colour: what warps have of lines, last and first row, in the order of blocks and parts; what owners answer a warp.
+  float4 pieces[2][most_pieces][2], answers[2][Tile::warps][Tile::lines];
+  Signal sent[2][Tile::pairs], answered[2][Tile::warps];
+  Signal come[Tile::parts];    // a part of a tile
+  Signal formed[Tile::warps];  // a warp's equations of the first colour
+  Signal solved[Tile::warps];  // its lines of the first colour, where they are kept
+
+  /// By all threads of a block, before the blocks of the cluster meet.
+  __device__ STRATUM_INLINE void open() {
+    const int t = static_cast<int>(threadIdx.x);
+    if (t >= Tile::warps) return;
+    for (int colour = 0; colour < 2; ++colour) {
+      sent[colour][t].open(1);
+      answered[colour][t].open(1);
+    }
+    formed[t].open(1);
+    solved[t].open(1);
+    if (t < Tile::parts) come[t].open(1);
+  }
+};
+
+#if defined(STRATUM_CLUSTERS)
+
+/// To the same place of block `rank`.
+__device__ STRATUM_INLINE void send(const float4& four, const float4& place, const Signal& signal, int rank) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                   Signal::address(&place, rank)),
+               "f"(four.x), "f"(four.y), "f"(four.z), "f"(four.w), "r"(Signal::address(&signal, rank))
+               : "memory");
+}
+
+template <bool sums>
+__device__ STRATUM_INLINE float4 to_four(const Row<float, sums>& row) {
+  if constexpr (sums)
+    return {row.a, row.c, row.f, row.s};
+  else
+    return {row.a, row.c, row.f, 0};
+}
+template <bool sums>
+__device__ STRATUM_INLINE Piece<float, sums> to_piece(const float4 (&last_and_first)[2]) {
+  const auto row = [](const float4& four) {
+    Row<float, sums> r;
+    r.a = four.x;
+    r.c = four.y;
+    r.f = four.z;
+    if constexpr (sums) r.s = four.w;
+    return r;
+  };
+  return {row(last_and_first[0]), row(last_and_first[1])};
+}
+
+/// An owner's warp: solves for the ends of a line's pieces, and answers the warps that have them. A lane takes half a
+/// block's.
+template <bool sums, class Tile>
+__device__ STRATUM_INLINE void solve_owned(ColumnPost<Tile>& post, int colour, int first_piece,
+                                           const ColumnPlace<Tile>& at) {
+  constexpr int each = Tile::parts / 2;
+  const int lane = at.lane, count = 2 * at.blocks;
+  const auto* const mine = post.pieces[colour] + first_piece + each * (lane < count ? lane : 0);
+  Row<float, sums> between[each], first[each];
+  Piece<float, sums> whole = to_piece<sums>(mine[0]);
+#pragma unroll
+  for (int k = 1; k < each; ++k) {
+    const Piece<float, sums> piece = to_piece<sums>(mine[k]);
+    first[k - 1] = piece.first;
+    between[k - 1] = line::append(whole, piece);
+  }
+  Row<float, sums> next = from_above(whole.first, 1);
+  if (lane >= count - 1) next = line::zero_row<float, sums>();
+  const Row<float, sums> row =
+      reduce_lanes(lane < count ? line::with_right(whole.last, next) : line::zero_row<float, sums>(), lane, count);
+  float left = __shfl_up_sync(all_lanes, row.f, 1), right = __shfl_down_sync(all_lanes, row.f, 1);
+  if (lane == 0) left = 0;
+  if (lane + 1 >= count) right = 0;
+  if (lane >= count) return;
+  first[each - 1] = next;
+  // x_last of the pieces: of the last one first, since append gives the others by the one behind.
+  float x[each + 1];
+  x[each] = right;
+  x[each - 1] = row.f;
+#pragma unroll
+  for (int k = each - 2; k >= 0; --k) x[k] = between[k].f - between[k].a * left - between[k].c * x[k + 1];
+  const int number = at.set * Tile::parts + lane % 2 * each;
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    send({k == 0 ? left : x[k > 0 ? k - 1 : 0], x[k], first[k].f - first[k].a * x[k] - first[k].c * x[k + 1], 0},
+         post.answers[colour][number + k][at.part], post.answered[colour][number + k], lane / 2);
+}
+
+/// Solves the lines of `colour` of which the lanes of all warps of the cluster have pieces; what a lane is told are the ends
+/// of its own and what lies beside them. Meanwhile `ask` is called.
+template <class Tile, bool sums, class Ask>
+__device__ STRATUM_INLINE Ends<float> solve_sent(ColumnPost<Tile>& post, int colour, int use,
+                                                 const ColumnPlace<Tile>& at, const Piece<float, sums>& mine,
+                                                 const Ask& ask) {
+  constexpr int lines = Tile::lines, last = Tile::segments - 1;
+  const bool begins = at.segment == 0, ends = at.segment == last;
+  const Row<float, sums> next = from_above(mine.first, lines);
+  const Row<float, sums> row =
+      reduce_lanes<lines>(ends ? line::zero_row<float, sums>() : line::with_right(mine.last, next), at.segment, last);
+  const Row<float, sums> before = from_below(row, lines);
+  const int me = at.number(), pieces = Tile::parts * at.blocks;
+  {
+    const int number = at.walked(), place = number / at.blocks;
+    const Row<float, sums> piece = begins ? line::beyond_right(mine.first, row) : line::with_left(mine.last, before);
+    if (begins || ends)
+      send(to_four(piece), post.pieces[colour][place * pieces + at.rank * Tile::parts + at.part][begins],
+           post.sent[colour][place], number % at.blocks);
+  }
+  if (at.lane == 0) post.answered[colour][me].expect(lines * static_cast<int>(sizeof(float4)));
+  const int owned = at.set * lines + at.part;  // by this block, or not
+  if (owned % at.blocks == at.rank) {
+    const int place = owned / at.blocks;
+    Signal& sent = post.sent[colour][place];
+    if (at.lane == 0) sent.expect(pieces * static_cast<int>(2 * sizeof(float4)));
+    sent.wait_for_cluster(use);
+    solve_owned<sums>(post, colour, place * pieces, at);
+  }
+  ask();
+  __syncwarp();
+  post.answered[colour][me].wait_for_cluster(use);
+  const float4 outer = post.answers[colour][me][at.line];  // before the piece, its last unknown, behind it
+  Ends<float> x{};
+  x.own = ends ? outer.y : row.f - row.a * outer.x - row.c * outer.y;
+  x.left = __shfl_up_sync(all_lanes, x.own, lines);
+  if (begins) x.left = outer.x;
+  const float first = mine.first.f - mine.first.a * x.left - mine.first.c * x.own;
+  x.right_first = __shfl_down_sync(all_lanes, first, lines);
+  if (ends) x.right_first = outer.z;
+  return x;
+}
+
+/// The last first-colour line of every set, which the next one reads, in Tile::kept_numbers: two of each suffice, since sets
+/// begin tiles in order. A segment's numbers lie at 0 .. S - 1, what lies beside it at -1 and S.
+template <class Tile>
+struct KeptLines {
+  float* memory;
+
+  __device__ STRATUM_INLINE float* of(int set, int use, int segment) const {
+    return memory + ((2 * set + use % 2) * Tile::all_segments + segment) * Tile::kept + 1;
+  }
+  /// Keeps what the set's last pair has solved, when the set before has done so. Returns what the first pair lacks.
+  __device__ STRATUM_INLINE const float* keep(ColumnPost<Tile>& post, int use, const ColumnPlace<Tile>& at,
+                                              float before, const float (&x)[Tile::segment], float behind) const {
+    const bool first_set = at.set == 0;
+    const int me = at.number(), segment = at.segment_of_block(), last_set = Tile::sets - 1;
+    // In a ring of sets, so that nobody overtakes whom it waits for.
+    if (!first_set) post.solved[me - Tile::parts].wait(use);
+    if (first_set && use > 0) post.solved[last_set * Tile::parts + at.part].wait(use - 1);
+    if (at.line == Tile::lines - 1) {
+      float* const mine = of(at.set, use, segment);
+      mine[-1] = before;
+#pragma unroll
+      for (int k = 0; k < Tile::segment; ++k) mine[k] = x[k];
+      mine[Tile::segment] = behind;
+    }
+    __syncwarp();
+    if (at.lane == 0) post.solved[me].arrive();
+    return first_set ? of(last_set, use + 1, segment) : of(at.set - 1, use, segment);
+  }
+};
+
+#endif
+
+/// Both colours of a sweep along y, in place.
+template <bool coupled, bool mirrored, class View, int S>
+__global__ void __launch_bounds__(ColumnTile<S>::threads)
+    walk_columns(const View a, const GridView<const float> b, const ColumnTile<S> walk, const GridView<float> y,
+                 const __grid_constant__ ColumnMaps maps) {
+#if defined(STRATUM_CLUSTERS)
+  using Tile = ColumnTile<S>;
+  constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
+  constexpr int R = Tile::rows, pairs = Tile::pairs, row_bytes = Tile::row_bytes, held_bytes = Tile::held_bytes;
+  constexpr int first_colour = 0, second_colour = 1;
+  // In the dynamic shared memory from a multiple of 1024 on: x, b, the column beside; what is sent; the intervals along y;
+  // the last first-colour line of each set, in this tile and the one before.
+  extern __shared__ __align__(16) unsigned char memory[];
+  unsigned char* const x_tile = memory + (-Signal::address(memory) & 1023U);
+  unsigned char* const b_tile = x_tile + Tile::tile_bytes;
+  unsigned char* const beside_tile = b_tile + Tile::tile_bytes;
+  auto& post = *reinterpret_cast<ColumnPost<Tile>*>(beside_tile + Tile::parts * Tile::beside_bytes);
+  float* const intervals = reinterpret_cast<float*>(&post + 1);
+  const KeptLines<Tile> kept{intervals + 2 * Tile::column};
+  const auto in_column = [](int r) { return r + 1 + (r + S) / S; };
+
+  const Cluster cluster;
+  const int blocks = cluster.blocks(), rank = cluster.rank(), nx = y.nx, ny = y.ny;
+  const auto begin_of = [&](int tile) { return (mirrored ? walk.tiles - 1 - tile : tile) * Tile::width; };
+  // By the first lane of the last set's warps, each for its part of the rows.
+  const auto fetch = [&](int tile, const ColumnPlace<Tile>& at) {
+    if (at.lane != 0) return;
+    const int p = begin_of(tile), base = rank * R + at.part * Tile::part_rows;
+    Signal& come = post.come[at.part];
+    constexpr int x_bytes = Tile::segments * held_bytes + Tile::beside_bytes;
+    come.expect((coupled ? x_bytes : 0) + Tile::part_rows * row_bytes);
+#pragma unroll
+    for (int s = 0; s < Tile::segments; ++s) {
+      const int place = (at.part * Tile::segments + s) * held_bytes;
+      if constexpr (coupled) ask_for_tile(x_tile + place, maps.x, p, base + s * S - 1, come);
+      ask_for_tile(b_tile + place + row_bytes, maps.b, p, base + s * S, come);
+    }
+    if constexpr (coupled)
+      ask_for_tile(beside_tile + at.part * Tile::beside_bytes, maps.beside, mirrored ? p - 4 : p + Tile::width,
+                   base - 1, come);
+  };
+
+  for (int r = static_cast<int>(threadIdx.x); r <= R; r += Tile::threads) {
+    intervals[2 * in_column(r)] = interval(a.ky, rank * R + r, ny);
+    intervals[2 * in_column(r) + 1] = interval(a.my, rank * R + r, ny);
+  }
+  for (int r = static_cast<int>(threadIdx.x); r < Tile::kept_numbers; r += Tile::threads) kept.memory[r] = 0;
+  post.open();
+  if (blocks > 1)
+    cluster.sync();
+  else
+    __syncthreads();
+  after_previous();
+  const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
+  const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
+  {
+    const ColumnPlace<Tile> at(static_cast<int>(threadIdx.x), rank, blocks);
+    if (at.set == Tile::sets - 1) fetch(first_tile, at);
+  }
+
+#pragma unroll 1
+  for (int tile = first_tile; tile < last_tile; ++tile) {
+    const int use = tile - first_tile;
+    const ColumnPlace<Tile> at(thread_anew(), rank, blocks);
+    const int me = at.number(), segment_of_block = at.segment_of_block();
+    const int position = rank * R + segment_of_block * S;
+    const int walked = at.walked(), pair = mirrored ? pairs - 1 - walked : walked;
+    const int even = begin_of(tile) + 2 * pair;  // position of the pair's columns
+    const bool even_used = even > 0 && even <= nx, odd_used = even < nx;
+    const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
+    const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
+    const bool begins_line = position == 0;
+    const auto* const along = reinterpret_cast<const Interval<float>*>(intervals) + in_column(segment_of_block * S);
+    const auto interval_before = [&](int k) { return along[k < S ? k : k + 1]; };
+    // Intervals before the pair's even column, between its two, behind the odd one.
+    Interval<float> across[3];
+    float e[2] = {0, 0};
+#pragma unroll
+    for (int n = 0; n < 3; ++n) {
+      const int i = even - 1 + n;
+      const bool inside = i >= 0 && i <= nx;
+      across[n] = {inside ? __ldg(a.kx + i) : 0.0F, inside ? __ldg(a.mx + i) : 0.0F};
+    }
+    if constexpr (View::has_reaction) {
+      e[0] = even_used ? __ldg(a.e + even - 1) : 0.0F;
+      e[1] = odd_used ? __ldg(a.e + even) : 0.0F;
+    }
+    const auto line_between = [&]<bool is_coupled>(int from, int to, bool odd, bool itself, bool is_a, bool is_b) {
+      return TensorWalk<S, is_coupled, sums, float>(across[from].k, across[from].m, across[to].k, across[to].m, e[odd],
+                                                    begins_line, {itself, is_a, is_b});
+    };
+
+    // Row r = 0 .. S + 1 is the one before the segment, its own, and the one behind.
+    constexpr int four_rows = 4;
+    int own_at[four_rows], next_at[four_rows];
+    const int next_pair = mirrored ? (pair + pairs - 1) % pairs : (pair + 1) % pairs;
+#pragma unroll
+    for (int n = 0; n < four_rows; ++n) {
+      const int begin = segment_of_block * Tile::held_rows, turn = (begin + 2 * n) % 8;
+      own_at[n] = begin * row_bytes + ((pair / 2 ^ turn) * 16 + pair % 2 * 8);
+      next_at[n] = begin * row_bytes + ((next_pair / 2 ^ turn) * 16 + next_pair % 2 * 8);
+    }
+    const auto in_tile = [](const unsigned char* from, const int(&places)[four_rows], int r) {
+      return from + ((places[r / 2 % 4] ^ (r % 2 * 16)) + r * row_bytes);
+    };
+    const bool beside_tile_is_next = walked == pairs - 1;
+    const float* const beside = reinterpret_cast<const float*>(beside_tile + at.part * Tile::beside_bytes) +
+                                (at.segment * S * 4 + (mirrored ? 3 : 0));
+
+    post.come[at.part].wait(use);
+    if (at.set > 0) post.formed[me - Tile::parts].wait(use);
+    float b_second[S], x_first[S];
+    float near_before = 0, near_behind = 0;  // beside the unknowns before and behind the segment
+    Segment<float, S, true, sums> segment;
+    {
+      // Neighbours: the second-colour lines of the pair itself and of the next pair.
+      auto line = line_between.template operator()<coupled>(1, mirrored ? 0 : 2, !mirrored, first_used, true, true);
+      constexpr int second = mirrored ? 1 : 0;  // of a pair
+      const auto second_of = [&](int k, float& own, float& next) {
+        own = next = 0;
+        if constexpr (coupled) {
+          own = reinterpret_cast<const float*>(in_tile(x_tile, own_at, k + 1))[second];
+          next = reinterpret_cast<const float*>(in_tile(x_tile, next_at, k + 1))[second];
+          if (beside_tile_is_next) next = beside[(k + 1) * 4];
+        }
+      };
+      float own, next;
+      second_of(-1, own, next);
+      if constexpr (differs) near_before = line.beside().near(own, next);
+      line.start(own, next);
+#pragma unroll
+      for (int k = 0; k <= S; ++k) {
+        second_of(k, own, next);
+        if constexpr (differs) (k < S ? x_first[k < S ? k : 0] : near_behind) = line.beside().near(own, next);
+        float right = 0;
+        if (k < S) {
+          const auto both = *reinterpret_cast<const Pair<float>*>(in_tile(b_tile, own_at, k + 1));
+          right = mirrored ? both.even : both.odd;
+          b_second[k < S ? k : 0] = mirrored ? both.odd : both.even;
+        }
+        line.step(segment, k, interval_before(k), own, next, right);
+      }
+    }
+    __syncwarp();
+    if (at.lane == 0) post.formed[me].arrive();
+    const auto ask = [&] {
+      if (at.set == Tile::sets - 1 && tile + 1 < last_tile) fetch(tile + 1, at);
+    };
+    const Ends<float> found = solve_sent<Tile>(post, first_colour, use, at, segment.piece(), ask);
+    segment.substitute(found.left, found.own);
+    const float before = near_before + found.left, behind = near_behind + found.right_first;
+#pragma unroll
+    for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
+
+    const float* const kept_before = kept.keep(post, use, at, before, x_first, behind);
+    const auto previous = [&](float own, int k) {
+      const float x = __shfl_up_sync(all_lanes, own, 1, Tile::lines);
+      return at.line == 0 ? kept_before[k] : x;
+    };
+    {
+      // Neighbours: the first-colour lines of the pair before and of the pair itself.
+      auto line =
+          line_between.template operator()<true>(mirrored ? 2 : 0, 1, mirrored, second_used, previous_used, first_used);
+      line.start(previous(before, -1), before);
+#pragma unroll
+      for (int k = 0; k <= S; ++k) {
+        const float own = k < S ? x_first[k < S ? k : 0] : behind;
+        line.step(segment, k, interval_before(k), previous(own, k), own, k < S ? b_second[k < S ? k : 0] : 0.0F);
+      }
+      const Ends<float> ends = solve_sent<Tile>(post, second_colour, use, at, segment.piece(), [] {});
+      segment.substitute(ends.left, ends.own);
+      if constexpr (differs) {
+#pragma unroll
+        for (int k = 0; k < S; ++k) segment[k] += line.beside().near(previous(x_first[k], k), x_first[k]);
+      }
+    }
+
+    const bool second_done = walked > 0 || tile > first_tile || tile == 0;
+    const bool even_done = even_used && (mirrored || second_done);
+    const bool odd_done = odd_used && (!mirrored || second_done);
+    float* to = &y(even - 1, position - 1);
+    if (even_done && odd_done && position > 0 && position + S <= ny + 1) {
+#pragma unroll
+      for (int k = 0; k < S; ++k, to += y.pitch)
+        *reinterpret_cast<Pair<float>*>(to) =
+            mirrored ? Pair<float>{x_first[k], segment[k]} : Pair<float>{segment[k], x_first[k]};
+    } else {
+#pragma unroll
+      for (int k = 0; k < S; ++k, to += y.pitch) {
+        if (position + k < 1 || position + k > ny) continue;
+        if (even_done) to[0] = mirrored ? x_first[k] : segment[k];
+        if (odd_done) to[1] = mirrored ? segment[k] : x_first[k];
+      }
+    }
+  }
+#endif
+}
+
+template <class Tile>
+constexpr std::size_t column_walk_bytes = 1024 + 2 * Tile::tile_bytes + (Tile::parts * Tile::beside_bytes) +
+                                          sizeof(ColumnPost<Tile>) +
+                                          sizeof(float) * (2 * Tile::column + Tile::kept_numbers);
+
+/// Both colours of y lines in place, odd columns first unless mirrored; false where no cluster holds them, or clusters would
+/// not walk. Lines that are left are given back, all of the second colour.
+template <bool coupled, bool mirrored, class View>
+bool launch_column_walk(const Context& ctx, const View& a, GridView<const float> b, GridView<float> y,
+                        Lines<float>& left) {
+  const auto launch = [&]<int S>() {
+    using Tile = ColumnTile<S>;
+    const int cluster = divide_up(y.ny + 1, Tile::rows);
+    Tile walk{divide_up(y.nx + 1, Tile::width), 1};
+    Launch launch{walk.tiles * cluster, Tile::threads, column_walk_bytes<Tile>, cluster};
+    if (cluster > most_blocks || !launch.fits()) return false;
+    const auto map = [&](GridView<const float> v, int columns, TileShape shape) {
+      return tile_map(&v(-1, -1), columns, v.ny + 2, v.pitch, shape);
+    };
+    const int columns = y.periodic_x ? y.nx + 2 : y.nx + 1;  // to the last one that is not zero
+    const auto x = map(y, columns, {Tile::width, Tile::held_rows, true});
+    const auto beside = map(y, columns, {4, Tile::beside_rows});
+    const auto right = map(b, b.nx + 1, {Tile::width, S, true});
+    if (!x || !beside || !right) return false;
+    const auto kernel = walk_columns<coupled, mirrored, View, S>;
+    walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
+    if (walk.tiles_each == 1) return false;
+    launch.early = false;  // where all clusters walk, early ones come to lie badly
+    const int clusters = divide_up(walk.tiles, walk.tiles_each);
+    launch.grid = clusters * cluster;
+    launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, ColumnMaps{*x, *right, *beside});
+    const int stride = walk.tiles_each * Tile::width;
+    left = {mirrored ? walk.tiles * Tile::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1,
+            1.0F, 0.0F};
+    return true;
+  };
+  if (y.ny < 768 || !has_clusters()) return false;
+  if constexpr (by_sums<View>) {
+    // Natural sides keep two nodes more than a power of two less one: a little longer segments save a block.
+    if (divide_up(y.ny + 1, ColumnTile<17>::rows) < divide_up(y.ny + 1, ColumnTile<16>::rows))
+      if (launch.template operator()<17>()) return true;
+  }
+  return launch.template operator()<16>();
+}
+
+}  // namespace stratum::cuda

@@ -79,8 +79,8 @@ struct ColumnPost {
   float4 pieces[2][most_pieces][2], answers[2][Tile::warps][Tile::lines];
   Signal sent[2][Tile::pairs], answered[2][Tile::warps];
   Signal come[Tile::parts];    // a part of a tile
-  Signal formed[Tile::warps];  // a warp's equations of the first colour
-  Signal solved[Tile::warps];  // its lines of the first colour, where they are kept
+  Signal formed[Tile::warps];  // a warp's equations of the first colour; nobody waits for the last set
+  Signal solved[Tile::warps];  // its last line of the first colour, by all segments
 
   /// By all threads of a block, before the blocks of the cluster meet.
   __device__ STRATUM_INLINE void open() {
@@ -91,7 +91,7 @@ struct ColumnPost {
       answered[colour][t].open(1);
     }
     formed[t].open(1);
-    solved[t].open(1);
+    solved[t].open(Tile::segments);
     if (t < Tile::parts) come[t].open(1);
   }
 };
@@ -142,26 +142,22 @@ __device__ STRATUM_INLINE void solve_owned(ColumnPost<Tile>& post, int colour, i
     first[k - 1] = piece.first;
     between[k - 1] = line::append(whole, piece);
   }
-  Row<float, sums> next = from_above(whole.first, 1);
-  if (lane >= count - 1) next = line::zero_row<float, sums>();
-  const Row<float, sums> row =
-      reduce_lanes(lane < count ? line::with_right(whole.last, next) : line::zero_row<float, sums>(), lane, count);
-  float left = __shfl_up_sync(all_lanes, row.f, 1), right = __shfl_down_sync(all_lanes, row.f, 1);
-  if (lane == 0) left = 0;
-  if (lane + 1 >= count) right = 0;
+  const Ends<float> ends = solve_pieces(whole, lane, count, lane);
   if (lane >= count) return;
-  first[each - 1] = next;
   // x_last of the pieces: of the last one first, since append gives the others by the one behind.
-  float x[each + 1];
-  x[each] = right;
-  x[each - 1] = row.f;
+  float x[each];
+  x[each - 1] = ends.own;
 #pragma unroll
-  for (int k = each - 2; k >= 0; --k) x[k] = between[k].f - between[k].a * left - between[k].c * x[k + 1];
+  for (int k = each - 2; k >= 0; --k) x[k] = between[k].f - between[k].a * ends.left - between[k].c * x[k + 1];
   const int number = at.set * Tile::parts + lane % 2 * each;
 #pragma unroll
-  for (int k = 0; k < each; ++k)
-    send({k == 0 ? left : x[k > 0 ? k - 1 : 0], x[k], first[k].f - first[k].a * x[k] - first[k].c * x[k + 1], 0},
-         post.answers[colour][number + k][at.part], post.answered[colour][number + k], lane / 2);
+  for (int k = 0; k < each; ++k) {
+    const float left = k > 0 ? x[k > 0 ? k - 1 : 0] : ends.left;
+    float right = ends.right_first;
+    if (k < each - 1) right = first[k].f - first[k].a * x[k] - first[k].c * x[k < each - 1 ? k + 1 : k];
+    send({left, x[k], right, 0}, post.answers[colour][number + k][at.part], post.answered[colour][number + k],
+         lane / 2);
+  }
 }
 
 /// Solves the lines of `colour` of which the lanes of all warps of the cluster have pieces; what a lane is told are the ends
@@ -230,9 +226,8 @@ struct KeptLines {
 #pragma unroll
       for (int k = 0; k < Tile::segment; ++k) mine[k] = x[k];
       mine[Tile::segment] = behind;
+      post.solved[me].arrive();
     }
-    __syncwarp();
-    if (at.lane == 0) post.solved[me].arrive();
     return first_set ? of(last_set, use + 1, segment) : of(at.set - 1, use, segment);
   }
 };
@@ -383,7 +378,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
       }
     }
     __syncwarp();
-    if (at.lane == 0) post.formed[me].arrive();
+    if (at.lane == 0 && at.set < Tile::sets - 1) post.formed[me].arrive();
     const auto ask = [&] {
       if (at.set == Tile::sets - 1 && tile + 1 < last_tile) fetch(tile + 1, at);
     };

@@ -217,9 +217,10 @@ struct KeptLines {
                                               float before, const float (&x)[Tile::segment], float behind) const {
     const bool first_set = at.set == 0;
     const int me = at.number(), segment = at.segment_of_block(), last_set = Tile::sets - 1;
-    // In a ring of sets, so that nobody overtakes whom it waits for.
+    // In a ring of sets, so that nobody overtakes whom it waits for, nor a lane that lags.
     if (!first_set) post.solved[me - Tile::parts].wait(use);
     if (first_set && use > 0) post.solved[last_set * Tile::parts + at.part].wait(use - 1);
+    __syncwarp();
     if (at.line == Tile::lines - 1) {
       float* const mine = of(at.set, use, segment);
       mine[-1] = before;

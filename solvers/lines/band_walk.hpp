@@ -438,14 +438,8 @@ bool launch_band_walk(const Context& ctx, const View& a, GridView<const T> b, Gr
   Tile walk{divide_up(y.nx + 1, Tile::width), 1};
   Launch launch{walk.tiles * cluster, Tile::threads, band_walk_bytes<View, T>, cluster};
   if (!launch.fits()) return false;
-  walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
-  launch.early = walk.tiles_each == 1;
-  const int clusters = divide_up(walk.tiles, walk.tiles_each);
-  launch.grid = clusters * cluster;
+  left = walk_on<mirrored, T>(launch, walk, launch.resident(ctx, kernel));
   launch(ctx, kernel, a, b, walk, y);
-  const int stride = walk.tiles_each * Tile::width;
-  left = {mirrored ? walk.tiles * Tile::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1,
-          T(1), T(0)};
   return true;
 }
 

@@ -26,24 +26,22 @@ constexpr bool walks_columns = false;
 template <bool reaction>
 constexpr bool walks_columns<TensorView<float, reaction>> = true;
 
-/// How walk_columns cuts the grid, in segments of S numbers.
+/// How walk_columns cuts the grid: as YWalk, and among warps.
 template <int S>
-struct ColumnTile {
-  static constexpr int segment = S, width = 32, pairs = width / 2, threads = pairs * warp, warps = pairs;
-  static constexpr int all_segments = warp, rows = all_segments * S;
+struct ColumnTile : YWalk<float, S> {
+  using Walk = YWalk<float, S>;
+  static constexpr int warps = Walk::threads / warp;
   /// Of a warp, of a tile's pairs and a block's segments. So many lines has a set as warps.
-  static constexpr int lines = 4, segments = warp / lines, sets = pairs / lines, parts = warps / sets;
+  static constexpr int lines = 4, warp_segments = warp / lines, sets = Walk::pairs / lines, parts = warps / sets;
   static_assert(lines == parts);
-  static constexpr int part_rows = segments * S;
+  static constexpr int part_rows = warp_segments * S;
   /// Rows of a segment in shared memory: with those beside it, and of an even number, for the sake of banks.
   static constexpr int held_rows = (S + 3) / 2 * 2, row_bytes = 128, held_bytes = held_rows * row_bytes;
-  static constexpr int tile_bytes = all_segments * held_bytes;
+  static constexpr int tile_bytes = Walk::segments * held_bytes;
   /// Rows of the column beside the tile: 16 bytes each, a multiple of 128.
   static constexpr int beside_rows = (part_rows + 2 + 7) / 8 * 8, beside_bytes = beside_rows * 16;
-  static constexpr int column = rows + all_segments + 4;  // a column, with a number between segments
   /// A kept line has for each segment the number before it, its own, and the one behind.
-  static constexpr int kept = S + 3, kept_numbers = 2 * sets * all_segments * kept;
-  int tiles, tiles_each;  // the cluster, as high as a column, walks over some of them
+  static constexpr int kept = S + 3, kept_numbers = 2 * sets * Walk::segments * kept;
 };
 
 /// Of a function of the grid: tiles of its segments, with the rows beside them or without; of the column beside the tile.
@@ -60,7 +58,7 @@ struct ColumnPlace {
       : lane(t % warp), line(lane % Tile::lines), segment(lane / Tile::lines), part(t / warp % Tile::parts),
         set(t / warp / Tile::parts), rank(rank), blocks(blocks) {}
   [[nodiscard]] __device__ STRATUM_INLINE int number() const { return set * Tile::parts + part; }  // of the warp
-  [[nodiscard]] __device__ STRATUM_INLINE int segment_of_block() const { return part * Tile::segments + segment; }
+  [[nodiscard]] __device__ STRATUM_INLINE int segment_of_block() const { return part * Tile::warp_segments + segment; }
   [[nodiscard]] __device__ STRATUM_INLINE int walked() const { return set * Tile::lines + line; }  // pairs before it
 };
 
@@ -91,7 +89,7 @@ struct ColumnPost {
       answered[colour][t].open(1);
     }
     formed[t].open(1);
-    solved[t].open(Tile::segments);
+    solved[t].open(Tile::warp_segments);
     if (t < Tile::parts) come[t].open(1);
   }
 };
@@ -131,33 +129,22 @@ __device__ STRATUM_INLINE Piece<float, sums> to_piece(const float4 (&last_and_fi
 template <bool sums, class Tile>
 __device__ STRATUM_INLINE void solve_owned(ColumnPost<Tile>& post, int colour, int first_piece,
                                            const ColumnPlace<Tile>& at) {
-  constexpr int each = Tile::parts / 2;
+  static_assert(Tile::parts == 4);  // of which a lane takes two
   const int lane = at.lane, count = 2 * at.blocks;
-  const auto* const mine = post.pieces[colour] + first_piece + each * (lane < count ? lane : 0);
-  Row<float, sums> between[each], first[each];
+  const auto* const mine = post.pieces[colour] + first_piece + 2 * (lane < count ? lane : 0);
   Piece<float, sums> whole = to_piece<sums>(mine[0]);
-#pragma unroll
-  for (int k = 1; k < each; ++k) {
-    const Piece<float, sums> piece = to_piece<sums>(mine[k]);
-    first[k - 1] = piece.first;
-    between[k - 1] = line::append(whole, piece);
-  }
+  const Piece<float, sums> second = to_piece<sums>(mine[1]);
+  const Row<float, sums> between = line::append(whole, second);
   const Ends<float> ends = solve_pieces(whole, lane, count, lane);
   if (lane >= count) return;
-  // x_last of the pieces: of the last one first, since append gives the others by the one behind.
-  float x[each];
-  x[each - 1] = ends.own;
-#pragma unroll
-  for (int k = each - 2; k >= 0; --k) x[k] = between[k].f - between[k].a * ends.left - between[k].c * x[k + 1];
-  const int number = at.set * Tile::parts + lane % 2 * each;
-#pragma unroll
-  for (int k = 0; k < each; ++k) {
-    const float left = k > 0 ? x[k > 0 ? k - 1 : 0] : ends.left;
-    float right = ends.right_first;
-    if (k < each - 1) right = first[k].f - first[k].a * x[k] - first[k].c * x[k < each - 1 ? k + 1 : k];
-    send({left, x[k], right, 0}, post.answers[colour][number + k][at.part], post.answered[colour][number + k],
-         lane / 2);
-  }
+  const float middle = between.f - between.a * ends.left - between.c * ends.own;
+  const int number = at.set * Tile::parts + lane % 2 * 2;
+  const auto answer = [&](int k, const Ends<float>& x) {
+    send({x.left, x.own, x.right_first, 0}, post.answers[colour][number + k][at.part],
+         post.answered[colour][number + k], lane / 2);
+  };
+  answer(0, {ends.left, middle, second.first.f - second.first.a * middle - second.first.c * ends.own});
+  answer(1, {middle, ends.own, ends.right_first});
 }
 
 /// Solves the lines of `colour` of which the lanes of all warps of the cluster have pieces; what a lane is told are the ends
@@ -166,7 +153,7 @@ template <class Tile, bool sums, class Ask>
 __device__ STRATUM_INLINE Ends<float> solve_sent(ColumnPost<Tile>& post, int colour, int use,
                                                  const ColumnPlace<Tile>& at, const Piece<float, sums>& mine,
                                                  const Ask& ask) {
-  constexpr int lines = Tile::lines, last = Tile::segments - 1;
+  constexpr int lines = Tile::lines, last = Tile::warp_segments - 1;
   const bool begins = at.segment == 0, ends = at.segment == last;
   const Row<float, sums> next = from_above(mine.first, lines);
   const Row<float, sums> row =
@@ -192,15 +179,8 @@ __device__ STRATUM_INLINE Ends<float> solve_sent(ColumnPost<Tile>& post, int col
   ask();
   __syncwarp();
   post.answered[colour][me].wait_for_cluster(use);
-  const float4 outer = post.answers[colour][me][at.line];  // before the piece, its last unknown, behind it
-  Ends<float> x{};
-  x.own = ends ? outer.y : row.f - row.a * outer.x - row.c * outer.y;
-  x.left = __shfl_up_sync(all_lanes, x.own, lines);
-  if (begins) x.left = outer.x;
-  const float first = mine.first.f - mine.first.a * x.left - mine.first.c * x.own;
-  x.right_first = __shfl_down_sync(all_lanes, first, lines);
-  if (ends) x.right_first = outer.z;
-  return x;
+  const float4 outer = post.answers[colour][me][at.line];
+  return ends_within<lines>(mine, row, Ends<float>{outer.x, outer.y, outer.z}, at.segment, Tile::warp_segments);
 }
 
 /// The last first-colour line of every set, which the next one reads, in Tile::kept_numbers: two of each suffice, since sets
@@ -210,7 +190,7 @@ struct KeptLines {
   float* memory;
 
   __device__ STRATUM_INLINE float* of(int set, int use, int segment) const {
-    return memory + ((2 * set + use % 2) * Tile::all_segments + segment) * Tile::kept + 1;
+    return memory + ((2 * set + use % 2) * Tile::segments + segment) * Tile::kept + 1;
   }
   /// Keeps what the set's last pair has solved, when the set before has done so. Returns what the first pair lacks.
   __device__ STRATUM_INLINE const float* keep(ColumnPost<Tile>& post, int use, const ColumnPlace<Tile>& at,
@@ -254,7 +234,6 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
   auto& post = *reinterpret_cast<ColumnPost<Tile>*>(beside_tile + Tile::parts * Tile::beside_bytes);
   float* const intervals = reinterpret_cast<float*>(&post + 1);
   const KeptLines<Tile> kept{intervals + 2 * Tile::column};
-  const auto in_column = [](int r) { return r + 1 + (r + S) / S; };
 
   const Cluster cluster;
   const int blocks = cluster.blocks(), rank = cluster.rank(), nx = y.nx, ny = y.ny;
@@ -264,11 +243,11 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
     if (at.lane != 0) return;
     const int p = begin_of(tile), base = rank * R + at.part * Tile::part_rows;
     Signal& come = post.come[at.part];
-    constexpr int x_bytes = Tile::segments * held_bytes + Tile::beside_bytes;
+    constexpr int x_bytes = Tile::warp_segments * held_bytes + Tile::beside_bytes;
     come.expect((coupled ? x_bytes : 0) + Tile::part_rows * row_bytes);
 #pragma unroll
-    for (int s = 0; s < Tile::segments; ++s) {
-      const int place = (at.part * Tile::segments + s) * held_bytes;
+    for (int s = 0; s < Tile::warp_segments; ++s) {
+      const int place = (at.part * Tile::warp_segments + s) * held_bytes;
       if constexpr (coupled) ask_for_tile(x_tile + place, maps.x, p, base + s * S - 1, come);
       ask_for_tile(b_tile + place + row_bytes, maps.b, p, base + s * S, come);
     }
@@ -278,8 +257,8 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
   };
 
   for (int r = static_cast<int>(threadIdx.x); r <= R; r += Tile::threads) {
-    intervals[2 * in_column(r)] = interval(a.ky, rank * R + r, ny);
-    intervals[2 * in_column(r) + 1] = interval(a.my, rank * R + r, ny);
+    intervals[2 * Tile::in_column(r)] = interval(a.ky, rank * R + r, ny);
+    intervals[2 * Tile::in_column(r) + 1] = interval(a.my, rank * R + r, ny);
   }
   for (int r = static_cast<int>(threadIdx.x); r < Tile::kept_numbers; r += Tile::threads) kept.memory[r] = 0;
   post.open();
@@ -307,7 +286,8 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
     const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
     const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
     const bool begins_line = position == 0;
-    const auto* const along = reinterpret_cast<const Interval<float>*>(intervals) + in_column(segment_of_block * S);
+    const auto* const along =
+        reinterpret_cast<const Interval<float>*>(intervals) + Tile::in_column(segment_of_block * S);
     const auto interval_before = [&](int k) { return along[k < S ? k : k + 1]; };
     // Intervals before the pair's even column, between its two, behind the odd one.
     Interval<float> across[3];
@@ -351,7 +331,6 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
     Segment<float, S, true, sums> segment;
     {
       // Neighbours: the second-colour lines of the pair itself and of the next pair.
-      auto line = line_between.template operator()<coupled>(1, mirrored ? 0 : 2, !mirrored, first_used, true, true);
       constexpr int second = mirrored ? 1 : 0;  // of a pair
       const auto second_of = [&](int k, float& own, float& next) {
         own = next = 0;
@@ -361,22 +340,12 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
           if (beside_tile_is_next) next = beside[(k + 1) * 4];
         }
       };
-      float own, next;
-      second_of(-1, own, next);
-      if constexpr (differs) near_before = line.beside().near(own, next);
-      line.start(own, next);
-#pragma unroll
-      for (int k = 0; k <= S; ++k) {
-        second_of(k, own, next);
-        if constexpr (differs) (k < S ? x_first[k < S ? k : 0] : near_behind) = line.beside().near(own, next);
-        float right = 0;
-        if (k < S) {
-          const auto both = *reinterpret_cast<const Pair<float>*>(in_tile(b_tile, own_at, k + 1));
-          right = mirrored ? both.even : both.odd;
-          b_second[k < S ? k : 0] = mirrored ? both.odd : both.even;
-        }
-        line.step(segment, k, interval_before(k), own, next, right);
-      }
+      const auto right_of = [&](int k) {
+        return *reinterpret_cast<const Pair<float>*>(in_tile(b_tile, own_at, k + 1));
+      };
+      push_first_line<mirrored, differs>(
+          line_between.template operator()<coupled>(1, mirrored ? 0 : 2, !mirrored, first_used, true, true), segment,
+          second_of, right_of, interval_before, b_second, x_first, near_before, near_behind);
     }
     __syncwarp();
     if (at.lane == 0 && at.set < Tile::sets - 1) post.formed[me].arrive();
@@ -446,9 +415,12 @@ bool launch_column_walk(const Context& ctx, const View& a, GridView<const float>
   const auto launch = [&]<int S>() {
     using Tile = ColumnTile<S>;
     const int cluster = divide_up(y.ny + 1, Tile::rows);
-    Tile walk{divide_up(y.nx + 1, Tile::width), 1};
+    const auto kernel = walk_columns<coupled, mirrored, View, S>;
+    Tile walk{{divide_up(y.nx + 1, Tile::width), 1}};
     Launch launch{walk.tiles * cluster, Tile::threads, column_walk_bytes<Tile>, cluster};
     if (cluster > most_blocks || !launch.fits()) return false;
+    const Lines<float> between = walk_on<mirrored, float>(launch, walk, launch.resident(ctx, kernel));
+    if (walk.tiles_each == 1) return false;
     const auto map = [&](GridView<const float> v, int columns, TileShape shape) {
       return tile_map(&v(-1, -1), columns, v.ny + 2, v.pitch, shape);
     };
@@ -457,24 +429,13 @@ bool launch_column_walk(const Context& ctx, const View& a, GridView<const float>
     const auto beside = map(y, columns, {4, Tile::beside_rows});
     const auto right = map(b, b.nx + 1, {Tile::width, S, true});
     if (!x || !beside || !right) return false;
-    const auto kernel = walk_columns<coupled, mirrored, View, S>;
-    walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
-    if (walk.tiles_each == 1) return false;
-    launch.early = false;  // where all clusters walk, early ones come to lie badly
-    const int clusters = divide_up(walk.tiles, walk.tiles_each);
-    launch.grid = clusters * cluster;
     launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, ColumnMaps{*x, *right, *beside});
-    const int stride = walk.tiles_each * Tile::width;
-    left = {mirrored ? walk.tiles * Tile::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1,
-            1.0F, 0.0F};
+    left = between;
     return true;
   };
-  if (y.ny < 768 || !has_clusters()) return false;
-  if constexpr (by_sums<View>) {
-    // Natural sides keep two nodes more than a power of two less one: a little longer segments save a block.
-    if (divide_up(y.ny + 1, ColumnTile<17>::rows) < divide_up(y.ny + 1, ColumnTile<16>::rows))
-      if (launch.template operator()<17>()) return true;
-  }
+  if (y.ny < shortest_walk || !has_clusters()) return false;
+  if constexpr (by_sums<View>)
+    if (longer_segments_save_a_block(y.ny)) return launch.template operator()<longer_segment>();
   return launch.template operator()<16>();
 }
 

@@ -594,15 +594,10 @@ __device__ STRATUM_INLINE void open_mailboxes(const Cluster& cluster, Mailbox<T,
 template <class T, bool sums>
 __device__ STRATUM_INLINE void turn_back(const Turn<T, sums>& turn, int line, int segment, const Piece<T, sums>& mine,
                                          const Row<T, sums>& row, const Ends<T>& ends, int my_lanes) {
-  const int lane = segment % warp;
-  const T own = lane == my_lanes - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
-  T left = __shfl_up_sync(all_lanes, own, 1);
-  if (lane == 0) left = ends.left;
-  T right = __shfl_down_sync(all_lanes, mine.first.f - mine.first.a * left - mine.first.c * own, 1);
-  if (lane == my_lanes - 1) right = ends.right_first;
-  turn.left(line, segment) = left;
-  turn.own(line, segment) = own;
-  turn.right(line, segment) = right;
+  const Ends<T> x = ends_within(mine, row, ends, segment % warp, my_lanes);
+  turn.left(line, segment) = x.left;
+  turn.own(line, segment) = x.own;
+  turn.right(line, segment) = x.right_first;
 }
 
 /// One of the three steps for the lines in `turn`, of 32 segments each: part `part` of lines first_line, ... .
@@ -1186,6 +1181,32 @@ struct alignas(2 * sizeof(T)) Pair {
   T even, odd;
 };
 
+/// Pushes the equations of a first-colour line to its segment. At position k = -1 .. S `second_of` gives the second-colour lines
+/// beside it, at 0 .. S - 1 `right_of` b on both lines of the pair. Leaves b of the second line, and for a line that is solved
+/// for differences what is near it, at the segment and beside.
+template <bool mirrored, bool differs, class T, int S, class Line, class Segment, class SecondOf, class RightOf,
+          class IntervalBefore>
+__device__ STRATUM_INLINE void push_first_line(Line line, Segment& segment, const SecondOf& second_of,
+                                               const RightOf& right_of, const IntervalBefore& interval_before,
+                                               T (&b_second)[S], T (&near)[S], T& near_before, T& near_behind) {
+  T own, next;
+  second_of(-1, own, next);
+  if constexpr (differs) near_before = line.beside().near(own, next);
+  line.start(own, next);
+#pragma unroll
+  for (int k = 0; k <= S; ++k) {
+    second_of(k, own, next);
+    if constexpr (differs) (k < S ? near[k < S ? k : 0] : near_behind) = line.beside().near(own, next);
+    T right = 0;
+    if (k < S) {
+      const Pair<T> both = right_of(k < S ? k : 0);
+      right = mirrored ? both.even : both.odd;
+      b_second[k < S ? k : 0] = mirrored ? both.odd : both.even;
+    }
+    line.step(segment, k, interval_before(k), own, next, right);
+  }
+}
+
 /// How walk_y_lines cuts the grid. A tile is `bytes` wide, 128 where the lines are short enough since narrower ones do not
 /// reach the memory's speed, and `rows` high in every block, S a thread; a column is as high as the cluster, which walks over
 /// `tiles_each` tiles.
@@ -1459,28 +1480,16 @@ __global__ void __launch_bounds__(W::threads)
       // Neighbours: the second-colour lines of the pair itself and of the next pair.
       constexpr int own_side = 1, next_side = mirrored ? 0 : 2;
       {
-        auto line = tile_of.template line<coupled>(own_side, next_side, !mirrored, first_used, true, true);
         const T* const x = x_pair + (mirrored ? 1 : 0);
         const auto second_of = [&](int k, T& own, T& next) {
           own = coupled ? x[k * W::pitch] : T(0);
           next = coupled ? x[k * W::pitch + (mirrored ? -2 : 2)] : T(0);
         };
-        T own, next;
-        second_of(-1, own, next);
-        if constexpr (differs) near_before = line.beside().near(own, next);
-        line.start(own, next);
-#pragma unroll
-        for (int k = 0; k <= S; ++k) {
-          second_of(k, own, next);
-          if constexpr (differs) (k < S ? x_first[k < S ? k : 0] : near_behind) = line.beside().near(own, next);
-          T right = 0;
-          if (k < S) {
-            const Pair<T> both = tile_of.right(k < S ? k : 0);
-            right = mirrored ? both.even : both.odd;
-            b_second[k < S ? k : 0] = mirrored ? both.odd : both.even;
-          }
-          line.step(segment, k, tile_of.interval_before(k, own_side, next_side), own, next, right);
-        }
+        push_first_line<mirrored, differs>(
+            tile_of.template line<coupled>(own_side, next_side, !mirrored, first_used, true, true), segment, second_of,
+            [&](int k) { return tile_of.right(k); },
+            [&](int k) { return tile_of.interval_before(k, own_side, next_side); }, b_second, x_first, near_before,
+            near_behind);
       }
       turn.put(c, s, segment.piece());
       __syncthreads();
@@ -1774,6 +1783,27 @@ bool launch_y_walk_in_steps(const Context& ctx, const View& a, GridView<const T>
   return true;
 }
 
+constexpr int shortest_walk = 768;  // nodes of lines along y that clusters walk over
+
+/// Natural sides keep two nodes more than a power of two less one: there a little longer segments save a block of a cluster.
+constexpr int longer_segment = 17;
+inline bool longer_segments_save_a_block(int ny) {
+  return divide_up(ny + 1, YWalk<float, longer_segment>::rows) < divide_up(ny + 1, YWalk<float>::rows);
+}
+
+/// Has the `resident` clusters that run at the same time walk over the tiles of `walk`; the grid of `launch` is that of a cluster
+/// a tile before. Returns the lines between two of them, which are left, all of the second colour.
+template <bool mirrored, class T, class Walk>
+Lines<T> walk_on(Launch& launch, Walk& walk, int resident) {
+  const int cluster = static_cast<int>(launch.grid.x) / walk.tiles;
+  walk.tiles_each = divide_up(walk.tiles, resident);
+  launch.early = walk.tiles_each == 1;  // small grids; where all clusters walk, early ones come to lie badly
+  const int clusters = divide_up(walk.tiles, walk.tiles_each), stride = walk.tiles_each * Walk::width;
+  launch.grid = clusters * cluster;
+  return {mirrored ? walk.tiles * Walk::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1,
+          T(1), T(0)};
+}
+
 /// The same, at once where a cluster holds the lines; false where they are too short. Lines that are left are given back, all
 /// of the second colour.
 template <bool coupled, bool mirrored, class View, class T>
@@ -1784,24 +1814,15 @@ bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridV
     walk.tiles = divide_up(y.nx + 1, W::width);
     Launch launch{walk.tiles * cluster, W::threads, y_walk_bytes<View, W>, cluster};
     if (cluster > blocks_at_most() || !launch.fits()) return false;
-    walk.tiles_each = divide_up(walk.tiles, launch.resident(ctx, kernel));
-    launch.early = walk.tiles_each == 1;  // small grids; where all clusters walk, early ones come to lie badly
-    const int clusters = divide_up(walk.tiles, walk.tiles_each);
-    launch.grid = clusters * cluster;
+    left = walk_on<mirrored, T>(launch, walk, launch.resident(ctx, kernel));
     launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, Interface<T, by_sums<View>>{},
            Interface<T, by_sums<View>>{});
-    const int stride = walk.tiles_each * W::width;
-    left = {mirrored ? walk.tiles * W::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1, T(1),
-            T(0)};
     return true;
   };
   using Usual = YWalk<T>;
-  if (y.ny < 768 || (!has_clusters() && y.ny <= longest_y_lines())) return false;
-  if constexpr (is_tensor<View> && by_sums<View>) {
-    // Natural sides keep two nodes more than a power of two less one: a little longer segments save a block.
-    using Longer = YWalk<T, 17>;
-    if (divide_up(y.ny + 1, Longer::rows) < divide_up(y.ny + 1, Usual::rows) && launch(Longer{})) return true;
-  }
+  if (y.ny < shortest_walk || (!has_clusters() && y.ny <= longest_y_lines())) return false;
+  if constexpr (is_tensor<View> && by_sums<View>)
+    if (longer_segments_save_a_block(y.ny) && launch(YWalk<T, longer_segment>{})) return true;
   if constexpr (is_tensor<View> && sizeof(T) == 4)
     if (divide_up(y.ny + 1, Usual::rows) > most_blocks && launch(YWalk<T, 33, 64>{})) return true;
   if (launch(Usual{})) return true;

@@ -105,6 +105,19 @@ struct Ends {
   T left, own, right_first;
 };
 
+/// Of `count` pieces that are joined to one, neighbours `stride` lanes apart, the ends of piece number `place`, once those of
+/// the whole are known: with `row`, its last unknown by the whole's ends, where it is not the last piece.
+template <int stride = 1, class T, bool with_sum>
+__device__ STRATUM_INLINE Ends<T> ends_within(const Piece<T, with_sum>& mine, const Row<T, with_sum>& row,
+                                              const Ends<T>& whole, int place, int count) {
+  const T own = place == count - 1 ? whole.own : row.f - row.a * whole.left - row.c * whole.own;
+  T left = __shfl_up_sync(all_lanes, own, stride);
+  if (place == 0) left = whole.left;
+  T right = __shfl_down_sync(all_lanes, mine.first.f - mine.first.a * left - mine.first.c * own, stride);
+  if (place == count - 1) right = whole.right_first;
+  return {left, own, right};
+}
+
 /// Solves the system of `count` <= 32 pieces, one a lane, with zeros on both sides; all lanes get what concerns piece `me`.
 template <class T, bool with_sum>
 __device__ STRATUM_INLINE Ends<T> solve_pieces(const Piece<T, with_sum>& mine, int lane, int count, int me) {

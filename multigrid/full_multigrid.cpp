@@ -42,19 +42,21 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   const auto from_whole = [&](int l) { return strips.is_cut(l) && !strips.is_cut(l - 1); };
   Context alone = ctx.alone();
   const auto context_of = [&](int l) -> Context& { return strips.is_cut(l) ? ctx : alone; };
-  for (int l = finest; l > lowest; --l) {
+  const auto restricted = [&](int l, const auto& restrict_to) {
     const auto own = from_whole(l) ? own_b_.view() : at(l - 1).b.view();
-    if (l == finest)
-      pass.initial = hierarchy_.transfer(l).restrict_and_measure(context_of(l), rhs(l), own);
-    else
-      hierarchy_.transfer(l).restrict_to(context_of(l), rhs(l), own);
+    restrict_to(hierarchy_.transfer(l), context_of(l), own);
     if (from_whole(l)) strips.gather(ctx, own, at(l - 1).b.view());
-  }
-  if (finest == lowest) pass.initial = norm2(ctx, b);
+  };
+  if (finest > lowest)
+    restricted(finest, [&](const Transfer<double>& transfer, Context& on, GridView<double> to) {
+      pass.initial = transfer.restrict_and_measure(on, b, to);
+    });
+  else
+    pass.initial = norm2(ctx, b);
   // One scale does for all levels: their defects are smaller than b, by less than float can tell.
   const double scale = std::is_same_v<T, double> ? 1 : power_of_two_below_reciprocal(pass.initial);
 
-  for (int l = lowest; l <= finest; ++l) {
+  const auto solve_level = [&](int l) {
     Context& on = context_of(l);
     const GridOperator<double>& a = hierarchy_.level_operator(l);
     const Transfer<double>* transfer = l > lowest ? &hierarchy_.transfer(l) : nullptr;
@@ -80,7 +82,25 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
       transfer->prolongate_plus(on, coarser(), 1 / scale, level.z.cview(), current);
     else
       axpy<T, double>(on, 1 / scale, level.z.cview(), current);
+  };
+  const auto below_the_finest = [&] {
+    for (int l = finest - 1; l > lowest; --l)
+      restricted(l, [&](const Transfer<double>& transfer, Context& on, GridView<double> to) {
+        transfer.restrict_to(on, rhs(l), to);
+      });
+    for (int l = lowest; l < finest; ++l) solve_level(l);
+  };
+  if (multigrid_.is_recordable() && strips.cut() == 0) {
+    // Kernels take the scale by value.
+    const int generation = multigrid_.generation();
+    if (scale != recorded_scale_ || generation != recorded_generation_) below_.clear();
+    recorded_scale_ = scale;
+    recorded_generation_ = generation;
+    below_.run(alone, nullptr, nullptr, below_the_finest);
+  } else {
+    below_the_finest();
   }
+  solve_level(finest);
   if (norms == FullMultigridNorms::initial) return pass;
   Level& last = at(finest);
   pass.interpolated = norm2(ctx, last.r.cview()) / scale;

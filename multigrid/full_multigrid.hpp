@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include <stratum/core/device/recording.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 
 namespace stratum {
@@ -48,6 +49,9 @@ class FullMultigrid {
   Multigrid<T> multigrid_;
   std::vector<Level> levels_;
   Vector<double> own_b_;  // on strips: a piece's rows of b on the finest level that all have whole
+  Recording below_;       // of all levels but the finest
+  double recorded_scale_ = 0;
+  int recorded_generation_ = 0;
 };
 
 }  // namespace stratum

@@ -36,16 +36,18 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
           {params.smoother, params.smoother_params, params.steps.value_or(steps_by_default(params.smoother)), ""}};
 }
 
-/// The level that fast diagonalisation is to solve, if its operator is of tensor form: on a GPU the first below the finest of
-/// at most `diagonalise_below` unknowns in each direction.
-std::optional<int> diagonalised_level(const Context& ctx, const std::vector<TensorMesh>& meshes,
-                                      const StripLevels& strips, const MultigridParams& params) {
-  if (!ctx.on_gpu() || params.coarse != "automatic" || meshes.front().unknowns().nodes() == 0) return std::nullopt;
-  for (int l = std::min(static_cast<int>(meshes.size()) - 2, strips.whole()); l >= 0; --l) {
-    const GridShape shape = meshes[static_cast<std::size_t>(l)].unknowns();
-    if (std::max(shape.nx, shape.ny) <= params.diagonalise_below) return l;
+/// The level that fast diagonalisation is to solve, and its solver: on a GPU the first below the finest of at most
+/// `diagonalise_below` unknowns in each direction that it can solve, if there is one.
+template <class T>
+std::pair<int, std::unique_ptr<FastDiagonalisation<T>>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
+                                                                           const MultigridParams& params) {
+  if (!ctx.on_gpu() || params.coarse != "automatic") return {};
+  for (int l = std::min(hierarchy.levels() - 2, hierarchy.strips().whole()); l >= 0; --l) {
+    const GridOperator<T>& a = hierarchy.level_operator(l);
+    if (std::max(a.shape().nx, a.shape().ny) > params.diagonalise_below) continue;
+    if (auto solver = FastDiagonalisation<T>::make(ctx, a, hierarchy.is_singular())) return {l, std::move(solver)};
   }
-  return std::nullopt;
+  return {};
 }
 
 /// Adds the time until it goes out of scope, the Context's work included.
@@ -101,6 +103,7 @@ class Multigrid<T>::State {
   void update(Context& ctx, const GridOperator<double>& a, const K&... k);
   void set_reaction(Context& ctx, double c);
   void cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess);
+  [[nodiscard]] bool is_recordable() const { return recordable_; }
 
   struct Level {
     SmootherChoice choice;
@@ -122,7 +125,8 @@ class Multigrid<T>::State {
   SmootherRegistry registry;
   InUse in_use;
   std::string coarse_solver;
-  int lowest = 0;  // where the cycle ends
+  int lowest = 0;      // where the cycle ends
+  int generation = 0;  // of the coefficients' places
   std::vector<Level> levels;
 
  private:
@@ -180,11 +184,10 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
     mean_ = mean_scratch(ctx, largest);
   }
   recordable_ = !bottom_->waits() && !params.measure_levels;
-  const auto diagonalised = diagonalised_level(ctx, meshes, strips, params);
-  if (!diagonalised) return;
-  diagonalised_ = FastDiagonalisation<T>::make(alone, hierarchy.level_operator(*diagonalised), hierarchy.is_singular());
-  if (!diagonalised_) return;
-  lowest = *diagonalised;
+  auto [level, solver] = diagonalised_level(alone, hierarchy, params);
+  if (!solver) return;
+  diagonalised_ = std::move(solver);
+  lowest = level;
   recordable_ = !params.measure_levels;
 }
 
@@ -298,6 +301,7 @@ void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, co
   if (in_place) return;
   // Recorded cycles read the coefficients where they were.
   for (auto& level : levels) level.recording.clear();
+  ++generation;
 }
 
 template <class T>
@@ -334,7 +338,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
 //     jacobi                   2    smoothing and restriction; prolongation and smoothing
 //     colour_gs                6    one a step, restriction with the defect, prolongation with the update
 //     line smoothers           2    and what their sweeps take
-//     the level of at most 64 x 64 unknowns, all below it included: 1
+//     the level of at most 128 x 128 unknowns (64 in double), all below it included: 1
 //
 // Refinement adds three a cycle (update, defect with partial sums of its norm, their sum) and a wait for the norm; the cycle
 // itself is one graph.
@@ -499,6 +503,16 @@ const Hierarchy<T>& Multigrid<T>::hierarchy() const {
 template <class T>
 int Multigrid<T>::lowest_level() const {
   return state_->lowest;
+}
+
+template <class T>
+bool Multigrid<T>::is_recordable() const {
+  return state_->is_recordable();
+}
+
+template <class T>
+int Multigrid<T>::generation() const {
+  return state_->generation;
 }
 
 template <class T>

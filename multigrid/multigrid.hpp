@@ -123,6 +123,10 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   [[nodiscard]] int overlap(int level) const;
   /// The level where the cycle ends: level 0 or one that is solved by fast diagonalisation.
   [[nodiscard]] int lowest_level() const;
+  /// Whether nothing in a cycle waits for the stream: core/device/recording.hpp.
+  [[nodiscard]] bool is_recordable() const;
+  /// Becomes another number when coefficients come to lie elsewhere, so that what was recorded is to be forgotten.
+  [[nodiscard]] int generation() const;
   /// How the coarsest level is solved; never "automatic".
   [[nodiscard]] const std::string& coarse_solver() const;
 

@@ -73,6 +73,9 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
   if (shape.has_halo() || !cut_.empty()) zeros_ = Vector<T>(ctx, std::max(shape.nx, shape.ny));
   if (ctx.on_gpu()) {
     interface_ = Vector<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
+    constexpr int tile_width = static_cast<int>(128 / sizeof(T));
+    if (const int numbers = line::passed_numbers(shape.nx, shape.ny, tile_width); numbers > 0)
+      passed_ = Vector<T>(ctx, numbers);
     return;
   }
   const auto size = line::LineScratch<T>::size(shape, threads_, params.form);

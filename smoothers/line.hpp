@@ -60,6 +60,7 @@ class LineSweep {
   Vector<T> zeros_;        // where that is so or the grid periodic: the reaction that tensor operators lack
   line::CutLines<T> cut_;  // where the grid is cut, or its columns are to be in pieces
   Vector<T> interface_;    // GPU: parts of long lines
+  Vector<T> passed_;       // GPU: columns that clusters of blocks pass to each other; zeros between sweeps
   Vector<T> elimination_;  // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };
 

@@ -23,7 +23,8 @@ struct Sweep {
   bool zero;
   T omega;
   const line::CutLines<T>& cut;
-  T* memory;  // for the pieces of long lines
+  T* memory;           // for the pieces of long lines
+  GridView<T> passed;  // zeros, in which clusters of blocks pass columns to each other; or nothing
 
   void run(Context& ctx) const {
     constexpr bool along_x = direction == Direction::x;
@@ -86,7 +87,7 @@ struct Sweep {
     } else {
       if constexpr (cuda::walks_columns<View>)
         if (cuda::launch_column_walk<coupled, mirrored, View>(ctx, a, right, to, left)) return true;
-      return cuda::launch_y_walk<coupled, mirrored, View, T>(ctx, a, right, to, left, memory);
+      return cuda::launch_y_walk<coupled, mirrored, View, T>(ctx, a, right, to, left, memory, passed);
     }
   }
   /// Both colours of the first `end` lines of a y sweep; false where the lines are too short or too long.
@@ -116,7 +117,7 @@ void LineSweep<T>::sweep_on_gpu(Context& ctx, const GridOperator<T>& a, GridView
                                 GridView<T> y, Guess guess, SweepOrder order) {
   line::visit(a, zeros(y), [&]<class View>(const View& view) {
     const cuda::Sweep<direction, View, T> lines{
-        view, b, x, y, line_order_, order, guess == Guess::zero, omega_, cut_, interface_.view().data};
+        view, b, x, y, line_order_, order, guess == Guess::zero, omega_, cut_, interface_.view().data, passed_.view()};
     lines.run(ctx);
   });
 }

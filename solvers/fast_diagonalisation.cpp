@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -13,6 +16,7 @@
 
 #include <stratum/core/device/cluster.hpp>
 #include <stratum/core/device/launch.hpp>
+#include <stratum/core/device/signal.hpp>
 #endif
 
 namespace stratum {
@@ -25,8 +29,8 @@ struct Eigenpairs {
   std::vector<double> vectors, values;
 };
 
-/// With M = L L^T, Jacobi rotations on L^-1 K L^-T: they find small eigenvalues beside large ones to full relative accuracy,
-/// which a boundary layer needs.
+/// With M = L L^T and K + E = D^T D, of the matrix F F^T with F = L^-1 D^T: Jacobi's rotations find small eigenvalues beside
+/// large ones to full relative accuracy, which a boundary layer needs.
 Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<double>& mass,
                      const std::vector<double>& diagonal_term) {
   const std::size_t n = stiffness.size() - 1;
@@ -35,27 +39,24 @@ Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<dou
     if (i > 0) lower[i] = mass[i] / diagonal[i - 1];
     diagonal[i] = std::sqrt(2 * (mass[i] + mass[i + 1]) - lower[i] * lower[i]);
   }
-  std::vector<double> c(n * n, 0.0);
+  const bool has_term = std::any_of(diagonal_term.begin(), diagonal_term.end(), [](double e) { return e != 0; });
+  const std::size_t width = n + 1 + (has_term ? n : 0);
+  std::vector<double> rows(n * width, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
-    c[i * n + i] = stiffness[i] + stiffness[i + 1] + diagonal_term[i];
-    if (i > 0) c[i * n + i - 1] = c[(i - 1) * n + i] = -stiffness[i];
+    double* const row = &rows[i * width];
+    row[i] = std::sqrt(stiffness[i]);
+    row[i + 1] = -std::sqrt(stiffness[i + 1]);
+    if (has_term) row[n + 1 + i] = std::sqrt(diagonal_term[i]);
+    for (std::size_t k = 0; k < width; ++k) row[k] = (row[k] - (i > 0 ? lower[i] * row[k - width] : 0)) / diagonal[i];
   }
-  for (std::size_t k = 0; k < n; ++k)
-    for (std::size_t i = 0; i < n; ++i)
-      c[i * n + k] = (c[i * n + k] - (i > 0 ? lower[i] * c[(i - 1) * n + k] : 0)) / diagonal[i];
-  for (std::size_t k = 0; k < n; ++k)
-    for (std::size_t i = 0; i < n; ++i)
-      c[k * n + i] = (c[k * n + i] - (i > 0 ? lower[i] * c[k * n + i - 1] : 0)) / diagonal[i];
 
-  std::vector<double> u = diagonalise(n, c);
-  Eigenpairs pairs{n, std::move(u), std::vector<double>(n)};
-  for (std::size_t a = 0; a < n; ++a) {
-    pairs.values[a] = c[a * n + a];
+  auto [u, values] = diagonalise_square(n, std::move(rows));
+  Eigenpairs pairs{n, std::vector<double>(n * n), std::move(values)};
+  for (std::size_t a = 0; a < n; ++a)
     for (std::size_t i = n; i-- > 0;) {
-      double& v = pairs.vectors[i * n + a];
-      v = (v - (i + 1 < n ? lower[i + 1] * pairs.vectors[(i + 1) * n + a] : 0)) / diagonal[i];
+      const double behind = i + 1 < n ? lower[i + 1] * pairs.vectors[(i + 1) * n + a] : 0;
+      pairs.vectors[i * n + a] = (u[a * n + i] - behind) / diagonal[i];
     }
-  }
   return pairs;
 }
 
@@ -72,43 +73,51 @@ double entry(const std::vector<double>& k, std::size_t i, std::size_t column, do
   return sign * (column == i ? k[i] : k[i + 1]);
 }
 
-/// c[r * n + s] = sum over k of p[k * n + r] q[k * n + s]
-template <class T>
-STRATUM_SIMD_CLONES void multiply_transposed(const T* p, const T* q, int n, T* c) {
+enum class Of : std::uint8_t { itself, transposed };
+
+/// c = p q or p^T q, by rows.
+template <Of left, class T>
+STRATUM_SIMD_CLONES void multiply(const T* p, const T* q, int n, T* c) {
   for (int r = 0; r < n; ++r) {
     T* row = c + r * n;
 #pragma omp simd
     for (int s = 0; s < n; ++s) row[s] = 0;
     for (int k = 0; k < n; ++k) {
-      const T factor = p[k * n + r];
+      const T factor = left == Of::itself ? p[r * n + k] : p[k * n + r];
 #pragma omp simd
       for (int s = 0; s < n; ++s) row[s] += factor * q[k * n + s];
     }
   }
 }
 
+template <class T>
+void transpose(int n, T* a) {
+  for (int r = 0; r < n; ++r)
+    for (int s = 0; s < r; ++s) std::swap(a[r * n + s], a[s * n + r]);
+}
+
 /// X from B in place; matrices as the kernel has them.
 template <class T>
 void solve_on_host(const T* matrices, int n, T* values, T* other) {
-  const int square = n * n;
-  const T *vx = matrices, *vx_t = vx + square, *vy = vx_t + square, *vy_t = vy + square;
-  const T *lambda = vy_t + square, *mu = lambda + n;
-  multiply_transposed(values, vy, n, other);
-  multiply_transposed(vx, other, n, values);
-  for (int r = 0; r < n; ++r)
-    for (int s = 0; s < n; ++s) {
-      const T value = lambda[r] + mu[s];
-      values[r * n + s] = value > 0 ? values[r * n + s] / value : T(0);
+  const T *vx = matrices, *vy = vx + n * n, *lambda = vy + n * n, *mu = lambda + n;
+  multiply<Of::itself>(values, vx, n, other);
+  multiply<Of::transposed>(vy, other, n, values);
+  for (int c = 0; c < n; ++c)
+    for (int a = 0; a < n; ++a) {
+      const T value = lambda[a] + mu[c];
+      values[c * n + a] = value > 0 ? values[c * n + a] / value : T(0);
     }
-  multiply_transposed(values, vx_t, n, other);
-  multiply_transposed(vy_t, other, n, values);
+  multiply<Of::itself>(vy, values, n, other);
+  transpose(n, other);
+  multiply<Of::itself>(vx, other, n, values);
+  transpose(n, values);
 }
 
 #if defined(__CUDACC__)
 
-constexpr int solve_threads = 128;  // 16 along the columns of a product, 8 along its rows
-// Blocks of the one cluster, each with a quarter of the rows of every product; without clusters one block has all.
-constexpr int cluster_blocks = 4;
+constexpr int solve_warps = 8, solve_threads = solve_warps * 32;
+// Rows of the grid a block of the cluster has, and numbers of eigenvectors; without clusters one block has all, 8 at a time.
+constexpr int solve_rows = 8;
 
 /// Rows start at multiples of 16 bytes, apart in the banks.
 template <class T, int n>
@@ -120,47 +129,67 @@ struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Part {
   T v[n];
 };
 
-/// Rows of p q, p of n / blocks rows: store(row, first column, numbers) for the tile in the registers of each thread.
-template <int n, int blocks, class T, class Store>
-__device__ STRATUM_INLINE void multiply_rows(const T* p, const T* q, const Store& store) {
-  constexpr int columns = n / 16, rows = n / blocks / 8, together = 4, pitch = row_length<T, n>;
-  const int s0 = static_cast<int>(threadIdx.x) % 16 * columns, r0 = static_cast<int>(threadIdx.x) / 16 * rows;
-  Part<T, columns> sum[rows] = {};
-#pragma unroll 4
-  for (int k = 0; k < n; k += together) {
-    Part<T, together> a[rows];
+/// p q or p q^T for 8 rows of p, in slices of the sum that add up to it, a warp each; ends with a barrier of the block.
+template <Of right, int n, class T>
+__device__ STRATUM_INLINE void multiply_rows(const T* p, const T* q, T* slices) {
+  constexpr int columns = n / 32, together = 16 / static_cast<int>(sizeof(T)), pitch = row_length<T, n>;
+  constexpr int slice = n / solve_warps;
+  const int lane = static_cast<int>(threadIdx.x) % 32, my_warp = static_cast<int>(threadIdx.x) / 32;
+  T sum[solve_rows][columns] = {};
 #pragma unroll
-    for (int r = 0; r < rows; ++r) a[r] = *reinterpret_cast<const Part<T, together>*>(p + (r0 + r) * pitch + k);
+  for (int from = 0; from < slice; from += together) {
+    const int k = my_warp * slice + from;
+    Part<T, together> a[solve_rows];
 #pragma unroll
-    for (int e = 0; e < together; ++e) {
-      const auto b = *reinterpret_cast<const Part<T, columns>*>(q + (k + e) * pitch + s0);
+    for (int r = 0; r < solve_rows; ++r) a[r] = *reinterpret_cast<const Part<T, together>*>(p + r * pitch + k);
+    if constexpr (right == Of::itself) {
 #pragma unroll
-      for (int r = 0; r < rows; ++r)
+      for (int e = 0; e < together; ++e) {
+        const auto b = *reinterpret_cast<const Part<T, columns>*>(q + (k + e) * pitch + lane * columns);
 #pragma unroll
-        for (int s = 0; s < columns; ++s) sum[r].v[s] += a[r].v[e] * b.v[s];
+        for (int r = 0; r < solve_rows; ++r)
+#pragma unroll
+          for (int s = 0; s < columns; ++s) sum[r][s] += a[r].v[e] * b.v[s];
+      }
+    } else {
+#pragma unroll
+      for (int s = 0; s < columns; ++s) {
+        const auto b = *reinterpret_cast<const Part<T, together>*>(q + (lane + s * 32) * pitch + k);
+#pragma unroll
+        for (int r = 0; r < solve_rows; ++r)
+#pragma unroll
+          for (int e = 0; e < together; ++e) sum[r][s] += a[r].v[e] * b.v[e];
+      }
     }
   }
 #pragma unroll
-  for (int r = 0; r < rows; ++r) store(r0 + r, s0, sum[r]);
+  for (int r = 0; r < solve_rows; ++r)
+#pragma unroll
+    for (int s = 0; s < columns; ++s)
+      slices[(my_warp * solve_rows + r) * pitch + (right == Of::itself ? lane * columns + s : lane + s * 32)] =
+          sum[r][s];
+  __syncthreads();
 }
 
-/// Numbers of shared memory: Vx, Vx^T, two products, which share a place in a block that is alone; the block's rows of B or U, of
-/// Vy and Vy^T.
+/// Numbers of shared memory: Vx and Vy, two matrices of the block's rows, slices of a product, lambda and mu.
 template <class T, int n, int blocks>
-constexpr std::size_t solve_bytes = ((blocks > 1 ? 4 : 3) * n + 3 * n / blocks) * row_length<T, n> * sizeof(T);
+constexpr std::size_t solve_bytes = sizeof(cuda::Signal) * 2 +
+                                    ((2 * n + 2 * n / blocks + solve_warps * solve_rows) * row_length<T, n> + 2 * n) *
+                                        sizeof(T);
 
-/// matrices: Vx, Vx^T, Vy, Vy^T, lambda, mu, padded to n. A block keeps rows of B Vx and of Z = U Vx^T, by j or by the number
-/// of an eigenvector of y, and passes them to all blocks of the cluster; the matrices are there before the right-hand side is.
+/// matrices: Vx, Vy, lambda, mu, padded to n. A block has rows of B and of X by j, between them rows of (B Vx)^T and so on by
+/// the number of an eigenvector of x: blocks transpose what they have by writing to each other.
 template <int n, int blocks, class T>
 __global__ void __launch_bounds__(solve_threads)
     diagonal_solve_kernel(const T* matrices, const GridView<const T> b, const GridView<T> x) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int pitch = row_length<T, n>, chunk = 16 / static_cast<int>(sizeof(T)), mine = n / blocks;
-  constexpr int columns = n / 16;
-  T* const vx = reinterpret_cast<T*>(memory);
-  T *const vx_t = vx + n * pitch, *const product = vx_t + n * pitch,
-           *const z = blocks > 1 ? product + n * pitch : product;
-  T *const own = z + n * pitch, *const vy = own + mine * pitch, *const vy_t = vy + mine * pitch;
+  constexpr int columns = n / 32;
+  auto* const arrived = reinterpret_cast<cuda::Signal*>(memory);
+  T* const vx = reinterpret_cast<T*>(arrived + 2);
+  T *const vy = vx + n * pitch, *const by_row = vy + n * pitch, *const by_vector = by_row + mine * pitch,
+           *const slices = by_vector + mine * pitch, *const lambda = slices + solve_warps * solve_rows * pitch,
+           *const mu = lambda + n;
   const cuda::Cluster cluster;
   const auto meet = [&cluster] {
     if constexpr (blocks > 1)
@@ -168,75 +197,118 @@ __global__ void __launch_bounds__(solve_threads)
     else
       __syncthreads();
   };
-  const int t = static_cast<int>(threadIdx.x), first = blocks > 1 ? cluster.rank() * mine : 0;
-  const auto fetch = [&](const T* from, T* to, int rows) {
-    for (int k = t * chunk; k < rows * n; k += solve_threads * chunk)
-      __pipeline_memcpy_async(to + k / n * pitch + k % n, from + k, 16);
-  };
-  fetch(matrices, vx, n);
-  fetch(matrices + n * n, vx_t, n);
-  fetch(matrices + 2 * n * n + first * n, vy, mine);
-  fetch(matrices + 3 * n * n + first * n, vy_t, mine);
-  __pipeline_commit();
-  meet();  // all run: they will write to each other
+  const int t = static_cast<int>(threadIdx.x), lane = t % 32, my_warp = t / 32;
+  const int first = blocks > 1 ? cluster.rank() * mine : 0;
+  if constexpr (blocks > 1) {
+    constexpr int row_bytes = n * static_cast<int>(sizeof(T));
+    if (my_warp == 0) {
+      if (lane < 2) {
+        arrived[lane].open(1);
+        arrived[lane].expect(n * row_bytes);
+      }
+      __syncwarp();
+      for (int row = lane; row < 2 * n; row += 32)
+        arrived[row / n].fetch(vx + row * pitch, matrices + row * n, row_bytes);
+    }
+  } else {
+    for (int k = t * chunk; k < 2 * n * n; k += solve_threads * chunk)
+      __pipeline_memcpy_async(vx + k / n * pitch + k % n, matrices + k, 16);
+    __pipeline_commit();
+  }
+  for (int k = t; k < 2 * n; k += solve_threads) lambda[k] = matrices[2 * n * n + k];
+  meet();  // all run, and may be written to
   cuda::after_previous();
   for (int k = t; k < mine * n; k += solve_threads) {
     const int i = k % n, r = k / n;
-    own[r * pitch + i] = i < b.nx && first + r < b.ny ? b(i, first + r) : T(0);
+    by_row[r * pitch + i] = i < b.nx && first + r < b.ny ? b(i, first + r) : T(0);
   }
-  __pipeline_wait_prior(0);
+  if constexpr (blocks > 1)
+    arrived[0].wait(0);
+  else
+    __pipeline_wait_prior(0);
   __syncthreads();
 
-  const auto pass_to_all = [&](T* to) {
-    return [&cluster, to, first](int r, int s, const Part<T, columns>& numbers) {
+  const auto sum_of_slices = [&](int at) {
+    T sum = 0;
 #pragma unroll
-      for (int k = 0; k < blocks; ++k)
-        *reinterpret_cast<Part<T, columns>*>((blocks > 1 ? cluster.at(to, k) : to) + (first + r) * pitch + s) = numbers;
-    };
+    for (int w = 0; w < solve_warps; ++w) sum += slices[w * solve_rows * pitch + at];
+    return sum;
   };
-  multiply_rows<n, blocks>(own, vx, pass_to_all(product));
+  // Columns s of a product go to the blocks that have them as rows of `to`.
+  const auto pass = [&](T* to, int r0) {
+    constexpr int parts = solve_rows / chunk;
+    if (t >= n * parts) return;
+    const int s = t / parts, r = t % parts * chunk;
+    Part<T, chunk> numbers;
+#pragma unroll
+    for (int e = 0; e < chunk; ++e) numbers.v[e] = sum_of_slices((r + e) * pitch + s);
+    T* const place = to + s % mine * pitch + first + r0 + r;
+    *reinterpret_cast<Part<T, chunk>*>(blocks > 1 ? cluster.at(place, s / mine) : place) = numbers;
+  };
+  const auto each_eighth_row = [](const auto& f) {
+    for (int r0 = 0; r0 < mine; r0 += solve_rows) {
+      if (r0 > 0) __syncthreads();
+      f(r0);
+    }
+  };
+  each_eighth_row([&](int r0) {
+    multiply_rows<Of::itself, n>(by_row + r0 * pitch, vx, slices);
+    pass(by_vector, r0);
+  });
+  if constexpr (blocks > 1) arrived[1].wait(0);
   meet();
-  const T *lambda = matrices + 4 * n * n, *mu = lambda + n;
-  multiply_rows<n, blocks>(vy_t, product, [&](int r, int s, const Part<T, columns>& numbers) {
+  each_eighth_row([&](int r0) {
+    T* const row = by_vector + (r0 + my_warp) * pitch;
+    multiply_rows<Of::itself, n>(by_vector + r0 * pitch, vy, slices);
 #pragma unroll
     for (int e = 0; e < columns; ++e) {
-      const T value = lambda[s + e] + mu[first + r];
-      own[r * pitch + s + e] = value > 0 ? numbers.v[e] / value : T(0);
+      const int s = lane + e * 32;
+      const T value = lambda[first + r0 + my_warp] + mu[s];
+      row[s] = value > 0 ? sum_of_slices(my_warp * pitch + s) / value : T(0);
     }
   });
   __syncthreads();
-  multiply_rows<n, blocks>(own, vx_t, pass_to_all(z));
+  each_eighth_row([&](int r0) {
+    multiply_rows<Of::transposed, n>(by_vector + r0 * pitch, vy, slices);
+    pass(by_row, r0);
+  });
   meet();
-  multiply_rows<n, blocks>(vy, z, [&](int r, int s, const Part<T, columns>& numbers) {
+  each_eighth_row([&](int r0) {
+    multiply_rows<Of::transposed, n>(by_row + r0 * pitch, vx, slices);
 #pragma unroll
-    for (int e = 0; e < columns; ++e)
-      if (s + e < x.nx && first + r < x.ny) x(s + e, first + r) = numbers.v[e];
+    for (int e = 0; e < columns; ++e) {
+      const int i = lane + e * 32, j = first + r0 + my_warp;
+      const T sum = sum_of_slices(my_warp * pitch + i);
+      if (i < x.nx && j < x.ny) x(i, j) = sum;
+    }
   });
 }
 
 /// f(launch, kernel) for matrices of `size`.
 template <class T, class F>
 void with_kernel(int size, const F& f) {
-  const auto take = [&]<int n, int blocks>() {
+  const auto launch = [&]<int n, int blocks>() {
     f(cuda::Launch{blocks, solve_threads, solve_bytes<T, n, blocks>, blocks}, diagonal_solve_kernel<n, blocks, T>);
   };
-  const bool clusters = cuda::has_clusters();
-  if (size == 32)
-    clusters ? take.template operator()<32, cluster_blocks>() : take.template operator()<32, 1>();
-  else
-    clusters ? take.template operator()<64, cluster_blocks>() : take.template operator()<64, 1>();
+  const auto take = [&]<int n>() {
+    cuda::has_clusters() ? launch.template operator()<n, n / solve_rows>() : launch.template operator()<n, 1>();
+  };
+  if (size == 32) return take.template operator()<32>();
+  if (size == 64) return take.template operator()<64>();
+  if constexpr (sizeof(T) == 4) launch.template operator()<128, 128 / solve_rows>();
 }
 
 #endif
 
-bool fits(const GridShape& shape, int most) { return shape.nodes() > 0 && std::max(shape.nx, shape.ny) <= most; }
+/// The size of the matrices.
+int padded(const GridShape& shape) {
+  const int most = std::max(shape.nx, shape.ny);
+  return most <= 32 ? 32 : most <= 64 ? 64 : 128;
+}
 
-/// The size of the matrices, one of two.
-int padded(const GridShape& shape) { return std::max(shape.nx, shape.ny) <= 32 ? 32 : 64; }
-
-/// Numbers of four matrices and two rows of eigenvalues, from an aligned number on: a flat vector starts one after.
+/// Numbers of two matrices and two rows of eigenvalues, from an aligned number on: a flat vector starts one after.
 constexpr int unaligned = 15;
-int numbers(int size) { return unaligned + 4 * size * size + 2 * size; }
+int numbers(int size) { return unaligned + 2 * size * size + 2 * size; }
 
 /// `count` of those numbers from `first` on.
 template <class T>
@@ -260,11 +332,12 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
                                                                      bool singular) {
   const GridShape shape = a.shape();
   const auto* const separable = std::get_if<TensorOperator<T>>(&a.storage());
-  if (separable == nullptr || shape.has_halo() || !fits(shape, max_nodes)) return nullptr;
+  if (separable == nullptr || shape.has_halo() || shape.nodes() == 0 || std::max(shape.nx, shape.ny) > max_nodes)
+    return nullptr;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    bool has_room = true;
-    with_kernel<T>(padded(shape), [&](const cuda::Launch& solve, auto /*kernel*/) { has_room = solve.fits(); });
+    bool has_room = false;
+    with_kernel<T>(padded(shape), [&](const cuda::Launch& solve, auto kernel) { has_room = solve.runs(ctx, kernel); });
     if (!has_room) return nullptr;
   }
 #endif
@@ -275,18 +348,24 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   const auto kx = factors_to_host(ctx, factors.kx), mx = factors_to_host(ctx, factors.mx);
   const auto ky = factors_to_host(ctx, factors.ky), my = factors_to_host(ctx, factors.my);
   const auto e = factors.has_reaction() ? factors_to_host(ctx, factors.e) : std::vector<double>(ky.size() - 1, 0.0);
-  Eigenpairs pairs[] = {decompose(kx, mx, std::vector<double>(kx.size() - 1, 0.0)), decompose(ky, my, e)};
+  if (std::any_of(e.begin(), e.end(), [](double value) { return value < 0; })) return nullptr;
+  const std::vector<double> none(kx.size() - 1, 0.0);
+  Eigenpairs pairs[2];
+  if (kx == ky && mx == my && none == e)
+    pairs[0] = pairs[1] = decompose(kx, mx, none);
+  else
+#pragma omp parallel for num_threads(std::min(ctx.threads(), 2))
+    for (int d = 0; d < 2; ++d) pairs[d] = d == 0 ? decompose(kx, mx, none) : decompose(ky, my, e);
   if (singular)
     for (auto& pair : pairs) *std::min_element(pair.values.begin(), pair.values.end()) = 0;
   const int size = padded(shape);
   const auto n = static_cast<std::size_t>(size);
-  std::vector<T> packed(4 * n * n + 2 * n, T(0));
+  std::vector<T> packed(2 * n * n + 2 * n, T(0));
   for (std::size_t d = 0; d < 2; ++d) {
     const Eigenpairs& pair = pairs[d];
-    T *v = packed.data() + 2 * d * n * n, *transposed = v + n * n, *values = packed.data() + 4 * n * n + d * n;
+    T *v = packed.data() + d * n * n, *values = packed.data() + 2 * n * n + d * n;
     for (std::size_t i = 0; i < pair.n; ++i)
-      for (std::size_t k = 0; k < pair.n; ++k)
-        v[i * n + k] = transposed[k * n + i] = static_cast<T>(pair.vectors[i * pair.n + k]);
+      for (std::size_t k = 0; k < pair.n; ++k) v[i * n + k] = static_cast<T>(pair.vectors[i * pair.n + k]);
     for (std::size_t k = 0; k < n; ++k) values[k] = k < pair.n ? static_cast<T>(pair.values[k]) : T(1);
   }
 
@@ -331,7 +410,7 @@ template <class T>
 void FastDiagonalisation<T>::set_mass(Context& ctx, double c) {
   std::vector<T> moved;
   for (const double mu : mu_) moved.push_back(static_cast<T>(mu + c));
-  copy_from_host(ctx, moved.data(), part(matrices_, (4 * size_ + 1) * size_, static_cast<int>(moved.size())));
+  copy_from_host(ctx, moved.data(), part(matrices_, (2 * size_ + 1) * size_, static_cast<int>(moved.size())));
 }
 
 template <class T>

@@ -9,9 +9,10 @@
 // Tensor Product Methods, 1964. On the stretched meshes of `named_meshes` the error in float is a few 1e-6; where neighbouring
 // widths differ a hundredfold over many intervals the eigenvectors lose all digits, so that `make` tries them.
 //
-// On a GPU one kernel of four blocks, of one where there are no clusters, whatever the numbers on the grid; it replaces all
-// coarser levels of a cycle, which cost launches, not bytes. 4 n^3 multiplications for n x n unknowns; the matrices are read
-// from the L2 cache: 10 n^2 words.
+// On a GPU one kernel, of a cluster of n / 8 blocks whatever the numbers on the grid, of one where there are no clusters; it
+// replaces all coarser levels of a cycle, which cost launches, not bytes. Matrices are padded to n = 32, 64 or, in float, 128. 4
+// n^3 multiplications for n x n unknowns; every block reads 2 n^2 words of matrices from the L2 cache, and the blocks send each
+// other 2 n^2.
 
 #include <cstdint>
 #include <memory>
@@ -24,11 +25,11 @@ namespace stratum {
 template <class T>
 class FastDiagonalisation final : public Preconditioner<T> {
  public:
-  static constexpr int max_nodes = 64;  // in each direction
+  static constexpr int max_nodes = sizeof(T) == 4 ? 128 : 64;  // in each direction
 
-  /// Decomposes both directions on the host, in double. Null unless `a` is a tensor operator of at most max_nodes x max_nodes
-  /// unknowns between ends that are not periodic, a residual for smooth data falls a hundredfold, and a block of the GPU has
-  /// room.
+  /// Decomposes both directions on the host, in double; 4 to 7 ms for n = 128. Null unless `a` is a
+  /// tensor operator of at most max_nodes x max_nodes unknowns between ends that are not periodic, E has no negative entry, a
+  /// residual for smooth data falls a hundredfold, and the GPU has room (more than 64 nodes need clusters).
   /// `singular`: A 1 = 0; the part of b along that mode is left out. A plan takes for granted that all goes well.
   [[nodiscard]] static std::unique_ptr<FastDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
                                                                  bool singular = false);
@@ -49,7 +50,7 @@ class FastDiagonalisation final : public Preconditioner<T> {
   GridShape shape_;
   int size_ = 0;            // of the square matrices, padded with zeros
   std::vector<double> mu_;  // not rounded to T
-  Vector<T> matrices_;      // Vx, Vx^T, Vy, Vy^T by rows, lambda, mu
+  Vector<T> matrices_;      // Vx, Vy by rows, lambda, mu
   Vector<T> scratch_;       // two matrices; on the CPU only
 };
 

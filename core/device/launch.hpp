@@ -64,6 +64,17 @@ struct Launch {
     const Configuration c(*this, ctx, kernel);
     STRATUM_CUDA_CHECK(cudaLaunchKernelEx(&c.config, kernel, Parameters(arguments)...));
   }
+  /// The same for blocks of a cluster, which need not find room in any part of the device.
+  template <class... Parameters>
+  [[nodiscard]] bool runs(const Context& ctx, void (*kernel)(Parameters...)) const {
+    int count = 1;
+    if (!fits() || (cluster > 1 && !has_clusters())) return false;
+    if (cluster > 1) {
+      const Configuration c(*this, ctx, kernel);
+      STRATUM_CUDA_CHECK(cudaOccupancyMaxActiveClusters(&count, kernel, &c.config));
+    }
+    return count > 0;
+  }
   /// Blocks, or clusters, that run at the same time.
   template <class... Parameters>
   [[nodiscard]] int resident(const Context& ctx, void (*kernel)(Parameters...)) const {

@@ -38,6 +38,13 @@ struct Signal {
   __device__ STRATUM_INLINE void expect(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(this)), "r"(bytes) : "memory");
   }
+  /// Copies bytes, a multiple of 16 at such an address, by the copy engine.
+  __device__ STRATUM_INLINE void fetch(void* shared, const void* global, int bytes) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     address(shared)),
+                 "l"(global), "r"(bytes), "r"(address(this))
+                 : "memory");
+  }
   /// For threads of the block, and what the copy engine brings.
   __device__ STRATUM_INLINE void wait(int use) {
     asm volatile("{\n.reg .pred done;\nwaiting:\n"
@@ -58,6 +65,7 @@ struct Signal {
   __device__ void open(int /*arrivals*/) {}
   __device__ void arrive() {}
   __device__ void expect(int /*bytes*/) {}
+  __device__ void fetch(void* /*shared*/, const void* /*global*/, int /*bytes*/) {}
   __device__ void wait(int /*use*/) {}
   __device__ void wait_for_cluster(int /*use*/) {}
 #endif

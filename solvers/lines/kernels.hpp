@@ -1218,6 +1218,8 @@ struct YWalk {
   static constexpr int chunk = pack_size<T>, chunks = width / chunk;
   static constexpr int pitch = width + chunk;         // room for the column behind the tile
   static constexpr int column = rows + segments + 4;  // a column, with a number between segments
+  // A line that is kept: for each segment the number before it, its own, the one behind, and room for a flag.
+  static constexpr int kept = S + 3, kept_numbers = segments * kept;
   int tiles, tiles_each;
 
   static __device__ STRATUM_INLINE int in_column(int r) { return r + 1 + (r + segment) / segment; }
@@ -1387,10 +1389,23 @@ template <class T>
 constexpr bool walks_y_lines<CellView<T, true>> = true;
 
 template <class View, class W, bool in_steps = false, class T = typename W::Number>
-constexpr std::size_t y_walk_bytes = sizeof(T) *
-                                         (pack_size<T> + (W::rows + 2) * W::pitch + YTile<View, W>::numbers +
-                                          2 * W::column + Turn<T, by_sums<View>>::numbers(W::pairs, W::segments)) +
+constexpr std::size_t y_walk_bytes = sizeof(T) * (pack_size<T> + (W::rows + 2) * W::pitch + YTile<View, W>::numbers +
+                                                  2 * W::kept_numbers +
+                                                  Turn<T, by_sums<View>>::numbers(W::pairs, W::segments)) +
                                      (in_steps ? 0 : sizeof(Mailbox<T, most_blocks, by_sums<View>>) * 2 * W::pairs);
+
+/// What one thread leaves in memory for one thread of a block that runs at the same time: numbers, and a flag behind them that
+/// is zero before and after.
+template <class T>
+__device__ STRATUM_INLINE void raise_flag(T* flag) {
+  asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory");
+}
+template <class T>
+__device__ STRATUM_INLINE void wait_for_flag(const T* flag) {
+  unsigned raised = 0;
+  do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(raised) : "l"(flag) : "memory");
+  while (raised == 0);
+}
 
 /// All of walk_y_lines, or one of the steps that longer lines take: the first colour's parts are eliminated; they are
 /// substituted and the second colour's eliminated; those are substituted.
@@ -1398,15 +1413,15 @@ enum class YStep : std::uint8_t { solve, first, middle, last };
 
 /// Both colours of a sweep along y. In a tile the lines of the first colour are solved, then those of the second, between
 /// which they lie; the second colour's line at the tile's beginning has one neighbour in the tile before, which is kept. The
-/// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines. In
-/// place: what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way
+/// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines; or, where
+/// every cluster has one tile and all run at once, the cluster before leaves it in `passed`, kept_numbers a block. In place: what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way
 /// to shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of
 /// columns in the order of the walk, segment s.
 /// In steps a block has a part of the lines, and the middle step begins a tile early, so that no line is left: 8 words.
 template <bool coupled, bool mirrored, YStep step, class View, class W, class T = typename W::Number>
 __global__ void __launch_bounds__(W::threads)
     walk_y_lines(const View a, const GridView<const T> b, const W walk, const GridView<T> y,
-                 const Interface<T, by_sums<View>> firsts, const Interface<T, by_sums<View>> seconds) {
+                 const Interface<T, by_sums<View>> firsts, const Interface<T, by_sums<View>> seconds, T* const passed) {
   constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
   constexpr bool whole = step == YStep::solve, last_step = step == YStep::last;
   constexpr int S = W::segment, R = W::rows, pairs = W::pairs, chunk = W::chunk, chunks = W::chunks;
@@ -1419,7 +1434,7 @@ __global__ void __launch_bounds__(W::threads)
   T* const x_tile = reinterpret_cast<T*>(mailboxes + (whole ? 2 * pairs : 0)) + chunk + W::pitch;
   T* const numbers = x_tile + (R + 1) * W::pitch;
   T* const kept = numbers + YTile<View, W>::numbers;  // the last first-colour column of this tile and of the one before
-  const Turn<T, sums> turn{kept + 2 * W::column, pairs, W::segments};
+  const Turn<T, sums> turn{kept + 2 * W::kept_numbers, pairs, W::segments};
 
   const int base = rank * R;  // position of row 0 of the block's part of a tile
   YTile<View, W> tile_of(a, b, numbers, base);
@@ -1447,7 +1462,7 @@ __global__ void __launch_bounds__(W::threads)
     }
   };
 
-  for (int r = t; r < 2 * W::column; r += W::threads) kept[r] = 0;
+  for (int r = t; r < 2 * W::kept_numbers; r += W::threads) kept[r] = 0;
   const int begin_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
   const int first_tile = step == YStep::middle ? max(begin_tile - 1, 0) : begin_tile;
   const int last_tile = min(begin_tile + walk.tiles_each, walk.tiles);
@@ -1471,8 +1486,8 @@ __global__ void __launch_bounds__(W::threads)
 
     T b_second[S], x_first[S];
     T before = 0, behind = 0;  // of the first colour, beside the segment
-    T* const kept_now = kept + tile % 2 * W::column + W::in_column(s * S);
-    const T* const kept_before = kept + (tile + 1) % 2 * W::column + W::in_column(s * S);
+    T* const kept_now = kept + tile % 2 * W::kept_numbers + s * W::kept + 1;
+    T* const kept_before = kept + (tile + 1) % 2 * W::kept_numbers + s * W::kept + 1;
     const T* const x_pair = x_tile + s * S * W::pitch + 2 * pair;
     Segment<T, S, true, sums> segment;
     if constexpr (!last_step) {
@@ -1513,11 +1528,26 @@ __global__ void __launch_bounds__(W::threads)
       behind = near_behind + turn.right(c, s);
 #pragma unroll
       for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
+      const auto passed_by = [&](int tile) {
+        return passed + (tile * blocks + rank) * W::kept_numbers + s * W::kept + 1;
+      };
       if (c == pairs - 1) {
+        T* const to = passed == nullptr ? kept_now : passed_by(tile);
+        to[-1] = before;
 #pragma unroll
-        for (int k = 0; k < S; ++k) kept_now[k] = x_first[k];
-        if (s == 0) kept_now[-2] = before;
-        if (s == W::segments - 1) kept_now[S + 1] = behind;
+        for (int k = 0; k < S; ++k) to[k] = x_first[k];
+        to[S] = behind;
+        if (passed != nullptr && tile + 1 < walk.tiles) raise_flag(to + S + 1);
+      }
+      if (passed != nullptr && c == 0 && tile > 0) {
+        T* const from = passed_by(tile - 1);
+        wait_for_flag(from + S + 1);
+        T numbers[S + 2];
+#pragma unroll
+        for (int k = 0; k < S + 2; ++k) numbers[k] = from[k - 1];
+#pragma unroll
+        for (int k = 0; k < S + 2; ++k) kept_before[k - 1] = numbers[k];
+        from[S + 1] = 0;
       }
       if constexpr (step == YStep::middle) {
         // Both numbers of a pair, the other one as it is, so that whole sectors are written.
@@ -1555,7 +1585,7 @@ __global__ void __launch_bounds__(W::threads)
     const auto previous = [&](T own, int k) {
       if constexpr (last_step) return x_pair[k * W::pitch + (mirrored ? 2 : -1)];
       const T x = __shfl_up_sync(all_lanes, own, 1, pairs);
-      return c == 0 ? kept_before[k < 0 ? -2 : k < S ? k : S + 1] : x;  // a number lies between segments
+      return c == 0 ? kept_before[k] : x;
     };
     T near_second[S];  // of the last step, which fetches the next tile meanwhile
     // Neighbours: the first-colour lines of the pair before and of the pair itself.
@@ -1594,7 +1624,7 @@ __global__ void __launch_bounds__(W::threads)
       for (int k = 0; k < S; ++k)
         segment[k] += last_step ? near_second[k] : second.beside().near(previous(x_first[k], k), x_first[k]);
     }
-    const bool second_done = !whole || c > 0 || tile > first_tile || tile == 0;
+    const bool second_done = !whole || c > 0 || tile > first_tile || tile == 0 || passed != nullptr;
     const bool even_done = even_used && (mirrored || second_done);
     const bool odd_done = odd_used && (!mirrored || second_done);
     T* to = &y(even - 1, position - 1);
@@ -1775,11 +1805,12 @@ bool launch_y_walk_in_steps(const Context& ctx, const View& a, GridView<const T>
   const int lines = tiles * W::pairs;
   const Interface<T, sums> firsts{pieces, count}, seconds{pieces + std::int64_t{lines} * count, count};
   const View view = line::along<Direction::y>(a);
-  launch(ctx, walk_y_lines<coupled, mirrored, YStep::first, View, W>, view, b, walk, y, firsts, seconds);
+  T* const passed = nullptr;
+  launch(ctx, walk_y_lines<coupled, mirrored, YStep::first, View, W>, view, b, walk, y, firsts, seconds, passed);
   launch_interface<false>(ctx, firsts, lines);
-  launch(ctx, middle, view, b, walk, y, firsts, seconds);
+  launch(ctx, middle, view, b, walk, y, firsts, seconds, passed);
   launch_interface<false>(ctx, seconds, lines);
-  launch(ctx, walk_y_lines<true, mirrored, YStep::last, View, W>, view, b, walk, y, firsts, seconds);
+  launch(ctx, walk_y_lines<true, mirrored, YStep::last, View, W>, view, b, walk, y, firsts, seconds, passed);
   return true;
 }
 
@@ -1805,22 +1836,30 @@ Lines<T> walk_on(Launch& launch, Walk& walk, int resident) {
 }
 
 /// The same, at once where a cluster holds the lines; false where they are too short. Lines that are left are given back, all
-/// of the second colour.
+/// of the second colour. `passed`: zeros, in which clusters pass columns to each other where there are enough.
 template <bool coupled, bool mirrored, class View, class T>
-bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left, T* memory) {
-  const auto launch = [&]<class W>(W walk) {
+bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left, T* memory,
+                   GridView<T> passed) {
+  const auto launch = [&]<class W>(W walk, bool must_pass = false) {
     const int cluster = divide_up(y.ny + 1, W::rows);
     const auto kernel = walk_y_lines<coupled, mirrored, YStep::solve, View, W>;
     walk.tiles = divide_up(y.nx + 1, W::width);
     Launch launch{walk.tiles * cluster, W::threads, y_walk_bytes<View, W>, cluster};
     if (cluster > blocks_at_most() || !launch.fits()) return false;
-    left = walk_on<mirrored, T>(launch, walk, launch.resident(ctx, kernel));
+    const int resident = launch.resident(ctx, kernel);
+    const bool passes = walk.tiles <= resident && passed.nx >= static_cast<int>(launch.grid.x) * W::kept_numbers;
+    if (must_pass && !passes) return false;
+    left = walk_on<mirrored, T>(launch, walk, resident);
+    if (passes) left.count = 0;
     launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, Interface<T, by_sums<View>>{},
-           Interface<T, by_sums<View>>{});
+           Interface<T, by_sums<View>>{}, passes ? passed.data : nullptr);
     return true;
   };
   using Usual = YWalk<T>;
   if (y.ny < shortest_walk || (!has_clusters() && y.ny <= longest_y_lines())) return false;
+  // Where the device has a place for every block of half the rows.
+  if constexpr (is_tensor<View>)
+    if (launch(YWalk<T, 8>{}, true)) return true;
   if constexpr (is_tensor<View> && by_sums<View>)
     if (longer_segments_save_a_block(y.ny) && launch(YWalk<T, longer_segment>{})) return true;
   if constexpr (is_tensor<View> && sizeof(T) == 4)

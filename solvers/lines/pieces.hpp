@@ -164,6 +164,14 @@ STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(Piece<T, with_sum>& w
   return static_cast<int>(numbers);
 }
 
+/// Numbers that clusters of blocks of a GPU need to pass columns to each other, on grids for which about all multiprocessors
+/// have one block each: tiles of `width` columns, blocks of 512 rows or two of 256. None on larger grids.
+[[nodiscard]] inline int passed_numbers(int nx, int ny, int width) {
+  constexpr std::int64_t most_blocks = 160, block_rows = 512, a_block = 2 * 32 * 11;
+  const std::int64_t blocks = (nx / width + std::int64_t{1}) * (ny / block_rows + 1);
+  return blocks <= most_blocks ? static_cast<int>(blocks * a_block) : 0;
+}
+
 /// x_last of a piece that borders on itself.
 template <class T>
 STRATUM_HOST_DEVICE STRATUM_INLINE T last_of_ring(const Piece<T, true>& whole) {

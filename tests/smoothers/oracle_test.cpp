@@ -246,6 +246,21 @@ TYPED_TEST(SmootherOracle, WalksOverManyTiles) {
   for (const int count : {300, 301}) this->compare_lines(count, 8000, true, false, OperatorForm::tensor, true);
 }
 
+// So few tiles that each cluster of blocks of a GPU takes one, and passes a column to the next; the last ones just fit, or not.
+TYPED_TEST(SmootherOracle, ClustersOfOneTileEach) {
+  using T = typename TypeParam::Number;
+  if (!this->ctx().on_gpu()) GTEST_SKIP() << "no kernels of their own";
+  for (const auto& [nx, ny] : {std::pair{20, 800}, {200, 1100}, {1023, 1023}, {1000, 1025}, {63, 2047}, {1100, 770}})
+    for (const bool scalar : {true, false})
+      for (const auto form : {OperatorForm::tensor, OperatorForm::cell}) {
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << (scalar ? ", scalar " : " ") << to_string(form));
+        const auto [oracle, a] =
+            test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);
+        this->compare(a, oracle, "line_y", LineOrder::zebra, 1, 1);
+      }
+  for (const int count : {300, 301}) this->compare_lines(count, 800, true, false, OperatorForm::tensor, true);
+}
+
 TYPED_TEST(SmootherOracle, TheLongestLines) {
   using T = typename TypeParam::Number;
   for (const int length : {16383, 18433, 32767, 32769, 40000})

@@ -1857,9 +1857,9 @@ bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridV
   };
   using Usual = YWalk<T>;
   if (y.ny < shortest_walk || (!has_clusters() && y.ny <= longest_y_lines())) return false;
-  // Where the device has a place for every block of half the rows.
+  // More blocks of fewer rows, where the device has a place for each.
   if constexpr (is_tensor<View>)
-    if (launch(YWalk<T, 8>{}, true)) return true;
+    if (launch(YWalk<T, 8>{}, true) || launch(YWalk<T, 11>{}, true)) return true;
   if constexpr (is_tensor<View> && by_sums<View>)
     if (longer_segments_save_a_block(y.ny) && launch(YWalk<T, longer_segment>{})) return true;
   if constexpr (is_tensor<View> && sizeof(T) == 4)

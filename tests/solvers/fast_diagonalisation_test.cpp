@@ -66,8 +66,7 @@ TYPED_TEST(FastDiagonalisationTest, MoreThan64Nodes) {
     ASSERT_TRUE(solver);
     for (int repeated = 0; repeated < 3; ++repeated) solver->apply(ctx, b.cview(), x.view());
     const auto exact = reference::solve(reference::laplace(hx, hy), test::to_host(ctx, b));
-    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), exact),
-              (std::is_same_v<T, float>) ? 1e-3 : 1e-10);
+    EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), exact), (std::is_same_v<T, float>) ? 1e-3 : 1e-10);
   }
 }
 

@@ -39,7 +39,8 @@ void expect_eigenvectors(const Values& f, std::size_t n, const Eigenvectors& fou
 
 TEST(JacobiRotations, SquaresOfRandomMatrices) {
   test::Random random(211);
-  for (const auto& [n, width] : {std::pair<std::size_t, std::size_t>{1, 1}, {1, 4}, {2, 3}, {17, 18}, {40, 40}, {9, 5}}) {
+  for (const auto& [n, width] :
+       {std::pair<std::size_t, std::size_t>{1, 1}, {1, 4}, {2, 3}, {17, 18}, {40, 40}, {9, 5}}) {
     SCOPED_TRACE(testing::Message() << n << " x " << width);
     const Values f = random.values(n * width, -1, 1);
     expect_eigenvectors(f, n, diagonalise_square(n, f));

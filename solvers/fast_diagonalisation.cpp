@@ -245,19 +245,19 @@ __global__ void __launch_bounds__(solve_threads)
     T* const place = to + s % mine * pitch + first + r0 + r;
     *reinterpret_cast<Part<T, chunk>*>(blocks > 1 ? cluster.at(place, s / mine) : place) = numbers;
   };
-  const auto each_eighth_row = [](const auto& f) {
+  const auto each_eight_rows = [](const auto& f) {
     for (int r0 = 0; r0 < mine; r0 += solve_rows) {
       if (r0 > 0) __syncthreads();
       f(r0);
     }
   };
-  each_eighth_row([&](int r0) {
+  each_eight_rows([&](int r0) {
     multiply_rows<Of::itself, n>(by_row + r0 * pitch, vx, slices);
     pass(by_vector, r0);
   });
   if constexpr (blocks > 1) arrived[1].wait(0);
   meet();
-  each_eighth_row([&](int r0) {
+  each_eight_rows([&](int r0) {
     T* const row = by_vector + (r0 + my_warp) * pitch;
     multiply_rows<Of::itself, n>(by_vector + r0 * pitch, vy, slices);
 #pragma unroll
@@ -268,12 +268,12 @@ __global__ void __launch_bounds__(solve_threads)
     }
   });
   __syncthreads();
-  each_eighth_row([&](int r0) {
+  each_eight_rows([&](int r0) {
     multiply_rows<Of::transposed, n>(by_vector + r0 * pitch, vy, slices);
     pass(by_row, r0);
   });
   meet();
-  each_eighth_row([&](int r0) {
+  each_eight_rows([&](int r0) {
     multiply_rows<Of::transposed, n>(by_row + r0 * pitch, vx, slices);
 #pragma unroll
     for (int e = 0; e < columns; ++e) {

@@ -157,7 +157,6 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
                            const SmootherRegistry& smoothers)
     : hierarchy(given), params(asked), registry(smoothers), levels(given.meshes().size()),
       made_with_(given.reaction()) {
-  const auto& meshes = hierarchy.meshes();
   const auto choices = level_smoothers(ctx, hierarchy, params);
   const StripLevels& strips = hierarchy.strips();
   expects(!params.reproducible || (!ctx.on_gpu() && strips.params().fixed_pieces),

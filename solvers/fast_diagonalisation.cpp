@@ -39,18 +39,29 @@ Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<dou
     if (i > 0) lower[i] = mass[i] / diagonal[i - 1];
     diagonal[i] = std::sqrt(2 * (mass[i] + mass[i + 1]) - lower[i] * lower[i]);
   }
-  const bool has_term = std::any_of(diagonal_term.begin(), diagonal_term.end(), [](double e) { return e != 0; });
-  const std::size_t width = n + 1 + (has_term ? n : 0);
+  // D by intervals, without rounding, unless a reaction makes one negative: 1 / h < c h / 6. Then by Cholesky's factor.
+  const auto any = [](const std::vector<double>& v, const auto& is) { return std::any_of(v.begin(), v.end(), is); };
+  const auto negative = [](double value) { return value < 0; };
+  const bool by_intervals = !any(stiffness, negative) && !any(diagonal_term, negative);
+  const bool has_term = by_intervals && any(diagonal_term, [](double e) { return e != 0; });
+  const std::size_t width = n + (by_intervals ? 1 : 0) + (has_term ? n : 0);
   std::vector<double> rows(n * width, 0.0);
+  double before = 0;
   for (std::size_t i = 0; i < n; ++i) {
     double* const row = &rows[i * width];
-    row[i] = std::sqrt(stiffness[i]);
-    row[i + 1] = -std::sqrt(stiffness[i + 1]);
-    if (has_term) row[n + 1 + i] = std::sqrt(diagonal_term[i]);
+    if (by_intervals) {
+      row[i] = std::sqrt(stiffness[i]);
+      row[i + 1] = -std::sqrt(stiffness[i + 1]);
+      if (has_term) row[n + 1 + i] = std::sqrt(diagonal_term[i]);
+    } else {
+      const double beside = i > 0 ? -stiffness[i] / before : 0;
+      if (i > 0) row[i - 1] = beside;
+      row[i] = before = std::sqrt(stiffness[i] + stiffness[i + 1] + diagonal_term[i] - beside * beside);
+    }
     for (std::size_t k = 0; k < width; ++k) row[k] = (row[k] - (i > 0 ? lower[i] * row[k - width] : 0)) / diagonal[i];
   }
 
-  auto [u, values] = diagonalise_square(n, std::move(rows));
+  auto [u, values] = diagonalise_square(n, rows);
   Eigenpairs pairs{n, std::vector<double>(n * n), std::move(values)};
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t i = n; i-- > 0;) {
@@ -201,15 +212,13 @@ __global__ void __launch_bounds__(solve_threads)
   const int first = blocks > 1 ? cluster.rank() * mine : 0;
   if constexpr (blocks > 1) {
     constexpr int row_bytes = n * static_cast<int>(sizeof(T));
-    if (my_warp == 0) {
-      if (lane < 2) {
-        arrived[lane].open(1);
-        arrived[lane].expect(n * row_bytes);
-      }
-      __syncwarp();
-      for (int row = lane; row < 2 * n; row += 32)
-        arrived[row / n].fetch(vx + row * pitch, matrices + row * n, row_bytes);
+    if (t < 2) {
+      arrived[t].open(1);
+      arrived[t].expect(n * row_bytes);
     }
+    __syncthreads();
+    for (int row = t; row < 2 * n; row += solve_threads)
+      arrived[row / n].fetch(vx + row * pitch, matrices + row * n, row_bytes);
   } else {
     for (int k = t * chunk; k < 2 * n * n; k += solve_threads * chunk)
       __pipeline_memcpy_async(vx + k / n * pitch + k % n, matrices + k, 16);
@@ -348,7 +357,6 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   const auto kx = factors_to_host(ctx, factors.kx), mx = factors_to_host(ctx, factors.mx);
   const auto ky = factors_to_host(ctx, factors.ky), my = factors_to_host(ctx, factors.my);
   const auto e = factors.has_reaction() ? factors_to_host(ctx, factors.e) : std::vector<double>(ky.size() - 1, 0.0);
-  if (std::any_of(e.begin(), e.end(), [](double value) { return value < 0; })) return nullptr;
   const std::vector<double> none(kx.size() - 1, 0.0);
   Eigenpairs pairs[2];
   if (kx == ky && mx == my && none == e)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 #include <stratum/core/config.hpp>
 
@@ -43,48 +42,9 @@ STRATUM_SIMD_CLONES double dot(const double* x, const double* y, std::size_t n) 
   return sum;
 }
 
-/// y += factor x
-STRATUM_SIMD_CLONES void add(double factor, const double* x, double* y, std::size_t n) {
-#pragma omp simd
-  for (std::size_t k = 0; k < n; ++k) y[k] += factor * x[k];
-}
-
 STRATUM_SIMD_CLONES void rotate(const Rotation rotation, double* x, double* y, std::size_t n) {
 #pragma omp simd
   for (std::size_t k = 0; k < n; ++k) rotation(x[k], y[k]);
-}
-
-/// R of F^T P = Q R by Householder's reflections, P such that the largest column comes next; `order` is P. No zeros on the
-/// diagonal: what is singular has tiny ones.
-std::vector<double> pivoted_triangle(std::size_t n, std::vector<double>& f, std::vector<std::size_t>& order) {
-  const std::size_t width = f.size() / n;
-  std::vector<double> r(n * n, 0.0);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto column = [&](std::size_t k, std::size_t from) { return &f[order[k] * width + from]; };
-  for (std::size_t k = 0; k < std::min(n, width); ++k) {
-    const std::size_t rest = width - k;
-    double largest = -1;
-    std::size_t next = k;
-    for (std::size_t i = k; i < n; ++i)
-      if (const double square = dot(column(i, k), column(i, k), rest); square > largest) {
-        largest = square;
-        next = i;
-      }
-    std::swap(order[k], order[next]);
-    if (!(largest > 0)) break;
-    double* const v = column(k, k);
-    const double diagonal = v[0] > 0 ? -std::sqrt(largest) : std::sqrt(largest);
-    v[0] -= diagonal;
-    for (std::size_t i = k + 1; i < n; ++i) add(dot(v, column(i, k), rest) / (diagonal * v[0]), v, column(i, k), rest);
-    r[k * n + k] = diagonal;
-  }
-  constexpr double tiny = 1e-60;
-  const double singular = r[0] != 0 ? tiny * std::abs(r[0]) : tiny;
-  for (std::size_t k = 0; k < n; ++k) {
-    if (r[k * n + k] == 0) r[k * n + k] = singular;
-    for (std::size_t i = k + 1; i < n && k < width; ++i) r[k * n + i] = *column(i, k);
-  }
-  return r;
 }
 
 }  // namespace
@@ -108,34 +68,43 @@ std::vector<double> diagonalise(std::size_t n, std::vector<double>& a) {
   return vectors;
 }
 
-// F F^T = P R^T R P^T, and rows of R are closer to orthogonal than those of F. Once rotations have made them so, they are
-// eigenvectors but for their lengths: nothing else need be rotated.
-Eigenvectors diagonalise_square(std::size_t n, std::vector<double> f) {
+// Q is formed by the same rotations, not found from F: its small entries beside large ones are to be as accurate.
+Eigenvectors diagonalise_square(std::size_t n, const std::vector<double>& f) {
   constexpr double rounding = 1e-15;  // a sum of n products is not known better
+  const std::size_t width = f.size() / n, length = width + n;
+  std::vector<double> squares(n), rows(n * length, 0.0);  // F with Q beside it
+  for (std::size_t i = 0; i < n; ++i) squares[i] = dot(&f[i * width], &f[i * width], width);
+  // Large rows first: fewer sweeps.
   std::vector<std::size_t> order(n);
-  std::vector<double> rows = pivoted_triangle(n, f, order);
-  Eigenvectors result{std::vector<double>(n * n), std::vector<double>(n)};
-  auto& [vectors, squares] = result;
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return squares[i] > squares[j]; });
+  for (std::size_t i = 0; i < n; ++i) {
+    std::copy_n(&f[order[i] * width], width, &rows[i * length]);
+    rows[i * length + width + order[i]] = 1;
+  }
   bool rotated = true;
   for (int sweep = 0; rotated && sweep < max_sweeps; ++sweep) {
     rotated = false;
-    for (std::size_t i = 0; i < n; ++i) squares[i] = dot(&rows[i * n], &rows[i * n], n);
+    for (std::size_t i = 0; i < n; ++i) squares[i] = dot(&rows[i * length], &rows[i * length], width);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = i + 1; j < n; ++j) {
-        const double product = dot(&rows[i * n], &rows[j * n], n);
+        double *const x = &rows[i * length], *const y = &rows[j * length];
+        const double product = dot(x, y, width);
         if (std::abs(product) <= rounding * std::sqrt(squares[i]) * std::sqrt(squares[j])) continue;
         rotated = true;
         const Rotation rotation(squares[i], product, squares[j]);
-        rotate(rotation, &rows[i * n], &rows[j * n], n);
+        rotate(rotation, x, y, length);
         squares[i] -= rotation.tangent * product;
         squares[j] += rotation.tangent * product;
       }
   }
+  Eigenvectors result{std::vector<double>(n * n), std::vector<double>(n)};
+  for (std::size_t a = 0; a < n; ++a) squares[a] = dot(&rows[a * length], &rows[a * length], width);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return squares[a] > squares[b]; });
   for (std::size_t a = 0; a < n; ++a) {
-    const double* const row = &rows[a * n];
-    squares[a] = dot(row, row, n);
-    const double length = std::sqrt(squares[a]);
-    for (std::size_t i = 0; i < n; ++i) vectors[a * n + order[i]] = row[i] / length;
+    result.values[a] = squares[order[a]];
+    std::copy_n(&rows[order[a] * length + width], n, &result.vectors[a * n]);
   }
   return result;
 }

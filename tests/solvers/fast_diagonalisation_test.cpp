@@ -82,7 +82,9 @@ TYPED_TEST(FastDiagonalisationTest, BoundaryLayersDoNotSpoilIt) {
     const auto exact = test::random_vector<T>(ctx, random, a.shape());
     Vector<T> b(ctx, a.shape()), x(ctx, a.shape()), r(ctx, a.shape());
     a.apply(ctx, exact.cview(), b.view());
-    FastDiagonalisation<T>::make(ctx, a)->apply(ctx, b.cview(), x.view());
+    const auto solver = FastDiagonalisation<T>::make(ctx, a);
+    ASSERT_TRUE(solver);
+    solver->apply(ctx, b.cview(), x.view());
     a.residual(ctx, b.cview(), x.cview(), r.view());
     EXPECT_LT(norm2(ctx, r.cview()), (std::is_same_v<T, float> ? 1e-5 : 1e-13) * norm2(ctx, b.cview()));
   }
@@ -108,6 +110,26 @@ TYPED_TEST(FastDiagonalisationTest, AMassTermMovesItsEigenvalues) {
     solver->apply(ctx, b.cview(), x.view());
     a.residual(ctx, b.cview(), x.cview(), r.view());
     EXPECT_LT(norm2(ctx, r.cview()), (std::is_same_v<T, float> ? 1e-5 : 1e-12) * norm2(ctx, b.cview())) << c;
+  }
+}
+
+// 1 / h < c h / 6, so that an interval's coupling is positive.
+TYPED_TEST(FastDiagonalisationTest, ALargeMassTerm) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  test::Random random(125);
+  OperatorTerms terms;
+  terms.reaction = 3e4;
+  for (const char* name : {"U1", "A2"}) {
+    const auto a = assemble_operator<T>(ctx, make_mesh(mesh_family(name), 5), OperatorForm::tensor, terms);
+    const auto exact = test::random_vector<T>(ctx, random, a.shape());
+    Vector<T> b(ctx, a.shape()), x(ctx, a.shape()), r(ctx, a.shape());
+    a.apply(ctx, exact.cview(), b.view());
+    const auto solver = FastDiagonalisation<T>::make(ctx, a);
+    ASSERT_TRUE(solver) << name;
+    solver->apply(ctx, b.cview(), x.view());
+    a.residual(ctx, b.cview(), x.cview(), r.view());
+    EXPECT_LT(norm2(ctx, r.cview()), (std::is_same_v<T, float> ? 1e-5 : 1e-12) * norm2(ctx, b.cview())) << name;
   }
 }
 

@@ -959,6 +959,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                                "); it has the value of the left or right one"));
   progress(settings, "setting up ...");
   auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
+  solver->rehearse(ctx);
   const GridShape strip = strip_of(ctx, mesh.logical(), params);
   std::vector<Vector<double>> bs, xs;
   std::vector<double> means(settings.problems.size(), 0.0), loads(means);
@@ -983,10 +984,6 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     params.stop.baseline = Baseline::rhs;
     solver->set_stop(params.stop);
   }
-  if (norm2(ctx, bs.front().cview()) > 0)
-    solver->rehearse(ctx, bs.front().cview());
-  else
-    solver->rehearse(ctx);
   progress(settings, "");
   Outcome outcome{level,
                   solver->meshes(),

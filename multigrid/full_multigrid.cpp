@@ -90,7 +90,7 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
       });
     for (int l = lowest; l < finest; ++l) solve_level(l);
   };
-  if (multigrid_.is_recordable() && strips.cut() == 0) {
+  if (multigrid_.is_recordable() && strips.cut() == 0 && finest > lowest) {
     // Kernels take the scale by value.
     const int generation = multigrid_.generation();
     if (scale != recorded_scale_ || generation != recorded_generation_) below_.clear();

@@ -62,7 +62,8 @@ struct MultigridParams {
   bool singular = false;                            // of a matrix: MatrixTraits
   bool measure_levels = false;                      // fill LevelReport::seconds; synchronises
   /// On a GPU, cycles of tensor operators end at the finest coarse level of at most this many unknowns in each direction,
-  /// solved by fast diagonalisation: one kernel in place of all below. 0: they go on to level 0.
+  /// solved by fast diagonalisation: one kernel in place of all below. In double at most 64, and without clusters, as a block
+  /// has room. 0: they go on to level 0.
   int diagonalise_below = FastDiagonalisation<float>::max_nodes;
   /// Levels that are cut where the Context has other pieces of the grid: as mesh/strips.hpp says.
   std::optional<int> cut{};

@@ -112,10 +112,8 @@ class PoissonSolver {
   PoissonSolver& operator=(const PoissonSolver&) = delete;
 
   /// On a GPU: two iterations on numbers of its own, which take two vectors meanwhile, so that device code is loaded and cycles
-  /// are recorded before the first solve; part of the set-up's time. With a right-hand side of the size that will come, or the
-  /// very one, a pass of full multigrid is recorded for it, too.
+  /// are recorded before the first solve; part of the set-up's time.
   void rehearse(Context& ctx);
-  void rehearse(Context& ctx, GridView<const double> b);
 
   /// Solves A x = b from the given x (full multigrid ignores it unless full_multigrid_from_x).
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});

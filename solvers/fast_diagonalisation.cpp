@@ -58,7 +58,8 @@ Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<dou
       if (i > 0) row[i - 1] = beside;
       row[i] = before = std::sqrt(stiffness[i] + stiffness[i + 1] + diagonal_term[i] - beside * beside);
     }
-    for (std::size_t k = 0; k < width; ++k) row[k] = (row[k] - (i > 0 ? lower[i] * row[k - width] : 0)) / diagonal[i];
+    for (std::size_t k = 0; k < width; ++k)
+      row[k] = (row[k] - (i > 0 ? lower[i] * rows[(i - 1) * width + k] : 0)) / diagonal[i];
   }
 
   auto [u, values] = diagonalise_square(n, rows);

@@ -82,6 +82,9 @@ Eigenvectors diagonalise_square(std::size_t n, const std::vector<double>& f) {
     std::copy_n(&f[order[i] * width], width, &rows[i * length]);
     rows[i * length + width + order[i]] = 1;
   }
+  // Of a singular matrix rows become noise, then smaller from sweep to sweep, and are orthogonal long before they vanish.
+  constexpr double vanished = 1e-100;
+  const double least = vanished * squares[order[0]];
   bool rotated = true;
   for (int sweep = 0; rotated && sweep < max_sweeps; ++sweep) {
     rotated = false;
@@ -89,6 +92,7 @@ Eigenvectors diagonalise_square(std::size_t n, const std::vector<double>& f) {
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = i + 1; j < n; ++j) {
         double *const x = &rows[i * length], *const y = &rows[j * length];
+        if (!(std::min(squares[i], squares[j]) > least)) continue;
         const double product = dot(x, y, width);
         if (std::abs(product) <= rounding * std::sqrt(squares[i]) * std::sqrt(squares[j])) continue;
         rotated = true;

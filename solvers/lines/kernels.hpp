@@ -1531,13 +1531,13 @@ __global__ void __launch_bounds__(W::threads)
       const auto passed_by = [&](int tile) {
         return passed + (tile * blocks + rank) * W::kept_numbers + s * W::kept + 1;
       };
-      if (c == pairs - 1) {
+      if (c == pairs - 1 && (passed == nullptr || tile + 1 < walk.tiles)) {
         T* const to = passed == nullptr ? kept_now : passed_by(tile);
         to[-1] = before;
 #pragma unroll
         for (int k = 0; k < S; ++k) to[k] = x_first[k];
         to[S] = behind;
-        if (passed != nullptr && tile + 1 < walk.tiles) raise_flag(to + S + 1);
+        if (passed != nullptr) raise_flag(to + S + 1);
       }
       if (passed != nullptr && c == 0 && tile > 0) {
         T* const from = passed_by(tile - 1);
@@ -1547,7 +1547,8 @@ __global__ void __launch_bounds__(W::threads)
         for (int k = 0; k < S + 2; ++k) numbers[k] = from[k - 1];
 #pragma unroll
         for (int k = 0; k < S + 2; ++k) kept_before[k - 1] = numbers[k];
-        from[S + 1] = 0;
+#pragma unroll
+        for (int k = 0; k < S + 3; ++k) from[k - 1] = 0;  // another kernel may have its flags there
       }
       if constexpr (step == YStep::middle) {
         // Both numbers of a pair, the other one as it is, so that whole sectors are written.
@@ -1845,9 +1846,10 @@ bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridV
     const auto kernel = walk_y_lines<coupled, mirrored, YStep::solve, View, W>;
     walk.tiles = divide_up(y.nx + 1, W::width);
     Launch launch{walk.tiles * cluster, W::threads, y_walk_bytes<View, W>, cluster};
-    if (cluster > blocks_at_most() || !launch.fits()) return false;
+    const bool has_room = passed.nx >= static_cast<int>(launch.grid.x) * W::kept_numbers;
+    if (cluster > blocks_at_most() || (must_pass && !has_room) || !launch.fits()) return false;
     const int resident = launch.resident(ctx, kernel);
-    const bool passes = walk.tiles <= resident && passed.nx >= static_cast<int>(launch.grid.x) * W::kept_numbers;
+    const bool passes = has_room && walk.tiles <= resident;
     if (must_pass && !passes) return false;
     left = walk_on<mirrored, T>(launch, walk, resident);
     if (passes) left.count = 0;

@@ -42,15 +42,16 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   const auto from_whole = [&](int l) { return strips.is_cut(l) && !strips.is_cut(l - 1); };
   Context alone = ctx.alone();
   const auto context_of = [&](int l) -> Context& { return strips.is_cut(l) ? ctx : alone; };
-  const auto restricted = [&](int l, const auto& restrict_to) {
+  const auto restrict_from = [&](int l) {
     const auto own = from_whole(l) ? own_b_.view() : at(l - 1).b.view();
-    restrict_to(hierarchy_.transfer(l), context_of(l), own);
+    if (l == finest)
+      pass.initial = hierarchy_.transfer(l).restrict_and_measure(context_of(l), rhs(l), own);
+    else
+      hierarchy_.transfer(l).restrict_to(context_of(l), rhs(l), own);
     if (from_whole(l)) strips.gather(ctx, own, at(l - 1).b.view());
   };
   if (finest > lowest)
-    restricted(finest, [&](const Transfer<double>& transfer, Context& on, GridView<double> to) {
-      pass.initial = transfer.restrict_and_measure(on, b, to);
-    });
+    restrict_from(finest);
   else
     pass.initial = norm2(ctx, b);
   // One scale does for all levels: their defects are smaller than b, by less than float can tell.
@@ -84,10 +85,7 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
       axpy<T, double>(on, 1 / scale, level.z.cview(), current);
   };
   const auto below_the_finest = [&] {
-    for (int l = finest - 1; l > lowest; --l)
-      restricted(l, [&](const Transfer<double>& transfer, Context& on, GridView<double> to) {
-        transfer.restrict_to(on, rhs(l), to);
-      });
+    for (int l = finest - 1; l > lowest; --l) restrict_from(l);
     for (int l = lowest; l < finest; ++l) solve_level(l);
   };
   if (multigrid_.is_recordable() && strips.cut() == 0 && finest > lowest) {

@@ -58,12 +58,6 @@ struct Launch {
   [[nodiscard]] bool fits() const {
     return bytes <= static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   }
-  template <class... Parameters, class... Arguments>
-  void operator()(const Context& ctx, void (*kernel)(Parameters...), const Arguments&... arguments) const {
-    if (grid.x == 0 || grid.y == 0) return;
-    const Configuration c(*this, ctx, kernel);
-    STRATUM_CUDA_CHECK(cudaLaunchKernelEx(&c.config, kernel, Parameters(arguments)...));
-  }
   /// The same for blocks of a cluster, which need not find room in any part of the device.
   template <class... Parameters>
   [[nodiscard]] bool runs(const Context& ctx, void (*kernel)(Parameters...)) const {
@@ -74,6 +68,12 @@ struct Launch {
       STRATUM_CUDA_CHECK(cudaOccupancyMaxActiveClusters(&count, kernel, &c.config));
     }
     return count > 0;
+  }
+  template <class... Parameters, class... Arguments>
+  void operator()(const Context& ctx, void (*kernel)(Parameters...), const Arguments&... arguments) const {
+    if (grid.x == 0 || grid.y == 0) return;
+    const Configuration c(*this, ctx, kernel);
+    STRATUM_CUDA_CHECK(cudaLaunchKernelEx(&c.config, kernel, Parameters(arguments)...));
   }
   /// Blocks, or clusters, that run at the same time.
   template <class... Parameters>

@@ -1414,9 +1414,10 @@ enum class YStep : std::uint8_t { solve, first, middle, last };
 /// Both colours of a sweep along y. In a tile the lines of the first colour are solved, then those of the second, between
 /// which they lie; the second colour's line at the tile's beginning has one neighbour in the tile before, which is kept. The
 /// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines; or, where
-/// every cluster has one tile and all run at once, the cluster before leaves it in `passed`, kept_numbers a block. In place: what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way
-/// to shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of
-/// columns in the order of the walk, segment s.
+/// every cluster has one tile and all run at once, the cluster before leaves it in `passed`, kept_numbers a block. In place:
+/// what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way to shared
+/// memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of columns in
+/// the order of the walk, segment s.
 /// In steps a block has a part of the lines, and the middle step begins a tile early, so that no line is left: 8 words.
 template <bool coupled, bool mirrored, YStep step, class View, class W, class T = typename W::Number>
 __global__ void __launch_bounds__(W::threads)

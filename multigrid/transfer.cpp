@@ -13,6 +13,7 @@
 #include <stratum/multigrid/weighted_functors.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/grid/march.hpp>
+#include <stratum/multigrid/interpolated_defect.hpp>
 #endif
 
 namespace stratum {
@@ -29,14 +30,14 @@ constexpr int depth = 2;  // rows asked for ahead
 template <class T>
 using Given = cuda::Given<T, depth>;
 
-/// The rows of x + P e, x another stage's, both directions coarsened. A lane's columns start at an even global number, so that
-/// every second one is a coarse column of its own half chunk.
-template <class T, class Source = Given<T>>
+/// The rows of x + P e, both directions coarsened. A lane's columns start at an even global number, so that every second one is
+/// a coarse column of its own half chunk.
+template <class T>
 struct Prolonged {
   using Number = T;
   TransferView<T> wx, wy;
   GridView<const T> coarse;
-  Source x;
+  Given<T> x;
 
   struct Rows {
     static constexpr int n = cuda::chunk_width<T>, half = n / 2;
@@ -44,7 +45,7 @@ struct Prolonged {
     const Lane<T>& lane;
     int j;
     T left[half], right[half];
-    typename Source::Rows x;
+    typename Given<T>::Rows x;
     Chunk<T> low, high;      // coarse rows on both sides of row j, interpolated along x
     Chunk<T, half> pending;  // the coarse row after them
 
@@ -1008,11 +1009,8 @@ void Transfer<T>::interpolated_residual([[maybe_unused]] Context& ctx, [[maybe_u
   expects(fuses_interpolation(ctx, a, b), "interpolated_residual: not for this operator, backend or memory");
 #if defined(__CUDACC__)
   visit_separable(a, [&](const auto& view) {
-    using Interpolant = march::Prolonged<T, cuda::Zero<T>>;
-    using Rows = cuda::Stencil<std::decay_t<decltype(view)>, Interpolant, ScaledDefectFormula, march::depth>;
-    cuda::run_march(ctx,
-                    cuda::StoreRows<Rows, R, march::depth>{{view, {b}, {x_.view(), y_.view(), coarse, {}}, {scale}}, r},
-                    r.nx, r.ny, margin_of<T>(2));
+    using Rows = cuda::InterpolatedDefect<std::decay_t<decltype(view)>, R>;
+    cuda::run_march(ctx, Rows{view, x_.view(), y_.view(), b, coarse, scale, r}, r.nx, r.ny);
   });
 #endif
 }

@@ -220,6 +220,37 @@ TYPED_TEST(TransferTest, InterpolationFusedWithDefectAndUpdate) {
   }
 }
 
+// The same beside natural sides, where the last interval of an odd number has a node of its own, and with a reaction term.
+TYPED_TEST(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) {
+  if constexpr (std::is_same_v<typename TypeParam::Number, double>) {
+    auto& ctx = this->ctx();
+    if (!ctx.on_gpu()) return;
+    for (const auto& [cells_x, cells_y] : {std::pair{4, 4}, {5, 8}, {8, 5}, {7, 9}, {128, 66}, {131, 67}, {258, 129}})
+      for (const double reaction : {0.0, 40.0}) {
+        SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, c = " << reaction);
+        const auto line = [&](int cells) {
+          return Line(this->random_.widths(cells, 3)).with_ends(LineEnd::dirichlet, LineEnd::natural);
+        };
+        const TensorMesh fine{line(cells_x), line(cells_y)}, coarse = fine.coarser();
+        const Transfer<double> transfer(ctx, fine, coarse);
+        const GridShape shape = fine.unknowns();
+        OperatorTerms terms;
+        terms.reaction = reaction;
+        const auto a = assemble_operator<double>(ctx, fine, OperatorForm::tensor, terms);
+        const auto b = this->random_vector(shape), e = this->random_vector(coarse.unknowns());
+        Vector<double> x(ctx, shape), r(ctx, shape), fused(ctx, shape);
+        ASSERT_TRUE(transfer.fuses_interpolation(ctx, a, b.cview()));
+        set(ctx, 7.0, fused.view());
+        transfer.prolongate(ctx, e.cview(), x.view());
+        a.scaled_residual(ctx, 3, b.cview(), x.cview(), r.view());
+        transfer.interpolated_residual(ctx, a, 3, b.cview(), e.cview(), fused.view());
+        EXPECT_LT(reference::relative_difference(test::to_host(ctx, fused), test::to_host(ctx, r)),
+                  10 * test::tolerance<double>);
+        EXPECT_TRUE(test::halo_is_zero(ctx, fused));
+      }
+  }
+}
+
 TEST(TransferThreads, TheNumberOfThreadsDoesNotChangeABit) {
   test::Random random(92);
   const TensorMesh fine{Intervals(random.widths(206)), Intervals(random.widths(150))};

@@ -86,7 +86,7 @@ struct Sweep {
       return cuda::launch_band_walk<coupled, mirrored, View, T>(ctx, a, right, to, left);
     } else {
       if constexpr (cuda::walks_columns<View>)
-        if (cuda::launch_column_walk<coupled, mirrored, View>(ctx, a, right, to, left)) return true;
+        if (cuda::launch_column_walk<coupled, mirrored, View>(ctx, a, right, to, passed)) return true;
       return cuda::launch_y_walk<coupled, mirrored, View, T>(ctx, a, right, to, left, memory, passed);
     }
   }

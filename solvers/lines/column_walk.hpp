@@ -15,6 +15,9 @@
 //     lines   segments join in the lanes of a warp. Every line of a tile has an owner among the blocks, to whom all warps
 //             send what they have of it; one of the owner's warps solves for the ends of all pieces, and answers. Of 16
 //             blocks each sends 192 messages a colour so; all to all it would be 768
+//     seams   the last first-colour line before a cluster's tiles, which its first second-colour line needs, is another cluster's:
+//             solved here as well, at the start, while the last set has nothing else to do. The second-colour line itself is
+//             passed to that cluster through memory, which stores it at its end: till then it reads what was there before
 
 #include <stratum/core/device/tile_map.hpp>
 #include <stratum/solvers/lines/kernels.hpp>
@@ -42,6 +45,8 @@ struct ColumnTile : YWalk<float, S> {
   static constexpr int beside_rows = (part_rows + 2 + 7) / 8 * 8, beside_bytes = beside_rows * 16;
   /// A kept line has for each segment the number before it, its own, and the one behind.
   static constexpr int kept = S + 3, kept_numbers = 2 * sets * Walk::segments * kept;
+  /// What a cluster passes has for each segment its numbers and a flag.
+  static constexpr int passed = S + 1, passed_numbers = Walk::segments * passed;
 };
 
 /// Of a function of the grid: tiles of its segments, with the rows beside them or without; of the column beside the tile.
@@ -60,6 +65,48 @@ struct ColumnPlace {
   [[nodiscard]] __device__ STRATUM_INLINE int number() const { return set * Tile::parts + part; }  // of the warp
   [[nodiscard]] __device__ STRATUM_INLINE int segment_of_block() const { return part * Tile::warp_segments + segment; }
   [[nodiscard]] __device__ STRATUM_INLINE int walked() const { return set * Tile::lines + line; }  // pairs before it
+};
+
+/// What a pair of lines has across it: intervals before its even column, between its two, behind the odd one.
+template <class View, int S, bool mirrored>
+struct ColumnPair {
+  static constexpr bool sums = by_sums<View>;
+  bool even_used, odd_used, first_used, second_used, previous_used;
+  Interval<float> across[3];
+  float e[2] = {0, 0};
+
+  /// `even`: position of its even column.
+  __device__ STRATUM_INLINE ColumnPair(const View& a, int even, int nx)
+      : even_used(even > 0 && even <= nx), odd_used(even < nx), first_used(mirrored ? even_used : odd_used),
+        second_used(mirrored ? odd_used : even_used), previous_used(mirrored ? even + 2 <= nx : even > 0) {
+#pragma unroll
+    for (int n = 0; n < 3; ++n) {
+      const int i = even - 1 + n;
+      const bool inside = i >= 0 && i <= nx;
+      across[n] = {inside ? __ldg(a.kx + i) : 0.0F, inside ? __ldg(a.mx + i) : 0.0F};
+    }
+    if constexpr (View::has_reaction) {
+      e[0] = even_used ? __ldg(a.e + even - 1) : 0.0F;
+      e[1] = odd_used ? __ldg(a.e + even) : 0.0F;
+    }
+  }
+  /// Between the second-colour lines of the pair itself and of the next one.
+  template <bool coupled>
+  [[nodiscard]] __device__ STRATUM_INLINE auto first_line(bool begins_line) const {
+    return line<coupled>(1, mirrored ? 0 : 2, !mirrored, begins_line, {first_used, true, true});
+  }
+  /// Between the first-colour lines of the pair before and of the pair itself.
+  [[nodiscard]] __device__ STRATUM_INLINE auto second_line(bool begins_line) const {
+    return line<true>(mirrored ? 2 : 0, 1, mirrored, begins_line, {second_used, previous_used, first_used});
+  }
+
+ private:
+  template <bool coupled>
+  [[nodiscard]] __device__ STRATUM_INLINE auto line(int from, int to, bool odd, bool begins_line,
+                                                    typename TensorWalk<S, coupled, sums, float>::Used used) const {
+    return TensorWalk<S, coupled, sums, float>(across[from].k, across[from].m, across[to].k, across[to].m, e[odd],
+                                               begins_line, used);
+  }
 };
 
 /// The thread's number, read anew: what follows from it need not be kept in registers meanwhile.
@@ -190,41 +237,47 @@ struct KeptLines {
   float* memory;
 
   __device__ STRATUM_INLINE float* of(int set, int use, int segment) const {
-    return memory + ((2 * set + use % 2) * Tile::segments + segment) * Tile::kept + 1;
+    return memory + ((2 * set + (use & 1)) * Tile::segments + segment) * Tile::kept + 1;
   }
-  /// Keeps what the set's last pair has solved, when the set before has done so. Returns what the first pair lacks.
-  __device__ STRATUM_INLINE const float* keep(ColumnPost<Tile>& post, int use, const ColumnPlace<Tile>& at,
+  /// Keeps what the set's last pair has solved, by one lane a segment.
+  __device__ STRATUM_INLINE void put(ColumnPost<Tile>& post, int use, const ColumnPlace<Tile>& at, float before,
+                                     const float (&x)[Tile::segment], float behind) const {
+    if (at.line != Tile::lines - 1) return;
+    float* const mine = of(at.set, use, at.segment_of_block());
+    mine[-1] = before;
+#pragma unroll
+    for (int k = 0; k < Tile::segment; ++k) mine[k] = x[k];
+    mine[Tile::segment] = behind;
+    post.solved[at.number()].arrive();
+  }
+  /// The same when the set before has done so. Returns what the first pair lacks. `late`: 1 where the last set has put a line of
+  /// use -1, else 0.
+  __device__ STRATUM_INLINE const float* keep(ColumnPost<Tile>& post, int use, int late, const ColumnPlace<Tile>& at,
                                               float before, const float (&x)[Tile::segment], float behind) const {
     const bool first_set = at.set == 0;
-    const int me = at.number(), segment = at.segment_of_block(), last_set = Tile::sets - 1;
+    const int segment = at.segment_of_block(), last_set = Tile::sets - 1;
     // In a ring of sets, so that nobody overtakes whom it waits for, nor a lane that lags.
-    if (!first_set) post.solved[me - Tile::parts].wait(use);
-    if (first_set && use > 0) post.solved[last_set * Tile::parts + at.part].wait(use - 1);
+    if (!first_set) post.solved[at.number() - Tile::parts].wait(use);
+    if (first_set && use + late > 0) post.solved[last_set * Tile::parts + at.part].wait(use + late - 1);
     __syncwarp();
-    if (at.line == Tile::lines - 1) {
-      float* const mine = of(at.set, use, segment);
-      mine[-1] = before;
-#pragma unroll
-      for (int k = 0; k < Tile::segment; ++k) mine[k] = x[k];
-      mine[Tile::segment] = behind;
-      post.solved[me].arrive();
-    }
+    put(post, use, at, before, x, behind);
     return first_set ? of(last_set, use + 1, segment) : of(at.set - 1, use, segment);
   }
 };
 
 #endif
 
-/// Both colours of a sweep along y, in place.
+/// Both colours of a sweep along y, in place. `passed`: zeros, Tile::passed_numbers for each block. Clusters wait for those with
+/// lower numbers, which run when they do.
 template <bool coupled, bool mirrored, class View, int S>
 __global__ void __launch_bounds__(ColumnTile<S>::threads)
     walk_columns(const View a, const GridView<const float> b, const ColumnTile<S> walk, const GridView<float> y,
-                 const __grid_constant__ ColumnMaps maps) {
+                 const __grid_constant__ ColumnMaps maps, float* const passed) {
 #if defined(STRATUM_CLUSTERS)
   using Tile = ColumnTile<S>;
   constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
   constexpr int R = Tile::rows, pairs = Tile::pairs, row_bytes = Tile::row_bytes, held_bytes = Tile::held_bytes;
-  constexpr int first_colour = 0, second_colour = 1;
+  constexpr int first_colour = 0, second_colour = 1, last_set = Tile::sets - 1;
   // In the dynamic shared memory from a multiple of 1024 on: x, b, the column beside; what is sent; the intervals along y;
   // the last first-colour line of each set, in this tile and the one before.
   extern __shared__ __align__(16) unsigned char memory[];
@@ -267,11 +320,51 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
   else
     __syncthreads();
   after_previous();
-  const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
+  const int walker = (static_cast<int>(gridDim.x) - 1 - static_cast<int>(blockIdx.x)) / blocks;
+  const int first_tile = walker * walk.tiles_each;
   const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
-  {
-    const ColumnPlace<Tile> at(static_cast<int>(threadIdx.x), rank, blocks);
-    if (at.set == Tile::sets - 1) fetch(first_tile, at);
+  const int late = first_tile > 0 ? 1 : 0;  // uses of the last set's signals of the first colour, before the first tile
+  const auto passed_by = [&](int number, int segment) {
+    return passed + ((number * blocks + rank) * Tile::segments + segment) * Tile::passed;
+  };
+  if (const ColumnPlace<Tile> at(static_cast<int>(threadIdx.x), rank, blocks); at.set == last_set) {
+    fetch(first_tile, at);
+    if (late != 0) {
+      // The last first-colour line before: by all lanes, as if each of a warp's four lines were it.
+      const int even = begin_of(first_tile - 1) + (mirrored ? 0 : 2 * (pairs - 1));
+      const int position = rank * R + at.segment_of_block() * S;
+      const int own_column = mirrored ? even : even - 1, first_column = mirrored ? even - 1 : even;
+      const int next_column = mirrored ? even - 2 : even + 1;
+      const bool own_there = own_column < (y.periodic_x ? nx + 1 : nx);
+      // Loaded before anything waits: every number is in a cache line of its own.
+      float own[S + 2] = {}, next[S + 2] = {}, right[S] = {};
+#pragma unroll
+      for (int k = -1; k <= S; ++k) {
+        const int row = position + k - 1;
+        if (row < 0 || row >= ny) continue;
+        if (coupled && own_there) own[k + 1] = y(own_column, row);
+        if (coupled) next[k + 1] = y(next_column, row);
+        if (k >= 0 && k < S) right[k < 0 ? 0 : k < S ? k : 0] = b(first_column, row);
+      }
+      const auto second_of = [&](int k, float& of_own, float& of_next) {
+        of_own = own[k + 1];
+        of_next = next[k + 1];
+      };
+      const auto right_of = [&](int k) { return Pair<float>{right[k], right[k]}; };
+      const auto* const along =
+          reinterpret_cast<const Interval<float>*>(intervals) + Tile::in_column(at.segment_of_block() * S);
+      Segment<float, S, true, sums> segment;
+      float b_second[S], x[S];
+      float before = 0, behind = 0;
+      push_first_line<mirrored, differs>(
+          ColumnPair<View, S, mirrored>(a, even, nx).template first_line<coupled>(position == 0), segment, second_of,
+          right_of, [&](int k) { return along[k < S ? k : k + 1]; }, b_second, x, before, behind);
+      const Ends<float> found = solve_sent<Tile>(post, first_colour, 0, at, segment.piece(), [] {});
+      segment.substitute(found.left, found.own);
+#pragma unroll
+      for (int k = 0; k < S; ++k) x[k] = differs ? x[k] + segment[k] : segment[k];
+      kept.put(post, -1, at, before + found.left, x, behind + found.right_first);
+    }
   }
 
 #pragma unroll 1
@@ -282,30 +375,11 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
     const int position = rank * R + segment_of_block * S;
     const int walked = at.walked(), pair = mirrored ? pairs - 1 - walked : walked;
     const int even = begin_of(tile) + 2 * pair;  // position of the pair's columns
-    const bool even_used = even > 0 && even <= nx, odd_used = even < nx;
-    const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
-    const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
     const bool begins_line = position == 0;
     const auto* const along =
         reinterpret_cast<const Interval<float>*>(intervals) + Tile::in_column(segment_of_block * S);
     const auto interval_before = [&](int k) { return along[k < S ? k : k + 1]; };
-    // Intervals before the pair's even column, between its two, behind the odd one.
-    Interval<float> across[3];
-    float e[2] = {0, 0};
-#pragma unroll
-    for (int n = 0; n < 3; ++n) {
-      const int i = even - 1 + n;
-      const bool inside = i >= 0 && i <= nx;
-      across[n] = {inside ? __ldg(a.kx + i) : 0.0F, inside ? __ldg(a.mx + i) : 0.0F};
-    }
-    if constexpr (View::has_reaction) {
-      e[0] = even_used ? __ldg(a.e + even - 1) : 0.0F;
-      e[1] = odd_used ? __ldg(a.e + even) : 0.0F;
-    }
-    const auto line_between = [&]<bool is_coupled>(int from, int to, bool odd, bool itself, bool is_a, bool is_b) {
-      return TensorWalk<S, is_coupled, sums, float>(across[from].k, across[from].m, across[to].k, across[to].m, e[odd],
-                                                    begins_line, {itself, is_a, is_b});
-    };
+    const ColumnPair<View, S, mirrored> of(a, even, nx);
 
     // Row r = 0 .. S + 1 is the one before the segment, its own, and the one behind.
     constexpr int four_rows = 4;
@@ -330,7 +404,6 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
     float near_before = 0, near_behind = 0;  // beside the unknowns before and behind the segment
     Segment<float, S, true, sums> segment;
     {
-      // Neighbours: the second-colour lines of the pair itself and of the next pair.
       constexpr int second = mirrored ? 1 : 0;  // of a pair
       const auto second_of = [&](int k, float& own, float& next) {
         own = next = 0;
@@ -343,37 +416,52 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
       const auto right_of = [&](int k) {
         return *reinterpret_cast<const Pair<float>*>(in_tile(b_tile, own_at, k + 1));
       };
-      push_first_line<mirrored, differs>(
-          line_between.template operator()<coupled>(1, mirrored ? 0 : 2, !mirrored, first_used, true, true), segment,
-          second_of, right_of, interval_before, b_second, x_first, near_before, near_behind);
+      push_first_line<mirrored, differs>(of.template first_line<coupled>(begins_line), segment, second_of, right_of,
+                                         interval_before, b_second, x_first, near_before, near_behind);
     }
     __syncwarp();
-    if (at.lane == 0 && at.set < Tile::sets - 1) post.formed[me].arrive();
+    if (at.lane == 0 && at.set < last_set) post.formed[me].arrive();
     const auto ask = [&] {
-      if (at.set == Tile::sets - 1 && tile + 1 < last_tile) fetch(tile + 1, at);
+      if (at.set == last_set && tile + 1 < last_tile) fetch(tile + 1, at);
     };
-    const Ends<float> found = solve_sent<Tile>(post, first_colour, use, at, segment.piece(), ask);
+    const int first_use = at.set == last_set ? use + late : use;
+    const Ends<float> found = solve_sent<Tile>(post, first_colour, first_use, at, segment.piece(), ask);
     segment.substitute(found.left, found.own);
     const float before = near_before + found.left, behind = near_behind + found.right_first;
 #pragma unroll
     for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
 
-    const float* const kept_before = kept.keep(post, use, at, before, x_first, behind);
+    // What the next cluster has passed, which has read the last columns of this one before it raised the flag, by a lane every
+    // fourth row of its segment; in this cluster nobody reads the column any more that it goes to.
+    const auto store_passed = [&] {
+      if (at.set != last_set || tile + 1 < last_tile || last_tile == walk.tiles) return;
+      float* const from = passed_by(walker + 1, segment_of_block);
+      wait_for_flag(from + S);
+      const int column = begin_of(last_tile) + (mirrored ? Tile::width - 2 : -1);
+#pragma unroll
+      for (int n = 0; n < S; n += Tile::lines) {
+        const int k = n + at.line;
+        if (k < S && position + k > 0 && position + k <= ny) y(column, position + k - 1) = from[k];
+      }
+      __syncwarp();
+#pragma unroll
+      for (int n = 0; n < Tile::passed; n += Tile::lines)
+        if (n + at.line < Tile::passed) from[n + at.line] = 0;
+    };
+    const float* const kept_before = kept.keep(post, use, late, at, before, x_first, behind);
     const auto previous = [&](float own, int k) {
       const float x = __shfl_up_sync(all_lanes, own, 1, Tile::lines);
       return at.line == 0 ? kept_before[k] : x;
     };
     {
-      // Neighbours: the first-colour lines of the pair before and of the pair itself.
-      auto line =
-          line_between.template operator()<true>(mirrored ? 2 : 0, 1, mirrored, second_used, previous_used, first_used);
+      auto line = of.second_line(begins_line);
       line.start(previous(before, -1), before);
 #pragma unroll
       for (int k = 0; k <= S; ++k) {
         const float own = k < S ? x_first[k < S ? k : 0] : behind;
         line.step(segment, k, interval_before(k), previous(own, k), own, k < S ? b_second[k < S ? k : 0] : 0.0F);
       }
-      const Ends<float> ends = solve_sent<Tile>(post, second_colour, use, at, segment.piece(), [] {});
+      const Ends<float> ends = solve_sent<Tile>(post, second_colour, use, at, segment.piece(), store_passed);
       segment.substitute(ends.left, ends.own);
       if constexpr (differs) {
 #pragma unroll
@@ -381,9 +469,15 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
       }
     }
 
-    const bool second_done = walked > 0 || tile > first_tile || tile == 0;
-    const bool even_done = even_used && (mirrored || second_done);
-    const bool odd_done = odd_used && (!mirrored || second_done);
+    const bool passes = late != 0 && use == 0 && walked == 0;
+    if (passes) {
+      float* const to = passed_by(walker, segment_of_block);
+#pragma unroll
+      for (int k = 0; k < S; ++k) to[k] = segment[k];
+      raise_flag(to + S);
+    }
+    const bool even_done = of.even_used && (mirrored || !passes);
+    const bool odd_done = of.odd_used && (!mirrored || !passes);
     float* to = &y(even - 1, position - 1);
     if (even_done && odd_done && position > 0 && position + S <= ny + 1) {
 #pragma unroll
@@ -408,10 +502,10 @@ constexpr std::size_t column_walk_bytes = 1024 + 2 * Tile::tile_bytes + (Tile::p
                                           sizeof(float) * (2 * Tile::column + Tile::kept_numbers);
 
 /// Both colours of y lines in place, odd columns first unless mirrored; false where no cluster holds them, or clusters would
-/// not walk. Lines that are left are given back, all of the second colour.
+/// not walk. `passed`: zeros, in which clusters pass lines to each other.
 template <bool coupled, bool mirrored, class View>
 bool launch_column_walk(const Context& ctx, const View& a, GridView<const float> b, GridView<float> y,
-                        Lines<float>& left) {
+                        GridView<float> passed) {
   const auto launch = [&]<int S>() {
     using Tile = ColumnTile<S>;
     const int cluster = divide_up(y.ny + 1, Tile::rows);
@@ -419,8 +513,8 @@ bool launch_column_walk(const Context& ctx, const View& a, GridView<const float>
     Tile walk{{divide_up(y.nx + 1, Tile::width), 1}};
     Launch launch{walk.tiles * cluster, Tile::threads, column_walk_bytes<Tile>, cluster};
     if (cluster > most_blocks || !launch.fits()) return false;
-    const Lines<float> between = walk_on<mirrored, float>(launch, walk, launch.resident(ctx, kernel));
-    if (walk.tiles_each == 1) return false;
+    (void)walk_on<mirrored, float>(launch, walk, launch.resident(ctx, kernel));
+    if (walk.tiles_each == 1 || passed.nx < static_cast<int>(launch.grid.x) * Tile::passed_numbers) return false;
     const auto map = [&](GridView<const float> v, int columns, TileShape shape) {
       return tile_map(&v(-1, -1), columns, v.ny + 2, v.pitch, shape);
     };
@@ -429,8 +523,7 @@ bool launch_column_walk(const Context& ctx, const View& a, GridView<const float>
     const auto beside = map(y, columns, {4, Tile::beside_rows});
     const auto right = map(b, b.nx + 1, {Tile::width, S, true});
     if (!x || !beside || !right) return false;
-    launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, ColumnMaps{*x, *right, *beside});
-    left = between;
+    launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, ColumnMaps{*x, *right, *beside}, passed.data);
     return true;
   };
   if (y.ny < shortest_walk || !has_clusters()) return false;

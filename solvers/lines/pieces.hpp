@@ -164,12 +164,13 @@ STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(Piece<T, with_sum>& w
   return static_cast<int>(numbers);
 }
 
-/// Numbers that clusters of blocks of a GPU need to pass columns to each other, on grids for which about all multiprocessors
-/// have one block each: tiles of `width` columns, blocks of 512 rows or two of 256. None on larger grids.
+/// Numbers that clusters of blocks of a GPU need to pass columns to each other: of `width` columns a tile is, and 512 rows high
+/// in a block or 256 in each of two. Where about all multiprocessors have a tile, and more blocks would, each passes one; of
+/// walks over larger grids each multiprocessor does.
 [[nodiscard]] inline int passed_numbers(int nx, int ny, int width) {
-  constexpr std::int64_t most_blocks = 160, block_rows = 512, a_block = 2 * 32 * 11;
+  constexpr std::int64_t most_blocks = 160, block_rows = 512, a_block = 2 * 32 * 11, a_walker = 32 * 18;
   const std::int64_t blocks = (nx / width + std::int64_t{1}) * (ny / block_rows + 1);
-  return blocks <= most_blocks ? static_cast<int>(blocks * a_block) : 0;
+  return static_cast<int>(blocks <= most_blocks ? blocks * a_block : most_blocks * a_walker);
 }
 
 /// x_last of a piece that borders on itself.

@@ -115,11 +115,11 @@ bool steps_on_gpu(const Context& ctx) { return ctx.on_gpu() && ctx.communicator(
 template <class T, class X>
 ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
                           GridView<X> x, GridView<T> r) {
-  double *const curvature = scratch_for_step(ctx, r), *const host = ctx.host_number();
+  double* const curvature = scratch_for_step(ctx, r);
   const Step<T, X> step{0, scale, p, q, x, r};
-  run_step(ctx, StepByCurvature<T, X>{square, curvature, step}, step, curvature + 1, host + 1);
-  ctx.synchronise();
-  return {host[0], host[1]};
+  run_step(ctx, StepByCurvature<T, X>{square, curvature, step}, step, curvature + 1, ctx.expected_number());
+  const double new_square = ctx.await_number();
+  return {*ctx.host_number(), new_square};
 }
 
 #endif
@@ -151,9 +151,8 @@ double residual_step(Context& ctx, double alpha, GridView<const T> p, GridView<c
   if (ctx.on_gpu() && !ctx.plans()) {
     const auto hold = ctx.hold_scratch();
     const Step<T, X> step{alpha, scale, p, q, x, r};
-    run_step(ctx, step, step, scratch_for_step(ctx, r), ctx.host_number());
-    ctx.synchronise();
-    return finish<Step<T, X>>(ctx, *ctx.host_number());
+    run_step(ctx, step, step, scratch_for_step(ctx, r), ctx.expected_number());
+    return finish<Step<T, X>>(ctx, ctx.await_number());
   }
 #endif
   // Row by row: vector units take these, and not the one loop, whose stores could be what it loads.

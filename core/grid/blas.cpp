@@ -345,9 +345,8 @@ double sum_of_scratch(Context& ctx, int count) {
   double* numbers = ctx.reduction_scratch(static_cast<std::size_t>(count));
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Product<double>>, numbers, count, ctx.host_number());
-    ctx.synchronise();
-    return finish<Product<double>>(ctx, *ctx.host_number());
+    cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Product<double>>, numbers, count, ctx.expected_number());
+    return finish<Product<double>>(ctx, ctx.await_number());
   }
 #endif
   return finish<Product<double>>(ctx, std::accumulate(numbers, numbers + count, 0.0));

@@ -10,7 +10,7 @@
 // Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, as for for_each_node. Partial sums belong to rows (to
 // parts of a row that is alone), not to threads, and are added in order: the same input gives the same bits on any number of
 // threads. On the CPU those of rows are added without rounding (core/grid/exact_sum.hpp): the same bits for any strips of rows,
-// too. Results come back to the host and therefore wait for the stream. For sources that compile as CUDA where there is CUDA.
+// too. Results come back to the host, which waits for them. For sources that compile as CUDA where there is CUDA.
 
 #include <algorithm>
 #include <cmath>
@@ -298,9 +298,8 @@ double reduce(Context& ctx, int nx, int ny, const Term& term) {
   if (ctx.plans()) return 0;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    reduce_on_gpu(ctx, nx, ny, term, partial, ctx.host_number());
-    ctx.synchronise();
-    return finish<Term>(ctx, *ctx.host_number());
+    reduce_on_gpu(ctx, nx, ny, term, partial, ctx.expected_number());
+    return finish<Term>(ctx, ctx.await_number());
   }
 #endif
   return reduce_on_cpu(ctx, nx, ny, term, partial);

@@ -337,7 +337,7 @@ struct PoissonSolver::Implementation {
     else if (params.precision == Precision::float_cg)
       mixed_cg = std::make_unique<MixedCg>(ctx, a.shape());
     else if (params.method == Method::multigrid && params.precision == Precision::mixed && !unscaled)
-      mixed_refinement = std::make_unique<MixedRefinement>(ctx, a.shape());
+      mixed_refinement = std::make_unique<MixedRefinement>(ctx, a);
     else if (!solver)
       make_solver_in_double(ctx);
     reserve_reductions(ctx, a.shape());
@@ -487,9 +487,9 @@ struct PoissonSolver::Implementation {
 
   /// With the double cycle where there is one, else with the float cycle.
   SolveReport iterate(Context& ctx, GridView<const double> b, GridView<double> x, const StoppingParams& stop,
-                      const Monitor& monitor) const {
+                      const Monitor& monitor, std::optional<double> rhs_norm = {}) const {
     if (!double_cycle && mixed_refinement)
-      return mixed_refinement->solve(ctx, a, *float_cycle->in_own_precision, b, x, stop, monitor);
+      return mixed_refinement->solve(ctx, a, *float_cycle->in_own_precision, b, x, stop, monitor, rhs_norm);
     if (!double_cycle && mixed_cg)
       return mixed_cg->solve(ctx, a, float_cycle->fine_operator(), *float_cycle->in_own_precision, b, x, stop, monitor);
     return solver->solve(ctx, a, double_cycle ? *double_cycle->in_double : *float_cycle->in_double, b, x, stop,
@@ -506,11 +506,15 @@ struct PoissonSolver::Implementation {
     stop.max_iterations = std::max(0, stop.max_iterations - before.iterations);
     // A pass of full multigrid leaves its residual to the iteration that follows.
     const bool known = before.history.size() == static_cast<std::size_t>(before.iterations) + 1;
+    // It started from b itself, unless it was for the defect of a given x.
+    std::optional<double> rhs_norm;
+    if (!known && !params.full_multigrid_from_x) rhs_norm = before.initial_residual;
     SolveReport report = iterate(ctx, b, x, stop,
                                  monitor ? Monitor([&](int it, double r) {
                                    if (it > 0 || !known) monitor(before.iterations + it, r);
                                  })
-                                         : Monitor());
+                                         : Monitor(),
+                                 rhs_norm);
     if (!known && report.status == Status::non_finite) {
       report.status = Status::diverged;
       report.reason = "the pass of full multigrid overflowed";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
@@ -15,7 +16,10 @@ double power_of_two_below_reciprocal(double norm) {
   return std::ldexp(1.0, -std::clamp(std::ilogb(norm) + 1, -1000, 1000));
 }
 
-MixedRefinement::MixedRefinement(Context& ctx, const GridShape& shape) : r_(ctx, shape), c_(ctx, shape) {}
+MixedRefinement::MixedRefinement(Context& ctx, const GridOperator<double>& a) : r_(ctx, a.shape()), c_(ctx, a.shape()) {
+  const GridShape shape = a.shape();
+  if (ctx.on_gpu() && a.traits().marches && !shape.has_halo()) other_ = Vector<double>(ctx, shape);
+}
 
 double MixedRefinement::residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b,
                                  GridView<const double> x) {
@@ -24,14 +28,24 @@ double MixedRefinement::residual(Context& ctx, const GridOperator<double>& a, Gr
 
 SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m,
                                    GridView<const double> b, GridView<double> x, const StoppingParams& stop,
-                                   const Monitor& monitor) {
-  const double rhs_norm = norm2(ctx, b);
+                                   const Monitor& monitor, std::optional<double> known_rhs_norm) {
+  const double rhs_norm = known_rhs_norm ? *known_rhs_norm : norm2(ctx, b);
   // With b = 0 the residual is A x.
   scale_ = power_of_two_below_reciprocal(rhs_norm > 0 ? rhs_norm : a.magnitude(ctx, b, x));
   const double initial = residual(ctx, a, b, x);
+  const bool fuses = !other_.empty() && a.fuses_update(ctx, b, x);
+  GridView<double> here = x, there = other_.view();
+  const auto bring_home = [&] {
+    if (here.data == x.data) return;
+    copy<double, double>(ctx, here, x);
+    std::swap(here, there);
+  };
   StoppingTest test(stop, rhs_norm, initial, monitor);
   Rounding<double> rounding(ctx, a, b, x, rhs_norm);
-  test.set_worst_row([&] { return rounding.worst_row(); });
+  test.set_worst_row([&] {
+    bring_home();
+    return rounding.worst_row();
+  });
   int inner = 0;
   bool done = test.done(0, initial);
   const auto end_at_rounding = [&](bool reached) {
@@ -40,23 +54,34 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     done = true;
   };
   const auto check_rounding = [&](double residual, double slack = 1) {
+    bring_home();
     end_at_rounding(rounding.reached(residual, r_.cview(), slack));
     if (rounding.rows_gained()) test.gained();
   };
   // Of a tolerance relative to rounding noise nothing would be left to reduce.
   if (!done && stop.baseline == Baseline::initial) end_at_rounding(rounding.reached_at_start(initial, r_.cview()));
-  double norm = initial;
+  constexpr double usual_fall = 0.1;
+  double norm = initial, fall = usual_fall;
   for (int iteration = 1; !done; ++iteration) {
     m.apply(ctx, r_.cview(), c_.view());
     inner += m.iterations();
-    axpy<float, double>(ctx, 1 / scale_, c_.cview(), x);
+    const double before = norm, alpha = 1 / scale_;
     scale_ = power_of_two_below_reciprocal(norm);
-    norm = residual(ctx, a, b, x);
+    const bool is_home = here.data == x.data, may_be_last = norm * fall <= test.target();
+    if (fuses && !(is_home && may_be_last)) {
+      norm = a.updated_residual_norm<float>(ctx, scale_, b, here, alpha, c_.cview(), there, r_.view()) / scale_;
+      std::swap(here, there);
+    } else {
+      axpy<float, double>(ctx, alpha, c_.cview(), here);
+      norm = residual(ctx, a, b, here);
+    }
+    fall = norm / before;
     done = test.done(iteration, norm);
     const bool ask = test.slow() || test.rounding_will_do(iteration, norm);
     if (done ? test.status() == Status::max_iterations : ask) check_rounding(norm);
     if (done && test.status() == Status::stagnated) check_rounding(norm, Rounding<double>::stopped);
   }
+  bring_home();
   SolveReport& report = test.report();
   report.inner_iterations = inner;
   return report;

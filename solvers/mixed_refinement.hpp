@@ -8,9 +8,12 @@
 // Refinement<double> with PrecisionCast, but the defect is narrowed where it is formed. Source: Goeddeke, Strzodka 2011,
 // Section 2.5.
 //
-// `solve` starts from the given x. It keeps two vectors of floats. Per iteration: one residual with its norm (which waits for
-// the stream), one preconditioner, one update: 20 + 20 bytes a node beside the preconditioner's, a tensor operator given; 4
-// more on a CPU.
+// `solve` starts from the given x. It keeps two vectors of floats. Per iteration: one residual with its norm (which the host
+// waits for), one preconditioner, one update: 20 + 20 bytes a node beside the preconditioner's, a tensor operator given; 4
+// more on a CPU. On a GPU update and residual are one pass of 32 bytes (GridOperator::updated_residual_norm), from x to another
+// vector of doubles and back; a step that is expected to be the last, and would end there, is taken in place.
+
+#include <optional>
 
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
@@ -23,18 +26,21 @@ namespace stratum {
 
 class MixedRefinement {
  public:
-  MixedRefinement(Context& ctx, const GridShape& shape);
+  /// For operators like `a`.
+  MixedRefinement(Context& ctx, const GridOperator<double>& a);
 
+  /// `rhs_norm`: ||b||, where it is known.
   SolveReport solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m, GridView<const double> b,
-                    GridView<double> x, const StoppingParams& stop, const Monitor& monitor = {});
+                    GridView<double> x, const StoppingParams& stop, const Monitor& monitor = {},
+                    std::optional<double> rhs_norm = {});
 
  private:
   /// r_ = scale_ (b - A x); returns ||b - A x||.
   double residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b, GridView<const double> x);
 
   double scale_ = 1;
-  Vector<float> r_;
-  Vector<float> c_;
+  Vector<float> r_, c_;
+  Vector<double> other_;  // where update and residual are one pass
 };
 
 }  // namespace stratum

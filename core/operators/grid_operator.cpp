@@ -358,6 +358,114 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
   return norm2<R>(ctx, r);
 }
 
+#if defined(__CUDACC__)
+namespace {
+
+/// The rows of x + alpha c.
+template <class T, class C>
+struct Updated {
+  using Number = T;
+  cuda::Given<T> x;
+  GridView<const C> c;
+  T alpha;
+  struct Rows {
+    static constexpr int n = cuda::chunk_width<T>, depth = cuda::rows_ahead;
+    const Updated& stage;
+    const cuda::Lane<T>& lane;
+    int j;
+    typename cuda::Given<T>::Rows x;
+    cuda::Chunk<C, n> ahead[depth];
+    __device__ STRATUM_INLINE Rows(const Updated& s, const cuda::Lane<T>& l, int first)
+        : stage(s), lane(l), j(first), x(s.x, l, first) {
+#pragma unroll
+      for (int k = 0; k < depth; ++k) ahead[k] = load(j + k);
+    }
+    [[nodiscard]] __device__ STRATUM_INLINE cuda::Chunk<C, n> load(int row) const {
+      if (!lane.inside || row < 0 || row >= lane.ny) return {};
+      return cuda::load_chunk<n>(&stage.c(lane.column, row));
+    }
+    __device__ STRATUM_INLINE cuda::Chunk<T> next() {
+      cuda::Chunk<T> sum = x.next();
+      const cuda::Chunk<C, n> own = ahead[0];
+#pragma unroll
+      for (int k = 1; k < depth; ++k) ahead[k - 1] = ahead[k];
+      ahead[depth - 1] = load(j + depth);
+      ++j;
+#pragma unroll
+      for (int e = 0; e < n; ++e) sum.v[e] += stage.alpha * static_cast<T>(own.v[e]);
+      return sum;
+    }
+  };
+};
+
+/// StoreRowsAndSquares of a stencil that also stores what the rows were computed from.
+template <class Source, class To>
+struct StoreUpdateAndSquares {
+  using Number = typename Source::Number;
+  Source source;
+  GridView<Number> next;
+  GridView<To> y;
+  double* partial;
+  int strips;
+
+  [[nodiscard]] int rows() const { return y.ny; }
+  __device__ STRATUM_INLINE void run(const cuda::Lane<Number>& lane, int begin, int end) const {
+    typename Source::Rows rows(source, lane, begin);
+    double sum = 0;
+#pragma unroll cuda::rows_ahead
+    for (int j = begin; j < end; ++j) {
+      const cuda::Chunk<Number> row = rows.next();
+      lane.store(next, j, rows.centre());
+      lane.store(y, j, row);
+#pragma unroll
+      for (int e = 0; e < lane.n; ++e) sum += static_cast<double>(row.v[e]) * static_cast<double>(row.v[e]);
+    }
+    cuda::store_sum(lane, sum, partial, strips);
+  }
+};
+
+}  // namespace
+#endif
+
+template <class T>
+bool GridOperator<T>::fuses_update([[maybe_unused]] const Context& ctx, [[maybe_unused]] GridView<const T> b,
+                                   [[maybe_unused]] GridView<const T> x) const {
+#if defined(__CUDACC__)
+  return ctx.on_gpu() && traits().marches && !shape().has_halo() && cuda::can_march(b, x);
+#else
+  return false;
+#endif
+}
+
+template <class T>
+template <class R>
+double GridOperator<T>::updated_residual_norm(Context& ctx, [[maybe_unused]] double scale, GridView<const T> b,
+                                              GridView<const T> x, [[maybe_unused]] double alpha, GridView<const R> c,
+                                              GridView<T> next, GridView<R> r) const {
+  expects(fuses_update(ctx, b, x), "updated_residual_norm: not for this operator, backend or memory");
+  expects_fit(ctx, "b - A x", r, shape());
+  expects_fit(ctx, "c", c, shape());
+  expects_fit(ctx, "x + alpha c", next, shape());
+  prepare(ctx, shape(), b, x);
+  double square = 0;
+#if defined(__CUDACC__)
+  const cuda::MarchGrid<T> most(r.nx, r.ny, 1);
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(most.count()));
+  int count = 0;
+  visit([&](const auto& a) {
+    using View = std::decay_t<decltype(a)>;
+    if constexpr (View::marches) {
+      using Rows = cuda::Stencil<View, Updated<T, R>, ScaledDefectFormula>;
+      const Updated<T, R> updated{{x}, c, static_cast<T>(alpha)};
+      const StoreUpdateAndSquares<Rows, R> march{{a, {b}, updated, {scale}}, next, r, partial, most.strips};
+      count = cuda::run_march(ctx, march, r.nx, r.ny).count();
+    }
+  });
+  square = sum_of_scratch(ctx, count);
+#endif
+  return std::isnormal(square) ? std::sqrt(square) : norm2<R>(ctx, r);
+}
+
 template <class T>
 double GridOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
   prepare(ctx, shape(), b, x);
@@ -427,6 +535,9 @@ template double GridOperator<double>::scaled_residual_norm(Context&, double, Gri
                                                            GridView<const double>, GridView<float>) const;
 template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
                                                            GridView<const double>, GridView<double>) const;
+template double GridOperator<double>::updated_residual_norm(Context&, double, GridView<const double>,
+                                                            GridView<const double>, double, GridView<const float>,
+                                                            GridView<double>, GridView<float>) const;
 template GridOperator<float> convert(Context&, const GridOperator<double>&, bool);
 template GridOperator<double> convert(Context&, const GridOperator<double>&, bool);
 template GridOperator<double> convert(Context&, const GridOperator<float>&, bool);

@@ -228,7 +228,7 @@ TEST_P(RefinementTest, InnerIterationsThatGainNothingHandBack) {
 TEST_P(RefinementTest, MixedPrecisionIsAsAccurateAsDouble) {
   const auto narrowed = convert<float>(ctx(), a_);
   test::ScaledInverse<float> m(ctx(), narrowed, 0.92);
-  MixedRefinement refinement(ctx(), a_.shape());
+  MixedRefinement refinement(ctx(), a_);
   (void)norm2(ctx(), b_.cview());  // the Context's scratch
   // Sizes that float cannot hold.
   for (const double size : {1.0, 1e-120, 1e120}) {
@@ -249,12 +249,45 @@ TEST_P(RefinementTest, MixedPrecisionIsAsAccurateAsDouble) {
   }
 }
 
+// On a GPU x and another vector take turns: the answer is in x whatever the number of steps.
+TEST_P(RefinementTest, MixedPrecisionEndsInTheGivenVector) {
+  const auto narrowed = convert<float>(ctx(), a_);
+  test::ScaledInverse<float> m(ctx(), narrowed, 0.92);
+  MixedRefinement refinement(ctx(), a_);
+  double last = 0;
+  for (int steps = 0; steps <= 5; ++steps) {
+    SCOPED_TRACE(steps);
+    set(ctx(), 0.0, x_.view());
+    StoppingParams stop;
+    stop.rtol = 1e-30;
+    stop.max_iterations = steps;
+    const auto report = refinement.solve(ctx(), a_, m, b_.cview(), x_.view(), stop);
+    EXPECT_EQ(report.iterations, steps);
+    Vector<double> r(ctx(), a_.shape());
+    a_.residual(ctx(), b_.cview(), x_.cview(), r.view());
+    const double residual = norm2(ctx(), r.cview());
+    EXPECT_NEAR(report.residual, residual, 1e-6 * residual);
+    if (steps > 0) {
+      EXPECT_LT(residual, 0.2 * last);
+    }
+    last = residual;
+  }
+  // By ||b|| that is known.
+  set(ctx(), 0.0, x_.view());
+  StoppingParams stop;
+  stop.rtol = 1e-6;
+  const double rhs_norm = norm2(ctx(), b_.cview());
+  const auto report = refinement.solve(ctx(), a_, m, b_.cview(), x_.view(), stop, {}, rhs_norm);
+  EXPECT_EQ(report.status, Status::converged);
+  EXPECT_EQ(report.baseline_norm, rhs_norm);
+}
+
 TEST_P(RefinementTest, MixedPrecisionSeesATinyResidualOfAZeroRightHandSide) {
   const auto narrowed = convert<float>(ctx(), a_);
   test::ScaledInverse<float> m(ctx(), narrowed, 0.92);
   set(ctx(), 0.0, b_.view());
   set(ctx(), 1e-100, x_.view());
-  const auto report = MixedRefinement(ctx(), a_.shape()).solve(ctx(), a_, m, b_.cview(), x_.view(), {});
+  const auto report = MixedRefinement(ctx(), a_).solve(ctx(), a_, m, b_.cview(), x_.view(), {});
   EXPECT_GT(report.initial_residual, 0);
   EXPECT_EQ(report.status, Status::converged) << report.reason;
   EXPECT_GT(report.iterations, 4);

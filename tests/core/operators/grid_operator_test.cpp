@@ -137,6 +137,49 @@ TYPED_TEST(GridOperatorTest, TheNextDirectionInOneMarch) {
   EXPECT_GE(marched, 7);
 }
 
+// On a GPU, out of place: what an update and a residual with its norm give.
+TYPED_TEST(GridOperatorTest, UpdateAndResidualInOneMarch) {
+  if constexpr (std::is_same_v<typename TypeParam::Number, double>) {
+    auto& ctx = this->ctx();
+    test::Random random(27);
+    int marched = 0;
+    for (const auto& [nx, ny] : {std::pair{1, 1}, {3, 3}, {4, 7}, {64, 2}, {119, 40}, {129, 70}, {1023, 700}})
+      for (const auto form : test::every_form) {
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+        const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, form);
+        const auto b = test::to_device<double>(ctx, a.shape(), random.values(oracle.size()));
+        const Values given = random.values(oracle.size());
+        const auto x = test::to_device<double>(ctx, a.shape(), given);
+        const auto c = test::to_device<float>(ctx, a.shape(), random.values(oracle.size()));
+        Vector<double> next(ctx, a.shape());
+        Vector<float> r(ctx, a.shape()), expected_r(ctx, a.shape());
+        ASSERT_EQ(a.fuses_update(ctx, b.cview(), x.cview()), ctx.on_gpu() && a.traits().marches);
+        if (!a.fuses_update(ctx, b.cview(), x.cview())) {
+          EXPECT_THROW((void)a.template updated_residual_norm<float>(ctx, 3, b.cview(), x.cview(), 0.75, c.cview(),
+                                                                     next.view(), r.view()),
+                       UsageError);
+          continue;
+        }
+        ++marched;
+        auto expected = test::to_device<double>(ctx, a.shape(), given);
+        axpy<float, double>(ctx, 0.75, c.cview(), expected.view());
+        const double norm =
+            a.template scaled_residual_norm<float>(ctx, 3, b.cview(), expected.cview(), expected_r.view());
+        EXPECT_NEAR(a.template updated_residual_norm<float>(ctx, 3, b.cview(), x.cview(), 0.75, c.cview(), next.view(),
+                                                            r.view()),
+                    norm, test::tolerance<double> * norm);
+        EXPECT_LT(reference::relative_difference(test::to_host(ctx, next), test::to_host(ctx, expected)),
+                  test::tolerance<double>);
+        EXPECT_LT(reference::relative_difference(test::to_host(ctx, r), test::to_host(ctx, expected_r)),
+                  test::tolerance<float>);
+        EXPECT_EQ(test::to_host(ctx, x), given);
+        EXPECT_TRUE(test::halo_is_zero(ctx, next));
+        EXPECT_TRUE(test::halo_is_zero(ctx, r));
+      }
+    EXPECT_GE(marched, ctx.on_gpu() ? 14 : 0);
+  }
+}
+
 TYPED_TEST(GridOperatorTest, NothingIsAllocatedByApply) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();

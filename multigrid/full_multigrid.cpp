@@ -42,10 +42,25 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   const auto from_whole = [&](int l) { return strips.is_cut(l) && !strips.is_cut(l - 1); };
   Context alone = ctx.alone();
   const auto context_of = [&](int l) -> Context& { return strips.is_cut(l) ? ctx : alone; };
+  const bool records = multigrid_.is_recordable() && strips.cut() == 0 && finest > lowest;
+  if (const int generation = multigrid_.generation(); generation != recorded_generation_) {
+    restriction_.clear();
+    below_.clear();
+    recorded_generation_ = generation;
+  }
+  bool is_restricted = false;
+  const std::function<void()> restrict_further = [&] {
+    is_restricted = true;
+    if (finest - 1 == lowest) return;
+    restriction_.run(alone, nullptr, nullptr, [&] {
+      for (int l = finest - 1; l > lowest; --l) hierarchy_.transfer(l).restrict_to(alone, rhs(l), at(l - 1).b.view());
+    });
+  };
   const auto restrict_from = [&](int l) {
     const auto own = from_whole(l) ? own_b_.view() : at(l - 1).b.view();
     if (l == finest)
-      pass.initial = hierarchy_.transfer(l).restrict_and_measure(context_of(l), rhs(l), own);
+      pass.initial =
+          hierarchy_.transfer(l).restrict_and_measure(context_of(l), rhs(l), own, records ? restrict_further : nullptr);
     else
       hierarchy_.transfer(l).restrict_to(context_of(l), rhs(l), own);
     if (from_whole(l)) strips.gather(ctx, own, at(l - 1).b.view());
@@ -84,16 +99,15 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
     else
       axpy<T, double>(on, 1 / scale, level.z.cview(), current);
   };
-  const auto below_the_finest = [&] {
+  if (!is_restricted)
     for (int l = finest - 1; l > lowest; --l) restrict_from(l);
+  const auto below_the_finest = [&] {
     for (int l = lowest; l < finest; ++l) solve_level(l);
   };
-  if (multigrid_.is_recordable() && strips.cut() == 0 && finest > lowest) {
+  if (records) {
     // Kernels take the scale by value.
-    const int generation = multigrid_.generation();
-    if (scale != recorded_scale_ || generation != recorded_generation_) below_.clear();
+    if (scale != recorded_scale_) below_.clear();
     recorded_scale_ = scale;
-    recorded_generation_ = generation;
     below_.run(alone, nullptr, nullptr, below_the_finest);
   } else {
     below_the_finest();

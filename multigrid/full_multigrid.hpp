@@ -48,8 +48,8 @@ class FullMultigrid {
   Hierarchy<double> hierarchy_;
   Multigrid<T> multigrid_;
   std::vector<Level> levels_;
-  Vector<double> own_b_;  // on strips: a piece's rows of b on the finest level that all have whole
-  Recording below_;       // of all levels but the finest
+  Vector<double> own_b_;           // on strips: a piece's rows of b on the finest level that all have whole
+  Recording restriction_, below_;  // of b to all levels below the first two; of all levels but the finest
   double recorded_scale_ = 0;
   int recorded_generation_ = 0;
 };

@@ -410,7 +410,9 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   const Stopwatch watch(ctx, seconds);
   if (fused)
     return transfer.prolongate_smooth(ctx, a, b, omega, level.choice.steps, correction, level.smoothed.cview(), x);
-  transfer.prolongate_add(ctx, correction, overlap ? overlap->own(x) : x);
+  const bool reads_some = level.choice.steps > 0 && !overlap && !cut;
+  transfer.prolongate_add(ctx, correction, overlap ? overlap->own(x) : x,
+                          reads_some ? level.smoother->rows_read(last) : SomeRows::all);
   if (overlap) overlap->fetch(ctx, x);
   level.smoother->smooth(on, a, b, x, level.choice.steps, Guess::given, last);
   if (!overlap) return;

@@ -111,6 +111,7 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override;
   [[nodiscard]] bool is_symmetric() const override;
+  [[nodiscard]] bool waits() const override { return !is_recordable(); }
 
   /// One cycle for A x = b on level `level`.
   void cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess);

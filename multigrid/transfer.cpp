@@ -120,11 +120,14 @@ struct Scaled {
   }
 };
 
-/// Chunk c of the fine rows between 2 J and 2 J + 3 (local), J even: loads first, so that they are in flight together. Words
-/// per fine node: 1.25 and what is added.
-template <class T, class Added>
+/// Chunk c of the fine rows between 2 J and 2 J + 3 (local), J a multiple of coarse_rows: loads first, so that they are in flight
+/// together. Of pairs of fine rows the second, even one is coarse. Words per fine node: 1.25 and what is added.
+template <class T, class Added, SomeRows wanted = SomeRows::all>
 struct ProlongateChunk {
-  static constexpr int coarse_rows = 2;
+  static constexpr int coarse_rows = wanted == SomeRows::all ? 2 : 4;
+  [[nodiscard]] static constexpr bool wants(int row) {
+    return wanted == SomeRows::all || (row % 2 != 0) == (wanted == SomeRows::even);
+  }
   TransferView<T> wx, wy;
   GridView<const T> coarse;
   Added added;
@@ -137,7 +140,7 @@ struct ProlongateChunk {
     Chunk<T> values[fine_rows] = {};
 #pragma unroll
     for (int k = 0; k < fine_rows; ++k)
-      if (k < there) values[k] = added(at + k * fine.pitch, column, 2 * first + k);
+      if (wants(k) && k < there) values[k] = added(at + k * fine.pitch, column, 2 * first + k);
     // Coarse rows from first - 1 on.
     T near[coarse_rows + 1][half + 1];
     const T* from = &coarse(half * c - 1, first - 1);
@@ -145,7 +148,8 @@ struct ProlongateChunk {
     for (int r = 0; r <= coarse_rows; ++r) {
       Chunk<T, half> some{};
       T next = 0;
-      if (2 * r - 2 < there) {  // where the last interval stays alone, its right end counts for the row before
+      // Where the last interval stays alone, its right end counts for the row before.
+      if ((r > 0 || wants(0)) && 2 * r - 2 < there) {
         some = cuda::load_chunk<half>(from + r * coarse.pitch);
         next = from[r * coarse.pitch + half];
       }
@@ -156,7 +160,7 @@ struct ProlongateChunk {
 #pragma unroll
     for (int r = 0; r < coarse_rows; ++r) {
       if (2 * r >= there) break;
-      const T below = wy.left[first + r], above = wy.right[first + r];
+      const T below = wants(0) ? wy.left[first + r] : T(0), above = wants(0) ? wy.right[first + r] : T(0);
 #pragma unroll
       for (int h = 0; h < half; ++h) {
         const int interval = half * c + h <= coarse.nx ? half * c + h : coarse.nx;
@@ -172,6 +176,7 @@ struct ProlongateChunk {
 #pragma unroll
     for (int k = 0; k < fine_rows; ++k) {
       if (k >= there) break;
+      if (!wants(k)) continue;
       cuda::store_chunk(fine, column, 2 * first + k, values[k], fine.nx, column >= 0 && column + n <= fine.nx);
     }
   }
@@ -415,10 +420,10 @@ void restrict_by_cells(const Context& ctx, const WeightsView<const T>& w, const 
 
 /// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: a strip that begins with a coarse row takes
 /// the row below, of its halo, along.
-template <class T, class Added>
+template <SomeRows wanted = SomeRows::all, class T, class Added>
 void prolongate(Context& ctx, const TransferView<T>& x, TransferView<T> y, GridView<const T> coarse, const Added& added,
                 GridView<T> fine) {
-  using Functor = ProlongateChunk<T, Added>;
+  using Functor = ProlongateChunk<T, Added, wanted>;
   if (first_is_coarse(y)) {
     fine.data -= fine.pitch;
     ++fine.ny;
@@ -693,21 +698,31 @@ namespace {
 
 template <bool add, class T>
 void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, [[maybe_unused]] bool can_march,
-                     GridView<const T> coarse, GridView<T> fine) {
+                     GridView<const T> coarse, GridView<T> fine, SomeRows rows) {
   exchange(ctx, coarse);
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && can_march && cuda::can_march(coarse, fine)) {
-    if constexpr (add)
-      return march::prolongate(ctx, x, y, coarse, march::InPlace<T>{}, fine);
+    const auto run = [&]<SomeRows wanted>(const auto& added) {
+      march::prolongate<wanted>(ctx, x, y, coarse, added, fine);
+    };
+    if constexpr (!add)
+      return run.template operator()<SomeRows::all>(march::Nothing<T>{});
+    else if (rows == SomeRows::even)
+      return run.template operator()<SomeRows::even>(march::InPlace<T>{});
+    else if (rows == SomeRows::odd)
+      return run.template operator()<SomeRows::odd>(march::InPlace<T>{});
     else
-      return march::prolongate(ctx, x, y, coarse, march::Nothing<T>{}, fine);
+      return run.template operator()<SomeRows::all>(march::InPlace<T>{});
   }
 #endif
   if (x.left == nullptr) return for_each_node(ctx, all_nodes(fine), ProlongateIdentity<add, T>{y, coarse, fine});
   const ProlongateCoarsened<add, T> node{x, y, coarse, fine};
   if (ctx.on_gpu()) return for_each_node(ctx, {node.begin(), node.end(), 1, 0, fine.ny, 1}, node);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (fine.nodes() > serial_limit)
-  for (int j = 0; j < fine.ny; ++j) prolongate_row(node, j);
+  for (int j = 0; j < fine.ny; ++j) {
+    const bool is_odd = ((j + y.origin) & 1) != 0;
+    if (rows == SomeRows::all || is_odd == (rows == SomeRows::odd)) prolongate_row(node, j);
+  }
 }
 
 }  // namespace
@@ -732,7 +747,7 @@ void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_un
 }
 
 template <class T>
-void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
+void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine, SomeRows some) const {
   check(ctx, fine, coarse);
   // The rows beside a strip take part, but those by weights of cells, and around the ends, where coarse rows may lie otherwise.
   const bool beside = fine.fresh && !is_weighted() && !fine.periodic_y;
@@ -747,7 +762,7 @@ void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridVie
   if (is_weighted())
     prolongate_weighted<true>(ctx, weights(), can_march_by_cells(), coarse, fine);
   else
-    prolongate_impl<true>(ctx, x_.view(), y, can_march(), coarse, rows);
+    prolongate_impl<true>(ctx, x_.view(), y, can_march(), coarse, rows, some);
   if (!fine.fresh) return;
   // Where x is periodic the columns beside these rows are left.
   if (beside) rows.below = rows.above = false;
@@ -758,7 +773,7 @@ template <class T>
 void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
   check(ctx, fine, coarse);
   if (is_weighted()) return prolongate_weighted<false>(ctx, weights(), can_march_by_cells(), coarse, fine);
-  prolongate_impl<false>(ctx, x_.view(), y_.view(), can_march(), coarse, fine);
+  prolongate_impl<false>(ctx, x_.view(), y_.view(), can_march(), coarse, fine, SomeRows::all);
 }
 
 /// Coarse rows that a piece restricts to: its own, and where y is coarsened one of the next piece, which adds it to its own.
@@ -825,7 +840,8 @@ void pass_upward(Context& ctx, const GridView<T>& coarse, const T* to_above, T* 
 
 template <class T>
 bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] GridView<const T> fine,
-                             [[maybe_unused]] GridView<T> coarse, [[maybe_unused]] double* square) const {
+                             [[maybe_unused]] GridView<T> coarse, [[maybe_unused]] double* square,
+                             [[maybe_unused]] const std::function<void()>& meanwhile) const {
 #if defined(__CUDACC__)
   if (!ctx.on_gpu() || !can_fuse() || !cuda::can_march(fine, coarse)) return false;
   const cuda::MarchGrid<T> most(fine.nx, coarse.ny, 1);
@@ -833,7 +849,7 @@ bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] Gri
   double* const partial = square != nullptr ? ctx.reduction_scratch(room) : nullptr;
   const march::Measured<T> rows{{fine}, partial, most.strips};
   const int count = march::run_restriction(ctx, x_.view(), y_.view(), rows, coarse, {}, fine.nx, fine.ny);
-  if (square != nullptr) *square = sum_of_scratch(ctx, count);
+  if (square != nullptr) *square = sum_of_scratch(ctx, count, meanwhile);
   return true;
 #else
   return false;
@@ -841,10 +857,12 @@ bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] Gri
 }
 
 template <class T>
-double Transfer<T>::restrict_and_measure(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
+double Transfer<T>::restrict_and_measure(Context& ctx, GridView<const T> fine, GridView<T> coarse,
+                                         const std::function<void()>& meanwhile) const {
   check(ctx, fine, coarse);
   double square = 0;
-  if (march_down(ctx, fine, coarse, &square)) return std::isnormal(square) ? std::sqrt(square) : norm2(ctx, fine);
+  if (march_down(ctx, fine, coarse, &square, meanwhile))
+    return std::isnormal(square) ? std::sqrt(square) : norm2(ctx, fine);
   const double norm = norm2(ctx, fine);
   restrict_to(ctx, fine, coarse);
   return norm;

@@ -17,6 +17,7 @@
 // Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients; weights by
 // cells are 1.5 more.
 
+#include <functional>
 #include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
@@ -72,14 +73,17 @@ class Transfer {
   [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse,
                                          const GridShape& fine_strip, const GridShape& coarse_strip);
 
-  /// x_fine += P x_coarse; a halo of x_fine that is up to date stays so.
-  void prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
+  /// x_fine += P x_coarse; a halo of x_fine that is up to date stays so. Of some rows, the others may be left as they are: half
+  /// the words.
+  void prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine, SomeRows rows = SomeRows::all) const;
   /// x_fine = P x_coarse
   void prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
   /// d_coarse = P^T d_fine
   void restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const;
-  /// The same, and ||d_fine||, on a GPU in the same pass where both directions are coarsened. Waits for the stream.
-  [[nodiscard]] double restrict_and_measure(Context& ctx, GridView<const T> fine, GridView<T> coarse) const;
+  /// The same, and ||d_fine||, which the host waits for; on a GPU in the same pass where both directions are coarsened. There
+  /// `meanwhile` submits what may follow before the host waits (sum_of_scratch).
+  [[nodiscard]] double restrict_and_measure(Context& ctx, GridView<const T> fine, GridView<T> coarse,
+                                            const std::function<void()>& meanwhile = {}) const;
   /// d_coarse = P^T (b - A x), one pass over the fine grid. Of a strip A, b and x may have rows of its neighbours beside its
   /// own: d is formed from these then, and pieces have nothing to say to each other.
   void restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
@@ -153,7 +157,8 @@ class Transfer {
   void exchange_weights(Context& ctx, std::size_t first, std::size_t end);
   void check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const;
   /// On a GPU, where it can: coarse = P^T fine, and the sum of the squares of fine if it is asked for.
-  [[nodiscard]] bool march_down(Context& ctx, GridView<const T> fine, GridView<T> coarse, double* square) const;
+  [[nodiscard]] bool march_down(Context& ctx, GridView<const T> fine, GridView<T> coarse, double* square,
+                                const std::function<void()>& meanwhile = {}) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   /// Chunks of columns and pairs of rows are those of a grid whose first sides are no unknowns.
   [[nodiscard]] bool can_march() const { return coarsens_both() && !is_weighted() && begins_after_sides_; }

@@ -39,6 +39,9 @@ class Adi final : public Smoother<T> {
     }
   }
 
+  [[nodiscard]] SomeRows rows_read(SweepOrder order) const override {
+    return sweep_.rows_read(order == SweepOrder::forward ? Direction::x : Direction::y, order);
+  }
   [[nodiscard]] bool fills_halo(SweepOrder order) const override {
     return sweep_.fills_halo(order == SweepOrder::forward ? Direction::y : Direction::x);
   }

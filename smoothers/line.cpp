@@ -68,7 +68,7 @@ template <class T>
 LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params)
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
-      threads_(ctx.threads()) {
+      threads_(ctx.threads()), wraps_(shape.periodic_y) {
   if (shape.below || shape.above || !params.pieces.empty()) cut_ = line::CutLines<T>(ctx, shape, params.pieces);
   if (shape.has_halo() || !cut_.empty()) zeros_ = Vector<T>(ctx, std::max(shape.nx, shape.ny));
   if (ctx.on_gpu()) {
@@ -160,6 +160,7 @@ class Line : public Smoother<T> {
     if (current.data != x.data) copy<T, T>(ctx, current, x);
   }
 
+  [[nodiscard]] SomeRows rows_read(SweepOrder order) const override { return sweep_.rows_read(direction, order); }
   [[nodiscard]] bool fills_halo(SweepOrder /*order*/) const override { return sweep_.fills_halo(direction); }
   [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int steps) const override {
     return {{sweep_.rows_reached(steps), direction == Direction::y}};

@@ -40,6 +40,12 @@ class LineSweep {
 
   /// By `steps` sweeps, a row by each set of lines that is solved for at once.
   [[nodiscard]] int rows_reached(int steps) const { return line_order_ == LineOrder::zebra ? 2 * steps : steps; }
+  /// As of a Smoother: of whole lines along x the second colour's alone. A third colour, of periodic grids, reads others.
+  [[nodiscard]] SomeRows rows_read(Direction direction, SweepOrder order) const {
+    if (direction == Direction::y || line_order_ != LineOrder::zebra || omega_ != T(1) || !cut_.empty() || wraps_)
+      return SomeRows::all;
+    return order == SweepOrder::forward ? SomeRows::even : SomeRows::odd;
+  }
   /// On strips: what a sweep in this direction leaves.
   [[nodiscard]] bool fills_halo(Direction direction) const {
     return !cut_.empty() && direction == Direction::y && line_order_ == LineOrder::zebra;
@@ -57,6 +63,7 @@ class LineSweep {
   LineOrder line_order_;
   T omega_;
   int threads_;
+  bool wraps_;             // y is periodic
   Vector<T> zeros_;        // where that is so or the grid periodic: the reaction that tensor operators lack
   line::CutLines<T> cut_;  // where the grid is cut, or its columns are to be in pieces
   Vector<T> interface_;    // GPU: parts of long lines

@@ -78,6 +78,9 @@ class Smoother {
   };
   [[nodiscard]] virtual std::optional<Reach> reach(int /*steps*/) const { return std::nullopt; }
 
+  /// Rows of a given guess that one step or more of this order read: it does not matter what x holds in the others.
+  [[nodiscard]] virtual SomeRows rows_read(SweepOrder /*order*/) const { return SomeRows::all; }
+
   /// On strips of a grid: one step or more of this order leave the halo of x up to date.
   [[nodiscard]] virtual bool fills_halo(SweepOrder /*order*/) const { return false; }
 

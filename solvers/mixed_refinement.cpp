@@ -22,8 +22,8 @@ MixedRefinement::MixedRefinement(Context& ctx, const GridOperator<double>& a) : 
 }
 
 double MixedRefinement::residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b,
-                                 GridView<const double> x) {
-  return a.scaled_residual_norm(ctx, scale_, b, x, r_.view()) / scale_;
+                                 GridView<const double> x, const std::function<void()>& meanwhile) {
+  return a.scaled_residual_norm(ctx, scale_, b, x, r_.view(), meanwhile) / scale_;
 }
 
 SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m,
@@ -32,7 +32,16 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   const double rhs_norm = known_rhs_norm ? *known_rhs_norm : norm2(ctx, b);
   // With b = 0 the residual is A x.
   scale_ = power_of_two_below_reciprocal(rhs_norm > 0 ? rhs_norm : a.magnitude(ctx, b, x));
-  const double initial = residual(ctx, a, b, x);
+  // On a GPU the next cycle is submitted before the norm is known that says whether it is wanted, where that is expected.
+  bool submitted = false;
+  const std::function<void()> submit = [&] {
+    m.apply(ctx, r_.cview(), c_.view());
+    submitted = true;
+  };
+  const auto early_if = [&](bool expected) { return expected && ctx.pieces() == 1 && !m.waits() ? submit : nullptr; };
+  constexpr double much = 1e-7;  // of ||b||: an x to begin with is seldom as good
+  const bool asks_much = stop.baseline == Baseline::rhs && std::max(stop.rtol * rhs_norm, stop.atol) <= much * rhs_norm;
+  const double initial = residual(ctx, a, b, x, early_if(asks_much && stop.max_iterations > 0));
   const bool fuses = !other_.empty() && a.fuses_update(ctx, b, x);
   GridView<double> here = x, there = other_.view();
   const auto bring_home = [&] {
@@ -60,20 +69,24 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   };
   // Of a tolerance relative to rounding noise nothing would be left to reduce.
   if (!done && stop.baseline == Baseline::initial) end_at_rounding(rounding.reached_at_start(initial, r_.cview()));
-  constexpr double usual_fall = 0.1;
+  constexpr double usual_fall = 0.1, by_far = 3;
   double norm = initial, fall = usual_fall;
   for (int iteration = 1; !done; ++iteration) {
-    m.apply(ctx, r_.cview(), c_.view());
+    if (!submitted) submit();
+    submitted = false;
     inner += m.iterations();
     const double before = norm, alpha = 1 / scale_;
     scale_ = power_of_two_below_reciprocal(norm);
-    const bool is_home = here.data == x.data, may_be_last = norm * fall <= test.target();
+    const double expected = norm * fall;
+    const bool is_home = here.data == x.data, may_be_last = expected <= test.target();
+    const auto next = early_if(iteration < stop.max_iterations && expected > by_far * test.target());
     if (fuses && !(is_home && may_be_last)) {
-      norm = a.updated_residual_norm<float>(ctx, scale_, b, here, alpha, c_.cview(), there, r_.view()) / scale_;
+      norm = a.updated_residual_norm<float>(ctx, scale_, b, here, alpha, c_.cview(), there, r_.view(), next);
+      norm /= scale_;
       std::swap(here, there);
     } else {
       axpy<float, double>(ctx, alpha, c_.cview(), here);
-      norm = residual(ctx, a, b, here);
+      norm = residual(ctx, a, b, here, next);
     }
     fall = norm / before;
     done = test.done(iteration, norm);

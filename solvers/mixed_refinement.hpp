@@ -13,6 +13,7 @@
 // more on a CPU. On a GPU update and residual are one pass of 32 bytes (GridOperator::updated_residual_norm), from x to another
 // vector of doubles and back; a step that is expected to be the last, and would end there, is taken in place.
 
+#include <functional>
 #include <optional>
 
 #include <stratum/core/io/solve_report.hpp>
@@ -36,7 +37,8 @@ class MixedRefinement {
 
  private:
   /// r_ = scale_ (b - A x); returns ||b - A x||.
-  double residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b, GridView<const double> x);
+  double residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b, GridView<const double> x,
+                  const std::function<void()>& meanwhile);
 
   double scale_ = 1;
   Vector<float> r_, c_;

@@ -340,12 +340,13 @@ Vector<double> mean_scratch(Context& ctx, const GridShape& shape) {
   return {ctx, reduction_numbers(ctx, shape.nx, shape.ny) + 1};
 }
 
-double sum_of_scratch(Context& ctx, int count) {
+double sum_of_scratch(Context& ctx, int count, [[maybe_unused]] const std::function<void()>& meanwhile) {
   const auto hold = ctx.hold_scratch();
   double* numbers = ctx.reduction_scratch(static_cast<std::size_t>(count));
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Product<double>>, numbers, count, ctx.expected_number());
+    if (meanwhile) meanwhile();
     return finish<Product<double>>(ctx, ctx.await_number());
   }
 #endif

@@ -7,6 +7,7 @@
 // Words per node: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2; dots and axpys as many as there are different
 // vectors, as long as these are at most eight pairs or terms (beyond, a pass for every eight).
 
+#include <functional>
 #include <type_traits>
 #include <vector>
 
@@ -109,7 +110,8 @@ void subtract_mean(Context& ctx, GridView<const T> weights, GridView<T> x, GridV
 [[nodiscard]] Vector<double> mean_scratch(Context& ctx, const GridShape& shape);
 
 /// The sum of the first `count` numbers of the Context's scratch for reductions, where kernels have left partial sums.
-[[nodiscard]] double sum_of_scratch(Context& ctx, int count);
+/// `meanwhile` submits what may follow before the host waits for the sum; it reduces nothing itself.
+[[nodiscard]] double sum_of_scratch(Context& ctx, int count, const std::function<void()>& meanwhile = {});
 
 /// The halo holds zeros: true of every Vector, a duty of memory that one borrows. Waits for the stream.
 template <class T>

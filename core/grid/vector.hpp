@@ -30,6 +30,9 @@ namespace stratum {
 /// Of lines: rows of a grid run along x, columns along y.
 enum class Direction : std::uint8_t { x, y };
 
+/// By global index.
+enum class SomeRows : std::uint8_t { all, even, odd };
+
 struct GridShape {
   int nx = 0;
   int ny = 1;

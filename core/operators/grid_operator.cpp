@@ -332,7 +332,8 @@ void GridOperator<T>::scaled_residual(Context& ctx, double scale, GridView<const
 template <class T>
 template <class R>
 double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
-                                             GridView<R> r) const {
+                                             GridView<R> r,
+                                             [[maybe_unused]] const std::function<void()>& meanwhile) const {
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && traits().marches && cuda::can_march(b, x, r)) {
     expects_fit(ctx, "b - A x", r, shape());
@@ -350,7 +351,7 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
         });
       }
     });
-    const double square = sum_of_scratch(ctx, count);
+    const double square = sum_of_scratch(ctx, count, meanwhile);
     return std::isnormal(square) ? std::sqrt(square) : norm2<R>(ctx, r);
   }
 #endif
@@ -441,7 +442,8 @@ template <class T>
 template <class R>
 double GridOperator<T>::updated_residual_norm(Context& ctx, [[maybe_unused]] double scale, GridView<const T> b,
                                               GridView<const T> x, [[maybe_unused]] double alpha, GridView<const R> c,
-                                              GridView<T> next, GridView<R> r) const {
+                                              GridView<T> next, GridView<R> r,
+                                              [[maybe_unused]] const std::function<void()>& meanwhile) const {
   expects(fuses_update(ctx, b, x), "updated_residual_norm: not for this operator, backend or memory");
   expects_fit(ctx, "b - A x", r, shape());
   expects_fit(ctx, "c", c, shape());
@@ -461,7 +463,7 @@ double GridOperator<T>::updated_residual_norm(Context& ctx, [[maybe_unused]] dou
       count = cuda::run_march(ctx, march, r.nx, r.ny).count();
     }
   });
-  square = sum_of_scratch(ctx, count);
+  square = sum_of_scratch(ctx, count, meanwhile);
 #endif
   return std::isnormal(square) ? std::sqrt(square) : norm2<R>(ctx, r);
 }
@@ -532,12 +534,15 @@ template void GridOperator<double>::scaled_residual(Context&, double, GridView<c
 template void GridOperator<double>::scaled_residual(Context&, double, GridView<const double>, GridView<const double>,
                                                     GridView<double>) const;
 template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
-                                                           GridView<const double>, GridView<float>) const;
+                                                           GridView<const double>, GridView<float>,
+                                                           const std::function<void()>&) const;
 template double GridOperator<double>::scaled_residual_norm(Context&, double, GridView<const double>,
-                                                           GridView<const double>, GridView<double>) const;
+                                                           GridView<const double>, GridView<double>,
+                                                           const std::function<void()>&) const;
 template double GridOperator<double>::updated_residual_norm(Context&, double, GridView<const double>,
                                                             GridView<const double>, double, GridView<const float>,
-                                                            GridView<double>, GridView<float>) const;
+                                                            GridView<double>, GridView<float>,
+                                                            const std::function<void()>&) const;
 template GridOperator<float> convert(Context&, const GridOperator<double>&, bool);
 template GridOperator<double> convert(Context&, const GridOperator<double>&, bool);
 template GridOperator<double> convert(Context&, const GridOperator<float>&, bool);

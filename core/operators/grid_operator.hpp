@@ -5,6 +5,7 @@
 // view and are visited once per sweep (`GridOperator::visit`).
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -48,18 +49,19 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   /// r = scale (b - A x), rounded to the precision of r.
   template <class R>
   void scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x, GridView<R> r) const;
-  /// The same, and its norm; on a GPU for no byte more and taken before r is rounded, where the form marches. Waits for the
-  /// stream.
+  /// The same, and its norm, which the host waits for; on a GPU for no byte more and taken before r is rounded, where the form
+  /// marches; there `meanwhile` submits what may follow before the host waits (sum_of_scratch).
   template <class R>
   [[nodiscard]] double scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
-                                            GridView<R> r) const;
+                                            GridView<R> r, const std::function<void()>& meanwhile = {}) const;
   /// next = x + alpha c and r = scale (b - A next) in one pass, 4 words of T and 2 of R, and the norm of r as above; in two it
   /// would be a word of T more. For a GPU, where the form marches, on grids without a halo, and vectors whose rows are aligned as
   /// those of a Vector: `fuses_update`. All five are different vectors.
   [[nodiscard]] bool fuses_update(const Context& ctx, GridView<const T> b, GridView<const T> x) const;
   template <class R>
   [[nodiscard]] double updated_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
-                                             double alpha, GridView<const R> c, GridView<T> next, GridView<R> r) const;
+                                             double alpha, GridView<const R> c, GridView<T> next, GridView<R> r,
+                                             const std::function<void()>& meanwhile = {}) const;
   [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
   [[nodiscard]] double backward_error(Context& ctx, GridView<const T> b, GridView<const T> x,
                                       double least = 0) const override;

@@ -1,6 +1,7 @@
 #include <stratum/multigrid/transfer.hpp>
 #include <stratum/smoothers/smoother.hpp>
 
+#include <cmath>
 #include <utility>
 
 #include "support/backends.hpp"
@@ -55,6 +56,19 @@ TYPED_TEST(TransferTest, AgreesWithTheOracle) {
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += interpolated[k];
     EXPECT_LT(reference::relative_difference(test::to_host(ctx, f), sum), test::tolerance<T>);
     EXPECT_TRUE(test::halo_is_zero(ctx, f));
+
+    for (const SomeRows some : {SomeRows::even, SomeRows::odd}) {
+      copy(ctx, xf.cview(), f.view());
+      transfer.prolongate_add(ctx, xc.cview(), f.view(), some);
+      const Values got = test::to_host(ctx, f), before = test::to_host(ctx, xf);
+      for (std::size_t k = 0; k < sum.size(); ++k) {
+        const bool odd = (static_cast<int>(k) / fine.unknowns().nx + fine.unknowns().origin_y) % 2 != 0;
+        if (odd == (some == SomeRows::odd) || got[k] != before[k]) {
+          EXPECT_NEAR(got[k], sum[k], 10 * test::tolerance<T> * (1 + std::abs(sum[k])));
+        }
+      }
+      EXPECT_TRUE(test::halo_is_zero(ctx, f));
+    }
 
     const Values restricted = reference::restrict_to(hx, hy, test::to_host(ctx, xf));
     const auto expect_restricted = [&] {

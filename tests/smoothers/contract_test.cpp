@@ -128,6 +128,28 @@ TEST_P(SmootherContract, AZeroGuessEqualsAGivenZero) {
   });
 }
 
+TEST_P(SmootherContract, RowsThatAreNotReadDoNotMatter) {
+  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
+    const auto smoother = make<T>(a.shape());
+    const auto b = random_vector<T>(a.shape());
+    for (const auto order : {SweepOrder::forward, SweepOrder::backward}) {
+      const SomeRows read = smoother->rows_read(order);
+      if (read == SomeRows::all) continue;
+      const int steps = smoother->elementary_steps();
+      Values numbers = test::to_host(ctx(), random_vector<T>(a.shape()));
+      auto expected = test::to_device<T>(ctx(), a.shape(), numbers);
+      for (std::size_t k = 0; k < oracle.size(); ++k) {
+        const int j = static_cast<int>(k) / a.shape().nx + a.shape().origin_y;
+        if ((j % 2 != 0) != (read == SomeRows::odd)) numbers[k] = std::nan("");
+      }
+      auto x = test::to_device<T>(ctx(), a.shape(), numbers);
+      smoother->smooth(ctx(), a, b.cview(), expected.view(), steps, Guess::given, order);
+      smoother->smooth(ctx(), a, b.cview(), x.view(), steps, Guess::given, order);
+      EXPECT_EQ(test::to_host(ctx(), x), test::to_host(ctx(), expected));
+    }
+  });
+}
+
 TEST_P(SmootherContract, NoStepsFromAZeroGuessGiveZero) {
   for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
     const auto smoother = make<T>(a.shape());

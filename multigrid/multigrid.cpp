@@ -339,8 +339,8 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
 //     line smoothers           2    and what their sweeps take
 //     the level of at most 128 x 128 unknowns (64 in double), all below it included: 1
 //
-// Refinement adds three a cycle (update, defect with partial sums of its norm, their sum) and a wait for the norm; the cycle
-// itself is one graph.
+// Refinement adds two a cycle (update and defect with partial sums of its norm; their sum) and a wait for the norm, during which
+// the next cycle runs already where it is expected to be wanted; the cycle itself is one graph.
 template <class T>
 void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape) {
   Level& level = levels[static_cast<std::size_t>(index)];

@@ -99,7 +99,9 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
     else
       axpy<T, double>(on, 1 / scale, level.z.cview(), current);
   };
-  if (!is_restricted)
+  if (!is_restricted && records)
+    restrict_further();
+  else if (!is_restricted)
     for (int l = finest - 1; l > lowest; --l) restrict_from(l);
   const auto below_the_finest = [&] {
     for (int l = lowest; l < finest; ++l) solve_level(l);

@@ -16,7 +16,8 @@ namespace stratum::cuda {
 
 /// What a coarse interval makes of a function that is a and b at its ends, and left a + right b, where left + right = 1, at the
 /// node between its two intervals of stiffness k and mass m: at its ends and at that node. An interval that stays alone has its
-/// second end there (left = 0); there is no interval behind it, and zeros for it.
+/// second end there (left = 0). Behind a natural last side stands an interval with the side's alpha for k and no mass, and the
+/// function is zero: of the last node it is a coarse interval of its own, or the second one of an interval that stays alone.
 template <class T>
 struct InterpolatedInterval {
   T k[2], m[2], left, right;
@@ -25,6 +26,8 @@ struct InterpolatedInterval {
   [[nodiscard]] __device__ STRATUM_INLINE T stiffness_first() const { return k[0] * right; }
   [[nodiscard]] __device__ STRATUM_INLINE T stiffness_middle() const { return k[0] * right - k[1] * left; }
   [[nodiscard]] __device__ STRATUM_INLINE T stiffness_second() const { return k[1] * left; }
+  /// k of the middle b, of an interval that stays alone.
+  [[nodiscard]] __device__ STRATUM_INLINE T stiffness_behind() const { return left == T(0) ? k[1] : T(0); }
   /// Factors of a and of b.
   [[nodiscard]] __device__ STRATUM_INLINE AtEnds<T> mass_first() const { return {m[0] * (2 + left), m[0] * right}; }
   [[nodiscard]] __device__ STRATUM_INLINE AtEnds<T> mass_middle() const {
@@ -46,8 +49,9 @@ interpolated_interval(const T* k, const T* m, const TransferView<T>& weights, in
     at.k[1] = __ldg(k + 2 * number + 1);
     at.m[1] = __ldg(m + 2 * number + 1);
   }
-  at.left = __ldg(weights.left + number);
-  at.right = __ldg(weights.right + number);
+  const bool is_behind = 2 * number == nodes;  // all nodes, or stays alone beside a side that is no unknown
+  at.left = is_behind ? T(0) : __ldg(weights.left + number);
+  at.right = is_behind ? T(1) : __ldg(weights.right + number);
   return at;
 }
 
@@ -71,8 +75,8 @@ struct InterpolatedDefect {
   };
   /// Along x: a coarse node has its own interval behind it and another one before.
   struct Columns {
-    T to_before[half], to_after[half], in_middle[half];  // stiffness
-    T before[half], own[half], after[half];              // mass
+    T to_before[half], to_after[half], in_middle[half], behind_middle[half];  // stiffness
+    T before[half], own[half], after[half];                                   // mass
     AtEnds<T> middle[half];
   };
 
@@ -87,6 +91,7 @@ struct InterpolatedDefect {
         of.to_before[h] = last.stiffness_second();
         of.to_after[h] = next.stiffness_first();
         of.in_middle[h] = next.stiffness_middle();
+        of.behind_middle[h] = next.stiffness_behind();
         of.before[h] = last.mass_second().left;
         of.own[h] = last.mass_second().right + next.mass_first().left;
         of.after[h] = next.mass_first().right;
@@ -112,11 +117,11 @@ struct InterpolatedDefect {
         for (int k = 0; k < 2; ++k) e[k] = 2 * j + k < lane.ny ? __ldg(a.e + 2 * j + k) : T(0);
       }
       {
-        const T stiffness = interval.stiffness_middle();
+        const T stiffness = interval.stiffness_middle(), behind = interval.stiffness_behind();
         const AtEnds<T> mass = interval.mass_middle();
 #pragma unroll
         for (int c = 0; c < n; ++c) {
-          T sum = stiffness * (here.mass[c] - below.mass[c]);
+          T sum = stiffness * (here.mass[c] - below.mass[c]) + behind * here.mass[c];
           if constexpr (View::has_reaction)
             sum += e[0] * (interval.left * below.mass[c] + interval.right * here.mass[c]);
           sum += mass.left * below.stiffness[c] + mass.right * here.stiffness[c];
@@ -161,7 +166,7 @@ struct InterpolatedDefect {
       const T after = h + 1 < half ? e.v[h + 1 < half ? h + 1 : h] : behind_all;
       at.stiffness[2 * h] = of.to_before[h] * (own - before) + of.to_after[h] * (own - after);
       at.mass[2 * h] = of.before[h] * before + of.own[h] * own + of.after[h] * after;
-      at.stiffness[2 * h + 1] = of.in_middle[h] * (after - own);
+      at.stiffness[2 * h + 1] = of.in_middle[h] * (after - own) + of.behind_middle[h] * after;
       at.mass[2 * h + 1] = of.middle[h].left * own + of.middle[h].right * after;
     }
     return at;

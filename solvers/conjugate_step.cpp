@@ -118,8 +118,8 @@ ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, Grid
   double* const curvature = scratch_for_step(ctx, r);
   const Step<T, X> step{0, scale, p, q, x, r};
   run_step(ctx, StepByCurvature<T, X>{square, curvature, step}, step, curvature + 1, ctx.expected_number());
-  const double new_square = ctx.await_number();
-  return {*ctx.host_number(), new_square};
+  ctx.synchronise();  // for both numbers, which two kernels write
+  return {*ctx.host_number(), ctx.await_number()};
 }
 
 #endif

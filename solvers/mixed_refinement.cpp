@@ -38,7 +38,9 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     m.apply(ctx, r_.cview(), c_.view());
     submitted = true;
   };
-  const auto early_if = [&](bool expected) { return expected && ctx.pieces() == 1 && !m.waits() ? submit : nullptr; };
+  const auto early_if = [&](bool expected) {
+    return expected && ctx.communicator() == nullptr && !m.waits() ? submit : nullptr;
+  };
   constexpr double much = 1e-7;  // of ||b||: an x to begin with is seldom as good
   const bool asks_much = stop.baseline == Baseline::rhs && std::max(stop.rtol * rhs_norm, stop.atol) <= much * rhs_norm;
   const double initial = residual(ctx, a, b, x, early_if(asks_much && stop.max_iterations > 0));

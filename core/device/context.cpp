@@ -159,6 +159,7 @@ double Context::await_number() const {
     for (int k = 0; k < looks_between; ++k)
       if (is_written(*number)) return *number;
     if (cudaStreamQuery(static_cast<cudaStream_t>(stream())) != cudaErrorNotReady) break;
+    (void)cudaGetLastError();  // that it is not ready counts as an error, which a borrower of the stream would find
   }
 #endif
   synchronise();
@@ -176,6 +177,7 @@ void Context::synchronise() const {
   // Another piece may never come.
   cudaError_t state = cudaStreamQuery(own);
   for (; state == cudaErrorNotReady; state = cudaStreamQuery(own)) {
+    (void)cudaGetLastError();
     communicator_->check();
     std::this_thread::yield();
   }

@@ -69,11 +69,11 @@ class Context {
   /// Whoever uses that scratch holds this meanwhile. Throws UsageError where somebody does already.
   [[nodiscard]] InUse::Hold hold_scratch() { return scratch_->in_use.hold("Context"); }
 
-  /// On a GPU: a double in host memory that kernels write, for the results of reductions; null on the CPU.
+  /// On a GPU: a double in host memory that kernels write, to be read after `synchronise`; null on the CPU.
   [[nodiscard]] double* host_number() const { return host_number_.get(); }
-  /// On a GPU: another one, which one kernel will write, and nobody before; by who holds the scratch.
+  /// On a GPU: another one, for one kernel to write; whoever asks for it holds the scratch until `await_number` returns what was
+  /// written. That waits for the kernel alone, which takes less time than to wait for the stream.
   [[nodiscard]] double* expected_number() const;
-  /// What was written there. Waits for that kernel, which takes less time than to wait for the stream.
   [[nodiscard]] double await_number() const;
 
   /// What the Context runs on, for reports: "cpu, 2 threads" or the name of the device.

@@ -346,7 +346,12 @@ double sum_of_scratch(Context& ctx, int count, [[maybe_unused]] const std::funct
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     cuda::Launch{1, reduction_threads}(ctx, reduce_partials<Product<double>>, numbers, count, ctx.expected_number());
-    if (meanwhile) meanwhile();
+    try {
+      if (meanwhile) meanwhile();
+    } catch (...) {
+      ctx.synchronise();  // the number comes, and is not for the next one who waits
+      throw;
+    }
     return finish<Product<double>>(ctx, ctx.await_number());
   }
 #endif

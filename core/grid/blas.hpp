@@ -110,7 +110,8 @@ void subtract_mean(Context& ctx, GridView<const T> weights, GridView<T> x, GridV
 [[nodiscard]] Vector<double> mean_scratch(Context& ctx, const GridShape& shape);
 
 /// The sum of the first `count` numbers of the Context's scratch for reductions, where kernels have left partial sums.
-/// `meanwhile` submits what may follow before the host waits for the sum; it reduces nothing itself.
+/// `meanwhile`, which a CPU does not call, submits what may follow before the host waits for the sum: nothing that takes the
+/// scratch or Context::expected_number.
 [[nodiscard]] double sum_of_scratch(Context& ctx, int count, const std::function<void()>& meanwhile = {});
 
 /// The halo holds zeros: true of every Vector, a duty of memory that one borrows. Waits for the stream.

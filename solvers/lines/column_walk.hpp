@@ -267,8 +267,7 @@ struct KeptLines {
 
 #endif
 
-/// Both colours of a sweep along y, in place. `passed`: zeros, Tile::passed_numbers for each block. Clusters wait for those with
-/// lower numbers, which run when they do.
+/// Both colours of a sweep along y, in place. `passed`: zeros, Tile::passed_numbers for each block.
 template <bool coupled, bool mirrored, class View, int S>
 __global__ void __launch_bounds__(ColumnTile<S>::threads)
     walk_columns(const View a, const GridView<const float> b, const ColumnTile<S> walk, const GridView<float> y,
@@ -320,6 +319,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
   else
     __syncthreads();
   after_previous();
+  // A walker waits for the next one, whose blocks have lower numbers: they run when its own do.
   const int walker = (static_cast<int>(gridDim.x) - 1 - static_cast<int>(blockIdx.x)) / blocks;
   const int first_tile = walker * walk.tiles_each;
   const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
@@ -335,14 +335,13 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
       const int position = rank * R + at.segment_of_block() * S;
       const int own_column = mirrored ? even : even - 1, first_column = mirrored ? even - 1 : even;
       const int next_column = mirrored ? even - 2 : even + 1;
-      const bool own_there = own_column < (y.periodic_x ? nx + 1 : nx);
       // Loaded before anything waits: every number is in a cache line of its own.
       float own[S + 2] = {}, next[S + 2] = {}, right[S] = {};
 #pragma unroll
       for (int k = -1; k <= S; ++k) {
         const int row = position + k - 1;
         if (row < 0 || row >= ny) continue;
-        if (coupled && own_there) own[k + 1] = y(own_column, row);
+        if (coupled) own[k + 1] = y(own_column, row);
         if (coupled) next[k + 1] = y(next_column, row);
         if (k >= 0 && k < S) right[k < 0 ? 0 : k < S ? k : 0] = b(first_column, row);
       }

@@ -164,9 +164,9 @@ STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(Piece<T, with_sum>& w
   return static_cast<int>(numbers);
 }
 
-/// Numbers that clusters of blocks of a GPU need to pass columns to each other: of `width` columns a tile is, and 512 rows high
-/// in a block or 256 in each of two. Where about all multiprocessors have a tile, and more blocks would, each passes one; of
-/// walks over larger grids each multiprocessor does.
+/// Numbers that blocks of a GPU need to pass columns to each other, tiles being `width` columns wide. Up to 160 blocks of 512
+/// rows: a column for each, or for two of 256 rows each (walk_y_lines). Larger grids: one for each of at most 160
+/// multiprocessors (walk_columns).
 [[nodiscard]] inline int passed_numbers(int nx, int ny, int width) {
   constexpr std::int64_t most_blocks = 160, block_rows = 512, a_block = 2 * 32 * 11, a_walker = 32 * 18;
   const std::int64_t blocks = (nx / width + std::int64_t{1}) * (ny / block_rows + 1);

@@ -250,6 +250,8 @@ TYPED_TEST(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) {
         const GridShape shape = fine.unknowns();
         OperatorTerms terms;
         terms.reaction = reaction;
+        terms.right.constant = 3;
+        terms.top.constant = 5;
         const auto a = assemble_operator<double>(ctx, fine, OperatorForm::tensor, terms);
         const auto b = this->random_vector(shape), e = this->random_vector(coarse.unknowns());
         Vector<double> x(ctx, shape), r(ctx, shape), fused(ctx, shape);

@@ -48,27 +48,30 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
     below_.clear();
     recorded_generation_ = generation;
   }
-  bool is_restricted = false;
+  const auto own_rows = [&](int l) { return from_whole(l) ? own_b_.view() : at(l - 1).b.view(); };
+  const auto gather_from = [&](int l) {
+    if (from_whole(l)) strips.gather(ctx, own_rows(l), at(l - 1).b.view());
+  };
+  const auto restrict_all = [&] {
+    for (int l = finest - 1; l > lowest; --l) {
+      hierarchy_.transfer(l).restrict_to(context_of(l), rhs(l), own_rows(l));
+      gather_from(l);
+    }
+  };
+  bool is_restricted = finest - 1 <= lowest;
   const std::function<void()> restrict_further = [&] {
+    if (is_restricted) return;
     is_restricted = true;
-    if (finest - 1 == lowest) return;
-    restriction_.run(alone, nullptr, nullptr, [&] {
-      for (int l = finest - 1; l > lowest; --l) hierarchy_.transfer(l).restrict_to(alone, rhs(l), at(l - 1).b.view());
-    });
+    records ? restriction_.run(alone, nullptr, nullptr, restrict_all) : restrict_all();
   };
-  const auto restrict_from = [&](int l) {
-    const auto own = from_whole(l) ? own_b_.view() : at(l - 1).b.view();
-    if (l == finest)
-      pass.initial =
-          hierarchy_.transfer(l).restrict_and_measure(context_of(l), rhs(l), own, records ? restrict_further : nullptr);
-    else
-      hierarchy_.transfer(l).restrict_to(context_of(l), rhs(l), own);
-    if (from_whole(l)) strips.gather(ctx, own, at(l - 1).b.view());
-  };
-  if (finest > lowest)
-    restrict_from(finest);
-  else
+  if (finest > lowest) {
+    pass.initial = hierarchy_.transfer(finest).restrict_and_measure(context_of(finest), rhs(finest), own_rows(finest),
+                                                                    records ? restrict_further : nullptr);
+    gather_from(finest);
+  } else {
     pass.initial = norm2(ctx, b);
+  }
+  restrict_further();
   // One scale does for all levels: their defects are smaller than b, by less than float can tell.
   const double scale = std::is_same_v<T, double> ? 1 : power_of_two_below_reciprocal(pass.initial);
 
@@ -99,10 +102,6 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
     else
       axpy<T, double>(on, 1 / scale, level.z.cview(), current);
   };
-  if (!is_restricted && records)
-    restrict_further();
-  else if (!is_restricted)
-    for (int l = finest - 1; l > lowest; --l) restrict_from(l);
   const auto below_the_finest = [&] {
     for (int l = lowest; l < finest; ++l) solve_level(l);
   };

@@ -209,14 +209,16 @@ __device__ STRATUM_INLINE void store_sum(const Lane<T>& lane, double sum, double
   if (lane.index == 0) partial[static_cast<int>(blockIdx.y) * strips + lane.strip] = sum;
 }
 
-/// StoreRows that also adds up the squares of the rows, before they are rounded: one number a strip and block row.
-template <class Source, class To>
+/// StoreRows that also adds up the squares of the rows, before they are rounded: one number a strip and block row. `keeps`: and
+/// stores the rows that a stencil has computed them from.
+template <class Source, class To, bool keeps = false>
 struct StoreRowsAndSquares {
   using Number = typename Source::Number;
   Source source;
   GridView<To> y;
   double* partial;
   int strips;  // side by side, of MarchGrid
+  GridView<Number> kept;
 
   [[nodiscard]] int rows() const { return y.ny; }
   __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
@@ -225,6 +227,7 @@ struct StoreRowsAndSquares {
 #pragma unroll rows_ahead
     for (int j = begin; j < end; ++j) {
       const Chunk<Number> row = rows.next();
+      if constexpr (keeps) lane.store(kept, j, rows.centre());
       lane.store(y, j, row);
 #pragma unroll
       for (int e = 0; e < lane.n; ++e) sum += static_cast<double>(row.v[e]) * static_cast<double>(row.v[e]);

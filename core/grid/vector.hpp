@@ -30,7 +30,7 @@ namespace stratum {
 /// Of lines: rows of a grid run along x, columns along y.
 enum class Direction : std::uint8_t { x, y };
 
-/// By global index.
+/// Rows of a grid, by global index.
 enum class SomeRows : std::uint8_t { all, even, odd };
 
 struct GridShape {

@@ -329,36 +329,6 @@ void GridOperator<T>::scaled_residual(Context& ctx, double scale, GridView<const
   residual_impl(ctx, *this, ScaledDefectFormula{scale}, static_cast<T>(scale), b, x, r);
 }
 
-template <class T>
-template <class R>
-double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
-                                             GridView<R> r,
-                                             [[maybe_unused]] const std::function<void()>& meanwhile) const {
-#if defined(__CUDACC__)
-  if (ctx.on_gpu() && traits().marches && cuda::can_march(b, x, r)) {
-    expects_fit(ctx, "b - A x", r, shape());
-    prepare(ctx, shape(), b, x);
-    const cuda::MarchGrid<T> most(r.nx, r.ny, 1);
-    double* partial = ctx.reduction_scratch(static_cast<std::size_t>(most.count()));
-    int count = 0;
-    visit([&](const auto& a) {
-      using View = std::decay_t<decltype(a)>;
-      if constexpr (View::marches) {
-        cuda::with_rows_of(x, [&](const auto& rows) {
-          using Rows = cuda::Stencil<View, std::decay_t<decltype(rows)>, ScaledDefectFormula>;
-          const cuda::StoreRowsAndSquares<Rows, R> march{{a, {b}, rows, {scale}}, r, partial, most.strips};
-          count = cuda::run_march(ctx, march, r.nx, r.ny).count();
-        });
-      }
-    });
-    const double square = sum_of_scratch(ctx, count, meanwhile);
-    return std::isnormal(square) ? std::sqrt(square) : norm2<R>(ctx, r);
-  }
-#endif
-  scaled_residual(ctx, scale, b, x, r);
-  return norm2<R>(ctx, r);
-}
-
 #if defined(__CUDACC__)
 namespace {
 
@@ -399,34 +369,46 @@ struct Updated {
   };
 };
 
-/// StoreRowsAndSquares of a stencil that also stores what the rows were computed from.
-template <class Source, class To>
-struct StoreUpdateAndSquares {
-  using Number = typename Source::Number;
-  Source source;
-  GridView<Number> next;
-  GridView<To> y;
-  double* partial;
-  int strips;
-
-  [[nodiscard]] int rows() const { return y.ny; }
-  __device__ STRATUM_INLINE void run(const cuda::Lane<Number>& lane, int begin, int end) const {
-    typename Source::Rows rows(source, lane, begin);
-    double sum = 0;
-#pragma unroll cuda::rows_ahead
-    for (int j = begin; j < end; ++j) {
-      const cuda::Chunk<Number> row = rows.next();
-      lane.store(next, j, rows.centre());
-      lane.store(y, j, row);
-#pragma unroll
-      for (int e = 0; e < lane.n; ++e) sum += static_cast<double>(row.v[e]) * static_cast<double>(row.v[e]);
+/// r = scale (b - A x), the rows of x those of a stage, and its norm; `keeps`: what x is goes to `kept`.
+template <bool keeps, class T, class Source, class R>
+double march_residual(Context& ctx, const GridOperator<T>& op, double scale, GridView<const T> b, const Source& x,
+                      GridView<T> kept, GridView<R> r, const std::function<void()>& meanwhile) {
+  const cuda::MarchGrid<T> most(r.nx, r.ny, 1);
+  double* const partial = ctx.reduction_scratch(static_cast<std::size_t>(most.count()));
+  int count = 0;
+  op.visit([&](const auto& a) {
+    using View = std::decay_t<decltype(a)>;
+    if constexpr (View::marches) {
+      using Rows = cuda::Stencil<View, Source, ScaledDefectFormula>;
+      const cuda::StoreRowsAndSquares<Rows, R, keeps> march{{a, {b}, x, {scale}}, r, partial, most.strips, kept};
+      count = cuda::run_march(ctx, march, r.nx, r.ny).count();
     }
-    cuda::store_sum(lane, sum, partial, strips);
-  }
-};
+  });
+  const double square = sum_of_scratch(ctx, count, meanwhile);
+  return std::isnormal(square) ? std::sqrt(square) : norm2<R>(ctx, r);
+}
 
 }  // namespace
 #endif
+
+template <class T>
+template <class R>
+double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
+                                             GridView<R> r,
+                                             [[maybe_unused]] const std::function<void()>& meanwhile) const {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && traits().marches && cuda::can_march(b, x, r)) {
+    expects_fit(ctx, "b - A x", r, shape());
+    prepare(ctx, shape(), b, x);
+    double norm = 0;
+    cuda::with_rows_of(
+        x, [&](const auto& rows) { norm = march_residual<false, T>(ctx, *this, scale, b, rows, {}, r, meanwhile); });
+    return norm;
+  }
+#endif
+  scaled_residual(ctx, scale, b, x, r);
+  return norm2<R>(ctx, r);
+}
 
 template <class T>
 bool GridOperator<T>::fuses_update([[maybe_unused]] const Context& ctx, [[maybe_unused]] GridView<const T> b,
@@ -449,23 +431,12 @@ double GridOperator<T>::updated_residual_norm(Context& ctx, [[maybe_unused]] dou
   expects_fit(ctx, "c", c, shape());
   expects_fit(ctx, "x + alpha c", next, shape());
   prepare(ctx, shape(), b, x);
-  double square = 0;
 #if defined(__CUDACC__)
-  const cuda::MarchGrid<T> most(r.nx, r.ny, 1);
-  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(most.count()));
-  int count = 0;
-  visit([&](const auto& a) {
-    using View = std::decay_t<decltype(a)>;
-    if constexpr (View::marches) {
-      using Rows = cuda::Stencil<View, Updated<T, R>, ScaledDefectFormula>;
-      const Updated<T, R> updated{{x}, c, static_cast<T>(alpha)};
-      const StoreUpdateAndSquares<Rows, R> march{{a, {b}, updated, {scale}}, next, r, partial, most.strips};
-      count = cuda::run_march(ctx, march, r.nx, r.ny).count();
-    }
-  });
-  square = sum_of_scratch(ctx, count, meanwhile);
+  return march_residual<true, T>(ctx, *this, scale, b, Updated<T, R>{{x}, c, static_cast<T>(alpha)}, next, r,
+                                 meanwhile);
+#else
+  return 0;
 #endif
-  return std::isnormal(square) ? std::sqrt(square) : norm2<R>(ctx, r);
 }
 
 template <class T>

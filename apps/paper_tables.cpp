@@ -122,7 +122,7 @@ Result solve(Context& ctx, const std::string& mesh_name, int level, PoissonSolve
   params.stop.rtol = 1e-8;
   params.retry_in_double = false;
   params.multigrid.steps = 4;
-  params.multigrid.diagonalise_below = 0;  // the paper's cycles go down to level 0
+  params.multigrid.exact_below = 0;  // the paper's cycles go down to level 0
   const auto mesh = make_mesh(mesh_family(mesh_name), level);
   PoissonSolver solver(ctx, mesh, params);
   Vector<double> b(ctx, mesh.unknowns());

@@ -9,7 +9,7 @@ std::string coarse_solver_for(const BottomRegistry& registry, const GridShape& s
   const auto unknowns = shape.nodes();
   if (unknowns == 1) return "direct";
   if (asked != "automatic") return std::string(asked);
-  return unknowns <= DenseInverse<double>::max_unknowns ? "direct" : "cg_adi";
+  return unknowns <= DenseInverse<double>::few_unknowns ? "direct" : "cg_adi";
 }
 
 template <class T>
@@ -19,7 +19,7 @@ std::unique_ptr<Bottom<T>> make_bottom(Context& ctx, const Hierarchy<T>& hierarc
   const GridShape shape = hierarchy.level_operator(0).shape();
   if (shape.nodes() == 0) return nullptr;
   expects(entry.any_operator || !hierarchy.is_singular(), "the coarsest level of a singular operator is solved ",
-          "directly, of up to ", DenseInverse<T>::max_unknowns, " unknowns; it has ", shape.nodes());
+          "directly, of up to ", DenseInverse<T>::few_unknowns, " unknowns; it has ", shape.nodes());
   auto bottom = registry.make<T>(ctx, name, shape, {hierarchy.is_singular(), smoothers});
   try {
     bottom->set_up(ctx, hierarchy);

@@ -2,7 +2,7 @@
 
 // The bottom of a cycle: A x = b on the coarsest level, by one of
 //
-//     direct       the inverse, formed in double, of up to DenseInverse::max_unknowns unknowns: one kernel
+//     direct       the inverse, formed in double, of up to DenseInverse::few_unknowns unknowns: one kernel
 //     cg_jacobi    conjugate gradients preconditioned by Jacobi, to rounding, so that the cycle stays a constant linear map
 //     cg_adi       by one symmetric ADI application (Goeddeke, Strzodka 2011)
 //

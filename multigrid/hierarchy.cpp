@@ -5,6 +5,7 @@
 #include <variant>
 
 #include <stratum/multigrid/galerkin.hpp>
+#include <stratum/solvers/dense_inverse.hpp>
 
 namespace stratum {
 
@@ -84,8 +85,11 @@ Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>
   for (int l = 0; l < static_cast<int>(meshes.size()); ++l)
     state->a.push_back(assemble_operator<T>(state->strips.is_cut(l) ? ctx : alone, meshes[static_cast<std::size_t>(l)],
                                             form, terms, state->strips.unknowns(l)));
-  state->coarsest =
-      assemble_operator<double>(alone, meshes.front(), terms.varies() ? form : OperatorForm::tensor, terms);
+  for (const auto& level : meshes) {
+    if (!state->small.empty() && level.unknowns().nodes() > DenseInverse<double>::max_unknowns) break;
+    state->small.push_back(
+        assemble_operator<double>(alone, level, terms.varies() ? form : OperatorForm::tensor, terms));
+  }
   return Hierarchy(std::move(state));
 }
 
@@ -186,12 +190,12 @@ const Transfer<T>& Hierarchy<T>::transfer(int level) const {
 }
 
 template <class T>
-const GridOperator<double>& Hierarchy<T>::coarsest_in_double() const {
-  if (state_->assembly) return state_->coarsest;
+const GridOperator<double>& Hierarchy<T>::level_in_double(int level) const {
+  if (state_->assembly) return at_level(state_->small, level, 0, "levels that are kept in double are 0");
   if constexpr (std::is_same_v<T, double>)
-    return state_->a.front();
+    return level_operator(level);
   else
-    return state_->in_double->coarsest_in_double();
+    return state_->in_double->level_operator(level);
 }
 
 template <class T>
@@ -214,7 +218,8 @@ void Hierarchy<T>::set_reaction(Context& ctx, double c) {
   OperatorTerms& terms = state_->assembly->second;
   terms.reaction = c;
   for (std::size_t l = 0; l < state_->a.size(); ++l) stratum::set_reaction(ctx, state_->meshes[l], terms, state_->a[l]);
-  stratum::set_reaction(ctx, state_->meshes.front(), terms, state_->coarsest);
+  for (std::size_t l = 0; l < state_->small.size(); ++l)
+    stratum::set_reaction(ctx, state_->meshes[l], terms, state_->small[l]);
 }
 
 template <class T>

@@ -100,8 +100,9 @@ class Hierarchy final : public Handle {
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
   [[nodiscard]] const Transfer<T>& transfer(int level) const;
   [[nodiscard]] const GridOperator<T>& finest() const { return state_->a.back(); }
-  /// Of the coarsest level, for its solver: in float, the matrix of a stretched mesh need not be regular.
-  [[nodiscard]] const GridOperator<double>& coarsest_in_double() const;
+  /// For exact solvers: in float, the matrix of a stretched mesh need not be regular. Level 0 and those after it that are solved
+  /// by a dense inverse (solvers/dense_inverse.hpp); UsageError for others of an assembled hierarchy.
+  [[nodiscard]] const GridOperator<double>& level_in_double(int level) const;
   [[nodiscard]] bool is_singular() const { return state_->traits.singular; }
   /// Coarse operators are products, not assembled.
   [[nodiscard]] bool is_galerkin() const { return !state_->assembly; }
@@ -131,7 +132,7 @@ class Hierarchy final : public Handle {
     std::vector<GridOperator<T>> a;
     std::vector<Transfer<T>> transfer;             // the first is empty
     std::shared_ptr<Hierarchy<double>> in_double;  // of products in float
-    GridOperator<double> coarsest;                 // of assembled levels
+    std::vector<GridOperator<double>> small;       // of assembled levels, in double
     std::vector<Conductances>
         k;  // of products in double by weights of cells: below the finest level where K is known, else of all
     GridOperator<double> own;  // products on strips: the piece's rows of the finest level that all have whole

@@ -8,6 +8,7 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/krylov_correction.hpp>
 #include <stratum/multigrid/overlap.hpp>
+#include <stratum/solvers/dense_inverse.hpp>
 
 namespace stratum {
 
@@ -36,18 +37,48 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
           {params.smoother, params.smoother_params, params.steps.value_or(steps_by_default(params.smoother)), ""}};
 }
 
-/// The level that fast diagonalisation is to solve, and its solver: on a GPU the first below the finest of at most
-/// `diagonalise_below` unknowns in each direction that it can solve, if there is one.
-template <class T>
-std::pair<int, std::unique_ptr<FastDiagonalisation<T>>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
-                                                                           const MultigridParams& params) {
-  if (!ctx.on_gpu() || params.coarse != "automatic") return {};
-  for (int l = std::min(hierarchy.levels() - 2, hierarchy.strips().whole()); l >= 0; --l) {
-    const GridOperator<T>& a = hierarchy.level_operator(l);
-    if (std::max(a.shape().nx, a.shape().ny) > params.diagonalise_below) continue;
-    if (auto solver = FastDiagonalisation<T>::make(ctx, a, hierarchy.is_singular())) return {l, std::move(solver)};
+/// The level where a cycle ends, and what solves it: on a GPU the first below the finest that is small enough.
+template <class T, class Solver>
+struct ExactLevel {
+  int level = 0;
+  std::unique_ptr<Solver> solver;
+
+  /// `make`: a solver for a level, or nothing.
+  template <class Make>
+  ExactLevel(const Context& ctx, const Hierarchy<T>& hierarchy, const MultigridParams& params, const Make& make) {
+    if (!ctx.on_gpu() || params.coarse != "automatic") return;
+    for (int l = std::min(hierarchy.levels() - 2, hierarchy.strips().whole()); l >= 0; --l) {
+      const GridShape shape = hierarchy.level_operator(l).shape();
+      if (std::max(shape.nx, shape.ny) > params.exact_below) continue;
+      if (solver = make(l); !solver) continue;
+      level = l;
+      return;
+    }
   }
-  return {};
+};
+
+template <class T>
+ExactLevel<T, FastDiagonalisation<T>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
+                                                         const MultigridParams& params) {
+  return {ctx, hierarchy, params, [&](int l) {
+            return FastDiagonalisation<T>::make(ctx, hierarchy.level_operator(l), hierarchy.is_singular());
+          }};
+}
+
+template <class T>
+ExactLevel<T, DenseInverse<T>> inverted_level(Context& ctx, const Hierarchy<T>& hierarchy,
+                                              const MultigridParams& params) {
+  // Products are formed anew for other coefficients, and so is the inverse.
+  const bool few = hierarchy.is_galerkin() || hierarchy.is_singular() || hierarchy.finest().shape().has_halo();
+  const std::int64_t most = few ? DenseInverse<T>::few_unknowns : DenseInverse<T>::max_unknowns;
+  return {ctx, hierarchy, params, [&](int l) -> std::unique_ptr<DenseInverse<T>> {
+            if (l == 0 || hierarchy.level_operator(l).shape().nodes() > most) return nullptr;  // level 0 has its own
+            try {
+              return std::make_unique<DenseInverse<T>>(ctx, hierarchy.level_in_double(l), hierarchy.is_singular());
+            } catch (const BreakdownError&) {
+              return nullptr;
+            }
+          }};
 }
 
 /// Adds the time until it goes out of scope, the Context's work included.
@@ -143,13 +174,14 @@ class Multigrid<T>::State {
   [[nodiscard]] bool is_one_of_two_finest(int index) const { return index + 2 >= hierarchy.levels(); }
   /// Smoothers and the coarsest level, for the numbers that operators have now.
   void set_up(Context& ctx);
-  [[nodiscard]] bool solved(int index) const { return index == 0 || (diagonalised_ && index == lowest); }
+  [[nodiscard]] bool solved(int index) const { return index == 0 || index == lowest; }
 
   double made_with_ = 0;                                  // c
-  std::unique_ptr<FastDiagonalisation<T>> diagonalised_;  // solves the lowest level where that is not level 0
-  std::unique_ptr<Bottom<T>> bottom_;                     // empty when the coarsest level has no unknown
-  bool recordable_ = false;                               // nothing in a cycle waits for the stream
-  Vector<double> mean_;                                   // scratch, where the operator is singular
+  std::unique_ptr<FastDiagonalisation<T>> diagonalised_;  // one of both solves the lowest level, else bottom_
+  std::unique_ptr<DenseInverse<T>> inverse_;
+  std::unique_ptr<Bottom<T>> bottom_;  // empty when the coarsest level has no unknown
+  bool recordable_ = false;            // nothing in a cycle waits for the stream
+  Vector<double> mean_;                // scratch, where the operator is singular
 };
 
 template <class T>
@@ -182,12 +214,13 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
     largest.ny = std::max(largest.ny, strips.unknowns(strips.whole()).ny);
     mean_ = mean_scratch(ctx, largest);
   }
-  recordable_ = !bottom_->waits() && !params.measure_levels;
-  auto [level, solver] = diagonalised_level(alone, hierarchy, params);
-  if (!solver) return;
-  diagonalised_ = std::move(solver);
-  lowest = level;
-  recordable_ = !params.measure_levels;
+  const auto end_at = [&](auto exact, auto& solver) {
+    solver = std::move(exact.solver);
+    lowest = exact.level;
+  };
+  end_at(diagonalised_level(alone, hierarchy, params), diagonalised_);
+  if (!diagonalised_) end_at(inverted_level(alone, hierarchy, params), inverse_);
+  recordable_ = (diagonalised_ || inverse_ || !bottom_->waits()) && !params.measure_levels;
 }
 
 template <class T>
@@ -289,6 +322,7 @@ void Multigrid<T>::State::set_up(Context& ctx) {
                            level.overlap ? level.overlap->level_operator() : hierarchy.level_operator(l));
   }
   if (bottom_) bottom_->set_up(alone, hierarchy);
+  if (inverse_) inverse_->factor(alone, hierarchy.level_in_double(lowest));
 }
 
 template <class T>
@@ -337,7 +371,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
 //     jacobi                   2    smoothing and restriction; prolongation and smoothing
 //     colour_gs                6    one a step, restriction with the defect, prolongation with the update
 //     line smoothers           2    and what their sweeps take
-//     the level of at most 128 x 128 unknowns (64 in double), all below it included: 1
+//     the level of at most 128 x 128 unknowns (64 in double), all below it included: 1; of other forms 33 x 33
 //
 // Refinement adds two a cycle (update and defect with partial sums of its norm; their sum) and a wait for the norm, during which
 // the next cycle runs already where it is expected to be wanted; the cycle itself is one graph.
@@ -349,6 +383,8 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
     const Stopwatch watch(ctx, seconds);
     if (diagonalised_ && index == lowest)
       diagonalised_->apply(ctx, b, x);
+    else if (inverse_ && index == lowest)
+      inverse_->apply(ctx, b, x);
     else if (bottom_)
       bottom_->apply(ctx, b, x);
     return;

@@ -61,10 +61,11 @@ struct MultigridParams {
   std::shared_ptr<const BottomRegistry> bottoms{};  // where its solver comes from; null: builtin_bottoms
   bool singular = false;                            // of a matrix: MatrixTraits
   bool measure_levels = false;                      // fill LevelReport::seconds; synchronises
-  /// On a GPU, cycles of tensor operators end at the finest coarse level of at most this many unknowns in each direction,
-  /// solved by fast diagonalisation: one kernel in place of all below. In double at most 64, and without clusters, as a block
-  /// has room. 0: they go on to level 0.
-  int diagonalise_below = FastDiagonalisation<float>::max_nodes;
+  /// On a GPU cycles end at the finest coarse level that one kernel solves in place of all below. Of tensor operators: up to
+  /// 128 x 128 unknowns by fast diagonalisation, 64 x 64 in double, and without clusters as a block has room. Of others: up to
+  /// 33 x 33 by the inverse, 17 x 17 of products, of singular and of periodic ones. At most so many unknowns in each direction;
+  /// 0: cycles go on to level 0.
+  int exact_below = FastDiagonalisation<float>::max_nodes;
   /// Levels that are cut where the Context has other pieces of the grid: as mesh/strips.hpp says.
   std::optional<int> cut{};
   CutMethod cut_lines = CutMethod::automatic;
@@ -123,7 +124,7 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
   /// Rows of each neighbour that a level is smoothed with; 0 where it is not cut, or smoothed exactly.
   [[nodiscard]] int overlap(int level) const;
-  /// The level where the cycle ends: level 0 or one that is solved by fast diagonalisation.
+  /// The level where the cycle ends: level 0, or one above that is solved exactly.
   [[nodiscard]] int lowest_level() const;
   /// Whether nothing in a cycle waits for the stream: core/device/recording.hpp.
   [[nodiscard]] bool is_recordable() const;

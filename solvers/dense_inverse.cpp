@@ -9,9 +9,22 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 
+#if defined(__CUDACC__)
+#include <stratum/core/device/launch.hpp>
+#endif
+
 namespace stratum {
 
 namespace {
+
+/// Unknowns along the shorter side first.
+struct Numbering {
+  int nx, ny;
+  STRATUM_HOST_DEVICE STRATUM_INLINE int side() const { return nx <= ny ? nx : ny; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE int column(int k) const { return nx <= ny ? k % nx : k / ny; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE int row(int k) const { return nx <= ny ? k / nx : k % ny; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE int operator()(int i, int j) const { return nx <= ny ? j * nx + i : i * ny + j; }
+};
 
 template <class T>
 struct MultiplyRow {
@@ -19,47 +32,224 @@ struct MultiplyRow {
   GridView<const T> r;
   GridView<T> z;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    const T* row = matrix + (j * r.nx + i) * r.nx * r.ny;
+    const Numbering number{r.nx, r.ny};
+    const int n = r.nx * r.ny;
+    const T* row = matrix + static_cast<std::int64_t>(number(i, j)) * n;
     T sum = 0;
-    for (int q = 0, k = 0; q < r.ny; ++q)
-      for (int p = 0; p < r.nx; ++p, ++k) sum += row[k] * r(p, q);
+    for (int k = 0; k < n; ++k) sum += row[k] * r(number.column(k), number.row(k));
     z(i, j) = sum;
   }
 };
 
-/// Gauss-Jordan elimination with rows exchanged, in place. Rows come scaled to a largest entry of one.
-void invert(std::vector<double>& a, std::size_t n) {
-  std::vector<double> inverse(n * n, 0.0);
-  for (std::size_t i = 0; i < n; ++i) inverse[i * n + i] = 1;
-  for (std::size_t column = 0; column < n; ++column) {
-    std::size_t pivot = column;
-    for (std::size_t i = column + 1; i < n; ++i)
-      if (std::abs(a[i * n + column]) > std::abs(a[pivot * n + column])) pivot = i;
-    const double value = a[pivot * n + column];
-    if (!(std::abs(value) > 4 * std::numeric_limits<double>::epsilon()))
-      throw BreakdownError(message("the matrix of ", n, " unknowns is singular to rounding: pivot ", value));
-    for (std::size_t k = 0; k < n; ++k) {
-      std::swap(a[pivot * n + k], a[column * n + k]);
-      std::swap(inverse[pivot * n + k], inverse[column * n + k]);
-      a[column * n + k] /= value;
-      inverse[column * n + k] /= value;
+/// Of grids that are not periodic: as many diagonals have entries above the main one, and below. On a GPU at most so many.
+int bandwidth(const GridShape& shape) {
+  return std::min(std::min(shape.nx, shape.ny) + 1, static_cast<int>(shape.nodes()) - 1);
+}
+constexpr int widest = 34;
+
+/// What a row of the factors is to the GPU: entries below the diagonal, by their distance, and above; the reciprocal of that on it,
+/// and of what the row was divided by.
+constexpr int factor_numbers = 2 * widest + 2;
+
+#if defined(__CUDACC__)
+
+constexpr int warp = 32, rows_a_block = 8;
+
+/// A warp a row; `most` numbers a lane.
+template <int most, class T>
+__global__ void __launch_bounds__(rows_a_block* warp)
+    multiply_rows(const T* matrix, const GridView<const T> r, const GridView<T> z) {
+  const Numbering number{r.nx, r.ny};
+  const int n = r.nx * r.ny, lane = static_cast<int>(threadIdx.x) % warp;
+  const int row = static_cast<int>(blockIdx.x) * rows_a_block + static_cast<int>(threadIdx.x) / warp;
+  T entries[most];
+#pragma unroll
+  for (int m = 0; m < most; ++m) {
+    const int k = lane + m * warp;
+    entries[m] = row < n && k < n ? matrix[row * n + k] : T(0);
+  }
+  cuda::after_previous();
+  T sum = 0;
+#pragma unroll
+  for (int m = 0; m < most; ++m) {
+    const int k = lane + m * warp;
+    if (k < n) sum += entries[m] * r(number.column(k), number.row(k));
+  }
+  for (int distance = warp / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, distance);
+  if (row < n && lane == 0) z(number.column(row), number.row(row)) = sum;
+}
+
+/// A thread a column of the inverse. What it has found last it keeps, as far as a row reaches.
+template <class T>
+__global__ void __launch_bounds__(warp) substitute(const double* factors, const int n, double* scratch, T* inverse) {
+  cuda::after_previous();
+  const int c = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const int start = static_cast<int>(blockIdx.x * blockDim.x) / widest * widest;  // above it the unit vectors are zero
+  if (c >= n) return;
+  double found[widest] = {};
+  for (int i0 = start; i0 < n; i0 += widest)
+#pragma unroll
+    for (int u = 0; u < widest; ++u) {
+      const int i = i0 + u;
+      if (i >= n) break;
+      const double* const row = factors + i * factor_numbers;
+      double sum = i == c ? 1 : 0;
+#pragma unroll
+      for (int d = widest; d > 0; --d) sum -= row[d - 1] * found[(u - d + widest) % widest];
+      scratch[static_cast<std::int64_t>(i) * n + c] = found[u] = sum;
     }
-    for (std::size_t i = 0; i < n; ++i) {
-      const double factor = a[i * n + column];
-      if (i == column || factor == 0) continue;
-      for (std::size_t k = 0; k < n; ++k) {
-        a[i * n + k] -= factor * a[column * n + k];
-        inverse[i * n + k] -= factor * inverse[column * n + k];
+#pragma unroll
+  for (int u = 0; u < widest; ++u) found[u] = 0;
+  const double scale = factors[c * factor_numbers + 2 * widest + 1];
+  for (int k0 = 0; k0 < n; k0 += widest)
+#pragma unroll
+    for (int u = 0; u < widest; ++u) {
+      const int i = n - 1 - k0 - u;
+      if (i < 0) break;
+      const double* const row = factors + i * factor_numbers + widest;
+      const std::int64_t at = static_cast<std::int64_t>(i) * n + c;
+      double sum = i >= start ? scratch[at] : 0;
+#pragma unroll
+      for (int d = widest; d > 0; --d) sum -= row[d - 1] * found[(u - d + widest) % widest];
+      found[u] = sum * row[widest];
+      inverse[at] = static_cast<T>(found[u] * scale);
+    }
+}
+
+#endif
+
+/// How many nodes further a colour comes again, so that no row has two nodes of one colour, other than where all nodes are of
+/// different ones.
+int colours(int nodes, bool periodic) {
+  int count = 3;
+  while (periodic && count < nodes && nodes % count != 0) ++count;
+  return std::min(count, nodes);
+}
+
+/// A square matrix with entries up to `width` beside its diagonal, and room for those that exchanges of rows bring.
+class Bands {
+ public:
+  Bands(std::size_t n, std::size_t width) : n_(n), width_(width), entries_(n * (3 * width + 1), 0.0), from_(n) {}
+  [[nodiscard]] double& operator()(std::size_t i, std::size_t k) {
+    return entries_[i * (3 * width_ + 1) + k + width_ - i];
+  }
+  [[nodiscard]] std::size_t begin(std::size_t i) const { return i > width_ ? i - width_ : 0; }
+  /// Before and after elimination.
+  [[nodiscard]] std::size_t end(std::size_t i) const { return std::min(i + width_ + 1, n_); }
+  [[nodiscard]] std::size_t filled_end(std::size_t i) const { return std::min(i + 2 * width_ + 1, n_); }
+
+  /// Gaussian elimination: factors take the place of entries. Rows come scaled to a largest entry of one, and are exchanged where
+  /// the diagonal is much smaller than what lies below: of matrices that need no exchange scaling alone makes it somewhat so.
+  void eliminate() {
+    constexpr double much = 1000;
+    for (std::size_t column = 0; column < n_; ++column) {
+      const std::size_t last = end(column), filled = filled_end(column);
+      std::size_t pivot = column;
+      for (std::size_t i = column + 1; i < last; ++i)
+        if (std::abs((*this)(i, column)) > std::abs((*this)(pivot, column))) pivot = i;
+      if (std::abs((*this)(pivot, column)) <= much * std::abs((*this)(column, column))) pivot = column;
+      const double value = (*this)(pivot, column);
+      if (!(std::abs(value) > 4 * std::numeric_limits<double>::epsilon()))
+        throw BreakdownError(message("the matrix of ", n_, " unknowns is singular to rounding: pivot ", value));
+      from_[column] = pivot;
+      if (pivot != column) {
+        exchanges_ = true;
+        for (std::size_t k = column; k < filled; ++k) std::swap((*this)(pivot, k), (*this)(column, k));
+      }
+      const double* const row = &(*this)(column, column);
+      const std::size_t length = (exchanges_ ? filled : last) - column;
+      for (std::size_t i = column + 1; i < last; ++i) {
+        double* const to = &(*this)(i, column);
+        const double factor = to[0] /= value;
+        if (factor == 0) continue;
+        for (std::size_t k = 1; k < length; ++k) to[k] -= factor * row[k];
       }
     }
   }
-  a = std::move(inverse);
+  [[nodiscard]] bool exchanges() const { return exchanges_; }
+  /// After elimination; row after row.
+  [[nodiscard]] std::vector<double> inverse() {
+    std::vector<double> x(n_ * n_, 0.0);
+    const auto subtract = [&](std::size_t from, double factor, std::size_t row, std::size_t columns) {
+      double* const to = &x[from * n_];
+      const double* const of = &x[row * n_];
+      for (std::size_t k = 0; k < columns; ++k) to[k] -= factor * of[k];
+    };
+    for (std::size_t i = 0; i < n_; ++i) x[i * n_ + i] = 1;
+    for (std::size_t column = 0; column < n_; ++column) {
+      if (from_[column] != column) std::swap_ranges(&x[column * n_], &x[column * n_] + n_, &x[from_[column] * n_]);
+      // No row from further down has come so far.
+      for (std::size_t i = column + 1; i < end(column); ++i)
+        if ((*this)(i, column) != 0) subtract(i, (*this)(i, column), column, end(column));
+    }
+    for (std::size_t i = n_; i-- > 0;) {
+      for (std::size_t k = i + 1; k < filled_end(i); ++k)
+        if ((*this)(i, k) != 0) subtract(i, (*this)(i, k), k, n_);
+      for (std::size_t k = 0; k < n_; ++k) x[i * n_ + k] /= (*this)(i, i);
+    }
+    return x;
+  }
+
+ private:
+  std::size_t n_, width_;
+  std::vector<double> entries_;
+  std::vector<std::size_t> from_;  // the row that each step took
+  bool exchanges_ = false;
+};
+
+/// A in bands: each colour's image has an entry of each row.
+Bands bands_of(Context& ctx, const GridOperator<double>& a, Vector<double>& unit, Vector<double>& image) {
+  const GridShape shape = a.shape();
+  const int nx = shape.nx, ny = shape.ny, colours_x = colours(nx, shape.periodic_x),
+            colours_y = colours(ny, shape.periodic_y);
+  const Numbering number{nx, ny};
+  const auto n = static_cast<std::size_t>(shape.nodes());
+  Bands matrix(n, shape.periodic_x || shape.periodic_y ? n - 1 : static_cast<std::size_t>(bandwidth(shape)));
+  std::vector<double> units(n), images(n);
+  const auto neighbour = [](int i, int d, int count, bool periodic) {
+    return periodic ? (i + d + count) % count : i + d >= 0 && i + d < count ? i + d : -1;
+  };
+  for (int cy = 0; cy < colours_y; ++cy)
+    for (int cx = 0; cx < colours_x; ++cx) {
+      for (int j = 0, k = 0; j < ny; ++j)
+        for (int i = 0; i < nx; ++i, ++k)
+          units[static_cast<std::size_t>(k)] = i % colours_x == cx && j % colours_y == cy;
+      copy_from_host(ctx, units.data(), unit.view());
+      a.apply(ctx, unit.cview(), image.view());
+      copy_to_host(ctx, image.cview(), images.data());
+      for (int j = 0, k = 0; j < ny; ++j)
+        for (int i = 0; i < nx; ++i, ++k)
+          for (int dy = -1; dy <= 1; ++dy)
+            for (int dx = -1; dx <= 1; ++dx) {
+              const int p = neighbour(i, dx, nx, shape.periodic_x), q = neighbour(j, dy, ny, shape.periodic_y);
+              if (p < 0 || q < 0 || p % colours_x != cx || q % colours_y != cy) continue;
+              matrix(static_cast<std::size_t>(number(i, j)), static_cast<std::size_t>(number(p, q))) =
+                  images[static_cast<std::size_t>(k)];
+            }
+    }
+  return matrix;
+}
+
+/// P G P
+void without_mean(std::vector<double>& g, std::size_t n) {
+  g.back() = 0;
+  std::vector<double> rows(n, 0.0), columns(n, 0.0);
+  double all = 0;
+  const auto count = static_cast<double>(n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < n; ++k) {
+      rows[i] += g[i * n + k] / count;
+      columns[k] += g[i * n + k] / count;
+      all += g[i * n + k] / (count * count);
+    }
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < n; ++k) g[i * n + k] += all - rows[i] - columns[k];
 }
 
 }  // namespace
 
 template <class T>
-DenseInverse<T>::DenseInverse(Context& ctx, const LinearOperator<double>& a, bool singular)
+DenseInverse<T>::DenseInverse(Context& ctx, const GridOperator<double>& a, bool singular)
     : DenseInverse(ctx, a.shape(), singular) {
   factor(ctx, a);
 }
@@ -72,54 +262,52 @@ DenseInverse<T>::DenseInverse(Context& ctx, const GridShape& shape, bool singula
   inverse_ = Vector<T>(ctx, static_cast<int>(n * n));
   unit_ = Vector<double>(ctx, shape_);
   image_ = Vector<double>(ctx, shape_);
+  if (!ctx.on_gpu() || singular || shape.has_halo() || bandwidth(shape) > widest) return;
+  factors_ = Vector<double>(ctx, static_cast<int>(n) * factor_numbers);
+  scratch_ = Vector<double>(ctx, static_cast<int>(n * n));
 }
 
 template <class T>
-void DenseInverse<T>::factor(Context& ctx, const LinearOperator<double>& a) {
+void DenseInverse<T>::factor(Context& ctx, const GridOperator<double>& a) {
   expects(a.shape() == shape_, "the operator has ", a.shape().nx, " x ", a.shape().ny, " unknowns, not ", shape_.nx,
           " x ", shape_.ny);
   if (ctx.plans()) return;
   const auto n = static_cast<std::size_t>(shape_.nodes());
-  std::vector<double> matrix(n * n), unit(n, 0.0), column(n);
-  for (std::size_t k = 0; k < n; ++k) {
-    unit[k] = 1;
-    copy_from_host(ctx, unit.data(), unit_.view());
-    a.apply(ctx, unit_.cview(), image_.view());
-    copy_to_host(ctx, image_.cview(), column.data());
-    for (std::size_t i = 0; i < n; ++i) matrix[i * n + k] = column[i];
-    unit[k] = 0;
+  Bands matrix = bands_of(ctx, a, unit_, image_);
+  if (singular_) {  // the last unknown is zero
+    for (std::size_t k = matrix.begin(n - 1); k < n; ++k) matrix(n - 1, k) = matrix(k, n - 1) = 0;
+    matrix(n - 1, n - 1) = 1;
   }
-  if (singular_) {
-    double trace = 0;
-    for (std::size_t i = 0; i < n; ++i) trace += matrix[i * n + i];
-    const auto count = static_cast<double>(n);
-    for (double& entry : matrix) entry += trace / (count * count);
-  }
-  std::vector<double> scaled = matrix;
   // Rows are scaled to a largest entry of one: the inverse of the scaled matrix, its columns divided by the same.
   std::vector<double> scale(n, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < n; ++k) scale[i] = std::max(scale[i], std::abs(matrix[i * n + k]));
+    for (std::size_t k = matrix.begin(i); k < matrix.end(i); ++k) scale[i] = std::max(scale[i], std::abs(matrix(i, k)));
     if (!(scale[i] > 0)) throw BreakdownError(message("row ", i, " of ", n, " of the matrix is zero"));
-    for (std::size_t k = 0; k < n; ++k) scaled[i * n + k] /= scale[i];
+    for (std::size_t k = matrix.begin(i); k < matrix.end(i); ++k) matrix(i, k) /= scale[i];
   }
-  invert(scaled, n);
+  matrix.eliminate();
+#if defined(__CUDACC__)
+  if (!factors_.empty() && !matrix.exchanges()) {
+    std::vector<double> factors(n * factor_numbers, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+      double* const row = &factors[i * factor_numbers];
+      for (std::size_t k = matrix.begin(i); k < i; ++k) row[i - k - 1] = matrix(i, k);
+      for (std::size_t k = i + 1; k < matrix.end(i); ++k) row[widest + k - i - 1] = matrix(i, k);
+      row[2 * widest] = 1 / matrix(i, i);
+      row[2 * widest + 1] = 1 / scale[i];
+    }
+    copy_from_host(ctx, factors.data(), factors_.view());
+    const cuda::Launch launch{cuda::divide_up(static_cast<int>(n), warp), warp};
+    launch(ctx, substitute<T>, factors_.view().data, static_cast<int>(n), scratch_.view().data, inverse_.view().data);
+    ctx.synchronise();
+    return;
+  }
+#endif
+  std::vector<double> inverse = matrix.inverse();
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t k = 0; k < n; ++k) scaled[i * n + k] /= scale[k];
-  if (singular_) {
-    std::vector<double> rows(n, 0.0), columns(n, 0.0);
-    double all = 0;
-    const auto count = static_cast<double>(n);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t k = 0; k < n; ++k) {
-        rows[i] += scaled[i * n + k] / count;
-        columns[k] += scaled[i * n + k] / count;
-        all += scaled[i * n + k] / (count * count);
-      }
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t k = 0; k < n; ++k) scaled[i * n + k] += all - rows[i] - columns[k];
-  }
-  const std::vector<T> narrowed(scaled.begin(), scaled.end());
+    for (std::size_t k = 0; k < n; ++k) inverse[i * n + k] /= scale[k];
+  if (singular_) without_mean(inverse, n);
+  const std::vector<T> narrowed(inverse.begin(), inverse.end());
   copy_from_host(ctx, narrowed.data(), inverse_.view());
 }
 
@@ -127,6 +315,15 @@ template <class T>
 void DenseInverse<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
   expects_fit(ctx, "r", r, shape_);
   expects_fit(ctx, "z", z, shape_);
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    const auto n = static_cast<int>(shape_.nodes());
+    const cuda::Launch launch{cuda::divide_up(n, rows_a_block), rows_a_block * warp};
+    constexpr auto lanes_for = [](std::int64_t unknowns) { return static_cast<int>((unknowns + warp - 1) / warp); };
+    if (n <= few_unknowns) return launch(ctx, multiply_rows<lanes_for(few_unknowns), T>, inverse_.view().data, r, z);
+    return launch(ctx, multiply_rows<lanes_for(max_unknowns), T>, inverse_.view().data, r, z);
+  }
+#endif
   for_each_node(ctx, all_nodes(z), MultiplyRow<T>{inverse_.view().data, r, z});
 }
 

@@ -2,28 +2,33 @@
 
 // The inverse of a small operator, formed in double and applied by one kernel: what a cycle ends with.
 //
-//     z = A^-1 r ;       of a singular A with A 1 = 0 and symmetric:  z = P (A + t 1 1^T)^-1 P r ,  P = 1 - 1 1^T / n
+//     z = A^-1 r ;       of a singular A with A 1 = 0 and symmetric:  z = P G P r ,  P = 1 - 1 1^T / n
 //
-// (t: the mean of the diagonal entries over n), which is the solution without a mean of the system without one. For any
-// operator of up to `max_unknowns` unknowns; n^2 words. apply allocates nothing and does not wait for the stream. Throws
-// UsageError for more unknowns, BreakdownError where A is singular to rounding although it is not said to be.
+// (G: the inverse without the last unknown, which is zero), the solution without a mean of the system without one. For up to
+// `max_unknowns` unknowns, 33 x 33; n^2 words, and on a GPU as many doubles of scratch. apply allocates nothing and does not wait
+// for the stream. Throws UsageError for more unknowns, BreakdownError where A is singular to rounding although it is not said to
+// be.
 
 #include <stratum/core/grid/vector.hpp>
-#include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
 
 namespace stratum {
 
 template <class T>
 class DenseInverse final : public Preconditioner<T> {
  public:
-  static constexpr std::int64_t max_unknowns = 64;
+  static constexpr std::int64_t max_unknowns = 1089;
+  /// Formed in a few milliseconds by one thread.
+  static constexpr std::int64_t few_unknowns = 289;
 
-  DenseInverse(Context& ctx, const LinearOperator<double>& a, bool singular = false);
+  DenseInverse(Context& ctx, const GridOperator<double>& a, bool singular = false);
   /// Of operators of this shape: `factor` first.
   DenseInverse(Context& ctx, const GridShape& shape, bool singular);
 
-  /// Of this operator from now on. Allocates nothing on the device; waits for the stream.
-  void factor(Context& ctx, const LinearOperator<double>& a);
+  /// Of this operator from now on. Elimination within the bands of A, rows exchanged, takes n w^2 multiplications on the host, w = 1
+  /// + the shorter side; the inverse 2 n^2 w more, on a GPU there, where no row was exchanged, A is regular and the grid is not
+  /// periodic. Allocates nothing on the device; waits for the stream.
+  void factor(Context& ctx, const GridOperator<double>& a);
 
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
@@ -32,8 +37,9 @@ class DenseInverse final : public Preconditioner<T> {
  private:
   GridShape shape_;
   bool singular_;
-  Vector<T> inverse_;  // row after row
+  Vector<T> inverse_;  // row after row, unknowns numbered along the shorter side first
   Vector<double> unit_, image_;
+  Vector<double> factors_, scratch_;  // GPU
 };
 
 }  // namespace stratum

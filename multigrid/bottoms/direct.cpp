@@ -14,7 +14,7 @@ class Direct final : public Bottom<T> {
  public:
   Direct(Context& ctx, const GridShape& shape, const BottomParams& params) : inverse_(ctx, shape, params.singular) {}
   void set_up(Context& ctx, const Hierarchy<T>& hierarchy) override {
-    inverse_.factor(ctx, hierarchy.coarsest_in_double());
+    inverse_.factor(ctx, hierarchy.level_in_double(0));
   }
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override { inverse_.apply(ctx, r, z); }
   [[nodiscard]] bool waits() const override { return false; }

@@ -102,7 +102,7 @@ class HeatStripsTest : public test::OnEveryBackend {
       p.dt = 0.06;
     p.solver.precision = precision;
     p.solver.multigrid.cut = 2;
-    p.solver.multigrid.diagonalise_below = 0;
+    p.solver.multigrid.exact_below = 0;
     return p;
   }
   static SideCondition side(SideKind kind) {

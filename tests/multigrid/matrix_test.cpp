@@ -66,7 +66,7 @@ TYPED_TEST(MatrixHierarchy, OfTheLaplacianIsTheHierarchyOfItsMeshes) {
       const TensorMesh mesh{Intervals(this->random_.widths(cells_x)), Intervals(this->random_.widths(cells_y))};
       const auto a = assemble_laplace<double>(ctx, mesh, form);
       MultigridParams params;
-      params.diagonalise_below = 0;  // a GPU would end the one cycle so, products not being of tensor form
+      params.exact_below = 0;  // a GPU would end the one cycle so, products not being of tensor form
       Multigrid<T> assembled(ctx, mesh_hierarchy(mesh), form, params), product(ctx, a, mesh, params);
       ASSERT_EQ(product.levels(), assembled.levels());
       const auto b = this->random_vector(mesh.unknowns());

@@ -40,7 +40,7 @@ class OverlapTest : public test::OnEverySetting<S> {
   template <class Update>
   [[nodiscard]] static Values two_cycles(Context& ctx, const Hierarchy<Number>& levels, MultigridParams params,
                                          const Values& bs, const Update& update) {
-    params.diagonalise_below = 0;  // on one piece a GPU would solve a level that is cut on several
+    params.exact_below = 0;  // on one piece a GPU would solve a level that is cut on several
     Multigrid<Number> m(ctx, levels, params);
     update(m);
     const GridShape shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
@@ -295,7 +295,7 @@ class OverlapSolversTest : public test::OnEveryBackend {
   void expect_the_same(const TensorMesh& mesh, PoissonSolverParams params, int count) const {
     params.multigrid.cut = 2;
     params.multigrid.cut_lines = CutMethod::overlap;
-    params.multigrid.diagonalise_below = 0;
+    params.multigrid.exact_below = 0;
     const Solved one = solve(1, mesh, params), several = solve(count, mesh, params);
     EXPECT_THAT(several.iterations, testing::Each(one.iterations[0]));
     ASSERT_EQ(several.x.size(), one.x.size());

@@ -48,7 +48,7 @@ class Published : public test::OnEveryBackend {
     params.precision = precision;
     params.stop.rtol = rtol;
     params.multigrid.steps = 4;
-    params.multigrid.diagonalise_below = 0;  // published cycles go down to level 0
+    params.multigrid.exact_below = 0;  // published cycles go down to level 0
     return params;
   }
   static PoissonSolverParams with_smoother(const char* smoother, LineOrder order = LineOrder::zebra, int steps = 4) {

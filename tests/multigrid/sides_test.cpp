@@ -119,7 +119,7 @@ TEST_P(CyclesOfSides, RoundingIsThatOfTheSolutionWhateverTheBaseline) {
   for (auto params : {v_cycles(Precision::mixed), v_cycles(Precision::full), conjugate_gradients(Precision::full, 2)}) {
     params = at_rounding(params);
     params.stop.baseline = Baseline::initial;
-    params.multigrid.diagonalise_below = 0;  // with an exact level a GPU may get below the tolerance
+    params.multigrid.exact_below = 0;  // with an exact level a GPU may get below the tolerance
     const auto report = solve(make_mesh(mesh_family("A3"), 8), problem, params).report;
     expect_ended(report, 8);
     EXPECT_EQ(report.status, Status::rounding);

@@ -62,7 +62,7 @@ class StripLevelsTest : public test::OnEverySetting<S> {
   /// Two cycles, from zero and from what that gives, with halos poisoned before.
   [[nodiscard]] static Values two_cycles(Context& ctx, const Hierarchy<Number>& levels, MultigridParams params,
                                          const Values& bs) {
-    params.diagonalise_below = 0;  // on one piece a GPU would solve a level that is cut on several
+    params.exact_below = 0;  // on one piece a GPU would solve a level that is cut on several
     params.cut_lines = CutMethod::exact;
     Multigrid<Number> m(ctx, levels, params);
     const GridShape shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
@@ -223,7 +223,7 @@ TYPED_TEST(StripLevelsTest, OtherCoefficients) {
     m.apply(ctx, b.cview(), x.view());
     return test::to_host(ctx, x);
   };
-  const MultigridParams params{.smoother = "adi", .diagonalise_below = 0, .cut = 2};
+  const MultigridParams params{.smoother = "adi", .exact_below = 0, .cut = 2};
   this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
     OperatorTerms terms;
     terms.reaction = 0.5;
@@ -313,7 +313,7 @@ class StripSolversTest : public test::OnEveryBackend {
     p.multigrid.smoother = "colour_gs";
     p.multigrid.cut = 2;
     p.multigrid.cut_lines = CutMethod::exact;
-    p.multigrid.diagonalise_below = 0;
+    p.multigrid.exact_below = 0;
     p.stop.rtol = 1e-9;
     return p;
   }

@@ -145,7 +145,7 @@ TEST_P(TwoFloat, SeesNoCut) {
         const PoissonProblem problem = periodic_y ? waves : PoissonProblem{};
         Problem p(ctx(), mesh, jumps ? std::optional(checkerboard(mesh, 7, 1e4)) : std::nullopt, problem);
         p.params.multigrid.cut = 2;
-        p.params.multigrid.diagonalise_below = 0;  // on one piece a GPU would solve a level that is cut on several
+        p.params.multigrid.exact_below = 0;  // on one piece a GPU would solve a level that is cut on several
         p.params.stop.rtol = rtol;
         // Of any size beside the solution: both words matter from the first residual on.
         test::Values start(static_cast<std::size_t>(mesh.unknowns().nodes()));

@@ -85,8 +85,9 @@ Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>
   for (int l = 0; l < static_cast<int>(meshes.size()); ++l)
     state->a.push_back(assemble_operator<T>(state->strips.is_cut(l) ? ctx : alone, meshes[static_cast<std::size_t>(l)],
                                             form, terms, state->strips.unknowns(l)));
-  for (const auto& level : meshes) {
-    if (!state->small.empty() && level.unknowns().nodes() > DenseInverse<double>::max_unknowns) break;
+  for (int l = 0; l <= state->strips.whole(); ++l) {
+    const TensorMesh& level = meshes[static_cast<std::size_t>(l)];
+    if (l > 0 && level.unknowns().nodes() > DenseInverse<double>::max_unknowns) break;
     state->small.push_back(
         assemble_operator<double>(alone, level, terms.varies() ? form : OperatorForm::tensor, terms));
   }

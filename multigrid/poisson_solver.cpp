@@ -419,9 +419,13 @@ struct PoissonSolver::Implementation {
                      : Hierarchy<double>::assembled(ctx, meshes, params.form, params.terms, params.multigrid.strips());
   }
   void make_float_cycle(Context& ctx) {
-    const auto levels =
-        in_double ? Hierarchy<float>(ctx, *in_double)
-                  : Hierarchy<float>::assembled(ctx, meshes, params.form, params.terms, params.multigrid.strips());
+    // Assembled operators are symmetric: of nine bands a cycle that double corrects needs five.
+    const bool nine = params.form == OperatorForm::nine_band && params.precision != Precision::single;
+    const bool of_products = in_double && in_double->is_galerkin();
+    const auto levels = of_products
+                            ? Hierarchy<float>(ctx, *in_double)
+                            : Hierarchy<float>::assembled(ctx, meshes, nine ? OperatorForm::symmetric : params.form,
+                                                          params.terms, params.multigrid.strips());
     float_cycle = std::make_unique<DoubleCycle<float>>(ctx, levels, params, registry);
     scale_rows(ctx, *float_cycle);
   }

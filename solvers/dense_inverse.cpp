@@ -20,7 +20,6 @@ namespace {
 /// Unknowns along the shorter side first.
 struct Numbering {
   int nx, ny;
-  STRATUM_HOST_DEVICE STRATUM_INLINE int side() const { return nx <= ny ? nx : ny; }
   STRATUM_HOST_DEVICE STRATUM_INLINE int column(int k) const { return nx <= ny ? k % nx : k / ny; }
   STRATUM_HOST_DEVICE STRATUM_INLINE int row(int k) const { return nx <= ny ? k / nx : k % ny; }
   STRATUM_HOST_DEVICE STRATUM_INLINE int operator()(int i, int j) const { return nx <= ny ? j * nx + i : i * ny + j; }
@@ -28,16 +27,16 @@ struct Numbering {
 
 template <class T>
 struct MultiplyRow {
-  const T* matrix;
+  const double* matrix;
   GridView<const T> r;
   GridView<T> z;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const Numbering number{r.nx, r.ny};
     const int n = r.nx * r.ny;
-    const T* row = matrix + static_cast<std::int64_t>(number(i, j)) * n;
-    T sum = 0;
-    for (int k = 0; k < n; ++k) sum += row[k] * r(number.column(k), number.row(k));
-    z(i, j) = sum;
+    const double* row = matrix + static_cast<std::int64_t>(number(i, j)) * n;
+    double sum = 0;
+    for (int k = 0; k < n; ++k) sum += row[k] * static_cast<double>(r(number.column(k), number.row(k)));
+    z(i, j) = static_cast<T>(sum);
   }
 };
 
@@ -58,30 +57,29 @@ constexpr int warp = 32, rows_a_block = 8;
 /// A warp a row; `most` numbers a lane.
 template <int most, class T>
 __global__ void __launch_bounds__(rows_a_block* warp)
-    multiply_rows(const T* matrix, const GridView<const T> r, const GridView<T> z) {
+    multiply_rows(const double* matrix, const GridView<const T> r, const GridView<T> z) {
   const Numbering number{r.nx, r.ny};
   const int n = r.nx * r.ny, lane = static_cast<int>(threadIdx.x) % warp;
   const int row = static_cast<int>(blockIdx.x) * rows_a_block + static_cast<int>(threadIdx.x) / warp;
-  T entries[most];
+  double entries[most];
 #pragma unroll
   for (int m = 0; m < most; ++m) {
     const int k = lane + m * warp;
-    entries[m] = row < n && k < n ? matrix[row * n + k] : T(0);
+    entries[m] = row < n && k < n ? matrix[row * n + k] : 0;
   }
   cuda::after_previous();
-  T sum = 0;
+  double sum = 0;
 #pragma unroll
   for (int m = 0; m < most; ++m) {
     const int k = lane + m * warp;
-    if (k < n) sum += entries[m] * r(number.column(k), number.row(k));
+    if (k < n) sum += entries[m] * static_cast<double>(r(number.column(k), number.row(k)));
   }
   for (int distance = warp / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, distance);
-  if (row < n && lane == 0) z(number.column(row), number.row(row)) = sum;
+  if (row < n && lane == 0) z(number.column(row), number.row(row)) = static_cast<T>(sum);
 }
 
 /// A thread a column of the inverse. What it has found last it keeps, as far as a row reaches.
-template <class T>
-__global__ void __launch_bounds__(warp) substitute(const double* factors, const int n, double* scratch, T* inverse) {
+__global__ void __launch_bounds__(warp) substitute(const double* factors, const int n, double* inverse) {
   cuda::after_previous();
   const int c = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int start = static_cast<int>(blockIdx.x * blockDim.x) / widest * widest;  // above it the unit vectors are zero
@@ -96,7 +94,7 @@ __global__ void __launch_bounds__(warp) substitute(const double* factors, const 
       double sum = i == c ? 1 : 0;
 #pragma unroll
       for (int d = widest; d > 0; --d) sum -= row[d - 1] * found[(u - d + widest) % widest];
-      scratch[static_cast<std::int64_t>(i) * n + c] = found[u] = sum;
+      inverse[static_cast<std::int64_t>(i) * n + c] = found[u] = sum;
     }
 #pragma unroll
   for (int u = 0; u < widest; ++u) found[u] = 0;
@@ -108,11 +106,11 @@ __global__ void __launch_bounds__(warp) substitute(const double* factors, const 
       if (i < 0) break;
       const double* const row = factors + i * factor_numbers + widest;
       const std::int64_t at = static_cast<std::int64_t>(i) * n + c;
-      double sum = i >= start ? scratch[at] : 0;
+      double sum = i >= start ? inverse[at] : 0;
 #pragma unroll
       for (int d = widest; d > 0; --d) sum -= row[d - 1] * found[(u - d + widest) % widest];
       found[u] = sum * row[widest];
-      inverse[at] = static_cast<T>(found[u] * scale);
+      inverse[at] = found[u] * scale;
     }
 }
 
@@ -259,12 +257,11 @@ DenseInverse<T>::DenseInverse(Context& ctx, const GridShape& shape, bool singula
     : shape_(shape), singular_(singular) {
   const std::int64_t n = shape_.nodes();
   expects(n <= max_unknowns, "a dense inverse is for up to ", max_unknowns, " unknowns, not ", n);
-  inverse_ = Vector<T>(ctx, static_cast<int>(n * n));
+  inverse_ = Vector<double>(ctx, static_cast<int>(n * n));
   unit_ = Vector<double>(ctx, shape_);
   image_ = Vector<double>(ctx, shape_);
   if (!ctx.on_gpu() || singular || shape.has_halo() || bandwidth(shape) > widest) return;
   factors_ = Vector<double>(ctx, static_cast<int>(n) * factor_numbers);
-  scratch_ = Vector<double>(ctx, static_cast<int>(n * n));
 }
 
 template <class T>
@@ -298,7 +295,7 @@ void DenseInverse<T>::factor(Context& ctx, const GridOperator<double>& a) {
     }
     copy_from_host(ctx, factors.data(), factors_.view());
     const cuda::Launch launch{cuda::divide_up(static_cast<int>(n), warp), warp};
-    launch(ctx, substitute<T>, factors_.view().data, static_cast<int>(n), scratch_.view().data, inverse_.view().data);
+    launch(ctx, substitute, factors_.view().data, static_cast<int>(n), inverse_.view().data);
     ctx.synchronise();
     return;
   }
@@ -307,8 +304,7 @@ void DenseInverse<T>::factor(Context& ctx, const GridOperator<double>& a) {
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t k = 0; k < n; ++k) inverse[i * n + k] /= scale[k];
   if (singular_) without_mean(inverse, n);
-  const std::vector<T> narrowed(inverse.begin(), inverse.end());
-  copy_from_host(ctx, narrowed.data(), inverse_.view());
+  copy_from_host(ctx, inverse.data(), inverse_.view());
 }
 
 template <class T>

@@ -654,7 +654,8 @@ TEST_P(MatrixSolverTest, IsolatedPartsThatAreStronglyCoupledAreDeflated) {
     std::vector<double> x(b.size(), 0.0);
     return some(ctx(), b, x).iterations;
   };
-  EXPECT_LT(iterations(solver), iterations(from_csr(a, without)));
+  // On a GPU a cycle ends at a level that is solved exactly, and sees by itself what is isolated there.
+  EXPECT_LE(iterations(solver) + (ctx().on_gpu() ? 0 : 1), iterations(from_csr(a, without)));
 
   // Other numbers, other vectors, or none.
   const Matrix even = islands(127, 1);

@@ -73,6 +73,7 @@ TEST_P(MixedCgTest, TakesTheIterationsOfDoubleToTheTrueResidual) {
 TEST_P(MixedCgTest, GoesOnFromWhatIsThere) {
   Problem p(ctx(), "U1", 7);
   p.params.coefficients = std::make_shared<CellCoefficients>(checkerboard(p.mesh, 13, 1e4));
+  p.params.multigrid.exact_below = 0;  // cycles of a GPU take fewer iterations, with little for a pass to save
   const auto from_zero = solve(p);
   PoissonSolver again(ctx(), p.mesh, p.params);
   EXPECT_EQ(again.solve(ctx(), p.b.cview(), p.x.view()).iterations, 0);

@@ -18,7 +18,7 @@ namespace stratum {
 namespace {
 
 /// Unknowns along the shorter side first.
-struct Numbering {
+struct ShortSideFirst {
   int nx, ny;
   STRATUM_HOST_DEVICE STRATUM_INLINE int column(int k) const { return nx <= ny ? k % nx : k / ny; }
   STRATUM_HOST_DEVICE STRATUM_INLINE int row(int k) const { return nx <= ny ? k / nx : k % ny; }
@@ -31,7 +31,7 @@ struct MultiplyRow {
   GridView<const T> r;
   GridView<T> z;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    const Numbering number{r.nx, r.ny};
+    const ShortSideFirst number{r.nx, r.ny};
     const int n = r.nx * r.ny;
     const double* row = matrix + static_cast<std::int64_t>(number(i, j)) * n;
     double sum = 0;
@@ -58,7 +58,7 @@ constexpr int warp = 32, rows_a_block = 8;
 template <int most, class T>
 __global__ void __launch_bounds__(rows_a_block* warp)
     multiply_rows(const double* matrix, const GridView<const T> r, const GridView<T> z) {
-  const Numbering number{r.nx, r.ny};
+  const ShortSideFirst number{r.nx, r.ny};
   const int n = r.nx * r.ny, lane = static_cast<int>(threadIdx.x) % warp;
   const int row = static_cast<int>(blockIdx.x) * rows_a_block + static_cast<int>(threadIdx.x) / warp;
   double entries[most];
@@ -200,7 +200,7 @@ Bands bands_of(Context& ctx, const GridOperator<double>& a, Vector<double>& unit
   const GridShape shape = a.shape();
   const int nx = shape.nx, ny = shape.ny, colours_x = colours(nx, shape.periodic_x),
             colours_y = colours(ny, shape.periodic_y);
-  const Numbering number{nx, ny};
+  const ShortSideFirst number{nx, ny};
   const auto n = static_cast<std::size_t>(shape.nodes());
   Bands matrix(n, shape.periodic_x || shape.periodic_y ? n - 1 : static_cast<std::size_t>(bandwidth(shape)));
   std::vector<double> units(n), images(n);

@@ -5,7 +5,6 @@
 #include <variant>
 
 #include <stratum/multigrid/galerkin.hpp>
-#include <stratum/solvers/dense_inverse.hpp>
 
 namespace stratum {
 
@@ -85,13 +84,19 @@ Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>
   for (int l = 0; l < static_cast<int>(meshes.size()); ++l)
     state->a.push_back(assemble_operator<T>(state->strips.is_cut(l) ? ctx : alone, meshes[static_cast<std::size_t>(l)],
                                             form, terms, state->strips.unknowns(l)));
-  for (int l = 0; l <= state->strips.whole(); ++l) {
-    const TensorMesh& level = meshes[static_cast<std::size_t>(l)];
-    if (l > 0 && level.unknowns().nodes() > DenseInverse<double>::max_unknowns) break;
-    state->small.push_back(
-        assemble_operator<double>(alone, level, terms.varies() ? form : OperatorForm::tensor, terms));
-  }
-  return Hierarchy(std::move(state));
+  state->kept.resize(meshes.size());
+  Hierarchy hierarchy(std::move(state));
+  hierarchy.keep_in_double(ctx, 0);
+  return hierarchy;
+}
+
+template <class T>
+void Hierarchy<T>::keep_in_double(Context& ctx, int level) {
+  if (!state_->assembly) return;
+  const auto& [form, terms] = *state_->assembly;
+  Context alone = ctx.alone();
+  state_->kept[static_cast<std::size_t>(level)] = assemble_operator<double>(
+      alone, meshes()[static_cast<std::size_t>(level)], terms.varies() ? form : OperatorForm::tensor, terms);
 }
 
 /// The levels below the finest one, from it. `k`: other conductances; `parts`: of split sums.
@@ -192,7 +197,7 @@ const Transfer<T>& Hierarchy<T>::transfer(int level) const {
 
 template <class T>
 const GridOperator<double>& Hierarchy<T>::level_in_double(int level) const {
-  if (state_->assembly) return at_level(state_->small, level, 0, "levels that are kept in double are 0");
+  if (state_->assembly) return at_level(state_->kept, level, 0, "level must be between 0");
   if constexpr (std::is_same_v<T, double>)
     return level_operator(level);
   else
@@ -219,8 +224,8 @@ void Hierarchy<T>::set_reaction(Context& ctx, double c) {
   OperatorTerms& terms = state_->assembly->second;
   terms.reaction = c;
   for (std::size_t l = 0; l < state_->a.size(); ++l) stratum::set_reaction(ctx, state_->meshes[l], terms, state_->a[l]);
-  for (std::size_t l = 0; l < state_->small.size(); ++l)
-    stratum::set_reaction(ctx, state_->meshes[l], terms, state_->small[l]);
+  for (std::size_t l = 0; l < state_->kept.size(); ++l)
+    if (state_->kept[l].shape().nodes() > 0) stratum::set_reaction(ctx, state_->meshes[l], terms, state_->kept[l]);
 }
 
 template <class T>

@@ -100,9 +100,10 @@ class Hierarchy final : public Handle {
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
   [[nodiscard]] const Transfer<T>& transfer(int level) const;
   [[nodiscard]] const GridOperator<T>& finest() const { return state_->a.back(); }
-  /// For exact solvers: in float, the matrix of a stretched mesh need not be regular. Level 0 and those after it that are solved
-  /// by a dense inverse (solvers/dense_inverse.hpp); UsageError for others of an assembled hierarchy.
+  /// For exact solvers: in float, the matrix of a stretched mesh need not be regular. Of an assembled hierarchy level 0, and
+  /// levels that are whole and were asked for by `keep_in_double`, which assembles them.
   [[nodiscard]] const GridOperator<double>& level_in_double(int level) const;
+  void keep_in_double(Context& ctx, int level);
   [[nodiscard]] bool is_singular() const { return state_->traits.singular; }
   /// Coarse operators are products, not assembled.
   [[nodiscard]] bool is_galerkin() const { return !state_->assembly; }
@@ -132,7 +133,7 @@ class Hierarchy final : public Handle {
     std::vector<GridOperator<T>> a;
     std::vector<Transfer<T>> transfer;             // the first is empty
     std::shared_ptr<Hierarchy<double>> in_double;  // of products in float
-    std::vector<GridOperator<double>> small;       // of assembled levels, in double
+    std::vector<GridOperator<double>> kept;        // of assembled levels, in double; of no unknowns where there is none
     std::vector<Conductances>
         k;  // of products in double by weights of cells: below the finest level where K is known, else of all
     GridOperator<double> own;  // products on strips: the piece's rows of the finest level that all have whole

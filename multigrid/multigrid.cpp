@@ -66,13 +66,13 @@ ExactLevel<T, FastDiagonalisation<T>> diagonalised_level(Context& ctx, const Hie
 }
 
 template <class T>
-ExactLevel<T, DenseInverse<T>> inverted_level(Context& ctx, const Hierarchy<T>& hierarchy,
-                                              const MultigridParams& params) {
+ExactLevel<T, DenseInverse<T>> inverted_level(Context& ctx, Hierarchy<T>& hierarchy, const MultigridParams& params) {
   // Products are formed anew for other coefficients, and so is the inverse.
   const bool few = hierarchy.is_galerkin() || hierarchy.is_singular() || hierarchy.finest().shape().has_halo();
   const std::int64_t most = few ? DenseInverse<T>::few_unknowns : DenseInverse<T>::max_unknowns;
   return {ctx, hierarchy, params, [&](int l) -> std::unique_ptr<DenseInverse<T>> {
             if (l == 0 || hierarchy.level_operator(l).shape().nodes() > most) return nullptr;  // level 0 has its own
+            hierarchy.keep_in_double(ctx, l);
             try {
               return std::make_unique<DenseInverse<T>>(ctx, hierarchy.level_in_double(l), hierarchy.is_singular());
             } catch (const BreakdownError&) {

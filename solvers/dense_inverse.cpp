@@ -8,6 +8,7 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/operators/csr_matrix.hpp>
 
 #if defined(__CUDACC__)
 #include <stratum/core/device/launch.hpp>
@@ -116,14 +117,6 @@ __global__ void __launch_bounds__(warp) substitute(const double* factors, const 
 
 #endif
 
-/// How many nodes further a colour comes again, so that no row has two nodes of one colour, other than where all nodes are of
-/// different ones.
-int colours(int nodes, bool periodic) {
-  int count = 3;
-  while (periodic && count < nodes && nodes % count != 0) ++count;
-  return std::min(count, nodes);
-}
-
 /// A square matrix with entries up to `width` beside its diagonal, and room for those that exchanges of rows bring.
 class Bands {
  public:
@@ -140,6 +133,7 @@ class Bands {
   /// the diagonal is much smaller than what lies below: of matrices that need no exchange scaling alone makes it somewhat so.
   void eliminate() {
     constexpr double much = 1000;
+    const double rounding = std::max(4.0, static_cast<double>(n_)) * std::numeric_limits<double>::epsilon();
     for (std::size_t column = 0; column < n_; ++column) {
       const std::size_t last = end(column), filled = filled_end(column);
       std::size_t pivot = column;
@@ -147,7 +141,7 @@ class Bands {
         if (std::abs((*this)(i, column)) > std::abs((*this)(pivot, column))) pivot = i;
       if (std::abs((*this)(pivot, column)) <= much * std::abs((*this)(column, column))) pivot = column;
       const double value = (*this)(pivot, column);
-      if (!(std::abs(value) > 4 * std::numeric_limits<double>::epsilon()))
+      if (!(std::abs(value) > rounding))
         throw BreakdownError(message("the matrix of ", n_, " unknowns is singular to rounding: pivot ", value));
       from_[column] = pivot;
       if (pivot != column) {
@@ -195,36 +189,14 @@ class Bands {
   bool exchanges_ = false;
 };
 
-/// A in bands: each colour's image has an entry of each row.
-Bands bands_of(Context& ctx, const GridOperator<double>& a, Vector<double>& unit, Vector<double>& image) {
-  const GridShape shape = a.shape();
-  const int nx = shape.nx, ny = shape.ny, colours_x = colours(nx, shape.periodic_x),
-            colours_y = colours(ny, shape.periodic_y);
-  const ShortSideFirst number{nx, ny};
-  const auto n = static_cast<std::size_t>(shape.nodes());
+Bands bands_of(const SparseRows& a, const GridShape& shape) {
+  const ShortSideFirst number{shape.nx, shape.ny};
+  const auto place = [&](int k) { return static_cast<std::size_t>(number(k % shape.nx, k / shape.nx)); };
+  const auto n = static_cast<std::size_t>(a.rows);
   Bands matrix(n, shape.periodic_x || shape.periodic_y ? n - 1 : static_cast<std::size_t>(bandwidth(shape)));
-  std::vector<double> units(n), images(n);
-  const auto neighbour = [](int i, int d, int count, bool periodic) {
-    return periodic ? (i + d + count) % count : i + d >= 0 && i + d < count ? i + d : -1;
-  };
-  for (int cy = 0; cy < colours_y; ++cy)
-    for (int cx = 0; cx < colours_x; ++cx) {
-      for (int j = 0, k = 0; j < ny; ++j)
-        for (int i = 0; i < nx; ++i, ++k)
-          units[static_cast<std::size_t>(k)] = i % colours_x == cx && j % colours_y == cy;
-      copy_from_host(ctx, units.data(), unit.view());
-      a.apply(ctx, unit.cview(), image.view());
-      copy_to_host(ctx, image.cview(), images.data());
-      for (int j = 0, k = 0; j < ny; ++j)
-        for (int i = 0; i < nx; ++i, ++k)
-          for (int dy = -1; dy <= 1; ++dy)
-            for (int dx = -1; dx <= 1; ++dx) {
-              const int p = neighbour(i, dx, nx, shape.periodic_x), q = neighbour(j, dy, ny, shape.periodic_y);
-              if (p < 0 || q < 0 || p % colours_x != cx || q % colours_y != cy) continue;
-              matrix(static_cast<std::size_t>(number(i, j)), static_cast<std::size_t>(number(p, q))) =
-                  images[static_cast<std::size_t>(k)];
-            }
-    }
+  for (int row = 0; row < a.rows; ++row)
+    for (int k = a.start[static_cast<std::size_t>(row)]; k < a.start[static_cast<std::size_t>(row) + 1]; ++k)
+      matrix(place(row), place(a.column[static_cast<std::size_t>(k)])) += a.value[static_cast<std::size_t>(k)];
   return matrix;
 }
 
@@ -258,8 +230,7 @@ DenseInverse<T>::DenseInverse(Context& ctx, const GridShape& shape, bool singula
   const std::int64_t n = shape_.nodes();
   expects(n <= max_unknowns, "a dense inverse is for up to ", max_unknowns, " unknowns, not ", n);
   inverse_ = Vector<double>(ctx, static_cast<int>(n * n));
-  unit_ = Vector<double>(ctx, shape_);
-  image_ = Vector<double>(ctx, shape_);
+  stencils_ = Vector<double>(ctx, 9 * static_cast<int>(n));
   if (!ctx.on_gpu() || singular || shape.has_halo() || bandwidth(shape) > widest) return;
   factors_ = Vector<double>(ctx, static_cast<int>(n) * factor_numbers);
 }
@@ -270,7 +241,7 @@ void DenseInverse<T>::factor(Context& ctx, const GridOperator<double>& a) {
           " x ", shape_.ny);
   if (ctx.plans()) return;
   const auto n = static_cast<std::size_t>(shape_.nodes());
-  Bands matrix = bands_of(ctx, a, unit_, image_);
+  Bands matrix = bands_of(sparse_rows(ctx, a, stencils_), shape_);
   if (singular_) {  // the last unknown is zero
     for (std::size_t k = matrix.begin(n - 1); k < n; ++k) matrix(n - 1, k) = matrix(k, n - 1) = 0;
     matrix(n - 1, n - 1) = 1;

@@ -37,9 +37,9 @@ class DenseInverse final : public Preconditioner<T> {
  private:
   GridShape shape_;
   bool singular_;
-  Vector<double> inverse_;  // row after row, unknowns numbered along the shorter side first
-  Vector<double> unit_, image_;
-  Vector<double> factors_;  // GPU
+  Vector<double> inverse_;   // row after row, unknowns numbered along the shorter side first
+  Vector<double> stencils_;  // for sparse_rows
+  Vector<double> factors_;   // GPU
 };
 
 }  // namespace stratum

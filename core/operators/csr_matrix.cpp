@@ -59,20 +59,26 @@ void sort_row(SparseRows& rows, std::size_t begin, std::size_t end) {
   for (std::size_t k = 0; k < entries.size(); ++k) std::tie(rows.column[begin + k], rows.value[begin + k]) = entries[k];
 }
 
-SparseRows rows_of(Context& ctx, const GridOperator<double>& a, int beside) {
-  const auto shape = a.shape();
+/// For a few rows of numbers in the operator's memory, which the host need not be able to read.
+Vector<double> stencil_buffer(Context& ctx, const GridShape& shape) {
   expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
+  if (shape.nodes() == 0) return {};
+  constexpr int nodes_at_once = 1 << 18;
+  return {ctx, 9 * shape.nx * std::clamp(nodes_at_once / shape.nx, 1, shape.ny)};
+}
+
+/// `buffer`: 9 numbers a node of so many rows as fit, one at least.
+SparseRows rows_of(Context& ctx, const GridOperator<double>& a, int beside, Vector<double>& buffer) {
+  const auto shape = a.shape();
   SparseRows rows;
   rows.rows = static_cast<int>(shape.nodes());
   rows.columns = rows.rows + 2 * beside * shape.nx;
   if (rows.rows == 0) return rows;
   rows.start.resize(static_cast<std::size_t>(rows.rows) + 1);
-  // Through a few rows of numbers in the operator's memory, which the host need not be able to read.
-  constexpr int nodes_at_once = 1 << 18;
-  const int rows_at_once = std::clamp(nodes_at_once / shape.nx, 1, shape.ny);
-  Vector<double> buffer(ctx, 9 * shape.nx * rows_at_once);
-  std::vector<double> copied(
-      ctx.on_gpu() ? static_cast<std::size_t>(9) * static_cast<std::size_t>(shape.nx * rows_at_once) : 0);
+  const int rows_at_once = std::min(static_cast<int>(buffer.shape().nodes()) / (9 * shape.nx), shape.ny);
+  expects(rows_at_once > 0, "memory for the entries of a row is of ", 9 * shape.nx, " numbers, not ",
+          buffer.shape().nodes());
+  std::vector<double> copied(ctx.on_gpu() ? static_cast<std::size_t>(buffer.shape().nodes()) : 0);
   const double* const stencils = ctx.on_gpu() ? copied.data() : buffer.view().data;
   for (int first = 0; first < shape.ny; first += rows_at_once) {
     const int end = std::min(first + rows_at_once, shape.ny);
@@ -118,9 +124,19 @@ SparseRows rows_of(Context& ctx, const GridOperator<double>& a, int beside) {
 
 }  // namespace
 
-SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) { return rows_of(ctx, a, 0); }
+SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a, Vector<double>& stencils) {
+  return rows_of(ctx, a, 0, stencils);
+}
 
-SparseRows strip_rows(Context& ctx, const GridOperator<double>& a) { return rows_of(ctx, a, 1); }
+SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
+  Vector<double> buffer = stencil_buffer(ctx, a.shape());
+  return rows_of(ctx, a, 0, buffer);
+}
+
+SparseRows strip_rows(Context& ctx, const GridOperator<double>& a) {
+  Vector<double> buffer = stencil_buffer(ctx, a.shape());
+  return rows_of(ctx, a, 1, buffer);
+}
 
 GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridShape& shape) {
   a.validate();

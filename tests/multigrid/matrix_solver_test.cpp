@@ -643,19 +643,20 @@ Matrix islands(int n, double inside) {
 
 TEST_P(MatrixSolverTest, IsolatedPartsThatAreStronglyCoupledAreDeflated) {
   const Matrix a = islands(127, 1e6);
-  MatrixSolver solver = from_csr(a);
+  MatrixSolverParams with;
+  with.solver.multigrid.exact_below = 0;  // with an exact level a cycle of a GPU sees by itself what is isolated there
+  MatrixSolver solver = from_csr(a, with);
   EXPECT_EQ(solver.solver().deflation(), "by 16 inclusions, x in two parts");
   expect_solved(solver, a, random_numbers(a.rows()), 14);
   EXPECT_EQ(solver.solver().params().interpolation, InterpolationKind::matrix);
-  MatrixSolverParams without;
+  MatrixSolverParams without = with;
   without.solver.deflate.by = DeflateBy::none;
   const std::vector<double> b = random_numbers(a.rows());
   const auto iterations = [&](MatrixSolver some) {
     std::vector<double> x(b.size(), 0.0);
     return some(ctx(), b, x).iterations;
   };
-  // On a GPU a cycle ends at a level that is solved exactly, and sees by itself what is isolated there.
-  EXPECT_LE(iterations(solver) + (ctx().on_gpu() ? 0 : 1), iterations(from_csr(a, without)));
+  EXPECT_LT(iterations(solver), iterations(from_csr(a, without)));
 
   // Other numbers, other vectors, or none.
   const Matrix even = islands(127, 1);

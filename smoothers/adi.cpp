@@ -16,7 +16,7 @@ template <class T>
 class Adi final : public Smoother<T> {
  public:
   Adi(Context& ctx, const GridShape& shape, const SmootherParams& params)
-      : Smoother<T>(shape), sweep_(ctx, shape, params) {
+      : Smoother<T>(shape), sweep_(ctx, shape, params, true) {
     if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
   }
 

@@ -65,7 +65,7 @@ void zebra(Context& ctx, Direction direction, const Lines& lines, SweepOrder ord
 }  // namespace
 
 template <class T>
-LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params)
+LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params, bool along_y)
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()), wraps_(shape.periodic_y) {
@@ -73,13 +73,29 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
   if (shape.has_halo() || !cut_.empty()) zeros_ = Vector<T>(ctx, std::max(shape.nx, shape.ny));
   if (ctx.on_gpu()) {
     interface_ = Vector<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
+    if (!along_y) return;
     constexpr int tile_width = static_cast<int>(128 / sizeof(T));
     if (const int numbers = line::passed_numbers(shape.nx, shape.ny, tile_width); numbers > 0)
       passed_ = Vector<T>(ctx, numbers);
+#if defined(STRATUM_HAVE_CUDA)
+    const bool walks = line_order_ == LineOrder::zebra && omega_ == T(1) && cut_.empty();
+    if (const GridShape records = line::records_shape<T>(ctx, shape, params.form); walks && records.ny > 0)
+      tiles_ = Vector<T>(ctx, records);
+#endif
     return;
   }
   const auto size = line::LineScratch<T>::size(shape, threads_, params.form);
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
+}
+
+template <class T>
+void LineSweep<T>::set_up(Context& ctx, const GridOperator<T>& a) {
+  if (!cut_.empty()) cut_.set_up(ctx, a, zeros_.view().data);
+#if defined(STRATUM_HAVE_CUDA)
+  if (ctx.plans() || !has_tiles_for(a)) return;
+  tiled_ = a;
+  line::tile_bands(ctx, a, tiles_.view());
+#endif
 }
 
 template <class T>
@@ -140,7 +156,7 @@ template <class T, Direction direction>
 class Line : public Smoother<T> {
  public:
   Line(Context& ctx, const GridShape& shape, const SmootherParams& params)
-      : Smoother<T>(shape), sweep_(ctx, shape, params) {
+      : Smoother<T>(shape), sweep_(ctx, shape, params, direction == Direction::y) {
     if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
   }
 

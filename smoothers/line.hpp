@@ -18,21 +18,21 @@
 
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/lines/strips.hpp>
+#include <stratum/solvers/lines/tiled_bands.hpp>
 
 namespace stratum {
 
 template <class T>
 class LineSweep {
  public:
-  LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params);
+  /// `along_y`: for lines along y, too, or along x alone.
+  LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params, bool along_y);
 
   [[nodiscard]] LineOrder line_order() const { return line_order_; }
   /// The guess that the first sweep is to be given: on periodic grids x itself, made zero where it is to be.
   [[nodiscard]] Guess start(Context& ctx, GridView<T>& x, Guess guess) const;
   /// As of a Smoother.
-  void set_up(Context& ctx, const GridOperator<T>& a) {
-    if (!cut_.empty()) cut_.set_up(ctx, a, zeros_.view().data);
-  }
+  void set_up(Context& ctx, const GridOperator<T>& a);
   /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ. Leaves
   /// the halo of y up to date or not.
   void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
@@ -57,6 +57,11 @@ class LineSweep {
   void sweep_on_gpu(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x, GridView<T> y,
                     Guess guess, SweepOrder order);
 
+  /// Whether the matrix is walked over in tiles.
+  [[nodiscard]] bool has_tiles_for(const GridOperator<T>& a) const {
+    const int size = line::record_size<T>(a.form());
+    return size > 0 && size <= tiles_.shape().nx;
+  }
   /// As line::visit takes them.
   [[nodiscard]] const T* zeros(GridView<T> y) const;
 
@@ -68,6 +73,8 @@ class LineSweep {
   line::CutLines<T> cut_;  // where the grid is cut, or its columns are to be in pieces
   Vector<T> interface_;    // GPU: parts of long lines
   Vector<T> passed_;       // GPU: columns that clusters of blocks pass to each other; zeros between sweeps
+  Vector<T> tiles_;        // GPU: stored bands in the order of a walk over y lines, where there is one
+  GridOperator<T> tiled_;  // whose they are
   Vector<T> elimination_;  // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };
 

@@ -23,8 +23,9 @@ struct Sweep {
   bool zero;
   T omega;
   const line::CutLines<T>& cut;
-  T* memory;           // for the pieces of long lines
-  GridView<T> passed;  // zeros, in which clusters of blocks pass columns to each other; or nothing
+  T* memory;                // for the pieces of long lines
+  GridView<T> passed;       // zeros, in which clusters of blocks pass columns to each other; or nothing
+  GridView<const T> tiles;  // the records of stored bands, or nothing
 
   void run(Context& ctx) const {
     constexpr bool along_x = direction == Direction::x;
@@ -83,7 +84,10 @@ struct Sweep {
   template <bool coupled, bool mirrored>
   [[nodiscard]] bool walk(Context& ctx, GridView<const T> right, GridView<T> to, cuda::Lines<T>& left) const {
     if constexpr (cuda::walks_bands<View>) {
-      return cuda::launch_band_walk<coupled, mirrored, View, T>(ctx, a, right, to, left);
+      if (tiles.data == nullptr) return false;
+      left = cuda::launch_band_walk<coupled, mirrored, line::couplings_once<T>(View::is_symmetric), T>(
+          ctx, tiles, right, to, passed);
+      return true;
     } else {
       if constexpr (cuda::walks_columns<View>)
         if (cuda::launch_column_walk<coupled, mirrored, View>(ctx, a, right, to, passed)) return true;
@@ -115,9 +119,21 @@ template <class T>
 template <Direction direction>
 void LineSweep<T>::sweep_on_gpu(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                                 GridView<T> y, Guess guess, SweepOrder order) {
+  const bool tiled = direction == Direction::y && has_tiles_for(a);
+  if (tiled && &a.storage() != &tiled_.storage()) set_up(ctx, a);
   line::visit(a, zeros(y), [&]<class View>(const View& view) {
-    const cuda::Sweep<direction, View, T> lines{
-        view, b, x, y, line_order_, order, guess == Guess::zero, omega_, cut_, interface_.view().data, passed_.view()};
+    const cuda::Sweep<direction, View, T> lines{view,
+                                                b,
+                                                x,
+                                                y,
+                                                line_order_,
+                                                order,
+                                                guess == Guess::zero,
+                                                omega_,
+                                                cut_,
+                                                interface_.view().data,
+                                                passed_.view(),
+                                                tiled ? tiles_.cview() : GridView<const T>{}};
     lines.run(ctx);
   });
 }

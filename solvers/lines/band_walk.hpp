@@ -1,23 +1,27 @@
 #pragma once
 
-// CUDA: both colours of a y sweep of stored bands in one pass: 16 words a node with nine bands, 11 with five. For
-// smoothers/line_gpu.hpp.
+// CUDA: both colours of a y sweep of stored bands in one pass, 8 words a node with five bands and 12 with nine, where a cluster
+// of blocks holds the lines. For smoothers/line_gpu.hpp.
 //
-// Rows lie in memory as they are, and a sector of it holds both colours: a pass for each would read everything twice. Here
-// a thread has a segment of two neighbouring lines, one of either colour, and loads the numbers of both together. What
-// couples the second line to those beside it waits in shared memory until they are solved; there is no room for more, and
-// so its numbers along the line, 4 words, or 3, are read again.
+// Entries are read from a copy that has them in the order of the walk (solvers/lines/tiled_bands.hpp). A thread has a segment
+// of two neighbouring lines, one of either colour.
 //
-//     tile         128 bytes of a row, `rows` rows in each block of a cluster, which walks from tile to tile. Rows of 64 bytes
-//                  come at 59 % of a copy's speed
+//     tile         128 bytes of a row, 512 rows in each block of a cluster, which walks from tile to tile
+//     couplings    of the second line, and of five bands those of the first, too: the copy engine brings them to shared memory as
+//                  soon as the second lines of the tile before have formed their equations
 //     first line   equations formed as numbers come, segments eliminated, joined (solvers/lines/kernels.hpp) and substituted
-//     second line  likewise, from shared memory, what is read again, and the first lines' unknowns
+//     second line  likewise, from right-hand sides that came with the first line's and the first lines' unknowns
 
 #include <type_traits>
 
+#include <stratum/core/device/signal.hpp>
 #include <stratum/solvers/lines/kernels.hpp>
+#include <stratum/solvers/lines/tiled_bands.hpp>
 
 namespace stratum::cuda {
+
+using line::BandRecord;
+using line::BandTile;
 
 template <class View>
 constexpr bool walks_bands = false;
@@ -26,313 +30,227 @@ constexpr bool walks_bands<NineBandView<T>> = true;
 template <class T>
 constexpr bool walks_bands<SymmetricNineBandView<T>> = true;
 
-/// `once`: what is not read again need not displace what is.
-template <bool once = false, class T>
-__device__ STRATUM_INLINE Pair<T> load_pair(const T* aligned) {
-  const auto* const two = reinterpret_cast<const std::conditional_t<sizeof(T) == 4, float2, double2>*>(aligned);
-  const auto q = once ? __ldcs(two) : __ldg(two);
-  return {q.x, q.y};
-}
-template <bool odd, class T>
-__device__ STRATUM_INLINE T one_of(const Pair<T>& pair) {
-  return odd ? pair.odd : pair.even;
-}
-
-/// A node's equation: along its line, and at rows j - 1, j, j + 1 towards the other line of its pair and towards the line on its
-/// other side.
+/// Which clusters walk where; thread (c, s) has pair c of lines in the order of the walk, segment s.
 template <class T>
-struct NodeEquation {
-  T lower, centre, upper, own[3], other[3];
-};
-
-/// The equations of a pair of lines, row by row: `load` reads a row, `take` turns to it. Pair number `pair` of a tile begins at
-/// position `even`. Numbers are zero where a pair is none of the grid's.
-template <class View, int pairs, bool mirrored>
-class PairOfLines;
-
-template <class T, int pairs, bool mirrored>
-class PairOfLines<NineBandView<T>, pairs, mirrored> {
- public:
-  struct Row {
-    Pair<T> band[9];
-  };
-  static constexpr int kept_numbers = 0;
-  __device__ STRATUM_INLINE PairOfLines(const NineBandView<T>& a, int /*nx*/, T* /*kept*/, int /*rows*/) : a_(a) {}
-  __device__ STRATUM_INLINE void turn_to(int even, int /*pair*/, bool there, bool /*is_first*/) {
-    at_ = even - 1;
-    there_ = there;
-  }
-  [[nodiscard]] __device__ STRATUM_INLINE Row load(int j, int ny) const {
-    Row row{};
-    if (there_ && j < ny) {
-      const std::int64_t at = j * a_.pitch + at_;
-#pragma unroll
-      for (int k = 0; k < 9; ++k) {
-        const bool along = k % 3 == 1;  // the line: read again
-        row.band[k] = along ? load_pair(a_.band[k] + at) : load_pair<true>(a_.band[k] + at);
-      }
-    }
-    return row;
-  }
-  __device__ STRATUM_INLINE void start(int /*j*/, int /*ny*/) {}
-  __device__ STRATUM_INLINE void take(const Row& row, int /*k*/) { row_ = row; }
-  template <bool odd>
-  [[nodiscard]] __device__ STRATUM_INLINE NodeEquation<T> equation() const {
-    constexpr int own = odd ? -1 : 1;
-    const auto band = [&](int dx, int dy) { return one_of<odd>(row_.band[band_index(dx, dy)]); };
-    return {band(0, -1),  band(0, 0),     band(0, 1),    band(own, -1), band(own, 0),
-            band(own, 1), band(-own, -1), band(-own, 0), band(-own, 1)};
-  }
-
- private:
-  const NineBandView<T>& a_;
-  Row row_;
-  int at_ = 0;
-  bool there_ = false;
-};
-
-/// Couplings are stored with the node further south or west: lanes beside each other tell what the other lacks. What lies
-/// beside a tile is kept from the tile before, where there is room for it, or loaded.
-template <class T, int pairs, bool mirrored>
-class PairOfLines<SymmetricNineBandView<T>, pairs, mirrored> {
- public:
-  struct Row {
-    Pair<T> centre, east, north_west, north, north_east;
-    T west_east, west_north_east, east_north_west;  // of the lines beside the tile
-  };
-  /// For each row of the block, at row k of the segment kept[k] and kept[rows + k].
-  static constexpr int kept_numbers = sizeof(T) == 4 ? 2 : 0;
-  __device__ STRATUM_INLINE PairOfLines(const SymmetricNineBandView<T>& a, int nx, T* kept, int rows)
-      : a_(a), nx_(nx), kept_(kept), rows_(rows) {}
-  __device__ STRATUM_INLINE void turn_to(int even, int pair, bool there, bool is_first) {
-    at_ = even - 1;
-    there_ = there;
-    begins_ = pair == 0;
-    ends_ = pair == pairs - 1;
-    keeps_ = kept_numbers > 0 && !is_first;
-  }
-  [[nodiscard]] __device__ STRATUM_INLINE Row load(int j, int ny) const {
-    Row row{};
-    if (j < ny) {
-      const std::int64_t at = j * a_.pitch + at_;
-      if (there_) {
-        row.centre = load_pair(a_.band[0] + at);
-        row.east = load_pair<true>(a_.band[1] + at);
-      }
-      load_north(row, at);
-      if (begins_ && there_ && at_ > 0 && !keeps_west()) row.west_east = __ldg(a_.band[1] + at - 1);
-    }
-    return row;
-  }
-  /// Before row j.
-  __device__ STRATUM_INLINE void start(int j, int ny) {
-    Row row{};
-    if (j <= ny) load_north(row, (j - 1) * a_.pitch + at_);
-    const T edge = mirrored ? row.north_west.even : row.north_east.odd;
-    const T before = __shfl_sync(all_lanes, edge_, pairs - 1, pairs);
-    if (keeps_) (mirrored ? row.east_north_west : row.west_north_east) = before;
-    edge_ = edge;
-    advance(row);
-  }
-  /// Row k of the segment.
-  __device__ STRATUM_INLINE void take(Row row, int k) {
-    if constexpr (kept_numbers > 0) {
-      if (keeps_east() && ends_) row.east_north_west = kept_[k];
-      if (keeps_west() && begins_) {
-        row.west_north_east = kept_[k];
-        row.west_east = kept_[rows_ + k];
-      }
-      __syncwarp();
-      if (mirrored ? begins_ : ends_) {
-        kept_[k] = mirrored ? row.north_west.even : row.north_east.odd;
-        if (!mirrored) kept_[rows_ + k] = row.east.odd;
-      }
-    }
-    advance(row);
-  }
-  template <bool odd>
-  [[nodiscard]] __device__ STRATUM_INLINE NodeEquation<T> equation() const {
-    const T lower = one_of<odd>(before_.north), centre = one_of<odd>(row_.centre), upper = one_of<odd>(row_.north);
-    if constexpr (odd)
-      return {lower,
-              centre,
-              upper,
-              before_.north_east.even,
-              row_.east.even,
-              row_.north_west.odd,
-              before_.east_north_west,
-              row_.east.odd,
-              row_.north_east.odd};
-    else
-      return {lower,
-              centre,
-              upper,
-              before_.north_west.odd,
-              row_.east.even,
-              row_.north_east.even,
-              before_.west_north_east,
-              row_.west_east,
-              row_.north_west.even};
-  }
-
- private:
-  [[nodiscard]] __device__ STRATUM_INLINE bool keeps_west() const { return keeps_ && !mirrored; }
-  [[nodiscard]] __device__ STRATUM_INLINE bool keeps_east() const { return keeps_ && mirrored; }
-  __device__ STRATUM_INLINE void advance(const Row& row) {
-    before_ = row_;
-    row_ = row;
-    const auto from_west = [&](T number, T beside) {
-      const T x =
-          mirrored ? __shfl_down_sync(all_lanes, number, 1, pairs) : __shfl_up_sync(all_lanes, number, 1, pairs);
-      return begins_ ? beside : x;
-    };
-    const auto from_east = [&](T number, T beside) {
-      const T x =
-          mirrored ? __shfl_up_sync(all_lanes, number, 1, pairs) : __shfl_down_sync(all_lanes, number, 1, pairs);
-      return ends_ ? beside : x;
-    };
-    row_.west_east = from_west(row.east.odd, row.west_east);
-    row_.west_north_east = from_west(row.north_east.odd, row.west_north_east);
-    row_.east_north_west = from_east(row.north_west.even, row.east_north_west);
-  }
-  __device__ STRATUM_INLINE void load_north(Row& row, std::int64_t at) const {
-    if (!there_) return;
-    row.north_west = load_pair<true>(a_.band[2] + at);
-    row.north = load_pair(a_.band[3] + at);
-    row.north_east = load_pair<true>(a_.band[4] + at);
-    if (begins_ && at_ > 0 && !keeps_west()) row.west_north_east = __ldg(a_.band[4] + at - 1);
-    if (ends_ && at_ + 2 <= nx_ && !keeps_east()) row.east_north_west = __ldg(a_.band[2] + at + 2);
-  }
-
-  const SymmetricNineBandView<T>& a_;
-  int nx_;
-  T* kept_;
-  int rows_;
-  Row row_, before_;
-  T edge_ = 0;  // of the row before the segment, of the tile before
-  int at_ = 0;
-  bool there_ = false, begins_ = false, ends_ = false, keeps_ = false;
-};
-
-/// How walk_bands cuts the grid: a column is as high as the cluster, which walks over `tiles_each` tiles. Thread (c, s) has
-/// pair c of lines in the order of the walk, segment s.
-template <class T>
-struct BandTile {
-  static constexpr int segment = 16, segments = warp, rows = segments * segment;
-  static constexpr int width = static_cast<int>(128 / sizeof(T)), pairs = width / 2, threads = pairs * segments;
+struct BandWalk : BandTile<T> {
+  static constexpr int threads = BandWalk::pairs * BandWalk::segments;
+  /// What is passed has for each segment its numbers, those beside it, and a flag.
+  static constexpr int passed = BandWalk::segment + 3, passed_numbers = BandWalk::segments * passed;
   int tiles, tiles_each;
 };
 
-/// What waits for the second colour: own and other couplings.
-constexpr int waiting_numbers = 6;
+/// What couples row k of a thread's segment of one line to row k + d beside it, d = -1, 0, 1: on its pair's other line and on
+/// the line on its other side. `couplings`: as a record has them.
+template <bool once, bool odd, class T>
+class CouplingsOfLine;
 
-template <class View, class T, class Tile = BandTile<T>>
-constexpr std::size_t band_walk_bytes = sizeof(T) *
-                                            (waiting_numbers * Tile::segment * Tile::threads + 2 * (Tile::rows + 2) +
-                                             PairOfLines<View, Tile::pairs, false>::kept_numbers * Tile::rows +
-                                             Turn<T, false>::numbers(Tile::pairs, Tile::segments)) +
-                                        sizeof(Mailbox<T, most_blocks, false>) * 2 * Tile::pairs;
+template <bool odd, class T>
+class CouplingsOfLine<false, odd, T> {
+ public:
+  __device__ STRATUM_INLINE CouplingsOfLine(const T* couplings, int segment, int pair)
+      : mine_(couplings + segment * Tile::pairs + pair) {}
+  [[nodiscard]] __device__ STRATUM_INLINE T own(int d, int k) const { return number(d + 1, k); }
+  [[nodiscard]] __device__ STRATUM_INLINE T other(int d, int k) const { return number(d + 4, k); }
+
+ private:
+  using Tile = BandTile<T>;
+  [[nodiscard]] __device__ STRATUM_INLINE T number(int n, int k) const {
+    return mine_[(n * Tile::segment + k) * Tile::segments * Tile::pairs];
+  }
+  const T* mine_;
+};
+
+template <bool odd, class T>
+class CouplingsOfLine<true, odd, T> {
+ public:
+  __device__ STRATUM_INLINE CouplingsOfLine(const T* couplings, int segment, int pair)
+      : own_(couplings + Record::own + segment * P + pair),
+        beside_(couplings + Record::beside + segment * (P + 1) + pair + odd) {}
+  [[nodiscard]] __device__ STRATUM_INLINE T own(int d, int k) const { return number<P>(own_, d, k); }
+  [[nodiscard]] __device__ STRATUM_INLINE T other(int d, int k) const { return number<P + 1>(beside_, d, k); }
+
+ private:
+  using Record = BandRecord<T, true>;
+  static constexpr int S = BandTile<T>::segment, P = BandTile<T>::pairs;
+  /// An odd node's are those of the even node d rows further, in the opposite direction.
+  template <int pairs>
+  [[nodiscard]] __device__ STRATUM_INLINE static T number(const T* mine, int d, int k) {
+    if constexpr (!odd) return mine[Record::template row<pairs>(d + 1, k)];
+    if (k + d < 0) return mine[Record::template row<pairs>(2, S - 1) - pairs];
+    if (k + d == S) return mine[Record::template row<pairs>(0, 0) + pairs];
+    return mine[Record::template row<pairs>(1 - d, k + d)];
+  }
+  const T *own_, *beside_;
+};
+
+/// Before everything else in shared memory, where the copy engine's signal lies.
+constexpr int band_walk_head = 128;
+
+template <bool once, class T>
+constexpr std::size_t band_walk_bytes = band_walk_head +
+                                        sizeof(T) *
+                                            (BandRecord<T, once>::couplings_size +
+                                             BandTile<T>::segments * (BandTile<T>::segment + 2) +
+                                             Turn<T, false>::numbers(BandTile<T>::pairs, BandTile<T>::segments)) +
+                                        sizeof(Mailbox<T, most_blocks, false>) * 2 * BandTile<T>::pairs;
+
+template <class T>
+__device__ STRATUM_INLINE Pair<T> load_pair_once(const T* aligned) {
+  const auto q = __ldcs(reinterpret_cast<const std::conditional_t<sizeof(T) == 4, float2, double2>*>(aligned));
+  return {q.x, q.y};
+}
 
 /// Both colours of a sweep along y, in place: as walk_y_lines, whose order of tiles and lines it has. Lines between the parts of
-/// two clusters are left to a later launch.
-template <bool coupled, bool mirrored, class View, class T>
-__global__ void __launch_bounds__(BandTile<T>::threads)
-    walk_bands(const View a, const GridView<const T> b, const BandTile<T> walk, const GridView<T> y) {
-  using Tile = BandTile<T>;
-  constexpr int S = Tile::segment, R = Tile::rows, pairs = Tile::pairs, ahead = 2, together = 4;
-  constexpr bool symmetric = is_symmetric<View>;
+/// two clusters are left to a later launch; or, where every cluster has one tile and all run at once, the cluster before passes
+/// on its last first-colour line in `passed`, BandWalk::passed_numbers zeros for each block.
+template <bool coupled, bool mirrored, bool once, class T>
+__global__ void __launch_bounds__(BandWalk<T>::threads)
+    walk_bands(const T* const records, const std::int64_t pitch, const GridView<const T> b, const BandWalk<T> walk,
+               const GridView<T> y, T* const passed) {
+#if defined(STRATUM_CLUSTERS)
+  using Tile = BandWalk<T>;
+  using Record = BandRecord<T, once>;
+  constexpr int S = Tile::segment, pairs = Tile::pairs, in_row = Tile::segments * pairs;
+  constexpr int odd_first = mirrored ? 0 : 1, odd_second = 1 - odd_first;
+  constexpr int along_first = Record::along + odd_first * Record::along_size;
+  constexpr int along_second = Record::along + odd_second * Record::along_size;
+  // Of nine bands each colour has its couplings.
+  constexpr int couplings_first = once ? 0 : odd_first * Record::couplings_size;
+  constexpr int couplings_second = once ? 0 : odd_second * Record::couplings_size;
+  // Rows on their way: of the first lines, as far as registers go, and of the second.
+  constexpr int ahead = once ? 4 : 2, together = 4;
+  constexpr bool waits_early = coupled && once;  // the first lines need what the copy engine brings
+
   extern __shared__ __align__(16) unsigned char memory[];
   const Cluster cluster;
   const int blocks = cluster.blocks(), rank = cluster.rank();
   const int t = static_cast<int>(threadIdx.x), c = t % pairs, s = t / pairs, nx = y.nx, ny = y.ny;
-  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, false>*>(memory);
-  T* const kept =
-      reinterpret_cast<T*>(mailboxes + 2 * pairs);  // the last first-colour line, and that of the tile before
-  T* const waiting = kept + 2 * (R + 2) + t;
-  T* const beside_tile = waiting - t + waiting_numbers * S * Tile::threads;
-  using Pairs = PairOfLines<View, pairs, mirrored>;
-  const Turn<T, false> turn{beside_tile + Pairs::kept_numbers * R, pairs, Tile::segments};
-  const auto wait = [&](int number, int k) -> T& { return waiting[(number * S + k) * Tile::threads]; };
+  Signal& come = *reinterpret_cast<Signal*>(memory);
+  T* const couplings = reinterpret_cast<T*>(memory + band_walk_head);
+  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, false>*>(couplings + Record::couplings_size);
+  // The last first-colour line of the tile before, by segments and with what lies beside them.
+  constexpr int kept_numbers = Tile::segments * (S + 2);
+  T* const kept = reinterpret_cast<T*>(mailboxes + 2 * pairs);
+  T* const my_kept = kept + s * (S + 2);
+  const Turn<T, false> turn{kept + kept_numbers, pairs, Tile::segments};
 
-  for (int r = t; r < 2 * (R + 2); r += Tile::threads) kept[r] = 0;
+  for (int r = t; r < kept_numbers; r += Tile::threads) kept[r] = 0;
   const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
   const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
-  const int j = rank * R + s * S, pair = mirrored ? pairs - 1 - c : c;
-  const auto begin_of = [&](int tile) { return (mirrored ? walk.tiles - 1 - tile : tile) * Tile::width; };
-  Pairs lines(a, nx, beside_tile + s * S, R);
+  const int j = rank * Tile::rows + s * S, pair = mirrored ? pairs - 1 - c : c;
+  const auto tile_of = [&](int tile) { return mirrored ? walk.tiles - 1 - tile : tile; };
+  const auto record_of = [&](int tile) {
+    return records + (static_cast<std::int64_t>(tile_of(tile)) * blocks + rank) * pitch;
+  };
+  const auto fetch = [&](int tile) {
+    constexpr int bytes = static_cast<int>(sizeof(T)) * Record::couplings_size;
+    come.expect(bytes);
+    come.fetch(couplings, record_of(tile) + couplings_second, bytes);
+  };
+  const auto passed_to = [&](int tile) {
+    return passed + ((tile * blocks + rank) * Tile::segments + s) * Tile::passed;
+  };
+  if (t == 0) come.open(1);
+  if (blocks == 1) __syncthreads();
   open_mailboxes(cluster, mailboxes, 2 * pairs);
   after_previous();
+  if (t == 0) fetch(first_tile);
+  // The entry below the diagonal in a segment's first row; that of another block lies in its record.
+  const auto lower_of = [&](const T* along) {
+    if (j == 0) return T(0);
+    return along[Record::north + (S - 1) * in_row + (s > 0 ? -pairs : (Tile::segments - 1) * pairs - pitch)];
+  };
 
 #pragma unroll 1
   for (int tile = first_tile; tile < last_tile; ++tile) {
-    const int even = begin_of(tile) + 2 * pair;  // position of the pair
+    const int use = tile - first_tile;
+    const int even = tile_of(tile) * Tile::width + 2 * pair;  // position of the pair
     const bool there = even <= nx, even_used = even > 0 && even <= nx, odd_used = even < nx;
     const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
-    lines.turn_to(even, pair, there, tile == first_tile);
+    const T* const numbers = record_of(tile) + s * pairs + pair;  // of the pair and segment
 
-    // Row k of the segment, and x one row further.
-    struct Given {
-      typename Pairs::Row row;
-      T right, x, x_beside;
-    };
-    const int second = mirrored ? even + 1 : even, beside = mirrored ? even - 1 : even + 2;
-    const bool x_there = second <= nx + 1, beside_there = c == pairs - 1 && beside >= 0 && beside <= nx + 1;
-    const auto load_x = [&](int row, T& own, T& next) {
-      own = next = 0;
-      if constexpr (coupled) {
-        if (x_there && row <= ny) own = y(second - 1, row);
-        if (beside_there && row <= ny) next = y(beside - 1, row);
-      }
-    };
-    const auto load_row = [&](int k) {
-      Given given;
-      given.row = lines.load(j + k, ny);
-      given.right = first_used && j + k < ny ? b((mirrored ? even : even + 1) - 1, j + k) : T(0);
-      load_x(j + k + 1, given.x, given.x_beside);
-      return given;
-    };
-    const auto next_of = [&](T own, T next) {
-      if constexpr (!coupled) return T(0);
-      const T x = __shfl_down_sync(all_lanes, own, 1, pairs);
-      return c == pairs - 1 ? next : x;
-    };
-
-    Segment<T, S, symmetric> segment;
+    Segment<T, S, once> segment;
+    T b_second[S];
     {
+      // Of the second colour: the line of the pair, and that beyond the tile's last pair.
+      const int second = mirrored ? even + 1 : even, beside = mirrored ? even - 1 : even + 2;
+      const bool x_there = second <= nx + 1, beside_there = c == pairs - 1 && beside >= 0 && beside <= nx + 1;
+      const T *b_at = &b(even - 1, j), *x_at = &y(second - 1, j - 1), *beside_at = &y(beside - 1, j - 1);
+      // The next row, to be called in order: from j - 1 on.
+      const auto load_x = [&](int row, T& own, T& next) {
+        own = next = 0;
+        if constexpr (coupled) {
+          if (x_there && row <= ny) own = *x_at;
+          if (beside_there && row <= ny) next = *beside_at;
+          x_at += y.pitch;
+          beside_at += y.pitch;
+        }
+      };
+      // Row k of the segment, and x one row further.
+      struct Given {
+        T lower, centre, upper;
+        Pair<T> right;
+        T own[3], other[3];  // with nine bands
+        T x, x_beside;
+      };
+      const auto load_row = [&](int k) {
+        Given given{};
+        const T* const along = numbers + along_first + k * in_row;
+        if constexpr (!once) given.lower = __ldcs(along + Record::south);
+        given.centre = __ldcs(along + Record::centre);
+        given.upper = __ldcs(along + Record::north);
+        if (there && j + k < ny) given.right = load_pair_once(b_at);
+        b_at += b.pitch;
+        load_x(j + k + 1, given.x, given.x_beside);
+        if constexpr (coupled && !once) {
+#pragma unroll
+          for (int d = 0; d < 3; ++d) {
+            given.own[d] = __ldcs(numbers + couplings_first + d * Tile::nodes + k * in_row);
+            given.other[d] = __ldcs(numbers + couplings_first + (3 + d) * Tile::nodes + k * in_row);
+          }
+        }
+        return given;
+      };
+      const auto next_of = [&](T own, T next) {
+        if constexpr (!coupled) return T(0);
+        const T x = __shfl_down_sync(all_lanes, own, 1, pairs);
+        return c == pairs - 1 ? next : x;
+      };
+
       T own[3], next[3];
       load_x(j - 1, own[0], next[0]);
       load_x(j, own[1], next[1]);
-      lines.start(j, ny);
+      T lower = 0;
+      if constexpr (once) lower = lower_of(numbers + along_first);
       Given given[ahead];
 #pragma unroll
       for (int k = 0; k < ahead; ++k) given[k] = load_row(k);
       next[0] = next_of(own[0], next[0]);
       next[1] = next_of(own[1], next[1]);
+      if constexpr (waits_early) come.wait(use);
+      const CouplingsOfLine<once, odd_first == 1, T> held(couplings, s, pair);
 #pragma unroll
       for (int k = 0; k < S; ++k) {
         __syncwarp();  // one row after the other: several at once want more registers than there are
         const Given now = given[k % ahead];
         if (k + ahead < S) given[k % ahead] = load_row(k + ahead);
-        lines.take(now.row, k);
         own[2] = now.x;
         next[2] = next_of(now.x, now.x_beside);
-        {
-          const auto q = lines.template equation<!mirrored>();
-          T right = now.right;
-          if constexpr (coupled) {
+        T right = mirrored ? now.right.even : now.right.odd;
+        b_second[k] = mirrored ? now.right.odd : now.right.even;
+        if constexpr (coupled) {
 #pragma unroll
-            for (int d = 0; d < 3; ++d) right -= q.own[d] * own[d] + q.other[d] * next[d];
+          for (int d = 0; d < 3; ++d) {
+            if constexpr (once)
+              right -= held.own(d - 1, k) * own[d] + held.other(d - 1, k) * next[d];
+            else
+              right -= now.own[d] * own[d] + now.other[d] * next[d];
           }
-          const bool unknown = j + k < ny && first_used;
-          segment.push(k, unknown && j + k > 0 ? q.lower : T(0), unknown ? q.centre : T(1),
-                       unknown && j + k < ny - 1 ? q.upper : T(0), unknown ? right : T(0));
         }
-        const auto q = lines.template equation<mirrored>();
-#pragma unroll
-        for (int d = 0; d < 3; ++d) {
-          wait(d, k) = q.own[d];
-          wait(3 + d, k) = q.other[d];
-        }
+        if constexpr (!once) lower = now.lower;
+        segment.push(k, first_used ? lower : T(0), first_used ? now.centre : T(1), first_used ? now.upper : T(0),
+                     first_used && j + k < ny ? right : T(0));
+        lower = now.upper;
 #pragma unroll
         for (int d = 0; d < 2; ++d) {
           own[d] = own[d + 1];
@@ -340,9 +258,26 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
         }
       }
     }
+
+    struct Along {
+      T lower, centre, upper;
+    };
+    const auto load_along = [&](int k) {
+      Along row{};
+      const T* const along = numbers + along_second + k * in_row;
+      if constexpr (!once) row.lower = __ldcs(along + Record::south);
+      row.centre = __ldcs(along + Record::centre);
+      row.upper = __ldcs(along + Record::north);
+      return row;
+    };
+    Along given[together];
+    T lower = 0;
+    if constexpr (once) lower = lower_of(numbers + along_second);
+#pragma unroll
+    for (int k = 0; k < together; ++k) given[k] = load_along(k);
     turn.put(c, s, segment.piece());
     __syncthreads();
-    solve_turned<false>(cluster, turn, mailboxes, tile - first_tile);
+    solve_turned<false>(cluster, turn, mailboxes, use);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
     T x_first[S + 2];
@@ -350,63 +285,61 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
     x_first[S + 1] = turn.right(c, s);
 #pragma unroll
     for (int k = 0; k < S; ++k) x_first[k + 1] = segment[k];
-    T* const kept_now = kept + tile % 2 * (R + 2) + s * S;
-    const T* const kept_before = kept + (tile + 1) % 2 * (R + 2) + s * S;
-    if (c == pairs - 1) {
-#pragma unroll
-      for (int k = 0; k < S + 2; ++k)
-        if ((k > 0 || s == 0) && (k <= S || s == Tile::segments - 1)) kept_now[k] = x_first[k];
-    }
 
-    // Of the second colour's equations what is read again, without branches, so that several rows are on their way together.
-    struct Rest {
-      T lower, centre, upper, right;
-    };
-    const int column = second_used ? second - 1 : 0;
-    const auto rest_of = [&](int k) {
-      const int row = min(j + k, ny - 1);
-      Rest rest{};
-      if constexpr (!symmetric) rest.lower = a.template coefficient<0, -1>(column, row);
-      rest.centre = a.template coefficient<0, 0>(column, row);
-      rest.upper = a.template coefficient<0, 1>(column, row);
-      rest.right = b(column, row);
-      return rest;
-    };
-    Rest rests[together];
-    T symmetric_lower = 0;
-    if constexpr (symmetric) symmetric_lower = a.template coefficient<0, -1>(column, min(j, ny - 1));
+    if (passed != nullptr) {
+      if (c == pairs - 1 && tile + 1 < walk.tiles) {
+        T* const to = passed_to(tile + 1);
 #pragma unroll
-    for (int k = 0; k < together; ++k) rests[k] = rest_of(k);
+        for (int k = 0; k < S + 2; ++k) to[k] = x_first[k];
+        raise_flag(to + S + 2);
+      }
+      if (c == 0 && tile > 0) {
+        T* const from = passed_to(tile);
+        wait_for_flag(from + S + 2);
+#pragma unroll
+        for (int k = 0; k < S + 2; ++k) my_kept[k] = from[k];
+#pragma unroll
+        for (int k = 0; k < Tile::passed; ++k) from[k] = 0;
+      }
+    }
+    if constexpr (!waits_early) come.wait(use);
     {
+      const CouplingsOfLine<once, odd_second == 1, T> held(couplings, s, pair);
       const auto previous = [&](int k) {
         const T x = __shfl_up_sync(all_lanes, x_first[k], 1, pairs);
-        return c == 0 ? kept_before[k] : x;
+        return c == 0 ? my_kept[k] : x;
       };
       T before[3] = {previous(0), previous(1), T(0)};
 #pragma unroll
       for (int k = 0; k < S; ++k) {
-        const Rest rest = rests[k % together];
-        if (k + together < S) rests[k % together] = rest_of(k + together);
+        const Along now = given[k % together];
+        if (k + together < S) given[k % together] = load_along(k + together);
         before[2] = previous(k + 2);
-        T right = rest.right;
+        T right = b_second[k];
 #pragma unroll
-        for (int d = 0; d < 3; ++d) right -= wait(d, k) * x_first[k + d] + wait(3 + d, k) * before[d];
-        const bool unknown = second_used && j + k < ny;
-        const T lower = symmetric ? symmetric_lower : rest.lower;
-        segment.push(k, unknown && j + k > 0 ? lower : T(0), unknown ? rest.centre : T(1),
-                     unknown && j + k < ny - 1 ? rest.upper : T(0), unknown ? right : T(0));
-        symmetric_lower = rest.upper;
+        for (int d = 0; d < 3; ++d) right -= held.own(d - 1, k) * x_first[k + d] + held.other(d - 1, k) * before[d];
+        if constexpr (!once) lower = now.lower;
+        segment.push(k, second_used ? lower : T(0), second_used ? now.centre : T(1), second_used ? now.upper : T(0),
+                     second_used && j + k < ny ? right : T(0));
+        lower = now.upper;
         before[0] = before[1];
         before[1] = before[2];
+        __syncwarp();  // the first pair has read what the last one's line takes the place of
+        if (c == pairs - 1) my_kept[k] = x_first[k];
+      }
+      if (c == pairs - 1) {
+        my_kept[S] = x_first[S];
+        my_kept[S + 1] = x_first[S + 1];
       }
     }
     turn.put(c, s, segment.piece());
     __syncthreads();
-    solve_turned<false>(cluster, turn, mailboxes + pairs, tile - first_tile);
+    if (t == 0 && tile + 1 < last_tile) fetch(tile + 1);
+    solve_turned<false>(cluster, turn, mailboxes + pairs, use);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
 
-    const bool second_done = c > 0 || tile > first_tile || tile == 0;
+    const bool second_done = c > 0 || tile > first_tile || tile == 0 || passed != nullptr;
     const bool even_done = even_used && (mirrored || second_done);
     const bool odd_done = odd_used && (!mirrored || second_done);
     T* to = &y(even - 1, j);
@@ -424,23 +357,25 @@ __global__ void __launch_bounds__(BandTile<T>::threads)
       }
     }
   }
+#endif
 }
 
-/// Both colours of y lines of stored bands, in place, odd columns first unless mirrored; false where two passes are faster, as
-/// while the caches hold the grid, and where lines are too long. Lines that are left are given back, all of the second colour.
-template <bool coupled, bool mirrored, class View, class T>
-bool launch_band_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left) {
-  using Tile = BandTile<T>;
-  const int cluster = divide_up(y.ny, Tile::rows);
-  constexpr int long_enough = sizeof(T) == 4 ? 1536 : 2048;
-  if (y.ny <= long_enough || cluster > blocks_at_most()) return false;
-  const auto kernel = walk_bands<coupled, mirrored, View, T>;
-  Tile walk{divide_up(y.nx + 1, Tile::width), 1};
-  Launch launch{walk.tiles * cluster, Tile::threads, band_walk_bytes<View, T>, cluster};
-  if (!launch.fits()) return false;
-  left = walk_on<mirrored, T>(launch, walk, launch.resident(ctx, kernel));
-  launch(ctx, kernel, a, b, walk, y);
-  return true;
+/// Both colours of y lines, in place, odd columns first unless mirrored, by the records of their matrix (line::records_shape).
+/// `passed`: zeros, in which clusters pass lines to each other where there are enough. Returns the lines that are left, all of
+/// the second colour.
+template <bool coupled, bool mirrored, bool once, class T>
+[[nodiscard]] Lines<T> launch_band_walk(const Context& ctx, GridView<const T> records, GridView<const T> b,
+                                        GridView<T> y, GridView<T> passed) {
+  const int cluster = divide_up(y.ny, BandWalk<T>::rows);
+  const auto kernel = walk_bands<coupled, mirrored, once, T>;
+  BandWalk<T> walk{{}, divide_up(y.nx + 1, BandWalk<T>::width), 1};
+  Launch launch{walk.tiles * cluster, BandWalk<T>::threads, band_walk_bytes<once, T>, cluster};
+  Lines<T> left = walk_on<mirrored, T>(launch, walk, launch.resident(ctx, kernel));
+  const bool passes =
+      walk.tiles_each == 1 && passed.nx >= static_cast<int>(launch.grid.x) * BandWalk<T>::passed_numbers;
+  if (passes) left.count = 0;
+  launch(ctx, kernel, line::first_record(records), records.pitch, b, walk, y, passes ? passed.data : nullptr);
+  return left;
 }
 
 }  // namespace stratum::cuda

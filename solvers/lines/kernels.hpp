@@ -16,8 +16,8 @@
 //                   scalar cell operator, likewise         4                                              -
 //   walk_columns    tensor operator in float, likewise     3                                              -
 //                   (solvers/lines/column_walk.hpp)
-//   walk_bands      stored bands, likewise                 16 with nine, 11 with five                     -
-//                   (solvers/lines/band_walk.hpp)
+//   walk_bands      stored bands, likewise, by a copy of   12 with nine, 8 with five                      -
+//                   them (solvers/lines/band_walk.hpp)
 //
 // The first and third take any damping and any order, and lines that are `rings`: on a grid that is periodic along them. In
 // walks position p = i + 1 of a line holds node i: column -1 is where rows are aligned.

@@ -165,7 +165,7 @@ STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(Piece<T, with_sum>& w
 }
 
 /// Numbers that blocks of a GPU need to pass columns to each other, tiles being `width` columns wide. Up to 160 blocks of 512
-/// rows: a column for each, or for two of 256 rows each (walk_y_lines). Larger grids: one for each of at most 160
+/// rows: a column for each, or for two of 256 rows each (walk_y_lines, walk_bands). Larger grids: one for each of at most 160
 /// multiprocessors (walk_columns).
 [[nodiscard]] inline int passed_numbers(int nx, int ny, int width) {
   constexpr std::int64_t most_blocks = 160, block_rows = 512, a_block = 2 * 32 * 11, a_walker = 32 * 18;

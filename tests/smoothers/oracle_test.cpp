@@ -31,6 +31,7 @@ class SmootherOracle : public test::OnEverySetting<S> {
     SmootherParams params;
     params.line_order = line_order;
     params.damping = damping;
+    params.form = a.form();
     const auto smoother = builtin_smoothers().make<Number>(ctx, name, a.shape(), params);
     const auto lines = line_order == LineOrder::zebra ? reference::Lines::zebra : reference::Lines::simultaneous;
     for (const bool backward : {false, true})
@@ -252,7 +253,7 @@ TYPED_TEST(SmootherOracle, ClustersOfOneTileEach) {
   if (!this->ctx().on_gpu()) GTEST_SKIP() << "no kernels of their own";
   for (const auto& [nx, ny] : {std::pair{20, 800}, {200, 1100}, {1023, 1023}, {1000, 1025}, {63, 2047}, {1100, 770}})
     for (const bool scalar : {true, false})
-      for (const auto form : {OperatorForm::tensor, OperatorForm::cell}) {
+      for (const auto form : test::every_form) {
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << (scalar ? ", scalar " : " ") << to_string(form));
         const auto [oracle, a] =
             test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);
@@ -312,6 +313,34 @@ TYPED_TEST(SmootherOracle, LongLinesFromZero) {
       EXPECT_LT(reference::relative_difference(test::to_host(ctx, unread), test::to_host(ctx, given)),
                 test::tolerance<T>);
     }
+}
+
+// A smoother may keep the numbers of an operator: of another one it sees them, of the same one once it is told.
+TYPED_TEST(SmootherOracle, OtherNumbers) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  constexpr int nx = 40, ny = 600;
+  for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band}) {
+    SCOPED_TRACE(to_string(form));
+    const auto before = test::random_operator<T>(ctx, this->random_, nx, ny, form);
+    const auto other = test::random_operator<double>(ctx, this->random_, nx, ny, form);
+    const auto b = test::random_vector<T>(ctx, this->random_, before.a.shape());
+    const auto smoother = builtin_smoothers().make<T>(ctx, "line_y", before.a.shape(), {});
+    const auto expect_smoothed = [&](const GridOperator<T>& a, const reference::Stencil& oracle, const char* which) {
+      Vector<T> x(ctx, a.shape());
+      Values expected(static_cast<std::size_t>(nx) * ny);
+      reference::smooth({"line_y", reference::Lines::zebra, 1}, oracle, test::to_host(ctx, b), expected, 1, false);
+      smoother->smooth(ctx, a, b.cview(), x.view(), 1, Guess::given, SweepOrder::forward);
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), test::tolerance<T>) << which;
+    };
+    expect_smoothed(before.a, before.oracle, "the first");
+    expect_smoothed(convert<T>(ctx, other.a), other.oracle, "another one");
+    expect_smoothed(before.a, before.oracle, "the first again");
+    GridOperator<T> same = before.a;
+    assign(ctx, other.a, same);
+    smoother->set_up(ctx, same);
+    expect_smoothed(same, other.oracle, "in place");
+  }
 }
 
 TYPED_TEST(SmootherOracle, PeriodicGrids) {

@@ -37,7 +37,7 @@ struct EntriesOfTile {
   }
 };
 
-constexpr int fill_threads = 256;
+constexpr int fill_threads = 512;
 
 /// A block a record: tile blockIdx.x, part blockIdx.y of its lines.
 template <class View, class T>
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(fill_threads)
   T* const record = records + (static_cast<std::int64_t>(blockIdx.x) * gridDim.y + blockIdx.y) * pitch;
   const int begin = static_cast<int>(blockIdx.x) * Tile::width - 1, base = static_cast<int>(blockIdx.y) * Tile::rows;
   const EntriesOfTile<View> entries{a, nx, ny};
-  // Of the even node in row j of pair p, which is row k of segment s; of the pair behind the tile `beside` alone.
+  // Those of the even node in row j of pair p, which is row k of segment s; of the pair behind the tile `beside` alone.
   const auto put_couplings = [&](int d, int k, int s, int p, int j) {
     if constexpr (once) {
       const int even = begin + 2 * p;
@@ -62,26 +62,45 @@ __global__ void __launch_bounds__(fill_threads)
   };
   cuda::after_previous();
   for (int n = static_cast<int>(threadIdx.x); n < Tile::nodes; n += fill_threads) {
-    const int row = n / P, p = n % P, k = row % S, s = row / S, j = base + row, even = begin + 2 * p;
-    const auto put = [&](int place, T value) { record[place + k * in_row + s * P + p] = value; };
+    const int p = n % P, s = n / P % W, k = n / in_row, j = base + s * S + k, even = begin + 2 * p;
+    // All are read before any is written, so that they need not wait for each other.
+    T south[2], centre[2], north[2], to_east[2][3], to_west[2][3];
+#pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
-      const int along = Record::along + odd * Record::along_size;
-      put(along + Record::centre, entries.centre(even + odd, j));
-      put(along + Record::north, entries.north(even + odd, j));
-      if constexpr (!once) put(along + Record::south, entries.south(even + odd, j));
-    }
-    for (int d = 0; d < 3; ++d) {
-      if constexpr (once) {
-        put_couplings(d, k, s, p, j);
-        if (p == P - 1) put_couplings(d, k, s, P, j);
-      } else {
-        const int own = d * Tile::nodes, other = (3 + d) * Tile::nodes, odd = Record::couplings_size;
-        put(own, entries.template across<1>(even, j, d));
-        put(other, entries.template across<-1>(even, j, d));
-        put(odd + own, entries.template across<-1>(even + 1, j, d));
-        put(odd + other, entries.template across<1>(even + 1, j, d));
+      centre[odd] = entries.centre(even + odd, j);
+      north[odd] = entries.north(even + odd, j);
+      if constexpr (!once) south[odd] = entries.south(even + odd, j);
+#pragma unroll
+      for (int d = 0; d < 3; ++d) {
+        if (once && odd == 1) continue;
+        to_east[odd][d] = entries.template across<1>(even + odd, j, d);
+        to_west[odd][d] = entries.template across<-1>(even + odd, j, d);
       }
     }
+    T* const to = record + k * in_row + s * P + p;
+#pragma unroll
+    for (int odd = 0; odd < 2; ++odd) {
+      T* const along = to + Record::along + odd * Record::along_size;
+      along[Record::centre] = centre[odd];
+      along[Record::north] = north[odd];
+      if constexpr (!once) along[Record::south] = south[odd];
+    }
+#pragma unroll
+    for (int d = 0; d < 3; ++d) {
+      if constexpr (once) {
+        record[Record::own + Record::template row<P>(d, k) + s * P + p] = to_east[0][d];
+        record[Record::beside + Record::template row<P + 1>(d, k) + s * (P + 1) + p] = to_west[0][d];
+      } else {
+        const int own = d * Tile::nodes, other = (3 + d) * Tile::nodes;
+        to[own] = to_east[0][d];
+        to[other] = to_west[0][d];
+        to[Record::couplings_size + own] = to_west[1][d];
+        to[Record::couplings_size + other] = to_east[1][d];
+      }
+    }
+    if constexpr (once)
+      if (p == P - 1)
+        for (int d = 0; d < 3; ++d) put_couplings(d, k, s, P, j);
   }
   if constexpr (once) {
     const int p = static_cast<int>(threadIdx.x);

@@ -171,8 +171,8 @@ TEST_P(TwoFloat, SeesNoCut) {
           for (const auto& report : reports) {
             EXPECT_EQ(report.status, rtol < 1e-5 ? Status::rounding : Status::converged) << report.reason;
             EXPECT_EQ(report.status, one.status);
-            // Rounding that ends an iteration may do so one earlier or later: cut rows are summed in another order.
-            EXPECT_NEAR(report.iterations, one.iterations, rtol < 1e-5 ? 1 : 0);
+            // Cut rows are summed in another order, and the first residual is 1e5 times the second: its rounding is seen there.
+            EXPECT_NEAR(report.iterations, one.iterations, 1);
             EXPECT_LT(report.residual, 1.5 * one.residual);
             EXPECT_NEAR(report.residual / true_residual(p), 1, 1e-6);
             EXPECT_EQ(report.history, reports[0].history);

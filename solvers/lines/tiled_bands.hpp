@@ -11,7 +11,7 @@
 //              i + 1 of a row has node i; 512 rows, 32 segments of 16
 //     numbers  [k][segment][pair] for row 16 segment + k
 //
-// A record of five bands in float has 6.2 words for every node of the tile:
+// A record of five bands in float has 5.1 words for every node of the tile:
 //
 //     own[3]      even node to the odd one of its pair, rows j - 1, j, j + 1
 //     beside[3]   even node to the odd one of the pair before; of one pair more than the tile has

@@ -20,7 +20,8 @@ std::unique_ptr<Bottom<T>> make_bottom(Context& ctx, const Hierarchy<T>& hierarc
   if (shape.nodes() == 0) return nullptr;
   expects(entry.any_operator || !hierarchy.is_singular(), "the coarsest level of a singular operator is solved ",
           "directly, of up to ", DenseInverse<T>::few_unknowns, " unknowns; it has ", shape.nodes());
-  auto bottom = registry.make<T>(ctx, name, shape, {hierarchy.is_singular(), smoothers});
+  auto bottom =
+      registry.make<T>(ctx, name, shape, {hierarchy.is_singular(), smoothers, hierarchy.level_operator(0).form()});
   try {
     bottom->set_up(ctx, hierarchy);
   } catch (const BreakdownError& error) {

@@ -40,6 +40,7 @@ class Bottom : public Preconditioner<T> {
 struct BottomParams {
   bool singular = false;  // symmetric, A 1 = 0
   SmootherRegistry smoothers = builtin_smoothers();
+  OperatorForm form = OperatorForm::nine_band;  // how the level is stored
 };
 
 template <>

@@ -91,7 +91,8 @@ class Multigrid final : public Preconditioner<T>, public Handle {
             const MultigridParams& params, const SmootherRegistry& registry = builtin_smoothers());
 
   /// From a matrix alone: the interpolation is that of `mesh`, whose interior nodes are the unknowns of `a`. Multigrid<double>
-  /// shares `a` and reads its coefficients where they lie; Multigrid<float> keeps a narrowed copy. `symmetric` promises that
+  /// shares `a` and reads its coefficients where they lie, of which line smoothers on a GPU keep a copy: `update` where they
+  /// change. Multigrid<float> keeps a narrowed copy. `symmetric` promises that
   /// `a` is symmetric, as CG does; nine bands need not be. The interpolation does not see coefficients: where
   /// they jump by 1000 inside coarse cells, CG with the symmetric cycle takes 10 to 12 iterations to 1e-8 (127 x 127 unknowns)
   /// and the cycle alone is not there after 60. Throws UsageError for coefficients that

@@ -78,8 +78,8 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
     if (const int numbers = line::passed_numbers(shape.nx, shape.ny, tile_width); numbers > 0)
       passed_ = Vector<T>(ctx, numbers);
 #if defined(STRATUM_HAVE_CUDA)
-    const bool walks = line_order_ == LineOrder::zebra && omega_ == T(1) && cut_.empty();
-    if (const GridShape records = line::records_shape<T>(ctx, shape, params.form); walks && records.ny > 0)
+    if (line_order_ != LineOrder::zebra || omega_ != T(1) || !cut_.empty()) return;
+    if (const GridShape records = line::records_shape<T>(ctx, shape, params.form); records.ny > 0)
       tiles_ = Vector<T>(ctx, records);
 #endif
     return;
@@ -93,8 +93,8 @@ void LineSweep<T>::set_up(Context& ctx, const GridOperator<T>& a) {
   if (!cut_.empty()) cut_.set_up(ctx, a, zeros_.view().data);
 #if defined(STRATUM_HAVE_CUDA)
   if (ctx.plans() || !has_tiles_for(a)) return;
-  tiled_ = a;
   line::tile_bands(ctx, a, tiles_.view());
+  tiled_ = a;
 #endif
 }
 

@@ -59,8 +59,8 @@ class Smoother {
   Smoother& operator=(Smoother&&) = delete;
 
   /// What a smoother keeps of the numbers in A; pieces of a grid call together. `smooth` begins with it for an operator other
-  /// than the one before; only where the same one has been given other numbers in place it is yours to call. Allocates nothing
-  /// on the device.
+  /// than the one before; only where the same one has been given other numbers in place it is yours to call, and before a sweep
+  /// is captured in a CUDA graph, which is then for this operator alone. Allocates nothing on the device.
   virtual void set_up(Context& /*ctx*/, const GridOperator<T>& /*a*/) {}
 
   /// Runs `steps` elementary steps; steps must be a multiple of elementary_steps(). b and x must not overlap.

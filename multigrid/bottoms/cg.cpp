@@ -25,7 +25,10 @@ class SymmetricSmoothing final : public Preconditioner<T> {
     smoother_->smooth(ctx, a_, r, z, steps, Guess::zero, SweepOrder::forward);
     smoother_->smooth(ctx, a_, r, z, steps, Guess::given, SweepOrder::backward);
   }
-  void set_operator(const GridOperator<T>& a) { a_ = a; }
+  void set_up(Context& ctx, const GridOperator<T>& a) {
+    a_ = a;
+    smoother_->set_up(ctx, a);
+  }
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
 
@@ -38,13 +41,13 @@ template <class T>
 class CgBottom final : public Bottom<T> {
  public:
   CgBottom(Context& ctx, std::string_view smoother, const GridShape& shape, const BottomParams& params)
-      : preconditioner_(params.smoothers.make<T>(ctx, smoother, shape)), cg_(ctx, shape) {
+      : preconditioner_(params.smoothers.make<T>(ctx, smoother, shape, {.form = params.form})), cg_(ctx, shape) {
     stop_.rtol = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
     stop_.max_iterations = std::max(200, 2 * (shape.nx + shape.ny));
   }
-  void set_up(Context& /*ctx*/, const Hierarchy<T>& hierarchy) override {
+  void set_up(Context& ctx, const Hierarchy<T>& hierarchy) override {
     a_ = hierarchy.level_operator(0);
-    preconditioner_.set_operator(a_);
+    preconditioner_.set_up(ctx, a_);
   }
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
     set(ctx, T(0), z);

@@ -1,14 +1,14 @@
 #pragma once
 
-// CUDA: both colours of a y sweep of stored bands in one pass, 8 words a node with five bands and 12 with nine, where a cluster
-// of blocks holds the lines. For smoothers/line_gpu.hpp.
+// CUDA: both colours of a y sweep of stored bands in one pass, 8 words a node with five bands in float and 12 else, where a
+// cluster of blocks holds the lines. For smoothers/line_gpu.hpp.
 //
 // Entries are read from a copy that has them in the order of the walk (solvers/lines/tiled_bands.hpp). A thread has a segment
 // of two neighbouring lines, one of either colour.
 //
 //     tile         128 bytes of a row, 512 rows in each block of a cluster, which walks from tile to tile
-//     couplings    of the second line, and of five bands those of the first, too: the copy engine brings them to shared memory as
-//                  soon as the second lines of the tile before have formed their equations
+//     couplings    of the second line, and of five bands in float those of the first, too: the copy engine brings them to shared
+//                  memory as soon as the second lines of the tile before have formed their equations
 //     first line   equations formed as numbers come, segments eliminated, joined (solvers/lines/kernels.hpp) and substituted
 //     second line  likewise, from right-hand sides that came with the first line's and the first lines' unknowns
 
@@ -35,7 +35,7 @@ template <class T>
 struct BandWalk : BandTile<T> {
   static constexpr int threads = BandWalk::pairs * BandWalk::segments;
   /// What is passed has for each segment its numbers, those beside it, and a flag.
-  static constexpr int passed = BandWalk::segment + 3, passed_numbers = BandWalk::segments * passed;
+  static constexpr int passed_each = BandWalk::segment + 3, passed_numbers = BandWalk::segments * passed_each;
   int tiles, tiles_each;
 };
 
@@ -148,10 +148,10 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
     come.fetch(couplings, record_of(tile) + couplings_second, bytes);
   };
   const auto passed_to = [&](int tile) {
-    return passed + ((tile * blocks + rank) * Tile::segments + s) * Tile::passed;
+    return passed + ((tile * blocks + rank) * Tile::segments + s) * Tile::passed_each;
   };
   if (t == 0) come.open(1);
-  if (blocks == 1) __syncthreads();
+  if (blocks == 1) __syncthreads();  // else the blocks meet
   open_mailboxes(cluster, mailboxes, 2 * pairs);
   after_previous();
   if (t == 0) fetch(first_tile);
@@ -299,7 +299,7 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
 #pragma unroll
         for (int k = 0; k < S + 2; ++k) my_kept[k] = from[k];
 #pragma unroll
-        for (int k = 0; k < Tile::passed; ++k) from[k] = 0;
+        for (int k = 0; k < Tile::passed_each; ++k) from[k] = 0;
       }
     }
     if constexpr (!waits_early) come.wait(use);

@@ -16,7 +16,7 @@
 //                   scalar cell operator, likewise         4                                              -
 //   walk_columns    tensor operator in float, likewise     3                                              -
 //                   (solvers/lines/column_walk.hpp)
-//   walk_bands      stored bands, likewise, by a copy of   12 with nine, 8 with five                      -
+//   walk_bands      stored bands, likewise, by a copy of   8 with five in float, else 12                  -
 //                   them (solvers/lines/band_walk.hpp)
 //
 // The first and third take any damping and any order, and lines that are `rings`: on a grid that is periodic along them. In

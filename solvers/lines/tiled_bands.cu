@@ -133,6 +133,8 @@ void tile_bands(const Context& ctx, const GridOperator<T>& a, GridView<T> record
   const GridShape shape = a.shape();
   const dim3 grid{static_cast<unsigned>(cuda::divide_up(shape.nx + 1, Tile::width)),
                   static_cast<unsigned>(cuda::divide_up(shape.ny, Tile::rows))};
+  expects(static_cast<int>(grid.x * grid.y) == records.ny, "an operator on ", shape.nx, " x ", shape.ny,
+          " nodes is none of the shape that this smoother was made for");
   a.visit([&]<class View>(const View& view) {
     if constexpr (View::has_bands)
       cuda::Launch{grid, fill_threads}(ctx, fill_records<View, T>, view, shape.nx, shape.ny, first_record(records),

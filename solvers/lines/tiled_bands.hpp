@@ -89,14 +89,15 @@ template <class T>
 template <class T>
 [[nodiscard]] GridShape records_shape(const Context& ctx, const GridShape& shape, OperatorForm form);
 
-/// Writes them. `records`: of at least record_size(a.form()) numbers. Reads every entry once; does not wait for the stream.
+/// Writes them. `records`: of at least record_size(a.form()) numbers. Throws UsageError for an operator on a grid of another
+/// number of records. Does not wait for the stream.
 template <class T>
 void tile_bands(const Context& ctx, const GridOperator<T>& a, GridView<T> records);
 
 /// The address of record 0: rows of a grid function begin with column -1, on a multiple of 64 bytes.
 template <class T>
 [[nodiscard]] T* first_record(const GridView<T>& records) {
-  return records.data == nullptr ? nullptr : records.data - 1;
+  return records.data - 1;
 }
 
 }  // namespace stratum::line

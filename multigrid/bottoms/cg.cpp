@@ -15,6 +15,12 @@ void register_cg(BottomRegistry& registry);
 
 namespace {
 
+SmootherParams for_form(OperatorForm form) {
+  SmootherParams params;
+  params.form = form;
+  return params;
+}
+
 /// One forward and one backward application: symmetric, as CG needs.
 template <class T>
 class SymmetricSmoothing final : public Preconditioner<T> {
@@ -41,7 +47,7 @@ template <class T>
 class CgBottom final : public Bottom<T> {
  public:
   CgBottom(Context& ctx, std::string_view smoother, const GridShape& shape, const BottomParams& params)
-      : preconditioner_(params.smoothers.make<T>(ctx, smoother, shape, {.form = params.form})), cg_(ctx, shape) {
+      : preconditioner_(params.smoothers.make<T>(ctx, smoother, shape, for_form(params.form))), cg_(ctx, shape) {
     stop_.rtol = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
     stop_.max_iterations = std::max(200, 2 * (shape.nx + shape.ny));
   }

@@ -40,7 +40,7 @@ struct BandWalk : BandTile<T> {
 };
 
 /// What couples row k of a thread's segment of one line to row k + d beside it, d = -1, 0, 1: on its pair's other line and on
-/// the line on its other side. `couplings`: as a record has them.
+/// the line on its other side. `couplings`: as a record has them; `once`: for both colours together (line::couplings_once).
 template <bool once, bool odd, class T>
 class CouplingsOfLine;
 

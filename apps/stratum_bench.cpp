@@ -411,9 +411,9 @@ class Benchmark {
         measure("axpy", 3, [&] { axpy<T, T>(ctx_, 1e-3, b.cview(), x.view()); });
         measure("residual", 3 + coefficients, [&] { a.residual(ctx_, b.cview(), x.cview(), r.view()); });
         for (const auto& choice : all_smoothers()) {
-          auto params = choice.params();
-          params.form = form;
-          const auto smoother = registry.template make<T>(ctx_, choice.name, shape, params);
+          auto smoother_params = choice.params();
+          smoother_params.form = form;
+          const auto smoother = registry.template make<T>(ctx_, choice.name, shape, smoother_params);
           // As a cycle takes them: smoothers that go back and forth between two vectors end where they began.
           constexpr int pair = 2;
           measure(choice.label(), pair * smoother->words_per_step(coefficients),

@@ -251,7 +251,8 @@ TYPED_TEST(SmootherOracle, WalksOverManyTiles) {
 TYPED_TEST(SmootherOracle, ClustersOfOneTileEach) {
   using T = typename TypeParam::Number;
   if (!this->ctx().on_gpu()) GTEST_SKIP() << "no kernels of their own";
-  for (const auto& [nx, ny] : {std::pair{20, 800}, {200, 1100}, {1023, 1023}, {1000, 1025}, {63, 2047}, {1100, 770}})
+  for (const auto& [nx, ny] :
+       {std::pair{20, 800}, {200, 1100}, {1023, 1023}, {1000, 1025}, {63, 2047}, {1100, 770}, {1, 700}, {2, 513}})
     for (const bool scalar : {true, false})
       for (const auto form : test::every_form) {
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << (scalar ? ", scalar " : " ") << to_string(form));
@@ -343,6 +344,26 @@ TYPED_TEST(SmootherOracle, OtherNumbers) {
   }
 }
 
+TYPED_TEST(SmootherOracle, AnotherFormThanItWasMadeFor) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  constexpr int nx = 40, ny = 600;
+  for (const auto made_for : test::every_form)
+    for (const auto form : test::every_form) {
+      SCOPED_TRACE(testing::Message() << to_string(form) << ", made for " << to_string(made_for));
+      const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, nx, ny, form);
+      SmootherParams params;
+      params.form = made_for;
+      const auto smoother = builtin_smoothers().make<T>(ctx, "line_y", a.shape(), params);
+      const auto b = test::random_vector<T>(ctx, this->random_, a.shape());
+      Vector<T> x(ctx, a.shape());
+      Values expected(static_cast<std::size_t>(nx) * ny);
+      reference::smooth({"line_y", reference::Lines::zebra, 1}, oracle, test::to_host(ctx, b), expected, 1, false);
+      smoother->smooth(ctx, a, b.cview(), x.view(), 1, Guess::given, SweepOrder::forward);
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), test::tolerance<T>);
+    }
+}
+
 TYPED_TEST(SmootherOracle, PeriodicGrids) {
   for (const auto& [nx, ny] :
        {std::pair{3, 3}, {3, 4}, {4, 5}, {5, 3}, {8, 8}, {9, 17}, {16, 9}, {33, 32}, {3, 129}, {131, 6}})
@@ -376,7 +397,7 @@ TYPED_TEST(SmootherOracle, WalksOverPeriodicGrids) {
   for (const int count : {300, 301}) this->compare_lines(count, 1700, true, false, OperatorForm::tensor, true);
   for (const int count : {3, 4, 16, 17, 31, 32, 33, 40, 41, 65})
     for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band})
-      this->compare_lines(count, 2100, true, false, form, true);
+      for (const int length : {700, 2100}) this->compare_lines(count, length, true, false, form, true);
 }
 
 TYPED_TEST(SmootherOracle, TheLongestPeriodicLines) {

@@ -20,7 +20,10 @@ class Adi final : public Smoother<T> {
     if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
   }
 
-  void set_up(Context& ctx, const GridOperator<T>& a) override { sweep_.set_up(ctx, a); }
+  void set_up(Context& ctx, const GridOperator<T>& a) override {
+    this->expects_shape(a);
+    sweep_.set_up(ctx, a);
+  }
   void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
               SweepOrder order) override {
     const auto hold = this->begin(ctx, a, b, x);

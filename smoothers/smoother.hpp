@@ -60,7 +60,8 @@ class Smoother {
 
   /// What a smoother keeps of the numbers in A; pieces of a grid call together. `smooth` begins with it for an operator other
   /// than the one before; only where the same one has been given other numbers in place it is yours to call, and before a sweep
-  /// is captured in a CUDA graph, which is then for this operator alone. Allocates nothing on the device.
+  /// is captured in a CUDA graph, which is then for this operator alone. Allocates nothing on the device. Throws UsageError for
+  /// an operator of another shape where it keeps anything.
   virtual void set_up(Context& /*ctx*/, const GridOperator<T>& /*a*/) {}
 
   /// Runs `steps` elementary steps; steps must be a multiple of elementary_steps(). b and x must not overlap.
@@ -96,12 +97,16 @@ class Smoother {
   /// What `smooth` begins with, and holds until it ends. Throws UsageError for an operator and vectors of another shape, memory
   /// that the Context does not compute on, and a smoother that is smoothing already.
   [[nodiscard]] InUse::Hold begin(const Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x) {
-    const GridShape given = a.shape();
-    expects(given.nx == shape_.nx && given.ny == shape_.ny, "this smoother was made for ", shape_.nx, " x ", shape_.ny,
-            " nodes, not for an operator on ", given.nx, " x ", given.ny);
+    expects_shape(a);
     expects_fit(ctx, "b", b, shape_);
     expects_fit(ctx, "x", x, shape_);
     return in_use_.hold("smoother");
+  }
+  /// What `set_up` begins with where it keeps anything.
+  void expects_shape(const GridOperator<T>& a) const {
+    const GridShape given = a.shape();
+    expects(given.nx == shape_.nx && given.ny == shape_.ny, "this smoother was made for ", shape_.nx, " x ", shape_.ny,
+            " nodes, not for an operator on ", given.nx, " x ", given.ny);
   }
 
  private:

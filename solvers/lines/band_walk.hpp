@@ -155,6 +155,17 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
   open_mailboxes(cluster, mailboxes, 2 * pairs);
   after_previous();
   if (t == 0) fetch(first_tile);
+  // Entries of row k along a line, of which `along` are the segment's.
+  struct Along {
+    T lower, centre, upper;
+  };
+  const auto load_along = [&](const T* along, int k) {
+    Along row{};
+    if constexpr (!once) row.lower = __ldcs(along + Record::south + k * in_row);
+    row.centre = __ldcs(along + Record::centre + k * in_row);
+    row.upper = __ldcs(along + Record::north + k * in_row);
+    return row;
+  };
   // The entry below the diagonal in a segment's first row; that of another block lies in its record.
   const auto lower_of = [&](const T* along) {
     if (j == 0) return T(0);
@@ -188,17 +199,14 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
       };
       // Row k of the segment, and x one row further.
       struct Given {
-        T lower, centre, upper;
+        Along along;
         Pair<T> right;
         T own[3], other[3];  // with nine bands
         T x, x_beside;
       };
       const auto load_row = [&](int k) {
         Given given{};
-        const T* const along = numbers + along_first + k * in_row;
-        if constexpr (!once) given.lower = __ldcs(along + Record::south);
-        given.centre = __ldcs(along + Record::centre);
-        given.upper = __ldcs(along + Record::north);
+        given.along = load_along(numbers + along_first, k);
         if (there && j + k < ny) given.right = load_pair_once(b_at);
         b_at += b.pitch;
         load_x(j + k + 1, given.x, given.x_beside);
@@ -247,10 +255,10 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
               right -= now.own[d] * own[d] + now.other[d] * next[d];
           }
         }
-        if constexpr (!once) lower = now.lower;
-        segment.push(k, first_used ? lower : T(0), first_used ? now.centre : T(1), first_used ? now.upper : T(0),
-                     first_used && j + k < ny ? right : T(0));
-        lower = now.upper;
+        if constexpr (!once) lower = now.along.lower;
+        segment.push(k, first_used ? lower : T(0), first_used ? now.along.centre : T(1),
+                     first_used ? now.along.upper : T(0), first_used && j + k < ny ? right : T(0));
+        lower = now.along.upper;
 #pragma unroll
         for (int d = 0; d < 2; ++d) {
           own[d] = own[d + 1];
@@ -259,22 +267,11 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
       }
     }
 
-    struct Along {
-      T lower, centre, upper;
-    };
-    const auto load_along = [&](int k) {
-      Along row{};
-      const T* const along = numbers + along_second + k * in_row;
-      if constexpr (!once) row.lower = __ldcs(along + Record::south);
-      row.centre = __ldcs(along + Record::centre);
-      row.upper = __ldcs(along + Record::north);
-      return row;
-    };
     Along given[together];
     T lower = 0;
     if constexpr (once) lower = lower_of(numbers + along_second);
 #pragma unroll
-    for (int k = 0; k < together; ++k) given[k] = load_along(k);
+    for (int k = 0; k < together; ++k) given[k] = load_along(numbers + along_second, k);
     turn.put(c, s, segment.piece());
     __syncthreads();
     solve_turned<false>(cluster, turn, mailboxes, use);
@@ -313,7 +310,7 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
 #pragma unroll
       for (int k = 0; k < S; ++k) {
         const Along now = given[k % together];
-        if (k + together < S) given[k % together] = load_along(k + together);
+        if (k + together < S) given[k % together] = load_along(numbers + along_second, k + together);
         before[2] = previous(k + 2);
         T right = b_second[k];
 #pragma unroll

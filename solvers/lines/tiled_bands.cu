@@ -50,15 +50,12 @@ __global__ void __launch_bounds__(fill_threads)
   T* const record = records + (static_cast<std::int64_t>(blockIdx.x) * gridDim.y + blockIdx.y) * pitch;
   const int begin = static_cast<int>(blockIdx.x) * Tile::width - 1, base = static_cast<int>(blockIdx.y) * Tile::rows;
   const EntriesOfTile<View> entries{a, nx, ny};
-  // Those of the even node in row j of pair p, which is row k of segment s; of the pair behind the tile `beside` alone.
-  const auto put_couplings = [&](int d, int k, int s, int p, int j) {
-    if constexpr (once) {
-      const int even = begin + 2 * p;
-      if (p < P)
-        record[Record::own + Record::template row<P>(d, k) + s * P + p] = entries.template across<1>(even, j, d);
-      record[Record::beside + Record::template row<P + 1>(d, k) + s * (P + 1) + p] =
-          entries.template across<-1>(even, j, d);
-    }
+  // Of the even node of pair p in row k of segment s, five bands.
+  const auto put_own = [&](int d, int k, int s, int p, T value) {
+    if constexpr (once) record[Record::own + Record::template row<P>(d, k) + s * P + p] = value;
+  };
+  const auto put_beside = [&](int d, int k, int s, int p, T value) {
+    if constexpr (once) record[Record::beside + Record::template row<P + 1>(d, k) + s * (P + 1) + p] = value;
   };
   cuda::after_previous();
   for (int n = static_cast<int>(threadIdx.x); n < Tile::nodes; n += fill_threads) {
@@ -88,8 +85,8 @@ __global__ void __launch_bounds__(fill_threads)
 #pragma unroll
     for (int d = 0; d < 3; ++d) {
       if constexpr (once) {
-        record[Record::own + Record::template row<P>(d, k) + s * P + p] = to_east[0][d];
-        record[Record::beside + Record::template row<P + 1>(d, k) + s * (P + 1) + p] = to_west[0][d];
+        put_own(d, k, s, p, to_east[0][d]);
+        put_beside(d, k, s, p, to_west[0][d]);
       } else {
         const int own = d * Tile::nodes, other = (3 + d) * Tile::nodes;
         to[own] = to_east[0][d];
@@ -98,15 +95,19 @@ __global__ void __launch_bounds__(fill_threads)
         to[Record::couplings_size + other] = to_east[1][d];
       }
     }
-    if constexpr (once)
-      if (p == P - 1)
-        for (int d = 0; d < 3; ++d) put_couplings(d, k, s, P, j);
+    // The pair behind the tile.
+    if (once && p == P - 1)
+      for (int d = 0; d < 3; ++d) put_beside(d, k, s, P, entries.template across<-1>(even + 2, j, d));
   }
   if constexpr (once) {
-    const int p = static_cast<int>(threadIdx.x);
+    const int p = static_cast<int>(threadIdx.x), even = begin + 2 * p;
     if (p > P) return;
-    put_couplings(2, S - 1, -1, p, base - 1);
-    put_couplings(0, 0, W, p, base + Tile::rows);
+    const auto put_edge = [&](int d, int k, int s, int j) {
+      if (p < P) put_own(d, k, s, p, entries.template across<1>(even, j, d));
+      put_beside(d, k, s, p, entries.template across<-1>(even, j, d));
+    };
+    put_edge(2, S - 1, -1, base - 1);
+    put_edge(0, 0, W, base + Tile::rows);
   }
 }
 
@@ -133,8 +134,6 @@ void tile_bands(const Context& ctx, const GridOperator<T>& a, GridView<T> record
   const GridShape shape = a.shape();
   const dim3 grid{static_cast<unsigned>(cuda::divide_up(shape.nx + 1, Tile::width)),
                   static_cast<unsigned>(cuda::divide_up(shape.ny, Tile::rows))};
-  expects(static_cast<int>(grid.x * grid.y) == records.ny, "an operator on ", shape.nx, " x ", shape.ny,
-          " nodes is none of the shape that this smoother was made for");
   a.visit([&]<class View>(const View& view) {
     if constexpr (View::has_bands)
       cuda::Launch{grid, fill_threads}(ctx, fill_records<View, T>, view, shape.nx, shape.ny, first_record(records),

@@ -89,8 +89,7 @@ template <class T>
 template <class T>
 [[nodiscard]] GridShape records_shape(const Context& ctx, const GridShape& shape, OperatorForm form);
 
-/// Writes them. `records`: of at least record_size(a.form()) numbers. Throws UsageError for an operator on a grid of another
-/// number of records. Does not wait for the stream.
+/// Writes them. `records`: of a's shape, and of at least record_size(a.form()) numbers each. Does not wait for the stream.
 template <class T>
 void tile_bands(const Context& ctx, const GridOperator<T>& a, GridView<T> records);
 

@@ -171,8 +171,9 @@ TEST_P(TwoFloat, SeesNoCut) {
           for (const auto& report : reports) {
             EXPECT_EQ(report.status, rtol < 1e-5 ? Status::rounding : Status::converged) << report.reason;
             EXPECT_EQ(report.status, one.status);
-            // Cut rows are summed in another order, and the first residual is 1e5 times the second: its rounding is seen there.
-            EXPECT_NEAR(report.iterations, one.iterations, 1);
+            // Cut rows are summed in another order, and with jumps the first residual is 1e5 times the second, which shows
+            // its rounding.
+            EXPECT_NEAR(report.iterations, one.iterations, jumps ? 1 : 0);
             if (report.iterations == one.iterations) {
               EXPECT_LT(report.residual, 1.5 * one.residual);
             }

@@ -97,7 +97,7 @@ struct Settings {
   std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::cell, OperatorForm::symmetric,
                                          OperatorForm::nine_band};
   std::vector<OperatorForm> solve_forms{OperatorForm::tensor};
-  bool periodic_x = false, periodic_y = false;  // the grids of the kernels
+  Sides sides;  // of the grids of the kernels
   std::vector<SmootherVariant> smoothers;       // of the solves
   std::vector<std::string> peers;               // solvers of hypre
   std::vector<CsrPeer> csr_peers;               // of matrices in CSR
@@ -376,10 +376,7 @@ class Benchmark {
 
   template <class T>
   void measure_kernels(int level, OperatorForm form) {
-    Sides sides;
-    if (settings_.periodic_x) sides.left.kind = sides.right.kind = SideKind::periodic;
-    if (settings_.periodic_y) sides.bottom.kind = sides.top.kind = SideKind::periodic;
-    const auto mesh = with_sides(make_mesh(mesh_family("A3"), level), sides);
+    const auto mesh = with_sides(make_mesh(mesh_family("A3"), level), settings_.sides);
     const auto shape = mesh.unknowns();
     PoissonSolverParams params;
     params.form = form;
@@ -712,6 +709,7 @@ CommandLine make_command_line() {
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
          {"operators", "LIST", "", "tensor, cell, symmetric, nine-band (kernels: all; solves: tensor)"},
          {"periodic", "NAME", "", "x, y or xy: kernels on grids that are periodic in these directions"},
+         {"natural", "NAME", "", "x, y or xy: kernels on grids whose lines end at natural sides in these directions"},
          {"smoothers", "LIST", "adi,adi:simultaneous,colour_gs,jacobi", "smoothers of the solves"},
          {"auto", "", "",
           "instead: smoother auto beside every fixed choice, on --meshes at --levels and on random meshes"},
@@ -806,11 +804,18 @@ Settings parse_settings(const CommandLine& options, const Context& ctx) {
   settings.meshes = parse_list("--meshes", meshes, [](const std::string& name) { return mesh_family(name).name; });
   if (options.has("operators"))
     settings.kernel_forms = settings.solve_forms = parse_list("--operators", options.text("operators"), operator_form);
-  if (options.has("periodic")) {
-    const int periodic = choice<int>("--periodic", options.text("periodic"), {{"x", 1}, {"y", 2}, {"xy", 3}});
-    settings.periodic_x = (periodic & 1) != 0;
-    settings.periodic_y = (periodic & 2) != 0;
-  }
+  const auto directions = [&](const std::string& option) {
+    return options.has(option) ? choice<int>("--" + option, options.text(option), {{"x", 1}, {"y", 2}, {"xy", 3}}) : 0;
+  };
+  const int periodic = directions("periodic"), natural = directions("natural");
+  if ((periodic & natural) != 0) throw UsageError("--periodic and --natural: one of them in each direction");
+  const auto kind_in = [&](int direction) {
+    return (periodic & direction) != 0  ? SideKind::periodic
+           : (natural & direction) != 0 ? SideKind::neumann
+                                        : SideKind::dirichlet;
+  };
+  settings.sides.left.kind = settings.sides.right.kind = kind_in(1);
+  settings.sides.bottom.kind = settings.sides.top.kind = kind_in(2);
   settings.smoothers = parse_list("--smoothers", options.text("smoothers"), parse_smoother);
   settings.rounds = settings.quick && !options.has("rounds") ? 1 : options.integer("rounds", 1, 100);
   settings.finest_peer_level = options.integer("peer-level", 2, 15);
@@ -837,7 +842,7 @@ constexpr const char* examples =
     "Examples:\n"
     "  stratum_bench --quick                                     seconds, to see that it works\n"
     "  stratum_bench --threads 1 --levels 10 --what kernels\n"
-    "  stratum_bench --levels 10 --what kernels --periodic xy\n"
+    "  stratum_bench --levels 10 --what kernels --natural xy\n"
     "  stratum_bench --backend cuda --what lines                 tridiagonal systems, beside cuSPARSE\n"
     "  stratum_bench --threads 1 --levels 10 --what solves --smoothers adi       beside hypre, where it was found\n"
     "  stratum_bench --threads 1 --what matrices                 CSR of any origin, beside hypre\n"

@@ -7,6 +7,9 @@
 // The products along x are those of coarse rows, each formed once and used by the fine rows around it; those along y take three
 // coarse rows. Of a linear function the stiffness is none between two coarse nodes: what would be the difference of large
 // numbers, and rounding, does not arise. 1.25 words a fine node, and r.
+//
+// Behind a natural first side columns or rows are `shifted`: the first node is a coarse one, and number 2 I where it is 2 I - 1
+// behind a side that is no unknown. Pairs are as before, the first one then begins before the grid.
 
 #include <stratum/core/grid/march.hpp>
 #include <stratum/core/operators/tensor.hpp>
@@ -16,8 +19,9 @@ namespace stratum::cuda {
 
 /// What a coarse interval makes of a function that is a and b at its ends, and left a + right b, where left + right = 1, at the
 /// node between its two intervals of stiffness k and mass m: at its ends and at that node. An interval that stays alone has its
-/// second end there (left = 0). Behind a natural last side stands an interval with the side's alpha for k and no mass, and the
-/// function is zero: of the last node it is a coarse interval of its own, or the second one of an interval that stays alone.
+/// second end there (left = 0). Behind a natural side stands an interval with the side's alpha for k and no mass, and the
+/// function is zero: of the last node it is a coarse interval of its own, or the second one of an interval that stays alone; of
+/// the first one it is the second one of coarse interval -1.
 template <class T>
 struct InterpolatedInterval {
   T k[2], m[2], left, right;
@@ -37,11 +41,18 @@ struct InterpolatedInterval {
   [[nodiscard]] __device__ STRATUM_INLINE AtEnds<T> mass_second() const { return {m[1] * left, m[1] * (2 + right)}; }
 };
 
-/// Coarse interval `number` of a direction with `nodes` fine nodes and factors k, m.
+/// Coarse interval `number` of a direction with `nodes` fine nodes and factors k, m. `shift`: 1 where it is shifted, else 0.
 template <class T>
 [[nodiscard]] __device__ STRATUM_INLINE InterpolatedInterval<T>
-interpolated_interval(const T* k, const T* m, const TransferView<T>& weights, int number, int nodes) {
+interpolated_interval(const T* k, const T* m, const TransferView<T>& weights, int number, int nodes, int shift) {
   InterpolatedInterval<T> at{};
+  k += shift;
+  m += shift;
+  nodes -= shift;
+  if (shift == 1 && number == -1) {
+    at.k[1] = __ldg(k - 1);
+    at.left = 1;
+  }
   if (number < 0 || 2 * number > nodes) return at;
   at.k[0] = __ldg(k + 2 * number);
   at.m[0] = __ldg(m + 2 * number);
@@ -56,11 +67,12 @@ interpolated_interval(const T* k, const T* m, const TransferView<T>& weights, in
 }
 
 /// By pairs of fine rows: between two coarse rows, and on the second of them.
-template <class View, class R>
+template <class View, class R, bool shifted_x, bool shifted_y>
 struct InterpolatedDefect {
   using Number = typename View::Number;
   using T = Number;
   static constexpr int n = chunk_width<T>, half = n / 2;
+  static constexpr int shift_x = shifted_x ? 1 : 0, shift_y = shifted_y ? 1 : 0;
   View a;
   TransferView<T> wx, wy;
   GridView<const T> b, coarse;
@@ -69,7 +81,8 @@ struct InterpolatedDefect {
 
   [[nodiscard]] int rows() const { return coarse.ny + 1; }
 
-  /// Mx Px e and Kx Px e at a lane's columns: a coarse one, one between, and so on.
+  /// Mx Px e and Kx Px e at a lane's columns: a coarse one, the one between it and the next, and so on; shifted, the one between
+  /// it and the last comes before it.
   struct Products {
     T mass[n], stiffness[n];
   };
@@ -86,35 +99,40 @@ struct InterpolatedDefect {
 #pragma unroll
       for (int h = 0; h < half; ++h) {
         const int number = half * lane.chunk + h;
-        const auto last = interpolated_interval(a.kx, a.mx, wx, number - 1, lane.nx);
-        const auto next = interpolated_interval(a.kx, a.mx, wx, number, lane.nx);
+        const auto last = interpolated_interval(a.kx, a.mx, wx, number - 1, lane.nx, shift_x);
+        const auto next = interpolated_interval(a.kx, a.mx, wx, number, lane.nx, shift_x);
+        const auto& beside = shifted_x ? last : next;
         of.to_before[h] = last.stiffness_second();
         of.to_after[h] = next.stiffness_first();
-        of.in_middle[h] = next.stiffness_middle();
-        of.behind_middle[h] = next.stiffness_behind();
+        of.in_middle[h] = beside.stiffness_middle();
+        of.behind_middle[h] = beside.stiffness_behind();
         of.before[h] = last.mass_second().left;
         of.own[h] = last.mass_second().right + next.mass_first().left;
         of.after[h] = next.mass_first().right;
-        of.middle[h] = next.mass_middle();
+        of.middle[h] = beside.mass_middle();
       }
     }
     Products below = along_x(of, load_coarse(lane, begin - 1)), here = along_x(of, load_coarse(lane, begin));
     Chunk<T, half> asked = load_coarse(lane, begin + 1);
-    Chunk<T> right[2] = {lane.load(b, 2 * begin), lane.load(b, 2 * begin + 1)};
-    auto interval = interpolated_interval(a.ky, a.my, wy, begin, lane.ny);
-    auto next = interpolated_interval(a.ky, a.my, wy, begin + 1, lane.ny);
+    const auto row_interval = [&](int j) {
+      return interpolated_interval(a.ky, a.my, wy, j - shift_y, lane.ny, shift_y);
+    };
+    Chunk<T> right[2] = {lane.load(b, 2 * begin - shift_y), lane.load(b, 2 * begin + 1 - shift_y)};
+    auto interval = row_interval(begin), next = row_interval(begin + 1);
 #pragma unroll 2
     for (int j = begin; j < end; ++j) {
+      const int row = 2 * j - shift_y;
+      const auto is_there = [&](int k) { return (!shifted_y || row + k >= 0) && row + k < lane.ny; };
       const Products above = along_x(of, asked);
       Chunk<T> middle = right[0], own = right[1];
       asked = load_coarse(lane, j + 2);
 #pragma unroll
-      for (int k = 0; k < 2; ++k) right[k] = lane.load(b, 2 * j + 2 + k);
-      const auto after = interpolated_interval(a.ky, a.my, wy, j + 2, lane.ny);
+      for (int k = 0; k < 2; ++k) right[k] = lane.load(b, row + 2 + k);
+      const auto after = row_interval(j + 2);
       T e[2] = {0, 0};
       if constexpr (View::has_reaction) {
 #pragma unroll
-        for (int k = 0; k < 2; ++k) e[k] = 2 * j + k < lane.ny ? __ldg(a.e + 2 * j + k) : T(0);
+        for (int k = 0; k < 2; ++k) e[k] = is_there(k) ? __ldg(a.e + row + k) : T(0);
       }
       {
         const T stiffness = interval.stiffness_middle(), behind = interval.stiffness_behind();
@@ -140,8 +158,8 @@ struct InterpolatedDefect {
           own.v[c] = scale * (own.v[c] - sum);
         }
       }
-      if (2 * j < lane.ny) lane.store(r, 2 * j, middle);
-      if (2 * j + 1 < lane.ny) lane.store(r, 2 * j + 1, own);
+      if (is_there(0)) lane.store(r, row, middle);
+      if (is_there(1)) lane.store(r, row + 1, own);
       below = here;
       here = above;
       interval = next;
@@ -152,9 +170,13 @@ struct InterpolatedDefect {
  private:
   /// Row j of the lane's coarse columns; the last one may lie behind all chunks of the fine grid.
   [[nodiscard]] __device__ STRATUM_INLINE Chunk<T, half> load_coarse(const Lane<T>& lane, int j) const {
-    const int first = half * lane.chunk - 1;
-    if (first < -1 || first >= coarse.nx || j < 0 || j >= coarse.ny) return {};
-    return load_chunk<half>(&coarse(first, j));
+    const int first = half * lane.chunk - 1 + shift_x;
+    if (first < shift_x - 1 || first >= coarse.nx || j < 0 || j >= coarse.ny) return {};
+    if constexpr (!shifted_x) return load_chunk<half>(&coarse(first, j));
+    Chunk<T, half> some;  // not aligned
+#pragma unroll
+    for (int h = 0; h < half; ++h) some.v[h] = coarse(first + h, j);
+    return some;
   }
   [[nodiscard]] static __device__ STRATUM_INLINE Products along_x(const Columns& of, const Chunk<T, half>& e) {
     const T before_all = __shfl_up_sync(whole_warp, e.v[half - 1], 1);
@@ -164,10 +186,12 @@ struct InterpolatedDefect {
     for (int h = 0; h < half; ++h) {
       const T own = e.v[h], before = h == 0 ? before_all : e.v[h > 0 ? h - 1 : 0];
       const T after = h + 1 < half ? e.v[h + 1 < half ? h + 1 : h] : behind_all;
-      at.stiffness[2 * h] = of.to_before[h] * (own - before) + of.to_after[h] * (own - after);
-      at.mass[2 * h] = of.before[h] * before + of.own[h] * own + of.after[h] * after;
-      at.stiffness[2 * h + 1] = of.in_middle[h] * (after - own) + of.behind_middle[h] * after;
-      at.mass[2 * h + 1] = of.middle[h].left * own + of.middle[h].right * after;
+      constexpr int middle = 1 - shift_x;
+      const T left = shifted_x ? before : own, right = shifted_x ? own : after;  // of the one between
+      at.stiffness[2 * h + shift_x] = of.to_before[h] * (own - before) + of.to_after[h] * (own - after);
+      at.mass[2 * h + shift_x] = of.before[h] * before + of.own[h] * own + of.after[h] * after;
+      at.stiffness[2 * h + middle] = of.in_middle[h] * (right - left) + of.behind_middle[h] * right;
+      at.mass[2 * h + middle] = of.middle[h].left * left + of.middle[h].right * right;
     }
     return at;
   }

@@ -30,6 +30,34 @@ constexpr int depth = 2;  // rows asked for ahead
 template <class T>
 using Given = cuda::Given<T, depth>;
 
+/// Lanes that `columns` columns beyond a strip take.
+template <class T>
+constexpr int margin_of(int columns) {
+  return (columns + cuda::chunk_width<T> - 1) / cuda::chunk_width<T>;
+}
+
+/// y as rows count its weights: interval 0 ends in the first coarse row.
+template <class T>
+TransferView<T> from_first_row(TransferView<T> y) {
+  y.left += y.coarse_origin - 1;
+  y.right += y.coarse_origin - 1;
+  return y;
+}
+/// The grid's first row or column is a coarse one: of a strip that begins so, or behind a natural side.
+template <class T>
+bool first_is_coarse(const TransferView<T>& t) {
+  return t.origin == 2 * t.coarse_origin;
+}
+/// Calls f with whether it is: lanes' columns then begin at odd global numbers, not at even ones, and pairs of rows one row before
+/// the grid.
+template <class T, class F>
+void with_shift(const TransferView<T>& t, const F& f) {
+  if (first_is_coarse(t))
+    f(std::true_type());
+  else
+    f(std::false_type());
+}
+
 /// The rows of x + P e, both directions coarsened. A lane's columns start at an even global number, so that every second one is
 /// a coarse column of its own half chunk.
 template <class T>
@@ -121,8 +149,9 @@ struct Scaled {
 };
 
 /// Chunk c of the fine rows between 2 J and 2 J + 3 (local), J a multiple of coarse_rows: loads first, so that they are in flight
-/// together. Of pairs of fine rows the second, even one is coarse. Words per fine node: 1.25 and what is added.
-template <class T, class Added, SomeRows wanted = SomeRows::all>
+/// together. Of pairs of fine rows the second, even one is coarse; `begins_coarse`: of the first pair it is all that the grid has.
+/// Words per fine node: 1.25 and what is added.
+template <class T, class Added, bool shifted, bool begins_coarse, SomeRows wanted = SomeRows::all>
 struct ProlongateChunk {
   static constexpr int coarse_rows = wanted == SomeRows::all ? 2 : 4;
   [[nodiscard]] static constexpr bool wants(int row) {
@@ -134,13 +163,15 @@ struct ProlongateChunk {
   GridView<T> fine;
   __device__ STRATUM_INLINE void operator()(int c, int first) const {
     constexpr int n = cuda::chunk_width<T>, half = n / 2, fine_rows = 2 * coarse_rows;
+    constexpr int even = shifted ? 1 : 0, odd = 1 - even;  // coarse and new columns of a pair
     const int column = n * c - 1;
     T* const at = &fine(column, 2 * first);
     const int there = fine.ny - 2 * first;  // rows of the grid from here on
+    const auto has = [&](int k) { return k < there && (k > 0 || first > 0 || !begins_coarse); };
     Chunk<T> values[fine_rows] = {};
 #pragma unroll
     for (int k = 0; k < fine_rows; ++k)
-      if (wants(k) && k < there) values[k] = added(at + k * fine.pitch, column, 2 * first + k);
+      if (wants(k) && has(k)) values[k] = added(at + k * fine.pitch, column, 2 * first + k - (begins_coarse ? 1 : 0));
     // Coarse rows from first - 1 on.
     T near[coarse_rows + 1][half + 1];
     const T* from = &coarse(half * c - 1, first - 1);
@@ -163,20 +194,19 @@ struct ProlongateChunk {
       const T below = wants(0) ? wy.left[first + r] : T(0), above = wants(0) ? wy.right[first + r] : T(0);
 #pragma unroll
       for (int h = 0; h < half; ++h) {
-        const int interval = half * c + h <= coarse.nx ? half * c + h : coarse.nx;
+        const int interval = min(half * c + h, coarse.nx) - (shifted ? 1 : 0);
         const T left = wx.left[interval], right = wx.right[interval];
         const T own = below * near[r][h] + above * near[r + 1][h];
         const T next = below * near[r][h + 1] + above * near[r + 1][h + 1];
-        values[2 * r].v[2 * h] += own;
-        values[2 * r].v[2 * h + 1] += left * own + right * next;
-        values[2 * r + 1].v[2 * h] += near[r + 1][h];
-        values[2 * r + 1].v[2 * h + 1] += left * near[r + 1][h] + right * near[r + 1][h + 1];
+        values[2 * r].v[2 * h + even] += shifted ? next : own;
+        values[2 * r].v[2 * h + odd] += left * own + right * next;
+        values[2 * r + 1].v[2 * h + even] += near[r + 1][h + even];
+        values[2 * r + 1].v[2 * h + odd] += left * near[r + 1][h] + right * near[r + 1][h + 1];
       }
     }
 #pragma unroll
     for (int k = 0; k < fine_rows; ++k) {
-      if (k >= there) break;
-      if (!wants(k)) continue;
+      if (!wants(k) || !has(k)) continue;
       cuda::store_chunk(fine, column, 2 * first + k, values[k], fine.nx, column >= 0 && column + n <= fine.nx);
     }
   }
@@ -215,25 +245,28 @@ struct Measured {
 };
 
 /// coarse = P^T d with the rows of d from a stage; `store` also keeps the rows of x that d was computed from. `early`: 1 where
-/// the fine grid begins with the first coarse row, and not with the one before. `last_alone`: beside a natural side the last
-/// coarse node stands for the last fine one alone, a column before where its chunk begins.
-template <bool store, class Defect, int early, bool last_alone>
+/// the fine grid begins with the first coarse row, and not with the one before. `shifted`: a lane's first coarse column lies in the
+/// chunk before its own, and takes from two columns back. `last_alone`: the last coarse node has no chunk of fine ones; it takes
+/// from the last one that there is.
+template <bool store, class Defect, bool shifted, bool last_alone>
 struct RestrictRows {
   using Number = typename Defect::Number;
   TransferView<Number> wx, wy;
   Defect defect;
   GridView<Number> coarse, x;
+  int early;
 
   [[nodiscard]] int rows() const { return coarse.ny; }
   __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
     using T = Number;
     constexpr int n = cuda::chunk_width<T>, half = n / 2;
-    T left[half], right[half];  // weights of the new nodes right and left of a coarse column
+    constexpr int centre = shifted ? -1 : 0;  // column of a lane's first coarse node, in its chunk or the one before
+    T left[half], right[half];                // weights of the new nodes right and left of a coarse column
 #pragma unroll
     for (int h = 0; h < half; ++h) {
       const int node = half * lane.chunk + h;
-      left[h] = cuda::number_or_zero(wx.left, node, 1, coarse.nx);
-      right[h] = cuda::number_or_zero(wx.right - 1, node, 1, coarse.nx);
+      left[h] = cuda::number_or_zero(wx.left + centre, node, 1, coarse.nx);
+      right[h] = cuda::number_or_zero(wx.right + centre - 1, node, 1, coarse.nx);
     }
     typename Defect::Rows d(defect, lane, 2 * begin - early);
     Chunk<T> lower = d.next();
@@ -250,13 +283,19 @@ struct RestrictRows {
       for (int e = 0; e < n; ++e) sum[e] = below * lower.v[e] + middle.v[e] + above * upper.v[e];
       lower = upper;
       const T before = __shfl_up_sync(cuda::whole_warp, sum[n - 1], 1);
+      T second_before = 0;
+      if constexpr (shifted) second_before = __shfl_up_sync(cuda::whole_warp, sum[n - 2], 1);
+      const auto at = [&](int e) { return e >= 0 ? sum[e >= 0 ? e : 0] : e == -1 ? before : second_before; };
       Chunk<T, half> out;
 #pragma unroll
-      for (int h = 0; h < half; ++h)
-        out.v[h] = right[h] * (h == 0 ? before : sum[2 * h - 1]) + sum[2 * h] + left[h] * sum[2 * h + 1];
+      for (int h = 0; h < half; ++h) {
+        const int e = 2 * h + centre;
+        out.v[h] = right[h] * at(e - 1) + at(e) + left[h] * at(e + 1);
+      }
       lane.store(coarse, j, out);
       if constexpr (last_alone)
-        if (lane.owner && lane.column + n == lane.nx) coarse(coarse.nx - 1, j) = sum[n - 1];
+        if (lane.owner && lane.chunk == lane.nx / n)
+          coarse(coarse.nx - 1, j) = shifted ? __ldg(wx.right + coarse.nx - 2) * sum[n - 2] + sum[n - 1] : sum[n - 1];
     }
     if constexpr (requires { d.end(); }) d.end();
   }
@@ -362,35 +401,30 @@ struct ProlongateCellChunk {
 /// Calls f with whether the last coarse node of a row of nx fine ones has no chunk (RestrictRows).
 template <class T, class F>
 void with_last_alone(const GridView<T>& coarse, int nx, const F& f) {
-  if (2 * coarse.nx > nx && (nx + 1) % cuda::chunk_width<T> == 0)
+  constexpr int n = cuda::chunk_width<T>, half = n / 2;
+  if (coarse.nx / half > nx / n)
     f(std::true_type());
   else
     f(std::false_type());
 }
 
 /// Restricts from a fine grid nx x ny. Returns how many sums a stage has stored that adds up by strips.
-template <bool store = false, int early = 0, class Defect, class T = typename Defect::Number>
+template <bool store = false, class Defect, class T = typename Defect::Number>
 int run_restriction(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
                     GridView<T> coarse, GridView<T> kept, int nx, int ny, int margin = 1) {
   int sums = 0;
-  with_last_alone(coarse, nx, [&](auto alone) {
-    const RestrictRows<store, Defect, early, alone> rows{x, y, defect, coarse, kept};
-    sums = cuda::run_march(ctx, rows, nx, ny, margin).count();
-  });
+  const auto run = [&](auto shifted) {
+    with_last_alone(coarse, nx, [&](auto alone) {
+      const RestrictRows<store, Defect, shifted, alone> rows{x,    from_first_row(y),         defect, coarse,
+                                                             kept, first_is_coarse(y) ? 1 : 0};
+      sums = cuda::run_march(ctx, rows, nx, ny, margin).count();
+    });
+  };
+  if constexpr (store)
+    run(std::false_type());
+  else
+    with_shift(x, run);
   return sums;
-}
-
-/// y as the rows of a strip count its weights: interval 0 ends in its first coarse row.
-template <class T>
-TransferView<T> from_first_row(TransferView<T> y) {
-  y.left += y.coarse_origin - 1;
-  y.right += y.coarse_origin - 1;
-  return y;
-}
-/// Of a strip; else the second is.
-template <class T>
-bool first_is_coarse(const TransferView<T>& y) {
-  return y.origin == 2 * y.coarse_origin;
 }
 
 /// coarse = P^T (b - A x), x a `Given`.
@@ -398,14 +432,8 @@ template <class View, class Source, class T>
 void restrict_rows(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const View& a,
                    GridView<const T> b, const Source& given, GridView<T> coarse) {
   using Defect = cuda::Stencil<View, Source, DefectFormula, depth>;
-  const Defect defect{a, {b}, given, {}};
-  if constexpr (Source::halo_rows > 0) {
-    if (first_is_coarse(y)) {
-      run_restriction<false, 1>(ctx, x, from_first_row(y), defect, coarse, {}, b.nx, b.ny);
-      return;
-    }
-  }
-  run_restriction(ctx, x, from_first_row(y), defect, coarse, {}, b.nx, b.ny);
+  const int columns_back = first_is_coarse(x) ? 3 : 2;  // the defect's among them
+  run_restriction(ctx, x, y, Defect{a, {b}, given, {}}, coarse, {}, b.nx, b.ny, margin_of<T>(columns_back));
 }
 
 /// coarse = P^T d by weights, d a stage, from a fine grid nx x ny.
@@ -418,19 +446,23 @@ void restrict_by_cells(const Context& ctx, const WeightsView<const T>& w, const 
   });
 }
 
-/// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: a strip that begins with a coarse row takes
-/// the row below, of its halo, along.
+/// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: where the grid begins with a coarse row, so does
+/// the first pair one row before it.
 template <SomeRows wanted = SomeRows::all, class T, class Added>
-void prolongate(Context& ctx, const TransferView<T>& x, TransferView<T> y, GridView<const T> coarse, const Added& added,
-                GridView<T> fine) {
-  using Functor = ProlongateChunk<T, Added, wanted>;
-  if (first_is_coarse(y)) {
-    fine.data -= fine.pitch;
-    ++fine.ny;
-  }
-  y = from_first_row(y);
-  for_each_node(ctx, {0, fine.nx / cuda::chunk_width<T> + 1, 1, 0, coarse.ny + 1, Functor::coarse_rows},
-                Functor{x, y, coarse, added, fine});
+void prolongate(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, GridView<const T> coarse,
+                const Added& added, GridView<T> fine) {
+  with_shift(x, [&](auto shifted) {
+    with_shift(y, [&](auto begins_coarse) {
+      GridView<T> rows = fine;
+      if (begins_coarse) {
+        rows.data -= rows.pitch;
+        ++rows.ny;
+      }
+      using Functor = ProlongateChunk<T, Added, shifted, begins_coarse, wanted>;
+      for_each_node(ctx, {0, fine.nx / cuda::chunk_width<T> + 1, 1, 0, coarse.ny + 1, Functor::coarse_rows},
+                    Functor{x, from_first_row(y), coarse, added, rows});
+    });
+  });
 }
 
 }  // namespace march
@@ -613,7 +645,8 @@ template <class T>
 Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
                       const GridShape& coarse_strip)
     : fine_(fine_strip), coarse_(coarse_strip), intervals_x_(coarse.x().size()), intervals_y_(coarse.y().size()),
-      begins_after_sides_(fine.x().first_unknown() == 1 && fine.y().first_unknown() == 1) {
+      begins_after_sides_(fine.x().first_unknown() == 1 && fine.y().first_unknown() == 1),
+      is_periodic_(fine.x().is_periodic() || fine.y().is_periodic()) {
   const auto build = [&](const Line& f, const Line& c, int origin, int coarse_origin, bool cut, Direction& direction) {
     direction.origin = origin;
     direction.coarse_origin = coarse_origin;
@@ -983,12 +1016,6 @@ auto relaxed(const View& a, GridView<const T> b, T omega, const Source& source) 
                                  cuda::Stencil<View, Source, RelaxFormula<T>, march::depth>{a, {b}, source, {omega}});
 }
 
-/// Lanes that `columns` columns beyond a strip take.
-template <class T>
-constexpr int margin_of(int columns) {
-  return (columns + cuda::chunk_width<T> - 1) / cuda::chunk_width<T>;
-}
-
 /// Calls f with the view of an operator that is known to be separable.
 template <class T, class F>
 void visit_separable(const GridOperator<T>& a, const F& f) {
@@ -1027,8 +1054,12 @@ void Transfer<T>::interpolated_residual([[maybe_unused]] Context& ctx, [[maybe_u
   expects(fuses_interpolation(ctx, a, b), "interpolated_residual: not for this operator, backend or memory");
 #if defined(__CUDACC__)
   visit_separable(a, [&](const auto& view) {
-    using Rows = cuda::InterpolatedDefect<std::decay_t<decltype(view)>, R>;
-    cuda::run_march(ctx, Rows{view, x_.view(), y_.view(), b, coarse, scale, r}, r.nx, r.ny);
+    march::with_shift(x_.view(), [&](auto shifted_x) {
+      march::with_shift(y_.view(), [&](auto shifted_y) {
+        using Rows = cuda::InterpolatedDefect<std::decay_t<decltype(view)>, R, shifted_x, shifted_y>;
+        cuda::run_march(ctx, Rows{view, x_.view(), y_.view(), b, coarse, scale, r}, r.nx, r.ny);
+      });
+    });
   });
 #endif
 }
@@ -1049,7 +1080,8 @@ void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alph
 
 template <class T>
 bool Transfer<T>::fuses(const Context& ctx, const GridOperator<T>& a, int steps) const {
-  return ctx.on_gpu() && can_fuse() && a.traits().is_separable && steps >= 1 && steps <= max_fused_steps;
+  return ctx.on_gpu() && can_fuse() && begins_after_sides_ && a.traits().is_separable && steps >= 1 &&
+         steps <= max_fused_steps;
 }
 
 template <class T>

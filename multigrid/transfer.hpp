@@ -100,8 +100,8 @@ class Transfer {
   template <class Z>
   void prolongate_plus(Context& ctx, GridView<const T> coarse, T alpha, GridView<const Z> z, GridView<T> x) const;
 
-  // Damped Jacobi fused with transfer, for a GPU, a tensor operator, both directions coarsened and few steps: a pass over
-  // memory before the coarse correction and one after it, 5.5 words a node in all.
+  // Damped Jacobi fused with transfer, for a GPU, a tensor operator, first sides that are no unknowns, both directions coarsened
+  // and few steps: a pass over memory before the coarse correction and one after it, 5.5 words a node in all.
   static constexpr int max_fused_steps = 3;
   [[nodiscard]] bool fuses(const Context& ctx, const GridOperator<T>& a, int steps) const;
   /// x = `steps` steps from zero for A x = b;  coarse = P^T (b - A x): 2.25 words
@@ -160,8 +160,7 @@ class Transfer {
   [[nodiscard]] bool march_down(Context& ctx, GridView<const T> fine, GridView<T> coarse, double* square,
                                 const std::function<void()>& meanwhile = {}) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
-  /// Chunks of columns and pairs of rows are those of a grid whose first sides are no unknowns.
-  [[nodiscard]] bool can_march() const { return coarsens_both() && !is_weighted() && begins_after_sides_; }
+  [[nodiscard]] bool can_march() const { return coarsens_both() && !is_weighted() && !is_periodic_; }
   [[nodiscard]] bool can_march_by_cells() const {
     return coarsens_both() && is_weighted() && begins_after_sides_ && !weights().periodic_y;
   }
@@ -172,7 +171,9 @@ class Transfer {
   Direction x_, y_;
   GridShape fine_, coarse_;
   int intervals_x_ = 0, intervals_y_ = 0;  // of the coarse mesh
-  bool begins_after_sides_ = false;        // the first nodes of the mesh's lines are no unknowns
+  // The first nodes of the mesh's lines are no unknowns: what steps fused with transfer, and weights by cells on a GPU, are for.
+  bool begins_after_sides_ = false;
+  bool is_periodic_ = false;  // the mesh, in either direction
   std::vector<Vector<T>>
       weights_;  // six where they are by cells, as in WeightsView; empty where a direction is not coarsened
   /// Scratch on the CPU: two fine rows per thread for restrict_residual, three where weighted, and one from the strip below.

@@ -2,6 +2,7 @@
 #include <stratum/smoothers/smoother.hpp>
 
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "support/backends.hpp"
@@ -122,17 +123,28 @@ TYPED_TEST(TransferTest, RestrictionIsTheTransposeOfProlongation) {
   });
 }
 
+// Every pair of ends. A GPU, which has kernels of its own, beside a CPU.
 TYPED_TEST(TransferTest, NaturalSides) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();
-  for (const auto& [cells_x, cells_y] : every_size) {
-    SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells");
-    for (const auto first : {LineEnd::dirichlet, LineEnd::natural}) {
-      const auto line = [&](int cells) {
-        return Line(this->random_.widths(cells, 3)).with_ends(first, LineEnd::natural);
+  Context cpu(Backend::cpu, 1);
+  using Ends = std::pair<LineEnd, LineEnd>;
+  constexpr auto dirichlet = LineEnd::dirichlet, natural = LineEnd::natural;
+  const std::pair<Ends, Ends> every_pair[] = {{{dirichlet, natural}, {dirichlet, natural}},
+                                              {{natural, natural}, {natural, natural}},
+                                              {{natural, dirichlet}, {natural, dirichlet}},
+                                              {{natural, natural}, {dirichlet, dirichlet}},
+                                              {{dirichlet, dirichlet}, {natural, natural}}};
+  for (const auto& [cells_x, cells_y] : every_size)
+    for (const auto& [ends_x, ends_y] : every_pair) {
+      SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(ends_x.first) << " .. "
+                                      << to_string(ends_x.second) << " x " << to_string(ends_y.first) << " .. "
+                                      << to_string(ends_y.second));
+      const auto line = [&](int cells, const Ends& ends) {
+        return Line(this->random_.widths(cells, 3)).with_ends(ends.first, ends.second);
       };
-      const TensorMesh fine{line(cells_x), line(cells_y)}, coarse = fine.coarser();
-      const Transfer<T> transfer(ctx, fine, coarse);
+      const TensorMesh fine{line(cells_x, ends_x), line(cells_y, ends_y)}, coarse = fine.coarser();
+      const Transfer<T> transfer(ctx, fine, coarse), on_cpu(cpu, fine, coarse);
       const auto a = assemble_laplace<T>(ctx, fine, OperatorForm::tensor);
       const auto e = this->random_vector(coarse.unknowns());
       const auto b = this->random_vector(fine.unknowns()), x = this->random_vector(fine.unknowns());
@@ -145,8 +157,33 @@ TYPED_TEST(TransferTest, NaturalSides) {
                   test::tolerance<T> * norm2(ctx, up.cview()) * norm2(ctx, r.cview()));
       transfer.restrict_residual(ctx, a, b.cview(), x.cview(), d.view());
       EXPECT_LT(reference::relative_difference(test::to_host(ctx, d), test::to_host(ctx, down)), test::tolerance<T>);
+      const double norm = norm2(ctx, r.cview());
+      EXPECT_NEAR(transfer.restrict_and_measure(ctx, r.cview(), d.view()), norm, 1e-12 * norm);
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, d), test::to_host(ctx, down)), test::tolerance<T>);
+
+      const auto host_e = test::to_device<T>(cpu, coarse.unknowns(), test::to_host(ctx, e));
+      const auto host_r = test::to_device<T>(cpu, fine.unknowns(), test::to_host(ctx, r));
+      Vector<T> host_up(cpu, fine.unknowns()), host_down(cpu, coarse.unknowns());
+      on_cpu.prolongate(cpu, host_e.cview(), host_up.view());
+      on_cpu.restrict_to(cpu, host_r.cview(), host_down.view());
+      const Values expected = test::to_host(cpu, host_up);
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, up), expected), test::tolerance<T>);
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, down), test::to_host(cpu, host_down)),
+                test::tolerance<T>);
+      for (const SomeRows some : {SomeRows::even, SomeRows::odd}) {
+        set(ctx, T(0), up.view());
+        transfer.prolongate_add(ctx, e.cview(), up.view(), some);
+        const Values got = test::to_host(ctx, up);
+        for (std::size_t k = 0; k < got.size(); ++k) {
+          const bool odd = (static_cast<int>(k) / fine.unknowns().nx + fine.unknowns().origin_y) % 2 != 0;
+          if (odd == (some == SomeRows::odd) || got[k] != 0) {
+            EXPECT_NEAR(got[k], expected[k], 10 * test::tolerance<T>);
+          }
+        }
+      }
+      EXPECT_TRUE(test::halo_is_zero(ctx, up));
+      EXPECT_TRUE(test::halo_is_zero(ctx, d));
     }
-  }
 }
 
 // Nested bilinear elements: P^T A P is the coarse operator.
@@ -239,31 +276,46 @@ TYPED_TEST(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) {
   if constexpr (std::is_same_v<typename TypeParam::Number, double>) {
     auto& ctx = this->ctx();
     if (!ctx.on_gpu()) return;
+    constexpr auto natural = LineEnd::natural;
     for (const auto& [cells_x, cells_y] : {std::pair{4, 4}, {5, 8}, {8, 5}, {7, 9}, {128, 66}, {131, 67}, {258, 129}})
-      for (const double reaction : {0.0, 40.0}) {
-        SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, c = " << reaction);
-        const auto line = [&](int cells) {
-          return Line(this->random_.widths(cells, 3)).with_ends(LineEnd::dirichlet, LineEnd::natural);
-        };
-        const TensorMesh fine{line(cells_x), line(cells_y)}, coarse = fine.coarser();
-        const Transfer<double> transfer(ctx, fine, coarse);
-        const GridShape shape = fine.unknowns();
-        OperatorTerms terms;
-        terms.reaction = reaction;
-        terms.right.constant = 3;
-        terms.top.constant = 5;
-        const auto a = assemble_operator<double>(ctx, fine, OperatorForm::tensor, terms);
-        const auto b = this->random_vector(shape), e = this->random_vector(coarse.unknowns());
-        Vector<double> x(ctx, shape), r(ctx, shape), fused(ctx, shape);
-        ASSERT_TRUE(transfer.fuses_interpolation(ctx, a, b.cview()));
-        set(ctx, 7.0, fused.view());
-        transfer.prolongate(ctx, e.cview(), x.view());
-        a.scaled_residual(ctx, 3, b.cview(), x.cview(), r.view());
-        transfer.interpolated_residual(ctx, a, 3, b.cview(), e.cview(), fused.view());
-        EXPECT_LT(reference::relative_difference(test::to_host(ctx, fused), test::to_host(ctx, r)),
-                  10 * test::tolerance<double>);
-        EXPECT_TRUE(test::halo_is_zero(ctx, fused));
-      }
+      for (const double reaction : {0.0, 40.0})
+        for (const auto& [first_x, first_y, last] : {std::tuple{LineEnd::dirichlet, LineEnd::dirichlet, natural},
+                                                     {natural, natural, natural},
+                                                     {natural, LineEnd::dirichlet, natural},
+                                                     {LineEnd::dirichlet, natural, natural},
+                                                     {natural, natural, LineEnd::dirichlet}}) {
+          SCOPED_TRACE(testing::Message()
+                       << cells_x << " x " << cells_y << " cells, c = " << reaction << ", " << to_string(first_x)
+                       << " x " << to_string(first_y) << " .. " << to_string(last));
+          const TensorMesh fine{Line(this->random_.widths(cells_x, 3)).with_ends(first_x, last),
+                                Line(this->random_.widths(cells_y, 3)).with_ends(first_y, last)};
+          const TensorMesh coarse = fine.coarser();
+          const Transfer<double> transfer(ctx, fine, coarse);
+          const GridShape shape = fine.unknowns();
+          OperatorTerms terms;
+          terms.reaction = reaction;
+          if (first_x == natural) terms.left.constant = 2;
+          if (first_y == natural) terms.bottom.constant = 7;
+          if (last == natural) terms.right.constant = 3;
+          if (last == natural) terms.top.constant = 5;
+          const auto a = assemble_operator<double>(ctx, fine, OperatorForm::tensor, terms);
+          const auto b = this->random_vector(shape), e = this->random_vector(coarse.unknowns());
+          Vector<double> x(ctx, shape), r(ctx, shape), fused(ctx, shape), sum(ctx, shape);
+          ASSERT_TRUE(transfer.fuses_interpolation(ctx, a, b.cview()));
+          set(ctx, 7.0, fused.view());
+          transfer.prolongate(ctx, e.cview(), x.view());
+          a.scaled_residual(ctx, 3, b.cview(), x.cview(), r.view());
+          transfer.interpolated_residual(ctx, a, 3, b.cview(), e.cview(), fused.view());
+          EXPECT_LT(reference::relative_difference(test::to_host(ctx, fused), test::to_host(ctx, r)),
+                    10 * test::tolerance<double>);
+          EXPECT_TRUE(test::halo_is_zero(ctx, fused));
+          set(ctx, 7.0, sum.view());
+          transfer.prolongate_plus(ctx, e.cview(), -2, r.cview(), sum.view());
+          axpy<double, double>(ctx, -2, r.cview(), x.view());
+          EXPECT_LT(reference::relative_difference(test::to_host(ctx, sum), test::to_host(ctx, x)),
+                    test::tolerance<double>);
+          EXPECT_TRUE(test::halo_is_zero(ctx, sum));
+        }
   }
 }
 

@@ -45,6 +45,8 @@ struct ColumnTile : YWalk<float, S> {
   static constexpr int beside_rows = (part_rows + 2 + 7) / 8 * 8, beside_bytes = beside_rows * 16;
   /// A kept line has for each segment the number before it, its own, and the one behind.
   static constexpr int kept = S + 3, kept_numbers = 2 * sets * Walk::segments * kept;
+  /// Of what lies near a thread's line so many numbers wait in shared memory, where lines are solved for differences.
+  static constexpr int parked = 10;
   /// What a cluster passes has for each segment its numbers and a flag.
   static constexpr int passed = S + 1, passed_numbers = Walk::segments * passed;
 };
@@ -265,6 +267,26 @@ struct KeptLines {
   }
 };
 
+/// S numbers of a thread, the first of them in shared memory.
+template <class Tile>
+struct ParkedNumbers {
+  float* memory;  // the thread's own
+  float rest[Tile::segment - Tile::parked];
+  __device__ STRATUM_INLINE float& operator[](int k) {
+    return k < Tile::parked ? memory[k * Tile::threads] : rest[k < Tile::parked ? 0 : k - Tile::parked];
+  }
+};
+
+/// Once what stands left of a segment and its last unknown are known.
+template <bool keeps, class T, int S, bool sums, class Line, class IntervalBefore>
+__device__ STRATUM_INLINE void substitute(Segment<T, S, true, sums, false, keeps>& segment, const Line& line,
+                                          const Ends<T>& ends, const IntervalBefore& interval_before) {
+  if constexpr (keeps)
+    segment.substitute(ends.left, ends.own);
+  else
+    segment.substitute(ends.left, ends.own, [&](int k) { return line.coupling(k, interval_before(k)); });
+}
+
 #endif
 
 /// Both colours of a sweep along y, in place. `passed`: zeros, Tile::passed_numbers for each block.
@@ -275,10 +297,13 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
 #if defined(STRATUM_CLUSTERS)
   using Tile = ColumnTile<S>;
   constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
+  // What lies near a first-colour line takes the registers of multipliers, and shared memory: what registers do not hold goes
+  // to the L2 cache here, as the L1 is nearly all shared memory.
+  constexpr bool keeps = !differs;
   constexpr int R = Tile::rows, pairs = Tile::pairs, row_bytes = Tile::row_bytes, held_bytes = Tile::held_bytes;
   constexpr int first_colour = 0, second_colour = 1, last_set = Tile::sets - 1;
   // In the dynamic shared memory from a multiple of 1024 on: x, b, the column beside; what is sent; the intervals along y;
-  // the last first-colour line of each set, in this tile and the one before.
+  // the last first-colour line of each set, in this tile and the one before; what is parked.
   extern __shared__ __align__(16) unsigned char memory[];
   unsigned char* const x_tile = memory + (-Signal::address(memory) & 1023U);
   unsigned char* const b_tile = x_tile + Tile::tile_bytes;
@@ -399,9 +424,10 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
 
     post.come[at.part].wait(use);
     if (at.set > 0) post.formed[me - Tile::parts].wait(use);
-    float b_second[S], x_first[S];
+    float b_second[S];
+    ParkedNumbers<Tile> near{kept.memory + Tile::kept_numbers + thread_anew()};
     float near_before = 0, near_behind = 0;  // beside the unknowns before and behind the segment
-    Segment<float, S, true, sums> segment;
+    Segment<float, S, true, sums, false, keeps> segment;
     {
       constexpr int second = mirrored ? 1 : 0;  // of a pair
       const auto second_of = [&](int k, float& own, float& next) {
@@ -416,7 +442,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
         return *reinterpret_cast<const Pair<float>*>(in_tile(b_tile, own_at, k + 1));
       };
       push_first_line<mirrored, differs>(of.template first_line<coupled>(begins_line), segment, second_of, right_of,
-                                         interval_before, b_second, x_first, near_before, near_behind);
+                                         interval_before, b_second, near, near_before, near_behind);
     }
     __syncwarp();
     if (at.lane == 0 && at.set < last_set) post.formed[me].arrive();
@@ -425,10 +451,11 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
     };
     const int first_use = at.set == last_set ? use + late : use;
     const Ends<float> found = solve_sent<Tile>(post, first_colour, first_use, at, segment.piece(), ask);
-    segment.substitute(found.left, found.own);
+    substitute(segment, of.template first_line<coupled>(begins_line), found, interval_before);
     const float before = near_before + found.left, behind = near_behind + found.right_first;
+    float x_first[S];
 #pragma unroll
-    for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
+    for (int k = 0; k < S; ++k) x_first[k] = differs ? near[k] + segment[k] : segment[k];
 
     // What the next cluster has passed, which has read the last columns of this one before it raised the flag, by a lane every
     // fourth row of its segment; in this cluster nobody reads the column any more that it goes to.
@@ -461,7 +488,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
         line.step(segment, k, interval_before(k), previous(own, k), own, k < S ? b_second[k < S ? k : 0] : 0.0F);
       }
       const Ends<float> ends = solve_sent<Tile>(post, second_colour, use, at, segment.piece(), store_passed);
-      segment.substitute(ends.left, ends.own);
+      substitute(segment, line, ends, interval_before);
       if constexpr (differs) {
 #pragma unroll
         for (int k = 0; k < S; ++k) segment[k] += line.beside().near(previous(x_first[k], k), x_first[k]);
@@ -495,10 +522,11 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
 #endif
 }
 
-template <class Tile>
+template <class Tile, bool differs>
 constexpr std::size_t column_walk_bytes = 1024 + 2 * Tile::tile_bytes + (Tile::parts * Tile::beside_bytes) +
                                           sizeof(ColumnPost<Tile>) +
-                                          sizeof(float) * (2 * Tile::column + Tile::kept_numbers);
+                                          sizeof(float) * (2 * Tile::column + Tile::kept_numbers +
+                                                           (differs ? Tile::parked * Tile::threads : 0));
 
 /// Both colours of y lines in place, odd columns first unless mirrored; false where no cluster holds them, or clusters would
 /// not walk. `passed`: zeros, in which clusters pass lines to each other.
@@ -510,7 +538,7 @@ bool launch_column_walk(const Context& ctx, const View& a, GridView<const float>
     const int cluster = divide_up(y.ny + 1, Tile::rows);
     const auto kernel = walk_columns<coupled, mirrored, View, S>;
     Tile walk{{divide_up(y.nx + 1, Tile::width), 1}};
-    Launch launch{walk.tiles * cluster, Tile::threads, column_walk_bytes<Tile>, cluster};
+    Launch launch{walk.tiles * cluster, Tile::threads, column_walk_bytes<Tile, solves_for_difference<View>>, cluster};
     if (cluster > most_blocks || !launch.fits()) return false;
     (void)walk_on<mirrored, float>(launch, walk, launch.resident(ctx, kernel));
     if (walk.tiles_each == 1 || passed.nx < static_cast<int>(launch.grid.x) * Tile::passed_numbers) return false;

@@ -756,8 +756,8 @@ class TensorWalk {
     v_ = beside_.stiffness(xa, xb);
   }
   /// The interval before position number c of the segment, c = 0 .. S; the neighbours and b there.
-  __device__ STRATUM_INLINE void step(Segment<T, S, true, sums>& segment, int c, Interval<T> interval, T xa, T xb,
-                                      T b) {
+  template <class Segment>
+  __device__ STRATUM_INLINE void step(Segment& segment, int c, Interval<T> interval, T xa, T xb, T b) {
     const T k = interval.k, m = interval.m;
     AtEnds<T> right{right_, b};
     if constexpr (coupled) {
@@ -777,6 +777,10 @@ class TensorWalk {
     if (c > 0) segment.push(c - 1, coupling_, diagonal, coupling, f);
     coupling_ = coupling;
     right_ = right.right;
+  }
+  /// The entry between positions c - 1 and c of the segment, c >= 1, as it was pushed.
+  [[nodiscard]] __device__ STRATUM_INLINE T coupling(int c, Interval<T> interval) const {
+    return c == 1 && begins_line_ ? T(0) : interval_coupling(interval.k, interval.m, mass_, stiffness_);
   }
   [[nodiscard]] __device__ STRATUM_INLINE const LinesBeside<T, sums>& beside() const { return beside_; }
 
@@ -851,16 +855,17 @@ constexpr int walk_x_threads = is_tensor<View> || sizeof(T) == 8 ? 256 : 512;
 template <class T, bool sums>
 constexpr int walk_records = static_cast<int>(768 / sizeof(Piece<T, sums>));
 
-/// What a block of walk_x_lines holds: a line in whole warps, one with a warp more of a few segments, or a part of one whose
-/// others are in the blocks of its cluster, in no more warps than a whole one.
-enum class XPart : std::uint8_t { whole, longer, several };
+/// What a block of walk_x_lines holds: a line in whole warps, or a part of one whose others are in the blocks of its cluster.
+enum class XPart : std::uint8_t { whole, several };
 
-/// What walk_x_lines keeps of x, b and the operator for each position.
-constexpr int rows_of_share = 7;
+/// What walk_x_lines keeps of x, b and the operator for each position, and numbers of it for a tail: with 12 doubles the longest
+/// parts of lines leave no byte of shared memory.
+constexpr int rows_of_share = 7, tail_numbers = 12;
 
-/// How walk_x_lines cuts a line: among `blocks` of a cluster, `segments` each.
+/// How walk_x_lines cuts a line: among `blocks` of a cluster, `segments` each. Natural sides keep a node or two more than a power
+/// of two less one: these positions are the `tail`, which the lane of the last segment solves for besides.
 struct XWalk {
-  int blocks, segments;
+  int blocks, segments, tail;
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int warps() const { return divide_up(segments, warp); }
   template <class T, bool sums>
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_direct() const {
@@ -869,7 +874,8 @@ struct XWalk {
   /// Shared memory: rows, and small things.
   template <int S, bool sums, class T>
   [[nodiscard]] std::size_t bytes() const {
-    const std::size_t numbers = sizeof(T) * static_cast<std::size_t>(rows_of_share * S * segments + 6 * warps());
+    const std::size_t numbers = sizeof(T) * static_cast<std::size_t>(rows_of_share * S * segments + 6 * warps() +
+                                                                     (tail > 0 ? tail_numbers : 0));
     const std::size_t boards =
         is_direct<T, sums>() ? 0 : sizeof(Piece<T, sums>) * 2 * static_cast<std::size_t>(warps());
     return numbers + boards + (blocks > 1 ? 2 * sizeof(Mailbox<T, walk_records<T, sums>, sums>) : 0);
@@ -895,10 +901,12 @@ __device__ STRATUM_INLINE Ends<T> solve_beyond(const Piece<T, sums>& piece, int 
 }
 
 /// A warp's share of a line in walk_x_lines, 32 segments at most from position `begin` to the one before `next`: the warp
-/// fetches it and turns it over for its lanes, one segment each. Its part of the next row lies `stride` numbers further.
+/// fetches it and turns it over for its lanes, one segment each. Its part of the next row lies `stride` numbers further. Behind the
+/// last share of a line is the tail.
 template <int S, bool any_length>
 struct XShare {
   int begin, next, lanes, lane, stride;
+  bool has_tail;
   /// For 16 bytes after the other: their position and place.
   template <class T, class F>
   __device__ STRATUM_INLINE void each_pack(const F& f) const {
@@ -914,6 +922,12 @@ struct XShare {
   template <class T>
   __device__ STRATUM_INLINE void fetch(T* to, const T* row, int last) const {
     each_pack<T>([&](int position, int place) { copy_async<16>(to + place, row + position, position <= last); });
+  }
+  /// Positions of the tail, `to` having those of number `first` on, 0 or 1.
+  template <class T>
+  __device__ STRATUM_INLINE void fetch_tail(T* to, const T* row, int first, int last) const {
+    const int position = next + first + lane;
+    if (has_tail && first + lane < 2) copy_async<sizeof(T)>(to + lane, row + position, position <= last);
   }
   /// The number behind a lane's segment, which its neighbour holds at `place`, or `edge` behind the share.
   template <class T>
@@ -934,10 +948,11 @@ class XRow {
 
  public:
   static constexpr bool early = true;
-  static constexpr int rows = 2, edges = 0;
+  static constexpr int rows = 2, edges = 0, of_tail = 4;
 
-  __device__ STRATUM_INLINE XRow(const View& a, T* memory, T* /*edges*/, int n, const XShare<S, any_length>& share)
-      : a_(a), k_(memory), m_(memory + share.stride) {
+  __device__ STRATUM_INLINE XRow(const View& a, T* memory, T* /*edges*/, T* tail, int n,
+                                 const XShare<S, any_length>& share)
+      : a_(a), k_(memory), m_(memory + share.stride), tail_(tail) {
     share.template each_pack<T>([&](int position, int place) {
 #pragma unroll
       for (int e = 0; e < pack_size<T>; ++e) {
@@ -946,6 +961,10 @@ class XRow {
       }
     });
     edge_ = {interval(a.kx, share.next, n), interval(a.mx, share.next, n)};
+    if (share.has_tail && share.lane < 2) {
+      tail[2 * share.lane] = interval(a.kx, share.next + 1 + share.lane, n);
+      tail[2 * share.lane + 1] = interval(a.mx, share.next + 1 + share.lane, n);
+    }
   }
   __device__ STRATUM_INLINE void fetch(int /*j*/, const XShare<S, any_length>& /*share*/) const {}
   /// What row j has across it.
@@ -954,9 +973,9 @@ class XRow {
     north_ = {a_.ky[j + 1], a_.my[j + 1]};
     if constexpr (View::has_reaction) e_ = a_.e[j];
   }
-  template <bool coupled>
+  template <int positions, bool coupled>
   [[nodiscard]] __device__ STRATUM_INLINE auto walk(int position) const {
-    return TensorWalk<S, coupled, by_sums<View>, T>(south_.k, south_.m, north_.k, north_.m, e_, position == 0);
+    return TensorWalk<positions, coupled, by_sums<View>, T>(south_.k, south_.m, north_.k, north_.m, e_, position == 0);
   }
   [[nodiscard]] __device__ STRATUM_INLINE bool near_south() const { return nearer(south_.k, north_.k) < 0; }
   /// Of 16 bytes of positions.
@@ -970,10 +989,14 @@ class XRow {
   [[nodiscard]] __device__ STRATUM_INLINE Interval<T> behind(int place, const XShare<S, any_length>& share) const {
     return {share.behind(k_, place, edge_.k), share.behind(m_, place, edge_.m)};
   }
+  /// Before position 0, 1, 2 of the tail.
+  [[nodiscard]] __device__ STRATUM_INLINE Interval<T> before_tail(int k) const {
+    return k == 0 ? edge_ : Interval<T>{tail_[2 * k - 2], tail_[2 * k - 1]};
+  }
 
  private:
   const View& a_;
-  T *k_, *m_;
+  T *k_, *m_, *tail_;
   Interval<T> edge_, south_, north_;
   T e_ = 0;
 };
@@ -983,17 +1006,19 @@ template <class T, int S, bool any_length>
 class XRow<CellView<T, true>, S, any_length> {
  public:
   static constexpr bool early = false;
-  static constexpr int rows = 3, edges = 2;
+  static constexpr int rows = 3, edges = 2, of_tail = 6;
 
-  __device__ STRATUM_INLINE XRow(const CellView<T, true>& a, T* memory, T* edges, int n,
+  __device__ STRATUM_INLINE XRow(const CellView<T, true>& a, T* memory, T* edges, T* tail, int n,
                                  const XShare<S, any_length>& share)
-      : a_(a), along_(memory), south_(memory + share.stride), north_(south_ + share.stride), edges_(edges), n_(n) {
+      : a_(a), along_(memory), south_(memory + share.stride), north_(south_ + share.stride), edges_(edges), tail_(tail),
+        n_(n) {
     const auto of = [&](int p) { return p > 0 && p <= n + 1 ? a.rx2[p - 1] : T(0); };
     share.template each_pack<T>([&](int position, int place) {
 #pragma unroll
       for (int e = 0; e < pack_size<T>; ++e) along_[place + e] = of(position + e);
     });
     edge_ = of(share.next);
+    if (share.has_tail && share.lane < 2) tail[4 + share.lane] = of(share.next + 1 + share.lane);
   }
   __device__ STRATUM_INLINE void fetch(int j, const XShare<S, any_length>& share) const {
 #pragma unroll
@@ -1001,15 +1026,16 @@ class XRow<CellView<T, true>, S, any_length> {
       const T* const row = a_.p + (j + side) * a_.pitch - 1;
       share.fetch(side == 0 ? south_ : north_, row, n_ + 1);
       if (share.lane == side) copy_async<sizeof(T)>(edges_ + side, row + share.next, share.next <= n_ + 1);
+      share.fetch_tail(tail_ + 2 * side, row + 1, 0, n_);
     }
   }
   __device__ STRATUM_INLINE void ask(int j) {
     across_south_ = a_.ry2[j];
     across_north_ = a_.ry2[j + 1];
   }
-  template <bool coupled>
+  template <int positions, bool coupled>
   [[nodiscard]] __device__ STRATUM_INLINE auto walk(int position) const {
-    return CellWalk<S, coupled, T>(across_south_, across_north_, 1 - position, n_ + 1 - position);
+    return CellWalk<positions, coupled, T>(across_south_, across_north_, 1 - position, n_ + 1 - position);
   }
   struct Intervals {
     Pack<T> south, north, along;
@@ -1022,10 +1048,14 @@ class XRow<CellView<T, true>, S, any_length> {
     return {share.behind(south_, place, edges_[0]), share.behind(north_, place, edges_[1]),
             share.behind(along_, place, edge_)};
   }
+  [[nodiscard]] __device__ STRATUM_INLINE CellsBeside<T> before_tail(int k) const {
+    return k == 0 ? CellsBeside<T>{edges_[0], edges_[1], edge_}
+                  : CellsBeside<T>{tail_[k - 1], tail_[1 + k], tail_[3 + k]};
+  }
 
  private:
   const CellView<T, true>& a_;
-  T *along_, *south_, *north_, *edges_;
+  T *along_, *south_, *north_, *edges_, *tail_;
   T edge_, across_south_ = 0, across_north_ = 0;
   int n_;
 };
@@ -1038,32 +1068,38 @@ constexpr bool walks_x_lines<CellView<T, true>> = true;
 /// A block solves every second row of `rows` rows in turn. The next row of b and of x are on their way to shared memory
 /// meanwhile; a row of x serves the lines on both sides. A warp fetches and turns over what its own 32 segments need, so
 /// that the block meets once a line. In place: 3 words a node of the colour, 5 with K by cells.
-template <int S, bool coupled, XPart part, class View, class T>
-__global__ void __launch_bounds__(part == XPart::longer ? walk_x_threads<View> + warp : walk_x_threads<View>)
+template <int S, bool coupled, XPart part, bool tailed, class View, class T>
+__global__ void __launch_bounds__(walk_x_threads<View>)
     walk_x_lines(const View a, const GridView<const T> b, const Lines<T> lines, const int rows, const XWalk cut,
                  const GridView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
   constexpr bool sums = by_sums<View>, any_length = part != XPart::whole;
+  constexpr bool differs = coupled && solves_for_difference<View>;
   using OperatorRow = XRow<View, S, any_length>;
   using Mail = Mailbox<T, walk_records<T, sums>, sums>;
   constexpr bool early = OperatorRow::early;
   constexpr int x_rows = early ? 3 : 2, b_rows = early ? 2 : 1, edges_of_share = 2 * x_rows + OperatorRow::edges;
   static_assert(OperatorRow::rows + x_rows + 2 == rows_of_share && edges_of_share == 6);
+  static_assert(x_rows + 2 * b_rows + OperatorRow::of_tail <= tail_numbers);
   const int t = static_cast<int>(threadIdx.x), lane = t % warp, my_warp = t / warp;
   const int warps = static_cast<int>(blockDim.x) / warp, n = y.nx;
   const int segments = any_length ? cut.segments : warps * warp;
   const int blocks = any_length ? cut.blocks : 1, rank = any_length ? static_cast<int>(blockIdx.x) % blocks : 0;
   const int my_lanes = any_length ? there(segments, my_warp * warp, warp) : warp;
   const int my_begin = (rank * segments + my_warp * warp) * S;  // position
+  const bool has_tail = tailed && rank == blocks - 1 && my_warp == warps - 1;
   // Rows of the block are as fast as can be; rows of a share, a constant apart, leave more registers.
-  XShare<S, any_length> share{my_begin, my_begin + my_lanes * S, my_lanes, lane, (early ? segments : my_lanes) * S};
+  XShare<S, any_length> share{my_begin, my_begin + my_lanes * S,           my_lanes,
+                              lane,     (early ? segments : my_lanes) * S, has_tail};
   T* const numbers = reinterpret_cast<T*>(memory) + (early ? 1 : rows_of_share) * S * my_warp * warp;
   T* const all_edges = reinterpret_cast<T*>(memory) + rows_of_share * S * segments;
   T* const x_ring = numbers + OperatorRow::rows * share.stride;
   T* const b_ring = x_ring + x_rows * share.stride;  // behind its only row the solution has one of its own
   T* const edges = all_edges + edges_of_share * my_warp;
-  auto* const mailboxes = reinterpret_cast<Mail*>(all_edges + edges_of_share * warps);  // of clusters
+  T* const x_tail = all_edges + edges_of_share * warps;  // its second position, of every row
+  T* const b_tail = x_tail + x_rows;
+  auto* const mailboxes = reinterpret_cast<Mail*>(x_tail + (tailed ? tail_numbers : 0));  // of clusters
   auto* const boards = reinterpret_cast<Piece<T, sums>*>(mailboxes + (blocks > 1 ? 2 : 0));
   const int line_begin = static_cast<int>(blockIdx.x) / blocks * rows, line_end = min(line_begin + rows, lines.count);
 
@@ -1073,15 +1109,21 @@ __global__ void __launch_bounds__(part == XPart::longer ? walk_x_threads<View> +
       share.fetch(x_ring + number % x_rows * share.stride, row, n);
       const int p = lane == 0 ? my_begin - 1 : share.next;
       if (lane < 2) copy_async<sizeof(T)>(edges + number % x_rows * 2 + lane, row + p, p >= 0 && p <= n);
+      if constexpr (tailed) share.fetch_tail(x_tail + number % x_rows, row, 1, n);
     }
   };
-  OperatorRow of_operator(a, numbers, edges + 2 * x_rows, n, share);
+  const auto fetch_b = [&](int number, int j) {
+    const T* const row = &b(-1, j);
+    share.fetch(b_ring + number % b_rows * share.stride, row, n);
+    if constexpr (tailed) share.fetch_tail(b_tail + number % b_rows * 2, row, 0, n);
+  };
+  OperatorRow of_operator(a, numbers, edges + 2 * x_rows, b_tail + 2 * b_rows, n, share);
   if constexpr (any_length) open_mailboxes(Cluster(), mailboxes, 2);
   const int j_begin = lines.first + line_begin * lines.stride;
   after_previous();
   fetch_x(line_begin, j_begin - 1);
   fetch_x(line_begin + 1, j_begin + 1);
-  share.fetch(b_ring + line_begin % b_rows * share.stride, &b(-1, j_begin), n);
+  fetch_b(line_begin, j_begin);
   of_operator.fetch(j_begin, share);
   of_operator.ask(j_begin);
   const int my_place = any_length ? min(lane, my_lanes - 1) : lane;  // idle lanes read what another one has
@@ -1089,7 +1131,8 @@ __global__ void __launch_bounds__(part == XPart::longer ? walk_x_threads<View> +
 #pragma unroll 1
   for (int line = line_begin; line < line_end; ++line) {
     const int j = lines.first + line * lines.stride;
-    auto walk = of_operator.template walk<coupled>(my_begin + lane * S);
+    auto walk = of_operator.template walk<S, coupled>(my_begin + lane * S);
+    auto walk_on = of_operator.template walk<2, coupled>(share.next);  // to the tail
     bool near_south = false;
     if constexpr (solves_for_difference<View>) near_south = of_operator.near_south();
     wait_for_copies();
@@ -1099,7 +1142,7 @@ __global__ void __launch_bounds__(part == XPart::longer ? walk_x_threads<View> +
       // Addresses are worked out anew: kept from row to row they would take the registers of segments.
       if constexpr (!early) asm volatile("" : "+r"(share.begin), "+r"(share.lane));
       fetch_x(line + 2, j + 3);
-      share.fetch(b_ring + (line + 1) % b_rows * share.stride, &b(-1, j + 2), n);
+      fetch_b(line + 1, j + 2);
       of_operator.fetch(j + 2, share);
     };
     if (line + 1 < line_end) of_operator.ask(j + 2);
@@ -1109,13 +1152,14 @@ __global__ void __launch_bounds__(part == XPart::longer ? walk_x_threads<View> +
     T *const b_row = b_ring + line % b_rows * share.stride, *const solution = early ? b_row : b_row + share.stride;
 
     Segment<T, S, true, sums> segment;
+    Piece<T, sums> tail{};
+    T near_tail[2] = {0, 0};
     {
-      const int first = pack_place<T, S>(my_place, 0);
+      const int first = pack_place<T, S>(my_place, 0), last = pack_place<T, S>(my_place, packs - 1) + size - 1;
       const auto behind = of_operator.behind(first, share);
+      const T *const south_edge = edges + line % x_rows * 2, *const north_edge = edges + (line + 1) % x_rows * 2;
       T south_next = 0, north_next = 0;
       if constexpr (coupled) {
-        const T *const south_edge = edges + line % x_rows * 2, *const north_edge = edges + (line + 1) % x_rows * 2;
-        const int last = pack_place<T, S>(my_place, packs - 1) + size - 1;
         T south_left = __shfl_up_sync(all_lanes, south[last], 1),
           north_left = __shfl_up_sync(all_lanes, north[last], 1);
         south_next = share.behind(south, first, south_edge[1]);
@@ -1140,13 +1184,35 @@ __global__ void __launch_bounds__(part == XPart::longer ? walk_x_threads<View> +
         for (int e = 0; e < size; ++e) walk.step(segment, c * size + e, intervals[e], xs.v[e], xn.v[e], right.v[e]);
       }
       walk.step(segment, S, behind, south_next, north_next, T(0));
+      if (has_tail && lane == my_lanes - 1) {
+        Segment<T, 2, true, sums> two;
+        const T* const right = b_tail + line % b_rows * 2;
+        T south_tail = 0, north_tail = 0;
+        if constexpr (coupled) {
+          south_tail = x_tail[line % x_rows];
+          north_tail = x_tail[(line + 1) % x_rows];
+          walk_on.start(south[last], north[last]);
+        }
+        if constexpr (differs) {
+          near_tail[0] = near_south ? south_next : north_next;
+          near_tail[1] = near_south ? south_tail : north_tail;
+        }
+        walk_on.step(two, 0, of_operator.before_tail(0), south_next, north_next, right[0]);
+        walk_on.step(two, 1, of_operator.before_tail(1), south_tail, north_tail, right[1]);
+        walk_on.step(two, 2, of_operator.before_tail(2), T(0), T(0), T(0));
+        tail = two.piece();
+      }
     }
     if constexpr (!early) {
       __syncwarp();
       fetch_next();
     }
     Row<T, sums> row;
-    const Piece<T, sums> joined = join(segment.piece(), lane, my_lanes, row);
+    Piece<T, sums> mine = segment.piece();
+    // The tail by what stands before it.
+    if (has_tail && lane == my_lanes - 1)
+      mine.last = line::with_right(mine.last, line::beyond_right(tail.first, tail.last));
+    const Piece<T, sums> joined = join(mine, lane, my_lanes, row);
     Ends<T> ends;
     if (any_length && cut.is_direct<T, sums>()) {
       Mail& mailbox = mailboxes[(line - line_begin) % 2];
@@ -1165,9 +1231,13 @@ __global__ void __launch_bounds__(part == XPart::longer ? walk_x_threads<View> +
                                       : solve_pieces(piece, lane, warps, my_warp);
     }
     substitute(segment, row, ends, lane, my_lanes);
-    if (lane < my_lanes)
-      put_packs<S>(solution, segment, lane,
-                   solves_for_difference<View> && coupled ? (near_south ? south : north) : nullptr);
+    if (has_tail && lane == my_lanes - 1) {
+      const T before = segment[S - 1], last = tail.last.f - tail.last.a * before;
+      const T first = tail.first.f - tail.first.a * before - tail.first.c * last;
+      y(share.next - 1, j) = differs ? first + near_tail[0] : first;
+      if (cut.tail > 1) y(share.next, j) = differs ? last + near_tail[1] : last;
+    }
+    if (lane < my_lanes) put_packs<S>(solution, segment, lane, differs ? (near_south ? south : north) : nullptr);
     __syncwarp();
     share.template each_pack<T>(
         [&](int position, int place) { store_nodes(y, n, position - 1, j, load(solution + place)); });
@@ -1185,10 +1255,10 @@ struct alignas(2 * sizeof(T)) Pair {
 /// beside it, at 0 .. S - 1 `right_of` b on both lines of the pair. Leaves b of the second line, and for a line that is solved
 /// for differences what is near it, at the segment and beside.
 template <bool mirrored, bool differs, class T, int S, class Line, class Segment, class SecondOf, class RightOf,
-          class IntervalBefore>
+          class IntervalBefore, class Near>
 __device__ STRATUM_INLINE void push_first_line(Line line, Segment& segment, const SecondOf& second_of,
                                                const RightOf& right_of, const IntervalBefore& interval_before,
-                                               T (&b_second)[S], T (&near)[S], T& near_before, T& near_behind) {
+                                               T (&b_second)[S], Near& near, T& near_before, T& near_behind) {
   T own, next;
   second_of(-1, own, next);
   if constexpr (differs) near_before = line.beside().near(own, next);
@@ -1647,6 +1717,9 @@ __global__ void __launch_bounds__(W::threads)
 
 // --- launching -----------------------------------------------------------------------------------------------------------
 
+/// Natural sides keep two nodes more than a power of two less one: there a little longer segments save a block of a cluster.
+constexpr int longer_segment = 17;
+
 /// Of a cluster; one where there are none.
 inline int blocks_at_most() { return has_clusters() ? most_blocks : 1; }
 
@@ -1730,6 +1803,8 @@ void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, G
   if (y.ny <= 2048 && blocks_at_most() > 1) return launch_y_lines<8, 256, ring, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= (blocks_at_most() > 1 ? 8192 : 512))
     return launch_y_lines<16, wide * warp, ring, View>(ctx, rhs, lines, y, wide);
+  if (y.ny <= longer_segment * warp * blocks_at_most())
+    return launch_y_lines<longer_segment, wide * warp, ring, View>(ctx, rhs, lines, y, wide);
   return launch_y_lines<36, 256, ring, View>(ctx, rhs, lines, y, y.ny <= 36 * warp * 16 ? 8 : 4);
 }
 
@@ -1748,8 +1823,8 @@ template <bool coupled, class View, class T>
 bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const Lines<T>& lines, GridView<T> y) {
   constexpr bool sums = by_sums<View>;
   constexpr int threads = walk_x_threads<View>;
-  const auto launch = [&]<int S, XPart part>(const XWalk& cut) {
-    const auto kernel = walk_x_lines<S, coupled, part, View, T>;
+  const auto launch_cut = [&]<int S, XPart part, bool tailed>(const XWalk& cut) {
+    const auto kernel = walk_x_lines<S, coupled, part, tailed, View, T>;
     Launch launch{lines.count * cut.blocks, cut.warps() * warp, cut.bytes<S, sums, T>(), cut.blocks};
     if (!launch.fits()) return false;
     const int rows = divide_up(lines.count, launch.resident(ctx, kernel));
@@ -1758,19 +1833,24 @@ bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const
     launch(ctx, kernel, a, b, lines, rows, cut, y);
     return true;
   };
+  const auto launch = [&]<int S, XPart part>(const XWalk& cut) {
+    if constexpr (sums)
+      if (cut.tail > 0) return launch_cut.template operator()<S, part, true>(cut);
+    return launch_cut.template operator()<S, part, false>(cut);
+  };
   const auto take = [&]<int S>() {
-    const int segments = divide_up(y.nx + 1, S), whole = divide_up(segments, warp) * warp;
-    if (whole <= threads && launch.template operator()<S, XPart::whole>({1, whole})) return true;
+    const int positions = y.nx + 1, tail = sums && positions % S <= 2 ? positions % S : 0;
+    const int segments = divide_up(positions - tail, S);
+    const bool fills = tail > 0 && segments % warp == 0;
+    const int whole = fills ? segments : divide_up(divide_up(positions, S), warp) * warp;
+    if (whole <= threads && launch.template operator()<S, XPart::whole>({1, whole, fills ? tail : 0})) return true;
     if constexpr (is_tensor<View> && sizeof(T) == 4 && S == 16) return false;  // of short lines
     const int most = std::min(blocks_at_most(), walk_records<T, sums>);
     for (int blocks = 1; blocks <= most; ++blocks) {
-      const XWalk cut{blocks, divide_up(segments, blocks)};
-      if (cut.segments <= threads) {
-        if (launch.template operator()<S, XPart::several>(cut)) return true;
-      } else if (cut.segments <= threads + warp) {
-        if constexpr (sums)  // of natural sides
-          if (launch.template operator()<S, XPart::longer>(cut)) return true;
-      }
+      const bool ends_together = segments % blocks == 0;  // else the last block's segments go on behind the line
+      const XWalk cut{blocks, divide_up(ends_together ? segments : divide_up(positions, S), blocks),
+                      ends_together ? tail : 0};
+      if (cut.segments <= threads && launch.template operator()<S, XPart::several>(cut)) return true;
     }
     return false;
   };
@@ -1818,8 +1898,6 @@ bool launch_y_walk_in_steps(const Context& ctx, const View& a, GridView<const T>
 
 constexpr int shortest_walk = 768;  // nodes of lines along y that clusters walk over
 
-/// Natural sides keep two nodes more than a power of two less one: there a little longer segments save a block of a cluster.
-constexpr int longer_segment = 17;
 inline bool longer_segments_save_a_block(int ny) {
   return divide_up(ny + 1, YWalk<float, longer_segment>::rows) < divide_up(ny + 1, YWalk<float>::rows);
 }

@@ -182,8 +182,9 @@ STRATUM_HOST_DEVICE STRATUM_INLINE T last_of_ring(const Piece<T, true>& whole) {
 /// S consecutive equations of a line, held by one thread, of which the last unknown is the piece's. Everything is unrolled
 /// and stays in registers: 3 numbers an unknown, 4 if the matrix is not symmetric. `in_ring`: the piece ends with equation
 /// number `last` <= S - 1, which couples its unknown to the next piece; those behind it are no part of it and must be x = 0
-/// (lower = upper = right = 0). A segment with last < 0 is no piece.
-template <class T, int S, bool symmetric, bool by_sums = false, bool in_ring = false>
+/// (lower = upper = right = 0). A segment with last < 0 is no piece. Without `keeps` it is a number less an unknown: multipliers
+/// are formed anew from the entries they came from.
+template <class T, int S, bool symmetric, bool by_sums = false, bool in_ring = false, bool keeps = true>
 class Segment {
  public:
   Segment() = default;
@@ -206,14 +207,15 @@ class Segment {
         piece_.first = same_as_right<T, by_sums>();  // of one unknown: the last itself
       }
     } else {
-      m_[k] = lower * r_[k - 1];
-      y_ = right - m_[k] * y_;
-      p_ = -m_[k] * p_;
+      const T m = lower * r_[k - 1];
+      if constexpr (keeps) m_[k] = m;
+      y_ = right - m * y_;
+      p_ = -m * p_;
       if constexpr (by_sums) {
-        sum_ = diagonal - m_[k] * sum_;
+        sum_ = diagonal - m * sum_;
         r_[k] = reciprocal(sum_ - p_ * lower_ - upper);
       } else {
-        r_[k] = reciprocal(diagonal - m_[k] * upper_);
+        r_[k] = reciprocal(diagonal - m * upper_);
       }
       if (in_ring ? k == last_ : k == S - 1) {
         put_last(k, upper);
@@ -236,13 +238,27 @@ class Segment {
 
   /// Once the unknown left of the segment and its own last one are known: all the others.
   STRATUM_HOST_DEVICE STRATUM_INLINE void substitute(T left, T last) {
+    static_assert(keeps);
+    substitute_by(left, last, [this](int k) { return m_[k]; });
+  }
+  /// The same, with entry `lower(k)` of equations 1 .. S - 1.
+  template <class Lower>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void substitute(T left, T last, const Lower& lower) {
+    substitute_by(left, last, [&](int k) { return lower(k) * r_[k - 1]; });
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T operator[](int k) const { return x_[k]; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int k) { return x_[k]; }
+
+ private:
+  template <class Multiplier>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void substitute_by(T left, T last, const Multiplier& multiplier) {
     T y = x_[0] - lower_ * left;
     x_[0] = r_[0] * y;
 #if defined(__CUDACC__)
 #pragma unroll
 #endif
     for (int k = 1; k < S - 1; ++k) {
-      y = x_[k] - m_[k] * y;
+      y = x_[k] - multiplier(k) * y;
       x_[k] = r_[k] * y;
     }
     if constexpr (in_ring) {
@@ -253,20 +269,19 @@ class Segment {
     } else {
       x_[S - 1] = last;
     }
+#if defined(__CUDA_ARCH__)
+    if constexpr (!keeps) asm volatile("" ::: "memory");  // or the multipliers would be kept from here on
+#endif
 #if defined(__CUDACC__)
 #pragma unroll
 #endif
     for (int k = S - 2; k >= 0; --k) {
       if constexpr (symmetric)
-        x_[k] -= m_[k + 1] * x_[k + 1];
+        x_[k] -= multiplier(k + 1) * x_[k + 1];
       else
         x_[k] -= u_[k] * x_[k + 1];
     }
   }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T operator[](int k) const { return x_[k]; }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int k) { return x_[k]; }
-
- private:
   STRATUM_HOST_DEVICE STRATUM_INLINE void put_last(int k, T upper) {
     piece_.last.a = p_ * lower_ * r_[k];
     piece_.last.c = upper * r_[k];
@@ -276,7 +291,7 @@ class Segment {
 
   int last_;  // in_ring
   T x_[S];    // right-hand sides, then unknowns
-  T m_[S], r_[S];
+  T m_[keeps ? S : 1], r_[S];
   T u_[symmetric ? 1 : S];  // u_k r_k
   T lower_, upper_, y_, p_, w_, first_a_, first_f_;
   T sum_, first_sum_;  // by_sums

@@ -169,18 +169,20 @@ TYPED_TEST(SmootherOracle, WideGridsOfLongLines) {
   }
 }
 
-// Lines a little longer than a power of two, as between natural sides, and lines in several parts.
+// Lines a little longer than a power of two, as between natural sides, and lines in several parts; without a reaction term and
+// with one, of scalar K by cells and of another.
 TYPED_TEST(SmootherOracle, LongLinesInParts) {
   using T = typename TypeParam::Number;
-  for (const int length : {2049, 4097, 8193, 9000, 16383, 16385, 20000})
+  for (const int length : {1600, 2049, 4096, 4097, 8192, 8193, 9000, 9600, 16383, 16385, 20000})
     for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {9, length}})
-      for (const auto form : {OperatorForm::tensor, OperatorForm::cell}) {
-        if (nx * ny > 320000 || (form == OperatorForm::cell && nx == 70)) continue;
-        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-        const auto [oracle, a] =
-            test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, length != 9000);
-        this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
-      }
+      for (const auto form : {OperatorForm::tensor, OperatorForm::cell})
+        for (const bool scalar : {true, false}) {
+          if (nx * ny > 320000 || (form == OperatorForm::cell && (nx == 70 || scalar == (length == 9000)))) continue;
+          SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (scalar ? " scalar" : ""));
+          const auto [oracle, a] =
+              test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);
+          this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
+        }
 }
 
 // Long lines, and more of them than a GPU holds at a time: those of the second colour solve their equations, and so did those of

@@ -303,14 +303,11 @@ struct SubtractMean {
   const double* sum;
   double nodes;
   GridView<T> x;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    x(i, j) = static_cast<T>(static_cast<double>(x(i, j)) - *sum / nodes);
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
+    return static_cast<T>(static_cast<double>(x(i, j)) - *sum / nodes);
   }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
 };
-
-}  // namespace
-
-namespace {
 /// x <- x - (sum of all terms) / divisor
 template <class Term, class T>
 void subtract_sum_of(Context& ctx, const Term& term, double divisor, GridView<T> x, GridView<double> scratch) {

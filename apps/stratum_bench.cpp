@@ -97,11 +97,11 @@ struct Settings {
   std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::cell, OperatorForm::symmetric,
                                          OperatorForm::nine_band};
   std::vector<OperatorForm> solve_forms{OperatorForm::tensor};
-  Sides sides;  // of the grids of the kernels
-  std::vector<SmootherVariant> smoothers;       // of the solves
-  std::vector<std::string> peers;               // solvers of hypre
-  std::vector<CsrPeer> csr_peers;               // of matrices in CSR
-  bool sine_transforms = false;                 // on uniform meshes
+  Sides sides;                             // of the grids of the kernels
+  std::vector<SmootherVariant> smoothers;  // of the solves
+  std::vector<std::string> peers;          // solvers of hypre
+  std::vector<CsrPeer> csr_peers;          // of matrices in CSR
+  bool sine_transforms = false;            // on uniform meshes
   bool cudss = false;
   std::string no_peers;     // why there are none
   std::string no_cusparse;  // why it takes no part

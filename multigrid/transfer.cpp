@@ -1098,7 +1098,7 @@ void Transfer<T>::smooth_restrict([[maybe_unused]] Context& ctx, [[maybe_unused]
       const auto smoothed = relaxed<later, T>(view, b, omega, first);
       using Defect = cuda::Stencil<View, std::decay_t<decltype(smoothed)>, DefectFormula, march::depth>;
       march::run_restriction<true>(ctx, x_.view(), y_.view(), Defect{view, {b}, smoothed, {}}, coarse, x, x.nx, x.ny,
-                                   margin_of<T>(later + 2));
+                                   march::margin_of<T>(later + 2));
     });
   });
 #endif
@@ -1117,7 +1117,7 @@ void Transfer<T>::prolongate_smooth([[maybe_unused]] Context& ctx, [[maybe_unuse
       const auto smoothed = relaxed<decltype(count)::value, T>(view, b, omega, corrected);
       using Source = std::decay_t<decltype(smoothed)>;
       cuda::run_march(ctx, cuda::StoreRows<Source, T, march::depth>{smoothed, y}, y.nx, y.ny,
-                      margin_of<T>(decltype(count)::value + 1));
+                      march::margin_of<T>(decltype(count)::value + 1));
     });
   });
 #endif

@@ -539,7 +539,7 @@ bool launch_column_walk(const Context& ctx, const View& a, GridView<const float>
     const auto kernel = walk_columns<coupled, mirrored, View, S>;
     Tile walk{{divide_up(y.nx + 1, Tile::width), 1}};
     Launch launch{walk.tiles * cluster, Tile::threads, column_walk_bytes<Tile, solves_for_difference<View>>, cluster};
-    if (cluster > most_blocks || !launch.fits()) return false;
+    if (cluster == 1 || cluster > most_blocks || !launch.fits()) return false;  // blocks alone cannot send
     (void)walk_on<mirrored, float>(launch, walk, launch.resident(ctx, kernel));
     if (walk.tiles_each == 1 || passed.nx < static_cast<int>(launch.grid.x) * Tile::passed_numbers) return false;
     const auto map = [&](GridView<const float> v, int columns, TileShape shape) {
@@ -553,7 +553,7 @@ bool launch_column_walk(const Context& ctx, const View& a, GridView<const float>
     launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, ColumnMaps{*x, *right, *beside}, passed.data);
     return true;
   };
-  if (y.ny < shortest_walk || !has_clusters()) return false;
+  if (!is_worth_a_walk<ColumnTile<16>>(y.nx, y.ny) || !has_clusters()) return false;
   if constexpr (by_sums<View>)
     if (longer_segments_save_a_block(y.ny)) return launch.template operator()<longer_segment>();
   return launch.template operator()<16>();

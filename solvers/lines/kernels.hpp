@@ -1896,7 +1896,14 @@ bool launch_y_walk_in_steps(const Context& ctx, const View& a, GridView<const T>
   return true;
 }
 
-constexpr int shortest_walk = 768;  // nodes of lines along y that clusters walk over
+/// Whether clusters walk over lines along y of a grid: where these are long, and where they are shorter but so many that every
+/// multiprocessor has two tiles or more. Solved one by one they are read in rows of 32 bytes.
+template <class W>
+bool is_worth_a_walk(int nx, int ny) {
+  constexpr int long_lines = 768, short_lines = 257, many_tiles = 264;
+  if (ny >= long_lines) return true;
+  return ny >= short_lines && divide_up(nx + 1, W::width) * divide_up(ny + 1, W::rows) >= many_tiles;
+}
 
 inline bool longer_segments_save_a_block(int ny) {
   return divide_up(ny + 1, YWalk<float, longer_segment>::rows) < divide_up(ny + 1, YWalk<float>::rows);
@@ -1937,7 +1944,7 @@ bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridV
     return true;
   };
   using Usual = YWalk<T>;
-  if (y.ny < shortest_walk || (!has_clusters() && y.ny <= longest_y_lines())) return false;
+  if (!is_worth_a_walk<Usual>(y.nx, y.ny) || (!has_clusters() && y.ny <= longest_y_lines())) return false;
   // More blocks of fewer rows, where the device has a place for each.
   if constexpr (is_tensor<View>)
     if (launch(YWalk<T, 8>{}, true) || launch(YWalk<T, 11>{}, true)) return true;

@@ -260,6 +260,19 @@ TYPED_TEST(SmootherOracle, WalksOverManyTiles) {
   for (const int count : {300, 301}) this->compare_lines(count, 8000, true, false, OperatorForm::tensor, true);
 }
 
+// Lines that would be short enough to be solved one by one, but are so many that a GPU walks over them.
+TYPED_TEST(SmootherOracle, ManyShortLines) {
+  using T = typename TypeParam::Number;
+  if (!this->ctx().on_gpu()) GTEST_SKIP() << "no kernels of their own";
+  for (const auto& [nx, ny] : {std::pair{8500, 300}, {4300, 600}})
+    for (const auto& [form, scalar] :
+         {std::pair{OperatorForm::tensor, true}, {OperatorForm::tensor, false}, {OperatorForm::cell, true}}) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (scalar ? ", scalar" : ""));
+      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);
+      this->compare(a, oracle, "line_y", LineOrder::zebra, 1, 1);
+    }
+}
+
 // So few tiles that each cluster of blocks of a GPU takes one, and passes a column to the next; the last ones just fit, or not.
 TYPED_TEST(SmootherOracle, ClustersOfOneTileEach) {
   using T = typename TypeParam::Number;

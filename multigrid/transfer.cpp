@@ -167,11 +167,12 @@ struct ProlongateChunk {
     const int column = n * c - 1;
     T* const at = &fine(column, 2 * first);
     const int there = fine.ny - 2 * first;  // rows of the grid from here on
-    const auto has = [&](int k) { return k < there && (k > 0 || first > 0 || !begins_coarse); };
+    const auto precedes = [&](int k) { return begins_coarse && k == 0 && first == 0; };  // the grid
     Chunk<T> values[fine_rows] = {};
 #pragma unroll
     for (int k = 0; k < fine_rows; ++k)
-      if (wants(k) && has(k)) values[k] = added(at + k * fine.pitch, column, 2 * first + k - (begins_coarse ? 1 : 0));
+      if (wants(k) && k < there && !precedes(k))
+        values[k] = added(at + k * fine.pitch, column, 2 * first + k - (begins_coarse ? 1 : 0));
     // Coarse rows from first - 1 on.
     T near[coarse_rows + 1][half + 1];
     const T* from = &coarse(half * c - 1, first - 1);
@@ -206,7 +207,8 @@ struct ProlongateChunk {
     }
 #pragma unroll
     for (int k = 0; k < fine_rows; ++k) {
-      if (!wants(k) || !has(k)) continue;
+      if (k >= there) break;
+      if (!wants(k) || precedes(k)) continue;
       cuda::store_chunk(fine, column, 2 * first + k, values[k], fine.nx, column >= 0 && column + n <= fine.nx);
     }
   }

@@ -308,6 +308,7 @@ struct SubtractMean {
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
 };
+
 /// x <- x - (sum of all terms) / divisor
 template <class Term, class T>
 void subtract_sum_of(Context& ctx, const Term& term, double divisor, GridView<T> x, GridView<double> scratch) {

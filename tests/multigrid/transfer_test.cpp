@@ -32,6 +32,37 @@ class TransferTest : public test::OnEverySetting<S> {
   Vector<Number> random_vector(const GridShape& shape) {
     return test::random_vector<Number>(this->ctx(), random_, shape);
   }
+  /// The defect of P e without P e, where it `fuses`, and P e with an update in either precision.
+  void expect_fused_interpolation(const Transfer<double>& transfer, const GridOperator<double>& a, bool fuses) {
+    auto& ctx = this->ctx();
+    const auto b = test::random_vector<double>(ctx, random_, a.shape());
+    const auto e = test::random_vector<double>(ctx, random_, transfer.coarse_shape());
+    Vector<double> interpolant(ctx, a.shape());
+    transfer.prolongate(ctx, e.cview(), interpolant.view());
+    ASSERT_EQ(transfer.fuses_interpolation(ctx, a, b.cview()), fuses);
+    if (fuses) {
+      Vector<double> r(ctx, a.shape()), fused(ctx, a.shape());
+      set(ctx, 7.0, fused.view());
+      a.scaled_residual(ctx, 3, b.cview(), interpolant.cview(), r.view());
+      transfer.interpolated_residual(ctx, a, 3, b.cview(), e.cview(), fused.view());
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, fused), test::to_host(ctx, r)),
+                10 * test::tolerance<double>);
+      EXPECT_TRUE(test::halo_is_zero(ctx, fused));
+    }
+    const auto expect_update = [&]<class Z>(Vector<Z> z) {
+      Vector<double> x(ctx, a.shape()), sum(ctx, a.shape());
+      copy<double, Z>(ctx, b.cview(), z.view());
+      copy(ctx, interpolant.cview(), x.view());
+      axpy<Z, double>(ctx, -2, z.cview(), x.view());
+      set(ctx, 7.0, sum.view());
+      transfer.prolongate_plus(ctx, e.cview(), -2, z.cview(), sum.view());
+      EXPECT_LT(reference::relative_difference(test::to_host(ctx, sum), test::to_host(ctx, x)),
+                test::tolerance<double>);
+      EXPECT_TRUE(test::halo_is_zero(ctx, sum));
+    };
+    expect_update(Vector<float>(ctx, a.shape()));
+    expect_update(Vector<double>(ctx, a.shape()));
+  }
   test::Random random_{91};
 };
 TYPED_TEST_SUITE(TransferTest, test::EverySetting);
@@ -243,30 +274,9 @@ TYPED_TEST(TransferTest, InterpolationFusedWithDefectAndUpdate) {
   if constexpr (std::is_same_v<typename TypeParam::Number, double>) {
     auto& ctx = this->ctx();
     this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<double>& transfer) {
-      const GridShape shape = fine.unknowns();
-      const auto a = assemble_laplace<double>(ctx, fine, OperatorForm::tensor);
-      const auto b = this->random_vector(shape), e = this->random_vector(coarse.unknowns());
-      Vector<double> x(ctx, shape), sum(ctx, shape), r(ctx, shape);
-      transfer.prolongate(ctx, e.cview(), x.view());
       const bool halved = fine.x().size() > coarse.x().size() && fine.y().size() > coarse.y().size();
-      ASSERT_EQ(transfer.fuses_interpolation(ctx, a, b.cview()), ctx.on_gpu() && halved);
-      if (ctx.on_gpu() && halved) {
-        Vector<double> fused(ctx, shape);
-        set(ctx, 7.0, fused.view());
-        a.scaled_residual(ctx, 3, b.cview(), x.cview(), r.view());
-        transfer.interpolated_residual(ctx, a, 3, b.cview(), e.cview(), fused.view());
-        EXPECT_LT(reference::relative_difference(test::to_host(ctx, fused), test::to_host(ctx, r)),
-                  10 * test::tolerance<double>);
-        EXPECT_TRUE(test::halo_is_zero(ctx, fused));
-      }
-      Vector<float> z(ctx, shape);
-      copy<double, float>(ctx, b.cview(), z.view());
-      set(ctx, 7.0, sum.view());
-      transfer.prolongate_plus(ctx, e.cview(), -2, z.cview(), sum.view());
-      axpy<float, double>(ctx, -2, z.cview(), x.view());
-      EXPECT_LT(reference::relative_difference(test::to_host(ctx, sum), test::to_host(ctx, x)),
-                test::tolerance<double>);
-      EXPECT_TRUE(test::halo_is_zero(ctx, sum));
+      this->expect_fused_interpolation(transfer, assemble_laplace<double>(ctx, fine, OperatorForm::tensor),
+                                       ctx.on_gpu() && halved);
     });
   }
 }
@@ -289,32 +299,14 @@ TYPED_TEST(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) {
                        << " x " << to_string(first_y) << " .. " << to_string(last));
           const TensorMesh fine{Line(this->random_.widths(cells_x, 3)).with_ends(first_x, last),
                                 Line(this->random_.widths(cells_y, 3)).with_ends(first_y, last)};
-          const TensorMesh coarse = fine.coarser();
-          const Transfer<double> transfer(ctx, fine, coarse);
-          const GridShape shape = fine.unknowns();
           OperatorTerms terms;
           terms.reaction = reaction;
           if (first_x == natural) terms.left.constant = 2;
           if (first_y == natural) terms.bottom.constant = 7;
           if (last == natural) terms.right.constant = 3;
           if (last == natural) terms.top.constant = 5;
-          const auto a = assemble_operator<double>(ctx, fine, OperatorForm::tensor, terms);
-          const auto b = this->random_vector(shape), e = this->random_vector(coarse.unknowns());
-          Vector<double> x(ctx, shape), r(ctx, shape), fused(ctx, shape), sum(ctx, shape);
-          ASSERT_TRUE(transfer.fuses_interpolation(ctx, a, b.cview()));
-          set(ctx, 7.0, fused.view());
-          transfer.prolongate(ctx, e.cview(), x.view());
-          a.scaled_residual(ctx, 3, b.cview(), x.cview(), r.view());
-          transfer.interpolated_residual(ctx, a, 3, b.cview(), e.cview(), fused.view());
-          EXPECT_LT(reference::relative_difference(test::to_host(ctx, fused), test::to_host(ctx, r)),
-                    10 * test::tolerance<double>);
-          EXPECT_TRUE(test::halo_is_zero(ctx, fused));
-          set(ctx, 7.0, sum.view());
-          transfer.prolongate_plus(ctx, e.cview(), -2, r.cview(), sum.view());
-          axpy<double, double>(ctx, -2, r.cview(), x.view());
-          EXPECT_LT(reference::relative_difference(test::to_host(ctx, sum), test::to_host(ctx, x)),
-                    test::tolerance<double>);
-          EXPECT_TRUE(test::halo_is_zero(ctx, sum));
+          this->expect_fused_interpolation(Transfer<double>(ctx, fine, fine.coarser()),
+                                           assemble_operator<double>(ctx, fine, OperatorForm::tensor, terms), true);
         }
   }
 }

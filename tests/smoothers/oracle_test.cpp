@@ -143,7 +143,7 @@ TYPED_TEST(SmootherOracle, LargerGrids) {
 // Lines that fill a block, a cluster of blocks and the tiles of a walk, and lines that leave one of them almost empty.
 TYPED_TEST(SmootherOracle, LongLines) {
   using T = typename TypeParam::Number;
-  for (const int length : {1023, 1025, 1601, 2047, 3100, 4097, 8191, 9000})
+  for (const int length : {1023, 1025, 1601, 2047, 3100, 4097, 8191, 8500, 9000})
     for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {length, 4}, {3, length}})
       for (const auto form : test::every_form) {
         const bool scalar = form == OperatorForm::cell;
@@ -391,7 +391,7 @@ TYPED_TEST(SmootherOracle, PeriodicGrids) {
 
 // Lines that fill a block and a cluster of blocks, or leave one almost empty, along and across periodic directions.
 TYPED_TEST(SmootherOracle, LongLinesOfPeriodicGrids) {
-  for (const int length : {257, 513, 1024, 1601, 2049, 4100, 9000})
+  for (const int length : {257, 513, 1024, 1601, 2049, 4100, 8500, 9000})
     for (const auto form : test::every_form) {
       const bool scalar = length % 3 == 0;
       this->compare_lines(length, 5, true, length % 2 == 0, form, scalar);

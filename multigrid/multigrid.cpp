@@ -8,7 +8,9 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/krylov_correction.hpp>
 #include <stratum/multigrid/overlap.hpp>
+#include <stratum/multigrid/partial_diagonalisation.hpp>
 #include <stratum/solvers/dense_inverse.hpp>
+#include <stratum/solvers/fast_diagonalisation.hpp>
 
 namespace stratum {
 
@@ -49,7 +51,7 @@ struct ExactLevel {
     if (!ctx.on_gpu() || params.coarse != "automatic") return;
     for (int l = std::min(hierarchy.levels() - 2, hierarchy.strips().whole()); l >= 0; --l) {
       const GridShape shape = hierarchy.level_operator(l).shape();
-      if (std::max(shape.nx, shape.ny) > params.exact_below) continue;
+      if (std::min(shape.nx, shape.ny) > params.exact_below) continue;
       if (solver = make(l); !solver) continue;
       level = l;
       return;
@@ -58,10 +60,13 @@ struct ExactLevel {
 };
 
 template <class T>
-ExactLevel<T, FastDiagonalisation<T>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
-                                                         const MultigridParams& params) {
-  return {ctx, hierarchy, params, [&](int l) {
-            return FastDiagonalisation<T>::make(ctx, hierarchy.level_operator(l), hierarchy.is_singular());
+ExactLevel<T, SeparableSolver<T>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
+                                                     const MultigridParams& params) {
+  return {ctx, hierarchy, params, [&](int l) -> std::unique_ptr<SeparableSolver<T>> {
+            const GridOperator<T>& a = hierarchy.level_operator(l);
+            if (auto in_one_kernel = FastDiagonalisation<T>::make(ctx, a, hierarchy.is_singular()))
+              return in_one_kernel;
+            return PartialDiagonalisation<T>::make(ctx, a, hierarchy.is_singular());
           }};
 }
 
@@ -176,8 +181,8 @@ class Multigrid<T>::State {
   void set_up(Context& ctx);
   [[nodiscard]] bool solved(int index) const { return index == 0 || index == lowest; }
 
-  double made_with_ = 0;                                  // c
-  std::unique_ptr<FastDiagonalisation<T>> diagonalised_;  // one of both solves the lowest level, else bottom_
+  double made_with_ = 0;                              // c
+  std::unique_ptr<SeparableSolver<T>> diagonalised_;  // one of both solves the lowest level, else bottom_
   std::unique_ptr<DenseInverse<T>> inverse_;
   std::unique_ptr<Bottom<T>> bottom_;  // empty when the coarsest level has no unknown
   bool recordable_ = false;            // nothing in a cycle waits for the stream
@@ -371,7 +376,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
 //     jacobi                   2    smoothing and restriction; prolongation and smoothing
 //     colour_gs                6    one a step, restriction with the defect, prolongation with the update
 //     line smoothers           2    and what their sweeps take
-//     the level of at most 128 x 128 unknowns (64 in double), all below it included: 1; of other forms 33 x 33
+//     the lowest level, all below it included: 3; 1 of at most 128 x 128 unknowns (64 in double), of other forms 33 x 33
 //
 // Refinement adds two a cycle (update and defect with partial sums of its norm; their sum) and a wait for the norm, during which
 // the next cycle runs already where it is expected to be wanted; the cycle itself is one graph.

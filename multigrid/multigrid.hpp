@@ -33,7 +33,6 @@
 #include <stratum/multigrid/bottom.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>
-#include <stratum/solvers/fast_diagonalisation.hpp>
 #include <stratum/solvers/iterative/cg.hpp>  // what a cycle is most often the preconditioner of
 
 namespace stratum {
@@ -61,11 +60,12 @@ struct MultigridParams {
   std::shared_ptr<const BottomRegistry> bottoms{};  // where its solver comes from; null: builtin_bottoms
   bool singular = false;                            // of a matrix: MatrixTraits
   bool measure_levels = false;                      // fill LevelReport::seconds; synchronises
-  /// On a GPU cycles end at the finest coarse level that one kernel solves in place of all below. Of tensor operators: up to
-  /// 128 x 128 unknowns by fast diagonalisation, 64 x 64 in double, and without clusters as a block has room. Of others: up to
-  /// 33 x 33 by the inverse, 17 x 17 of products, of singular and of periodic ones. At most so many unknowns in each direction;
-  /// 0: cycles go on to level 0.
-  int exact_below = FastDiagonalisation<float>::max_nodes;
+  /// On a GPU cycles end at the finest coarse level that a few kernels solve in place of all below. Of tensor operators: with up
+  /// to 512 unknowns in one direction, 288 in double, and any number in the other, by the modes of the one
+  /// (multigrid/partial_diagonalisation.hpp; in one kernel where fast diagonalisation has room). Of others: up to 33 x 33 by
+  /// the inverse, 17 x 17 of products, of singular and of periodic ones. At most so many unknowns in the shorter direction; 0:
+  /// cycles go on to level 0.
+  int exact_below = 512;
   /// Levels that are cut where the Context has other pieces of the grid: as mesh/strips.hpp says.
   std::optional<int> cut{};
   CutMethod cut_lines = CutMethod::automatic;

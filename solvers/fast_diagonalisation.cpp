@@ -1,14 +1,12 @@
 #include <stratum/solvers/fast_diagonalisation.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/solvers/jacobi_rotations.hpp>
 
 #if defined(__CUDACC__)
 #include <cuda_pipeline.h>
@@ -21,68 +19,6 @@
 namespace stratum {
 
 namespace {
-
-/// Eigenvectors (v[i * n + a], vector a) and eigenvalues of K V = M V Lambda with V^T M V = 1, K and M of 1-D linear elements.
-struct Eigenpairs {
-  std::size_t n;
-  std::vector<double> vectors, values;
-};
-
-/// With M = L L^T and K + E = D^T D, of the matrix F F^T with F = L^-1 D^T: Jacobi's rotations find small eigenvalues beside
-/// large ones to full relative accuracy, which a boundary layer needs.
-Eigenpairs decompose(const std::vector<double>& stiffness, const std::vector<double>& mass,
-                     const std::vector<double>& diagonal_term) {
-  const std::size_t n = stiffness.size() - 1;
-  std::vector<double> diagonal(n), lower(n, 0.0);  // of L
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i > 0) lower[i] = mass[i] / diagonal[i - 1];
-    diagonal[i] = std::sqrt(2 * (mass[i] + mass[i + 1]) - lower[i] * lower[i]);
-  }
-  // D by intervals, without rounding, unless a reaction makes one negative: 1 / h < c h / 6. Then by Cholesky's factor.
-  const auto any = [](const std::vector<double>& v, const auto& is) { return std::any_of(v.begin(), v.end(), is); };
-  const auto negative = [](double value) { return value < 0; };
-  const bool by_intervals = !any(stiffness, negative) && !any(diagonal_term, negative);
-  const bool has_term = by_intervals && any(diagonal_term, [](double e) { return e != 0; });
-  const std::size_t width = n + (by_intervals ? 1 : 0) + (has_term ? n : 0);
-  std::vector<double> rows(n * width, 0.0);
-  double before = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    double* const row = &rows[i * width];
-    if (by_intervals) {
-      row[i] = std::sqrt(stiffness[i]);
-      row[i + 1] = -std::sqrt(stiffness[i + 1]);
-      if (has_term) row[n + 1 + i] = std::sqrt(diagonal_term[i]);
-    } else {
-      const double beside = i > 0 ? -stiffness[i] / before : 0;
-      if (i > 0) row[i - 1] = beside;
-      row[i] = before = std::sqrt(stiffness[i] + stiffness[i + 1] + diagonal_term[i] - beside * beside);
-    }
-    for (std::size_t k = 0; k < width; ++k)
-      row[k] = (row[k] - (i > 0 ? lower[i] * rows[(i - 1) * width + k] : 0)) / diagonal[i];
-  }
-
-  auto [u, values] = diagonalise_square(n, rows);
-  Eigenpairs pairs{n, std::vector<double>(n * n), std::move(values)};
-  for (std::size_t a = 0; a < n; ++a)
-    for (std::size_t i = n; i-- > 0;) {
-      const double behind = i + 1 < n ? lower[i + 1] * pairs.vectors[(i + 1) * n + a] : 0;
-      pairs.vectors[i * n + a] = (u[a * n + i] - behind) / diagonal[i];
-    }
-  return pairs;
-}
-
-template <class T>
-std::vector<double> factors_to_host(Context& ctx, const Vector<T>& v) {
-  std::vector<T> host(static_cast<std::size_t>(v.shape().nx));
-  copy_to_host(ctx, v.cview(), host.data());
-  return {host.begin(), host.end()};
-}
-
-/// Entry (i, column - 1) of K (sign -1) or M (sign 1) of linear elements.
-double entry(const std::vector<double>& k, std::size_t i, std::size_t column, double sign) {
-  if (column == i + 1) return (sign < 0 ? 1 : 2) * (k[i] + k[i + 1]);
-  return sign * (column == i ? k[i] : k[i + 1]);
-}
 
 enum class Of : std::uint8_t { itself, transposed };
 
@@ -353,64 +289,24 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   std::unique_ptr<FastDiagonalisation> solver(
       new FastDiagonalisation(ctx, shape));  // NOLINT: the constructor is private
   if (ctx.plans()) return solver;
-  const auto& factors = *separable;
-  const auto kx = factors_to_host(ctx, factors.kx), mx = factors_to_host(ctx, factors.mx);
-  const auto ky = factors_to_host(ctx, factors.ky), my = factors_to_host(ctx, factors.my);
-  const auto e = factors.has_reaction() ? factors_to_host(ctx, factors.e) : std::vector<double>(ky.size() - 1, 0.0);
-  const std::vector<double> none(kx.size() - 1, 0.0);
-  Eigenpairs pairs[2];
-  if (kx == ky && mx == my && none == e)
-    pairs[0] = pairs[1] = decompose(kx, mx, none);
-  else
-#pragma omp parallel for num_threads(std::min(ctx.threads(), 2))
-    for (int d = 0; d < 2; ++d) pairs[d] = d == 0 ? decompose(kx, mx, none) : decompose(ky, my, e);
-  if (singular)
-    for (auto& pair : pairs) *std::min_element(pair.values.begin(), pair.values.end()) = 0;
   const int size = padded(shape);
   const auto n = static_cast<std::size_t>(size);
   std::vector<T> packed(2 * n * n + 2 * n, T(0));
-  for (std::size_t d = 0; d < 2; ++d) {
-    const Eigenpairs& pair = pairs[d];
+  for (const Direction direction : {Direction::x, Direction::y}) {
+    const LineFactors line = line_factors(ctx, *separable, direction);
+    LineModes modes = line_modes(line, ctx.threads());
+    if (modes.values.empty() || !survive_rounding<T>(line, modes)) return nullptr;
+    if (singular) modes.values.front() = 0;
+    const double c = direction == Direction::y ? reaction_of(ctx, *separable) : 0;
+    for (double& value : modes.values) value += c;
+    const std::size_t d = direction == Direction::x ? 0 : 1, nodes = modes.values.size();
     T *v = packed.data() + d * n * n, *values = packed.data() + 2 * n * n + d * n;
-    for (std::size_t i = 0; i < pair.n; ++i)
-      for (std::size_t k = 0; k < pair.n; ++k) v[i * n + k] = static_cast<T>(pair.vectors[i * pair.n + k]);
-    for (std::size_t k = 0; k < n; ++k) values[k] = k < pair.n ? static_cast<T>(pair.values[k]) : T(1);
+    for (std::size_t k = 0; k < nodes; ++k)
+      for (std::size_t i = 0; i < nodes; ++i) v[i * n + k] = static_cast<T>(modes.vectors[k * nodes + i]);
+    for (std::size_t k = 0; k < n; ++k) values[k] = k < nodes ? static_cast<T>(modes.values[k]) : T(1);
+    if (direction == Direction::y) solver->mu_ = std::move(modes.values);
   }
-
-  // Tried on the host, in T, with the load of a constant.
-  std::vector<T> b(n * n, T(0)), x(n * n), scratch(n * n);
-  for (std::size_t j = 0; j < pairs[1].n; ++j)
-    for (std::size_t i = 0; i < pairs[0].n; ++i)
-      b[j * n + i] =
-          static_cast<T>((mx[i] + mx[i + 1]) * (my[j] + my[j + 1]) * (singular && i < pairs[0].n / 2 ? -1 : 1));
-  if (singular) {
-    double sum = 0;
-    for (std::size_t j = 0; j < pairs[1].n; ++j)
-      for (std::size_t i = 0; i < pairs[0].n; ++i) sum += static_cast<double>(b[j * n + i]);
-    const double mean = sum / static_cast<double>(shape.nodes());
-    for (std::size_t j = 0; j < pairs[1].n; ++j)
-      for (std::size_t i = 0; i < pairs[0].n; ++i) b[j * n + i] -= static_cast<T>(mean);
-  }
-  x = b;
-  solve_on_host(packed.data(), size, x.data(), scratch.data());
-  double residual = 0, norm = 0;
-  for (std::size_t j = 0; j < pairs[1].n; ++j)
-    for (std::size_t i = 0; i < pairs[0].n; ++i) {
-      double sum = 0;
-      for (const std::size_t r : {j, j + 1, j + 2})
-        for (const std::size_t c : {i, i + 1, i + 2})
-          if (r >= 1 && c >= 1 && r <= pairs[1].n && c <= pairs[0].n)
-            sum += (entry(kx, i, c, -1) * entry(my, j, r, 1) +
-                    entry(mx, i, c, 1) * (entry(ky, j, r, -1) + (r == j + 1 ? e[j] : 0))) *
-                   static_cast<double>(x[(r - 1) * n + c - 1]);
-      const double right = static_cast<double>(b[j * n + i]);
-      residual += (right - sum) * (right - sum);
-      norm += right * right;
-    }
-  if (!(residual <= 1e-4 * norm)) return nullptr;
-
   copy_from_host(ctx, packed.data(), part(solver->matrices_, 0, static_cast<int>(packed.size())));
-  solver->mu_ = std::move(pairs[1].values);
   return solver;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,71 +13,59 @@ namespace {
 using namespace stratum;
 using Values = std::vector<double>;
 
-double dot(const Values& x, std::size_t a, const Values& y, std::size_t b, std::size_t n) {
-  double sum = 0;
-  for (std::size_t k = 0; k < n; ++k) sum += x[a * n + k] * y[b * n + k];
-  return sum;
-}
-
-/// Of F F^T: unit vectors, orthogonal to each other, and F^T v of length sqrt(value).
-void expect_eigenvectors(const Values& f, std::size_t n, const Eigenvectors& found) {
-  const std::size_t width = f.size() / n;
-  for (std::size_t a = 0; a < n; ++a) {
-    for (std::size_t b = 0; b <= a; ++b)
-      EXPECT_NEAR(dot(found.vectors, a, found.vectors, b, n), a == b ? 1 : 0, 1e-13) << a << ", " << b;
-    double square = 0;
-    for (std::size_t k = 0; k < width; ++k) {
-      double sum = 0;
-      for (std::size_t i = 0; i < n; ++i) sum += found.vectors[a * n + i] * f[i * width + k];
-      square += sum * sum;
-    }
-    const double largest = *std::max_element(found.values.begin(), found.values.end());
-    EXPECT_NEAR(square, found.values[a], 1e-13 * largest) << a;
-  }
-}
-
-TEST(JacobiRotations, SquaresOfRandomMatrices) {
-  test::Random random(211);
-  for (const auto& [n, width] :
-       {std::pair<std::size_t, std::size_t>{1, 1}, {1, 4}, {2, 3}, {17, 18}, {40, 40}, {9, 5}}) {
-    SCOPED_TRACE(testing::Message() << n << " x " << width);
-    const Values f = random.values(n * width, -1, 1);
-    expect_eigenvectors(f, n, diagonalise_square(n, f));
-  }
-}
-
-// Rows of very different size: every eigenvalue to all digits.
-TEST(JacobiRotations, SmallEigenvaluesBesideLargeOnes) {
-  constexpr std::size_t n = 30;
-  test::Random random(212);
-  const Values unit = diagonalise_square(n, random.values(n * n, -1, 1)).vectors;
-  Values f = unit, expected(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double size = std::pow(10.0, 15 - static_cast<double>(i));
-    for (std::size_t k = 0; k < n; ++k) f[i * n + k] *= size;
-    expected[n - 1 - i] = size * size;
-  }
-  Values values = diagonalise_square(n, f).values;
-  std::sort(values.begin(), values.end());
-  for (std::size_t a = 0; a < n; ++a) EXPECT_NEAR(values[a], expected[a], 1e-13 * expected[a]);
-}
-
-TEST(JacobiRotations, SingularOnes) {
-  // Differences of neighbours: F^T 1 = 0.
-  constexpr std::size_t n = 12;
-  Values f(n * (n + 1), 0.0);
-  for (std::size_t i = 0; i + 1 < n; ++i) {
-    f[i * (n + 1) + i] = 1;
-    f[(i + 1) * (n + 1) + i] = -1;
-  }
-  const auto found = diagonalise_square(n, f);
-  expect_eigenvectors(f, n, found);
-  const auto smallest = std::min_element(found.values.begin(), found.values.end()) - found.values.begin();
-  EXPECT_LT(found.values[static_cast<std::size_t>(smallest)], 1e-28);
+/// Q D Q^T of a random rotation Q.
+Values with_eigenvalues(const Values& d, test::Random& random) {
+  const std::size_t n = d.size();
+  Values symmetric = random.values(n * n, -1, 1);
   for (std::size_t i = 0; i < n; ++i)
-    EXPECT_NEAR(std::abs(found.vectors[static_cast<std::size_t>(smallest) * n + i]), 1 / std::sqrt(n), 1e-14);
-  EXPECT_GT(found.values[static_cast<std::size_t>(smallest)], 1e-150);  // rotations stop when the row is noise
-  expect_eigenvectors(Values(9, 0.0), 3, diagonalise_square(3, Values(9, 0.0)));
+    for (std::size_t j = 0; j < i; ++j) symmetric[i * n + j] = symmetric[j * n + i];
+  const Values q = diagonalise(n, symmetric);
+  Values a(n * n, 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t k = 0; k < n; ++k) a[i * n + j] += q[i * n + k] * d[k] * q[j * n + k];
+  return a;
+}
+
+/// Columns are unit vectors, orthogonal to each other, and A v = value v.
+void expect_eigenvectors(const Values& a, std::size_t n) {
+  Values values = a;
+  const Values v = diagonalise(n, values);
+  for (std::size_t p = 0; p < n; ++p)
+    for (std::size_t q = 0; q <= p; ++q) {
+      double product = 0, through = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        product += v[i * n + p] * v[i * n + q];
+        for (std::size_t j = 0; j < n; ++j) through += v[i * n + p] * a[i * n + j] * v[j * n + q];
+      }
+      EXPECT_NEAR(product, p == q ? 1 : 0, 1e-13) << p << ", " << q;
+      EXPECT_NEAR(through, p == q ? values[p * n + p] : 0, 1e-13) << p << ", " << q;
+    }
+}
+
+TEST(JacobiRotations, EigenvectorsOfRandomMatrices) {
+  test::Random random(211);
+  for (const std::size_t n : {1, 2, 3, 17, 40}) {
+    SCOPED_TRACE(n);
+    expect_eigenvectors(with_eigenvalues(random.values(n, -1, 1), random), n);
+    expect_eigenvectors(with_eigenvalues(Values(n, 0.0), random), n);
+  }
+}
+
+// Rows of very different size: were small eigenvalues lost in the rounding of large ones, so would be the determinant.
+TEST(JacobiRotations, SmallEigenvaluesBesideLargeOnes) {
+  constexpr std::size_t n = 20;
+  test::Random random(212);
+  const Values eigenvalues = random.values(n, 0.5, 2);
+  Values a = with_eigenvalues(eigenvalues, random);
+  double expected = 0, found = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) a[i * n + j] *= std::pow(10.0, static_cast<double>(i + j) / 2);
+    expected += std::log(eigenvalues[i]) + static_cast<double>(i) * std::log(10.0);
+  }
+  (void)diagonalise(n, a);
+  for (std::size_t i = 0; i < n; ++i) found += std::log(a[i * n + i]);
+  EXPECT_NEAR(found, expected, 1e-12 * expected);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ struct MultigridParams {
   /// (multigrid/partial_diagonalisation.hpp; in one kernel where fast diagonalisation has room). Of others: up to 33 x 33 by
   /// the inverse, 17 x 17 of products, of singular and of periodic ones. At most so many unknowns in the shorter direction; 0:
   /// cycles go on to level 0.
-  int exact_below = 512;
+  int exact_below = 520;
   /// Levels that are cut where the Context has other pieces of the grid: as mesh/strips.hpp says.
   std::optional<int> cut{};
   CutMethod cut_lines = CutMethod::automatic;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
@@ -62,155 +63,225 @@ struct Product {
 
 #if defined(__CUDACC__)
 
-constexpr int row_warps = 4, slices = 4;  // warps side by side, and those that take every fourth part of the sum
-constexpr int tile_warps = row_warps * slices, tile_threads = tile_warps * 32;
-constexpr int groups = 2;  // in which numbers come to shared memory
+constexpr int tile_warps = 16, tile_threads = tile_warps * 32;
+constexpr int stages = 4;  // parts of the sum that are in shared memory at a time
 
 /// Column of the grid where the first tile begins: one that is aligned, where columns of the grid are columns of the product.
 constexpr int first_column(Grid side) { return side == Grid::right ? -1 : 0; }
 
-/// A warp has `rows` rows of a tile and `columns` columns a lane.
-template <class T, int rows, int columns>
+/// What the tensor cores of a multiprocessor multiply at once, a warp together: sum += left right, of `height` x `depth` and
+/// `depth` x 8 numbers. Lane 4 g + t has numbers (g, t) of left, (t, g) of right and (g, 2 t), (g, 2 t + 1) of the sum, and
+/// those 8 rows or 4 columns further.
+template <class T>
+struct Fragments;
+
+/// In three products of the leading and the trailing 11 bits of a number: all but 2^-22 of it.
+template <>
+struct Fragments<float> {
+  static constexpr int height = 16, depth = 8, sums = 4;
+  static constexpr int left_padding = 4, right_padding = 8;  // of rows in shared memory, for no bank conflicts
+  struct Split {
+    unsigned high, low;
+    Split() = default;
+    __device__ STRATUM_INLINE explicit Split(float x) {
+      asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(high) : "f"(x));
+      low = __float_as_uint(x - __uint_as_float(high));
+    }
+  };
+  struct Left {
+    Split v[4];
+    __device__ STRATUM_INLINE Left(const float* at, int pitch)
+        : v{Split(at[0]), Split(at[8 * pitch]), Split(at[4]), Split(at[8 * pitch + 4])} {}
+  };
+  struct Right {
+    Split v[2];
+    __device__ STRATUM_INLINE Right(const float* at, int pitch) : v{Split(at[0]), Split(at[4 * pitch])} {}
+  };
+  __device__ STRATUM_INLINE static void multiply(float (&sum)[sums], const Left& a, const Right& b) {
+    const auto add = [&sum](unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+      asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+          "{%0, %1, %2, %3};"
+          : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+          : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+    };
+    add(a.v[0].low, a.v[1].low, a.v[2].low, a.v[3].low, b.v[0].high, b.v[1].high);
+    add(a.v[0].high, a.v[1].high, a.v[2].high, a.v[3].high, b.v[0].low, b.v[1].low);
+    add(a.v[0].high, a.v[1].high, a.v[2].high, a.v[3].high, b.v[0].high, b.v[1].high);
+  }
+};
+
+template <>
+struct Fragments<double> {
+  static constexpr int height = 8, depth = 4, sums = 2;
+  static constexpr int left_padding = 4, right_padding = 4;
+  struct Left {
+    double v;
+    __device__ STRATUM_INLINE Left(const double* at, int /*pitch*/) : v(*at) {}
+  };
+  using Right = Left;
+  __device__ STRATUM_INLINE static void multiply(double (&sum)[sums], const Left& a, const Right& b) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(sum[0]), "+d"(sum[1])
+        : "d"(a.v), "d"(b.v));
+  }
+};
+
+/// A block's part of a product: warps have down x across fragments of the sum each, `rows` x `columns` of them side by side, and
+/// the others take their parts of every row's sum, slices of it.
+template <class T, int rows, int columns, int down_, int across_>
 struct Tile {
-  static constexpr int height = row_warps * rows, width = 32 * columns;
-  static constexpr int chunk = 16 / static_cast<int>(sizeof(T));
+  using Fragment = Fragments<T>;
+  static constexpr int row_warps = rows, column_warps = columns, down = down_, across = across_;
+  static constexpr int slices = tile_warps / (rows * columns);
+  static constexpr int height = rows * down * Fragment::height, width = columns * across * 8;
+  static constexpr int together = 16 / static_cast<int>(sizeof(T));  // numbers that come together
+  static constexpr int part = 256 / static_cast<int>(sizeof(T));     // of the sum
+  static constexpr int left_pitch = part + Fragment::left_padding, right_pitch = width + Fragment::right_padding;
+  static constexpr int left_numbers = height * left_pitch, stage = left_numbers + part * right_pitch;
+  static constexpr std::size_t bytes =
+      static_cast<std::size_t>(std::max(stages * stage, slices* height* width)) * sizeof(T);
   static int blocks(Grid side, const GridShape& shape) {
     return cuda::divide_up(shape.nx - first_column(side), width) * cuda::divide_up(shape.ny, height);
   }
-  static int pitch(int size) { return size + chunk; }
-  static std::size_t bytes(int size) {
-    return static_cast<std::size_t>(std::max(height * pitch(size) + size * width, slices * height * width)) * sizeof(T);
-  }
 };
 
-/// Numbers that are read together.
-template <class T>
-struct alignas(16) Chunk {
-  T v[16 / sizeof(T)];
-};
-
-/// A block has a tile of the product. Shared memory: rows of the left factor, columns of the right one.
-template <Grid side, int rows, int columns, class T>
+/// A block has a tile of the product. Shared memory: of a part of the sum rows of the left factor and columns of the right one.
+template <Grid side, class Sizes, class T>
 __global__ void __launch_bounds__(tile_threads, 2) product_kernel(const Product<T> product) {
-  using Sizes = Tile<T, rows, columns>;
-  constexpr int chunk = Sizes::chunk, height = Sizes::height, width = Sizes::width;
+  using Fragment = Fragments<T>;
+  constexpr int height = Sizes::height, width = Sizes::width, slices = Sizes::slices, part = Sizes::part;
+  constexpr int left_pitch = Sizes::left_pitch, right_pitch = Sizes::right_pitch;
   extern __shared__ __align__(16) unsigned char memory[];
-  const int size = product.size, pitch = size + chunk, group = size / groups;
-  T* const left = reinterpret_cast<T*>(memory);
-  T* const right = left + height * pitch;
+  T* const numbers = reinterpret_cast<T*>(memory);
+  const int size = product.size, parts = cuda::divide_up(size, part);
   const GridView<const T> grid = product.grid;
   const GridView<T> out = product.out;
   const int tiles = cuda::divide_up(out.nx - first_column(side), width);
   const int r0 = static_cast<int>(blockIdx.x) / tiles * height;
   const int s0 = static_cast<int>(blockIdx.x) % tiles * width + first_column(side);
   const int t = static_cast<int>(threadIdx.x), lane = t % 32, warp = t / 32;
-
+  const auto left_of = [&](int p) { return numbers + p % stages * Sizes::stage; };
+  const auto right_of = [&](int p) { return left_of(p) + Sizes::left_numbers; };
+  /// f(row, column) of every `together` numbers of a part of `rows` x `columns`.
+  const auto share = [t]<int rows, int columns, int together>(const auto& f) {
+    constexpr int across = columns / together, at_once = tile_threads / across;
+    static_assert(tile_threads % across == 0);
+#pragma unroll
+    for (int row = 0; row < rows; row += at_once)
+      if (rows % at_once == 0 || row + t / across < rows) f(row + t / across, t % across * together);
+  };
   // The matrix is padded: all rows of a tile are there, and chunks of columns are there or not.
-  if constexpr (side == Grid::right) {
+  const auto bring_matrix = [&](int p) {
+    const int first = p * part;
+    if constexpr (side == Grid::right)
+      share.template operator()<height, part, Sizes::together>([&](int r, int k) {
+        if (first + k < size)
+          __pipeline_memcpy_async(left_of(p) + r * left_pitch + k, product.matrix + (r0 + r) * size + first + k, 16);
+      });
+    else
+      share.template operator()<part, width, Sizes::together>([&](int k, int s) {
+        if (first + k < size && s0 + s < size)
+          __pipeline_memcpy_async(right_of(p) + k * right_pitch + s, product.matrix + (first + k) * size + s0 + s, 16);
+      });
+  };
+  const auto bring_grid = [&](int p) {
+    const int first = p * part;
+    const auto bring = [&]<int together>(T* to, int i, int j) {
+      if (j < grid.ny && i < grid.nx && i + together > 0)
+        __pipeline_memcpy_async(to, &grid(i, j), together * sizeof(T));
+      else
 #pragma unroll
-    for (int r = warp; r < height; r += tile_warps) {
-      const T* const row = product.matrix + (r0 + r) * size;
-      for (int k = lane * chunk; k < size; k += 32 * chunk) __pipeline_memcpy_async(left + r * pitch + k, row + k, 16);
-    }
-  } else {
-    constexpr int chunks = width / chunk;
-    static_assert(tile_threads % chunks == 0);
-    const int s = t % chunks * chunk;
-    if (s0 + s < size)
-      for (int k = t / chunks; k < size; k += tile_threads / chunks)
-        __pipeline_memcpy_async(right + k * width + s, product.matrix + k * size + s0 + s, 16);
-  }
+        for (int e = 0; e < together; ++e) to[e] = T(0);
+    };
+    const auto bring_right = [&]<int together>() {
+      share.template operator()<part, width, together>([&](int k, int s) {
+        bring.template operator()<together>(right_of(p) + k * right_pitch + s, s0 + s, first + k);
+      });
+    };
+    if constexpr (side == Grid::left)
+      share.template operator()<height, part, 1>(
+          [&](int r, int k) { bring.template operator()<1>(left_of(p) + r * left_pitch + k, first + k, r0 + r); });
+    else if (product.aligned)
+      bring_right.template operator()<Sizes::together>();
+    else
+      bring_right.template operator()<1>();
+    __pipeline_commit();
+  };
+  for (int p = 0; p < min(stages, parts); ++p) bring_matrix(p);
   cuda::after_previous();
+  for (int p = 0; p < stages; ++p) p < parts ? bring_grid(p) : __pipeline_commit();
+
+  constexpr int rows = Sizes::row_warps, columns = Sizes::column_warps, down = Sizes::down, across = Sizes::across;
+  T sum[down][across][Fragment::sums] = {};
+  const int row0 = warp % rows * down * Fragment::height, column0 = warp / rows % columns * across * 8;
+  const int slice = warp / (rows * columns), quad = lane / 4, in_quad = lane % 4;
+  for (int p = 0; p < parts; ++p) {
+    __pipeline_wait_prior(stages - 1);
+    __syncthreads();
+    const T* const left = left_of(p) + (row0 + quad) * left_pitch + in_quad;
+    const T* const right = right_of(p) + in_quad * right_pitch + column0 + quad;
 #pragma unroll
-  for (int g = 0; g < groups; ++g) {
-    const int end = (g + 1) * group;
-    if constexpr (side == Grid::right) {
-      const auto bring = [&]<int together>() {
-        constexpr int parts = width / together;
-        const int s = t % parts * together;
-        const bool there = s0 + s + together > 0 && s0 + s < grid.nx;
-        const T* from = &grid(s0 + s, g * group + t / parts);
-        T* to = right + (g * group + t / parts) * width + s;
-        for (int k = g * group + t / parts; k < end; k += tile_threads / parts) {
-          if (there && k < grid.ny)
-            __pipeline_memcpy_async(to, from, together * sizeof(T));
-          else
-            for (int e = 0; e < together; ++e) to[e] = T(0);
-          from += tile_threads / parts * grid.pitch;
-          to += tile_threads / parts * width;
-        }
-      };
-      product.aligned ? bring.template operator()<chunk>() : bring.template operator()<1>();
-    } else {
+    for (int k0 = 0; k0 < part; k0 += slices * Fragment::depth) {
+      const int k = k0 + slice * Fragment::depth;
+      if (k >= part || p * part + k >= size) break;
 #pragma unroll
-      for (int r = warp; r < height; r += tile_warps) {
-        const T* const row = &grid(0, r0 + r);
-        const int columns_there = r0 + r < grid.ny ? grid.nx : 0;
-        for (int k = g * group + lane; k < end; k += 32)
-          if (k < columns_there)
-            __pipeline_memcpy_async(left + r * pitch + k, row + k, sizeof(T));
-          else
-            left[r * pitch + k] = T(0);
+      for (int d = 0; d < down; ++d) {
+        const typename Fragment::Left a(left + d * Fragment::height * left_pitch + k, left_pitch);
+#pragma unroll
+        for (int s = 0; s < across; ++s)
+          Fragment::multiply(sum[d][s], a, typename Fragment::Right(right + k * right_pitch + s * 8, right_pitch));
       }
     }
-    __pipeline_commit();
-  }
-
-  T sum[rows][columns] = {};
-  const int row0 = warp % row_warps * rows, slice = warp / row_warps;
-#pragma unroll
-  for (int g = 0; g < groups; ++g) {
-    __pipeline_wait_prior(groups - 1 - g);
     __syncthreads();
-#pragma unroll 2
-    for (int k = g * group + slice * chunk; k < (g + 1) * group; k += slices * chunk) {
-      Chunk<T> a[rows];
-#pragma unroll
-      for (int r = 0; r < rows; ++r) a[r] = *reinterpret_cast<const Chunk<T>*>(left + (row0 + r) * pitch + k);
-#pragma unroll
-      for (int e = 0; e < chunk; ++e)
-#pragma unroll
-        for (int s = 0; s < columns; ++s) {
-          const T b = right[(k + e) * width + lane + s * 32];
-#pragma unroll
-          for (int r = 0; r < rows; ++r) sum[r][s] += a[r].v[e] * b;
-        }
+    if (p + stages < parts) {
+      bring_matrix(p + stages);
+      bring_grid(p + stages);
+    } else {
+      __pipeline_commit();
     }
   }
-  __syncthreads();
-  // Parts of the sum, a slice behind the other, in the place of both factors.
-  T* const parts = left + slice * height * width;
+  // Slices of the sum, one behind the other, in the place of both factors.
+  T* const mine = numbers + slice * height * width;
 #pragma unroll
-  for (int r = 0; r < rows; ++r)
+  for (int d = 0; d < down; ++d)
 #pragma unroll
-    for (int s = 0; s < columns; ++s) parts[(row0 + r) * width + lane + s * 32] = sum[r][s];
+    for (int s = 0; s < across; ++s)
+#pragma unroll
+      for (int e = 0; e < Fragment::sums; ++e)
+        mine[(row0 + d * Fragment::height + quad + e / 2 * 8) * width + column0 + s * 8 + in_quad * 2 + e % 2] =
+            sum[d][s][e];
   __syncthreads();
   for (int c = t; c < height * width; c += tile_threads) {
     const int i = s0 + c % width, j = r0 + c / width;
     T whole = 0;
 #pragma unroll
-    for (int part = 0; part < slices; ++part) whole += left[part * height * width + c];
+    for (int k = 0; k < slices; ++k) whole += numbers[k * height * width + c];
     if (i >= 0 && i < out.nx && j < out.ny) out(i, j) = whole;
   }
 }
 
-/// f(launch, kernel) for a product of this shape: small tiles until most multiprocessors have one.
-template <Grid side, class T, class F>
-void with_kernel(int size, const GridShape& shape, const F& f) {
-  const auto take = [&]<int rows, int columns>() {
-    using Sizes = Tile<T, rows, columns>;
-    f(cuda::Launch{Sizes::blocks(side, shape), tile_threads, Sizes::bytes(size)},
-      product_kernel<side, rows, columns, T>);
-  };
-  constexpr int most_columns = sizeof(T) == 4 ? 2 : 1;  // as registers allow
-  using Large = Tile<T, 8, most_columns>;
+/// Small tiles until most multiprocessors have a large one.
+template <Grid side, class T>
+void multiply_on_gpu(Context& ctx, Product<T> product) {
+  product.aligned = cuda::can_march(product.grid);
+  const GridShape shape = product.out.shape();
+  constexpr bool single = sizeof(T) == 4;
+  using Small = std::conditional_t<single, Tile<T, 1, 2, 1, 2>, Tile<T, 2, 2, 1, 2>>;
+  using Large = std::conditional_t<single, Tile<T, 2, 2, 1, 4>, Tile<T, 2, 2, 2, 2>>;
   const int multiprocessors = cuda::device_attribute(cudaDevAttrMultiProcessorCount);
-  if (4 * Large::blocks(side, shape) > 3 * multiprocessors && cuda::Launch{1, tile_threads, Large::bytes(size)}.fits())
-    return take.template operator()<8, most_columns>();
-  take.template operator()<4, 1>();
+  const auto take = [&]<class Sizes>() {
+    cuda::Launch launch{Sizes::blocks(side, shape), tile_threads, Sizes::bytes};
+    // Blocks that come while the kernel before drains are not to share a multiprocessor where each could have its own.
+    const auto half = static_cast<std::size_t>(cuda::device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)) / 2;
+    if (static_cast<int>(launch.grid.x) <= multiprocessors) launch.bytes = std::max(launch.bytes, half);
+    launch(ctx, product_kernel<side, Sizes, T>, product);
+  };
+  if (4 * Large::blocks(side, shape) > 3 * multiprocessors && cuda::Launch{1, tile_threads, Large::bytes}.fits())
+    return take.template operator()<Large>();
+  take.template operator()<Small>();
 }
 
-/// Of modes.
+/// So many modes: not where doubles are much slower than floats.
 template <class T>
 bool is_worth_it(int modes) {
   constexpr int few = 64, half = 2;
@@ -222,12 +293,7 @@ bool is_worth_it(int modes) {
 template <Grid side, class T>
 void multiply(Context& ctx, const Product<T>& product) {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu()) {
-    Product<T> on_gpu = product;
-    on_gpu.aligned = cuda::can_march(product.grid);
-    return with_kernel<side, T>(product.size, product.out.shape(),
-                                [&](const cuda::Launch& launch, auto kernel) { launch(ctx, kernel, on_gpu); });
-  }
+  if (ctx.on_gpu()) return multiply_on_gpu<side>(ctx, product);
 #endif
   const int rows = product.out.ny;
 #pragma omp parallel for num_threads(ctx.threads()) if (ctx.threads() > 1)
@@ -271,14 +337,7 @@ std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Conte
   for (const Direction direction : {shorter, across(shorter)}) {
     if (length(direction, shape) > max_modes) continue;
 #if defined(__CUDACC__)
-    if (ctx.on_gpu()) {
-      bool has_room = is_worth_it<T>(length(direction, shape));
-      if (has_room)
-        with_kernel<Grid::left, T>(
-            padded(length(direction, shape)), shape,
-            [&](const cuda::Launch& launch, auto kernel) { has_room = launch.runs(ctx, kernel); });
-      if (!has_room) continue;
-    }
+    if (ctx.on_gpu() && !is_worth_it<T>(length(direction, shape))) continue;
 #endif
     std::unique_ptr<PartialDiagonalisation> solver(
         new PartialDiagonalisation(ctx, a, direction));  // NOLINT: the constructor is private

@@ -25,11 +25,11 @@ namespace stratum {
 template <class T>
 class PartialDiagonalisation final : public SeparableSolver<T> {
  public:
-  /// In double where a GPU has half as many operations as in float; else 64.
-  static constexpr int max_modes = sizeof(T) == 4 ? 512 : 288;
+  static constexpr int max_modes = 520;
 
   /// Null unless `a` is a tensor operator between ends that are not periodic, of at most max_modes unknowns in one direction,
-  /// its lines there have modes that survive rounding, and a block of the GPU has room for a tile of the product. 3 ms on the host
+  /// its lines there have modes that survive rounding, and, of more than 64 in double, the GPU has half as many operations in
+  /// double as in float. 3 ms on the host
   /// for n = 255 and 12 for 511, by 16 threads.
   /// `singular`: A 1 = 0; of b's part along that mode x has some multiple, about a thousand times what smooth b leaves.
   /// A plan takes for granted that all goes well.

@@ -150,7 +150,7 @@ TYPED_TEST(PartialDiagonalisationTest, AMassTermMovesItsEigenvalues) {
 TEST(PartialDiagonalisationLimits, WhatItCannotSolveIsRefused) {
   Context ctx(Backend::cpu, 1);
   test::Random random(137);
-  const auto [large_oracle, large] = test::random_operator<double>(ctx, random, 520, 289, OperatorForm::tensor);
+  const auto [large_oracle, large] = test::random_operator<double>(ctx, random, 530, 521, OperatorForm::tensor);
   const auto [stored_oracle, stored] = test::random_operator<double>(ctx, random, 3, 3, OperatorForm::symmetric);
   const auto [periodic_oracle, periodic] = test::random_operator<double>(ctx, random, 8, 8, OperatorForm::tensor, true);
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, large));

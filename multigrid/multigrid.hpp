@@ -61,7 +61,7 @@ struct MultigridParams {
   bool singular = false;                            // of a matrix: MatrixTraits
   bool measure_levels = false;                      // fill LevelReport::seconds; synchronises
   /// On a GPU cycles end at the finest coarse level that a few kernels solve in place of all below. Of tensor operators: with up
-  /// to 512 unknowns in one direction, 288 in double, and any number in the other, by the modes of the one
+  /// to 520 unknowns in one direction and any number in the other, by the modes of the one
   /// (multigrid/partial_diagonalisation.hpp; in one kernel where fast diagonalisation has room). Of others: up to 33 x 33 by
   /// the inverse, 17 x 17 of products, of singular and of periodic ones. At most so many unknowns in the shorter direction; 0:
   /// cycles go on to level 0.

@@ -138,8 +138,8 @@ struct Tile {
   static constexpr int part = 256 / static_cast<int>(sizeof(T));     // of the sum
   static constexpr int left_pitch = part + Fragment::left_padding, right_pitch = width + Fragment::right_padding;
   static constexpr int left_numbers = height * left_pitch, stage = left_numbers + part * right_pitch;
-  static constexpr std::size_t bytes =
-      static_cast<std::size_t>(std::max(stages * stage, slices* height* width)) * sizeof(T);
+  static constexpr int sums = slices * height * width;
+  static constexpr std::size_t bytes = std::max(stages * stage, sums) * sizeof(T);
   static int blocks(Grid side, const GridShape& shape) {
     return cuda::divide_up(shape.nx - first_column(side), width) * cuda::divide_up(shape.ny, height);
   }
@@ -349,14 +349,15 @@ std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Conte
 
 template <class T>
 bool PartialDiagonalisation<T>::find_modes(Context& ctx, const TensorOperator<T>& a, bool singular) {
-  const LineFactors line = line_factors(ctx, a, direction_);
+  const LineFactors line = line_factors(ctx, a, direction_), other = line_factors(ctx, a, across(direction_));
+  if (!may_be_rounded<T>(line) || !may_be_rounded<T>(other)) return false;
   LineModes modes = line_modes(line, ctx.threads());
   if (modes.values.empty() || !survive_rounding<T>(line, modes)) return false;
   if (singular) {
     // So little that smooth x does not see it, and so much that the line of constants is solved: 1 / (sum of 1 / k times all of M)
     // is about a tenth of the first eigenvalue of the other direction.
     constexpr double little = 1e-3;
-    const auto [k, m] = line_factors(ctx, a, across(direction_));
+    const auto& [k, m] = other;
     const double mass = 6 * std::accumulate(m.begin(), m.end(), 0.0);
     const double resistance =
         std::accumulate(k.begin(), k.end(), 0.0, [](double sum, double x) { return x > 0 ? sum + 1 / x : sum; });

@@ -71,10 +71,41 @@ bool survive_rounding(const LineFactors& line, const LineModes& modes) {
   return residual <= fall * fall * norm;
 }
 
+template <class T>
+bool may_be_rounded(const LineFactors& line) {
+  const auto& [k, m] = line;
+  // K x = M 1 from interval to interval: k (x_i - x_(i-1)) is the flow at the beginning less the load before it. Where neither
+  // end is tied down x is some constant.
+  const std::size_t n = k.size() - 1;
+  const bool first = k.front() > 0, last = k.back() > 0;
+  double load = 0, resistance = 0, fall = 0;
+  for (std::size_t i = 0; i <= n; ++i) {
+    if (k[i] > 0) {
+      resistance += 1 / k[i];
+      fall += load / k[i];
+    }
+    if (i < n) load += 3 * (m[i] + m[i + 1]);
+  }
+  const double total = load, flow = !first ? 0 : last ? fall / resistance : total;
+  double x = first ? 0 : last ? fall : total * resistance / 8;
+  double largest = 0;  // k x
+  load = 0;
+  for (std::size_t i = 0; i <= n; ++i) {
+    const double before = x;
+    if (k[i] > 0 && (first || last)) x += (flow - load) / k[i];
+    largest = std::max(largest, k[i] * std::max(std::abs(before), std::abs(x)));
+    if (i < n) load += 3 * (m[i] + m[i + 1]);
+  }
+  constexpr double rounding = static_cast<double>(std::numeric_limits<T>::epsilon()), little = 2e-6;
+  return largest * rounding * rounding <= little * total;
+}
+
 template LineFactors line_factors(Context&, const TensorOperator<float>&, Direction);
 template LineFactors line_factors(Context&, const TensorOperator<double>&, Direction);
 template double reaction_of(Context&, const TensorOperator<float>&);
 template double reaction_of(Context&, const TensorOperator<double>&);
+template bool may_be_rounded<float>(const LineFactors&);
+template bool may_be_rounded<double>(const LineFactors&);
 template bool survive_rounding<float>(const LineFactors&, const LineModes&);
 template bool survive_rounding<double>(const LineFactors&, const LineModes&);
 

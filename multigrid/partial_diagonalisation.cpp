@@ -333,6 +333,16 @@ std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Conte
   const GridShape shape = a.shape();
   const auto* const separable = std::get_if<TensorOperator<T>>(&a.storage());
   if (separable == nullptr || shape.has_halo() || shape.nodes() == 0) return nullptr;
+  LineFactors factors[2];  // of x and y
+  double reaction = 0;
+  if (!ctx.plans()) {
+    for (const Direction direction : {Direction::x, Direction::y}) {
+      LineFactors& line = factors[direction == Direction::x ? 0 : 1];
+      line = line_factors(ctx, *separable, direction);
+      if (!may_be_rounded<T>(line)) return nullptr;
+    }
+    reaction = reaction_of(ctx, *separable);
+  }
   const Direction shorter = shape.nx < shape.ny ? Direction::x : Direction::y;
   for (const Direction direction : {shorter, across(shorter)}) {
     if (length(direction, shape) > max_modes) continue;
@@ -341,29 +351,26 @@ std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Conte
 #endif
     std::unique_ptr<PartialDiagonalisation> solver(
         new PartialDiagonalisation(ctx, a, direction));  // NOLINT: the constructor is private
-    if (ctx.plans()) return solver;
-    if (solver->find_modes(ctx, *separable, singular)) return solver;
+    const int d = direction == Direction::x ? 0 : 1;
+    if (ctx.plans() || solver->find_modes(ctx, factors[d], factors[1 - d], reaction, singular)) return solver;
   }
   return nullptr;
 }
 
 template <class T>
-bool PartialDiagonalisation<T>::find_modes(Context& ctx, const TensorOperator<T>& a, bool singular) {
-  const LineFactors line = line_factors(ctx, a, direction_), other = line_factors(ctx, a, across(direction_));
-  if (!may_be_rounded<T>(line) || !may_be_rounded<T>(other)) return false;
+bool PartialDiagonalisation<T>::find_modes(Context& ctx, const LineFactors& line, const LineFactors& other,
+                                           double reaction, bool singular) {
   LineModes modes = line_modes(line, ctx.threads());
   if (modes.values.empty() || !survive_rounding<T>(line, modes)) return false;
   if (singular) {
     // So little that smooth x does not see it, and so much that the line of constants is solved: 1 / (sum of 1 / k times all of M)
     // is about a tenth of the first eigenvalue of the other direction.
     constexpr double little = 1e-3;
-    const auto& [k, m] = other;
-    const double mass = 6 * std::accumulate(m.begin(), m.end(), 0.0);
-    const double resistance =
-        std::accumulate(k.begin(), k.end(), 0.0, [](double sum, double x) { return x > 0 ? sum + 1 / x : sum; });
+    const double mass = 6 * std::accumulate(other.m.begin(), other.m.end(), 0.0);
+    const double resistance = std::accumulate(other.k.begin(), other.k.end(), 0.0,
+                                              [](double sum, double k) { return k > 0 ? sum + 1 / k : sum; });
     modes.values.front() = resistance > 0 ? little / (resistance * mass) : 1;
   }
-  const double reaction = reaction_of(ctx, a);
   for (double& value : modes.values) value += reaction;
   const auto nodes = modes.values.size(), size = static_cast<std::size_t>(padded(static_cast<int>(nodes)));
   std::vector<T> packed(2 * size * size, T(0));

@@ -6,7 +6,7 @@
 //     X = Vx U Vy^T ,   U_ac = (Vx^T B Vy)_ac / (lambda_a + mu_c) ,
 //
 // four products of small dense matrices. In float, on the stretched meshes of `named_meshes`, the residual of smooth data falls
-// to 1e-5 for n = 31 and to 1e-4 for n = 127. Where there are more unknowns, in one direction or in both:
+// to 1e-5 for n = 31 and to 3e-4 for n = 127. Where there are more unknowns, in one direction or in both:
 // multigrid/partial_diagonalisation.hpp.
 //
 // On a GPU one kernel, of a cluster of n / 8 blocks whatever the numbers on the grid, of one where there are no clusters; it

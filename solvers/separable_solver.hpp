@@ -33,7 +33,7 @@ template <class T>
 
 /// Whether x may be rounded to T in every node by itself. Inside a thin layer that is not at a Dirichlet side unknowns are equal to
 /// more digits than T has. What rounding makes of them flows through the layer, and of that flow the next residual keeps as
-/// little as T keeps of any number: this has to be much less than a smooth load. In float layers of 1e-8 of a line pass.
+/// little as T keeps of any number: this has to be much less than a smooth load. In float layers of 1e-9 of a line pass.
 template <class T>
 [[nodiscard]] bool may_be_rounded(const LineFactors& line);
 

@@ -334,17 +334,22 @@ std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Conte
   const auto* const separable = std::get_if<TensorOperator<T>>(&a.storage());
   if (separable == nullptr || shape.has_halo() || shape.nodes() == 0) return nullptr;
   LineFactors factors[2];  // of x and y
-  double reaction = 0;
+  double reaction = 0, lost[2] = {};
   if (!ctx.plans()) {
-    for (const Direction direction : {Direction::x, Direction::y}) {
-      LineFactors& line = factors[direction == Direction::x ? 0 : 1];
-      line = line_factors(ctx, *separable, direction);
-      if (!may_be_rounded<T>(line)) return nullptr;
+    for (const int d : {0, 1}) {
+      factors[d] = line_factors(ctx, *separable, d == 0 ? Direction::x : Direction::y);
+      lost[d] = lost_to_rounding<T>(factors[d]);
+      if (!(lost[d] <= most_lost)) return nullptr;
     }
     reaction = reaction_of(ctx, *separable);
   }
-  const Direction shorter = shape.nx < shape.ny ? Direction::x : Direction::y;
-  for (const Direction direction : {shorter, across(shorter)}) {
+  // Where rows of V are equal, and they are inside a layer, so are all products with them. Solutions along lines may differ by
+  // rounding: modes for the direction with the thinner layers.
+  constexpr double much = 1e-9, much_more = 100;
+  Direction first = shape.nx < shape.ny ? Direction::x : Direction::y;
+  const double here = lost[first == Direction::x ? 0 : 1], there = lost[first == Direction::x ? 1 : 0];
+  if (there > much && there > much_more * here) first = across(first);
+  for (const Direction direction : {first, across(first)}) {
     if (length(direction, shape) > max_modes) continue;
 #if defined(__CUDACC__)
     if (ctx.on_gpu() && !is_worth_it<T>(length(direction, shape))) continue;

@@ -294,7 +294,7 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   std::vector<T> packed(2 * n * n + 2 * n, T(0));
   for (const Direction direction : {Direction::x, Direction::y}) {
     const LineFactors line = line_factors(ctx, *separable, direction);
-    if (!may_be_rounded<T>(line)) return nullptr;
+    if (!(lost_to_rounding<T>(line) <= most_lost)) return nullptr;
     LineModes modes = line_modes(line, ctx.threads());
     if (modes.values.empty() || !survive_rounding<T>(line, modes)) return nullptr;
     if (singular) modes.values.front() = 0;

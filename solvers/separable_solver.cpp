@@ -72,7 +72,7 @@ bool survive_rounding(const LineFactors& line, const LineModes& modes) {
 }
 
 template <class T>
-bool may_be_rounded(const LineFactors& line) {
+double lost_to_rounding(const LineFactors& line) {
   const auto& [k, m] = line;
   // K x = M 1 from interval to interval: k (x_i - x_(i-1)) is the flow at the beginning less the load before it. Where neither
   // end is tied down x is some constant.
@@ -96,16 +96,16 @@ bool may_be_rounded(const LineFactors& line) {
     largest = std::max(largest, k[i] * std::max(std::abs(before), std::abs(x)));
     if (i < n) load += 3 * (m[i] + m[i + 1]);
   }
-  constexpr double rounding = static_cast<double>(std::numeric_limits<T>::epsilon()), little = 2e-6;
-  return largest * rounding * rounding <= little * total;
+  constexpr auto rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
+  return largest / total * rounding * rounding;
 }
 
 template LineFactors line_factors(Context&, const TensorOperator<float>&, Direction);
 template LineFactors line_factors(Context&, const TensorOperator<double>&, Direction);
 template double reaction_of(Context&, const TensorOperator<float>&);
 template double reaction_of(Context&, const TensorOperator<double>&);
-template bool may_be_rounded<float>(const LineFactors&);
-template bool may_be_rounded<double>(const LineFactors&);
+template double lost_to_rounding<float>(const LineFactors&);
+template double lost_to_rounding<double>(const LineFactors&);
 template bool survive_rounding<float>(const LineFactors&, const LineModes&);
 template bool survive_rounding<double>(const LineFactors&, const LineModes&);
 

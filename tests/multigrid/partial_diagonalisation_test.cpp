@@ -1,6 +1,10 @@
 #include <stratum/multigrid/partial_diagonalisation.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
@@ -104,6 +108,36 @@ TYPED_TEST(PartialDiagonalisationTest, SidesOfAllKinds) {
             ASSERT_TRUE(solver);
             EXPECT_LT(remaining(ctx, a, *solver, random), (std::is_same_v<T, float> ? 1e-4 : 1e-11));
           }
+}
+
+// Inside a layer beside a natural side neighbours are equal to more digits than float has: what it makes of them must not flow.
+TYPED_TEST(PartialDiagonalisationTest, ThinLayersBesideNaturalSides) {
+  using T = typename TypeParam::Number;
+  auto& ctx = this->ctx();
+  const Intervals thin = make_mesh(mesh_family("A3"), 8).x(), wide = make_mesh(mesh_family("U1"), 8).x();
+  const Intervals layer = thin.with_ends(LineEnd::natural, LineEnd::natural);
+  for (const TensorMesh& mesh : {TensorMesh(layer, wide), TensorMesh(wide, layer)}) {
+    const auto a = assemble_operator<T>(ctx, mesh, OperatorForm::tensor, {});
+    const auto solver = PartialDiagonalisation<T>::make(ctx, a);
+    ASSERT_TRUE(solver);
+    // The load of a constant.
+    Values load;
+    const auto mass = [](const Intervals& line, int i) {
+      const auto& h = line.widths();
+      const auto n = static_cast<int>(h.size()), at = i + line.first_unknown();
+      return ((at > 0 ? h[static_cast<std::size_t>(at) - 1] : 0) + (at < n ? h[static_cast<std::size_t>(at)] : 0)) / 2;
+    };
+    for (int j = 0; j < a.shape().ny; ++j)
+      for (int i = 0; i < a.shape().nx; ++i) load.push_back(mass(mesh.x(), i) * mass(mesh.y(), j));
+    Vector<T> b(ctx, a.shape()), x(ctx, a.shape());
+    const std::vector<T> rounded(load.begin(), load.end());
+    copy_from_host(ctx, rounded.data(), b.view());
+    solver->apply(ctx, b.cview(), x.view());
+    a.residual(ctx, b.cview(), x.cview(), b.view());
+    double flow = 0;  // the largest of what is left
+    for (const double r : test::to_host(ctx, b)) flow = std::max(flow, std::abs(r));
+    EXPECT_LT(flow, (std::is_same_v<T, float> ? 1e-3 : 1e-9) * std::accumulate(load.begin(), load.end(), 0.0));
+  }
 }
 
 TYPED_TEST(PartialDiagonalisationTest, NaturalSidesAllAround) {

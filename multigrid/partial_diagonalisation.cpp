@@ -28,11 +28,8 @@ int padded(int modes) {
 constexpr int unaligned = 15;
 int numbers(int modes) { return unaligned + 2 * padded(modes) * padded(modes); }
 
-GridShape along(Direction direction, const GridShape& shape) {
-  return direction == Direction::x ? GridShape::flat(shape.nx) : GridShape::flat(shape.ny);
-}
-int length(Direction direction, const GridShape& shape) { return along(direction, shape).nx; }
-Direction across(Direction direction) { return direction == Direction::x ? Direction::y : Direction::x; }
+int length(Direction direction, const GridShape& shape) { return direction == Direction::x ? shape.nx : shape.ny; }
+Direction crosswise(Direction direction) { return direction == Direction::x ? Direction::y : Direction::x; }
 
 /// Whether the grid is the left factor of a product or the right one.
 enum class Grid : std::uint8_t { left, right };
@@ -348,8 +345,8 @@ std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Conte
   constexpr double much = 1e-9, much_more = 100;
   Direction first = shape.nx < shape.ny ? Direction::x : Direction::y;
   const double here = lost[first == Direction::x ? 0 : 1], there = lost[first == Direction::x ? 1 : 0];
-  if (there > much && there > much_more * here) first = across(first);
-  for (const Direction direction : {first, across(first)}) {
+  if (there > much && there > much_more * here) first = crosswise(first);
+  for (const Direction direction : {first, crosswise(first)}) {
     if (length(direction, shape) > max_modes) continue;
 #if defined(__CUDACC__)
     if (ctx.on_gpu() && !is_worth_it<T>(length(direction, shape))) continue;
@@ -407,7 +404,9 @@ void PartialDiagonalisation<T>::apply(Context& ctx, GridView<const T> b, GridVie
   const int size = padded(length(direction_, shape_));
   const T *const by_nodes = matrices_.cview().data + unaligned, *const by_modes = by_nodes + size * size;
   const GridView<T> u = u_.view();
-  const auto solve_lines = [&] { sweep_(ctx, across(direction_), lines_, u, u, u, Guess::zero, SweepOrder::forward); };
+  const auto solve_lines = [&] {
+    sweep_(ctx, crosswise(direction_), lines_, u, u, u, Guess::zero, SweepOrder::forward);
+  };
   if (direction_ == Direction::y) {
     multiply<Grid::right>(ctx, Product<T>{by_modes, size, b, u});
     solve_lines();

@@ -76,25 +76,27 @@ double lost_to_rounding(const LineFactors& line) {
   const auto& [k, m] = line;
   // K x = M 1 from interval to interval: k (x_i - x_(i-1)) is the flow at the beginning less the load before it. Where neither
   // end is tied down x is some constant.
-  const std::size_t n = k.size() - 1;
+  const std::size_t intervals = k.size();
   const bool first = k.front() > 0, last = k.back() > 0;
-  double load = 0, resistance = 0, fall = 0;
-  for (std::size_t i = 0; i <= n; ++i) {
+  std::vector<double> load(intervals, 0.0);
+  for (std::size_t i = 1; i < intervals; ++i) load[i] = load[i - 1] + 3 * (m[i - 1] + m[i]);
+  double resistance = 0, fall = 0;
+  for (std::size_t i = 0; i < intervals; ++i)
     if (k[i] > 0) {
       resistance += 1 / k[i];
-      fall += load / k[i];
+      fall += load[i] / k[i];
     }
-    if (i < n) load += 3 * (m[i] + m[i + 1]);
-  }
-  const double total = load, flow = !first ? 0 : last ? fall / resistance : total;
-  double x = first ? 0 : last ? fall : total * resistance / 8;
-  double largest = 0;  // k x
-  load = 0;
-  for (std::size_t i = 0; i <= n; ++i) {
-    const double before = x;
-    if (k[i] > 0 && (first || last)) x += (flow - load) / k[i];
-    largest = std::max(largest, k[i] * std::max(std::abs(before), std::abs(x)));
-    if (i < n) load += 3 * (m[i] + m[i + 1]);
+  const double total = load.back(), flow = !first ? 0 : last ? fall / resistance : total;
+  const auto rise = [&](std::size_t i) { return k[i] > 0 && (first || last) ? (flow - load[i]) / k[i] : 0; };
+  std::vector<double> x(intervals + 1, first ? 0 : last ? fall : total * resistance / 8);
+  for (std::size_t i = 0; i < intervals; ++i) x[i + 1] = x[i] + rise(i);
+  // Towards an end that is tied down: from there.
+  double largest = 0, from_last = 0;  // k x
+  for (std::size_t i = intervals; i-- > 0;) {
+    const double size = std::max(std::abs(x[i]), std::abs(x[i + 1]));
+    const double behind = std::abs(from_last);
+    from_last -= rise(i);
+    largest = std::max(largest, k[i] * (last ? std::min(size, std::max(behind, std::abs(from_last))) : size));
   }
   constexpr auto rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
   return largest / total * rounding * rounding;

@@ -47,6 +47,16 @@ TEST(SeparableSolver, LayersAtDirichletSidesMayBeRounded) {
       }
 }
 
+TEST(SeparableSolver, HoweverThinAtEitherOfThem) {
+  Values widths{1e-200, 1e-150, 1e-100, 1e-60, 1e-30, 1e-10, 1e-5, 1e-2, 1};
+  for (int turned = 0; turned < 2; ++turned) {
+    EXPECT_LE(lost_to_rounding<float>(laplace(widths, Ends::dirichlet)), most_lost);
+    std::reverse(widths.begin(), widths.end());
+  }
+  EXPECT_LE(lost_to_rounding<float>(laplace(widths, Ends::last_natural)), most_lost);
+  EXPECT_GT(lost_to_rounding<float>(laplace(widths, Ends::first_natural)), most_lost);
+}
+
 // Beside a natural one it is as large as anywhere.
 TEST(SeparableSolver, LayersElsewhereMayNot) {
   for (const Ends ends : {Ends::first_natural, Ends::natural}) {

@@ -292,11 +292,15 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   const int size = padded(shape);
   const auto n = static_cast<std::size_t>(size);
   std::vector<T> packed(2 * n * n + 2 * n, T(0));
+  LineFactors known;
+  LineModes modes;
   for (const Direction direction : {Direction::x, Direction::y}) {
-    const LineFactors line = line_factors(ctx, *separable, direction);
-    if (!(lost_to_rounding<T>(line) <= most_lost)) return nullptr;
-    LineModes modes = line_modes(line, ctx.threads());
-    if (modes.values.empty() || !survive_rounding<T>(line, modes)) return nullptr;
+    if (LineFactors line = line_factors(ctx, *separable, direction); line != known) {
+      if (!(lost_to_rounding<T>(line) <= most_lost)) return nullptr;
+      modes = line_modes(line, ctx.threads());
+      if (modes.values.empty() || !survive_rounding<T>(line, modes)) return nullptr;
+      known = std::move(line);
+    }
     if (singular) modes.values.front() = 0;
     const double c = direction == Direction::y ? reaction_of(ctx, *separable) : 0;
     for (double& value : modes.values) value += c;

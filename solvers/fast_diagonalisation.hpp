@@ -27,8 +27,9 @@ class FastDiagonalisation final : public SeparableSolver<T> {
  public:
   static constexpr int max_nodes = sizeof(T) == 4 ? 128 : 64;  // in each direction
 
-  /// Null unless `a` is a tensor operator of at most max_nodes x max_nodes unknowns between ends that are not periodic, its lines
-  /// have modes that survive rounding, and the GPU has room (more than 64 nodes need clusters). 2 ms on the host for n = 128.
+  /// Null unless `a` is a tensor operator of at most max_nodes x max_nodes unknowns between ends that are not periodic, x may
+  /// be rounded, its lines have modes that survive rounding (solvers/separable_solver.hpp), and the GPU has room (more than 64
+  /// nodes need clusters). 2 ms on the host for n = 128.
   /// `singular`: A 1 = 0; the part of b along that mode is left out. A plan takes for granted that all goes well.
   [[nodiscard]] static std::unique_ptr<FastDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
                                                                  bool singular = false);

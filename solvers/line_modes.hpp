@@ -33,6 +33,7 @@ struct LineModes {
 /// K and M of a line.
 struct LineFactors {
   std::vector<double> k, m;  // of n + 1 intervals
+  friend bool operator==(const LineFactors&, const LineFactors&) = default;
 };
 
 /// No modes where K is not positive, or semidefinite with constants its only kernel, and where vectors are not orthogonal to

@@ -192,6 +192,10 @@ TEST(PartialDiagonalisationLimits, WhatItCannotSolveIsRefused) {
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, periodic));
 }
 
+TEST(PartialDiagonalisationLimits, ByDefaultCyclesEndWhereItCan) {
+  EXPECT_EQ(MultigridParams{}.exact_below, PartialDiagonalisation<float>::max_modes);
+}
+
 // Cycles of a GPU end at the first level below the finest with few unknowns in one direction.
 TEST(PartialDiagonalisationLimits, WhereCyclesEnd) {
   if (!cuda_available()) GTEST_SKIP() << test::not_available();

@@ -336,18 +336,18 @@ std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Conte
     for (const int d : {0, 1}) {
       factors[d] = line_factors(ctx, *separable, d == 0 ? Direction::x : Direction::y);
       lost[d] = lost_to_rounding<T>(factors[d]);
-      if (!(lost[d] <= most_lost)) return nullptr;
     }
     reaction = reaction_of(ctx, *separable);
   }
   // Where rows of V are equal, and they are inside a layer, so are all products with them. Solutions along lines may differ by
   // rounding: modes for the direction with the thinner layers.
   constexpr double much = 1e-9, much_more = 100;
+  const auto lost_along = [&lost](Direction direction) { return lost[direction == Direction::x ? 0 : 1]; };
   Direction first = shape.nx < shape.ny ? Direction::x : Direction::y;
-  const double here = lost[first == Direction::x ? 0 : 1], there = lost[first == Direction::x ? 1 : 0];
-  if (there > much && there > much_more * here) first = crosswise(first);
+  const double across = lost_along(crosswise(first));
+  if (across > much && across > much_more * lost_along(first)) first = crosswise(first);
   for (const Direction direction : {first, crosswise(first)}) {
-    if (length(direction, shape) > max_modes) continue;
+    if (length(direction, shape) > max_modes || !(lost_along(crosswise(direction)) <= most_lost)) continue;
 #if defined(__CUDACC__)
     if (ctx.on_gpu() && !is_worth_it<T>(length(direction, shape))) continue;
 #endif

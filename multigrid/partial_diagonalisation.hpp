@@ -29,10 +29,10 @@ class PartialDiagonalisation final : public SeparableSolver<T> {
  public:
   static constexpr int max_modes = 520;
 
-  /// Null unless `a` is a tensor operator between ends that are not periodic, of at most max_modes unknowns in one direction,
-  /// x may be rounded, its lines there have modes that survive rounding (solvers/separable_solver.hpp), and, of more than 64 in
-  /// double, the GPU has half as many operations in double as in float. 2 ms on the host for n = 255 and 6 for 511, by
-  /// 16 threads.
+  /// Null unless `a` is a tensor operator between ends that are not periodic, of at most max_modes unknowns in a direction whose
+  /// modes survive rounding (solvers/separable_solver.hpp), and beside natural sides of the other direction there are no layers
+  /// so thin that rounding x feeds cycles there (in float 1e-9 of a line); and, of more than 64 modes in double, the GPU has half
+  /// as many operations in double as in float. 2 ms on the host for n = 255 and 6 for 511, by 16 threads.
   /// `singular`: A 1 = 0; of b's part along that mode x has some multiple, about a thousand times what smooth b leaves.
   /// A plan takes for granted that all goes well.
   [[nodiscard]] static std::unique_ptr<PartialDiagonalisation> make(Context& ctx, const GridOperator<T>& a,

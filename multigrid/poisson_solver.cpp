@@ -543,6 +543,14 @@ struct PoissonSolver::Implementation {
     return report;
   }
 
+  /// Whether a residual is no more than float leaves of an x as large as this one. An iteration that ends so would not in double.
+  [[nodiscard]] bool is_rounding_of_float(Context& ctx, GridView<const double> b, GridView<const double> x,
+                                          double residual) const {
+    constexpr double digits = std::numeric_limits<float>::epsilon() / std::numeric_limits<double>::epsilon();
+    const double level = Rounding<double>::stopped * digits * Rounding<double>(ctx, a, b, x, 0).level();
+    return std::isfinite(level) && residual <= level;
+  }
+
   /// `pass`: what came before, if something did.
   SolveReport solve_in_double(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor,
                               const SolveReport* pass = nullptr) {
@@ -550,12 +558,15 @@ struct PoissonSolver::Implementation {
     // A Krylov method may not have what it takes for granted of a float cycle, a fixed linear map: it is not waited for long.
     if (!double_cycle && params.retry_in_double && !mixed_refinement && !stop.patience) stop.patience = 30;
     SolveReport report = pass != nullptr ? go_on(ctx, b, x, *pass, stop, monitor) : iterate(ctx, b, x, stop, monitor);
-    // A float cycle may stall above the rounding of double, or overflow; an iteration that grows would do so in double too.
-    const bool overflowed = !std::isfinite(report.residual) && report.status == Status::diverged;
-    const bool failed = report.status == Status::stagnated || report.status == Status::breakdown || overflowed;
-    if (double_cycle || !failed || !params.retry_in_double || report.iterations >= params.stop.max_iterations)
-      return report;
-    if (overflowed) set(ctx, 0.0, x);
+    if (double_cycle || !params.retry_in_double || report.iterations >= params.stop.max_iterations) return report;
+    // A float cycle may stall above the rounding of double, overflow, or grow by what float leaves of x; an iteration that grows
+    // by itself would do so in double too.
+    const bool diverged = report.status == Status::diverged;
+    const bool failed =
+        report.status == Status::stagnated || report.status == Status::breakdown ||
+        (diverged && (!std::isfinite(report.residual) || is_rounding_of_float(ctx, b, x, report.residual)));
+    if (!failed) return report;
+    if (diverged) set(ctx, 0.0, x);
     const std::string first =
         message(mixed_cg ? "conjugate gradients in float " : "mixed precision ", to_string(report.status), " after ",
                 report.iterations, " iterations, taken up again in double: ");
@@ -598,6 +609,8 @@ struct PoissonSolver::Implementation {
     } else if (!(corrected <= interpolated)) {
       report.status = Status::diverged;
       report.reason = message("the finest level's cycle raised the residual from ", interpolated, " to ", corrected);
+      if (full_float && is_rounding_of_float(ctx, b, x, corrected))
+        report.reason += ", which is what float leaves; use double precision";
     } else if (corrected > rhs_norm && !rounding.has_its_size(corrected, r.cview())) {
       report.status = Status::diverged;
       report.reason = blown_up_reason(corrected, rhs_norm);

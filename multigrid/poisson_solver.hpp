@@ -23,8 +23,8 @@
 // flexible CG around K-cycles where it is rotated against the axes, CG around W2-cycles where it jumps as well, else CG
 // around V-cycles.
 //
-// A mixed solve that stagnates above the rounding of double, overflows or breaks down is taken up again in double unless
-// `retry_in_double` is off; the report's reason says so. All vectors are in double.
+// A mixed solve that stagnates above the rounding of double, overflows, grows by the rounding of float or breaks down is taken
+// up again in double unless `retry_in_double` is off; the report's reason says so. All vectors are in double.
 //
 // On a Context with other pieces of the grid (Context::set_communicator) all pieces make the same calls with the whole mesh,
 // and the solver cuts it into strips of rows (mesh/strips.hpp): b and x are those of the piece, as fine_operator().shape()

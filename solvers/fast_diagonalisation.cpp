@@ -296,7 +296,6 @@ std::unique_ptr<FastDiagonalisation<T>> FastDiagonalisation<T>::make(Context& ct
   LineModes modes;
   for (const Direction direction : {Direction::x, Direction::y}) {
     if (LineFactors line = line_factors(ctx, *separable, direction); line != known) {
-      if (!(lost_to_rounding<T>(line) <= most_lost)) return nullptr;
       modes = line_modes(line, ctx.threads());
       if (modes.values.empty() || !survive_rounding<T>(line, modes)) return nullptr;
       known = std::move(line);

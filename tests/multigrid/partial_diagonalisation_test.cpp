@@ -114,9 +114,12 @@ TYPED_TEST(PartialDiagonalisationTest, SidesOfAllKinds) {
 TYPED_TEST(PartialDiagonalisationTest, ThinLayersBesideNaturalSides) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();
-  const Intervals thin = make_mesh(mesh_family("A3"), 8).x(), wide = make_mesh(mesh_family("U1"), 8).x();
-  const Intervals layer = thin.with_ends(LineEnd::natural, LineEnd::natural);
-  for (const TensorMesh& mesh : {TensorMesh(layer, wide), TensorMesh(wide, layer)}) {
+  const auto layer = [](const char* family) {
+    return make_mesh(mesh_family(family), 8).x().with_ends(LineEnd::natural, LineEnd::natural);
+  };
+  const Intervals wide = make_mesh(mesh_family("U1"), 8).x();
+  for (const TensorMesh& mesh : {TensorMesh(layer("A3"), wide), TensorMesh(wide, layer("A3")),
+                                 TensorMesh(layer("A5"), wide), TensorMesh(wide, layer("A5"))}) {
     const auto a = assemble_operator<T>(ctx, mesh, OperatorForm::tensor, {});
     const auto solver = PartialDiagonalisation<T>::make(ctx, a);
     ASSERT_TRUE(solver);
@@ -190,6 +193,10 @@ TEST(PartialDiagonalisationLimits, WhatItCannotSolveIsRefused) {
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, large));
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, stored));
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, periodic));
+  // Layers in both directions, of which only one can have the modes.
+  const Intervals layer = make_mesh(mesh_family("A5"), 8).x().with_ends(LineEnd::dirichlet, LineEnd::natural);
+  EXPECT_FALSE(PartialDiagonalisation<float>::make(
+      ctx, assemble_operator<float>(ctx, TensorMesh(layer, layer), OperatorForm::tensor, {})));
 }
 
 TEST(PartialDiagonalisationLimits, ByDefaultCyclesEndWhereItCan) {

@@ -437,6 +437,35 @@ TEST_P(PoissonSolverTest, ABreakdownIsTakenUpAgainInDouble) {
   }
 }
 
+/// The entries of nine bands do not add up to zero in float, which thin layers beside natural sides feel.
+TEST_P(PoissonSolverTest, WhatGrowsByTheRoundingOfFloatIsTakenUpAgainInDouble) {
+  for (const bool retry : {true, false})
+    for (const bool after_a_pass : {true, false}) {
+      PoissonProblem problem;
+      problem.sides.bottom.kind = problem.sides.top.kind = SideKind::neumann;
+      Problem p(ctx(), with_sides(make_mesh(mesh_family("A4"), 8), problem.sides));
+      assemble_load(ctx(), p.mesh, problem, p.b.view());
+      PoissonSolverParams params;
+      params.form = OperatorForm::nine_band;
+      params.full_multigrid = params.continue_after_full_multigrid = after_a_pass;
+      params.retry_in_double = retry;
+      const auto report = solve(p, params);
+      EXPECT_EQ(report.status, retry ? Status::rounding : Status::diverged) << report.reason;
+      EXPECT_EQ(report.reason.find("taken up again in double") != std::string::npos, retry) << report.reason;
+      EXPECT_EQ(report.history.size(), static_cast<std::size_t>(report.iterations) + 1);
+    }
+}
+
+TEST_P(PoissonSolverTest, WhatGrowsByItselfIsNotTakenUpAgain) {
+  auto p = polynomial("A2", 7);
+  PoissonSolverParams params;
+  params.multigrid.smoother = "jacobi";
+  params.multigrid.smoother_params.damping = 1.2;
+  const auto report = solve(p, params);
+  EXPECT_EQ(report.status, Status::diverged) << report.reason;
+  EXPECT_EQ(report.reason.find("in double"), std::string::npos) << report.reason;
+}
+
 TEST_P(PoissonSolverTest, WhatDoesNotFitInMemoryIsRefusedBeforeItIsAllocated) {
   const auto mesh = make_mesh(mesh_family("U1"), 19);  // 2.7e11 unknowns
   try {

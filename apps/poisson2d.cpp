@@ -548,9 +548,16 @@ struct Outcome {
   [[nodiscard]] std::string method_name() const {
     return std::string(to_string(params.method.value_or(Method::multigrid)));
   }
+  /// The finest level is solved directly.
+  [[nodiscard]] bool is_direct() const { return smoothers.back().smoother.empty() && !smoothers.back().reason.empty(); }
   [[nodiscard]] std::string cycle_name(const CommandLine& options) const {
+    if (is_direct()) return "no";
     if (options.has("cycle")) return options.text("cycle");
     return std::string(to_string(params.multigrid.cycle.value_or(Cycle::v)));
+  }
+  /// A direct solution for mixed precision is in double.
+  [[nodiscard]] std::string precision_name(const CommandLine& options) const {
+    return params.precision == Precision::full ? "double" : options.text("precision");
   }
   [[nodiscard]] const std::optional<RelativeErrors>& errors() const { return systems[worst].errors; }
   /// Richardson's estimate of the error, with the order of bilinear elements where none is known; none where differences do not
@@ -711,7 +718,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
       .add("line_order", options.text("line-order"));
   json.add("steps", outcome.smoothers.back().steps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
-  for (const char* name : {"precision", "inner"}) json.add(name, options.text(name));
+  json.add("precision", outcome.precision_name(options)).add("inner", options.text("inner"));
   json.add("operator", to_string(outcome.params.form));
   if (settings.interpolates_by_choice())
     json.add("interpolation", to_string(outcome.params.interpolation.value_or(InterpolationKind::network)));
@@ -743,6 +750,8 @@ void print_choices(const Outcome& outcome) {
   const auto& levels = outcome.smoothers;
   const auto& damping = outcome.params.multigrid.smoother_params.damping;
   const char* title = "smoother";
+  if (outcome.is_direct())
+    std::printf("%-9s none: %d x %d %s\n", title, levels.back().nx, levels.back().ny, levels.back().reason.c_str());
   for (auto finest = levels.rbegin(); finest != levels.rend() && !finest->smoother.empty();) {
     auto last = finest;  // the coarsest with the same choice; those that are solved have none
     while (last + 1 != levels.rend() && (last + 1)->smoother == finest->smoother && (last + 1)->steps == finest->steps)
@@ -754,7 +763,7 @@ void print_choices(const Outcome& outcome) {
     title = "";
     finest = last + 1;
   }
-  if (!outcome.choice.empty()) std::printf("%-9s %s\n", "cycle", outcome.choice.c_str());
+  if (!outcome.choice.empty() && !outcome.is_direct()) std::printf("%-9s %s\n", "cycle", outcome.choice.c_str());
 }
 
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
@@ -787,9 +796,10 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   const bool chosen = options.text("smoother") == "auto";
   const int steps = outcome.smoothers.back().steps;
   const std::string smoother = chosen ? "auto" : message(options.text("smoother"), ", ", steps, " + ", steps, " steps");
-  std::printf("solver    %s, %s-cycle, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(),
-              outcome.cycle_name(options).c_str(), smoother.c_str(), options.text("precision").c_str(),
-              std::string(to_string(outcome.params.form)).c_str(), ctx.description().c_str());
+  std::printf("solver    %s, %s%s, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(),
+              outcome.cycle_name(options).c_str(), outcome.is_direct() ? " cycle" : "-cycle", smoother.c_str(),
+              outcome.precision_name(options).c_str(), std::string(to_string(outcome.params.form)).c_str(),
+              ctx.description().c_str());
   print_ranks(ctx, outcome.ranks, outcome.overlaps);
   if (chosen) print_choices(outcome);
   if (!outcome.deflation.empty()) std::printf("deflated  %s\n", outcome.deflation.c_str());

@@ -47,6 +47,12 @@ void expect_cells(const Conductances& k, const TensorMesh& mesh) {
           " cells do not belong to a mesh of ", mesh.x().size(), " x ", mesh.y().size());
 }
 
+/// Of levels below the finest: the one of fewest words.
+OperatorForm coarse_form(const std::pair<OperatorForm, OperatorTerms>& assembly) {
+  const auto& [form, terms] = assembly;
+  return terms.varies() ? form : OperatorForm::tensor;
+}
+
 /// Where an operator keeps its coefficients.
 std::array<const void*, 9> addresses(const GridOperator<double>& a) {
   std::array<const void*, 9> found{};
@@ -81,9 +87,11 @@ Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>
   state->traits = {true, stratum::is_singular(meshes.back(), terms)};
   state->assembly = {form, terms};
   Context alone = ctx.alone();
-  for (int l = 0; l < static_cast<int>(meshes.size()); ++l)
+  const int finest = static_cast<int>(meshes.size()) - 1;
+  for (int l = 0; l <= finest; ++l)
     state->a.push_back(assemble_operator<T>(state->strips.is_cut(l) ? ctx : alone, meshes[static_cast<std::size_t>(l)],
-                                            form, terms, state->strips.unknowns(l)));
+                                            l == finest ? form : coarse_form(*state->assembly), terms,
+                                            state->strips.unknowns(l)));
   state->kept.resize(meshes.size());
   Hierarchy hierarchy(std::move(state));
   hierarchy.keep_in_double(ctx, 0);
@@ -93,10 +101,9 @@ Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>
 template <class T>
 void Hierarchy<T>::keep_in_double(Context& ctx, int level) {
   if (!state_->assembly) return;
-  const auto& [form, terms] = *state_->assembly;
   Context alone = ctx.alone();
   state_->kept[static_cast<std::size_t>(level)] = assemble_operator<double>(
-      alone, meshes()[static_cast<std::size_t>(level)], terms.varies() ? form : OperatorForm::tensor, terms);
+      alone, meshes()[static_cast<std::size_t>(level)], coarse_form(*state_->assembly), state_->assembly->second);
 }
 
 /// The levels below the finest one, from it. `k`: other conductances; `parts`: of split sums.

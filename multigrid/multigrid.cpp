@@ -10,7 +10,6 @@
 #include <stratum/multigrid/overlap.hpp>
 #include <stratum/multigrid/partial_diagonalisation.hpp>
 #include <stratum/solvers/dense_inverse.hpp>
-#include <stratum/solvers/fast_diagonalisation.hpp>
 
 namespace stratum {
 
@@ -39,7 +38,7 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
           {params.smoother, params.smoother_params, params.steps.value_or(steps_by_default(params.smoother)), ""}};
 }
 
-/// The level where a cycle ends, and what solves it: on a GPU the first below the finest that is small enough.
+/// The level where a cycle ends, and what solves it: on a GPU the first from `finest` down that is small enough.
 template <class T, class Solver>
 struct ExactLevel {
   int level = 0;
@@ -47,9 +46,10 @@ struct ExactLevel {
 
   /// `make`: a solver for a level, or nothing.
   template <class Make>
-  ExactLevel(const Context& ctx, const Hierarchy<T>& hierarchy, const MultigridParams& params, const Make& make) {
+  ExactLevel(const Context& ctx, const Hierarchy<T>& hierarchy, const MultigridParams& params, int finest,
+             const Make& make) {
     if (!ctx.on_gpu() || params.coarse != "automatic") return;
-    for (int l = std::min(hierarchy.levels() - 2, hierarchy.strips().whole()); l >= 0; --l) {
+    for (int l = std::min(finest, hierarchy.strips().whole()); l >= 0; --l) {
       const GridShape shape = hierarchy.level_operator(l).shape();
       if (std::min(shape.nx, shape.ny) > params.exact_below) continue;
       if (solver = make(l); !solver) continue;
@@ -62,12 +62,9 @@ struct ExactLevel {
 template <class T>
 ExactLevel<T, SeparableSolver<T>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
                                                      const MultigridParams& params) {
-  return {ctx, hierarchy, params, [&](int l) -> std::unique_ptr<SeparableSolver<T>> {
-            const GridOperator<T>& a = hierarchy.level_operator(l);
-            if (auto in_one_kernel = FastDiagonalisation<T>::make(ctx, a, hierarchy.is_singular()))
-              return in_one_kernel;
-            return PartialDiagonalisation<T>::make(ctx, a, hierarchy.is_singular());
-          }};
+  const int finest = hierarchy.levels() - (params.may_be_direct() ? 1 : 2);
+  return {ctx, hierarchy, params, finest,
+          [&](int l) { return make_separable_solver(ctx, hierarchy.level_operator(l), hierarchy.is_singular()); }};
 }
 
 template <class T>
@@ -75,7 +72,7 @@ ExactLevel<T, DenseInverse<T>> inverted_level(Context& ctx, Hierarchy<T>& hierar
   // Products are formed anew for other coefficients, and so is the inverse.
   const bool few = hierarchy.is_galerkin() || hierarchy.is_singular() || hierarchy.finest().shape().has_halo();
   const std::int64_t most = few ? DenseInverse<T>::few_unknowns : DenseInverse<T>::max_unknowns;
-  return {ctx, hierarchy, params, [&](int l) -> std::unique_ptr<DenseInverse<T>> {
+  return {ctx, hierarchy, params, hierarchy.levels() - 2, [&](int l) -> std::unique_ptr<DenseInverse<T>> {
             if (l == 0 || hierarchy.level_operator(l).shape().nodes() > most) return nullptr;  // level 0 has its own
             hierarchy.keep_in_double(ctx, l);
             try {
@@ -576,8 +573,15 @@ std::vector<LevelReport> Multigrid<T>::level_reports() const {
     const auto& level = state_->levels[static_cast<std::size_t>(l)];
     const GridShape shape = hierarchy().meshes()[static_cast<std::size_t>(l)].unknowns();
     const bool smoothed = l > state_->lowest;
-    reports.push_back({shape.nx, shape.ny, level.seconds, smoothed ? level.choice.smoother : "",
-                       smoothed ? level.choice.steps : 0, smoothed ? level.choice.reason : ""});
+    LevelReport report{shape.nx, shape.ny, level.seconds, "", 0, ""};
+    if (smoothed) {
+      report.smoother = level.choice.smoother;
+      report.steps = level.choice.steps;
+      report.reason = level.choice.reason;
+    } else if (is_direct() && l + 1 == levels()) {
+      report.reason = message("solved by its modes: ", std::min(shape.nx, shape.ny), " unknowns in one direction");
+    }
+    reports.push_back(report);
   }
   return reports;
 }

@@ -64,7 +64,8 @@ struct MultigridParams {
   /// to 520 unknowns in one direction and any number in the other, by the modes of the one
   /// (multigrid/partial_diagonalisation.hpp; in one kernel where fast diagonalisation has room). Of others: up to 33 x 33 by
   /// the inverse, 17 x 17 of products, of singular and of periodic ones. At most so many unknowns in the shorter direction; 0:
-  /// cycles go on to level 0.
+  /// cycles go on to level 0. With smoother "auto" and `steps` left open the finest level of a tensor operator is solved so,
+  /// too, and there is no cycle.
   int exact_below = 520;
   /// Levels that are cut where the Context has other pieces of the grid: as mesh/strips.hpp says.
   std::optional<int> cut{};
@@ -74,6 +75,8 @@ struct MultigridParams {
   bool reproducible = false;
 
   [[nodiscard]] StripParams strips() const { return {cut, reproducible}; }
+  /// Nobody asked for what a cycle is made of.
+  [[nodiscard]] bool may_be_direct() const { return smoother == "auto" && !steps; }
 };
 
 template <class T>
@@ -127,6 +130,8 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   [[nodiscard]] int overlap(int level) const;
   /// The level where the cycle ends: level 0, or one above that is solved exactly.
   [[nodiscard]] int lowest_level() const;
+  /// The finest of several levels is solved, and there is no cycle.
+  [[nodiscard]] bool is_direct() const { return lowest_level() > 0 && lowest_level() + 1 == levels(); }
   /// Whether nothing in a cycle waits for the stream: core/device/recording.hpp.
   [[nodiscard]] bool is_recordable() const;
   /// Becomes another number when coefficients come to lie elsewhere, so that what was recorded is to be forgotten.

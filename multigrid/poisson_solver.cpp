@@ -12,6 +12,7 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/full_multigrid.hpp>
 #include <stratum/multigrid/network.hpp>
+#include <stratum/multigrid/partial_diagonalisation.hpp>
 #include <stratum/solvers/mixed_cg.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
@@ -44,7 +45,9 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
   cycle = cycle.value_or(Cycle::v);
   const Method krylov = cycle == Cycle::k ? Method::fcg : Method::cg;
   params.method = params.method.value_or(varies && method_open && !params.full_multigrid ? krylov : Method::multigrid);
-  if (params.multigrid.smoother != "auto")
+  // A pass by itself ends with smoothing: what float leaves of a direct solution, nothing would take from it.
+  const bool one_pass = params.full_multigrid && !params.continue_after_full_multigrid;
+  if (params.multigrid.smoother != "auto" || one_pass)
     params.multigrid.steps = params.multigrid.steps.value_or(steps_by_default(params.multigrid.smoother, ctx.on_gpu()));
   if (varies && method_open && !params.full_multigrid)
     return message(cycle == Cycle::k ? "flexible " : "", "conjugate gradients: K varies");
@@ -224,6 +227,7 @@ struct PoissonSolver::Implementation {
   std::optional<GridOperator<double>> unscaled;  // what is iterated on where `matrix` is D times it
   std::vector<double> scales;                    // D
   bool follows_conductances = false;             // of the matrix, which are not kept
+  bool starts_from_zero = false;                 // whatever x holds
   double setup_seconds = 0;
   std::optional<Hierarchy<double>> in_double;  // where more than the finest operator is needed
   GridOperator<double> a;
@@ -310,6 +314,7 @@ struct PoissonSolver::Implementation {
             " is for coefficients that vary, deformed meshes and matrices; without, it goes by the widths");
     if (!ctx.plans()) expect_room_for_all(ctx, mesh, weights);
     if (matrix || params.coefficients) in_double = products(ctx, mesh, weights);
+    if (is_direct_in_double(ctx, mesh)) params.precision = Precision::full;
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
     a = in_double ? in_double->finest()
                   : assemble_operator<double>(ctx, mesh, params.form, params.terms, strips.finest());
@@ -319,6 +324,12 @@ struct PoissonSolver::Implementation {
       make_double_cycle(ctx);
     else
       make_float_cycle(ctx);
+    const bool is_direct = double_cycle ? double_cycle->multigrid.is_direct() : float_cycle->multigrid.is_direct();
+    if (params.full_multigrid && is_direct) {
+      // Not for one pass alone, which asks for steps. The first iteration is as good.
+      params.full_multigrid = false;
+      starts_from_zero = !params.full_multigrid_from_x;
+    }
     if (params.full_multigrid) {
       if (double_cycle)
         full_double = std::make_unique<FullMultigrid<double>>(ctx, *in_double, double_cycle->multigrid);
@@ -343,6 +354,20 @@ struct PoissonSolver::Implementation {
     reserve_reductions(ctx, a.shape());
     ctx.synchronise();
     setup_seconds = seconds_since(begin);
+  }
+
+  /// Whether the finest level is solved without cycles in double, which is right at once, where float takes two to four times.
+  [[nodiscard]] bool is_direct_in_double(Context& ctx, const TensorMesh& mesh) const {
+    const bool is_open = params.precision == Precision::mixed && !params.inner.tests() && params.inner.cycles == 1;
+    const OperatorForm form = in_double ? in_double->finest().form() : params.form;
+    if (!ctx.on_gpu() || !is_open || form != OperatorForm::tensor || !params.multigrid.may_be_direct()) return false;
+    Context alone = ctx.alone();
+    const auto operator_in_double =
+        in_double ? in_double->finest() : assemble_operator<double>(alone, mesh, form, params.terms, strips.finest());
+    const GridShape shape = operator_in_double.shape();
+    return std::min(shape.nx, shape.ny) <= params.multigrid.exact_below && meshes.size() > 1 &&
+           make_separable_solver(alone, operator_in_double,
+                                 in_double ? in_double->is_singular() : is_singular(mesh, params.terms)) != nullptr;
   }
 
   void expect_room_for_all(const Context& ctx, const TensorMesh& mesh, const Conductances* weights = nullptr) const {
@@ -722,6 +747,7 @@ SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridVie
   const auto hold = self.in_use.hold("solver");
   const auto begin = Clock::now();
   SolveReport report;
+  if (self.starts_from_zero) set(ctx, 0.0, x);
   if (self.params.full_multigrid) {
     report = self.full_multigrid_pass(ctx, b, x, monitor);
     if (self.params.continue_after_full_multigrid && report.status != Status::non_finite) {

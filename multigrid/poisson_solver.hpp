@@ -17,7 +17,8 @@
 //   deflate            cg without the slow modes that inclusions of high K leave (multigrid/deflated_solver.hpp)
 //   full_multigrid     one pass from the coarsest level up; with `stop` it goes on by cycles to the tolerance
 //
-// With smoother "auto" the method and the cycle, where they are left open, follow from how far widths jump in both directions
+// With smoother "auto" a GPU solves tensor operators with few unknowns in one direction without cycles (MultigridParams), and
+// mixed precision is full where its doubles are half as fast as floats. Otherwise the method and the cycle, where they are left open, follow from how far widths jump in both directions
 // at once (the smaller largest_jump): below 16 V-cycles, to 200 F-cycles on a CPU with 50000 unknowns or more, else CG. Where K
 // varies, on deformed meshes and for matrices that are said to be symmetric, from the matrix (multigrid/couplings.hpp):
 // flexible CG around K-cycles where it is rotated against the axes, CG around W2-cycles where it jumps as well, else CG

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <utility>
 
+#include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 
@@ -69,12 +70,14 @@ TYPED_TEST(CycleTest, EndsAtALevelThatIsSolved) {
   using T = typename TypeParam::Number;
   auto& ctx = this->ctx();
   if (!ctx.on_gpu()) GTEST_SKIP() << "cycles on CPUs go down to level 0";
-  const TensorMesh mesh = make_mesh(mesh_family("A3"), 7);
+  PoissonProblem problem;
+  problem.sides.left = {SideKind::robin, {}, ScalarFunction([](const Point& p) { return 1 + p.y; })};
+  const TensorMesh mesh = make_mesh(mesh_family("A3"), 7), robin = with_sides(mesh, problem.sides);
   const auto expect_solved = [&](Multigrid<T>& multigrid, int nodes) {
     const int level = multigrid.lowest_level();
     const GridOperator<double>& a = multigrid.hierarchy().level_in_double(level);
     const GridShape shape = multigrid.level_operator(level).shape();
-    EXPECT_EQ(shape.nx, nodes);
+    EXPECT_EQ(shape.ny, nodes);
     const auto b = this->random_vector(shape);
     Vector<T> x(ctx, shape);
     multigrid.cycle(ctx, level, b.cview(), x.view(), Guess::zero);
@@ -85,7 +88,8 @@ TYPED_TEST(CycleTest, EndsAtALevelThatIsSolved) {
     EXPECT_LT(norm2(ctx, r.cview()), 1e3 * test::tolerance<T> * norm2(ctx, right.cview()));
   };
   for (const auto form : {OperatorForm::nine_band, OperatorForm::symmetric}) {
-    Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), form, {});
+    Multigrid<T> multigrid(ctx, mesh_hierarchy(robin), form, operator_terms(robin, problem), {});
+    EXPECT_EQ(multigrid.level_operator(1).form(), form) << "alpha varies";
     expect_solved(multigrid, 31);
   }
   const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::nine_band);
@@ -195,7 +199,7 @@ TYPED_TEST(CycleTest, LevelsAreCoarsestFirstAndHoldTheirOperators) {
   ASSERT_EQ(multigrid.levels(), 4);
   for (int l = 0; l < 4; ++l) {
     EXPECT_EQ(multigrid.level_operator(l).shape().nx, (2 << l) - 1);
-    EXPECT_EQ(multigrid.level_operator(l).form(), OperatorForm::symmetric);
+    EXPECT_EQ(multigrid.level_operator(l).form(), l == 3 ? OperatorForm::symmetric : OperatorForm::tensor);
   }
   EXPECT_THROW((void)multigrid.transfer(0), UsageError);
   EXPECT_NO_THROW((void)multigrid.transfer(3));

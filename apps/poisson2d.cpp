@@ -551,7 +551,7 @@ struct Outcome {
   /// The finest level is solved directly.
   [[nodiscard]] bool is_direct() const { return smoothers.back().smoother.empty() && !smoothers.back().reason.empty(); }
   [[nodiscard]] std::string cycle_name(const CommandLine& options) const {
-    if (is_direct()) return "no";
+    if (is_direct()) return "none";
     if (options.has("cycle")) return options.text("cycle");
     return std::string(to_string(params.multigrid.cycle.value_or(Cycle::v)));
   }
@@ -796,10 +796,10 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   const bool chosen = options.text("smoother") == "auto";
   const int steps = outcome.smoothers.back().steps;
   const std::string smoother = chosen ? "auto" : message(options.text("smoother"), ", ", steps, " + ", steps, " steps");
-  std::printf("solver    %s, %s%s, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(),
-              outcome.cycle_name(options).c_str(), outcome.is_direct() ? " cycle" : "-cycle", smoother.c_str(),
-              outcome.precision_name(options).c_str(), std::string(to_string(outcome.params.form)).c_str(),
-              ctx.description().c_str());
+  const std::string cycle = outcome.is_direct() ? "no cycle" : outcome.cycle_name(options) + "-cycle";
+  std::printf("solver    %s, %s, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(), cycle.c_str(),
+              smoother.c_str(), outcome.precision_name(options).c_str(),
+              std::string(to_string(outcome.params.form)).c_str(), ctx.description().c_str());
   print_ranks(ctx, outcome.ranks, outcome.overlaps);
   if (chosen) print_choices(outcome);
   if (!outcome.deflation.empty()) std::printf("deflated  %s\n", outcome.deflation.c_str());

@@ -361,11 +361,12 @@ struct PoissonSolver::Implementation {
     const bool is_open = params.precision == Precision::mixed && !params.inner.tests() && params.inner.cycles == 1;
     const OperatorForm form = in_double ? in_double->finest().form() : params.form;
     if (!ctx.on_gpu() || !is_open || form != OperatorForm::tensor || !params.multigrid.may_be_direct()) return false;
+    if (strips.cut() > 0 || meshes.size() < 2) return false;
     Context alone = ctx.alone();
     const auto operator_in_double =
         in_double ? in_double->finest() : assemble_operator<double>(alone, mesh, form, params.terms, strips.finest());
     const GridShape shape = operator_in_double.shape();
-    return std::min(shape.nx, shape.ny) <= params.multigrid.exact_below && meshes.size() > 1 &&
+    return std::min(shape.nx, shape.ny) <= params.multigrid.exact_below &&
            make_separable_solver(alone, operator_in_double,
                                  in_double ? in_double->is_singular() : is_singular(mesh, params.terms)) != nullptr;
   }

@@ -154,10 +154,11 @@ class AutoTable {
     candidate.converges = report.status == Status::converged;
   }
 
-  /// The smoothers that auto took, the finest level's first, and what it iterates with.
+  /// The smoothers that auto took, the finest level's first, and what it iterates with; none where a GPU solves that level.
   static std::string choice_of(const PoissonSolver& solver) {
     std::string text, latest;
     const auto levels = solver.level_reports();
+    if (levels.size() > 1 && levels.back().smoother.empty()) return "no cycle";
     for (auto level = levels.rbegin(); level != levels.rend() && !level->smoother.empty(); ++level)
       if (level->smoother != latest) text += (text.empty() ? "" : ">") + (latest = level->smoother);
     if (solver.params().method == Method::cg) text += " cg";

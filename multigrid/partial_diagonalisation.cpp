@@ -126,14 +126,14 @@ struct Fragments<double> {
 
 /// A block's part of a product: warps have down x across fragments of the sum each, `rows` x `columns` of them side by side, and
 /// the others take their parts of every row's sum, slices of it.
-template <class T, int rows, int columns, int down_, int across_>
+template <class T, int rows, int columns, int down_, int across_, int part_bytes = 256>
 struct Tile {
   using Fragment = Fragments<T>;
   static constexpr int row_warps = rows, column_warps = columns, down = down_, across = across_;
   static constexpr int slices = tile_warps / (rows * columns);
   static constexpr int height = rows * down * Fragment::height, width = columns * across * 8;
-  static constexpr int together = 16 / static_cast<int>(sizeof(T));  // numbers that come together
-  static constexpr int part = 256 / static_cast<int>(sizeof(T));     // of the sum
+  static constexpr int together = 16 / static_cast<int>(sizeof(T));      // numbers that come together
+  static constexpr int part = part_bytes / static_cast<int>(sizeof(T));  // of the sum
   static constexpr int left_pitch = part + Fragment::left_padding, right_pitch = width + Fragment::right_padding;
   static constexpr int left_numbers = height * left_pitch, stage = left_numbers + part * right_pitch;
   static constexpr int sums = slices * height * width;
@@ -168,12 +168,12 @@ __global__ void __launch_bounds__(tile_threads, 2) product_kernel(const Product<
     for (int row = 0; row < rows; row += at_once)
       if (rows % at_once == 0 || row + t / across < rows) f(row + t / across, t % across * together);
   };
-  // The matrix is padded: all rows of a tile are there, and chunks of columns are there or not.
+  // The matrix is padded: rows and chunks of columns are there or not.
   const auto bring_matrix = [&](int p) {
     const int first = p * part;
     if constexpr (side == Grid::right)
       share.template operator()<height, part, Sizes::together>([&](int r, int k) {
-        if (first + k < size)
+        if (first + k < size && r0 + r < size)
           __pipeline_memcpy_async(left_of(p) + r * left_pitch + k, product.matrix + (r0 + r) * size + first + k, 16);
       });
     else
@@ -258,15 +258,19 @@ __global__ void __launch_bounds__(tile_threads, 2) product_kernel(const Product<
   }
 }
 
-/// Small tiles until most multiprocessors have a large one.
+/// Large tiles, which read less of the factors, as soon as most multiprocessors have one.
 template <Grid side, class T>
 void multiply_on_gpu(Context& ctx, Product<T> product) {
   product.aligned = cuda::can_march(product.grid);
   const GridShape shape = product.out.shape();
   constexpr bool single = sizeof(T) == 4;
   using Small = std::conditional_t<single, Tile<T, 1, 2, 1, 2>, Tile<T, 2, 2, 1, 2>>;
-  using Large = std::conditional_t<single, Tile<T, 2, 2, 1, 4>, Tile<T, 2, 2, 2, 2>>;
+  using Medium = std::conditional_t<single, Tile<T, 2, 2, 1, 4>, Tile<T, 2, 2, 2, 2>>;
+  using Large = std::conditional_t<single, Tile<T, 2, 4, 2, 4, 128>, Tile<T, 4, 4, 2, 2, 128>>;
   const int multiprocessors = cuda::device_attribute(cudaDevAttrMultiProcessorCount);
+  const auto suits = [&]<class Sizes>() {
+    return 4 * Sizes::blocks(side, shape) > 3 * multiprocessors && cuda::Launch{1, tile_threads, Sizes::bytes}.fits();
+  };
   const auto take = [&]<class Sizes>() {
     cuda::Launch launch{Sizes::blocks(side, shape), tile_threads, Sizes::bytes};
     // Blocks that come while the kernel before drains are not to share a multiprocessor where each could have its own.
@@ -274,8 +278,8 @@ void multiply_on_gpu(Context& ctx, Product<T> product) {
     if (static_cast<int>(launch.grid.x) <= multiprocessors) launch.bytes = std::max(launch.bytes, half);
     launch(ctx, product_kernel<side, Sizes, T>, product);
   };
-  if (4 * Large::blocks(side, shape) > 3 * multiprocessors && cuda::Launch{1, tile_threads, Large::bytes}.fits())
-    return take.template operator()<Large>();
+  if (suits.template operator()<Large>()) return take.template operator()<Large>();
+  if (suits.template operator()<Medium>()) return take.template operator()<Medium>();
   take.template operator()<Small>();
 }
 

@@ -218,6 +218,9 @@ __global__ void __launch_bounds__(tile_threads, 2) product_kernel(const Product<
     __syncthreads();
     const T* const left = left_of(p) + (row0 + quad) * left_pitch + in_quad;
     const T* const right = right_of(p) + in_quad * right_pitch + column0 + quad;
+    // Where a row's sum is not cut into slices, parts are summed by themselves first: rounding grows with the length of a sum.
+    constexpr bool by_parts = slices == 1;
+    T part_sum[down][across][Fragment::sums] = {};
 #pragma unroll
     for (int k0 = 0; k0 < part; k0 += slices * Fragment::depth) {
       const int k = k0 + slice * Fragment::depth;
@@ -227,9 +230,17 @@ __global__ void __launch_bounds__(tile_threads, 2) product_kernel(const Product<
         const typename Fragment::Left a(left + d * Fragment::height * left_pitch + k, left_pitch);
 #pragma unroll
         for (int s = 0; s < across; ++s)
-          Fragment::multiply(sum[d][s], a, typename Fragment::Right(right + k * right_pitch + s * 8, right_pitch));
+          Fragment::multiply(by_parts ? part_sum[d][s] : sum[d][s], a,
+                             typename Fragment::Right(right + k * right_pitch + s * 8, right_pitch));
       }
     }
+    if constexpr (by_parts)
+#pragma unroll
+      for (int d = 0; d < down; ++d)
+#pragma unroll
+        for (int s = 0; s < across; ++s)
+#pragma unroll
+          for (int e = 0; e < Fragment::sums; ++e) sum[d][s][e] += part_sum[d][s][e];
     __syncthreads();
     if (p + stages < parts) {
       bring_matrix(p + stages);

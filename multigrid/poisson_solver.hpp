@@ -17,12 +17,12 @@
 //   deflate            cg without the slow modes that inclusions of high K leave (multigrid/deflated_solver.hpp)
 //   full_multigrid     one pass from the coarsest level up; with `stop` it goes on by cycles to the tolerance
 //
-// With smoother "auto" a GPU solves tensor operators with few unknowns in one direction without cycles (MultigridParams), and
-// mixed precision is full where its doubles are half as fast as floats. Otherwise the method and the cycle, where they are left open, follow from how far widths jump in both directions
-// at once (the smaller largest_jump): below 16 V-cycles, to 200 F-cycles on a CPU with 50000 unknowns or more, else CG. Where K
-// varies, on deformed meshes and for matrices that are said to be symmetric, from the matrix (multigrid/couplings.hpp):
-// flexible CG around K-cycles where it is rotated against the axes, CG around W2-cycles where it jumps as well, else CG
-// around V-cycles.
+// With smoother "auto" a GPU solves tensor operators with few unknowns in one direction without cycles
+// (MultigridParams::exact_below), and mixed precision is full there where doubles are half as fast as floats. Else the method
+// and the cycle, where they are left open, follow from how far widths jump in both directions at once (the smaller
+// largest_jump): below 16 V-cycles, to 200 F-cycles on a CPU with 50000 unknowns or more, else CG. Where K varies, on deformed
+// meshes and for matrices that are said to be symmetric, from the matrix (multigrid/couplings.hpp): flexible CG around K-cycles
+// where it is rotated against the axes, CG around W2-cycles where it jumps as well, else CG around V-cycles.
 //
 // A mixed solve that stagnates above the rounding of double, overflows, grows by the rounding of float or breaks down is taken
 // up again in double unless `retry_in_double` is off; the report's reason says so. All vectors are in double.

@@ -10,6 +10,7 @@
 #include <stratum/multigrid/overlap.hpp>
 #include <stratum/multigrid/partial_diagonalisation.hpp>
 #include <stratum/solvers/dense_inverse.hpp>
+#include <stratum/solvers/fast_diagonalisation.hpp>
 
 namespace stratum {
 
@@ -63,8 +64,12 @@ template <class T>
 ExactLevel<T, SeparableSolver<T>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
                                                      const MultigridParams& params) {
   const int finest = hierarchy.levels() - (params.may_be_direct() ? 1 : 2);
-  return {ctx, hierarchy, params, finest,
-          [&](int l) { return make_separable_solver(ctx, hierarchy.level_operator(l), hierarchy.is_singular()); }};
+  return {ctx, hierarchy, params, finest, [&](int l) -> std::unique_ptr<SeparableSolver<T>> {
+            const GridOperator<T>& a = hierarchy.level_operator(l);
+            if (auto in_one_kernel = FastDiagonalisation<T>::make(ctx, a, hierarchy.is_singular()))
+              return in_one_kernel;
+            return PartialDiagonalisation<T>::make(ctx, a, hierarchy.is_singular());
+          }};
 }
 
 template <class T>

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/solvers/fast_diagonalisation.hpp>
 
 #if defined(__CUDACC__)
 #include <cuda_pipeline.h>
@@ -434,15 +433,7 @@ void PartialDiagonalisation<T>::apply(Context& ctx, GridView<const T> b, GridVie
   }
 }
 
-template <class T>
-std::unique_ptr<SeparableSolver<T>> make_separable_solver(Context& ctx, const GridOperator<T>& a, bool singular) {
-  if (auto in_one_kernel = FastDiagonalisation<T>::make(ctx, a, singular)) return in_one_kernel;
-  return PartialDiagonalisation<T>::make(ctx, a, singular);
-}
-
 template class PartialDiagonalisation<float>;
 template class PartialDiagonalisation<double>;
-template std::unique_ptr<SeparableSolver<float>> make_separable_solver(Context&, const GridOperator<float>&, bool);
-template std::unique_ptr<SeparableSolver<double>> make_separable_solver(Context&, const GridOperator<double>&, bool);
 
 }  // namespace stratum

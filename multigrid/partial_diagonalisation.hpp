@@ -57,9 +57,4 @@ class PartialDiagonalisation final : public SeparableSolver<T> {
   Vector<T> u_;
 };
 
-/// In one kernel where fast diagonalisation has room, else so; null where neither can.
-template <class T>
-[[nodiscard]] std::unique_ptr<SeparableSolver<T>> make_separable_solver(Context& ctx, const GridOperator<T>& a,
-                                                                        bool singular = false);
-
 }  // namespace stratum

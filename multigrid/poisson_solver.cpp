@@ -12,7 +12,6 @@
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/multigrid/full_multigrid.hpp>
 #include <stratum/multigrid/network.hpp>
-#include <stratum/multigrid/partial_diagonalisation.hpp>
 #include <stratum/solvers/mixed_cg.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/precision_cast.hpp>
@@ -314,16 +313,20 @@ struct PoissonSolver::Implementation {
             " is for coefficients that vary, deformed meshes and matrices; without, it goes by the widths");
     if (!ctx.plans()) expect_room_for_all(ctx, mesh, weights);
     if (matrix || params.coefficients) in_double = products(ctx, mesh, weights);
-    if (is_direct_in_double(ctx, mesh)) params.precision = Precision::full;
+    const bool tries_double = may_be_direct_in_double(ctx);
+    if (tries_double) params.precision = Precision::full;
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
     a = in_double ? in_double->finest()
                   : assemble_operator<double>(ctx, mesh, params.form, params.terms, strips.finest());
     if (unscaled) a = *unscaled;
     params.form = a.form();
-    if (params.precision == Precision::full)
-      make_double_cycle(ctx);
-    else
-      make_float_cycle(ctx);
+    if (params.precision == Precision::full) make_double_cycle(ctx);
+    if (tries_double && !double_cycle->multigrid.is_direct()) {
+      double_cycle.reset();
+      solver.reset();
+      params.precision = Precision::mixed;
+    }
+    if (!double_cycle) make_float_cycle(ctx);
     const bool is_direct = double_cycle ? double_cycle->multigrid.is_direct() : float_cycle->multigrid.is_direct();
     if (params.full_multigrid && is_direct) {
       // Not for one pass alone, which asks for steps. The first iteration is as good.
@@ -356,19 +359,14 @@ struct PoissonSolver::Implementation {
     setup_seconds = seconds_since(begin);
   }
 
-  /// Whether the finest level is solved without cycles in double, which is right at once, where float takes two to four times.
-  [[nodiscard]] bool is_direct_in_double(Context& ctx, const TensorMesh& mesh) const {
+  /// Whether mixed precision may leave cycles in float for a direct solution in double, which is right at once, where one in
+  /// float is after two to four times.
+  [[nodiscard]] bool may_be_direct_in_double(const Context& ctx) const {
     const bool is_open = params.precision == Precision::mixed && !params.inner.tests() && params.inner.cycles == 1;
     const OperatorForm form = in_double ? in_double->finest().form() : params.form;
-    if (!ctx.on_gpu() || !is_open || form != OperatorForm::tensor || !params.multigrid.may_be_direct()) return false;
-    if (strips.cut() > 0 || meshes.size() < 2) return false;
-    Context alone = ctx.alone();
-    const auto operator_in_double =
-        in_double ? in_double->finest() : assemble_operator<double>(alone, mesh, form, params.terms, strips.finest());
-    const GridShape shape = operator_in_double.shape();
-    return std::min(shape.nx, shape.ny) <= params.multigrid.exact_below &&
-           make_separable_solver(alone, operator_in_double,
-                                 in_double ? in_double->is_singular() : is_singular(mesh, params.terms)) != nullptr;
+    const GridShape& shape = strips.finest();
+    return ctx.on_gpu() && is_open && params.multigrid.may_be_direct() && form == OperatorForm::tensor &&
+           meshes.size() > 1 && !shape.has_halo() && std::min(shape.nx, shape.ny) <= params.multigrid.exact_below;
   }
 
   void expect_room_for_all(const Context& ctx, const TensorMesh& mesh, const Conductances* weights = nullptr) const {

@@ -91,7 +91,7 @@ struct Sweep {
     } else {
       if constexpr (cuda::walks_columns<View>)
         if (cuda::launch_column_walk<coupled, mirrored, View>(ctx, a, right, to, passed)) return true;
-      return cuda::launch_y_walk<coupled, mirrored, View, T>(ctx, a, right, to, left, memory, passed);
+      return cuda::launch_y_walk<coupled, mirrored, View, T>(ctx, a, right, to, left, passed);
     }
   }
   /// Both colours of the first `end` lines of a y sweep; false where the lines are too short or too long.

@@ -12,7 +12,7 @@
 //                   scalar cell operator, likewise         5
 //   solve_y_lines   any, along y; 1 to 16 a block          6 and twice the coefficients: cache lines      10 and four times
 //                                                          hold both colours
-//   walk_y_lines    tensor operator; both colours at once  3                                              8
+//   walk_y_lines    tensor operator; both colours at once  3                                              -
 //                   scalar cell operator, likewise         4                                              -
 //   walk_columns    tensor operator in float, likewise     3                                              -
 //                   (solvers/lines/column_walk.hpp)
@@ -1458,11 +1458,11 @@ constexpr bool walks_y_lines = is_tensor<View>;
 template <class T>
 constexpr bool walks_y_lines<CellView<T, true>> = true;
 
-template <class View, class W, bool in_steps = false, class T = typename W::Number>
+template <class View, class W, class T = typename W::Number>
 constexpr std::size_t y_walk_bytes = sizeof(T) * (pack_size<T> + (W::rows + 2) * W::pitch + YTile<View, W>::numbers +
                                                   2 * W::kept_numbers +
                                                   Turn<T, by_sums<View>>::numbers(W::pairs, W::segments)) +
-                                     (in_steps ? 0 : sizeof(Mailbox<T, most_blocks, by_sums<View>>) * 2 * W::pairs);
+                                     sizeof(Mailbox<T, most_blocks, by_sums<View>>) * 2 * W::pairs;
 
 /// What one thread leaves in memory for one thread of a block that runs at the same time: numbers, and a flag behind them that
 /// is zero before and after.
@@ -1477,10 +1477,6 @@ __device__ STRATUM_INLINE void wait_for_flag(const T* flag) {
   while (raised == 0);
 }
 
-/// All of walk_y_lines, or one of the steps that longer lines take: the first colour's parts are eliminated; they are
-/// substituted and the second colour's eliminated; those are substituted.
-enum class YStep : std::uint8_t { solve, first, middle, last };
-
 /// Both colours of a sweep along y. In a tile the lines of the first colour are solved, then those of the second, between
 /// which they lie; the second colour's line at the tile's beginning has one neighbour in the tile before, which is kept. The
 /// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines; or, where
@@ -1488,21 +1484,18 @@ enum class YStep : std::uint8_t { solve, first, middle, last };
 /// what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way to shared
 /// memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of columns in
 /// the order of the walk, segment s.
-/// In steps a block has a part of the lines, and the middle step begins a tile early, so that no line is left: 8 words.
-template <bool coupled, bool mirrored, YStep step, class View, class W, class T = typename W::Number>
+template <bool coupled, bool mirrored, class View, class W, class T = typename W::Number>
 __global__ void __launch_bounds__(W::threads)
-    walk_y_lines(const View a, const GridView<const T> b, const W walk, const GridView<T> y,
-                 const Interface<T, by_sums<View>> firsts, const Interface<T, by_sums<View>> seconds, T* const passed) {
+    walk_y_lines(const View a, const GridView<const T> b, const W walk, const GridView<T> y, T* const passed) {
+#if defined(STRATUM_CLUSTERS)
   constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
-  constexpr bool whole = step == YStep::solve, last_step = step == YStep::last;
   constexpr int S = W::segment, R = W::rows, pairs = W::pairs, chunk = W::chunk, chunks = W::chunks;
   extern __shared__ __align__(16) unsigned char memory[];
   const Cluster cluster;
-  const int blocks = whole ? cluster.blocks() : firsts.count;
-  const int rank = whole ? cluster.rank() : static_cast<int>(blockIdx.x) % blocks;
+  const int blocks = cluster.blocks(), rank = cluster.rank();
   const int t = static_cast<int>(threadIdx.x), c = t % pairs, s = t / pairs, nx = y.nx, ny = y.ny;
   auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, sums>*>(memory);
-  T* const x_tile = reinterpret_cast<T*>(mailboxes + (whole ? 2 * pairs : 0)) + chunk + W::pitch;
+  T* const x_tile = reinterpret_cast<T*>(mailboxes + 2 * pairs) + chunk + W::pitch;
   T* const numbers = x_tile + (R + 1) * W::pitch;
   T* const kept = numbers + YTile<View, W>::numbers;  // the last first-colour column of this tile and of the one before
   const Turn<T, sums> turn{kept + 2 * W::kept_numbers, pairs, W::segments};
@@ -1514,11 +1507,10 @@ __global__ void __launch_bounds__(W::threads)
     const int p = begin_of(tile), part = t % chunks * chunk;
     const int last = y.periodic_x ? nx + 1 : nx;  // position of the last column that is not zero
     tile_of.fetch(p);
-    if constexpr (coupled || last_step) {
+    if constexpr (coupled) {
       W::fetch(x_tile, W::pitch, &y(p - 1, base - 1), y.pitch, p + part <= last ? ny + 2 - base : 0);
       // The column behind the tile, or before it, and the rows beside the block's.
-      constexpr bool on_the_left = mirrored != last_step;
-      const int behind = on_the_left ? p - 1 : p + W::width, place = on_the_left ? -1 : W::width;
+      const int behind = mirrored ? p - 1 : p + W::width, place = mirrored ? -1 : W::width;
       const auto fetch_behind = [&](int r) {
         copy_async<sizeof(T)>(x_tile + r * W::pitch + place, &y(behind - 1, base + r - 1),
                               behind >= 0 && behind <= last && base + r >= 0 && base + r <= ny + 1);
@@ -1534,10 +1526,9 @@ __global__ void __launch_bounds__(W::threads)
   };
 
   for (int r = t; r < 2 * W::kept_numbers; r += W::threads) kept[r] = 0;
-  const int begin_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
-  const int first_tile = step == YStep::middle ? max(begin_tile - 1, 0) : begin_tile;
-  const int last_tile = min(begin_tile + walk.tiles_each, walk.tiles);
-  if constexpr (whole) open_mailboxes(cluster, mailboxes, 2 * pairs);
+  const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
+  const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
+  open_mailboxes(cluster, mailboxes, 2 * pairs);
   after_previous();
   fetch(first_tile);
   tile_of.fetch_late(begin_of(first_tile));
@@ -1549,154 +1540,89 @@ __global__ void __launch_bounds__(W::threads)
     const bool even_used = even > 0 && even <= nx, odd_used = even < nx;
     const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
     const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
-    const std::int64_t first_line = static_cast<std::int64_t>(tile) * pairs;  // of the interface
     tile_of.turn_to(even, pair, s * S);
     wait_for_copies();
     __syncthreads();
     tile_of.begin();
 
     T b_second[S], x_first[S];
-    T before = 0, behind = 0;  // of the first colour, beside the segment
     T* const kept_now = kept + tile % 2 * W::kept_numbers + s * W::kept + 1;
     T* const kept_before = kept + (tile + 1) % 2 * W::kept_numbers + s * W::kept + 1;
     const T* const x_pair = x_tile + s * S * W::pitch + 2 * pair;
     Segment<T, S, true, sums> segment;
-    if constexpr (!last_step) {
-      T near_before = 0, near_behind = 0;  // beside the unknowns before and behind the segment
+    T near_before = 0, near_behind = 0;  // beside the unknowns before and behind the segment
+    {
       // Neighbours: the second-colour lines of the pair itself and of the next pair.
       constexpr int own_side = 1, next_side = mirrored ? 0 : 2;
-      {
-        const T* const x = x_pair + (mirrored ? 1 : 0);
-        const auto second_of = [&](int k, T& own, T& next) {
-          own = coupled ? x[k * W::pitch] : T(0);
-          next = coupled ? x[k * W::pitch + (mirrored ? -2 : 2)] : T(0);
-        };
-        push_first_line<mirrored, differs>(
-            tile_of.template line<coupled>(own_side, next_side, !mirrored, first_used, true, true), segment, second_of,
-            [&](int k) { return tile_of.right(k); },
-            [&](int k) { return tile_of.interval_before(k, own_side, next_side); }, b_second, x_first, near_before,
-            near_behind);
-      }
-      turn.put(c, s, segment.piece());
-      __syncthreads();
-      if constexpr (step == YStep::first) {
-        if (tile + 1 < last_tile) {
-          fetch(tile + 1);
-          tile_of.fetch_late(begin_of(tile + 1));
-        }
-        step_turned<Step::eliminate>(turn, firsts, first_line, rank);
-        continue;
-      }
-      if constexpr (whole) {
-        solve_turned<false>(cluster, turn, mailboxes, tile - first_tile);
-        if (tile + 1 < last_tile) fetch(tile + 1);
-      } else {
-        step_turned<Step::substitute>(turn, firsts, first_line, rank);
-      }
-      __syncthreads();
-      segment.substitute(turn.left(c, s), turn.own(c, s));
-      before = near_before + turn.left(c, s);
-      behind = near_behind + turn.right(c, s);
-#pragma unroll
-      for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
-      const auto passed_by = [&](int tile) {
-        return passed + (tile * blocks + rank) * W::kept_numbers + s * W::kept + 1;
+      const T* const x = x_pair + (mirrored ? 1 : 0);
+      const auto second_of = [&](int k, T& own, T& next) {
+        own = coupled ? x[k * W::pitch] : T(0);
+        next = coupled ? x[k * W::pitch + (mirrored ? -2 : 2)] : T(0);
       };
-      if (c == pairs - 1 && (passed == nullptr || tile + 1 < walk.tiles)) {
-        T* const to = passed == nullptr ? kept_now : passed_by(tile);
-        to[-1] = before;
+      push_first_line<mirrored, differs>(
+          tile_of.template line<coupled>(own_side, next_side, !mirrored, first_used, true, true), segment, second_of,
+          [&](int k) { return tile_of.right(k); },
+          [&](int k) { return tile_of.interval_before(k, own_side, next_side); }, b_second, x_first, near_before,
+          near_behind);
+    }
+    turn.put(c, s, segment.piece());
+    __syncthreads();
+    solve_turned<false>(cluster, turn, mailboxes, tile - first_tile);
+    if (tile + 1 < last_tile) fetch(tile + 1);
+    __syncthreads();
+    segment.substitute(turn.left(c, s), turn.own(c, s));
+    const T before = near_before + turn.left(c, s), behind = near_behind + turn.right(c, s);
 #pragma unroll
-        for (int k = 0; k < S; ++k) to[k] = x_first[k];
-        to[S] = behind;
-        if (passed != nullptr) raise_flag(to + S + 1);
-      }
-      if (passed != nullptr && c == 0 && tile > 0) {
-        T* const from = passed_by(tile - 1);
-        wait_for_flag(from + S + 1);
-        T numbers[S + 2];
+    for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
+    const auto passed_by = [&](int tile) {
+      return passed + (tile * blocks + rank) * W::kept_numbers + s * W::kept + 1;
+    };
+    if (c == pairs - 1 && (passed == nullptr || tile + 1 < walk.tiles)) {
+      T* const to = passed == nullptr ? kept_now : passed_by(tile);
+      to[-1] = before;
 #pragma unroll
-        for (int k = 0; k < S + 2; ++k) numbers[k] = from[k - 1];
+      for (int k = 0; k < S; ++k) to[k] = x_first[k];
+      to[S] = behind;
+      if (passed != nullptr) raise_flag(to + S + 1);
+    }
+    if (passed != nullptr && c == 0 && tile > 0) {
+      T* const from = passed_by(tile - 1);
+      wait_for_flag(from + S + 1);
+      T numbers[S + 2];
 #pragma unroll
-        for (int k = 0; k < S + 2; ++k) kept_before[k - 1] = numbers[k];
+      for (int k = 0; k < S + 2; ++k) numbers[k] = from[k - 1];
 #pragma unroll
-        for (int k = 0; k < S + 3; ++k) from[k - 1] = 0;  // another kernel may have its flags there
-      }
-      if constexpr (step == YStep::middle) {
-        // Both numbers of a pair, the other one as it is, so that whole sectors are written.
-        if (tile >= begin_tile && first_used) {
-          T* to = &y(even - 1, position - 1);
+      for (int k = 0; k < S + 2; ++k) kept_before[k - 1] = numbers[k];
 #pragma unroll
-          for (int k = 0; k < S; ++k, to += y.pitch) {
-            if (position + k < 1 || position + k > ny) continue;
-            if (second_used) {
-              const T other = coupled ? x_pair[k * W::pitch + (mirrored ? 1 : 0)] : T(0);
-              *reinterpret_cast<Pair<T>*>(to) = mirrored ? Pair<T>{x_first[k], other} : Pair<T>{other, x_first[k]};
-            } else {
-              to[mirrored ? 0 : 1] = x_first[k];
-            }
-          }
-        }
-        __syncthreads();
-        if (tile + 1 < last_tile) fetch(tile + 1);
-        if (tile < begin_tile) {
-          if (tile + 1 < last_tile) tile_of.fetch_late(begin_of(tile + 1));
-          continue;
-        }
-      }
-    } else {
-      before = x_pair[-W::pitch + (mirrored ? 0 : 1)];
-      behind = x_pair[S * W::pitch + (mirrored ? 0 : 1)];
-#pragma unroll
-      for (int k = 0; k < S; ++k) {
-        const Pair<T> both = tile_of.right(k);
-        b_second[k] = mirrored ? both.odd : both.even;
-        x_first[k] = x_pair[k * W::pitch + (mirrored ? 0 : 1)];
-      }
+      for (int k = 0; k < S + 3; ++k) from[k - 1] = 0;  // another kernel may have its flags there
     }
 
     const auto previous = [&](T own, int k) {
-      if constexpr (last_step) return x_pair[k * W::pitch + (mirrored ? 2 : -1)];
       const T x = __shfl_up_sync(all_lanes, own, 1, pairs);
       return c == 0 ? kept_before[k] : x;
     };
-    T near_second[S];  // of the last step, which fetches the next tile meanwhile
     // Neighbours: the first-colour lines of the pair before and of the pair itself.
     constexpr int previous_side = mirrored ? 2 : 0, own_side = 1;
     auto second =
         tile_of.template line<true>(previous_side, own_side, mirrored, second_used, previous_used, first_used);
-    {
-      second.start(previous(before, -1), before);
+    second.start(previous(before, -1), before);
 #pragma unroll
-      for (int k = 0; k <= S; ++k) {
-        const T own = k < S ? x_first[k < S ? k : 0] : behind, other = previous(own, k);
-        if constexpr (differs && last_step)
-          if (k < S) near_second[k < S ? k : 0] = second.beside().near(other, own);
-        second.step(segment, k, tile_of.interval_before(k, previous_side, own_side), other, own,
-                    k < S ? b_second[k < S ? k : 0] : T(0));
-      }
+    for (int k = 0; k <= S; ++k) {
+      const T own = k < S ? x_first[k < S ? k : 0] : behind;
+      second.step(segment, k, tile_of.interval_before(k, previous_side, own_side), previous(own, k), own,
+                  k < S ? b_second[k < S ? k : 0] : T(0));
     }
     turn.put(c, s, segment.piece());
     __syncthreads();
-    if (tile + 1 < last_tile) {
-      if constexpr (last_step) fetch(tile + 1);
-      tile_of.fetch_late(begin_of(tile + 1));
-    }
-    if constexpr (step == YStep::middle) {
-      step_turned<Step::eliminate>(turn, seconds, first_line, rank);
-      continue;
-    } else if constexpr (last_step) {
-      step_turned<Step::substitute>(turn, seconds, first_line, rank);
-    } else {
-      solve_turned<false>(cluster, turn, mailboxes + pairs, tile - first_tile);
-    }
+    if (tile + 1 < last_tile) tile_of.fetch_late(begin_of(tile + 1));
+    solve_turned<false>(cluster, turn, mailboxes + pairs, tile - first_tile);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
     if constexpr (differs) {
 #pragma unroll
-      for (int k = 0; k < S; ++k)
-        segment[k] += last_step ? near_second[k] : second.beside().near(previous(x_first[k], k), x_first[k]);
+      for (int k = 0; k < S; ++k) segment[k] += second.beside().near(previous(x_first[k], k), x_first[k]);
     }
-    const bool second_done = !whole || c > 0 || tile > first_tile || tile == 0 || passed != nullptr;
+    const bool second_done = c > 0 || tile > first_tile || tile == 0 || passed != nullptr;
     const bool even_done = even_used && (mirrored || second_done);
     const bool odd_done = odd_used && (!mirrored || second_done);
     T* to = &y(even - 1, position - 1);
@@ -1713,6 +1639,7 @@ __global__ void __launch_bounds__(W::threads)
       }
     }
   }
+#endif
 }
 
 // --- launching -----------------------------------------------------------------------------------------------------------
@@ -1860,42 +1787,6 @@ bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const
   return take.template operator()<16>();
 }
 
-/// Both colours of y lines of an operator that `walks_y_lines`, in place, odd columns first unless mirrored, in three steps;
-/// false where a block's shared memory is too small.
-template <bool coupled, bool mirrored, class W, class View, class T>
-bool launch_y_walk_in_steps(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, T* memory) {
-  constexpr bool sums = by_sums<View>;
-  const int count = divide_up(y.ny + 1, W::rows), tiles = divide_up(y.nx + 1, W::width);
-  Launch launch{1, W::threads, y_walk_bytes<View, W, true>};
-  if (!launch.fits()) return false;
-  const auto middle = walk_y_lines<coupled, mirrored, YStep::middle, View, W>;
-  // As many blocks beside each other as end together: the work is that of the rounds that the device takes, and every block
-  // begins a tile early.
-  const int resident = launch.resident(ctx, middle);
-  int each = tiles;
-  std::int64_t least = 0;
-  for (int walks = 1; walks <= std::min(tiles, 64); ++walks) {
-    const int length = divide_up(tiles, walks);
-    const std::int64_t work = std::int64_t{divide_up(count * divide_up(tiles, length), resident)} * (length + 1);
-    if (least != 0 && work >= least) continue;
-    least = work;
-    each = length;
-  }
-  launch.grid = divide_up(tiles, each) * count;
-  const W walk{tiles, each};
-  auto* const pieces = reinterpret_cast<Piece<T, sums>*>(memory);
-  const int lines = tiles * W::pairs;
-  const Interface<T, sums> firsts{pieces, count}, seconds{pieces + std::int64_t{lines} * count, count};
-  const View view = line::along<Direction::y>(a);
-  T* const passed = nullptr;
-  launch(ctx, walk_y_lines<coupled, mirrored, YStep::first, View, W>, view, b, walk, y, firsts, seconds, passed);
-  launch_interface<false>(ctx, firsts, lines);
-  launch(ctx, middle, view, b, walk, y, firsts, seconds, passed);
-  launch_interface<false>(ctx, seconds, lines);
-  launch(ctx, walk_y_lines<true, mirrored, YStep::last, View, W>, view, b, walk, y, firsts, seconds, passed);
-  return true;
-}
-
 /// Whether clusters walk over lines along y of a grid: where these are long, and where they are shorter but so many that every
 /// multiprocessor has two tiles or more. Solved one by one they are read in rows of 32 bytes.
 template <class W>
@@ -1922,14 +1813,15 @@ Lines<T> walk_on(Launch& launch, Walk& walk, int resident) {
           T(1), T(0)};
 }
 
-/// The same, at once where a cluster holds the lines; false where they are too short. Lines that are left are given back, all
-/// of the second colour. `passed`: zeros, in which clusters pass columns to each other where there are enough.
+/// Both colours of y lines of an operator that `walks_y_lines`, in place, odd columns first unless mirrored; false where they
+/// are too short, or too long for a cluster. Lines that are left are given back, all of the second colour. `passed`: zeros, in
+/// which clusters pass columns to each other where there are enough.
 template <bool coupled, bool mirrored, class View, class T>
-bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left, T* memory,
+bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left,
                    GridView<T> passed) {
   const auto launch = [&]<class W>(W walk, bool must_pass = false) {
     const int cluster = divide_up(y.ny + 1, W::rows);
-    const auto kernel = walk_y_lines<coupled, mirrored, YStep::solve, View, W>;
+    const auto kernel = walk_y_lines<coupled, mirrored, View, W>;
     walk.tiles = divide_up(y.nx + 1, W::width);
     Launch launch{walk.tiles * cluster, W::threads, y_walk_bytes<View, W>, cluster};
     const bool has_room = passed.nx >= static_cast<int>(launch.grid.x) * W::kept_numbers;
@@ -1939,12 +1831,11 @@ bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridV
     if (must_pass && !passes) return false;
     left = walk_on<mirrored, T>(launch, walk, resident);
     if (passes) left.count = 0;
-    launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, Interface<T, by_sums<View>>{},
-           Interface<T, by_sums<View>>{}, passes ? passed.data : nullptr);
+    launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, passes ? passed.data : nullptr);
     return true;
   };
   using Usual = YWalk<T>;
-  if (!is_worth_a_walk<Usual>(y.nx, y.ny) || (!has_clusters() && y.ny <= longest_y_lines())) return false;
+  if (!has_clusters() || !is_worth_a_walk<Usual>(y.nx, y.ny)) return false;
   // More blocks of fewer rows, where the device has a place for each.
   if constexpr (is_tensor<View>)
     if (launch(YWalk<T, 8>{}, true) || launch(YWalk<T, 11>{}, true)) return true;
@@ -1952,11 +1843,7 @@ bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridV
     if (longer_segments_save_a_block(y.ny) && launch(YWalk<T, longer_segment>{})) return true;
   if constexpr (is_tensor<View> && sizeof(T) == 4)
     if (divide_up(y.ny + 1, Usual::rows) > most_blocks && launch(YWalk<T, 33, 64>{})) return true;
-  if (launch(Usual{})) return true;
-  if constexpr (is_tensor<View>)
-    return launch_y_walk_in_steps<coupled, mirrored, Usual>(ctx, a, b, y, memory);
-  else
-    return false;
+  return launch(Usual{});
 }
 
 }  // namespace stratum::cuda

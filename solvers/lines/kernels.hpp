@@ -1650,9 +1650,6 @@ constexpr int longer_segment = 17;
 /// Of a cluster; one where there are none.
 inline int blocks_at_most() { return has_clusters() ? most_blocks : 1; }
 
-/// Positions of y lines that are solved in one step: a warp a line where there are no clusters.
-inline int longest_y_lines() { return has_clusters() ? 36 * 2 * warp * most_blocks : 36 * warp; }
-
 /// `ring`: of a grid that is periodic along them. `memory`: for the pieces of lines that no cluster holds.
 template <bool coupled, bool ring, class View, class T>
 void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, const Lines<T>& lines,
@@ -1689,7 +1686,7 @@ void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, Grid
   };
   if (y.nx < 512 && launch.template operator()<4>()) return;
   // Without neighbours a multiprocessor has registers for two blocks of short segments.
-  if constexpr (sizeof(T) == 4 && coupled)
+  if constexpr (sizeof(T) == 4 && coupled && !walks_x_lines<View>)
     if (y.nx >= 2048 && launch.template operator()<16>()) return;
   launch.template operator()<8>();
 }
@@ -1721,25 +1718,21 @@ void launch_y_lines_in_steps(const Context& ctx, const Rhs& rhs, const Lines<T>&
 
 template <bool ring, class View, class T, class Rhs>
 void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, T* memory) {
-  // Every second column of 128 bytes where the memory counts; the longest lines take two warps each.
-  constexpr int wide = static_cast<int>(64 / sizeof(T));
   if (y.ny <= 128) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= 256) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 4);
-  if (y.ny > longest_y_lines()) return launch_y_lines_in_steps<ring, View>(ctx, rhs, lines, y, memory);
-  if (y.ny <= 512 && blocks_at_most() > 1) return launch_y_lines<4, 512, ring, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= 2048 && blocks_at_most() > 1) return launch_y_lines<8, 256, ring, View>(ctx, rhs, lines, y, 8);
-  if (y.ny <= (blocks_at_most() > 1 ? 8192 : 512))
-    return launch_y_lines<16, wide * warp, ring, View>(ctx, rhs, lines, y, wide);
-  if (y.ny <= longer_segment * warp * blocks_at_most())
-    return launch_y_lines<longer_segment, wide * warp, ring, View>(ctx, rhs, lines, y, wide);
-  return launch_y_lines<36, 256, ring, View>(ctx, rhs, lines, y, y.ny <= 36 * warp * 16 ? 8 : 4);
+  // Every second column of 128 bytes, a warp a line; of 64 or 32 bytes where longer lines take two or four.
+  constexpr int wide = static_cast<int>(64 / sizeof(T));
+  for (int warps = 1; warps <= 4 && warps * blocks_at_most() <= most_records; warps *= 2)
+    if (y.ny <= longer_segment * warps * warp * blocks_at_most())
+      return launch_y_lines<longer_segment, wide * warp, ring, View>(ctx, rhs, lines, y, wide / warps);
+  launch_y_lines_in_steps<ring, View>(ctx, rhs, lines, y, memory);
 }
 
 /// A few lines far apart, of up to 17408 nodes and no rings. Every number is in a cache line of its own: a line is shared among
 /// as many multiprocessors as blocks reach it.
 template <class View, class T, class Rhs>
 void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
-  if (y.ny <= 4096) return launch_y_lines<8, 32, false, View>(ctx, rhs, lines, y, 1, false);
   if (y.ny <= 8192) return launch_y_lines<8, 64, false, View>(ctx, rhs, lines, y, 1, false);
   launch_y_lines<17, 64, false, View>(ctx, rhs, lines, y, 1, false);
 }

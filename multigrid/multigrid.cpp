@@ -147,9 +147,8 @@ class Multigrid<T>::State {
     SmootherChoice choice;
     std::unique_ptr<Smoother<T>> smoother;
     std::optional<Overlap<T>> overlap;  // of one that is cut, where it is smoothed so
-    Vector<T> b, x;      // right-hand side and correction, on levels below the finest, and where there are rows beside
-    Vector<T> own_b;     // of the finest level that all pieces have whole: a piece's rows of b
-    Vector<T> smoothed;  // where smoothing is fused with transfer: x between its two passes
+    Vector<T> b, x;   // right-hand side and correction, on levels below the finest, and where there are rows beside
+    Vector<T> own_b;  // of the finest level that all pieces have whole: a piece's rows of b
     KrylovCorrection<T> krylov;  // below the two finest levels of a K-cycle
     Recording recording;         // of a cycle from zero that starts here
     double seconds = 0;
@@ -253,8 +252,6 @@ void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int>
   }
   if (params.cycle == Cycle::k && index > 0 && !finest && is_one_of_two_finest(index + 1))
     level.krylov = KrylovCorrection<T>(ctx, a.shape());
-  if (index > 0 && level.smoother->jacobi_damping() && hierarchy.transfer(index).fuses(ctx, a, steps))
-    level.smoothed = Vector<T>(ctx, a.shape());
 }
 
 template <class T>
@@ -375,7 +372,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
 // Launch budget on a GPU. Whatever its size, a kernel in a graph costs a microsecond or two and a few more for its first rows,
 // and levels up to about 500 x 500 cost nothing else. Kernels of V(2,2) from zero on one level, tensor operator:
 //
-//     jacobi                   2    smoothing and restriction; prolongation and smoothing
+//     jacobi                   4    two steps a pass, restriction with the defect, prolongation with the update
 //     colour_gs                6    one a step, restriction with the defect, prolongation with the update
 //     line smoothers           2    and what their sweeps take
 //     the lowest level, all below it included: 3; 1 of at most 128 x 128 unknowns (64 in double), of other forms 33 x 33
@@ -421,12 +418,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
     return cut && of.choice.steps > 0 && (of.overlap || of.smoother->fills_halo(order));
   };
   const SweepOrder last = params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward;
-  const bool fused = guess == Guess::zero && !level.smoothed.empty();
-  const T omega = fused ? static_cast<T>(*level.smoother->jacobi_damping()) : T(0);
-  if (fused) {
-    const Stopwatch watch(ctx, seconds);
-    transfer.smooth_restrict(ctx, a, b, omega, level.choice.steps, level.smoothed.view(), defect);
-  } else {
+  {
     const Stopwatch watch(ctx, seconds);
     level.smoother->smooth(on, a, b, x, level.choice.steps, guess, SweepOrder::forward);
     x.fresh = !overlap && fills_halo(level, SweepOrder::forward);
@@ -451,8 +443,6 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
     correction.fresh = shape != Cycle::k && fills_halo(coarser, last);
   }
   const Stopwatch watch(ctx, seconds);
-  if (fused)
-    return transfer.prolongate_smooth(ctx, a, b, omega, level.choice.steps, correction, level.smoothed.cview(), x);
   const bool reads_some = level.choice.steps > 0 && !overlap && !cut;
   transfer.prolongate_add(ctx, correction, overlap ? overlap->own(x) : x,
                           reads_some ? level.smoother->rows_read(last) : SomeRows::all);

@@ -58,70 +58,6 @@ void with_shift(const TransferView<T>& t, const F& f) {
     f(std::false_type());
 }
 
-/// The rows of x + P e, both directions coarsened. A lane's columns start at an even global number, so that every second one is
-/// a coarse column of its own half chunk.
-template <class T>
-struct Prolonged {
-  using Number = T;
-  TransferView<T> wx, wy;
-  GridView<const T> coarse;
-  Given<T> x;
-
-  struct Rows {
-    static constexpr int n = cuda::chunk_width<T>, half = n / 2;
-    const Prolonged& stage;
-    const Lane<T>& lane;
-    int j;
-    T left[half], right[half];
-    typename Given<T>::Rows x;
-    Chunk<T> low, high;      // coarse rows on both sides of row j, interpolated along x
-    Chunk<T, half> pending;  // the coarse row after them
-
-    __device__ STRATUM_INLINE Rows(const Prolonged& s, const Lane<T>& l, int first)
-        : stage(s), lane(l), j(first), x(s.x, l, first) {
-#pragma unroll
-      for (int h = 0; h < half; ++h) {
-        left[h] = cuda::number_or_zero(stage.wx.left, half * lane.chunk + h, 0, stage.coarse.nx);
-        right[h] = cuda::number_or_zero(stage.wx.right, half * lane.chunk + h, 0, stage.coarse.nx);
-      }
-      low = interpolated(load((j >> 1) - 1));
-      high = interpolated(load(j >> 1));
-      pending = load((j >> 1) + 1);
-    }
-    [[nodiscard]] __device__ STRATUM_INLINE Chunk<T, half> load(int row) const {
-      return lane.template load<half>(stage.coarse, row);
-    }
-    [[nodiscard]] __device__ STRATUM_INLINE Chunk<T> interpolated(const Chunk<T, half>& c) const {
-      const T after = __shfl_down_sync(cuda::whole_warp, c.v[0], 1);
-      Chunk<T> fine;
-#pragma unroll
-      for (int h = 0; h < half; ++h) {
-        fine.v[2 * h] = c.v[h];
-        fine.v[2 * h + 1] = left[h] * c.v[h] + right[h] * (h + 1 < half ? c.v[h + 1] : after);
-      }
-      return fine;
-    }
-    __device__ STRATUM_INLINE Chunk<T> next() {
-      Chunk<T> result = x.next();
-      const bool there = j >= 0 && j < lane.ny;
-      if (j % 2 == 0) {
-        const T wl = there ? __ldg(stage.wy.left + j / 2) : T(0), wr = there ? __ldg(stage.wy.right + j / 2) : T(0);
-#pragma unroll
-        for (int e = 0; e < n; ++e) result.v[e] += wl * low.v[e] + wr * high.v[e];
-      } else {
-#pragma unroll
-        for (int e = 0; e < n; ++e) result.v[e] += there ? high.v[e] : T(0);
-        low = high;
-        high = interpolated(pending);
-        pending = load((j >> 1) + 2);
-      }
-      lane.clear_outside(result);
-      ++j;
-      return result;
-    }
-  };
-};
-
 /// What is added to an interpolant, at a chunk of its row j that begins with `column` and is to go to `at`: nothing, what is
 /// there already, or alpha z.
 template <class T>
@@ -246,16 +182,16 @@ struct Measured {
   };
 };
 
-/// coarse = P^T d with the rows of d from a stage; `store` also keeps the rows of x that d was computed from. `early`: 1 where
-/// the fine grid begins with the first coarse row, and not with the one before. `shifted`: a lane's first coarse column lies in the
+/// coarse = P^T d with the rows of d from a stage. `early`: 1 where the fine grid begins with the first coarse row, and not with
+/// the one before. `shifted`: a lane's first coarse column lies in the
 /// chunk before its own, and takes from two columns back. `last_alone`: the last coarse node has no chunk of fine ones; it takes
 /// from the last one that there is.
-template <bool store, class Defect, bool shifted, bool last_alone>
+template <class Defect, bool shifted, bool last_alone>
 struct RestrictRows {
   using Number = typename Defect::Number;
   TransferView<Number> wx, wy;
   Defect defect;
-  GridView<Number> coarse, x;
+  GridView<Number> coarse;
   int early;
 
   [[nodiscard]] int rows() const { return coarse.ny; }
@@ -272,13 +208,8 @@ struct RestrictRows {
     }
     typename Defect::Rows d(defect, lane, 2 * begin - early);
     Chunk<T> lower = d.next();
-    if constexpr (store) lane.store(x, 2 * begin, d.centre());
     for (int j = begin; j < end; ++j) {
-      const Chunk<T> middle = d.next();
-      if constexpr (store) lane.store(x, 2 * j + 1, d.centre());
-      const Chunk<T> upper = d.next();
-      if constexpr (store)
-        if (j + 1 < end || end == coarse.ny) lane.store(x, 2 * j + 2, d.centre());
+      const Chunk<T> middle = d.next(), upper = d.next();
       const T below = __ldg(wy.right + j), above = __ldg(wy.left + j + 1);
       T sum[n];
 #pragma unroll
@@ -411,21 +342,16 @@ void with_last_alone(const GridView<T>& coarse, int nx, const F& f) {
 }
 
 /// Restricts from a fine grid nx x ny. Returns how many sums a stage has stored that adds up by strips.
-template <bool store = false, class Defect, class T = typename Defect::Number>
+template <class Defect, class T = typename Defect::Number>
 int run_restriction(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
-                    GridView<T> coarse, GridView<T> kept, int nx, int ny, int margin = 1) {
+                    GridView<T> coarse, int nx, int ny, int margin = 1) {
   int sums = 0;
-  const auto run = [&](auto shifted) {
+  with_shift(x, [&](auto shifted) {
     with_last_alone(coarse, nx, [&](auto alone) {
-      const RestrictRows<store, Defect, shifted, alone> rows{x,    from_first_row(y),         defect, coarse,
-                                                             kept, first_is_coarse(y) ? 1 : 0};
+      const RestrictRows<Defect, shifted, alone> rows{x, from_first_row(y), defect, coarse, first_is_coarse(y) ? 1 : 0};
       sums = cuda::run_march(ctx, rows, nx, ny, margin).count();
     });
-  };
-  if constexpr (store)
-    run(std::false_type());
-  else
-    with_shift(x, run);
+  });
   return sums;
 }
 
@@ -435,7 +361,7 @@ void restrict_rows(const Context& ctx, const TransferView<T>& x, const TransferV
                    GridView<const T> b, const Source& given, GridView<T> coarse) {
   using Defect = cuda::Stencil<View, Source, DefectFormula, depth>;
   const int columns_back = first_is_coarse(x) ? 3 : 2;  // the defect's among them
-  run_restriction(ctx, x, y, Defect{a, {b}, given, {}}, coarse, {}, b.nx, b.ny, margin_of<T>(columns_back));
+  run_restriction(ctx, x, y, Defect{a, {b}, given, {}}, coarse, b.nx, b.ny, margin_of<T>(columns_back));
 }
 
 /// coarse = P^T d by weights, d a stage, from a fine grid nx x ny.
@@ -883,7 +809,7 @@ bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] Gri
   const auto room = static_cast<std::size_t>(most.count());
   double* const partial = square != nullptr ? ctx.reduction_scratch(room) : nullptr;
   const march::Measured<T> rows{{fine}, partial, most.strips};
-  const int count = march::run_restriction(ctx, x_.view(), y_.view(), rows, coarse, {}, fine.nx, fine.ny);
+  const int count = march::run_restriction(ctx, x_.view(), y_.view(), rows, coarse, fine.nx, fine.ny);
   if (square != nullptr) *square = sum_of_scratch(ctx, count, meanwhile);
   return true;
 #else
@@ -1008,30 +934,12 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
 #if defined(__CUDACC__)
 namespace {
 
-/// `steps` damped Jacobi steps after a source, as a type and as a value.
-template <int steps, class T, class View, class Source>
-auto relaxed(const View& a, GridView<const T> b, T omega, const Source& source) {
-  if constexpr (steps == 0)
-    return source;
-  else
-    return relaxed<steps - 1, T>(a, b, omega,
-                                 cuda::Stencil<View, Source, RelaxFormula<T>, march::depth>{a, {b}, source, {omega}});
-}
-
 /// Calls f with the view of an operator that is known to be separable.
 template <class T, class F>
 void visit_separable(const GridOperator<T>& a, const F& f) {
   a.visit([&](const auto& view) {
     if constexpr (std::decay_t<decltype(view)>::is_separable) f(view);
   });
-}
-
-/// Calls f with 1 .. max_fused_steps at compile time.
-template <class F>
-void with_steps(int steps, const F& f) {
-  if (steps == 1) return f(std::integral_constant<int, 1>{});
-  if (steps == 2) return f(std::integral_constant<int, 2>{});
-  f(std::integral_constant<int, 3>{});
 }
 
 }  // namespace
@@ -1078,51 +986,6 @@ void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alph
 #endif
   prolongate(ctx, coarse, x);
   axpy<Z, T>(ctx, static_cast<double>(alpha), z, x);
-}
-
-template <class T>
-bool Transfer<T>::fuses(const Context& ctx, const GridOperator<T>& a, int steps) const {
-  return ctx.on_gpu() && can_fuse() && begins_after_sides_ && a.traits().is_separable && steps >= 1 &&
-         steps <= max_fused_steps;
-}
-
-template <class T>
-void Transfer<T>::smooth_restrict([[maybe_unused]] Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
-                                  [[maybe_unused]] GridView<const T> b, [[maybe_unused]] T omega, int steps,
-                                  [[maybe_unused]] GridView<T> x, [[maybe_unused]] GridView<T> coarse) const {
-  expects(fuses(ctx, a, steps), "smooth_restrict: not for this operator, backend or number of steps");
-#if defined(__CUDACC__)
-  visit_separable(a, [&](const auto& view) {
-    using View = std::decay_t<decltype(view)>;
-    with_steps(steps, [&](auto count) {
-      constexpr int later = decltype(count)::value - 1;
-      const cuda::Pointwise<View, RelaxFromZeroFormula<T>, march::depth> first{view, {b}, {omega}};
-      const auto smoothed = relaxed<later, T>(view, b, omega, first);
-      using Defect = cuda::Stencil<View, std::decay_t<decltype(smoothed)>, DefectFormula, march::depth>;
-      march::run_restriction<true>(ctx, x_.view(), y_.view(), Defect{view, {b}, smoothed, {}}, coarse, x, x.nx, x.ny,
-                                   march::margin_of<T>(later + 2));
-    });
-  });
-#endif
-}
-
-template <class T>
-void Transfer<T>::prolongate_smooth([[maybe_unused]] Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
-                                    [[maybe_unused]] GridView<const T> b, [[maybe_unused]] T omega, int steps,
-                                    [[maybe_unused]] GridView<const T> coarse, [[maybe_unused]] GridView<const T> x,
-                                    [[maybe_unused]] GridView<T> y) const {
-  expects(fuses(ctx, a, steps), "prolongate_smooth: not for this operator, backend or number of steps");
-#if defined(__CUDACC__)
-  visit_separable(a, [&](const auto& view) {
-    with_steps(steps, [&](auto count) {
-      const march::Prolonged<T> corrected{x_.view(), y_.view(), coarse, {x}};
-      const auto smoothed = relaxed<decltype(count)::value, T>(view, b, omega, corrected);
-      using Source = std::decay_t<decltype(smoothed)>;
-      cuda::run_march(ctx, cuda::StoreRows<Source, T, march::depth>{smoothed, y}, y.nx, y.ny,
-                      march::margin_of<T>(decltype(count)::value + 1));
-    });
-  });
-#endif
 }
 
 template class Transfer<float>;

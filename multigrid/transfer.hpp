@@ -100,17 +100,6 @@ class Transfer {
   template <class Z>
   void prolongate_plus(Context& ctx, GridView<const T> coarse, T alpha, GridView<const Z> z, GridView<T> x) const;
 
-  // Damped Jacobi fused with transfer, for a GPU, a tensor operator, first sides that are no unknowns, both directions coarsened
-  // and few steps: a pass over memory before the coarse correction and one after it, 5.5 words a node in all.
-  static constexpr int max_fused_steps = 3;
-  [[nodiscard]] bool fuses(const Context& ctx, const GridOperator<T>& a, int steps) const;
-  /// x = `steps` steps from zero for A x = b;  coarse = P^T (b - A x): 2.25 words
-  void smooth_restrict(Context& ctx, const GridOperator<T>& a, GridView<const T> b, T omega, int steps, GridView<T> x,
-                       GridView<T> coarse) const;
-  /// y = `steps` steps from x + P coarse for A y = b: 3.25 words
-  void prolongate_smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, T omega, int steps,
-                         GridView<const T> coarse, GridView<const T> x, GridView<T> y) const;
-
   [[nodiscard]] const GridShape& fine_shape() const { return fine_; }
   /// The weights, as kernels see them.
   [[nodiscard]] TransferView<T> x_view() const { return x_.view(); }
@@ -171,7 +160,7 @@ class Transfer {
   Direction x_, y_;
   GridShape fine_, coarse_;
   int intervals_x_ = 0, intervals_y_ = 0;  // of the coarse mesh
-  // The first nodes of the mesh's lines are no unknowns: what steps fused with transfer, and weights by cells on a GPU, are for.
+  // The first nodes of the mesh's lines are no unknowns: what weights by cells on a GPU are for.
   bool begins_after_sides_ = false;
   bool is_periodic_ = false;  // the mesh, in either direction
   std::vector<Vector<T>>

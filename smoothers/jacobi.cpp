@@ -154,7 +154,6 @@ class Jacobi final : public Smoother<T> {
     });
   }
 
-  [[nodiscard]] std::optional<double> jacobi_damping() const override { return static_cast<double>(omega_); }
   [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int steps) const override { return {{steps, false}}; }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 

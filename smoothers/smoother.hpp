@@ -68,9 +68,6 @@ class Smoother {
   virtual void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps,
                       Guess guess, SweepOrder order) = 0;
 
-  /// omega where an elementary step is x <- x + omega D^-1 (b - A x): a cycle may then fuse steps with transfers.
-  [[nodiscard]] virtual std::optional<double> jacobi_damping() const { return std::nullopt; }
-
   /// How far `steps` steps carry what is wrong in one row: over so many rows, and along y lines where these are solved for,
   /// fading as the lines' solutions do. Nothing: not known, and levels are not smoothed by overlap (multigrid/overlap.hpp).
   struct Reach {

@@ -326,22 +326,6 @@ TEST_P(PoissonSolverTest, APlanTakesNoMemoryAndComputesNothing) {
   EXPECT_EQ(ctx().memory()->allocations, before);
 }
 
-// On a GPU smoothing by Jacobi is fused with transfer where both directions are coarsened, and takes a vector more.
-TEST_P(PoissonSolverTest, RequiredMemoryOfFewJacobiSteps) {
-  const TensorMesh meshes[] = {make_mesh(mesh_family("U2"), 8), {uniform(2, 512), uniform(1, 129), "x alone"}};
-  for (const auto& mesh : meshes)
-    for (const int steps : {1, 3, 4})
-      for (const auto precision : {Precision::mixed, Precision::full}) {
-        PoissonSolverParams params;
-        params.multigrid.smoother = "jacobi";
-        params.multigrid.steps = steps;
-        params.precision = precision;
-        params.retry_in_double = false;
-        params.stop.max_iterations = 1;
-        expect_memory(GetParam(), mesh, params, message(mesh.name(), ", ", steps, " steps"));
-      }
-}
-
 /// Does nothing, and keeps as much as three vectors for it.
 template <class T>
 class Hoarder final : public Smoother<T> {

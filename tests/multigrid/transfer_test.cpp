@@ -235,40 +235,6 @@ TYPED_TEST(TransferTest, TheCoarseOperatorIsTheGalerkinProduct) {
   });
 }
 
-// On a GPU; elsewhere nothing is fused.
-TYPED_TEST(TransferTest, SmoothingFusedWithTransferIsSmoothingAndTransfer) {
-  using T = typename TypeParam::Number;
-  auto& ctx = this->ctx();
-  const auto registry = builtin_smoothers();
-  this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
-    const GridShape shape = fine.unknowns();
-    const auto a = assemble_laplace<T>(ctx, fine, OperatorForm::tensor);
-    const auto jacobi = registry.make<T>(ctx, "jacobi", shape, {});
-    const auto b = this->random_vector(shape), e = this->random_vector(coarse.unknowns());
-    const T omega = static_cast<T>(*jacobi->jacobi_damping());
-    for (int steps = 1; steps <= Transfer<T>::max_fused_steps; ++steps) {
-      if (!transfer.fuses(ctx, a, steps)) continue;
-      Vector<T> x(ctx, shape), d(ctx, coarse.unknowns()), fused_x(ctx, shape), fused_d(ctx, coarse.unknowns());
-      set(ctx, T(7), fused_x.view());
-      set(ctx, T(7), fused_d.view());
-      jacobi->smooth(ctx, a, b.cview(), x.view(), steps, Guess::zero, SweepOrder::forward);
-      transfer.restrict_residual(ctx, a, b.cview(), x.cview(), d.view());
-      transfer.smooth_restrict(ctx, a, b.cview(), omega, steps, fused_x.view(), fused_d.view());
-      EXPECT_LT(reference::relative_difference(test::to_host(ctx, fused_x), test::to_host(ctx, x)), test::tolerance<T>);
-      EXPECT_LT(reference::relative_difference(test::to_host(ctx, fused_d), test::to_host(ctx, d)),
-                10 * test::tolerance<T>);
-      EXPECT_TRUE(test::halo_is_zero(ctx, fused_x));
-      EXPECT_TRUE(test::halo_is_zero(ctx, fused_d));
-
-      transfer.prolongate_smooth(ctx, a, b.cview(), omega, steps, e.cview(), x.cview(), fused_x.view());
-      transfer.prolongate_add(ctx, e.cview(), x.view());
-      jacobi->smooth(ctx, a, b.cview(), x.view(), steps, Guess::given, SweepOrder::forward);
-      EXPECT_LT(reference::relative_difference(test::to_host(ctx, fused_x), test::to_host(ctx, x)), test::tolerance<T>);
-      EXPECT_TRUE(test::halo_is_zero(ctx, fused_x));
-    }
-  });
-}
-
 // The defect of an interpolant without the interpolant, on a GPU; and interpolation with an update, anywhere.
 TYPED_TEST(TransferTest, InterpolationFusedWithDefectAndUpdate) {
   if constexpr (std::is_same_v<typename TypeParam::Number, double>) {

@@ -10,7 +10,6 @@
 #include <stratum/multigrid/overlap.hpp>
 #include <stratum/multigrid/partial_diagonalisation.hpp>
 #include <stratum/solvers/dense_inverse.hpp>
-#include <stratum/solvers/fast_diagonalisation.hpp>
 
 namespace stratum {
 
@@ -61,14 +60,11 @@ struct ExactLevel {
 };
 
 template <class T>
-ExactLevel<T, SeparableSolver<T>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
-                                                     const MultigridParams& params) {
+ExactLevel<T, PartialDiagonalisation<T>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
+                                                            const MultigridParams& params) {
   const int finest = hierarchy.levels() - (params.may_be_direct() ? 1 : 2);
-  return {ctx, hierarchy, params, finest, [&](int l) -> std::unique_ptr<SeparableSolver<T>> {
-            const GridOperator<T>& a = hierarchy.level_operator(l);
-            if (auto in_one_kernel = FastDiagonalisation<T>::make(ctx, a, hierarchy.is_singular()))
-              return in_one_kernel;
-            return PartialDiagonalisation<T>::make(ctx, a, hierarchy.is_singular());
+  return {ctx, hierarchy, params, finest, [&](int l) -> std::unique_ptr<PartialDiagonalisation<T>> {
+            return PartialDiagonalisation<T>::make(ctx, hierarchy.level_operator(l), hierarchy.is_singular());
           }};
 }
 
@@ -182,8 +178,8 @@ class Multigrid<T>::State {
   void set_up(Context& ctx);
   [[nodiscard]] bool solved(int index) const { return index == 0 || index == lowest; }
 
-  double made_with_ = 0;                              // c
-  std::unique_ptr<SeparableSolver<T>> diagonalised_;  // one of both solves the lowest level, else bottom_
+  double made_with_ = 0;                                     // c
+  std::unique_ptr<PartialDiagonalisation<T>> diagonalised_;  // one of both solves the lowest level, else bottom_
   std::unique_ptr<DenseInverse<T>> inverse_;
   std::unique_ptr<Bottom<T>> bottom_;  // empty when the coarsest level has no unknown
   bool recordable_ = false;            // nothing in a cycle waits for the stream
@@ -375,7 +371,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
 //     jacobi                   4    two steps a pass, restriction with the defect, prolongation with the update
 //     colour_gs                6    one a step, restriction with the defect, prolongation with the update
 //     line smoothers           2    and what their sweeps take
-//     the lowest level, all below it included: 3; 1 of at most 128 x 128 unknowns (64 in double), of other forms 33 x 33
+//     the lowest level, all below it included: 3; of other forms 1, of at most 33 x 33 unknowns
 //
 // Refinement adds two a cycle (update and defect with partial sums of its norm; their sum) and a wait for the norm, during which
 // the next cycle runs already where it is expected to be wanted; the cycle itself is one graph.

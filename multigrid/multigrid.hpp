@@ -62,8 +62,8 @@ struct MultigridParams {
   bool measure_levels = false;                      // fill LevelReport::seconds; synchronises
   /// On a GPU cycles end at the finest coarse level that a few kernels solve in place of all below. Of tensor operators: with up
   /// to 520 unknowns in one direction and any number in the other, by the modes of the one
-  /// (multigrid/partial_diagonalisation.hpp; in one kernel where fast diagonalisation has room). Of others: up to 33 x 33 by
-  /// the inverse, 17 x 17 of products, of singular and of periodic ones. At most so many unknowns in the shorter direction; 0:
+  /// (multigrid/partial_diagonalisation.hpp). Of others: up to 33 x 33 by the inverse, 17 x 17 of products, of singular and of
+  /// periodic ones. At most so many unknowns in the shorter direction; 0:
   /// cycles go on to level 0. With smoother "auto" and `steps` left open the finest level of a tensor operator is solved so,
   /// too, and there is no cycle.
   int exact_below = 520;

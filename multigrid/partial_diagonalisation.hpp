@@ -20,17 +20,17 @@
 #include <vector>
 
 #include <stratum/smoothers/line.hpp>
-#include <stratum/solvers/separable_solver.hpp>
+#include <stratum/solvers/rounded_modes.hpp>
 
 namespace stratum {
 
 template <class T>
-class PartialDiagonalisation final : public SeparableSolver<T> {
+class PartialDiagonalisation final : public Preconditioner<T> {
  public:
   static constexpr int max_modes = 520;
 
   /// Null unless `a` is a tensor operator between ends that are not periodic, of at most max_modes unknowns in a direction whose
-  /// modes survive rounding (solvers/separable_solver.hpp), and beside natural sides of the other direction there are no layers
+  /// modes survive rounding (solvers/rounded_modes.hpp), and beside natural sides of the other direction there are no layers
   /// so thin that rounding x feeds cycles there (in float 1e-9 of a line); and, of more than 64 modes in double, the GPU has half
   /// as many operations in double as in float. 2 ms on the host for n = 255 and 6 for 511, by 16 threads.
   /// `singular`: A 1 = 0; of b's part along that mode x has some multiple, about a thousand times what smooth b leaves.
@@ -38,9 +38,14 @@ class PartialDiagonalisation final : public SeparableSolver<T> {
   [[nodiscard]] static std::unique_ptr<PartialDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
                                                                     bool singular = false);
 
-  void set_mass(Context& ctx, double c) override;
+  /// For A + c Mx (x) My, A being what it was made of and c of either sign: modes stay, their values in one direction move by
+  /// c. Where T is float, A had better not have a large mass term itself, in which its stiffness is rounded away. Allocates
+  /// nothing on the device; waits for the stream.
+  void set_mass(Context& ctx, double c);
   /// x = A^-1 b
   void apply(Context& ctx, GridView<const T> b, GridView<T> x) override;
+  [[nodiscard]] bool is_constant() const override { return true; }
+  [[nodiscard]] bool is_symmetric() const override { return true; }
 
  private:
   PartialDiagonalisation(Context& ctx, const GridOperator<T>& a, Direction modes);

@@ -1,4 +1,4 @@
-#include <stratum/solvers/separable_solver.hpp>
+#include <stratum/solvers/rounded_modes.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -37,7 +37,7 @@ Values layer(const char* mesh, int level) {
 }
 
 // At a Dirichlet side x is as small as the layer is thin.
-TEST(SeparableSolver, LayersAtDirichletSidesMayBeRounded) {
+TEST(RoundedModes, LayersAtDirichletSidesMayBeRounded) {
   for (const char* mesh : {"U1", "A3", "A5"})
     for (const int level : {4, 8, 11})
       for (const Ends ends : {Ends::dirichlet, Ends::last_natural}) {
@@ -47,7 +47,7 @@ TEST(SeparableSolver, LayersAtDirichletSidesMayBeRounded) {
       }
 }
 
-TEST(SeparableSolver, HoweverThinAtEitherOfThem) {
+TEST(RoundedModes, HoweverThinAtEitherOfThem) {
   Values widths{1e-200, 1e-150, 1e-100, 1e-60, 1e-30, 1e-10, 1e-5, 1e-2, 1};
   for (int turned = 0; turned < 2; ++turned) {
     EXPECT_LE(lost_to_rounding<float>(laplace(widths, Ends::dirichlet)), most_lost);
@@ -58,7 +58,7 @@ TEST(SeparableSolver, HoweverThinAtEitherOfThem) {
 }
 
 // Beside a natural one it is as large as anywhere.
-TEST(SeparableSolver, LayersElsewhereMayNot) {
+TEST(RoundedModes, LayersElsewhereMayNot) {
   for (const Ends ends : {Ends::first_natural, Ends::natural}) {
     EXPECT_LE(lost_to_rounding<float>(laplace(layer("U1", 11), ends)), most_lost);
     EXPECT_LE(lost_to_rounding<float>(laplace(layer("A3", 8), ends)), most_lost);
@@ -73,7 +73,7 @@ TEST(SeparableSolver, LayersElsewhereMayNot) {
 }
 
 // Widths from 1e-5 on, each 300 times the one before: vectors have lost all digits of float, not those of double.
-TEST(SeparableSolver, VectorsSurviveRoundingOrNot) {
+TEST(RoundedModes, VectorsSurviveRoundingOrNot) {
   Values widths;
   for (double h = 1e-5; widths.size() < 16; h *= 300) widths.push_back(h);
   const auto steep = laplace(widths, Ends::dirichlet);

@@ -1,24 +1,12 @@
 #pragma once
 
-// Direct solvers of A x = b for a tensor operator A = Kx (x) My + Mx (x) (Ky + E), by modes of a line (solvers/line_modes.hpp)
-// in one direction or in both. Source: Lynch, Rice, Thomas, Direct Solution of Partial Difference Equations by Tensor Product
-// Methods, 1964.
+// What multigrid/partial_diagonalisation.hpp asks of a tensor operator A = Kx (x) My + Mx (x) (Ky + E) before it solves by the
+// modes of a line (solvers/line_modes.hpp): the factors of a direction, and whether modes and solutions may be rounded to T.
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/solvers/line_modes.hpp>
 
 namespace stratum {
-
-template <class T>
-class SeparableSolver : public Preconditioner<T> {
- public:
-  /// For A + c Mx (x) My, A being what it was made of and c of either sign: modes stay, their values in one direction move by
-  /// c. Where T is float, A had better not have a large mass term itself, in which its stiffness is rounded away. Allocates
-  /// nothing on the device; waits for the stream.
-  virtual void set_mass(Context& ctx, double c) = 0;
-  [[nodiscard]] bool is_constant() const override { return true; }
-  [[nodiscard]] bool is_symmetric() const override { return true; }
-};
 
 /// The factors of a tensor operator in one direction, without a reaction term, to the host; and that term's c.
 template <class T>

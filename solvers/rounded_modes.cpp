@@ -1,4 +1,4 @@
-#include <stratum/solvers/separable_solver.hpp>
+#include <stratum/solvers/rounded_modes.hpp>
 
 #include <algorithm>
 #include <cmath>

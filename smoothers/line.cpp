@@ -120,9 +120,7 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
     return cut_.sweep(ctx, a, zeros_.view().data, b, x, y, omega_, line_order_, order, elimination_.view());
   }
 #if defined(STRATUM_HAVE_CUDA)
-  if (ctx.on_gpu())
-    return direction == Direction::x ? sweep_on_gpu<Direction::x>(ctx, a, b, x, y, guess, order)
-                                     : sweep_on_gpu<Direction::y>(ctx, a, b, x, y, guess, order);
+  if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
 #endif
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
   line::visit(a, zeros(y), [&]<class View>(const View& view) {

@@ -52,10 +52,9 @@ class LineSweep {
   }
 
  private:
-  /// smoothers/line_gpu.hpp
-  template <Direction direction>
-  void sweep_on_gpu(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x, GridView<T> y,
-                    Guess guess, SweepOrder order);
+  /// smoothers/line.cu
+  void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
+                    GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order);
 
   /// Whether the matrix is walked over in tiles.
   [[nodiscard]] bool has_tiles_for(const GridOperator<T>& a) const {

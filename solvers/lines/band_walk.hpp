@@ -1,7 +1,7 @@
 #pragma once
 
 // CUDA: both colours of a y sweep of stored bands in one pass, 8 words a node with five bands in float and 12 else, where a
-// cluster of blocks holds the lines. For smoothers/line_gpu.hpp.
+// cluster of blocks holds the lines. For solvers/lines/cuda/dispatch.hpp.
 //
 // Entries are read from a copy that has them in the order of the walk (solvers/lines/tiled_bands.hpp). A thread has a segment
 // of two neighbouring lines, one of either colour.
@@ -9,13 +9,13 @@
 //     tile         128 bytes of a row, 512 rows in each block of a cluster, which walks from tile to tile
 //     couplings    of the second line, and of five bands in float those of the first, too: the copy engine brings them to shared
 //                  memory as soon as the second lines of the tile before have formed their equations
-//     first line   equations formed as numbers come, segments eliminated, joined (solvers/lines/kernels.hpp) and substituted
+//     first line   equations formed as numbers come, segments eliminated, joined (solvers/lines/cuda/strided.hpp) and substituted
 //     second line  likewise, from right-hand sides that came with the first line's and the first lines' unknowns
 
 #include <type_traits>
 
 #include <stratum/core/device/signal.hpp>
-#include <stratum/solvers/lines/kernels.hpp>
+#include <stratum/solvers/lines/cuda/zebra_y.hpp>
 #include <stratum/solvers/lines/tiled_bands.hpp>
 
 namespace stratum::cuda {

@@ -1,9 +1,9 @@
 #pragma once
 
 // CUDA: both colours of a sweep along y of a tensor operator in one pass, in float, where a cluster of blocks holds the
-// lines: 3 words a node. For smoothers/line_gpu.hpp.
+// lines: 3 words a node. For solvers/lines/cuda/dispatch.hpp.
 //
-// Tiles, lines and their order are those of walk_y_lines (solvers/lines/kernels.hpp), and so is the algorithm. What bounds
+// Tiles, lines and their order are those of walk_y_lines (solvers/lines/cuda/zebra_y.hpp), and so is the algorithm. What bounds
 // such a walk is latency: a tile has to come, and the pieces of its lines have to meet, twice. Here warps wait for what they
 // need, and for nobody else.
 //
@@ -20,7 +20,7 @@
 //             passed to that cluster through memory, which stores it at its end: till then it reads what was there before
 
 #include <stratum/core/device/tile_map.hpp>
-#include <stratum/solvers/lines/kernels.hpp>
+#include <stratum/solvers/lines/cuda/zebra_y.hpp>
 
 namespace stratum::cuda {
 

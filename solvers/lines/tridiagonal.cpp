@@ -7,8 +7,10 @@
 #include <stratum/solvers/lines/pieces.hpp>
 #include <stratum/solvers/lines/thomas.hpp>
 #if defined(__CUDACC__)
+#include <stratum/core/device/launch.hpp>
 #include <stratum/core/grid/march.hpp>
-#include <stratum/solvers/lines/kernels.hpp>
+#include <stratum/solvers/lines/gpu_sweep.hpp>
+#include <stratum/solvers/lines/partition.hpp>
 #endif
 
 namespace stratum {
@@ -187,13 +189,13 @@ void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& 
   expects(cuda::can_march(a.lower, a.centre, a.upper, b, x),
           "on a GPU column -1 of every row must lie at a multiple of 16 bytes");
   if (method_ == TridiagonalMethod::segments) {
-    const NineBandView<T> view = along(direction_, a);
-    const cuda::Lines<T> all{0, 1, lines(), T(1), T(0)};
-    T* const memory = scratch_.view().data;
-    if (direction_ == Direction::x)
-      return cuda::launch_x_lines<false, false, NineBandView<T>, T>(ctx, view, b, x, all, x, memory);
-    using Rhs = line::LineRhs<Direction::y, false, NineBandView<T>, T>;
-    return cuda::launch_y_lines<false, NineBandView<T>, T>(ctx, Rhs{view, b, x}, all, x, memory);
+    // Lines by themselves, all at once: boundaries of the grid that are periodic or cut are none of theirs.
+    x.periodic_x = x.periodic_y = x.below = x.above = false;
+    cuda::GpuSweep<NineBandView<T>, T> sweep{along(direction_, a), b, x, x, LineOrder::simultaneous};
+    sweep.zero = true;
+    sweep.memory = scratch_.view().data;
+    return direction_ == Direction::x ? cuda::sweep_lines<Direction::x>(ctx, sweep)
+                                      : cuda::sweep_lines<Direction::y>(ctx, sweep);
   }
   visit_layout<T>(method_, length(), [&](const auto& layout) {
     using Reduce = ReduceLine<std::decay_t<decltype(layout)>, T>;

@@ -1,0 +1,34 @@
+// Line sweeps on a GPU, by solvers/lines/gpu_sweep.hpp.
+
+#include <stratum/smoothers/line.hpp>
+#include <stratum/solvers/lines/equations.hpp>
+#include <stratum/solvers/lines/gpu_sweep.hpp>
+
+namespace stratum {
+
+template <class T>
+void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
+                                GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
+  const bool tiled = direction == Direction::y && has_tiles_for(a);
+  if (tiled && &a.storage() != &tiled_.storage()) set_up(ctx, a);
+  line::visit(a, zeros(y), [&]<class View>(const View& view) {
+    cuda::GpuSweep<View, T> sweep{view, b, x, y, line_order_, order, guess == Guess::zero, omega_};
+    sweep.is_cut = !cut_.empty();
+    sweep.third_row = cut_.has_third_row();
+    sweep.has_third_row = cut_.has_third_row() && cut_.is_last();
+    sweep.memory = interface_.view().data;
+    sweep.passed = passed_.view();
+    if (tiled) sweep.records = tiles_.cview();
+    if (direction == Direction::x)
+      cuda::sweep_lines<Direction::x>(ctx, sweep);
+    else
+      cuda::sweep_lines<Direction::y>(ctx, sweep);
+  });
+}
+
+template void LineSweep<float>::sweep_on_gpu(Context&, Direction, const GridOperator<float>&, GridView<const float>,
+                                             GridView<const float>, GridView<float>, Guess, SweepOrder);
+template void LineSweep<double>::sweep_on_gpu(Context&, Direction, const GridOperator<double>&, GridView<const double>,
+                                              GridView<const double>, GridView<double>, Guess, SweepOrder);
+
+}  // namespace stratum

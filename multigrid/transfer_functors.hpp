@@ -1,6 +1,6 @@
 #pragma once
 
-// The per-node formulas of transfer.cpp, shared with the kernel that runs the small levels.
+// The per-node formulas of transfer_kernels.hpp.
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/multigrid/transfer.hpp>

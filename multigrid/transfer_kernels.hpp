@@ -1,3 +1,7 @@
+#pragma once
+
+// The members of Transfer and their kernels, for transfer_float.cpp and transfer_double.cpp, which are compiled beside each other.
+
 #include <stratum/multigrid/transfer.hpp>
 
 #include <algorithm>
@@ -987,17 +991,5 @@ void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alph
   prolongate(ctx, coarse, x);
   axpy<Z, T>(ctx, static_cast<double>(alpha), z, x);
 }
-
-template class Transfer<float>;
-template class Transfer<double>;
-#define STRATUM_INSTANTIATE(R)                                                                                       \
-  template void Transfer<double>::interpolated_residual(Context&, const GridOperator<double>&, double,               \
-                                                        GridView<const double>, GridView<const double>, GridView<R>) \
-      const;                                                                                                         \
-  template void Transfer<double>::prolongate_plus(Context&, GridView<const double>, double, GridView<const R>,       \
-                                                  GridView<double>) const;
-STRATUM_INSTANTIATE(float)
-STRATUM_INSTANTIATE(double)
-#undef STRATUM_INSTANTIATE
 
 }  // namespace stratum

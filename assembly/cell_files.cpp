@@ -14,18 +14,10 @@
 #include <utility>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/core/io/stored_number.hpp>
 #include <stratum/core/io/text_file.hpp>
 #include <stratum/mesh/graded.hpp>
-
-#if defined(STRATUM_HAVE_VTK)
-#include <vtkDataArray.h>
-#include <vtkImageData.h>
-#include <vtkRectilinearGrid.h>
-#include <vtkXMLImageDataReader.h>
-#include <vtkXMLRectilinearGridReader.h>
-
-#include <stratum/mesh/vtk_files.hpp>
-#endif
+#include <stratum/mesh/vtk_xml.hpp>
 
 namespace stratum {
 
@@ -168,26 +160,12 @@ class NpyHeader {
   std::string_view rest_;
 };
 
-template <class Number>
-double number_from(const unsigned char* bytes, bool swapped) {
-  unsigned char own[sizeof(Number)];
-  std::copy(bytes, bytes + sizeof(Number), own);
-  if (swapped) std::reverse(own, own + sizeof(Number));
-  Number value;
-  std::memcpy(&value, own, sizeof(Number));
-  return static_cast<double>(value);
-}
-
-struct NpyType {
-  std::string_view name;
-  std::size_t size;
-  double (*read)(const unsigned char* bytes, bool swapped);
-};
-constexpr NpyType npy_types[] = {
-    {"f4", 4, number_from<float>},         {"f8", 8, number_from<double>},        {"i1", 1, number_from<std::int8_t>},
-    {"i2", 2, number_from<std::int16_t>},  {"i4", 4, number_from<std::int32_t>},  {"i8", 8, number_from<std::int64_t>},
-    {"u1", 1, number_from<std::uint8_t>},  {"u2", 2, number_from<std::uint16_t>}, {"u4", 4, number_from<std::uint32_t>},
-    {"u8", 8, number_from<std::uint64_t>},
+constexpr StoredType npy_types[] = {
+    {"f4", 4, stored_as_double<float>},         {"f8", 8, stored_as_double<double>},
+    {"i1", 1, stored_as_double<std::int8_t>},   {"i2", 2, stored_as_double<std::int16_t>},
+    {"i4", 4, stored_as_double<std::int32_t>},  {"i8", 8, stored_as_double<std::int64_t>},
+    {"u1", 1, stored_as_double<std::uint8_t>},  {"u2", 2, stored_as_double<std::uint16_t>},
+    {"u4", 4, stored_as_double<std::uint32_t>}, {"u8", 8, stored_as_double<std::uint64_t>},
 };
 
 /// Reads exactly so many bytes.
@@ -225,8 +203,8 @@ CellValues read_npy(const std::string& path) {
   const NpyHeader header(path, text);
 
   const std::string& descr = *header.descr;
-  const auto* const type = std::find_if(std::begin(npy_types), std::end(npy_types), [&](const NpyType& known) {
-    return descr.size() == 3 && descr.substr(1) == known.name;
+  const auto* const type = std::find_if(std::begin(npy_types), std::end(npy_types), [&](const StoredType& known) {
+    return descr.size() == 3 && known.name == descr.substr(1);
   });
   const char order = descr.empty() ? ' ' : descr.front();
   expects(type != std::end(npy_types) && (order == '<' || order == '>' || order == '=' || order == '|'), "'", path,
@@ -259,58 +237,32 @@ CellValues read_npy(const std::string& path) {
 
 // --- .vtr, .vti ----------------------------------------------------------------------------------------------------------
 
-#if defined(STRATUM_HAVE_VTK)
-
-template <class Reader>
 std::vector<CellValues> read_vtk(const std::string& path, const std::string& name) {
-  vtkNew<Reader> reader;
-  detail::read_grid(reader.Get(), path, path.ends_with(".vtr") ? "rectilinear" : "uniform");
-  auto* const grid = reader->GetOutput();
-  int points[3] = {};
-  grid->GetDimensions(points);
-  expects(points[0] >= 2 && points[1] >= 2 && points[2] <= 2, "'", path, "' has ", points[0], " x ", points[1], " x ",
-          points[2], " points; one layer of cells in x and y is needed");
-  vtkCellData* const data = grid->GetCellData();
+  const detail::VtkXmlFile file(path, path.ends_with(".vtr") ? "RectilinearGrid" : "ImageData");
+  const auto& whole = file.whole();
+  expects(whole.points(0) >= 2 && whole.points(1) >= 2 && whole.points(2) <= 2, "'", path, "' has ", whole.points(0),
+          " x ", whole.points(1), " x ", whole.points(2), " points; one layer of cells in x and y is needed");
+  const auto arrays = file.cell_arrays();
   std::string names;
-  for (int k = 0; k < data->GetNumberOfArrays(); ++k) {
-    const char* const known = data->GetArrayName(k);
-    names += message(k > 0 ? ", " : "", known != nullptr ? known : "(without a name)");
-  }
-  expects(data->GetNumberOfArrays() > 0, "'", path, "' has no cell data");
-  expects(!name.empty() || data->GetNumberOfArrays() == 1, "'", path, "' has several arrays on its cells, ", names,
+  for (const auto& known : arrays)
+    names += message(names.empty() ? "" : ", ", known.empty() ? "(without a name)" : known);
+  expects(!arrays.empty(), "'", path, "' has no cell data");
+  expects(!name.empty() || arrays.size() == 1, "'", path, "' has several arrays on its cells, ", names,
           "; say which, as in PATH:ARRAY");
-  vtkDataArray* const array = name.empty() ? data->GetArray(0) : data->GetArray(name.c_str());
-  expects(array != nullptr, "'", path, "' has no array '", name, "' of numbers on its cells; it has ", names);
-  const int components = array->GetNumberOfComponents();
-  expects(components == 1 || components == 3, "'", path, "': array '", name.empty() ? names : name, "' has ",
-          components, " components; one is needed, or the three KXX, KXY and KYY");
-  const auto nx = static_cast<std::uint64_t>(points[0]) - 1, ny = static_cast<std::uint64_t>(points[1]) - 1;
-  if (static_cast<std::uint64_t>(array->GetNumberOfTuples()) != nx * ny)
-    unreadable(path, message("it has ", array->GetNumberOfTuples(), " numbers for ", nx, " x ", ny, " cells"));
-  std::vector<CellValues> all;
-  for (int c = 0; c < components; ++c) {
-    CellValues& cells = all.emplace_back(CellValues{cell_count(path, nx), cell_count(path, ny), {}, path});
-    cells.values.reserve(nx * ny);
-    for (vtkIdType k = 0; k < array->GetNumberOfTuples(); ++k) cells.values.push_back(array->GetComponent(k, c));
-  }
+  const auto found = name.empty() ? arrays.begin() : std::find(arrays.begin(), arrays.end(), name);
+  expects(found != arrays.end(), "'", path, "' has no array '", name, "' of numbers on its cells; it has ", names);
+  CellValues shape{cell_count(path, static_cast<std::uint64_t>(whole.cells(0))),
+                   cell_count(path, static_cast<std::uint64_t>(whole.cells(1))),
+                   {},
+                   path};
+  const auto array = file.cell_array(static_cast<std::size_t>(found - arrays.begin()));
+  expects(array.components == 1 || array.components == 3, "'", path, "': array '", *found, "' has ", array.components,
+          " components; one is needed, or the three KXX, KXY and KYY");
+  const auto components = static_cast<std::size_t>(array.components);
+  std::vector<CellValues> all(components, shape);
+  for (std::size_t k = 0; k < array.values.size(); ++k) all[k % components].values.push_back(array.values[k]);
   return all;
 }
-
-std::vector<CellValues> read_vtr(const std::string& path, const std::string& array) {
-  return read_vtk<vtkXMLRectilinearGridReader>(path, array);
-}
-std::vector<CellValues> read_vti(const std::string& path, const std::string& array) {
-  return read_vtk<vtkXMLImageDataReader>(path, array);
-}
-
-#else
-
-std::vector<CellValues> read_vtr(const std::string& path, const std::string& /*array*/) {
-  throw UsageError(message("cannot read '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
-}
-std::vector<CellValues> read_vti(const std::string& path, const std::string& array) { return read_vtr(path, array); }
-
-#endif
 
 bool is_vtk(std::string_view path) { return path.ends_with(".vtr") || path.ends_with(".vti"); }
 
@@ -322,9 +274,7 @@ std::vector<CellValues> read_cell_values(const std::string& path, const std::str
   expects(array.empty() || is_vtk(path), "'", path, "' has no arrays with names, as '", array, "'");
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) unreadable(path, std::strerror(EISDIR));
-  auto all = csv   ? std::vector{read_csv(path)}
-             : npy ? std::vector{read_npy(path)}
-                   : (path.ends_with(".vtr") ? read_vtr : read_vti)(path, array);
+  auto all = csv ? std::vector{read_csv(path)} : npy ? std::vector{read_npy(path)} : read_vtk(path, array);
   for (auto& cells : all) cells = checked(std::move(cells));
   return all;
 }

@@ -2,12 +2,12 @@
 
 // Coefficients from files: numbers on the nx x ny cells of a mesh, bottom row first, x fastest, whatever the order in the file.
 //
-//     .vtr, .vti   VTK's rectilinear and uniform grids, their cell data, by VTK's own readers; one layer of cells in x and y. The array
-//                  has one component, or three: KXX, KXY, KYY. Where its points lie does not matter.
+//     .vtr, .vti   VTK's rectilinear and uniform grids, their cell data (mesh/vtk_xml.hpp); one layer of cells in x and y. The
+//                  array has one component, or three: KXX, KXY, KYY. Where its points lie does not matter.
 //     .npy         NumPy's, versions 1 to 3: shape (ny, nx), C or Fortran order; float32, float64 and integers, either byte order
 //     .csv         a line for every row of cells, the bottom row first; commas or blanks between numbers, # begins a comment
 //
-// Throws FileError for a file that cannot be read or ends too early; UsageError naming it for all else that is wrong with it:
+// Throws FileError for a file that cannot be read, ends too early or lacks numbers of some cells; UsageError naming it for all else that is wrong with it:
 // another ending, no such array (with the arrays there are), another type or shape, a row of another length, a number that is
 // not finite. Source of the format: NEP 1, A Simple File Format for NumPy Arrays.
 

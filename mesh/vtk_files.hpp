@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading and writing one of VTK's XML files: what the sources with VTK share. Needs VTK.
+// Writing one of VTK's XML files: what the sources with VTK share. Needs VTK. (mesh/vtk_xml.hpp reads them.)
 
 #include <cerrno>
 #include <cstring>
@@ -71,30 +71,6 @@ void write_grid(const std::string& path, Grid* grid, const std::vector<VtkField>
     constexpr int first_vtk_code = 20000;
     return code > 0 && code < first_vtk_code ? std::strerror(code) : "VTK's writer failed; is the disk full?";
   });
-}
-
-/// Lets the reader read a file of grids of this kind. Throws FileError.
-template <class Reader>
-void read_grid(Reader* reader, const std::string& path, const char* kind) {
-  const auto unreadable = [&path](const std::string& reason) {
-    throw FileError(message("cannot read '", path, "': ", reason));
-  };
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) unreadable(std::strerror(ENOENT));
-  if (std::filesystem::is_directory(path, error)) unreadable(std::strerror(EISDIR));
-  // With an observer of its own VTK prints no error.
-  vtkNew<vtkCallbackCommand> failure;
-  bool failed = false;
-  failure->SetClientData(&failed);
-  failure->SetCallback([](vtkObject*, unsigned long, void* told, void*) { *static_cast<bool*>(told) = true; });
-  reader->AddObserver(vtkCommand::ErrorEvent, failure);
-  reader->GetExecutive()->AddObserver(vtkCommand::ErrorEvent, failure);
-  reader->SetReaderErrorObserver(failure);
-  reader->SetParserErrorObserver(failure);
-  reader->SetFileName(path.c_str());
-  reader->Update();
-  if (failed || reader->GetErrorCode() != 0 || reader->GetOutput() == nullptr)
-    unreadable(message("VTK's reader of ", kind, " grids fails; is the file whole?"));
 }
 
 }  // namespace stratum::detail

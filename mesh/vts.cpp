@@ -5,11 +5,11 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/mesh/graded.hpp>
+#include <stratum/mesh/vtk_xml.hpp>
 
 #if defined(STRATUM_HAVE_VTK)
 #include <vtkPoints.h>
 #include <vtkStructuredGrid.h>
-#include <vtkXMLStructuredGridReader.h>
 #include <vtkXMLStructuredGridWriter.h>
 
 #include <stratum/mesh/vtk_files.hpp>
@@ -43,34 +43,6 @@ void write_vts_piece(const std::string& path, const MappedMesh& mesh, NodeRows r
   detail::write_grid<vtkXMLStructuredGridWriter>(path, grid.Get(), node_fields, cell_fields, compression);
 }
 
-MappedMesh read_vts(const std::string& path, const std::string& name) {
-  expects(path.ends_with(".vts"), "'", path, "' is no mesh of quadrilaterals by its ending; known is .vts");
-  vtkNew<vtkXMLStructuredGridReader> reader;
-  detail::read_grid(reader.Get(), path, "structured");
-  vtkStructuredGrid* const grid = reader->GetOutput();
-  int counts[3] = {};
-  grid->GetDimensions(counts);
-  expects(counts[0] >= 2 && counts[1] >= 2 && counts[2] == 1, "'", path, "' has ", counts[0], " x ", counts[1], " x ",
-          counts[2], " points; two or more in its first and second direction and one in the third are needed");
-  expects(counts[0] <= max_cells && counts[1] <= max_cells, "'", path, "' has ", counts[0], " x ", counts[1],
-          " points; a direction has 1 .. ", max_cells, " cells");
-  std::vector<double> x, y;
-  const auto nodes = grid->GetNumberOfPoints();
-  x.reserve(static_cast<std::size_t>(nodes));
-  y.reserve(static_cast<std::size_t>(nodes));
-  double first = 0;
-  for (vtkIdType k = 0; k < nodes; ++k) {
-    double p[3];
-    grid->GetPoint(k, p);
-    if (k == 0) first = p[2];
-    expects(p[2] == first, "'", path, "': point (", k % counts[0], ", ", k / counts[0], ") lies at z = ", p[2],
-            ", the first at ", first, "; the mesh must be plane");
-    x.push_back(p[0]);
-    y.push_back(p[1]);
-  }
-  return {TensorMesh(uniform(1, counts[0] - 1), uniform(1, counts[1] - 1), name), std::move(x), std::move(y)};
-}
-
 #else
 
 void write_vts_piece(const std::string& path, const MappedMesh& /*mesh*/, NodeRows /*rows*/,
@@ -79,10 +51,29 @@ void write_vts_piece(const std::string& path, const MappedMesh& /*mesh*/, NodeRo
   throw UsageError(message("cannot write '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
 }
 
-MappedMesh read_vts(const std::string& path, const std::string& /*name*/) {
-  throw UsageError(message("cannot read '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
-}
-
 #endif
+
+MappedMesh read_vts(const std::string& path, const std::string& name) {
+  expects(path.ends_with(".vts"), "'", path, "' is no mesh of quadrilaterals by its ending; known is .vts");
+  const detail::VtkXmlFile file(path, "StructuredGrid");
+  const std::int64_t nx = file.whole().points(0), ny = file.whole().points(1), nz = file.whole().points(2);
+  expects(nx >= 2 && ny >= 2 && nz == 1, "'", path, "' has ", nx, " x ", ny, " x ", nz,
+          " points; two or more in its first and second direction and one in the third are needed");
+  expects(nx <= max_cells && ny <= max_cells, "'", path, "' has ", nx, " x ", ny, " points; a direction has 1 .. ",
+          max_cells, " cells");
+  const auto points = file.points().values;
+  const auto nodes = static_cast<std::size_t>(nx * ny);
+  std::vector<double> x(nodes), y(nodes);
+  for (std::size_t k = 0; k < nodes; ++k) {
+    const double z = points[3 * k + 2];
+    const auto columns = static_cast<std::size_t>(nx);
+    expects(z == points[2], "'", path, "': point (", k % columns, ", ", k / columns, ") lies at z = ", z,
+            ", the first at ", points[2], "; the mesh must be plane");
+    x[k] = points[3 * k];
+    y[k] = points[3 * k + 1];
+  }
+  return {TensorMesh(uniform(1, static_cast<int>(nx) - 1), uniform(1, static_cast<int>(ny) - 1), name), std::move(x),
+          std::move(y)};
+}
 
 }  // namespace stratum

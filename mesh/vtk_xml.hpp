@@ -1,0 +1,96 @@
+#pragma once
+
+// VtkXmlFile: what is read of VTK's XML files of grids (.vti, .vtr, .vts). VTK's own readers trust a file: where pieces do not
+// cover the grid they leave memory as it was, and where an array is too short they end the program. This one checks before it
+// reads:
+//
+//     the pieces lie within the grid, cover it, and agree where they overlap (nodes that neighbours share, ghost cells)
+//     every array of every piece holds as many numbers as the piece has cells or nodes, no more and no fewer
+//
+// Arrays may be ascii, binary (base64) or appended (raw or base64), in either byte order, with headers of 32 or 64 bits, and,
+// in a build with VTK, compressed by zlib, LZ4 or LZMA, one after the other as VTK's writers leave them. Numbers may be of any
+// of VTK's sizes. Cells and nodes are numbered x fastest. Of arrays at several times the first one is read.
+//
+// Throws FileError with the file's name and what is wrong or missing.
+//
+// Source of the format: VTK File Formats, https://docs.vtk.org/en/latest/design_documents/VTKFileFormats.html
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stratum::detail {
+
+/// First and last node of a box, in x, y and z.
+struct VtkExtent {
+  std::array<std::int64_t, 3> first{}, last{};
+
+  [[nodiscard]] std::int64_t points(std::size_t d) const { return last[d] - first[d] + 1; }
+  /// Of a flat direction one.
+  [[nodiscard]] std::int64_t cells(std::size_t d) const { return last[d] > first[d] ? last[d] - first[d] : 1; }
+  [[nodiscard]] std::int64_t points() const { return points(0) * points(1) * points(2); }
+  [[nodiscard]] std::int64_t cells() const { return cells(0) * cells(1) * cells(2); }
+};
+
+class VtkXmlFile {
+ public:
+  /// Reads the file; `kind`: ImageData, RectilinearGrid or StructuredGrid.
+  VtkXmlFile(const std::string& path, std::string_view kind);
+
+  [[nodiscard]] const VtkExtent& whole() const { return whole_; }
+  /// Names of the arrays of numbers on cells, in their order; empty where one has none.
+  [[nodiscard]] std::vector<std::string> cell_arrays() const;
+
+  struct Array {
+    int components = 1;
+    std::vector<double> values;  // those of a cell or a node together
+  };
+  /// The k-th of cell_arrays, on all cells of the grid.
+  [[nodiscard]] Array cell_array(std::size_t k) const;
+  /// Three numbers for every node of the grid.
+  [[nodiscard]] Array points() const;
+
+ private:
+  struct Element {
+    std::string name;
+    std::map<std::string, std::string> attributes;
+    std::string_view text;  // up to the first element in it
+    std::vector<std::size_t> children;
+
+    [[nodiscard]] std::string attribute(const std::string& of, const std::string& otherwise = "") const {
+      const auto found = attributes.find(of);
+      return found == attributes.end() ? otherwise : found->second;
+    }
+  };
+  enum class On { cells, points };
+
+  [[noreturn]] void fail(const std::string& reason) const;
+  [[noreturn]] void broken() const;
+  void parse();
+  /// The first of these in an element; null where there is none.
+  [[nodiscard]] const Element* child(const Element& of, std::string_view name) const;
+  [[nodiscard]] VtkExtent extent(const Element& of, const std::string& attribute) const;
+  [[nodiscard]] std::vector<const Element*> arrays_of(const Element* group) const;
+  [[nodiscard]] Array gather(On on, const std::string& what, const std::vector<const Element*>& of_pieces) const;
+  [[nodiscard]] std::vector<double> numbers(const Element& array, const std::string& what, std::size_t count) const;
+  [[nodiscard]] std::vector<double> ascii_numbers(const Element& array, const std::string& what,
+                                                  std::size_t count) const;
+  [[nodiscard]] std::vector<unsigned char> bytes(std::string_view from, bool base64, const std::string& what,
+                                                 std::size_t size, std::size_t count) const;
+
+  std::string path_, kind_, content_;
+  std::vector<Element> elements_;  // the first: VTKFile
+  std::string_view appended_;      // behind the underscore
+  bool appended_base64_ = false;
+  VtkExtent whole_;
+  struct Piece {
+    VtkExtent extent;
+    const Element* element;
+  };
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace stratum::detail

@@ -1,9 +1,12 @@
 #include <stratum/assembly/coefficients.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <string_view>
 
+#include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
 
 namespace stratum {
@@ -40,8 +43,45 @@ std::string place(const Geometry& mesh, int i, int j) {
   return message("cell (", i, ", ", j, "), around (", centre.x, ", ", centre.y, ")");
 }
 
+struct Sample {
+  double value;
+  bool is_mean;
+};
+
+/// Of a function that is not negative: its value at the centre of the cell, or the mean of the Gauss points where these are not
+/// on a bilinear surface, but for a thousandth. A negative or infinite value, if there is one, to be refused.
+Sample sample(const CellPoints& cell, const ScalarFunction& f) {
+  constexpr double smooth = 1e-3;
+  std::array<std::array<double, gauss4.size()>, gauss4.size()> at{};
+  double sum = 0, area = 0, largest = 0;
+  for (std::size_t q = 0; q < gauss4.size(); ++q)
+    for (std::size_t p = 0; p < gauss4.size(); ++p) {
+      const auto [s, weight_s] = gauss4[q];
+      const auto [t, weight_t] = gauss4[p];
+      const double value = at[q][p] = f(cell.at(t, s)), part = weight_s * weight_t * cell.measure(t, s);
+      if (!(value >= 0 && std::isfinite(value))) return {value, false};
+      sum += part * value;
+      area += part;
+      largest = std::max(largest, value);
+    }
+  const auto place = [](std::size_t k) {
+    return (gauss4[k].t - gauss4.front().t) / (gauss4.back().t - gauss4.front().t);
+  };
+  double bend = 0;
+  for (std::size_t q = 0; q < gauss4.size(); ++q)
+    for (std::size_t p = 0; p < gauss4.size(); ++p) {
+      const double t = place(p), s = place(q);
+      const double bilinear = (1 - s) * ((1 - t) * at.front().front() + t * at.front().back()) +
+                              s * ((1 - t) * at.back().front() + t * at.back().back());
+      bend = std::max(bend, std::abs(at[q][p] - bilinear));
+    }
+  if (bend <= smooth * largest) return {f(cell.at(0.5, 0.5)), false};
+  return {sum / area, true};
+}
+
+/// `averaged`: where it is given, means may take the place of values at centres, and their cells are added to it.
 std::vector<double> values_of(const Context& ctx, const Geometry& mesh, const Coefficient& coefficient,
-                              std::string_view name) {
+                              std::string_view name, std::vector<std::size_t>* averaged = nullptr) {
   const int nx = mesh.logical().x().size(), ny = mesh.logical().y().size();
   const auto row = [nx](int j) { return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx); };
   std::vector<double> values(row(ny));
@@ -53,16 +93,26 @@ std::vector<double> values_of(const Context& ctx, const Geometry& mesh, const Co
     check(0, 0, *coefficient.constant);
     std::fill(values.begin(), values.end(), *coefficient.constant);
   } else if (coefficient.function) {
+    std::vector<std::vector<std::size_t>> of_rows(averaged != nullptr ? static_cast<std::size_t>(ny) : 0);
     for_each_row(
         ctx, ny,
         [&](int j, const ScalarFunction& own) {
           for (int i = 0; i < nx; ++i) {
-            const double value = own(mesh.cell(i, j).at(0.5, 0.5));
-            check(i, j, value);
-            values[row(j) + static_cast<std::size_t>(i)] = value;
+            const CellPoints cell = mesh.cell(i, j);
+            const Sample found = averaged != nullptr ? sample(cell, own) : Sample{own(cell.at(0.5, 0.5)), false};
+            check(i, j, found.value);
+            const std::size_t k = row(j) + static_cast<std::size_t>(i);
+            values[k] = found.value;
+            if (found.is_mean) of_rows[static_cast<std::size_t>(j)].push_back(k);
           }
         },
         coefficient.function);
+    std::vector<std::size_t> all, before;
+    for (const auto& cells : of_rows) all.insert(all.end(), cells.begin(), cells.end());
+    if (!all.empty()) {
+      before.swap(*averaged);
+      std::set_union(before.begin(), before.end(), all.begin(), all.end(), std::back_inserter(*averaged));
+    }
   } else {
     const CellValues& given = coefficient.cells;
     check_cells(mesh.logical(), given,
@@ -108,7 +158,7 @@ CellCoefficients on_cells(Context& ctx, const Geometry& mesh, const Diffusion& k
   cells.xx = values_of(ctx, mesh, k.xx.is_given() ? k.xx : Coefficient(1.0), "kxx");
   if (k.xy.is_given()) cells.xy = values_of(ctx, mesh, k.xy, "kxy");
   if (k.yy.is_given()) cells.yy = values_of(ctx, mesh, k.yy, "kyy");
-  if (c.is_given()) cells.c = values_of(ctx, mesh, c, "the reaction coefficient c");
+  if (c.is_given()) cells.c = values_of(ctx, mesh, c, "the reaction coefficient c", &cells.averaged);
   if (is_zero(cells.xy)) cells.xy.clear();
   if (is_zero(cells.c)) cells.c.clear();
   if (cells.yy == cells.xx) cells.yy.clear();
@@ -127,8 +177,16 @@ CellCoefficients on_cells(Context& ctx, const Geometry& mesh, const Diffusion& k
   return cells;
 }
 
-std::vector<double> capacity_on_cells(Context& ctx, const Geometry& mesh, const Coefficient& capacity) {
-  auto values = values_of(ctx, mesh, capacity, "the capacity");
+std::vector<std::size_t> averaged_cells(Context& ctx, const Geometry& mesh, const Coefficient& coefficient) {
+  std::vector<std::size_t> averaged;
+  if (coefficient.function) (void)values_of(ctx, mesh, coefficient, "the coefficient", &averaged);
+  return averaged;
+}
+
+std::vector<double> capacity_on_cells(Context& ctx, const Geometry& mesh, const Coefficient& capacity,
+                                      std::vector<std::size_t>* averaged) {
+  std::vector<std::size_t> own;
+  auto values = values_of(ctx, mesh, capacity, "the capacity", averaged != nullptr ? averaged : &own);
   for (std::size_t n = 0; n < values.size(); ++n) {
     const auto columns = static_cast<std::size_t>(mesh.logical().x().size());
     if (!(values[n] > 0))

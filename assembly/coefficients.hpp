@@ -2,8 +2,11 @@
 
 // Coefficients of -div(K grad u) + c u = f, a number a cell: K = [kxx kxy; kxy kyy], symmetric positive definite, c >= 0.
 //
-// A coefficient is a number, a function, whose value at a cell's centre is the cell's, or numbers on the cells of a mesh, which
-// the cells of refined ones inherit. Values lie bottom row first, x fastest.
+// A coefficient is a number, a function, or numbers on the cells of a mesh, which the cells of refined ones inherit. Of a
+// function K has the value at the centre of a cell. So have c and a capacity where the function is smooth within the cell. Where
+// it is not, as in cells that an edge of a region cuts, the cell has the function's mean, by the 4 x 4 Gauss rule; f must have its
+// mean by the same rule there (add_averaged_load of assembly/poisson_problem.hpp), so that c u = f is balanced for a constant u
+// whatever the cut. Values lie bottom row first, x fastest.
 //
 // Element matrix of a cell with widths hx and hy, corners a = (ax, ay) and b = (bx, by):
 //
@@ -54,6 +57,7 @@ struct Diffusion {
 struct CellCoefficients {
   int nx = 0, ny = 0;
   std::vector<double> xx, xy, yy, c;
+  std::vector<std::size_t> averaged{};  // cells where c is a mean, in their order
 
   [[nodiscard]] bool is_scalar() const { return yy.empty() && xy.empty(); }
   [[nodiscard]] double kxx(int i, int j) const { return xx[at(i, j)]; }
@@ -69,8 +73,13 @@ struct CellCoefficients {
 
 [[nodiscard]] CellCoefficients on_cells(Context& ctx, const Geometry& mesh, const Diffusion& k, const Coefficient& c);
 
-/// A heat capacity on the cells of the mesh, alike. Throws UsageError for one that is not positive.
-[[nodiscard]] std::vector<double> capacity_on_cells(Context& ctx, const Geometry& mesh, const Coefficient& capacity);
+/// A heat capacity on the cells of the mesh, alike; the cells where it is a mean join `averaged`, if that is given, in their
+/// order. Throws UsageError for one that is not positive.
+[[nodiscard]] std::vector<double> capacity_on_cells(Context& ctx, const Geometry& mesh, const Coefficient& capacity,
+                                                    std::vector<std::size_t>* averaged = nullptr);
+/// The cells where this coefficient is a mean, if it is c or a capacity.
+[[nodiscard]] std::vector<std::size_t> averaged_cells(Context& ctx, const Geometry& mesh,
+                                                      const Coefficient& coefficient);
 
 /// K and c that are products of functions of one direction each, to rounding: kxx_ij = x.xx_i y.xx_j and so on; kxy = 0. A
 /// tensor operator holds them where its reaction term folds into the others (assembly/operators.hpp).

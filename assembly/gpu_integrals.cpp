@@ -249,6 +249,19 @@ std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, 
   found.largest = node(largest, i1, j1);
   found.step_from = node(number(before_i, before_j), before_i, before_j);
   found.step_to = node(number(step.i, step.j), step.i, step.j);
+  const auto beside = [&](int i, int j) {
+    const bool is_there = i >= 0 && j >= 0 && i < nx && j <= last;
+    const double none = std::nan("");
+    return is_there ? node(number(i, j), i, j) : NodalValue{none, none, none};
+  };
+  const int dx = along_x ? 1 : 0, dy = 1 - dx;
+  found.line = {beside(before_i - dx, before_j - dy),
+                found.step_from,
+                found.step_to,
+                beside(step.i + dx, step.j + dy),
+                step.i,
+                step.j,
+                along_x};
   return found;
 }
 

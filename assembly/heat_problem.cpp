@@ -117,19 +117,24 @@ bool coefficients_are_numbers(const Geometry& mesh, const HeatProblem& problem, 
          !coefficients_vary(problem) && !operator_terms(mesh, at_time(problem, t)).varies();
 }
 
-void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, GridView<double> b) {
+void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, GridView<double> b,
+                        const std::vector<std::size_t>& averaged) {
   if (!problem.space.rhs) return set(ctx, 0.0, b);
   GridShape shape = mesh.logical().unknowns();
   shape.origin_y += first_row_of(ctx, "the load vector", mesh.logical(), b);
   shape.ny = b.ny;
-  if (!problem.steady_rhs)
-    return copy_from_host(ctx, quick_load(ctx, mesh, shape, at_time(problem.space.rhs, t)).data(), b);
+  const ScalarFunction f = at_time(problem.space.rhs, t);
+  if (!problem.steady_rhs) {
+    copy_from_host(ctx, quick_load(ctx, mesh, shape, f).data(), b);
+    return add_averaged_load(ctx, mesh, f, static_cast<int>(gauss2.size()), averaged, b);
+  }
   PoissonProblem load;
-  load.rhs = at_time(problem.space.rhs, t);
+  load.rhs = f;
   load.sides = problem.space.sides;
   for (SideCondition* side : {&load.sides.left, &load.sides.right, &load.sides.bottom, &load.sides.top})
     side->value = {};
   assemble_load(ctx, mesh, load, b);
+  add_averaged_load(ctx, mesh, f, static_cast<int>(gauss4.size()), averaged, b);
 }
 
 double total_heat(Context& ctx, const Geometry& geometry, const HeatProblem& problem, double t,

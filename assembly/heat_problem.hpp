@@ -7,7 +7,7 @@
 //     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
 //
 // where g are the values of Dirichlet nodes, F the load of f and of the natural sides' values. A cell has the capacity at its
-// centre. Loads and solutions may be a strip's (mesh/strips.hpp).
+// centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a mean, so is f. Loads and solutions may be a strip's (mesh/strips.hpp).
 
 #include <stratum/assembly/poisson_problem.hpp>
 
@@ -35,9 +35,10 @@ struct HeatProblem {
 [[nodiscard]] bool coefficients_are_numbers(const Geometry& mesh, const HeatProblem& problem, double t);
 
 /// The load of f alone: of natural sides' values and Dirichlet nodes nothing. A steady f is integrated as assemble_load does
-/// it; one that changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values. Throws UsageError
-/// for one that is not finite.
-void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, GridView<double> b);
+/// it; one that changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values. `averaged`: the cells
+/// where c or the capacity is a mean. Throws UsageError for one that is not finite.
+void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, GridView<double> b,
+                        const std::vector<std::size_t>& averaged = {});
 
 /// The integral of capacity u_h over the domain, at this time; of a strip's u all pieces ask together, and have the same.
 [[nodiscard]] double total_heat(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,

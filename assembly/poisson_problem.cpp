@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include <stratum/assembly/gauss_rules.hpp>
@@ -99,6 +100,46 @@ void add_load(Context& ctx, const Geometry& mesh, const Rule& rule, const Scalar
         }
       },
       f);
+}
+
+/// b_i += the integral over these cells of (mean of f - f) phi_i, that of f phi_i by `rule`.
+template <class Rule>
+void add_means(const Geometry& mesh, const Rule& rule, const ScalarFunction& f, const std::vector<std::size_t>& cells,
+               HostGrid& b) {
+  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
+  const auto columns = static_cast<std::size_t>(x.size());
+  for (const std::size_t k : cells) {
+    const int cell_x = static_cast<int>(k % columns), cell_y = static_cast<int>(k / columns);
+    const int rows[2] = {unknown_at(y, cell_y), unknown_at(y, cell_y + 1)};
+    if (!std::any_of(std::begin(rows), std::end(rows), [&](int j) { return j >= 0 && b.has(j); })) continue;
+    const CellPoints cell = mesh.cell(cell_x, cell_y);
+    double mean = 0, area = 0, hats[2][2] = {}, given[2][2] = {};  // by y and x
+    const auto visit = [](const auto& points, const auto& use) {
+      for (const auto& [s, weight_y] : points)
+        for (const auto& [t, weight_x] : points) use(t, s, weight_x * weight_y);
+    };
+    const auto add_to = [](double(&to)[2][2], double t, double s, double value) {
+      to[0][0] += value * (1 - s) * (1 - t);
+      to[0][1] += value * (1 - s) * t;
+      to[1][0] += value * s * (1 - t);
+      to[1][1] += value * s * t;
+    };
+    visit(gauss4, [&](double t, double s, double weight) {
+      const double part = weight * cell.measure(t, s);
+      mean += part * evaluate(f, cell.at(t, s), "right-hand side");
+      area += part;
+      add_to(hats, t, s, part);
+    });
+    mean /= area;
+    visit(rule, [&](double t, double s, double weight) {
+      add_to(given, t, s, weight * cell.measure(t, s) * evaluate(f, cell.at(t, s), "right-hand side"));
+    });
+    for (int upper = 0; upper < 2; ++upper)
+      for (int right = 0; right < 2; ++right) {
+        const int i = unknown_at(x, cell_x + right), j = rows[upper];
+        if (i >= 0 && j >= 0 && b.has(j)) b(i, j) += mean * hats[upper][right] - given[upper][right];
+      }
+  }
 }
 
 /// Integrals of phi_i of the unknowns, or of those of a strip, whose rows begin with `first_row`.
@@ -609,7 +650,9 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
           "the mesh has not the ends of the problem's sides; with_sides gives them");
   expects(mesh.mapped() == nullptr || !problem.is_polynomial(),
           "the problem without functions is one of rectangles; a deformed mesh needs a right-hand side");
+  const auto averaged = cells != nullptr ? cells->averaged : averaged_cells(ctx, mesh, problem.reaction_of_cells);
   if (mesh.mapped() == nullptr && load_on_gpu(ctx, logical, rhs_function(problem), b)) {
+    add_averaged_load(ctx, mesh, rhs_function(problem), static_cast<int>(gauss4.size()), averaged, b);
     SideLoads sides(b.shape(), first_row);
     add_fluxes(mesh, problem, sides);
     subtract_boundary(ctx, mesh, problem, cells, sides);
@@ -621,9 +664,23 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
     add_polynomial_load(ctx, logical, load);
   else
     add_load(ctx, mesh, gauss4, problem.rhs, load);
+  add_means(mesh, gauss4, rhs_function(problem), averaged, load);
   for (const SideOf& side : all_sides(problem.sides)) add_flux(mesh, side, load);
   subtract_boundary(ctx, mesh, problem, cells, load);
   copy_from_host(ctx, load.values.data(), b);
+}
+
+void add_averaged_load(Context& ctx, const Geometry& mesh, const ScalarFunction& f, int points,
+                       const std::vector<std::size_t>& averaged, GridView<double> b) {
+  if (averaged.empty()) return;
+  HostGrid more(b.nx, b.ny, first_row_of(ctx, "the load vector", mesh.logical(), b));
+  if (points == static_cast<int>(gauss2.size()))
+    add_means(mesh, gauss2, f, averaged, more);
+  else
+    add_means(mesh, gauss4, f, averaged, more);
+  Vector<double> there(ctx, {b.nx, b.ny});
+  copy_from_host(ctx, more.values.data(), there.view());
+  axpy(ctx, 1.0, there.cview(), b);
 }
 
 std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const PoissonProblem& problem,

@@ -11,7 +11,8 @@
 // Where a Dirichlet and a natural side meet, the first has the corner; of two Dirichlet sides the left or right one. Without
 // functions of the user's it is the published accuracy study in [0, a] x [0, b]: u = x (a - x) y (b - y), f = 2 (y (b - y) + x
 // (a - x)), g = 0 (elsewhere by the distances to the sides), integrated exactly (separable terms, 4-point Gauss rule per
-// interval). Functions of the user's are integrated by the 4 x 4 Gauss rule in every cell, by the 4-point rule on every side.
+// interval). Functions of the user's are integrated by the 4 x 4 Gauss rule in every cell, by the 4-point rule on every side; in
+// cells where c is a mean (assembly/coefficients.hpp), f is its mean, too.
 // Errors use the 3 x 3 Gauss rule. Points know their distance to all four sides, so that a - x keeps its accuracy in cells far
 // thinner than the rounding of x.
 //
@@ -117,6 +118,10 @@ struct CornerGap {
 /// gives a value that is not finite.
 void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells = nullptr);
+/// In these cells, the mean of f by the 4 x 4 Gauss rule takes the place of f in b, where f was integrated by the rule of so many
+/// points in each direction, 2 or 4.
+void add_averaged_load(Context& ctx, const Geometry& mesh, const ScalarFunction& f, int points,
+                       const std::vector<std::size_t>& averaged, GridView<double> b);
 
 /// What sides alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is
 /// zero but at the unknowns of the first and last columns and rows. Of a strip (mesh/strips.hpp) rows from `first` on, numbered

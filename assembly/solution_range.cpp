@@ -59,6 +59,19 @@ SolutionRange range_in(Context& ctx, const Geometry& mesh, NodeRows nodes, std::
   };
   SolutionRange found{value_at(all.smallest),  value_at(all.largest), nodal[0], nodal[0],
                       value_at(all.step_from), value_at(all.step_to)};
+  const double none = std::nan("");
+  const auto [from, to] = std::minmax({all.step_from, all.step_to});
+  const bool along_x = to == from + 1;
+  const std::size_t next = along_x ? 1 : nx;
+  const bool has_before = along_x ? from % nx > 0 : from >= nx;
+  const bool has_behind = along_x ? to % nx + 1 < nx : to + nx < nodal.size();
+  found.line = {has_before ? value_at(from - next) : NodalValue{none, none, none},
+                value_at(from),
+                value_at(to),
+                has_behind ? value_at(to + next) : NodalValue{none, none, none},
+                static_cast<int>(to % nx),
+                nodes.first + static_cast<int>(to / nx),
+                along_x};
   const auto visit = [&](std::size_t k) {
     found.smallest_on_boundary = std::min(found.smallest_on_boundary, nodal[k]);
     found.largest_on_boundary = std::max(found.largest_on_boundary, nodal[k]);
@@ -86,12 +99,41 @@ SolutionRange merged(const std::vector<SolutionRange>& pieces) {
     if (step(piece) > step(all)) {
       all.step_from = piece.step_from;
       all.step_to = piece.step_to;
+      all.line = piece.line;
     }
   }
   return all;
 }
 
 }  // namespace
+
+double change_of_flux(const Geometry& mesh, const SolutionRange& range, const CellCoefficients* cells) {
+  if (range.largest_step() == 0) return 0;
+  const auto& [before, first, second, behind, i, j, along_x] = range.line;
+  const TensorMesh& logical = mesh.logical();
+  const int nx = logical.x().size(), ny = logical.y().size();
+  // Of the edge that ends `back` edges before the second of the two.
+  const auto flux = [&](const NodalValue& from, const NodalValue& to, int back) {
+    const int place = (along_x ? i : j) - 1 - back;
+    const double length = mesh.mapped() != nullptr ? std::hypot(to.x - from.x, to.y - from.y)
+                          : along_x                ? logical.x().widths()[static_cast<std::size_t>(place)]
+                                                   : logical.y().widths()[static_cast<std::size_t>(place)];
+    double k = 0;
+    int beside = 0;
+    for (const int side : {-1, 0}) {
+      const int cell_i = along_x ? place : i + side, cell_j = along_x ? j + side : place;
+      if (cell_i < 0 || cell_j < 0 || cell_i >= nx || cell_j >= ny) continue;
+      k += cells == nullptr ? 1 : along_x ? cells->kxx(cell_i, cell_j) : cells->kyy(cell_i, cell_j);
+      ++beside;
+    }
+    return k / beside * (to.value - from.value) / length;
+  };
+  const double own = flux(first, second, 0);
+  double change = -1;
+  if (!std::isnan(before.value)) change = std::abs(own - flux(before, first, 1));
+  if (!std::isnan(behind.value)) change = std::max(change, std::abs(own - flux(second, behind, -1)));
+  return change < 0 ? HUGE_VAL : change / std::abs(own);
+}
 
 SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const double> nodal) {
   expects_nodal(mesh, nodal);

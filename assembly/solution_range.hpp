@@ -4,8 +4,8 @@
 //
 //     max over edges of cells, those along sides excepted, of | u_1 - u_2 |
 //
-// of two neighbouring nodes: where it is a large part of the range the mesh does not resolve the solution there. (Along sides u
-// is often given.) Bilinear functions have their extremes at nodes. Nodal values are on the host, those of all nodes, x
+// of two neighbouring nodes: where it is a large part of the range, and the flux K du/ds changes on the way to the edges before and
+// behind it, the mesh does not resolve the solution there. (Along sides u is often given.) Bilinear functions have their extremes at nodes. Nodal values are on the host, those of all nodes, x
 // fastest, as nodal_solution gives them. Of several equal ones the first is named. Throws UsageError for another number of
 // values.
 
@@ -23,6 +23,13 @@ struct SolutionRange {
   NodalValue smallest, largest;
   double smallest_on_boundary = 0, largest_on_boundary = 0;
   NodalValue step_from, step_to;  // the neighbours that differ most
+  /// These two along their line, between the nodes before and behind them, which are not numbers where there are none here; and
+  /// the second one's place.
+  struct StepLine {
+    NodalValue before, first, second, behind;
+    int i = 0, j = 0;
+    bool along_x = true;
+  } line{};
 
   [[nodiscard]] double range() const { return largest.value - smallest.value; }
   /// Of the range; 0 of a constant.
@@ -33,6 +40,12 @@ struct SolutionRange {
 /// Of the solution's unknowns: on a GPU and a rectangle without copying them to the host.
 [[nodiscard]] SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                            GridView<const double> u);
+
+/// How much the flux K du/ds on the edge between the two neighbours that differ most changes on the way to the edges before and
+/// behind it, relative to itself: zero where u is linear, or piecewise linear with the kinks that K makes; 1 or more in a layer
+/// that no edge resolves. K is one where `cells` are not given. Infinite where there is no edge to compare with.
+[[nodiscard]] double change_of_flux(const Geometry& mesh, const SolutionRange& range,
+                                    const CellCoefficients* cells = nullptr);
 
 /// Of intervals of a rectangle's mesh; of quadrilaterals the shortest distance between the midpoints of opposite sides.
 [[nodiscard]] double smallest_width(const Geometry& mesh);

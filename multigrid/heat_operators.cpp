@@ -93,8 +93,8 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
 
 HeatOperators::Coefficients HeatOperators::at(Context& ctx, const Geometry& cells, double t) const {
   const PoissonProblem now = at_time(problem_, t);
-  Coefficients found{on_cells(ctx, cells, now.diffusion, now.reaction_of_cells),
-                     capacity_on_cells(ctx, cells, at_time(problem_.capacity, t)), operator_terms(mesh_, now)};
+  Coefficients found{on_cells(ctx, cells, now.diffusion, now.reaction_of_cells), {}, operator_terms(mesh_, now)};
+  found.capacity = capacity_on_cells(ctx, cells, at_time(problem_.capacity, t), &found.k.averaged);
   found.k.c.resize(found.k.xx.size(), 0.0);
   for (double& c : found.k.c) c += now.reaction;
   found.terms.reaction = 0;
@@ -180,6 +180,7 @@ void HeatOperators::assemble_quadrilaterals(Context& ctx, const Coefficients& no
 }
 
 void HeatOperators::find_what_sides_do(double t, const Coefficients& now) {
+  averaged_ = now.k.averaged;
   const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
   conserves_ = no_reaction && is_singular(mesh_.logical(), now.terms);
   PoissonProblem sides = at_time(problem_, t);

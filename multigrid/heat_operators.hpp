@@ -47,6 +47,8 @@ class HeatOperators {
   [[nodiscard]] const std::vector<DirichletEntry>& dirichlet_entries_of_mass() const { return entries_of_mass_; }
   /// A u = 0 for constants: heat is conserved but for F.
   [[nodiscard]] bool conserves_heat() const { return conserves_; }
+  /// Cells where c or the capacity is a mean, at the time of the coefficients.
+  [[nodiscard]] const std::vector<std::size_t>& averaged() const { return averaged_; }
 
  private:
   /// K, c and alpha at one time.
@@ -78,6 +80,7 @@ class HeatOperators {
   Vector<double> reaction_of_a_, reaction_of_mass_;
   std::optional<PoissonSolver> solver_;
   std::vector<DirichletEntry> entries_of_a_, entries_of_mass_;
+  std::vector<std::size_t> averaged_;
 };
 
 }  // namespace stratum

@@ -115,6 +115,7 @@ struct HeatSolver::Implementation {
   std::array<Vector<double>, 2> line;  // a column, a row: what sides add
   double load_at = 0;
   bool load_known = false;
+  std::vector<std::size_t> load_averaged;  // cells where it has the mean of f
   // Of nodes whose diagonals in M are of one power of two: the least of these, and the least in A.
   struct Masses {
     double mass, stiffness;
@@ -180,8 +181,11 @@ struct HeatSolver::Implementation {
 
   /// load = F(t), without what sides add.
   void find_load(Context& ctx, double t) {
-    if (load_known && (problem.steady_rhs || !problem.space.rhs || load_at == t)) return;
-    assemble_heat_load(ctx, geometry, problem, t, load.view());
+    const auto& averaged = operators->averaged();
+    const bool still_so = problem.steady_rhs && averaged == load_averaged;
+    if (load_known && (still_so || !problem.space.rhs || load_at == t)) return;
+    assemble_heat_load(ctx, geometry, problem, t, load.view(), averaged);
+    load_averaged = averaged;
     if (operators->scale() != 1) xpay(ctx, load.cview(), operators->scale() - 1, load.view());
     load_at = t;
     load_known = true;
@@ -214,14 +218,33 @@ struct HeatSolver::Implementation {
     }
     set_initial(ctx);
     if (params.tol) find_masses(ctx);
-    const PoissonProblem now = at(params.start);
-    side_values = dirichlet_values(geometry, now);
-    // Of k_D at the start nothing but the error estimate of the first step depends.
-    const double moment = 1e-6 * params.dt.value_or(1.0);
-    side_slope = dirichlet_values(geometry, at(params.start + moment));
-    for (std::size_t n = 0; n < side_slope.size(); ++n) side_slope[n] = (side_slope[n] - side_values[n]) / moment;
     measure(ctx, u);
-    if (tableau.starts_explicit()) find_first_slope(ctx, now);
+    begin_at(ctx, params.start);
+  }
+
+  /// Nothing is known but u: du/dt at t is found where the method wants it.
+  void begin_at(Context& ctx, double t) {
+    side_values = dirichlet_values(geometry, at(t));
+    // Of k_D nothing but the error estimate of the first step depends.
+    const double moment = 1e-6 * params.dt.value_or(1.0);
+    side_slope = dirichlet_values(geometry, at(t + moment));
+    for (std::size_t n = 0; n < side_slope.size(); ++n) side_slope[n] = (side_slope[n] - side_values[n]) / moment;
+    known_slopes = 0;
+    if (tableau.starts_explicit()) find_slope(ctx, t);
+  }
+
+  /// Whether M k = F - A u - A_D g - M_D k_D holds at t, as well as the stage that k is of was solved.
+  [[nodiscard]] bool slope_fits(Context& ctx, double t) {
+    if (known_slopes == 0 || !tableau.starts_explicit() || u.shape().nodes() == 0) return true;
+    find_load(ctx, t);
+    operators->a().residual(ctx, load.cview(), u.cview(), b.view());
+    add_sides(ctx, at(t), side_values, side_slope, b.view());
+    operators->mass().apply(ctx, slope.cview(), work.view());
+    const double size = norm2(ctx, work.cview());
+    axpy(ctx, -1.0, work.cview(), b.view());
+    constexpr double generous = 100;
+    const double solved_well = eta() * shift(last_dt) * largest_load;
+    return norm2(ctx, b.cview()) <= generous * std::max(solved_well, 1e-12 * size);
   }
 
   [[nodiscard]] std::vector<double> diagonal_of(Context& ctx, const GridOperator<double>& a) {
@@ -290,10 +313,10 @@ struct HeatSolver::Implementation {
   }
 
   /// M k = F - A u - A_D g - M_D k_D; M is as well conditioned as its diagonal, whatever the mesh.
-  void find_first_slope(Context& ctx, const PoissonProblem& now) {
-    find_load(ctx, params.start);
+  void find_slope(Context& ctx, double t) {
+    find_load(ctx, t);
     operators->a().residual(ctx, load.cview(), u.cview(), b.view());
-    add_sides(ctx, now, side_values, side_slope, b.view());
+    add_sides(ctx, at(t), side_values, side_slope, b.view());
     set(ctx, 0.0, slope.view());
     const GridShape shape = u.shape();
     if (shape.nodes() == 0) return;
@@ -304,7 +327,7 @@ struct HeatSolver::Implementation {
     const auto found =
         make_solver<double>(ctx, "cg", shape)->solve(ctx, operators->mass(), jacobi, b.cview(), slope.view(), stop);
     if (exit_code(found.status, false) != 0)
-      throw BreakdownError(message("du/dt at the start was not found: ", found.reason));
+      throw BreakdownError(message("du/dt at t = ", t, " was not found: ", found.reason));
     known_slopes = 1;
   }
 
@@ -478,6 +501,8 @@ struct HeatSolver::Implementation {
     return std::clamp(factor, least_factor, most_factor);
   }
 
+  [[nodiscard]] static std::string solved_to(double to) { return message("all steps to t = ", to, " were solved"); }
+
   void advance_fixed(Context& ctx, double to, const Monitor& monitor) {
     const double from = report.t;
     const double count = std::ceil((to - from) / dt * (1 - 1e-12));
@@ -510,6 +535,7 @@ struct HeatSolver::Implementation {
       if (!tried.solved) {
         if (++failures > 3 || step <= least) return;
         report.status = Status::converged;
+        report.reason = solved_to(to);
         dt = std::max(step / 4, least);
         ++report.rejected;
         continue;
@@ -558,7 +584,7 @@ const HeatReport& HeatSolver::advance(Context& ctx, double to, const Monitor& mo
   HeatReport& report = self.report;
   expects(std::isfinite(to) && to >= report.t, "steps lead forward in time, from t = ", report.t, " on, not to ", to);
   report.status = Status::converged;
-  report.reason = message("all steps to t = ", to, " were solved");
+  report.reason = Implementation::solved_to(to);
   // What is left of the times of two lists that are the same but for rounding is no step.
   constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
   if (to - report.t <= rounding * std::max(std::abs(to), std::abs(report.t))) {
@@ -616,7 +642,7 @@ HeatState HeatSolver::state(Context& ctx) const {
   return state;
 }
 
-void HeatSolver::restore(Context& ctx, const HeatState& state) {
+bool HeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
   Implementation& self = *implementation_;
   const auto nodes = static_cast<std::size_t>(self.mesh.unknowns().nodes());
   expects(state.u.size() == nodes && state.slope.size() == nodes && state.slope_before.size() == nodes &&
@@ -624,7 +650,8 @@ void HeatSolver::restore(Context& ctx, const HeatState& state) {
           "a state of ", state.u.size(), " unknowns and ", state.side_slope.size(), " nodes of sides is not one of ",
           nodes, " and ", self.side_slope.size());
   self.report = state.report;
-  self.dt = state.dt;
+  // Fixed steps are as long as they are asked for now.
+  if (self.params.tol) self.dt = state.dt;
   self.error_before = state.error_before;
   self.largest_u = state.largest_u;
   self.largest_load = state.largest_load;
@@ -640,6 +667,14 @@ void HeatSolver::restore(Context& ctx, const HeatState& state) {
   put(state.u, self.u);
   put(state.slope, self.slope);
   put(state.slope_before, self.slope_before);
+  const double t = state.report.t;
+  bool fits = true;
+  self.at_this_time(t, [&] {
+    (void)self.operators->set(ctx, t, self.shift(self.dt));
+    fits = same_data && self.slope_fits(ctx, t);
+    if (!fits) self.begin_at(ctx, t);
+  });
+  return fits;
 }
 
 }  // namespace stratum

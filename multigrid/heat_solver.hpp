@@ -124,9 +124,11 @@ class HeatSolver {
   [[nodiscard]] const PoissonSolver& solver() const;
 
   [[nodiscard]] HeatState state(Context& ctx) const;
-  /// Goes on from a state of this mesh, sides and method, with the same bits as without the break. Throws UsageError for one of
-  /// another number of nodes.
-  void restore(Context& ctx, const HeatState& state);
+  /// Goes on from a state of this mesh, sides and method, with the same bits as without the break where the data are the same.
+  /// Fixed steps are as long as `dt` of the parameters. False where the data are other ones, because the caller says so or because
+  /// du/dt of the state does not solve the equation: then u alone is taken over, and du/dt is found as at the start. Throws
+  /// UsageError for a state of another number of nodes.
+  bool restore(Context& ctx, const HeatState& state, bool same_data = true);
 
  private:
   struct Implementation;

@@ -82,7 +82,9 @@ typedef struct stratum_options {
 
 typedef struct stratum_result {
   int iterations;
-  double initial_residual; /* ||b - A x||_2, of the true residual */
+  /* ||b - A x||_2, of the true residual, in the rows that the iteration is for. Rows with nothing beside their diagonal (identity
+   * rows, penalties of 1e13 times the entries beside them) are left out: their unknowns are b_i / a_ii from the start on. */
+  double initial_residual;
   double residual;
   double seconds;
   int at_rounding; /* not 0: the residual is as small as the rounding of A x allows, and no smaller one can be had */

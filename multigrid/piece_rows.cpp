@@ -368,7 +368,7 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
     expects(count >= 0, "a matrix without rows has one row start, not none");
     expects(node.empty() || static_cast<std::int64_t>(node.size()) == count, "there are ", node.size(),
             " nodes given for ", count, " rows");
-    validate(rows, static_cast<int>(count), first_row);
+    validate(rows, static_cast<int>(count));
   } catch (const UsageError& error) {
     fault = message("rank ", comm.rank(), ": ", error.what());
   }

@@ -6,13 +6,13 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <span>
 #include <variant>
 #include <vector>
 
 #include <stratum/core/grid/blas.hpp>
+#include <stratum/core/operators/sparse_rows.hpp>
 #include <stratum/multigrid/grid_rows.hpp>
 
 namespace stratum::detail {
@@ -34,19 +34,16 @@ inline bool is_alone(double diagonal, double others) {
   return diagonal != 0 && std::isfinite(diagonal) && others <= nothing_beside * std::abs(diagonal);
 }
 
-/// Throws UsageError for arrays that are not n rows, which are called first, first + 1, ...
+/// Throws UsageError for arrays that are not n rows.
 template <class Index>
-void validate(const RowArrays<Index>& a, int n, std::int64_t first = 0) {
+void validate(const RowArrays<Index>& a, int n) {
   expects(a.start.size() == static_cast<std::size_t>(n) + 1, "a matrix on a grid of ", n, " nodes has ", n,
           " rows and one row start more, not ", a.start.size());
   expects(a.column.size() == a.value.size(), "there are ", a.column.size(), " columns for ", a.value.size(), " values");
   expects(a.start.front() == 0 && static_cast<std::size_t>(a.start.back()) == a.value.size(),
           "row starts must go from 0 to ", a.value.size(), ", not from ", a.start.front(), " to ", a.start.back(),
           a.start.front() == 1 ? "; rows and columns are counted from 0" : "");
-  const auto falls = std::adjacent_find(a.start.begin(), a.start.end(), std::greater<>());
-  if (falls != a.start.end())
-    throw UsageError(
-        message("row ", first + (falls - a.start.begin()), " starts at ", *falls, " and ends at ", *(falls + 1)));
+  expects_increasing<Index>(a.start);
 }
 
 /// The rows of bands, nine or the five from the centre on, whose lines are all of the grid's or some of them.

@@ -142,7 +142,9 @@ BandMatrix<T>::BandMatrix(Context& ctx, const SparseRows& a) : BandMatrix(ctx, a
       const auto band = static_cast<std::size_t>(
           std::lower_bound(offsets_.begin(), offsets_.end(), a.column[entry] - i) - offsets_.begin());
       expects(!(std::abs(a.value[entry]) > static_cast<double>(std::numeric_limits<T>::max())), "an entry of ",
-              a.value[entry], " does not fit the precision of the operator; use double");
+              a.value[entry],
+              " does not fit the precision of the operator; compute in double precision (--precision double; in Python "
+              "single_precision=False)");
       bands[band * static_cast<std::size_t>(n_) + static_cast<std::size_t>(i)] = static_cast<T>(a.value[entry]);
     }
   copy_from_host(ctx, bands.data(), bands_.view());

@@ -277,7 +277,8 @@ CsrMatrix<T>::CsrMatrix(Context& ctx, const SparseRows& a, RowLayout layout, int
   std::vector<T> values(a.value.size());
   for (std::size_t k = 0; k < values.size(); ++k) {
     expects(!(std::abs(a.value[k]) > static_cast<double>(std::numeric_limits<T>::max())), "an entry of ", a.value[k],
-            " does not fit the precision of the operator; use double");
+            " does not fit the precision of the operator; compute in double precision (--precision double; in Python "
+            "single_precision=False)");
     values[k] = static_cast<T>(a.value[k]);
   }
   if (ctx.on_gpu() && n_ > 0 && layout != RowLayout::rows) {

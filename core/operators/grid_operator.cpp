@@ -128,7 +128,8 @@ void copy_checked(Context& ctx, GridView<const From> from, GridView<To> to) {
   const double largest = norm_max(ctx, from);
   expects(largest <= static_cast<double>(std::numeric_limits<To>::max()), "a coefficient of size ", largest,
           " does not fit the precision of the operator, which ends at ",
-          static_cast<double>(std::numeric_limits<To>::max()), "; use double");
+          static_cast<double>(std::numeric_limits<To>::max()),
+          "; compute in double precision (--precision double; in Python single_precision=False)");
   copy(ctx, from, to);
   exchange(ctx, to);
 }

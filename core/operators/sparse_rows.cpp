@@ -50,9 +50,7 @@ void SparseRows::validate() const {
   expects(start.front() == 0 && start.back() == static_cast<int>(value.size()), "row starts must go from 0 to ",
           value.size(), ", not from ", start.front(), " to ", start.back());
   // All of them first: columns are looked for between them.
-  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
-    expects(start[i] <= start[i + 1], "row ", first_row + static_cast<std::int64_t>(i), " starts at ", start[i],
-            " and ends at ", start[i + 1]);
+  expects_increasing<int>(start);
   for (int i = 0; i < rows; ++i) {
     const int begin = start[static_cast<std::size_t>(i)], end = start[static_cast<std::size_t>(i) + 1];
     for (int k = begin, previous = -1; k < end; ++k) {

@@ -2,10 +2,25 @@
 
 // Sparse matrices on the host, by rows, in double: what readers and generators make and incomplete factorisations take.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include <stratum/core/errors.hpp>
+
 namespace stratum {
+
+/// Throws UsageError for row starts, from 0 to the number of entries, of which one is larger than the last or than the next.
+template <class Index>
+void expects_increasing(std::span<const Index> start) {
+  for (std::size_t k = 1; k < start.size(); ++k) {
+    expects(start[k] <= start.back(), "row starts must not decrease: number ", k, ", counted from 0, is ", start[k],
+            ", and there are ", start.back(), " entries");
+    expects(start[k] >= start[k - 1], "row starts must not decrease: number ", k, ", counted from 0, is ", start[k],
+            " after ", start[k - 1]);
+  }
+}
 
 /// Row i has the entries start[i] .. start[i + 1] - 1, columns increasing.
 struct SparseRows {

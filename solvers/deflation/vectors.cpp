@@ -74,7 +74,8 @@ int first_row(const GridShape& whole, const GridShape& strip) {
 }  // namespace
 
 std::vector<int> stripes(const GridShape& whole, int count, const GridShape& strip) {
-  expects(count >= 1 && count <= whole.nodes(), count, " stripes of ", whole.nodes(), " nodes");
+  expects(count >= 1 && count <= whole.nodes(), "deflation by ", count, " stripes: the grid has only ", whole.nodes(),
+          " unknowns, and as many stripes can be made");
   std::vector<int> domain;
   domain.reserve(static_cast<std::size_t>(strip.nodes()));
   const std::int64_t first = std::int64_t{first_row(whole, strip)} * whole.nx;
@@ -85,8 +86,9 @@ std::vector<int> stripes(const GridShape& whole, int count, const GridShape& str
 std::vector<int> stripes(const GridShape& shape, int count) { return stripes(shape, count, shape); }
 
 std::vector<int> square_blocks(const GridShape& whole, int across, const GridShape& strip) {
-  expects(across >= 1 && across <= std::min(whole.nx, whole.ny), across, " x ", across, " blocks of ", whole.nx, " x ",
-          whole.ny, " nodes");
+  const int most = std::min(whole.nx, whole.ny);
+  expects(across >= 1 && across <= most, "deflation by ", across, " x ", across, " blocks: the grid has only ",
+          whole.nx, " x ", whole.ny, " unknowns, for up to ", most, " x ", most, " blocks");
   std::vector<int> domain, block_of_column;
   domain.reserve(static_cast<std::size_t>(strip.nodes()));
   const auto block = [across](int i, int n) { return static_cast<int>(std::int64_t{i} * across / n); };

@@ -569,7 +569,7 @@ TEST(PieceRows, RefusedOnAll) {
       [&](Context& own, OwnRows& rows) {
         if (last(own)) std::swap(rows.start[3], rows.start[4]);
       },
-      "rank 2: row 1113 starts at ");
+      "rank 2: row starts must not decrease: number 4");
   refused(
       [&](Context& own, OwnRows& rows) {
         if (last(own)) rows.node.front() = 0;

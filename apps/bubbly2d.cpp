@@ -61,14 +61,20 @@ struct Settings {
 
 constexpr int most_cells_across = 32768;
 
+/// Of FILE[:ARRAY].
+std::vector<std::string> phase_files(const std::string& text) {
+  return coefficient_files(std::string(file_prefix) + text);
+}
+
 CommandLine make_command_line() {
   const PressureParams defaults;
   return CommandLine(
       {{"Problem: -div(1/density grad p) = f in cells, walls all around",
         {{"problem", "NAME", "bubbles",
           "bubbles; layers (two of them, the heavy one above); poisson (4 and -1, zeros beyond the sides)"},
-         input_file("phase", "FILE[:ARRAY]",
-                    "instead: numbers in 0 .. 1 on the cells, where the fluid inside is, .npy, .csv, .vti or .vtr"),
+         with_files({"phase", "FILE[:ARRAY]", "",
+                     "instead: numbers in 0 .. 1 on the cells, where the fluid inside is, .npy, .csv, .vti or .vtr"},
+                    Names::input, phase_files),
          {"cells", "N|NX,NY", "128", "N x N or NX x NY cells, each 2 .. 32768 (those of --phase)"},
          {"domain", "W,H", "1,1", "bubbles, --phase: width and height of the box, above 0"},
          {"contrast", "C", "1000", "density of the heavy fluid over that of the light one, 1 .. 1e12"},
@@ -76,9 +82,10 @@ CommandLine make_command_line() {
          {"densities", "IN,OUT", "", "bubbles, --phase: densities inside and outside instead, above 0"},
          {"bubbles", "N|NxN", "3x3", "N anywhere, or N x N in rows, 1 .. 10000 in all"},
          {"bubble", "X,Y,R", "", "one bubble, by centre and radius; as many as you like, instead of --bubbles", true},
-         {"rhs", "RHS", "",
-          "white (noise), ax (A times a random solution, which is known then), gravity (p holds the fluids, at rest so "
-          "far), file:PATH as --phase, or f as an expression in x and y (white; poisson ax; in time gravity)"},
+         coefficient_option(
+             "rhs", "RHS", "",
+             "white (noise), ax (A times a random solution, which is known then), gravity (p holds the fluids, at rest "
+             "so far), file:PATH as --phase, or f as an expression in x and y (white; poisson ax; in time gravity)"),
          {"project", "", "", "make a right-hand side compatible that is not: take its mean away"},
          {"seed", "N", "12345", "of random bubbles and right-hand sides, 0 .. 2147483647"},
          {"pin", "", "", "fix p in the last cell instead of its mean, as some do; costs digits and iterations"}}},
@@ -95,7 +102,7 @@ CommandLine make_command_line() {
           "none; stripes:D of consecutive cells; blocks:Q, Q x Q of them; split-blocks:Q, split where two fluids meet "
           "in one; inclusions, one for each of low density; ritz:K of a solve of its own; or auto"},
          {"precision", "NAME", "double", "double, or mixed: the preconditioner in float"},
-         {"rtol", "X", "1e-8", "stop when the true residual has fallen below X ||b||, X above 0"},
+         {"rtol", "X", "1e-8", "stop when the true residual has fallen below X ||b||, X in (0, 1)"},
          {"max-iterations", "N", "10000", "1 .. 1000000000"}}},
        {"Time: bubbles rise and turn",
         {{"time-steps", "N", "", "solve again after each of so many steps, 1 .. 1000000"},
@@ -282,8 +289,11 @@ Settings parse_settings(const CommandLine& options) {
           : s.problem == Problem::poisson ? "ax"
           : s.time_steps > 0              ? "gravity"
                                           : "white";
+  expects(
+      !s.project || !s.pinned || s.rhs != "ax",
+      "--project: with --pin and --rhs ax the solution is known, and would be another one's; leave one of them out");
   expects(s.rhs != "gravity" || s.problem != Problem::poisson, "--rhs gravity: --problem poisson has no walls");
-  s.stop.rtol = options.number("rtol", positive);
+  s.stop.rtol = options.number("rtol", fraction);
   s.tolerance_asked_for = options.has("rtol");
   s.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000'000);
   s.dt = options.number("dt", positive);
@@ -293,15 +303,8 @@ Settings parse_settings(const CommandLine& options) {
   return s;
 }
 
-std::string file_of(const std::string& text) {
-  return parse_cell_file(std::string_view(text).substr(file_prefix.size())).path;
-}
-
 OutputFiles parse_outputs(const CommandLine& options, const Settings& s) {
-  std::vector<std::string> inputs;
-  if (s.problem == Problem::phase) inputs.push_back(parse_cell_file(options.text("phase")).path);
-  if (s.rhs.starts_with(file_prefix)) inputs.push_back(parsed("--rhs", [&] { return file_of(s.rhs); }));
-  OutputFiles outputs(options, inputs);
+  OutputFiles outputs(options);
   const auto ends = [&](const char* option, const char* ending) {
     const std::string path = outputs.path(option);
     expects(path.empty() || path == "-" || path.ends_with(ending), "--", option, ": '", path, "' must end in ", ending);
@@ -310,6 +313,8 @@ OutputFiles parse_outputs(const CommandLine& options, const Settings& s) {
   ends("npy", ".npy");
   ends("png", ".png");
   expects(s.time_steps == 0 || outputs.path("vtk") != "-", "--vtk: a film is several files");
+  if (const std::string film = outputs.path("vtk"); s.time_steps > 0 && !film.empty())
+    outputs.add_family("vtk", film, [film](const std::string& file) { return VtkSeries::names(film, 1, 'r', file); });
   expects(s.time_steps == 0 || !outputs.has("history"), "--history: of one solve; --report tells of every step");
   expects(!outputs.has("png") || pictures_available(), "--png: this build has no VTK that draws (Debian: libvtk9-dev)");
   return outputs;
@@ -375,7 +380,8 @@ std::vector<double> load_of(const Settings& s) {
   return b;
 }
 
-/// Of a system whose p is known up to a constant the sum must be zero.
+/// Between walls nothing flows out, so that the sum must be zero: of a system whose p is known up to a constant, and of one that
+/// is pinned, where the pinned cell would take up what is left as a source or sink of its own.
 void make_compatible(const Settings& s, std::vector<double>& b) {
   double sum = 0, magnitudes = 0;
   for (const double value : b) {
@@ -409,7 +415,8 @@ RightHandSide make_rhs(const Settings& s, const PressureSystem& system, int thre
   } else {
     rhs.b = load_of(s);
   }
-  if (system.is_singular()) make_compatible(s, rhs.b);
+  // A times a solution is what it is; pinned, it does not balance, and has that solution.
+  if (system.is_singular() || (s.pinned && s.rhs != "ax")) make_compatible(s, rhs.b);
   return rhs;
 }
 

@@ -57,7 +57,8 @@ CommandLine make_command_line() {
       {"Problem: capacity u_t - div(K grad u) + c u = f; expressions in x, y, the time t, a, b, xl, xr, yl, yr",
        joined({{"initial", "EXPR", "", "u at the start (the exact solution there where it is given, else 0)"},
                {"rhs", "EXPR", "0", "f"},
-               {"capacity", "EXPR", "1", "positive; an expression or file:PATH, taken cell by cell as K is"},
+               coefficient_option("capacity", "EXPR", "1",
+                                  "positive; an expression or file:PATH, taken cell by cell as c is"),
                {"exact", "EXPR", "", "the exact solution, to measure the error by"},
                {"boundary", "EXPR", "",
                 "u on the sides that have no value of their own (the exact solution where it is given, else 0)"}},
@@ -75,7 +76,9 @@ CommandLine make_command_line() {
          "no --dt)"},
         {"dt", "DT", "", "steps of this length or a little shorter; with --tol of the first one"},
         {"max-steps", "N", "10000000", "1 .. 1000000000"},
-        input_file("restart", "FILE", "go on from a file of --save, with the bits of a run without the break")}},
+        input_file("restart", "FILE",
+                   "go on from a file of --save, with the bits of a run without the break; with other data from its u "
+                   "alone, which is said")}},
       {"Solver",
        joined({{"solver", "NAME", "", "multigrid, or cg around the cycle (cg where coefficients vary, else multigrid)"},
                {"cycle", "NAME", "v", "v, w or f"}},
@@ -94,9 +97,10 @@ CommandLine make_command_line() {
             ".vts of a deformed mesh, .pvtr or .pvts with a piece of each of several ranks"),
         {"output-every", "DT", "",
          "a line, a file of the film and points of --probe whenever so much time has passed (at the end)"},
-        {"probe", "LINE:FILE", "",
-         "X0,Y0,X1,Y1,N:FILE.csv, u along a line, at N points from (X0, Y0) to (X1, Y1), at the start and the times of "
-         "--output-every: t, x, y, the distance from the first end and u; written at the end"},
+        with_files({"probe", "LINE:FILE", "",
+                    "X0,Y0,X1,Y1,N:FILE.csv, u along a line, at N points from (X0, Y0) to (X1, Y1), at the start and "
+                    "the times of --output-every: t, x, y, the distance from the first end and u; written at the end"},
+                   Names::output, probe_files),
         output_file("save", "FILE", "all that --restart goes on from, on any number of ranks"),
         {"restart-every", "DT", "", "write it whenever so much time has passed (at the end)"},
         output_file("png", "FILE.png", "a picture of u at the end, and enlarged where cells are thin"),
@@ -220,7 +224,6 @@ Settings parse_settings(const CommandLine& options) {
   expects(settings.end > params.start, "--end: '", options.text("end"), "' does not come after the start, ",
           params.start);
   params.method = parsed("--method", [&] { return time_method(options.text("method")); });
-  constexpr Range fraction{0, 1, true, true};
   if (options.has("dt")) params.dt = options.number("dt", positive);
   const bool adapts = params.method == TimeMethod::tr_bdf2;
   expects(adapts || !options.has("tol"), "--tol: only tr-bdf2 estimates errors, ", options.text("method"),
@@ -257,11 +260,16 @@ Settings parse_settings(const CommandLine& options) {
 }
 
 OutputFiles parse_outputs(const CommandLine& options, const Settings& settings) {
-  OutputFiles outputs(options, input_files(options, coefficient_options));
-  if (settings.probe) outputs.add("probe", settings.probe->path);
+  OutputFiles outputs(options);
   const std::string series = outputs.path("vtk");
   expects(series.empty() || series.ends_with(".pvd"), "--vtk: '", series,
           "' must end in .pvd, by which ParaView knows a film; its pictures are files beside it");
+  if (!series.empty())
+    outputs.add_family("vtk", series,
+                       [series, ranks = settings.machine.has_ranks() ? settings.machine.ranks->size() : 1,
+                        grid = settings.deformation.is_given() ? 's' : 'r'](const std::string& file) {
+                         return VtkSeries::names(series, ranks, grid, file);
+                       });
   const std::string png = outputs.path("png");
   expects(png.empty() || png == "-" || png.ends_with(".png"), "--png: '", png, "' must end in .png");
   expects(png.empty() || pictures_available(), "--png: this build has no VTK that draws (Debian: libvtk9-dev)");
@@ -306,7 +314,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("problem   %s\n", problem.empty() ? "sin(pi x/a) sin(pi y/b) decays" : problem.c_str());
   const auto& [method, start, dt, tol, eta, unused, most] = settings.params;
   const std::string steps = tol ? message("steps to a tolerance of ", *tol) : message("steps of ", *dt);
-  std::printf("time      %s, %s, from t = %g to %g\n", std::string(to_string(method)).c_str(), steps.c_str(),
+  std::printf("time      %s, %s, from t = %.12g to %.12g\n", std::string(to_string(method)).c_str(), steps.c_str(),
               solver.time(), settings.end);
   std::printf("solver    %s, %s; %s precision, %s operator; %s\n",
               std::string(to_string(params.method.value_or(Method::multigrid))).c_str(),
@@ -316,9 +324,16 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("\n");
 }
 
+/// With the digits that tell it from others.
+std::string plain_time(double t) {
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.12g", t);
+  return text;
+}
+
 void print_moment(const Moment& moment, const HeatReport& report, bool first) {
   if (first) std::printf("%14s %10s %10s %10s %24s\n", "t", "steps", "rejected", "cycles", "heat");
-  std::printf("%14.6g %10lld %10lld %10lld %24.16g\n", moment.t, static_cast<long long>(moment.steps),
+  std::printf("%14.12g %10lld %10lld %10lld %24.16g\n", moment.t, static_cast<long long>(moment.steps),
               static_cast<long long>(report.rejected), static_cast<long long>(report.cycles), moment.heat);
   (void)std::fflush(stdout);
 }
@@ -455,6 +470,22 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   return peak_memory() + needed;
 }
 
+/// From a restart file; what has changed since it was saved is said.
+void go_on(Context& ctx, const CommandLine& options, const Restart& restart, HeatSolver& solver) {
+  const auto is_of_problem = [](const std::string& name) {
+    return std::find(std::begin(problem_options), std::end(problem_options), name) != std::end(problem_options);
+  };
+  std::string changed;
+  for (const auto& name : restart.changed) changed += (changed.empty() ? "--" : ", --") + name;
+  const bool same_problem = std::none_of(restart.changed.begin(), restart.changed.end(), is_of_problem);
+  const bool taken_over = solver.restore(ctx, restart.state, same_problem);
+  if (changed.empty() && taken_over) return;
+  const std::string what = changed.empty() ? "its du/dt does not solve the equation of this run"
+                                           : message("it was saved with other values of ", changed);
+  warn(program_name, message("the restart file '", options.text("restart"), "': ", what, "; this run goes on from ",
+                             taken_over ? "its state" : "its u, and du/dt is found anew", " at t = ", solver.time()));
+}
+
 int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   Context ctx = settings.machine.context();
   expects(!outputs.has("vtk") || vtk_available(), "--vtk: this build has no VTK (Debian: libvtk9-dev)");
@@ -462,17 +493,16 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   if (speaks) outputs.check();
   const double begin = wall_seconds();
   const ProblemMesh mesh = settings.mesh_at(ctx);
-  std::optional<HeatState> state;
+  const GivenData given = given_data(options);
+  std::optional<Restart> restart;
   if (options.has("restart")) {
     const HeatParams& params = settings.params;
-    auto [read, start] =
-        read_restart(options.text("restart"), {mesh, params.method, params.tol.has_value(), params.start});
-    expects(!options.has("start") || start == params.start, "--start: '", options.text("start"),
-            "' is not the start of the restart file, ", start, "; leave it out");
-    expects(settings.end > read.report.t, "--end: '", options.text("end"),
-            "' does not come after the restart file's t = ", read.report.t);
-    settings.params.start = start;
-    state = std::move(read);
+    restart = read_restart(options.text("restart"), {mesh, params.method, params.tol.has_value(), params.start, given});
+    expects(!options.has("start") || restart->start == params.start, "--start: '", options.text("start"),
+            "' is not the start of the restart file, ", restart->start, "; leave it out");
+    expects(settings.end > restart->state.report.t, "--end: '", options.text("end"),
+            "' does not come after the restart file's t = ", restart->state.report.t);
+    settings.params.start = restart->start;
   }
   Run result;
   const auto probed = settings.probe ? located(*settings.probe, mesh) : std::vector<MeshPoint>();
@@ -482,8 +512,8 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   if (!speaks) outputs.remove_all_but("vtk");
   if (!settings.quiet) progress("setting up ...");
   HeatSolver solver(ctx, mesh, settings.problem, settings.params);
-  if (state) solver.restore(ctx, *state);
-  state.reset();
+  if (restart) go_on(ctx, options, *restart, solver);
+  restart.reset();
   if (!settings.quiet) progress("");
 
   result.setup_seconds = wall_seconds() - begin;
@@ -521,7 +551,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     const HeatState now = solver.state(ctx);
     outputs.write("save", [&](const std::string& path) {
       const HeatParams& params = settings.params;
-      write_restart(path, {mesh, params.method, params.tol.has_value(), start}, now);
+      write_restart(path, {mesh, params.method, params.tol.has_value(), start, given}, now);
     });
   };
   show(pictures.has(solver.time()) || solver.time() == start);
@@ -533,7 +563,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     result.report = solver.advance(ctx, to, [&](const HeatReport& report, double dt) {
       monitor((report.t - from) / (settings.end - from), [&] {
         char text[96];
-        (void)std::snprintf(text, sizeof text, "t = %.6g, %lld steps, dt %.3g", report.t,
+        (void)std::snprintf(text, sizeof text, "t = %.12g, %lld steps, dt %.3g", report.t,
                             static_cast<long long>(report.steps), dt);
         return std::string(text);
       });
@@ -558,8 +588,9 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   outputs.write_text("report", json_report(settings, options, ctx, solver, result));
   if (draws && code != 3) {  // there is something to show
     const auto u = gathered(ctx, mesh.logical(), rows_of(solver), solver.nodal_solution(ctx));
-    outputs.write("png",
-                  [&](const std::string& path) { write_png(path, mesh, u, message("u at t = ", solver.time())); });
+    outputs.write("png", [&](const std::string& path) {
+      write_png(path, mesh, u, message("u at t = ", plain_time(solver.time())));
+    });
   }
   if (!settings.quiet) outputs.print_written();
   return code;

@@ -107,7 +107,7 @@ CommandLine make_command_line() {
         {{"method", "NAME", "",
           "see --list-methods (cg for a symmetric matrix, fcg where an inner solve varies, gmres for others)"},
          {"restart", "N", plain(defaults.restart), "directions that gcr and gmres keep, 1 .. 10000"},
-         {"rtol", "X", plain(defaults.stop.rtol), "stop when the residual has fallen below X ||b||, X above 0"},
+         {"rtol", "X", plain(defaults.stop.rtol), "stop when the residual has fallen below X ||b||, X in (0, 1)"},
          {"max-iterations", "N", "10000", "1 .. 1000000000"},
          {"precision", "NAME", "double", "double, or single: all of it in float"}}},
        {"Preconditioner",
@@ -196,7 +196,7 @@ Settings parse_settings(const CommandLine& options) {
                               {{"auto", Storage::automatic}, {"band", Storage::band}, {"csr", Storage::csr}});
   if (options.has("method")) s.method = parsed("--method", [&] { return solver_entry(options.text("method")).name; });
   s.restart = options.integer("restart", 1, 10000);
-  s.stop.rtol = options.number("rtol", positive);
+  s.stop.rtol = options.number("rtol", fraction);
   s.tolerance_asked_for = options.has("rtol") || options.text("precision") == "single";
   s.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000'000);
   const auto is_single = [&options](const std::string& name) {
@@ -547,11 +547,41 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
 
 // --- printing and writing -----------------------------------------------------------------------------------------------
 
+/// Where every row sums to zero, up to this part of its entries: what the matrix is, and what becomes of b; else empty.
+std::string why_singular(const System& system) {
+  constexpr double digits_of_files = 1e-8;
+  double largest = 0, sum_of_b = 0, magnitudes = 0;
+  for (int i = 0; i < system.a.rows; ++i) {
+    double sum = 0, entries = 0;
+    for (auto k = static_cast<std::size_t>(system.a.start[static_cast<std::size_t>(i)]);
+         k < static_cast<std::size_t>(system.a.start[static_cast<std::size_t>(i) + 1]); ++k) {
+      sum += system.a.value[k];
+      entries += std::abs(system.a.value[k]);
+    }
+    if (!(std::abs(sum) <= digits_of_files * entries)) return "";
+    largest = std::max(largest, entries > 0 ? std::abs(sum) / entries : 0);
+  }
+  for (const double value : system.b) {
+    sum_of_b += value;
+    magnitudes += std::abs(value);
+  }
+  const std::string what =
+      message("the matrix is singular: its rows sum to zero, up to ", largest, " of their entries");
+  if (std::abs(sum_of_b) > Compatibility::negligible * magnitudes)
+    return message(what, ", and b sums to ", sum_of_b, ", ", 100 * std::abs(sum_of_b) / magnitudes,
+                   " % of the sum of its magnitudes: there is no solution; subtract the mean of b");
+  return message(what, "; if that is the rounding of its file, write it with 17 digits");
+}
+
 /// What to try where a method for definite matrices broke down; empty where the matrix is not to blame. A direction of negative
 /// curvature and a positive entry of the diagonal, which is another one's curvature, say that it is indefinite.
 std::string advice(const System& system, const Plan& plan, const SolveReport& report) {
   const bool wants_definite = plan.method == "cg" || plan.method == "fcg" || plan.method == "cr";
-  if (report.status != Status::breakdown || !system.symmetric || !wants_definite) return "";
+  const bool failed = report.status == Status::breakdown || report.status == Status::stagnated ||
+                      report.status == Status::diverged || report.status == Status::max_iterations;
+  if (!failed || !system.symmetric) return "";
+  if (std::string singular = why_singular(system); !singular.empty()) return singular;
+  if (report.status != Status::breakdown || !wants_definite) return "";
   const auto diagonal = system.a.diagonal();
   const auto negative = std::count_if(diagonal.begin(), diagonal.end(), [](double d) { return d < 0; });
   const bool by_preconditioner = report.reason.find("preconditioner") != std::string::npos;

@@ -137,12 +137,11 @@ CommandLine make_command_line() {
                      "interpolation follows coefficients or deformed cells")}})},
       {"Stopping",
        {{"rtol", "X", plain(params.stop.rtol),
-         "stop when the residual has fallen below X times the baseline, X above 0"},
+         "stop when the residual has fallen below X times the baseline, X in (0, 1)"},
         {"atol", "X", plain(params.stop.atol), "or below X itself, X from 0 on"},
-        {"baseline", "NAME", std::string(to_string(params.stop.baseline)),
-         "rhs (norm of the right-hand side) or initial (norm of the first residual); with values on Dirichlet sides, "
-         "which "
-         "make the right-hand side of thin cells large, initial"},
+        {"baseline", "NAME", "",
+         "rhs (norm of the right-hand side) or initial (norm of the first residual) (initial with values on Dirichlet "
+         "sides, which make the right-hand side of thin cells large; else rhs)"},
         {"max-iterations", "N", plain(params.stop.max_iterations), "1 .. 1000000"}}},
       machine_options_of_ranks(),
       {"Output",
@@ -157,9 +156,10 @@ CommandLine make_command_line() {
                     "a picture: the solution (the first one of several) in colours, and enlarged where cells are thin"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
         output_file("history", "FILE.csv", "the residual after every iteration"),
-        {"probe", "LINE:FILE", "",
-         "X0,Y0,X1,Y1,N:FILE.csv, the solution along a line, at N points from (X0, Y0) to (X1, Y1): x, y, the "
-         "distance from the first end and u"},
+        with_files({"probe", "LINE:FILE", "",
+                    "X0,Y0,X1,Y1,N:FILE.csv, the solution along a line, at N points from (X0, Y0) to (X1, Y1): x, y, "
+                    "the distance from the first end and u"},
+                   Names::output, probe_files),
         {"convergence-table", "L1..L2", "",
          "solve on every level from L1 to L2 and print the errors side by side; without an exact solution the "
          "differences of successive levels, the order they show, and the error that follows"},
@@ -267,10 +267,11 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
                 : params.precision == Precision::single ? OperatorForm::nine_band
                                                         : OperatorForm::tensor;
   multigrid.reproducible = options.is_set("reproducible");
-  params.stop.rtol = options.number("rtol", positive);
+  params.stop.rtol = options.number("rtol", fraction);
   params.stop.atol = options.number("atol", not_negative);
-  params.stop.baseline = choice<Baseline>("--baseline", options.text("baseline"),
-                                          {{"rhs", Baseline::rhs}, {"initial", Baseline::initial}});
+  if (options.has("baseline"))
+    params.stop.baseline = choice<Baseline>("--baseline", options.text("baseline"),
+                                            {{"rhs", Baseline::rhs}, {"initial", Baseline::initial}});
   params.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000);
   return params;
 }
@@ -349,8 +350,7 @@ void check_reproducible(const Settings& settings) {
 }
 
 OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
-  OutputFiles outputs(options, input_files(options, {"kappa", "reaction"}));
-  if (settings.probe) outputs.add("probe", settings.probe->path);
+  OutputFiles outputs(options);
   settings.vtk_asked_for = outputs.has("vtk");
   const std::string name = outputs.path("vtk");
   const std::string ending = settings.vtk_ending();
@@ -370,6 +370,10 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   if (!options.has("vtk") && !settings.table)
     outputs.add("vtk", message("poisson2d_", mesh_label(options), "_L", settings.last_level,
                                vtk_available() ? ending : std::string(array_ending)));
+  if (const std::string path = outputs.path("vtk"); ranks && path.ends_with(ending))
+    outputs.add_family("vtk", path, [path, count = settings.machine.ranks->size()](const std::string& file) {
+      return is_piece(path, count, file);
+    });
   return outputs;
 }
 
@@ -510,7 +514,8 @@ std::string coarsening(const std::vector<TensorMesh>& hierarchy) {
 struct Summary {
   SolutionRange range;
   BoundaryFluxes fluxes;
-  double load = 0;  // integral of f
+  double load = 0;            // integral of f
+  double change_of_flux = 0;  // beside the largest step
 };
 
 /// One right-hand side.
@@ -631,7 +636,7 @@ void add_summary(JsonObject& json, const std::optional<Summary>& summary) {
     else
       json.add(name, nullptr);
   };
-  const auto [range, fluxes, load] = summary.value_or(Summary{});
+  const auto [range, fluxes, load, unused] = summary.value_or(Summary{});
   const double unknown = std::nan("");
   json.add("minimum", summary ? range.smallest.value : unknown).add("maximum", summary ? range.largest.value : unknown);
   numbers("minimum_at", {range.smallest.x, range.smallest.y});
@@ -807,7 +812,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
 }
 
 void print_summary(const Summary& summary) {
-  const auto& [range, fluxes, load] = summary;
+  const auto& [range, fluxes, load, unused] = summary;
   std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g); %.6g to %.6g on the boundary\n",
               range.smallest.value, range.smallest.x, range.smallest.y, range.largest.value, range.largest.x,
               range.largest.y, range.smallest_on_boundary, range.largest_on_boundary);
@@ -823,12 +828,12 @@ void print_summary(const Summary& summary) {
   std::printf(", integral of f %.6g; they differ by %.1e\n", load, std::abs(fluxes.sum() - load));
 }
 
-/// Where neighbouring nodes differ by a large part of the range.
+/// Where neighbouring nodes differ by a large part of the range, and the solution is not linear there.
 void warn_of_layers(const Outcome& outcome) {
-  constexpr double most = 0.2;
+  constexpr double most = 0.2, linear = 0.1;
   for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
     const auto& summary = outcome.systems[k].summary;
-    if (!summary || summary->range.largest_step() <= most) continue;
+    if (!summary || summary->range.largest_step() <= most || summary->change_of_flux <= linear) continue;
     const auto& [from, to] = std::pair{summary->range.step_from, summary->range.step_to};
     warn(program_name,
          message(outcome.systems.size() == 1 ? "the solution" : message("solution ", k + 1), " changes by ",
@@ -1026,6 +1031,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
       const PoissonProblem solved = solved_problem(problem, means[k]);
       system.summary = {solution_range(ctx, mesh, problem, u), boundary_fluxes(ctx, mesh, solved, u, cells.get()),
                         loads[k]};
+      system.summary->change_of_flux = change_of_flux(mesh, system.summary->range, cells.get());
     }
     if (uses.errors) system.errors = relative_errors(ctx, mesh, problem, u, cells.get());
     if (uses.nodal()) kept.push_back(nodal_solution(ctx, mesh, problem, u));

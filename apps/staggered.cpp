@@ -69,7 +69,7 @@ CommandLine make_command_line() {
         {{"precision", "NAME", "mixed",
           "mixed: steps in float, residuals in double; mixed16: links of 16 bits in the steps; or double"},
          {"reals", "N", "18", "numbers that a link is stored as where steps are taken: 18, 12 or 10"},
-         {"rtol", "X", "1e-10", "stop when the true residual has fallen below X ||b||, X above 0"},
+         {"rtol", "X", "1e-10", "stop when the true residual has fallen below X ||b||, X in (0, 1)"},
          {"max-iterations", "N", "100000", "1 .. 1000000000"},
          {"together", "", "", "all masses in one iteration; the smallest is the last"},
          {"delta", "X", "",
@@ -182,7 +182,7 @@ Settings parse_settings(const CommandLine& options) {
   expects(!s.together || scheme == Scheme::corrected, "--together: takes --scheme corrected only");
   expects(!s.reliable.solution_in_double || s.reliable.reset_solution,
           "--solution-in-double: --scheme reliable is about a solution in float");
-  s.stop.rtol = options.number("rtol", positive);
+  s.stop.rtol = options.number("rtol", fraction);
   s.tolerance_asked_for = options.has("rtol");
   s.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000'000);
   s.machine = parse_machine(options);

@@ -51,7 +51,7 @@ CommandLine make_command_line() {
         {{"method", "NAME", "cg",
           "vpcg, vpgcr or vpgmres, preconditioned by an inner solve, or see --list-methods (cg, cr ...)"},
          {"restart", "N", plain(defaults.solver.restart), "directions that gcr and gmres keep, 1 .. 10000"},
-         {"rtol", "X", "1e-8", "stop when the true residual has fallen below X ||b||, X above 0"},
+         {"rtol", "X", "1e-8", "stop when the true residual has fallen below X ||b||, X in (0, 1)"},
          {"nonlinear", "NAME", std::string(to_string(defaults.nonlinear.method)),
           "--curve: newton with steps that lower the energy, or anderson: fixed points, accelerated"},
          {"nonlinear-max", "N", plain(defaults.nonlinear.max_iterations), "of these, 1 .. 1000000"},
@@ -144,7 +144,7 @@ Settings parse_settings(const CommandLine& options) {
   expects(s.solver.inner.empty() || !solver_entry(s.solver.method).constant_symmetric, "--method ", s.solver.method,
           ": an inner solve varies from call to call; use vpcg, vpgcr or vpgmres");
   s.solver.restart = options.integer("restart", 1, 10000);
-  s.stop.rtol = s.nonlinear.rtol = options.number("rtol", positive);
+  s.stop.rtol = s.nonlinear.rtol = options.number("rtol", fraction);
   s.tolerance_asked_for = options.has("rtol");
   s.stop.max_iterations = options.has("max-iterations") ? options.integer("max-iterations", 1, 1'000'000'000)
                           : s.solver.inner.empty()      ? 100'000

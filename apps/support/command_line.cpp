@@ -12,6 +12,12 @@ namespace po = boost::program_options;
 
 constexpr std::string_view help_letter = "-h";
 constexpr std::size_t longest_name = 40;  // longer ones are not compared to the end
+constexpr std::pair<const char*, const char*> names_elsewhere[] = {{"tol", "rtol"},
+                                                                   {"tolerance", "rtol"},
+                                                                   {"eps", "rtol"},
+                                                                   {"maxiter", "max-iterations"},
+                                                                   {"max-iter", "max-iterations"},
+                                                                   {"maxit", "max-iterations"}};
 
 /// How many letters to insert, delete or replace until one name is the other.
 std::size_t edits(std::string_view from, std::string_view to) {
@@ -102,6 +108,10 @@ const Option* CommandLine::undone_by(const std::string& name) const {
 }
 
 const Option& CommandLine::find(const std::string& name) const {
+  // What other solvers call it is nearer than what is spelled alike.
+  for (const auto& [theirs, ours] : names_elsewhere)
+    if (name == theirs && knows(ours) && !knows(theirs))
+      throw UsageError(message("unknown option '--", theirs, "'; did you mean --", ours, "? --help lists the options"));
   std::string closest = "; ";
   std::size_t distance = std::min<std::size_t>(3, name.size());
   for (const auto& group : groups_)

@@ -32,6 +32,8 @@ struct Option {
   std::string help;
   bool repeatable = false;
   Names names = Names::no_file;
+  /// The files in a value that is more than one name, as file:PATH in an expression's place. What cannot be parsed names none.
+  std::vector<std::string> (*files_in)(const std::string& value) = nullptr;
 
   [[nodiscard]] bool is_switch() const { return value_name.empty(); }
   [[nodiscard]] std::string usage() const {
@@ -45,6 +47,13 @@ struct Option {
 }
 [[nodiscard]] inline Option output_file(std::string name, std::string value_name, std::string help) {
   return {std::move(name), std::move(value_name), "", std::move(help), false, Names::output};
+}
+/// One whose value names files among other things.
+[[nodiscard]] inline Option with_files(Option option, Names names,
+                                       std::vector<std::string> (*files_in)(const std::string& value)) {
+  option.names = names;
+  option.files_in = files_in;
+  return option;
 }
 
 /// A number as people write it, 1e-8 and not 1e-08: a parameter's default in the help.
@@ -87,6 +96,8 @@ struct Range {
 inline constexpr Range any_number{-HUGE_VAL, HUGE_VAL, true, true};
 inline constexpr Range positive{0, HUGE_VAL, true, true};
 inline constexpr Range not_negative{0, HUGE_VAL, false, true};
+/// Of a relative tolerance: one asks for nothing.
+inline constexpr Range fraction{0, 1, true, true};
 
 [[nodiscard]] inline double parse_number(const std::string& option, std::string_view text, const Range& range) {
   double value = 0;
@@ -180,8 +191,12 @@ class CommandLine {
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> files(Names kind) const {
     std::vector<std::pair<std::string, std::string>> found;
     for (const auto& group : groups_)
-      for (const auto& option : group.options)
-        if (option.names == kind && has(option.name)) found.emplace_back(option.name, text(option.name));
+      for (const auto& option : group.options) {
+        if (option.names != kind) continue;
+        for (const auto& value : texts(option.name))
+          for (const auto& file : option.files_in == nullptr ? std::vector{value} : option.files_in(value))
+            found.emplace_back(option.name, file);
+      }
     return found;
   }
 

@@ -42,6 +42,15 @@ struct MeshChoice {
   }
 };
 
+[[nodiscard]] inline std::vector<std::string> grading_files(const std::string& text) {
+  try {
+    const auto grading = parse_grading(text);
+    if (grading.from_file()) return {grading.path};
+  } catch (const UsageError&) {  // names none; who reads it says why
+  }
+  return {};
+}
+
 [[nodiscard]] inline std::vector<Option> mesh_options() {
   return {{"mesh", "NAME", "U1", "one of the published meshes, see --list-meshes"},
           {"level", "N", "",
@@ -56,8 +65,8 @@ struct MeshChoice {
           {"thin", "X,Y", "", "ends of x and y with the thin intervals: first, last or none (last,first)"},
           {"cells", "N|NX,NY", "",
            "a mesh of N x N or NX x NY cells, any numbers; a direction read from a file has its own, as in ,64"},
-          {"grade-x", "SPEC", "", "the grading of x, see below (uniform)"},
-          {"grade-y", "SPEC", "", "the grading of y (uniform)"}};
+          with_files({"grade-x", "SPEC", "", "the grading of x, see below (uniform)"}, Names::input, grading_files),
+          with_files({"grade-y", "SPEC", "", "the grading of y (uniform)"}, Names::input, grading_files)};
 }
 
 /// For the end of --help.

@@ -1,7 +1,8 @@
 #pragma once
 
 // The files that a program writes, by the options that name them: each is there whole or not at all, none is also an input or
-// another output, links resolved, and signals leave nothing unfinished behind. `-` is standard output, which then holds nothing
+// another output, links resolved, and signals leave nothing unfinished behind. That holds of names that a program makes from an
+// option's, too: the pictures of a film, and what each rank writes. `-` is standard output, which then holds nothing
 // else: what is printed for people goes to standard error. `none` is no file.
 
 #include <array>
@@ -78,10 +79,8 @@ inline void handle_signals() {
 class OutputFiles {
  public:
   /// Those that are given on the command line or in the configuration. Throws UsageError for two of one file, and for one that
-  /// is read, too: by an option, or named in `more_inputs`.
-  explicit OutputFiles(const CommandLine& options, const std::vector<std::string>& more_inputs = {}) {
-    for (const auto& [option, path] : options.files(Names::input)) inputs_.emplace_back("--" + option, path);
-    for (const auto& path : more_inputs) inputs_.emplace_back("the problem", path);
+  /// an option reads, too.
+  explicit OutputFiles(const CommandLine& options) : inputs_(options.files(Names::input)) {
     for (const auto& [option, path] : options.files(Names::output)) add(option, path);
   }
 
@@ -91,9 +90,19 @@ class OutputFiles {
     for (const auto& other : files_)
       expects(!same_file(other.path, path), "two outputs have the same name '", path, "'");
     for (const auto& [reader, input] : inputs_)
-      expects(path == "-" || !same_file(input, path), "--", option, ": '", path, "' is read by ", reader,
+      expects(path == "-" || !same_file(input, path), "--", option, ": '", path, "' is read by --", reader,
               " and would be overwritten");
     files_.push_back({option, path, false, 0});
+    for (const auto& family : families_) check_family(family);
+  }
+
+  /// Files that the program names itself, in the folder of `path`: those whose names `has` knows. Throws UsageError where one of
+  /// them is read, or is another output.
+  void add_family(const std::string& option, const std::string& path,
+                  const std::function<bool(const std::string& name)>& has) {
+    if (path == "none" || path == "-") return;
+    families_.push_back({option, path, std::filesystem::path(path).parent_path(), has});
+    check_family(families_.back());
   }
   void remove(const std::string& option) {
     std::erase_if(files_, [&](const File& file) { return file.option == option; });
@@ -157,6 +166,32 @@ class OutputFiles {
     double seconds;
   };
 
+  struct Family {
+    std::string option, path;
+    std::filesystem::path folder;
+    std::function<bool(const std::string& name)> has;
+  };
+
+  /// Whether writing the family would change the file: it is one of them, or one of them is a link to it.
+  [[nodiscard]] static bool writes(const Family& family, const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path own = real_name(path), folder = family.folder.empty() ? "." : family.folder;
+    if (family.has(own.filename().string()) && own.parent_path() == real_name(folder.string())) return true;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+      if (entry.is_symlink(error) && family.has(entry.path().filename().string()) &&
+          same_file(entry.path().string(), path))
+        return true;
+    return false;
+  }
+  void check_family(const Family& family) const {
+    for (const auto& [reader, input] : inputs_)
+      expects(!writes(family, input), "--", family.option, ": '", input, "' is read by --", reader,
+              ", and is one of the ", "files that '", family.path, "' is made of; it would be overwritten");
+    for (const auto& other : files_)
+      expects(other.option == family.option || other.path == "-" || !writes(family, other.path), "--", other.option,
+              ": '", other.path, "' is one of the files that --", family.option, " '", family.path, "' is made of");
+  }
+
   [[nodiscard]] const File* find(const std::string& option) const {
     for (const auto& file : files_)
       if (file.option == option) return &file;
@@ -167,10 +202,13 @@ class OutputFiles {
     if (a == b) return true;
     std::error_code error;
     if (std::filesystem::equivalent(a, b, error)) return true;
-    const auto name = [&error](const std::string& path) {
-      return std::filesystem::weakly_canonical(std::filesystem::absolute(behind_links(path), error), error);
-    };
-    return name(a) == name(b);
+    return real_name(a) == real_name(b);
+  }
+  /// From the root on, behind all links.
+  [[nodiscard]] static std::filesystem::path real_name(const std::string& path) {
+    std::error_code error;
+    auto name = std::filesystem::weakly_canonical(std::filesystem::absolute(behind_links(path), error), error);
+    return name.has_filename() ? name : name.parent_path();
   }
 
   /// From here on what is printed goes to standard error.
@@ -220,8 +258,9 @@ class OutputFiles {
     return reason;
   }
 
-  std::vector<std::pair<std::string, std::string>> inputs_;  // who reads it, and its name
+  std::vector<std::pair<std::string, std::string>> inputs_;  // the option that reads it, and its name
   std::vector<File> files_;
+  std::vector<Family> families_;
   int standard_output_ = -1;
 };
 

@@ -147,6 +147,13 @@ inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<Ra
   return message(std::string_view(path).substr(0, dot), '_', rank, '.', std::string_view(path).substr(dot + 2));
 }
 
+/// Whether a rank's piece has this name.
+[[nodiscard]] inline bool is_piece(const std::string& path, int ranks, const std::string& name) {
+  for (int r = 0; r < ranks; ++r)
+    if (name == std::filesystem::path(piece_name(path, r)).filename().string()) return true;
+  return false;
+}
+
 /// The ranks' pieces first, what tells of them last. Throws FileError on all ranks where one could not write its piece, and
 /// leaves none.
 inline void write_pieces(Communicator& communicator, const std::string& path, const ProblemMesh& mesh,

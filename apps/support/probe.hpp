@@ -32,6 +32,12 @@ struct Probe {
 
 inline constexpr int most_probe_points = 1'000'000;
 
+[[nodiscard]] inline std::vector<std::string> probe_files(const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon == std::string::npos || colon + 1 == text.size()) return {};
+  return {text.substr(colon + 1)};
+}
+
 [[nodiscard]] inline Probe parse_probe(const std::string& text) {
   const std::string what = "X0,Y0,X1,Y1,N:FILE.csv";
   const auto [line, path] = parse_pair("--probe", text, ":", what);

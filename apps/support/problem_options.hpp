@@ -16,6 +16,40 @@
 
 namespace stratum::apps {
 
+/// What commas outside parentheses separate, as expressions have commas too.
+[[nodiscard]] inline std::vector<std::string> expressions_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth <= 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+inline constexpr std::string_view file_prefix = "file:";
+
+/// Of an option that takes PATH after `file:`, once or among other expressions.
+[[nodiscard]] inline std::vector<std::string> coefficient_files(const std::string& text) {
+  std::vector<std::string> files;
+  for (const auto& part : expressions_of(text))
+    if (part.starts_with(file_prefix)) try {
+        files.push_back(parse_cell_file(std::string_view(part).substr(file_prefix.size())).path);
+      } catch (const UsageError&) {  // names none; who reads it says why
+      }
+  return files;
+}
+
+/// K, c or a capacity.
+[[nodiscard]] inline Option coefficient_option(std::string name, std::string value_name, std::string fallback,
+                                               std::string help) {
+  return with_files({std::move(name), std::move(value_name), std::move(fallback), std::move(help)}, Names::input,
+                    coefficient_files);
+}
+
 [[nodiscard]] inline std::vector<Option> side_and_coefficient_options() {
   return {
       {"left", "SIDE", "",
@@ -24,10 +58,13 @@ namespace stratum::apps {
       {"right", "SIDE", "", "the same of the right side (dirichlet)"},
       {"bottom", "SIDE", "", "the bottom (dirichlet)"},
       {"top", "SIDE", "", "and the top (dirichlet)"},
-      {"kappa", "K", "1",
-       "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; its value at the "
-       "centre of a cell is the cell's. Each may be file:PATH instead, numbers on cells, see below"},
-      {"reaction", "C", "0", "c, 0 or more: a number, an expression or file:PATH, taken cell by cell as well"}};
+      coefficient_option(
+          "kappa", "K", "1",
+          "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; its value at the "
+          "centre of a cell is the cell's. Each may be file:PATH instead, numbers on cells, see below"),
+      coefficient_option("reaction", "C", "0",
+                         "c, 0 or more: a number, an expression or file:PATH, taken cell by cell as well; a cell where "
+                         "an expression jumps has its mean, and the mean of f")};
 }
 
 /// For the end of --help.
@@ -47,38 +84,6 @@ inline constexpr const char* about_coefficient_files =
     "                         three for KXX, KXY and KYY. ARRAY may be left out where there is one only\n"
     "  file:PATH.npy          NumPy's array of shape (ny, nx), floating-point or whole numbers\n"
     "  file:PATH.csv          a line for every row of cells, commas or blanks between numbers, # comments\n\n";
-
-/// What commas outside parentheses separate, as expressions have commas too.
-[[nodiscard]] inline std::vector<std::string> expressions_of(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && depth <= 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
-inline constexpr std::string_view file_prefix = "file:";
-
-/// Files that the mesh and the coefficients of these options are read from.
-[[nodiscard]] inline std::vector<std::string> input_files(const CommandLine& options,
-                                                          const std::vector<std::string>& coefficients) {
-  std::vector<std::string> files;
-  for (const char* option : {"grade-x", "grade-y"}) {
-    if (!options.has(option)) continue;
-    const auto grading = parsed(message("--", option), [&] { return parse_grading(options.text(option)); });
-    if (grading.from_file()) files.push_back(grading.path);
-  }
-  for (const auto& option : coefficients)
-    if (options.has(option))
-      for (const auto& part : expressions_of(options.text(option)))
-        if (part.starts_with(file_prefix)) files.push_back(parse_cell_file(part.substr(file_prefix.size())).path);
-  return files;
-}
 
 inline constexpr const char* side_names[] = {"left", "right", "bottom", "top"};
 

@@ -19,6 +19,7 @@
 
 #include "command_line.hpp"
 #include "gpu_exchange.hpp"
+#include "input_files.hpp"
 #include "output_files.hpp"
 #include "ranks.hpp"
 
@@ -115,7 +116,10 @@ inline void progress(const std::string& what) {
     else
       expects(launched_processes() == 1, "it runs in one process, and was started as ", launched_processes());
     options.parse(argc, argv);
-    if (ranks != nullptr && ranks->size() > 1) ranks->communicator()->agree("options", options.given());
+    if (ranks != nullptr && ranks->size() > 1) {
+      ranks->communicator()->agree("options", options.given());
+      ranks->communicator()->agree("contents of the files that they read", contents_of_inputs(options));
+    }
     if (options.is_set("help"))
       return std::printf("%s%s\n%s", program.before_options.c_str(), options.help().c_str(),
                          program.after_options.c_str()),

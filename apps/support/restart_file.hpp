@@ -5,6 +5,9 @@
 //     a line of text that names the format, lines "name value", a line "data", numbers of 8 bytes as the machine has them,
 //     and 8 bytes of a check sum (FNV-1a) of all before
 //
+// A line "given.NAME" has a check sum of what option --NAME said of the problem or of the steps, files that it names among it: a
+// run that goes on with other data is told so.
+//
 // Throws FileError for a file that is none, is cut short or damaged; UsageError for one of another mesh or method.
 
 #include <cinttypes>
@@ -24,14 +27,12 @@
 #include <stratum/core/io/output_file.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
 
+#include "command_line.hpp"
+#include "input_files.hpp"
+
 namespace stratum::apps {
 
-inline constexpr std::string_view restart_format = "stratum heat2d restart 1";
-
-[[nodiscard]] inline std::uint64_t check_sum(std::string_view bytes, std::uint64_t sum = 0xcbf29ce484222325U) {
-  for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
-  return sum;
-}
+inline constexpr std::string_view restart_format = "stratum heat2d restart 2";
 
 template <class T>
 [[nodiscard]] std::string_view bytes_of(const std::vector<T>& numbers) {
@@ -49,12 +50,30 @@ template <class T>
   return sum;
 }
 
+/// What options say of the problem and of the steps, by name: check sums.
+using GivenData = std::map<std::string, std::uint64_t>;
+
+inline constexpr const char* problem_options[] = {"rhs",   "capacity", "exact", "boundary", "left",
+                                                  "right", "bottom",   "top",   "kappa",    "reaction"};
+
+[[nodiscard]] inline GivenData given_data(const CommandLine& options) {
+  GivenData given;
+  for (const char* name : problem_options) given[name] = check_sum(options.has(name) ? options.text(name) : "");
+  for (const auto& [option, path] : options.files(Names::input))
+    if (const auto found = given.find(option); found != given.end())
+      found->second = check_sum(contents_of(path), found->second);
+  for (const char* name : {"dt", "tol", "rtol"}) given[name] = check_sum(options.has(name) ? options.text(name) : "");
+  if (options.has("tol")) given["dt"] = check_sum("");  // of the first step, which is behind
+  return given;
+}
+
 /// Of what the state is to go on with.
 struct RestartOf {
   const ProblemMesh& mesh;
   TimeMethod method;
   bool adaptive;
   double start;
+  GivenData given;
 };
 
 inline void write_restart(const std::string& path, const RestartOf& of, const HeatState& state) {
@@ -67,7 +86,9 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
        << of.start << "\nt " << r.t << "\nsteps " << r.steps << "\nrejected " << r.rejected << "\nforced " << r.forced
        << "\nsolves " << r.solves << "\ncycles " << r.cycles << "\nupdates " << r.updates << "\nmost_cycles "
        << r.most_cycles << "\nknown_slopes " << state.known_slopes << "\nunknowns " << state.u.size() << "\nside_nodes "
-       << state.side_slope.size() << "\ndata\n";
+       << state.side_slope.size() << "\n";
+  for (const auto& [name, sum] : of.given) text << "given." << name << ' ' << sum << '\n';
+  text << "data\n";
   std::string all = text.str();
   const std::vector<double> numbers{r.shortest_dt,   r.longest_dt,       state.dt,      state.error_before,
                                     state.largest_u, state.largest_load, state.last_dt, state.before};
@@ -78,8 +99,15 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
   write_whole_text(path, all);
 }
 
-/// And the time of the start. Throws as said above.
-[[nodiscard]] inline std::pair<HeatState, double> read_restart(const std::string& path, const RestartOf& of) {
+struct Restart {
+  HeatState state;
+  double start = 0;
+  /// Options that said something else when the file was saved, in the order of their names.
+  std::vector<std::string> changed{};
+};
+
+/// Throws as said above.
+[[nodiscard]] inline Restart read_restart(const std::string& path, const RestartOf& of) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw FileError(message("cannot read '", path, "': ", std::strerror(errno)));
   // What is none need not be read to its end, which it may not have.
@@ -123,8 +151,10 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
           "' goes on with ", adaptive ? "adaptive" : "fixed", " steps of ", header["method"], ", not with ",
           of.adaptive ? "adaptive" : "fixed", " ones of ", to_string(of.method));
 
-  std::pair<HeatState, double> found;
-  auto& [state, start] = found;
+  Restart found;
+  auto& [state, start, changed] = found;
+  for (const auto& [name, said] : of.given)
+    if (header["given." + name] != message(said)) changed.push_back(name);
   HeatReport& r = state.report;
   std::size_t unknowns = 0, side_nodes = 0;
   number("start", start);

@@ -5,6 +5,7 @@
 // while it goes on. Of several ranks the files are SERIES_0000.pvtr (.pvts) ..., with a piece of each, and rank 0 writes
 // SERIES.pvd.
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -28,6 +29,18 @@ class VtkSeries {
   /// `path` ends in .pvd. `ranks`: null of one alone.
   explicit VtkSeries(std::string path, std::shared_ptr<Communicator> ranks = {})
       : path_(std::move(path)), ranks_(std::move(ranks)) {}
+
+  /// Whether the film gives a file this name, one of `ranks` or its pieces; `grid`: r or s.
+  [[nodiscard]] static bool names(const std::string& path, int ranks, char grid, const std::string& name) {
+    const std::string stem = std::filesystem::path(path).stem().string() + '_';
+    if (!name.starts_with(stem)) return false;
+    int number = 0;
+    const char* const begin = name.data() + stem.size();
+    const auto [end, error] = std::from_chars(begin, name.data() + name.size(), number);
+    if (error != std::errc() || number < 0) return false;
+    const std::string picture = file_name(path, number, ranks > 1, grid);
+    return name == std::filesystem::path(picture).filename().string() || (ranks > 1 && is_piece(picture, ranks, name));
+  }
 
   /// One that an earlier run has written, on one rank or several, where it is there.
   void adopt(int number, double t) {
@@ -65,10 +78,13 @@ class VtkSeries {
   }
 
  private:
-  [[nodiscard]] std::string file(int number, bool pieces, char grid) const {
+  [[nodiscard]] static std::string file_name(const std::string& path, int number, bool pieces, char grid) {
     char digits[24];
     (void)std::snprintf(digits, sizeof digits, "_%04d.%svt%c", number, pieces ? "p" : "", grid);
-    return path_.substr(0, path_.size() - std::string_view(".pvd").size()) + digits;
+    return path.substr(0, path.size() - std::string_view(".pvd").size()) + digits;
+  }
+  [[nodiscard]] std::string file(int number, bool pieces, char grid) const {
+    return file_name(path_, number, pieces, grid);
   }
   [[nodiscard]] static std::string escaped(const std::string& text) {
     std::string out;

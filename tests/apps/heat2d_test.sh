@@ -74,7 +74,7 @@ case_coefficients_from_files() {
   printf '1 2\n3 4\n' >k.csv
   run 0 --cells 8,8 --kappa file:k.csv --capacity file:k.csv --initial 1 --boundary 1 --quiet --report report.json
   check "abs(r['heat_at_first'] - 2.5) < 1e-12"
-  refused --cells 8,8 --kappa file:k.csv --save k.csv --initial 1 -- "'k.csv' is read by the problem"
+  refused --cells 8,8 --kappa file:k.csv --save k.csv --initial 1 -- "'k.csv' is read by --kappa"
 }
 
 case_lines_at_the_times_asked_for() {

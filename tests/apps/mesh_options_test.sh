@@ -158,8 +158,8 @@ case_files_that_fail_while_they_are_read() {
 case_no_output_is_an_input() {
   echo 0.5 0.25 0.25 >x.txt
   ln -s x.txt link.txt
-  refused --cells ,8 --grade-x widths:x.txt --report link.txt -- link.txt 'the problem'
-  refused --cells ,8 --grade-x widths:link.txt --history x.txt -- x.txt 'the problem'
+  refused --cells ,8 --grade-x widths:x.txt --report link.txt -- link.txt 'read by --grade-x'
+  refused --cells ,8 --grade-x widths:link.txt --history x.txt -- x.txt 'read by --grade-x'
   [ "$(cat x.txt)" = '0.5 0.25 0.25' ] || fail "the widths have changed"
 }
 

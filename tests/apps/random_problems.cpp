@@ -1,6 +1,6 @@
 // Continuous doubt: random problems, solved by poisson2d as users call it, against a serial solution in long double.
 //
-//     random_problems POISSON2D [COUNT [SEED]]     the seed also by STRATUM_SEED; without one a new one, which is printed
+//     random_problems POISSON2D [COUNT [SEED]]     (random_support.hpp)
 //
 // A problem is a mesh (gradings, files, published families), functions, and any choice of solver, smoother, cycle and
 // precision. Everything here is written from the definitions and shares nothing with the library: widths, Q1 matrices, loads by
@@ -11,64 +11,22 @@
 //     the exit code is that of the status; where cells are graded smoothly, ADI converges.
 
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <iostream>
 #include <limits>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
-#include <sys/wait.h>
-
-#include <vtkDataArray.h>
-#include <vtkPointData.h>
 #include <vtkRectilinearGrid.h>
-#include <vtkSmartPointer.h>
 #include <vtkXMLRectilinearGridReader.h>
+
+#include "random_support.hpp"
 
 namespace {
 
-using Real = long double;
-using Reals = std::vector<Real>;
-const Real pi = std::acos(Real(-1));
-
-// --- chance ----------------------------------------------------------------------------------------------------------------
-
-class Chance {
- public:
-  explicit Chance(std::uint64_t seed) : engine_(seed) {}
-  int integer(int low, int high) {
-    return low + static_cast<int>(engine_() % static_cast<std::uint64_t>(high - low + 1));
-  }
-  double real(double low, double high) { return low + (high - low) * static_cast<double>(engine_() >> 11) * 0x1p-53; }
-  /// Evenly distributed logarithm, three digits: what is printed is what is meant.
-  double magnitude(double low, double high) { return rounded(std::exp(real(std::log(low), std::log(high)))); }
-  bool once_in(int n) { return integer(1, n) == 1; }
-  template <class T>
-  T one_of(const std::vector<T>& choices) {
-    return choices[static_cast<std::size_t>(integer(0, static_cast<int>(choices.size()) - 1))];
-  }
-  static double rounded(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3g", value);
-    return std::atof(text.data());
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-/// The shortest that reads back as the same number.
-std::string text_of(double value) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
+using namespace random_test;
 
 // --- meshes ----------------------------------------------------------------------------------------------------------------
 
@@ -543,41 +501,6 @@ class Reference {
 
 // --- what the program wrote ------------------------------------------------------------------------------------------------
 
-std::string whole_file(const std::string& name) {
-  std::ifstream file(name);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string field(const std::string& json, const std::string& name) {
-  const auto key = json.find("\"" + name + "\": ");
-  if (key == std::string::npos) return "";
-  const auto begin = key + name.size() + 4;
-  const auto value = json.substr(begin, json.find('\n', begin) - begin);
-  return value[0] == '"' ? value.substr(1, value.find('"', 1) - 1) : value;
-}
-
-Reals read_solution(const std::string& name, std::size_t size) {
-  const auto reader = vtkSmartPointer<vtkXMLRectilinearGridReader>::New();
-  reader->SetFileName(name.c_str());
-  reader->Update();
-  auto* const array = reader->GetOutput()->GetPointData()->GetArray("solution");
-  if (array == nullptr || static_cast<std::size_t>(array->GetNumberOfTuples()) != size) return {};
-  Reals u(size);
-  for (std::size_t k = 0; k < size; ++k) u[k] = array->GetTuple1(static_cast<vtkIdType>(k));
-  return u;
-}
-
-class Complaints {
- public:
-  void check(bool holds, const std::string& what) {
-    if (!holds) list_.push_back(what);
-  }
-  [[nodiscard]] const std::vector<std::string>& list() const { return list_; }
-
- private:
-  std::vector<std::string> list_;
-};
-
 std::string numbers(Real a, Real b) {
   return text_of(static_cast<double>(a)) + " and " + text_of(static_cast<double>(b));
 }
@@ -602,7 +525,7 @@ std::vector<std::string> judge(const Problem& p, int code, std::string& status) 
   if (code == 3) return complaints.list();
 
   const Reference reference(p);
-  const Reals u = read_solution("u.vtr", reference.boundary_values().size());
+  const Reals u = read_nodes<vtkXMLRectilinearGridReader>("u.vtr", "solution", reference.boundary_values().size());
   if (u.empty()) {
     complaints.check(false, "no solution in the .vtr file");
     return complaints.list();
@@ -654,16 +577,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   const std::string program = argv[1];
-  const int count = argc > 2 ? std::stoi(argv[2]) : 300;
-  const char* given = std::getenv("STRATUM_SEED");
-  const std::uint64_t seed = argc > 3           ? std::stoull(argv[3])
-                             : given != nullptr ? std::stoull(given)
-                                                : std::random_device()() % 1000000;
-  std::cout << count << " random problems from seed " << seed << std::endl;
-  std::map<std::string, int> ends;
-  int failed = 0;
-  for (int k = 0; k < count; ++k) {
-    Chance chance(seed + static_cast<std::uint64_t>(k));  // so that problem k of seed s is the first of seed s + k
+  return run_problems({argv + 2, argv + argc}, 300, [&program](Chance& chance) {
     Problem p;
     draw_mesh(chance, p);
     draw_functions(chance, p);
@@ -671,17 +585,9 @@ int main(int argc, char** argv) {
     const std::string command = program + p.arguments + " --backend cpu --vtk u.vtr --report report.json --quiet";
     std::remove("u.vtr");
     std::remove("report.json");
-    const int result = std::system((command + " >output.txt 2>errors.txt").c_str());
-    const int code = WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
+    const int code = run_command(command);
     std::string status;
-    const auto complaints = judge(p, code, status);
-    ++ends[status];
-    if (complaints.empty()) continue;
-    ++failed;
-    std::cout << "\nproblem " << seed + static_cast<std::uint64_t>(k) << ": " << command << '\n';
-    for (const auto& complaint : complaints) std::cout << "  " << complaint << '\n';
-  }
-  for (const auto& [status, times] : ends) std::cout << times << " " << status << ", ";
-  std::cout << failed << " wrong" << std::endl;
-  return failed == 0 ? 0 : 1;
+    auto complaints = judge(p, code, status);
+    return Verdict{command, status, std::move(complaints)};
+  });
 }

@@ -3,15 +3,15 @@
 // Line sweeps on a GPU: which kernel runs when. For CUDA sources only.
 //
 //   order, damping     lines                               operator              kernel
-//   zebra, undamped    along x, of 1536 nodes or more, as  tensor, scalar cells  walk_x_lines   (zebra_x.hpp), a launch a colour
+//   zebra, undamped    along x, of 1536 nodes or more, as  tensor, scalar cells  walk_x_lines   (zebra_x.hpp), a colour each
 //                      long as a cluster holds them
-//                      along y, of 768 nodes or more, or   tensor in float       walk_columns   (../column_walk.hpp), where each
-//                      257 and very many, not periodic,                                         cluster has two tiles or more
+//                      along y, of 768 nodes or more, or   tensor in float       walk_columns   (../column_walk.hpp), where a
+//                      257 and very many, not periodic,                          cluster has two tiles or more
 //                      as long as a cluster holds them     tensor, scalar cells  walk_y_lines   (zebra_y.hpp)
 //                      along y, of 513 to 8192 nodes, not  five, nine bands      walk_bands     (../band_walk.hpp)
 //                      periodic, by a copy
-//                      along y, those between the tiles    those of walk_y_lines, solve_y_lines  (strided.hpp), one line a
-//                      of two clusters                     walk_bands                           cluster
+//                      along y, those between the tiles    those of walk_y_lines, solve_y_lines  (strided.hpp), one a cluster
+//                      of two clusters                     walk_bands
 //   any                any other along x                   any                   solve_x_lines  (contiguous.hpp)
 //                      any other along y                   any                   solve_y_lines  (strided.hpp)
 //
@@ -19,10 +19,12 @@
 //
 //   solve_x_lines   4 below 512 nodes; 16 from 2048 on in float where lines are not walked over; else 8. 65536 nodes, longer
 //                   lines in three steps of 8
-//   solve_y_lines   4 up to 256 nodes, 8 up to 2048, else 17. 17408 nodes, 2176 without clusters, longer lines in three steps of 16
+//   solve_y_lines   4 up to 256 nodes, 8 up to 2048, else 17. 17408 nodes, 2176 without clusters, longer lines in three steps
+//                   of 16
 //   walk_x_lines    16; 32 from 3072 on of the tensor operator in float
-//   walk_y_lines    16; 8 where the device has a place for all blocks at once; 17 in double where they save a block beside natural
-//                   boundaries; 33 in float above 8191 nodes, on tiles of 64 bytes: 16895 nodes
+//   walk_y_lines    16; 8 where the device has a place for all blocks at once; 17 in double where they save a block beside
+//                   natural boundaries; 33 in float above 8191 nodes, on tiles of 64 bytes: 16895 nodes. Those move 3 words
+//                   for each unknown where three steps move 10: A3 on 16383 x 16383 unknowns has such lines
 //   walk_columns    16, or 17 where they save a block beside natural boundaries
 //   walk_bands      16
 //

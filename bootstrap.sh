@@ -7,7 +7,8 @@ preset=${STRATUM_PRESET:-release}
 cuda=${STRATUM_CUDA:-auto} # auto: with the CUDA back end where a toolkit is found
 build=$root/build/$preset
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+installing= # the process that installs optional packages while the library is compiled
+trap '[ -z "$installing" ] || wait "$installing" || true; rm -f "$log" "$log.packages"' EXIT
 
 # Without the required packages nothing builds; without an optional one its feature is off.
 required=(g++ cmake ninja-build libboost-program-options-dev nlohmann-json3-dev)
@@ -21,7 +22,7 @@ usage() {
   cat <<END
 Usage: ./bootstrap.sh run PROGRAM [ARGS...]   install what is missing, build PROGRAM, run it where you are
        ./bootstrap.sh run PROGRAM --ranks N [ARGS...]   on N ranks, by mpirun (programs that can: poisson2d, heat2d)
-       ./bootstrap.sh test [--heavy] [CTEST ARGS...]   the same for the test suite
+       ./bootstrap.sh test [--heavy] [CTEST ARGS...]   the same for the test suite; GTEST_FILTER chooses cases
        ./bootstrap.sh build [TARGETS...]      the same without running anything (default: all programs)
        ./bootstrap.sh deps                    only install what programs and tests need
 
@@ -108,17 +109,26 @@ missing() {
   done
 }
 
-install_packages() {
-  local need want both as_root=() package
+as_root=()
+apt() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" >"$log.packages" 2>&1 </dev/null
+}
+apt_install() { apt install -y --no-install-recommends "$@"; }
+
+# Installs `required` and leaves in `wanted` what is missing of `optional`.
+wanted=()
+install_required() {
+  local need both
   [ "${STRATUM_INSTALL:-ON}" != OFF ] || return 0
   mapfile -t need < <(missing "${required[@]}")
-  mapfile -t want < <(missing "${optional[@]}")
-  both=("${need[@]}" "${want[@]}")
+  mapfile -t wanted < <(missing "${optional[@]}")
+  both=("${need[@]}" "${wanted[@]}")
   [ ${#both[@]} -gt 0 ] || return 0
 
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     [ -e "$build/build.ninja" ] ||
       say "no apt-get here: installing nothing; needed are the equivalents of ${both[*]}"
+    wanted=()
     return 0
   fi
   if [ "$(id -u)" -ne 0 ]; then
@@ -127,34 +137,68 @@ install_packages() {
     elif [ ${#need[@]} -gt 0 ]; then
       die "missing packages and no root rights; as root: apt-get install ${both[*]}"
     else
-      say "going on without ${want[*]} (no root rights to install; as root: apt-get install ${want[*]})"
+      say "going on without ${wanted[*]} (no root rights to install; as root: apt-get install ${wanted[*]})"
+      wanted=()
       return 0
     fi
   fi
+  [ ${#need[@]} -gt 0 ] || return 0
+  say "installing ${need[*]}"
+  apt_install "${need[@]}" && return
+  update_lists
+  apt_install "${need[@]}" && return
+  cat "$log.packages" >&2
+  die "apt-get install ${need[*]} failed"
+}
 
-  apt() { quietly "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@"; }
-  apt_install() { apt install -y --no-install-recommends "$@"; }
-  say "installing ${both[*]} (minutes the first time)"
-  apt_install "${both[@]}" && return
+update_lists() {
   say "updating the package lists"
   apt update || say "apt-get update failed; trying with the lists there are"
-  apt_install "${both[@]}" && return
-  [ ${#need[@]} -eq 0 ] || apt_install "${need[@]}" || fail_with_log "apt-get install ${need[*]} failed"
-  for package in "${want[@]}"; do
+}
+
+install_wanted() {
+  local package
+  [ ${#wanted[@]} -gt 0 ] || return 0
+  apt_install "${wanted[@]}" && return
+  update_lists
+  apt_install "${wanted[@]}" && return
+  for package in "${wanted[@]}"; do
     apt_install "$package" ||
       say "warning: going on without $package, which could not be installed (STRATUM_INSTALL=OFF stops trying)"
   done
 }
 
+install_packages() {
+  install_required
+  [ ${#wanted[@]} -eq 0 ] || say "installing ${wanted[*]} (minutes the first time)"
+  install_wanted
+}
+
+# prepare TESTS: installs and configures. The library needs none of the optional packages: it is compiled while they come, after a
+# first configuration that knows nothing of them.
+prepare() {
+  install_required
+  if [ ${#wanted[@]} -gt 0 ]; then
+    configure "$1"
+    say "installing ${wanted[*]} meanwhile"
+    install_wanted &
+    installing=$!
+    compile stratum
+    wait "$installing" || true
+    installing=
+  fi
+  configure "$1"
+}
+
 # Warnings are errors where the tests are built: a user's build never fails over one.
 # CMake runs again only when what it would find or be told has changed; changed sources are ninja's business.
 configure() {
-  local tests=$1 stamp version fresh=()
+  local tests=$1 stamp version fresh=() launcher=${CMAKE_CXX_COMPILER_LAUNCHER-$(command -v ccache)}
   [ -e "$root/CMakeLists.txt" ] || die "no CMakeLists.txt beside this script"
   if grep -qs '^STRATUM_TESTS:[A-Z]*=ON' "$build/CMakeCache.txt"; then tests=ON; fi
   [ "$preset" != cuda ] || cuda=ON
   stamp=$(
-    echo "$root" "$tests" "$cuda" "${CXX:-}" "$(describe_cuda)"
+    echo "$root" "$tests" "$cuda" "${CXX:-}" "$(describe_cuda)" "$launcher"
     dpkg-query -W -f='${Package} ${Version} ${db:Status-Status}\n' cmake "${required[@]}" "${optional[@]}" \
       "${required_by_tests[@]}" "${optional_for_tests[@]}" "${optional_for_benchmark[@]}" 2>/dev/null | sort -u || true
   )
@@ -171,7 +215,7 @@ configure() {
   say "configuring $preset ($(describe_cuda), CUDA back end $cuda)"
   # A copied or moved checkout brings a cache that names the old place.
   grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt" || fresh=(--fresh)
-  (cd "$root" && quietly cmake --preset "$preset" "${fresh[@]}" \
+  (cd "$root" && quietly cmake --preset "$preset" "${fresh[@]}" -DCMAKE_{C,CXX,CUDA}_COMPILER_LAUNCHER="$launcher" \
     -DSTRATUM_TESTS="$tests" -DSTRATUM_CUDA="$cuda" -DSTRATUM_WERROR="$tests") || fail_with_log "configuring failed"
   sed -n 's/^-- stratum: /  /p' "$log" >&2
   printf '%s\n' "$stamp" >"$build/bootstrap.stamp"
@@ -187,6 +231,9 @@ jobs() {
   if [ $((memory / 1500)) -lt "$cores" ]; then cores=$((memory / 1500)); fi
   echo $((cores > 1 ? cores : 1))
 }
+
+# A compiler cache finds what another checkout has compiled.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-true}
 
 compile() {
   : >"$log"
@@ -236,11 +283,11 @@ run() {
     fi
   fi
   [ "$program" != stratum_bench ] || optional+=("${optional_for_benchmark[@]}")
-  install_packages
   if check_writable; then
-    configure OFF
+    prepare OFF
     compile "$program"
   elif [ -x "$build/bin/$program" ]; then
+    install_packages
     say "$build is not yours to write: running $program as it was built"
   else
     die "$build is not yours to write; copy the project to a directory of your own"
@@ -250,18 +297,19 @@ run() {
 }
 
 run_tests() {
-  local arguments=(-LE heavy) junit=$build/tests.xml status=0
+  local arguments=(-LE heavy) targets=(all) junit=$build/tests.xml status=0
   if [ "${1:-}" = --heavy ]; then
     arguments=()
+    targets+=(heavy_tests)
+    export STRATUM_HEAVY=1
     shift
   fi
   required+=("${required_by_tests[@]}")
   optional+=("${optional_for_tests[@]}")
-  install_packages
   check_writable || die "$build is not yours to write; copy the project to a directory of your own"
-  configure ON
-  compile all
-  rm -f "$junit"
+  prepare ON
+  compile "${targets[@]}"
+  rm -rf "$junit" "$build/cases"
   # Tests run side by side: two threads each exercise OpenMP without crowding the others out.
   OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} \
     ctest --test-dir "$build" --parallel "$(jobs)" --output-on-failure --output-junit "$junit" \
@@ -269,14 +317,32 @@ run_tests() {
   count_tests "$junit" "$status"
 }
 
-# A test that did not pass and was not told to be skipped has failed, one whose program is missing among them.
+# Cases of GoogleTest count by the report of their process. A process without one has failed, whatever it ended with, and so has
+# one that failed beside what it reports; of other tests, what did not pass and was not told to be skipped.
 count_tests() {
-  local junit=$1 status=$2 total passed skipped failed
-  count() { grep -cs "^[[:space:]]*<$1" "$junit" || true; }
-  total=$(count 'testcase ')
-  passed=$(count 'testcase .* status="run"')
-  skipped=$(($(count 'testcase .* status="disabled"') + $(count 'skipped message="SKIP_')))
-  failed=$((total - passed - skipped))
+  local junit=$1 status=$2 passed=0 failed=0 skipped=0 name state report cases wrong left_out
+  while read -r name state; do
+    report=$build/cases/$name.xml
+    if [[ $name != *.shard_* ]]; then
+      case $state in
+        run) passed=$((passed + 1)) ;;
+        disabled | skipped) skipped=$((skipped + 1)) ;;
+        *) failed=$((failed + 1)) ;;
+      esac
+    elif grep -qs '^</testsuites>' "$report"; then
+      cases=$(grep -c '<testcase ' "$report" || true)
+      left_out=$(grep -cE '<testcase .*(status="notrun"|result="skipped")' "$report" || true)
+      wrong=$(awk '/<testcase / { name = $0 } /<failure / && name { count++; name = "" } END { print count + 0 }' "$report")
+      passed=$((passed + cases - left_out - wrong))
+      skipped=$((skipped + left_out))
+      if [ "$wrong" -eq 0 ] && [ "$state" != run ]; then wrong=1; fi
+      failed=$((failed + wrong))
+    else
+      say "$name ended without a report: it crashed, ran out of time or is missing"
+      failed=$((failed + 1))
+    fi
+  done < <(sed -nE 's/^[[:space:]]*<testcase name="([^"]*)".* status="([a-z]*)".*/\1 \2/p
+                    s/.*<skipped message="SKIP_.*/skipped/p' "$junit" 2>/dev/null | mark_skipped)
   if [ $((passed + failed)) -eq 0 ]; then
     say "no test ran"
     status=1
@@ -287,15 +353,19 @@ count_tests() {
   return "$status"
 }
 
+# A line `skipped` tells the state of the test before it.
+mark_skipped() {
+  awk '$0 == "skipped" { state = $0; next } { if (name) print name, state; name = $1; state = $2 } END { if (name) print name, state }'
+}
+
 command=${1:-help}
 [ $# -eq 0 ] || shift
 case $command in
   run) run "$@" ;;
   test) run_tests "$@" ;;
   build)
-    install_packages
     check_writable || die "$build is not yours to write"
-    configure OFF
+    prepare OFF
     if [ $# -gt 0 ]; then compile "$@"; else mapfile -t all < <(programs) && compile "${all[@]}"; fi
     ;;
   deps)

@@ -2,7 +2,7 @@
 # paper_tables_test.sh PROGRAM CASE: the studies of paper_tables that take seconds.
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
-case_toeplitz_table() {
+case_toeplitz_table() { # heavy: a study of its own, whose solvers have tests
   run 0 --study toeplitz --table 2 --csv
   # Measured and published stand side by side.
   python3 - <<'END' || fail "the counts are not the published ones"
@@ -15,7 +15,7 @@ sys.exit(0 if len(rows) == 5 and exact and close else 1)
 END
 }
 
-case_toeplitz_figures() {
+case_toeplitz_figures() { # heavy: a study of its own, whose solvers have tests
   for figure in 3 5; do
     run 0 --study toeplitz --figure $figure --csv
     prints "^# Figure $figure"
@@ -23,7 +23,7 @@ case_toeplitz_figures() {
   done
 }
 
-case_toeplitz_by_equation_three() {
+case_toeplitz_by_equation_three() { # heavy: a study of its own, whose solvers have tests
   run 0 --study toeplitz --table 2 --inner-test residual --csv
   prints 'stop by the residual'
   prints '^0\.8,253 \(3\),279 \(3\)'
@@ -38,14 +38,14 @@ case_speedups_and_microbenchmarks() {
   prints '^4,[0-9.]+,120,[0-9.]+,46\.4,[0-9.]+,123,[0-9.]+,18\.5$'
 }
 
-case_staggered() {
+case_staggered() { # heavy: a study of its own, whose solvers have tests
   run 0 --study staggered --table 1 --threads 1 --csv
   prints '^10,.*,55,.*,145$' # published
   refused --study staggered --figure 2 -- --figure staggered
   refused --study staggered --max-level 4 -- --max-level
 }
 
-case_coefficients() {
+case_coefficients() { # heavy: a study of its own, whose solvers have tests
   run 0 --study coefficients --max-level 6 --csv
   python3 - <<'END' || fail "targets are missed"
 import csv, re, sys
@@ -59,7 +59,7 @@ END
 }
 
 # What deal.II's elements and others take on the coarse meshes; hypre's column is there or not.
-case_edge_elements() {
+case_edge_elements() { # heavy: a study of its own, whose solvers have tests
   run 0 --study edge --max-level 7 --csv
   python3 - <<'END' || fail "counts are not what they were"
 import csv, sys
@@ -75,7 +75,7 @@ END
 }
 
 # The largest error on Shishkin's mesh is the same for all thin layers; on square cells it is that of a wrong solution.
-case_boundary_layers() {
+case_boundary_layers() { # heavy: a study of its own, whose solvers have tests
   run 0 --study boundary-layers --max-level 6 --csv
   python3 - <<'END' || fail "errors are not what the meshes promise"
 import csv, sys
@@ -89,7 +89,7 @@ END
 }
 
 # Gupta 2010: the thesis's counts to a few, and beyond its figures those of deflation vectors that work.
-case_bubbly_figures_and_tables() {
+case_bubbly_figures_and_tables() { # heavy: a study of its own, whose solvers have tests
   run 0 --study bubbly --figure 74 --csv --threads 1
   python3 - <<'END' || fail "counts of Figure 74"
 import csv, sys

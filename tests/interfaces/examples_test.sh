@@ -179,7 +179,7 @@ case_dealii_anisotropic() {
   if "$bin/dealii_anisotropic" 3 1 periodic 2>/dev/null; then fail "bad sides were accepted"; fi
 }
 
-case_dealii_jump() {
+case_dealii_jump() { # heavy: half a minute of compiling
   needs dealii_jump deal.II
   prints "$bin/dealii_jump" 4
   row_at_most Stratum 9
@@ -191,7 +191,7 @@ case_dealii_jump() {
 }
 
 # Ten steps.
-case_dealii_heat() {
+case_dealii_heat() { # heavy: half a minute of compiling
   needs dealii_heat deal.II
   prints "$bin/dealii_heat" 3 0.25 10
   row_at_most Stratum 70

@@ -14,10 +14,10 @@ using test::Values;
 
 constexpr std::pair<int, int> every_size[] = {{2, 2}, {3, 5}, {4, 4}, {16, 4}, {4, 16}, {12, 20}, {7, 32}, {32, 32}};
 
-template <class S>
-class CycleTest : public test::OnEverySetting<S> {
+template <class T>
+class CycleTest : public test::OnEverySetting<T> {
  protected:
-  using Number = typename S::Number;
+  using Number = T;
   TensorMesh random_mesh(int cells_x, int cells_y) {
     return {Intervals(random_.widths(cells_x)), Intervals(random_.widths(cells_y))};
   }
@@ -49,9 +49,8 @@ class CycleTest : public test::OnEverySetting<S> {
   }
   test::Random random_{101};
 };
-TYPED_TEST_SUITE(CycleTest, test::EverySetting);
 
-TYPED_TEST(CycleTest, AgreesWithTheOracle) {
+TEST_ON_EVERY_SETTING(CycleTest, AgreesWithTheOracle) {
   for (const auto& [cells_x, cells_y] : every_size)
     for (const bool symmetric : {false, true})
       for (const auto form : test::every_form) {
@@ -66,8 +65,7 @@ TYPED_TEST(CycleTest, AgreesWithTheOracle) {
 }
 
 // On a GPU a level of a few unknowns is solved by one kernel, whatever the form; other numbers make another inverse.
-TYPED_TEST(CycleTest, EndsAtALevelThatIsSolved) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(CycleTest, EndsAtALevelThatIsSolved) {
   auto& ctx = this->ctx();
   if (!ctx.on_gpu()) GTEST_SKIP() << "cycles on CPUs go down to level 0";
   PoissonProblem problem;
@@ -102,7 +100,7 @@ TYPED_TEST(CycleTest, EndsAtALevelThatIsSolved) {
   expect_solved(multigrid, 15);
 }
 
-TYPED_TEST(CycleTest, AgreesWithTheOracleForEverySmoother) {
+TEST_ON_EVERY_SETTING(CycleTest, AgreesWithTheOracleForEverySmoother) {
   for (const auto& [name, omega] :
        {std::pair{"jacobi", 0.7}, {"colour_gs", 1.0}, {"line_x", 1.0}, {"line_y", 1.0}, {"adi", 1.0}})
     for (const int steps : {0, 2}) {
@@ -117,7 +115,7 @@ TYPED_TEST(CycleTest, AgreesWithTheOracleForEverySmoother) {
     }
 }
 
-TYPED_TEST(CycleTest, WAndFAgreeWithTheOracle) {
+TEST_ON_EVERY_SETTING(CycleTest, WAndFAgreeWithTheOracle) {
   for (const auto& [cycle, shape] : {std::pair{Cycle::w, reference::Shape::w}, {Cycle::f, reference::Shape::f}})
     for (const auto& [cells_x, cells_y] : every_size) {
       SCOPED_TRACE(testing::Message() << (cycle == Cycle::w ? "W, " : "F, ") << cells_x << " x " << cells_y
@@ -132,8 +130,7 @@ TYPED_TEST(CycleTest, WAndFAgreeWithTheOracle) {
     }
 }
 
-TYPED_TEST(CycleTest, CoarseSolversAgree) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(CycleTest, CoarseSolversAgree) {
   const auto registry = builtin_bottoms();
   for (const auto& [name, entry] : registry.entries()) {
     MultigridParams params;
@@ -146,8 +143,7 @@ TYPED_TEST(CycleTest, CoarseSolversAgree) {
   }
 }
 
-TYPED_TEST(CycleTest, TheSymmetricCycleIsSymmetric) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(CycleTest, TheSymmetricCycleIsSymmetric) {
   auto& ctx = this->ctx();
   const auto registry = builtin_smoothers();
   for (const auto& [name, entry] : registry.entries())
@@ -170,8 +166,7 @@ TYPED_TEST(CycleTest, TheSymmetricCycleIsSymmetric) {
   EXPECT_FALSE(Multigrid<T>(ctx, mesh_hierarchy(this->random_mesh(8, 8)), OperatorForm::tensor, {}).is_symmetric());
 }
 
-TYPED_TEST(CycleTest, NothingIsAllocatedByACycle) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(CycleTest, NothingIsAllocatedByACycle) {
   auto& ctx = this->ctx();
   const auto registry = builtin_smoothers();
   for (const auto& [name, entry] : registry.entries()) {
@@ -189,8 +184,7 @@ TYPED_TEST(CycleTest, NothingIsAllocatedByACycle) {
   }
 }
 
-TYPED_TEST(CycleTest, LevelsAreCoarsestFirstAndHoldTheirOperators) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(CycleTest, LevelsAreCoarsestFirstAndHoldTheirOperators) {
   auto& ctx = this->ctx();
   const auto mesh = make_mesh(mesh_family("A2"), 4);
   MultigridParams params;

@@ -22,10 +22,10 @@ namespace {
 using namespace stratum;
 using test::Values;
 
-template <class S>
-class MatrixHierarchy : public test::OnEverySetting<S> {
+template <class T>
+class MatrixHierarchy : public test::OnEverySetting<T> {
  protected:
-  using Number = typename S::Number;
+  using Number = T;
   Vector<Number> random_vector(const GridShape& shape) {
     return test::random_vector<Number>(this->ctx(), random_, shape);
   }
@@ -55,10 +55,8 @@ class MatrixHierarchy : public test::OnEverySetting<S> {
   }
   test::Random random_{211};
 };
-TYPED_TEST_SUITE(MatrixHierarchy, test::EverySetting);
 
-TYPED_TEST(MatrixHierarchy, OfTheLaplacianIsTheHierarchyOfItsMeshes) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(MatrixHierarchy, OfTheLaplacianIsTheHierarchyOfItsMeshes) {
   auto& ctx = this->ctx();
   for (const auto& [cells_x, cells_y] : {std::pair{2, 2}, {32, 32}, {12, 20}, {7, 32}, {9, 15}})
     for (const auto form : test::every_form) {
@@ -76,8 +74,7 @@ TYPED_TEST(MatrixHierarchy, OfTheLaplacianIsTheHierarchyOfItsMeshes) {
 }
 
 // By what the matrix couples, which is what the shape of the cells says where K = 1 (of 3 x 3 unknowns one counts).
-TYPED_TEST(MatrixHierarchy, SmootherAutoChoosesByTheMatrixAsByItsMesh) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(MatrixHierarchy, SmootherAutoChoosesByTheMatrixAsByItsMesh) {
   auto& ctx = this->ctx();
   MultigridParams params;
   params.smoother = "auto";
@@ -94,8 +91,7 @@ TYPED_TEST(MatrixHierarchy, SmootherAutoChoosesByTheMatrixAsByItsMesh) {
   }
 }
 
-TYPED_TEST(MatrixHierarchy, WithoutWidthsIsThatOfEqualWidths) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(MatrixHierarchy, WithoutWidthsIsThatOfEqualWidths) {
   auto& ctx = this->ctx();
   const TensorMesh mesh{bisected(3.0, 4), bisected(3.0, 4)};
   const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::nine_band);
@@ -104,8 +100,7 @@ TYPED_TEST(MatrixHierarchy, WithoutWidthsIsThatOfEqualWidths) {
   EXPECT_LT(reference::relative_difference(this->cycle(unknown, b), this->cycle(known, b)), test::tolerance<T>);
 }
 
-TYPED_TEST(MatrixHierarchy, SolvesWithCoefficientsThatJumpByAThousand) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(MatrixHierarchy, SolvesWithCoefficientsThatJumpByAThousand) {
   auto& ctx = this->ctx();
   // Blocks whose sides lie between coarse lines, a checkerboard of blocks, and a strip.
   const auto island = [](int i, int j) { return i > 37 && i < 90 && j > 21 && j < 75 ? 1e3 : 1.0; };
@@ -131,8 +126,7 @@ TYPED_TEST(MatrixHierarchy, SolvesWithCoefficientsThatJumpByAThousand) {
   }
 }
 
-TYPED_TEST(MatrixHierarchy, SolvesAnisotropicAndNonsymmetricMatricesOfAnySize) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(MatrixHierarchy, SolvesAnisotropicAndNonsymmetricMatricesOfAnySize) {
   auto& ctx = this->ctx();
   for (const auto& [nx, ny] : {std::pair{63, 63}, {1, 1}, {1, 40}, {47, 95}, {24, 24}, {30, 64}})
     for (const auto& [vx, vy] : {std::pair{0.0, 0.0}, {1.0, 0.5}, {-0.3, 2.0}}) {
@@ -145,8 +139,7 @@ TYPED_TEST(MatrixHierarchy, SolvesAnisotropicAndNonsymmetricMatricesOfAnySize) {
     }
 }
 
-TYPED_TEST(MatrixHierarchy, UpdateGivesTheHierarchyOfTheNewCoefficientsAndAllocatesNothing) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(MatrixHierarchy, UpdateGivesTheHierarchyOfTheNewCoefficientsAndAllocatesNothing) {
   auto& ctx = this->ctx();
   // A coarsest level of one unknown, of many, and of all.
   for (const auto& [nx, ny] : {std::pair{31, 15}, {39, 27}, {8, 12}, {1, 1}})
@@ -192,8 +185,7 @@ TYPED_TEST(MatrixHierarchy, UpdateGivesTheHierarchyOfTheNewCoefficientsAndAlloca
     }
 }
 
-TYPED_TEST(MatrixHierarchy, BadInputIsRefused) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(MatrixHierarchy, BadInputIsRefused) {
   auto& ctx = this->ctx();
   const auto oracle = this->random_.stencil(15, 15, false);
   const auto a = test::nine_band_operator<double>(ctx, oracle);
@@ -256,8 +248,7 @@ TYPED_TEST(MatrixHierarchy, BadInputIsRefused) {
   }
 }
 
-TYPED_TEST(MatrixHierarchy, VectorsThatDoNotFitAreRefused) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(MatrixHierarchy, VectorsThatDoNotFitAreRefused) {
   auto& ctx = this->ctx();
   Multigrid<T> multigrid(ctx, test::nine_band_operator<double>(ctx, this->random_.stencil(63, 63, true)), {});
   Vector<T> small(ctx, test::unknowns(10, 10)), r(ctx, test::unknowns(63, 63)), z(ctx, r.shape());
@@ -279,8 +270,7 @@ TYPED_TEST(MatrixHierarchy, VectorsThatDoNotFitAreRefused) {
               testing::HasSubstr("no memory"));
 }
 
-TYPED_TEST(MatrixHierarchy, KeepsAliveWhatItUses) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(MatrixHierarchy, KeepsAliveWhatItUses) {
   auto& ctx = this->ctx();
   const auto oracle = this->random_.stencil(31, 31, true);
   const auto a = test::nine_band_operator<double>(ctx, oracle);

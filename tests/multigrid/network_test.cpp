@@ -43,10 +43,10 @@ CellCoefficients random_coefficients(test::Random& random, const TensorMesh& mes
   if (reaction) k.c = random.values(cells, 0, 9);
   return k;
 }
-template <class S>
-class Network : public test::OnEverySetting<S> {
+template <class T>
+class Network : public test::OnEverySetting<T> {
  protected:
-  using Number = typename S::Number;
+  using Number = T;
   template <class Check>
   void for_every_mesh(const Check& check) {
     for (const auto& [cells_x, cells_y] : every_size)
@@ -69,10 +69,8 @@ class Network : public test::OnEverySetting<S> {
   }
   test::Random random_{331};
 };
-TYPED_TEST_SUITE(Network, test::EverySetting);
 
-TYPED_TEST(Network, OfEqualCoefficientsIsTheInterpolationOfWidths) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(Network, OfEqualCoefficientsIsTheInterpolationOfWidths) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& mesh) {
     const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::symmetric);
@@ -92,8 +90,7 @@ TYPED_TEST(Network, OfEqualCoefficientsIsTheInterpolationOfWidths) {
   });
 }
 
-TYPED_TEST(Network, ConstantsStayConstant) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(Network, ConstantsStayConstant) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& mesh) {
     const auto k = random_coefficients(this->random_, mesh, true, true);
@@ -118,8 +115,7 @@ TYPED_TEST(Network, ConstantsStayConstant) {
   });
 }
 
-TYPED_TEST(Network, RestrictionIsTheTransposeOfProlongation) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(Network, RestrictionIsTheTransposeOfProlongation) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& mesh) {
     const auto k = random_coefficients(this->random_, mesh, true, false);
@@ -154,8 +150,8 @@ TYPED_TEST(Network, RestrictionIsTheTransposeOfProlongation) {
   });
 }
 
-TYPED_TEST(Network, ProductsAreThoseOfTheTransfers) {
-  if constexpr (std::is_same_v<typename TypeParam::Number, double>) {
+TEST_ON_EVERY_SETTING(Network, ProductsAreThoseOfTheTransfers) {
+  if constexpr (std::is_same_v<T, double>) {
     auto& ctx = this->ctx();
     const auto expect_products = [&](const Hierarchy<double>& levels) {
       for (int l = levels.levels(); l-- > 1;) {
@@ -186,8 +182,7 @@ TYPED_TEST(Network, ProductsAreThoseOfTheTransfers) {
   }
 }
 
-TYPED_TEST(Network, UpdateIsTheHierarchyOfTheNewCoefficientsAndAllocatesNothing) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(Network, UpdateIsTheHierarchyOfTheNewCoefficientsAndAllocatesNothing) {
   auto& ctx = this->ctx();
   const TensorMesh mesh{Line(this->random_.widths(21)).with_ends(natural, dirichlet), Line(this->random_.widths(16))};
   const auto k = random_coefficients(this->random_, mesh, true, true);
@@ -210,7 +205,7 @@ TYPED_TEST(Network, UpdateIsTheHierarchyOfTheNewCoefficientsAndAllocatesNothing)
   EXPECT_EQ(test::to_host(ctx, x), test::to_host(ctx, wanted));
 }
 
-TYPED_TEST(Network, BadInputIsRefused) {
+TEST_ON_EVERY_SETTING(Network, BadInputIsRefused) {
   auto& ctx = this->ctx();
   const TensorMesh mesh{Line(this->random_.widths(8)), Line(this->random_.widths(8))},
       small{Line(this->random_.widths(4)), Line(this->random_.widths(8))};

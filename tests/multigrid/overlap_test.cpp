@@ -30,10 +30,10 @@ constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
                                {periodic, periodic, dirichlet, natural},
                                {periodic, periodic, periodic, periodic}};
 
-template <class S>
-class OverlapTest : public test::OnEverySetting<S> {
+template <class T>
+class OverlapTest : public test::OnEverySetting<T> {
  protected:
-  using Number = typename S::Number;
+  using Number = T;
   static constexpr bool in_float = std::is_same_v<Number, float>;
 
   /// Two cycles, from zero and from what that gives, with halos poisoned before; `update` before them.
@@ -59,8 +59,8 @@ class OverlapTest : public test::OnEverySetting<S> {
 
   /// The largest difference between work(ctx) on one piece and on `count`, relative to the largest number.
   template <class Work>
-  [[nodiscard]] static double difference(int count, const Work& work) {
-    const auto one = test::on_pieces(S::backend, 1, work), several = test::on_pieces(S::backend, count, work);
+  [[nodiscard]] double difference(int count, const Work& work) {
+    const auto one = test::on_pieces(this->backend(), 1, work), several = test::on_pieces(this->backend(), count, work);
     EXPECT_THAT(one.errors, testing::Each(""));
     EXPECT_THAT(several.errors, testing::Each(""));
     EXPECT_EQ(several.values.size(), one.values.size());
@@ -75,8 +75,8 @@ class OverlapTest : public test::OnEverySetting<S> {
   }
 
   /// How often a cycle from zero exchanges rows and gathers.
-  [[nodiscard]] static double exchanges(int count, const TensorMesh& mesh, const MultigridParams& params) {
-    const auto counted = test::on_pieces(S::backend, count, [&](Context& ctx) {
+  [[nodiscard]] double exchanges(int count, const TensorMesh& mesh, const MultigridParams& params) {
+    const auto counted = test::on_pieces(this->backend(), count, [&](Context& ctx) {
       const auto levels = Hierarchy<Number>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, params.cut);
       Multigrid<Number> m(ctx, levels, params);
       const GridShape shape = levels.finest().shape();
@@ -105,11 +105,9 @@ class OverlapTest : public test::OnEverySetting<S> {
   static constexpr double tolerance = in_float ? 2e-6 : 1e-14;
   test::Random random_{404};
 };
-TYPED_TEST_SUITE(OverlapTest, test::EverySetting);
 
 // Levels that are cut, of smoothers that reach so many rows, have rows enough where the count of exchanges says so.
-TYPED_TEST(OverlapTest, CyclesSeeNoCut) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(OverlapTest, CyclesSeeNoCut) {
   struct Case {
     const char* mesh;
     int level, count;
@@ -138,7 +136,7 @@ TYPED_TEST(OverlapTest, CyclesSeeNoCut) {
 }
 
 // Of b before smoothing, of x after prolongation, and the right-hand side of the level that all pieces have, once.
-TYPED_TEST(OverlapTest, TwoExchangesALevel) {
+TEST_ON_EVERY_SETTING(OverlapTest, TwoExchangesALevel) {
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 8);
   for (const int cut : {1, 2}) EXPECT_EQ(this->exchanges(2, mesh, this->params("adi", cut, 2)), 2 * cut + 1) << cut;
   for (const int cut : {1, 2, 3})
@@ -146,7 +144,7 @@ TYPED_TEST(OverlapTest, TwoExchangesALevel) {
 }
 
 // Where an error never dies within the rows there are, lines that are cut are solved exactly: nine exchanges.
-TYPED_TEST(OverlapTest, DeepLinesAreSolvedExactly) {
+TEST_ON_EVERY_SETTING(OverlapTest, DeepLinesAreSolvedExactly) {
   EXPECT_EQ(this->exchanges(2, make_mesh(mesh_family("A5"), 7), this->params("adi", 1, 2)), 10);
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 9);
   auto params = this->params("adi", 3, 2);
@@ -154,12 +152,11 @@ TYPED_TEST(OverlapTest, DeepLinesAreSolvedExactly) {
   EXPECT_EQ(this->exchanges(2, mesh, params), 28);
   // Left open: by overlap where it takes a quarter of the rows or less.
   params.cut_lines = CutMethod::automatic;
-  const bool on_gpu = TypeParam::backend == Backend::cuda;
+  const bool on_gpu = this->backend() == Backend::cuda;
   EXPECT_EQ(this->exchanges(2, mesh, params), on_gpu ? 28 : 2 * 2 + 9 + 1);
 }
 
-TYPED_TEST(OverlapTest, EveryCycleOnEverySide) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(OverlapTest, EveryCycleOnEverySide) {
   for (const Ends& ends : every_ends)
     for (const auto& [nx, ny] : {std::pair{20, 64}, {33, 66}, {21, 67}}) {
       const TensorMesh mesh = this->random_mesh(nx, ny, ends);
@@ -185,8 +182,7 @@ TYPED_TEST(OverlapTest, EveryCycleOnEverySide) {
     }
 }
 
-TYPED_TEST(OverlapTest, EveryForm) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(OverlapTest, EveryForm) {
   for (const auto form : operator_forms)
     for (const Ends& ends : {every_ends[1], every_ends[2], every_ends[3]})
       for (const char* smoother : {"colour_gs", "adi"}) {
@@ -206,8 +202,7 @@ TYPED_TEST(OverlapTest, EveryForm) {
 }
 
 // K by cells, products whose interpolation follows it or not, and other coefficients afterwards, which want more rows.
-TYPED_TEST(OverlapTest, ProductsAndOtherCoefficients) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(OverlapTest, ProductsAndOtherCoefficients) {
   for (const Ends& ends : {every_ends[0], every_ends[2]}) {
     const TensorMesh mesh = this->random_mesh(24, 300, ends);
     const auto bs = this->random_numbers(mesh);
@@ -244,12 +239,11 @@ TYPED_TEST(OverlapTest, ProductsAndOtherCoefficients) {
   }
 }
 
-TYPED_TEST(OverlapTest, DepthIsThatOfTheLines) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(OverlapTest, DepthIsThatOfTheLines) {
   // p = 2: of the float's bound below 6e-8 40 rows on A3 and 9 on U1 (level 8); of the double's 86 and 18 (level 9).
   for (const auto& [name, depth] : {std::pair{"U1", this->in_float ? 9 : 18}, {"A3", this->in_float ? 40 : 86}}) {
     const TensorMesh mesh = make_mesh(mesh_family(name), this->in_float ? 8 : 9);
-    const auto found = test::on_pieces(TypeParam::backend, 2, [&](Context& ctx) {
+    const auto found = test::on_pieces(this->backend(), 2, [&](Context& ctx) {
       const StripLevels strips(ctx, mesh_hierarchy(mesh), 1);
       const auto rows_of = [&](double share, bool along_y) {
         const auto rows = overlap_rows(ctx, *ctx.communicator(),

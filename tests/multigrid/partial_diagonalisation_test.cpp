@@ -16,9 +16,8 @@ namespace {
 using namespace stratum;
 using test::Values;
 
-template <class S>
-class PartialDiagonalisationTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(PartialDiagonalisationTest, test::EverySetting);
+template <class T>
+class PartialDiagonalisationTest : public test::OnEverySetting<T> {};
 
 /// The residual of A x = b for b = A x of a random x, beside b.
 template <class T>
@@ -32,8 +31,7 @@ double remaining(Context& ctx, const GridOperator<T>& a, PartialDiagonalisation<
   return norm2(ctx, r.cview()) / norm2(ctx, b.cview());
 }
 
-TYPED_TEST(PartialDiagonalisationTest, AgreesWithElimination) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, AgreesWithElimination) {
   auto& ctx = this->ctx();
   test::Random random(131);
   for (const auto& [nx, ny] :
@@ -59,8 +57,7 @@ TYPED_TEST(PartialDiagonalisationTest, AgreesWithElimination) {
 }
 
 // The shorter direction has the modes, the other may be longer than a GPU's lines in one piece.
-TYPED_TEST(PartialDiagonalisationTest, LongLines) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, LongLines) {
   auto& ctx = this->ctx();
   test::Random random(132);
   for (const auto& [nx, ny] :
@@ -74,8 +71,7 @@ TYPED_TEST(PartialDiagonalisationTest, LongLines) {
   }
 }
 
-TYPED_TEST(PartialDiagonalisationTest, BoundaryLayersDoNotSpoilIt) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, BoundaryLayersDoNotSpoilIt) {
   auto& ctx = this->ctx();
   test::Random random(133);
   for (const auto& [name, level] : {std::pair{"U1", 7}, {"A3", 7}, {"A5", 7}, {"U3", 8}, {"A3", 8}, {"A5", 8}}) {
@@ -87,8 +83,7 @@ TYPED_TEST(PartialDiagonalisationTest, BoundaryLayersDoNotSpoilIt) {
   }
 }
 
-TYPED_TEST(PartialDiagonalisationTest, SidesOfAllKinds) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, SidesOfAllKinds) {
   auto& ctx = this->ctx();
   test::Random random(134);
   const LineEnd dirichlet = LineEnd::dirichlet, natural = LineEnd::natural;
@@ -111,8 +106,7 @@ TYPED_TEST(PartialDiagonalisationTest, SidesOfAllKinds) {
 }
 
 // Inside a layer beside a natural side neighbours are equal to more digits than float has: what it makes of them must not flow.
-TYPED_TEST(PartialDiagonalisationTest, ThinLayersBesideNaturalSides) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, ThinLayersBesideNaturalSides) {
   auto& ctx = this->ctx();
   const auto layer = [](const char* family) {
     return make_mesh(mesh_family(family), 8).x().with_ends(LineEnd::natural, LineEnd::natural);
@@ -145,8 +139,7 @@ TYPED_TEST(PartialDiagonalisationTest, ThinLayersBesideNaturalSides) {
   }
 }
 
-TYPED_TEST(PartialDiagonalisationTest, NaturalSidesAllAround) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, NaturalSidesAllAround) {
   auto& ctx = this->ctx();
   test::Random random(135);
   for (const auto& [cells_x, cells_y] : {std::pair{128, 128}, {256, 32}, {16, 200}}) {
@@ -163,8 +156,7 @@ TYPED_TEST(PartialDiagonalisationTest, NaturalSidesAllAround) {
   }
 }
 
-TYPED_TEST(PartialDiagonalisationTest, AMassTermMovesItsEigenvalues) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, AMassTermMovesItsEigenvalues) {
   auto& ctx = this->ctx();
   test::Random random(136);
   for (const auto& [level_x, level_y] : {std::pair{5, 7}, {7, 5}}) {

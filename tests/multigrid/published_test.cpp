@@ -11,6 +11,7 @@
 #include <stratum/multigrid/poisson_solver.hpp>
 
 #include "support/backends.hpp"
+#include "support/heavy.hpp"
 
 namespace {
 
@@ -138,6 +139,7 @@ TEST_P(Published, RefinementDividesTheErrorByFour) {
 }
 
 TEST_P(Published, A5AtLevels10And11DividesTheErrorByFour) {
+  HEAVY_TEST();
   for (const auto precision : {Precision::mixed, Precision::full}) {
     double previous = 0;
     for (const int level : {9, 10, 11}) {
@@ -166,6 +168,7 @@ TEST_P(Published, ZebraCyclesAtLevel9) {
 }
 
 TEST_P(Published, ZebraCyclesAtLevel10) {
+  HEAVY_TEST();
   for (const auto precision : {Precision::mixed, Precision::full})
     for (const auto& [mesh, cycles] : zebra_cycles) expect_cycles(mesh, 10, with(precision), cycles, 1);
 }
@@ -338,6 +341,7 @@ TEST_P(Published, KrylovIterationsAtLevels8And9) {
 }
 
 TEST_P(Published, KrylovIterationsAtLevel10) {
+  HEAVY_TEST();
   for (const auto& [mesh, most] : krylov_iterations)
     for (const auto method : {Method::cg, Method::gcr}) {
       auto params = with(Precision::mixed);

@@ -33,22 +33,22 @@ constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
                                {periodic, periodic, dirichlet, natural},
                                {periodic, periodic, natural, natural}};
 
-template <class S>
-class StripLevelsTest : public test::OnEverySetting<S> {
+template <class T>
+class StripLevelsTest : public test::OnEverySetting<T> {
  protected:
-  using Number = typename S::Number;
+  using Number = T;
 
   /// work(ctx) on one piece and on several; the same within `tolerance` of the largest number.
   template <class Work>
   void expect_the_same(std::initializer_list<int> counts, double tolerance, const Work& work) {
-    const auto one = test::on_pieces(S::backend, 1, work);
+    const auto one = test::on_pieces(this->backend(), 1, work);
     ASSERT_EQ(one.errors[0], "");
     double largest = 0;
     for (const double value : one.values) largest = std::max(largest, std::abs(value));
     ASSERT_GT(largest, 0);
     for (const int count : counts) {
       SCOPED_TRACE(testing::Message() << count << " pieces");
-      const auto several = test::on_pieces(S::backend, count, work);
+      const auto several = test::on_pieces(this->backend(), count, work);
       ASSERT_THAT(several.errors, testing::Each(""));
       ASSERT_EQ(several.values.size(), one.values.size());
       double difference = 0;
@@ -80,10 +80,8 @@ class StripLevelsTest : public test::OnEverySetting<S> {
   static constexpr double rounding = std::is_same_v<Number, float> ? 1e-4 : 1e-13;
   test::Random random_{402};
 };
-TYPED_TEST_SUITE(StripLevelsTest, test::EverySetting);
 
-TYPED_TEST(StripLevelsTest, CyclesSeeNoCut) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripLevelsTest, CyclesSeeNoCut) {
   for (const auto& [name, smoothers] :
        {std::pair<const char*, std::vector<const char*>>{"U1", {"jacobi", "colour_gs", "line_x"}},
         {"A3", {"colour_gs", "line_y", "adi"}},
@@ -104,12 +102,11 @@ TYPED_TEST(StripLevelsTest, CyclesSeeNoCut) {
 
 // Of a V-cycle with zebra ADI: rows after the first colour of x lines and after the second, two gathers of y lines, before
 // and after the coarse correction, and the partial sums of restriction. Once a cycle the right-hand side is gathered.
-TYPED_TEST(StripLevelsTest, NineExchangesALevel) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripLevelsTest, NineExchangesALevel) {
   const TensorMesh mesh = make_mesh(mesh_family("A1"), 7);
   const auto bs = this->random_numbers(mesh);
   for (const int cut : {1, 2, 3}) {
-    const auto counted = test::on_pieces(TypeParam::backend, 3, [&](Context& ctx) {
+    const auto counted = test::on_pieces(this->backend(), 3, [&](Context& ctx) {
       const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, cut);
       Multigrid<T> m(ctx, levels, {.smoother = "adi", .steps = 2, .cut = cut, .cut_lines = CutMethod::exact});
       const GridShape shape = levels.finest().shape();
@@ -124,8 +121,7 @@ TYPED_TEST(StripLevelsTest, NineExchangesALevel) {
   }
 }
 
-TYPED_TEST(StripLevelsTest, EveryCycleOnEverySide) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripLevelsTest, EveryCycleOnEverySide) {
   for (const Ends& ends : every_ends)
     for (const auto& [nx, ny] : {std::pair{20, 32}, {33, 45}}) {
       const TensorMesh mesh = with_ends({Line(this->random_.widths(nx, 1)), Line(this->random_.widths(ny, 1))}, ends);
@@ -146,8 +142,7 @@ TYPED_TEST(StripLevelsTest, EveryCycleOnEverySide) {
     }
 }
 
-TYPED_TEST(StripLevelsTest, EveryForm) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripLevelsTest, EveryForm) {
   for (const auto form : operator_forms) {
     SCOPED_TRACE(to_string(form));
     const TensorMesh mesh = with_ends({Line(this->random_.widths(40, 1)), Line(this->random_.widths(50, 1))},
@@ -161,8 +156,7 @@ TYPED_TEST(StripLevelsTest, EveryForm) {
 }
 
 // The lowest level that is cut has strips of 1, 2 and 4 rows, of which the first piece keeps none below.
-TYPED_TEST(StripLevelsTest, StripsOfOneRow) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripLevelsTest, StripsOfOneRow) {
   for (const Ends& ends : every_ends) {
     const TensorMesh mesh = with_ends({Line(this->random_.widths(20, 1)), Line(this->random_.widths(16, 1))}, ends);
     const auto bs = this->random_numbers(mesh);
@@ -181,8 +175,7 @@ TYPED_TEST(StripLevelsTest, StripsOfOneRow) {
 }
 
 // Products on strips, gathered to the whole, and their interpolation by widths, conductances, split sums or the matrix.
-TYPED_TEST(StripLevelsTest, ProductsSeeNoCut) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
   for (const Ends& ends : every_ends) {
     const TensorMesh mesh = with_ends({Line(this->random_.widths(33, 1)), Line(this->random_.widths(45, 1))}, ends);
     const auto bs = this->random_numbers(mesh);
@@ -211,8 +204,7 @@ TYPED_TEST(StripLevelsTest, ProductsSeeNoCut) {
 }
 
 // Smoothers hear of what operators are given in place: another reaction, and products of another matrix.
-TYPED_TEST(StripLevelsTest, OtherCoefficients) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
   const TensorMesh mesh = with_ends({Line(this->random_.widths(33, 1)), Line(this->random_.widths(45, 1))},
                                     {natural, dirichlet, dirichlet, natural});
   const auto bs = this->random_numbers(mesh);
@@ -247,8 +239,7 @@ TYPED_TEST(StripLevelsTest, OtherCoefficients) {
 }
 
 // Constants are taken from the whole grid.
-TYPED_TEST(StripLevelsTest, SingularOperators) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripLevelsTest, SingularOperators) {
   const TensorMesh mesh = with_ends({Line(this->random_.widths(40, 1)), Line(this->random_.widths(50, 1))},
                                     {natural, natural, periodic, periodic});
   Values bs = this->random_numbers(mesh);

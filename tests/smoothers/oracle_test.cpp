@@ -18,10 +18,10 @@ using test::Values;
 
 const char* const published_smoothers[] = {"jacobi", "colour_gs", "line_x", "line_y", "adi"};
 
-template <class S>
-class SmootherOracle : public test::OnEverySetting<S> {
+template <class T>
+class SmootherOracle : public test::OnEverySetting<T> {
  protected:
-  using Number = typename S::Number;
+  using Number = T;
 
   /// Compares `applications` applications on one operator, for one damping (none: the default, which is `omega`).
   void compare(const GridOperator<Number>& a, const reference::Stencil& oracle, const std::string& name,
@@ -94,10 +94,8 @@ class SmootherOracle : public test::OnEverySetting<S> {
       if (shape.periodic_y) poison(0, j, shape.nx, 1);
   }
 };
-TYPED_TEST_SUITE(SmootherOracle, test::EverySetting);
 
-TYPED_TEST(SmootherOracle, RandomCoefficients) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, RandomCoefficients) {
   for (const auto& [nx, ny] : test::small_shapes)
     for (const auto form : test::every_form) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
@@ -108,8 +106,7 @@ TYPED_TEST(SmootherOracle, RandomCoefficients) {
     }
 }
 
-TYPED_TEST(SmootherOracle, StretchedMeshesWithTheDefaultDamping) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, StretchedMeshesWithTheDefaultDamping) {
   for (const auto& [nx, ny] : test::small_shapes) {
     const Values hx = this->random_.widths(nx + 1, 3), hy = this->random_.widths(ny + 1, 3);
     const TensorMesh mesh{Intervals(hx), Intervals(hy)};
@@ -128,8 +125,7 @@ TYPED_TEST(SmootherOracle, StretchedMeshesWithTheDefaultDamping) {
 }
 
 // Longer than a vector register, a cache line or a batch of lines, and than a thread's share.
-TYPED_TEST(SmootherOracle, LargerGrids) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, LargerGrids) {
   for (const auto& [nx, ny] : {std::pair{150, 113}, {64, 64}, {1030, 5}, {5, 1030}})
     for (const auto form : test::every_form) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
@@ -141,8 +137,7 @@ TYPED_TEST(SmootherOracle, LargerGrids) {
 }
 
 // Lines that fill a block, a cluster of blocks and the tiles of a walk, and lines that leave one of them almost empty.
-TYPED_TEST(SmootherOracle, LongLines) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, LongLines) {
   for (const int length : {1023, 1025, 1601, 2047, 3100, 4097, 8191, 8500, 9000})
     for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {length, 4}, {3, length}})
       for (const auto form : test::every_form) {
@@ -156,8 +151,7 @@ TYPED_TEST(SmootherOracle, LongLines) {
 }
 
 // So many columns that a GPU walks from tile to tile, in both orders, and so many rows that it walks from row to row.
-TYPED_TEST(SmootherOracle, WideGridsOfLongLines) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, WideGridsOfLongLines) {
   for (const auto& [nx, ny, form] : {std::tuple{300, 4100, OperatorForm::symmetric},
                                      {300, 4100, OperatorForm::nine_band},
                                      {700, 2100, OperatorForm::symmetric},
@@ -171,8 +165,7 @@ TYPED_TEST(SmootherOracle, WideGridsOfLongLines) {
 
 // Lines a little longer than a power of two, as between natural sides, and lines in several parts; without a reaction term and
 // with one, of scalar K by cells and of another.
-TYPED_TEST(SmootherOracle, LongLinesInParts) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesInParts) {
   for (const int length : {1600, 2049, 4096, 4097, 8192, 8193, 9000, 9600, 16383, 16385, 20000})
     for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {9, length}})
       for (const auto form : {OperatorForm::tensor, OperatorForm::cell})
@@ -187,8 +180,7 @@ TYPED_TEST(SmootherOracle, LongLinesInParts) {
 
 // Long lines, and more of them than a GPU holds at a time: those of the second colour solve their equations, and so did those of
 // the first one beside the old ones.
-TYPED_TEST(SmootherOracle, ManyLongLines) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, ManyLongLines) {
   auto& ctx = this->ctx();
   if (!ctx.on_gpu()) GTEST_SKIP() << "no kernels of their own";
   for (const auto& [nx, ny, form] : {std::tuple{8193, 420, OperatorForm::tensor},
@@ -247,8 +239,7 @@ TYPED_TEST(SmootherOracle, ManyLongLines) {
 }
 
 // So many tiles of long lines that every cluster of blocks of a GPU takes several.
-TYPED_TEST(SmootherOracle, WalksOverManyTiles) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, WalksOverManyTiles) {
   if (!this->ctx().on_gpu() || sizeof(T) == 8) GTEST_SKIP() << "no kernels of their own";
   for (const auto& [nx, ny] : {std::pair{300, 8000}, {481, 6001}, {700, 4095}, {257, 8191}, {300, 8193}})
     for (const bool scalar : {true, false}) {
@@ -261,8 +252,7 @@ TYPED_TEST(SmootherOracle, WalksOverManyTiles) {
 }
 
 // Lines that would be short enough to be solved one by one, but are so many that a GPU walks over them.
-TYPED_TEST(SmootherOracle, ManyShortLines) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, ManyShortLines) {
   if (!this->ctx().on_gpu()) GTEST_SKIP() << "no kernels of their own";
   for (const auto& [nx, ny] : {std::pair{8500, 300}, {4300, 600}})
     for (const auto& [form, scalar] :
@@ -274,8 +264,7 @@ TYPED_TEST(SmootherOracle, ManyShortLines) {
 }
 
 // So few tiles that each cluster of blocks of a GPU takes one, and passes a column to the next; the last ones just fit, or not.
-TYPED_TEST(SmootherOracle, ClustersOfOneTileEach) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, ClustersOfOneTileEach) {
   if (!this->ctx().on_gpu()) GTEST_SKIP() << "no kernels of their own";
   for (const auto& [nx, ny] :
        {std::pair{20, 800}, {200, 1100}, {1023, 1023}, {1000, 1025}, {63, 2047}, {1100, 770}, {1, 700}, {2, 513}})
@@ -289,8 +278,7 @@ TYPED_TEST(SmootherOracle, ClustersOfOneTileEach) {
   for (const int count : {300, 301}) this->compare_lines(count, 800, true, false, OperatorForm::tensor, true);
 }
 
-TYPED_TEST(SmootherOracle, TheLongestLines) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, TheLongestLines) {
   for (const int length : {16383, 18433, 32767, 32769, 40000})
     for (const auto& [nx, ny] : {std::pair{length, 3}, {3, length}}) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny);
@@ -303,8 +291,7 @@ TYPED_TEST(SmootherOracle, TheLongestLines) {
 }
 
 // More pieces of a line than a cluster's mailbox has room for.
-TYPED_TEST(SmootherOracle, LinesOfManyPieces) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, LinesOfManyPieces) {
   for (const auto form : {OperatorForm::cell, OperatorForm::tensor}) {
     SCOPED_TRACE(testing::Message() << to_string(form));
     const bool scalar = form == OperatorForm::cell;
@@ -314,8 +301,7 @@ TYPED_TEST(SmootherOracle, LinesOfManyPieces) {
 }
 
 // Long lines from a guess of zeros, whatever x holds: the kernels that do not read it.
-TYPED_TEST(SmootherOracle, LongLinesFromZero) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesFromZero) {
   auto& ctx = this->ctx();
   for (const auto& [nx, ny, form] : {std::tuple{ctx.on_gpu() ? 300 : 30, 8000, OperatorForm::tensor},
                                      {1700, 9, OperatorForm::cell},
@@ -343,8 +329,7 @@ TYPED_TEST(SmootherOracle, LongLinesFromZero) {
 }
 
 // A smoother may keep the numbers of an operator: of another one it sees them, of the same one once it is told.
-TYPED_TEST(SmootherOracle, OtherNumbers) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, OtherNumbers) {
   auto& ctx = this->ctx();
   constexpr int nx = 40, ny = 600;
   for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band}) {
@@ -363,8 +348,7 @@ TYPED_TEST(SmootherOracle, OtherNumbers) {
   }
 }
 
-TYPED_TEST(SmootherOracle, AnotherFormThanItWasMadeFor) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, AnotherFormThanItWasMadeFor) {
   auto& ctx = this->ctx();
   constexpr int nx = 40, ny = 600;
   for (const auto made_for : test::every_form)
@@ -377,7 +361,7 @@ TYPED_TEST(SmootherOracle, AnotherFormThanItWasMadeFor) {
     }
 }
 
-TYPED_TEST(SmootherOracle, PeriodicGrids) {
+TEST_ON_EVERY_SETTING(SmootherOracle, PeriodicGrids) {
   for (const auto& [nx, ny] :
        {std::pair{3, 3}, {3, 4}, {4, 5}, {5, 3}, {8, 8}, {9, 17}, {16, 9}, {33, 32}, {3, 129}, {131, 6}})
     for (const auto form : test::every_form)
@@ -390,7 +374,7 @@ TYPED_TEST(SmootherOracle, PeriodicGrids) {
 }
 
 // Lines that fill a block and a cluster of blocks, or leave one almost empty, along and across periodic directions.
-TYPED_TEST(SmootherOracle, LongLinesOfPeriodicGrids) {
+TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesOfPeriodicGrids) {
   for (const int length : {257, 513, 1024, 1601, 2049, 4100, 8500, 9000})
     for (const auto form : test::every_form) {
       const bool scalar = length % 3 == 0;
@@ -400,7 +384,7 @@ TYPED_TEST(SmootherOracle, LongLinesOfPeriodicGrids) {
 }
 
 // Walks take even numbers of lines; those at the seam and the third colour are solved apart.
-TYPED_TEST(SmootherOracle, WalksOverPeriodicGrids) {
+TEST_ON_EVERY_SETTING(SmootherOracle, WalksOverPeriodicGrids) {
   for (const int count : {3, 4, 15, 16, 17, 31, 32, 33, 64, 65, 129}) {
     this->compare_lines(count, 801, true, false, OperatorForm::tensor, count % 3 != 0);
     this->compare_lines(count, 801, true, false, OperatorForm::cell, true);
@@ -413,7 +397,7 @@ TYPED_TEST(SmootherOracle, WalksOverPeriodicGrids) {
       for (const int length : {700, 2100}) this->compare_lines(count, length, true, false, form, true);
 }
 
-TYPED_TEST(SmootherOracle, TheLongestPeriodicLines) {
+TEST_ON_EVERY_SETTING(SmootherOracle, TheLongestPeriodicLines) {
   for (const int length : {18433, 36864, 36865, 80000}) {
     const auto form = length == 18433 ? OperatorForm::symmetric : OperatorForm::tensor;
     this->compare_lines(length, 3, true, false, form, true);
@@ -423,8 +407,7 @@ TYPED_TEST(SmootherOracle, TheLongestPeriodicLines) {
 
 // A part of a larger grid that begins at line 2 has its odd lines where a grid that begins at line 1 has its even ones. The
 // oracle has no origin: it gets line 1 as well, coupled to nothing.
-TYPED_TEST(SmootherOracle, ColoursAndLinesGoByTheGlobalIndex) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherOracle, ColoursAndLinesGoByTheGlobalIndex) {
   auto& ctx = this->ctx();
   for (const auto& [nx, ny] : {std::pair{1, 1}, {5, 4}, {4, 5}, {16, 9}, {33, 70}, {100, 90}}) {
     const auto part = this->random_.stencil(nx, ny, false);

@@ -103,16 +103,14 @@ struct Smoothing {
   }
 };
 
-template <class S>
-class SmootherStrips : public test::OnEverySetting<S> {
+template <class T>
+class SmootherStrips : public test::OnEverySetting<T> {
  protected:
-  using T = typename S::Number;
-
   /// What `result` says of the work when it is done, in strips of so many rows each.
   template <class Number = T, class Result>
   Values after(const TensorMesh& mesh, const Kind& kind, const Work& work, const std::vector<int>& rows,
                const Result& result) {
-    const auto done = test::on_pieces(S::backend, static_cast<int>(rows.size()), [&](Context& ctx) {
+    const auto done = test::on_pieces(this->backend(), static_cast<int>(rows.size()), [&](Context& ctx) {
       const auto rank = ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank();
       const int begin = std::accumulate(rows.begin(), rows.begin() + rank, 0);
       const GridShape shape = strip_of(mesh, begin, begin + rows[static_cast<std::size_t>(rank)]);
@@ -142,7 +140,6 @@ class SmootherStrips : public test::OnEverySetting<S> {
   test::Random random_{431};
   Values xs_, bs_;
 };
-TYPED_TEST_SUITE(SmootherStrips, test::EverySetting);
 
 /// `rows` rows in `count` strips, the last with what is left; or one row each but for one strip.
 std::vector<int> shared_out(int rows, int count, bool single = false) {
@@ -164,8 +161,8 @@ double difference(const Values& a, const Values& b) {
   return largest;
 }
 
-TYPED_TEST(SmootherStrips, SeveralEqualOne) {
-  using Number = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherStrips, SeveralEqualOne) {
+  using Number = T;
   const double tolerance = std::is_same_v<Number, double> ? 1e-13 : 2e-5;
   const auto registry = builtin_smoothers();
   for (const Sides& sides : every_side)
@@ -194,8 +191,8 @@ TYPED_TEST(SmootherStrips, SeveralEqualOne) {
 
 // Cells thin along y, across y, and both; sides that keep thin cells' unknowns, too, which bands hold only as far as their
 // entries do. As exact as one piece, whose error in float says how far rounding goes.
-TYPED_TEST(SmootherStrips, ThinCellsLoseNothing) {
-  using Number = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherStrips, ThinCellsLoseNothing) {
+  using Number = T;
   for (const char* name : {"U1", "A3", "A5"})
     for (const auto end : {dirichlet, natural}) {
       const TensorMesh named = make_mesh(mesh_family(name), 6);
@@ -219,7 +216,7 @@ TYPED_TEST(SmootherStrips, ThinCellsLoseNothing) {
     }
 }
 
-TYPED_TEST(SmootherStrips, TwoRunsGiveTheSameBits) {
+TEST_ON_EVERY_SETTING(SmootherStrips, TwoRunsGiveTheSameBits) {
   for (const Sides& sides : every_side) {
     const TensorMesh mesh = this->mesh(sides, 40, 30);
     this->draw(mesh);
@@ -232,8 +229,7 @@ TYPED_TEST(SmootherStrips, TwoRunsGiveTheSameBits) {
 
 // Both halo rows come out of the interface, with the bits of the rows they stand for; what has to be said is one exchange of
 // rows for x lines, one before y lines, and one gather a colour of these.
-TYPED_TEST(SmootherStrips, HaloRowsComeOutOfTheInterface) {
-  using T_ = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherStrips, HaloRowsComeOutOfTheInterface) {
   const TensorMesh mesh = this->mesh(every_side[1], 21, 30);
   this->draw(mesh);
   for (const Kind& kind : every_kind) {
@@ -245,10 +241,10 @@ TYPED_TEST(SmootherStrips, HaloRowsComeOutOfTheInterface) {
       piece.run();
       EXPECT_EQ(communicator.exchanges() - exchanges, 2);
       EXPECT_EQ(communicator.gathers() - gathers, 2);
-      GridView<const T_> all = piece.x.cview();
+      GridView<const T> all = piece.x.cview();
       all.data -= all.pitch;
       all.ny += 2;
-      std::vector<T_> host(static_cast<std::size_t>(all.nodes()));
+      std::vector<T> host(static_cast<std::size_t>(all.nodes()));
       copy_to_host(piece.ctx, all, host.data());
       return Values(host.begin(), host.end());
     };
@@ -294,11 +290,10 @@ class CountsBytes final : public Communicator {
 };
 
 // Two words a line of a colour, the right-hand sides; seven a line once, the matrix.
-TYPED_TEST(SmootherStrips, AGatherHasTwoWordsALine) {
-  using T_ = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherStrips, AGatherHasTwoWordsALine) {
   const TensorMesh mesh = this->mesh(every_side[0], 20, 30);
   this->draw(mesh);
-  const std::size_t odd = 10 * sizeof(T_), even = 9 * sizeof(T_);
+  const std::size_t odd = 10 * sizeof(T), even = 9 * sizeof(T);
   for (const Kind& kind : every_kind) {
     SCOPED_TRACE(kind.name);
     Work work{"adi", LineOrder::zebra, Guess::given, SweepOrder::forward, 2};
@@ -315,8 +310,7 @@ TYPED_TEST(SmootherStrips, AGatherHasTwoWordsALine) {
 }
 
 // Of another operator, and of the same one with other numbers, once the smoother is told.
-TYPED_TEST(SmootherStrips, OtherNumbers) {
-  using T_ = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(SmootherStrips, OtherNumbers) {
   for (const Sides& sides : {every_side[1], every_side[5]}) {
     const TensorMesh before = this->mesh(sides, 21, 30), mesh = this->mesh(sides, 21, 30);
     this->draw(mesh);
@@ -333,12 +327,12 @@ TYPED_TEST(SmootherStrips, OtherNumbers) {
               assign(piece.ctx, other, piece.a);
               piece.smoother->set_up(piece.ctx, piece.a);
             } else {
-              piece.a = convert<T_>(piece.ctx, other);
+              piece.a = convert<T>(piece.ctx, other);
             }
             piece.run();
             return test::to_host(piece.ctx, piece.x);
           });
-          EXPECT_LE(difference(found, expected), (std::is_same_v<T_, double> ? 1e-13 : 2e-5) * largest_of(expected))
+          EXPECT_LE(difference(found, expected), (std::is_same_v<T, double> ? 1e-13 : 2e-5) * largest_of(expected))
               << (in_place ? "in place" : "another operator");
         }
       }
@@ -347,9 +341,9 @@ TYPED_TEST(SmootherStrips, OtherNumbers) {
 
 // Columns in pieces that are always the same, of one row among them: strips of some pieces each give the bits of one strip.
 // That is what is solved without pieces, but for rounding.
-TYPED_TEST(SmootherStrips, FixedPiecesGiveTheSameBits) {
-  using Number = typename TypeParam::Number;
-  if (TypeParam::backend != Backend::cpu) GTEST_SKIP() << "pieces are for the CPU";
+TEST_ON_EVERY_SETTING(SmootherStrips, FixedPiecesGiveTheSameBits) {
+  using Number = T;
+  if (this->backend() != Backend::cpu) GTEST_SKIP() << "pieces are for the CPU";
   const double tolerance = std::is_same_v<Number, double> ? 1e-13 : 2e-5;
   const auto registry = builtin_smoothers();
   for (const Sides& sides : every_side) {

@@ -9,11 +9,10 @@ namespace {
 using namespace stratum;
 using test::Values;
 
-template <class S>
-class ConjugateStepTest : public test::OnEverySetting<S> {
+template <class T>
+class ConjugateStepTest : public test::OnEverySetting<T> {
  protected:
   void is_the_step(const GridShape& shape) {
-    using T = typename S::Number;
     auto& ctx = this->ctx();
     test::Random random(17);
     const auto p = test::random_vector<T>(ctx, random, shape);
@@ -38,15 +37,13 @@ class ConjugateStepTest : public test::OnEverySetting<S> {
     EXPECT_TRUE(test::halo_is_zero(ctx, r));
   }
 };
-TYPED_TEST_SUITE(ConjugateStepTest, test::EverySetting);
 
-TYPED_TEST(ConjugateStepTest, IsTheStepOnVectorsAndOnGrids) {
+TEST_ON_EVERY_SETTING(ConjugateStepTest, IsTheStepOnVectorsAndOnGrids) {
   for (const int n : {1, 33, 5000, 3'000'000}) this->is_the_step(GridShape::flat(n));
   this->is_the_step(test::unknowns(37, 53));
 }
 
-TYPED_TEST(ConjugateStepTest, ChangesNothingWhereTheCurvatureIsNotAboveZero) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(ConjugateStepTest, ChangesNothingWhereTheCurvatureIsNotAboveZero) {
   auto& ctx = this->ctx();
   for (const double value : {-1.0, 0.0, std::nan("")}) {
     const auto p = test::to_device<T>(ctx, GridShape::flat(3), {1, 1, 1});
@@ -61,8 +58,7 @@ TYPED_TEST(ConjugateStepTest, ChangesNothingWhereTheCurvatureIsNotAboveZero) {
   }
 }
 
-TYPED_TEST(ConjugateStepTest, RefusesVectorsOfAnotherShape) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(ConjugateStepTest, RefusesVectorsOfAnotherShape) {
   Vector<T> p(this->ctx(), 3), longer(this->ctx(), 4);
   EXPECT_THROW((conjugate_step<T, T>(this->ctx(), 1, p.cview(), longer.cview(), 1, p.view(), p.view())), UsageError);
   EXPECT_THROW((residual_step<T, T>(this->ctx(), 1, p.cview(), p.cview(), 1, longer.view(), p.view())), UsageError);

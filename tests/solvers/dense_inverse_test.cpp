@@ -11,12 +11,11 @@ namespace {
 using namespace stratum;
 using test::Values;
 
-template <class S>
-class DenseInverseTest : public test::OnEverySetting<S> {
+template <class T>
+class DenseInverseTest : public test::OnEverySetting<T> {
  protected:
   /// How far A^-1 A x, A x rounded, is from x.
   [[nodiscard]] double error_of(const GridOperator<double>& a, const Vector<double>& x) {
-    using T = typename S::Number;
     auto& ctx = this->ctx();
     DenseInverse<T> inverse(ctx, a);
     Vector<double> b(ctx, a.shape());
@@ -27,10 +26,8 @@ class DenseInverseTest : public test::OnEverySetting<S> {
     return reference::relative_difference(test::to_host(ctx, found), test::to_host(ctx, x));
   }
 };
-TYPED_TEST_SUITE(DenseInverseTest, test::EverySetting);
 
-TYPED_TEST(DenseInverseTest, AgreesWithEliminationInEveryForm) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(DenseInverseTest, AgreesWithEliminationInEveryForm) {
   auto& ctx = this->ctx();
   test::Random random(131);
   for (const auto& [nx, ny] :
@@ -50,8 +47,7 @@ TYPED_TEST(DenseInverseTest, AgreesWithEliminationInEveryForm) {
     }
 }
 
-TYPED_TEST(DenseInverseTest, UndoesPeriodicOperators) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(DenseInverseTest, UndoesPeriodicOperators) {
   auto& ctx = this->ctx();
   test::Random random(133);
   for (const auto& [nx, ny] : {std::pair{3, 3}, {7, 6}, {5, 8}, {4, 11}, {16, 16}})
@@ -65,8 +61,7 @@ TYPED_TEST(DenseInverseTest, UndoesPeriodicOperators) {
 }
 
 // Cells stretched by up to 10^8: elimination meets rows that differ as much.
-TYPED_TEST(DenseInverseTest, HoldsOnStretchedMeshes) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(DenseInverseTest, HoldsOnStretchedMeshes) {
   auto& ctx = this->ctx();
   for (const char* name : {"A3", "A5"}) {
     SCOPED_TRACE(name);
@@ -77,8 +72,7 @@ TYPED_TEST(DenseInverseTest, HoldsOnStretchedMeshes) {
   }
 }
 
-TYPED_TEST(DenseInverseTest, ExchangesRowsWhereTheDiagonalIsSmall) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(DenseInverseTest, ExchangesRowsWhereTheDiagonalIsSmall) {
   auto& ctx = this->ctx();
   test::Random random(134);
   auto oracle = test::random_operator<double>(ctx, random, 6, 5, OperatorForm::nine_band).oracle;
@@ -89,8 +83,7 @@ TYPED_TEST(DenseInverseTest, ExchangesRowsWhereTheDiagonalIsSmall) {
 }
 
 // Periodic both ways: constants are in the null space. The result has no mean, and neither does what it was made from.
-TYPED_TEST(DenseInverseTest, ASingularOperatorIsSolvedWithoutAMean) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(DenseInverseTest, ASingularOperatorIsSolvedWithoutAMean) {
   auto& ctx = this->ctx();
   const Line line = Line({0.1, 0.3, 0.25, 0.35}).with_ends(LineEnd::periodic, LineEnd::periodic);
   const auto a = assemble_laplace<double>(ctx, {line, line}, OperatorForm::tensor);

@@ -68,12 +68,10 @@ TEST_P(ToeplitzStudyTest, CountsAreThePublishedOnes) {
 
 // --- the sweeps -------------------------------------------------------------------------------------------------------------
 
-template <class S>
-class JacobiSweepsTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(JacobiSweepsTest, test::EverySetting);
+template <class T>
+class JacobiSweepsTest : public test::OnEverySetting<T> {};
 
-TYPED_TEST(JacobiSweepsTest, AreThoseOfTheFormula) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(JacobiSweepsTest, AreThoseOfTheFormula) {
   test::Random random(41);
   constexpr int n = 30;
   const auto rows = test::random_m_matrix(random, n, 2);
@@ -113,8 +111,7 @@ TYPED_TEST(JacobiSweepsTest, AreThoseOfTheFormula) {
     }
 }
 
-TYPED_TEST(JacobiSweepsTest, StopAtTheLimitAndOnZero) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(JacobiSweepsTest, StopAtTheLimitAndOnZero) {
   const auto rows = toeplitz_rows(64, 1);
   const BandMatrix<T> off_diagonal(this->ctx(), without_diagonal(rows));
   JacobiPreconditioner<T> diagonal(this->ctx(), rows);
@@ -127,8 +124,7 @@ TYPED_TEST(JacobiSweepsTest, StopAtTheLimitAndOnZero) {
   EXPECT_EQ(m.iterations(), 1);
 }
 
-TYPED_TEST(JacobiSweepsTest, HandBackTheResidualWhereTheyOverflow) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(JacobiSweepsTest, HandBackTheResidualWhereTheyOverflow) {
   // A spectral radius of 1e6.
   const auto rows = sparse_rows(2, 2, {{0, 0, 1}, {0, 1, 1e6}, {1, 0, 1e6}, {1, 1, 1}});
   const CsrMatrix<T> off_diagonal(this->ctx(), without_diagonal(rows));

@@ -16,15 +16,13 @@ namespace {
 using namespace stratum;
 using test::Values;
 
-template <class S>
-class RoundingTest : public test::OnEverySetting<S> {
+template <class T>
+class RoundingTest : public test::OnEverySetting<T> {
  protected:
   test::Random random_{431};
 };
-TYPED_TEST_SUITE(RoundingTest, test::EverySetting);
 
-TYPED_TEST(RoundingTest, TheMagnitudeOfEveryForm) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(RoundingTest, TheMagnitudeOfEveryForm) {
   for (const auto form : test::every_form) {
     const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, 17, 9, form);
     const Values x = this->random_.values(153), b = this->random_.values(153);
@@ -44,8 +42,7 @@ TYPED_TEST(RoundingTest, TheMagnitudeOfEveryForm) {
   }
 }
 
-TYPED_TEST(RoundingTest, IsReachedAtRoundingAndNotAboveIt) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(RoundingTest, IsReachedAtRoundingAndNotAboveIt) {
   auto& ctx = this->ctx();
   const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, 15, 15, OperatorForm::symmetric);
   const auto b = test::random_vector<T>(ctx, this->random_, a.shape());
@@ -58,8 +55,7 @@ TYPED_TEST(RoundingTest, IsReachedAtRoundingAndNotAboveIt) {
   EXPECT_FALSE(rounding.reached(std::nan(""), r.cview()));
 }
 
-TYPED_TEST(RoundingTest, IsNoExcuseForAnIterateThatBlewUp) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(RoundingTest, IsNoExcuseForAnIterateThatBlewUp) {
   auto& ctx = this->ctx();
   const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, 15, 15, OperatorForm::symmetric);
   const auto b = test::random_vector<T>(ctx, this->random_, a.shape());

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -38,19 +39,6 @@ inline constexpr int cpu_threads = 2;
 
 [[nodiscard]] inline const char* not_available() { return "no CUDA device, or a build without the CUDA backend"; }
 
-/// One backend and one precision, for typed suites; tests are named after these types.
-template <Backend B, class T>
-struct Setting {
-  using Number = T;
-  static constexpr Backend backend = B;
-};
-struct CpuDouble : Setting<Backend::cpu, double> {};
-struct CpuFloat : Setting<Backend::cpu, float> {};
-struct CudaDouble : Setting<Backend::cuda, double> {};
-struct CudaFloat : Setting<Backend::cuda, float> {};
-
-using EverySetting = testing::Types<CpuDouble, CpuFloat, CudaDouble, CudaFloat>;
-
 /// A fixture with a Context, once `begin` has said on which backend.
 template <class Fixture>
 class WithContext : public Fixture {
@@ -65,11 +53,49 @@ class WithContext : public Fixture {
   std::optional<Context> context_;
 };
 
-template <class S>
+/// In the precision T, on the backend that TEST_ON_EVERY_SETTING gives.
+template <class T>
 class OnEverySetting : public WithContext<testing::Test> {
+ public:
+  void set_backend(Backend backend) { backend_ = backend; }
+
  protected:
-  void SetUp() override { begin(S::backend); }
+  [[nodiscard]] Backend backend() const { return backend_; }
+  void SetUp() override { begin(backend_); }
+
+ private:
+  Backend backend_ = Backend::cpu;
 };
+
+/// Suite/CpuDouble.Name, Suite/CpuFloat.Name, Suite/CudaDouble.Name and Suite/CudaFloat.Name: the body is compiled for two
+/// precisions, and the backend is a value.
+template <template <class> class Suite, template <class> class Case>
+bool register_on_every_setting(const std::string& suite, const char* name, const char* file, int line) {
+  const auto add = [&]<class T>(const char* setting, Backend backend, T) {
+    testing::RegisterTest((suite + "/" + setting).c_str(), name, nullptr, nullptr, file, line,
+                          [backend]() -> Suite<T>* {
+                            auto made = std::make_unique<Case<T>>();
+                            made->set_backend(backend);
+                            return made.release();
+                          });
+  };
+  add("CpuDouble", Backend::cpu, double{});
+  add("CpuFloat", Backend::cpu, float{});
+  add("CudaDouble", Backend::cuda, double{});
+  add("CudaFloat", Backend::cuda, float{});
+  return true;
+}
+
+/// For a Suite<T> that derives from OnEverySetting<T>; the body knows T.
+#define TEST_ON_EVERY_SETTING(Suite, Name)                                                              \
+  template <class T>                                                                                    \
+  class Suite##_##Name##_Test : public Suite<T> {                                                       \
+    void TestBody() override;                                                                           \
+  };                                                                                                    \
+  [[maybe_unused]] const bool Suite##_##Name##_registered =                                             \
+      test::register_on_every_setting<Suite, Suite##_##Name##_Test>(#Suite, #Name, __FILE__, __LINE__); \
+  template <class T>                                                                                    \
+  void Suite##_##Name##_Test<T>::TestBody()
 
 /// On the backend of the parameter, for tests in double only.
 class OnEveryBackend : public WithContext<testing::TestWithParam<Backend>> {

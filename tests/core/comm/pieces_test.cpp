@@ -40,18 +40,16 @@ std::vector<std::string> on_pieces(int count, Backend backend, const Work& work)
   return errors;
 }
 
-template <class S>
-class PiecesTest : public test::OnEverySetting<S> {
+template <class T>
+class PiecesTest : public test::OnEverySetting<T> {
  protected:
-  static void expect_of_all(int count, const Work& work) {
-    const auto errors = on_pieces(count, S::backend, work);
+  void expect_of_all(int count, const Work& work) {
+    const auto errors = on_pieces(count, this->backend(), work);
     EXPECT_EQ(errors, std::vector<std::string>(errors.size()));
   }
 };
-TYPED_TEST_SUITE(PiecesTest, test::EverySetting);
 
-TYPED_TEST(PiecesTest, GatherByRank) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PiecesTest, GatherByRank) {
   for (const int count : {1, 2, 5}) {
     this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
       // Piece r has r + 1 numbers; they arrive in turn, the first piece's last.
@@ -88,8 +86,7 @@ TYPED_TEST(PiecesTest, GatherByRank) {
   }
 }
 
-TYPED_TEST(PiecesTest, RowsGoAroundTheEnds) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PiecesTest, RowsGoAroundTheEnds) {
   for (const int count : {1, 2, 3}) {
     this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
       const int rank = comm.rank();
@@ -105,8 +102,7 @@ TYPED_TEST(PiecesTest, RowsGoAroundTheEnds) {
 }
 
 /// 2 x 3 pieces: lines of two and lines of three, in two steps at once.
-TYPED_TEST(PiecesTest, RowsGoToThoseThatAreNamed) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PiecesTest, RowsGoToThoseThatAreNamed) {
   this->expect_of_all(6, [&](Communicator& comm, Context& ctx) {
     const int rank = comm.rank(), i = rank / 3, j = rank % 3;
     const auto at = [](int row, int column) { return (row + 2) % 2 * 3 + (column + 3) % 3; };
@@ -137,8 +133,7 @@ TYPED_TEST(PiecesTest, RowsGoToThoseThatAreNamed) {
 }
 
 // Rows and numbers of a block's chunk, of several and of many rounds, in turn and one way, more often than there are slots.
-TYPED_TEST(PiecesTest, LongRowsAgainAndAgain) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(PiecesTest, LongRowsAgainAndAgain) {
   constexpr int longest = 600'000;
   for (const int count : {2, 3})
     this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {

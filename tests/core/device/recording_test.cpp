@@ -9,10 +9,10 @@ namespace {
 
 using namespace stratum;
 
-template <class S>
-class RecordingTest : public test::OnEverySetting<S> {
+template <class T>
+class RecordingTest : public test::OnEverySetting<T> {
  protected:
-  using Number = typename S::Number;
+  using Number = T;
   static constexpr GridShape shape{9, 5};
 
   Vector<Number> filled(double value) {
@@ -22,11 +22,9 @@ class RecordingTest : public test::OnEverySetting<S> {
   }
   double value_of(const Vector<Number>& v) { return norm_max(this->ctx(), v.cview()); }
 };
-TYPED_TEST_SUITE(RecordingTest, test::EverySetting);
 
 // y = 2 x, again and again, over more pairs of buffers than are remembered; x changes between the runs.
-TYPED_TEST(RecordingTest, EveryPairOfBuffersGetsItsOwnResult) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(RecordingTest, EveryPairOfBuffersGetsItsOwnResult) {
   auto& ctx = this->ctx();
   Recording recording;
   std::vector<Vector<T>> inputs, outputs;
@@ -48,8 +46,7 @@ TYPED_TEST(RecordingTest, EveryPairOfBuffersGetsItsOwnResult) {
       }
 }
 
-TYPED_TEST(RecordingTest, WorkThatThrowsIsNotRemembered) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(RecordingTest, WorkThatThrowsIsNotRemembered) {
   auto& ctx = this->ctx();
   Recording recording;
   Vector<T> x = this->filled(3), y = this->filled(0);
@@ -71,8 +68,7 @@ TYPED_TEST(RecordingTest, WorkThatThrowsIsNotRemembered) {
 }
 
 // After `clear` the work may be another one with the same buffers.
-TYPED_TEST(RecordingTest, ForgetsWhenTold) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(RecordingTest, ForgetsWhenTold) {
   auto& ctx = this->ctx();
   Recording recording;
   Vector<T> x = this->filled(3), y = this->filled(0);

@@ -10,10 +10,10 @@ namespace {
 using namespace stratum;
 using test::Values;
 
-template <class S>
-class BlasTest : public test::OnEverySetting<S> {
+template <class T>
+class BlasTest : public test::OnEverySetting<T> {
  protected:
-  using Number = typename S::Number;
+  using Number = T;
   static constexpr double rounding = 4 * static_cast<double>(std::numeric_limits<Number>::epsilon());
   struct Pair {
     GridShape shape;
@@ -40,10 +40,8 @@ class BlasTest : public test::OnEverySetting<S> {
  private:
   test::Random random_{7};
 };
-TYPED_TEST_SUITE(BlasTest, test::EverySetting);
 
-TYPED_TEST(BlasTest, UpdatesAgreeWithTheirFormulae) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(BlasTest, UpdatesAgreeWithTheirFormulae) {
   auto& ctx = this->ctx();
   for (const auto& [nx, ny] : test::small_shapes) {
     SCOPED_TRACE(testing::Message() << nx << " x " << ny);
@@ -72,8 +70,7 @@ TYPED_TEST(BlasTest, UpdatesAgreeWithTheirFormulae) {
   }
 }
 
-TYPED_TEST(BlasTest, SeveralTermsAtOnce) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(BlasTest, SeveralTermsAtOnce) {
   auto& ctx = this->ctx();
   test::Random random(8);
   for (const auto& [nx, ny] : std::initializer_list<std::pair<int, int>>{{1, 1}, {17, 13}, {3000, 1}, {130, 200}})
@@ -118,8 +115,7 @@ TYPED_TEST(BlasTest, SeveralTermsAtOnce) {
   EXPECT_THROW(axpys<T>(ctx, {1}, {small.cview()}, large.view()), UsageError);
 }
 
-TYPED_TEST(BlasTest, UpdatesConvertBetweenPrecisions) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(BlasTest, UpdatesConvertBetweenPrecisions) {
   using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
   auto& ctx = this->ctx();
   auto p = this->random_pair(37, 5);
@@ -138,8 +134,7 @@ TYPED_TEST(BlasTest, UpdatesConvertBetweenPrecisions) {
   EXPECT_LE(reference::relative_difference(test::to_host(ctx, narrowed), p.host_x), 1e-7);
 }
 
-TYPED_TEST(BlasTest, NormsOfNumbersWhoseSquaresLeaveTheRangeOfDouble) {
-  using T = typename TestFixture::Number;
+TEST_ON_EVERY_SETTING(BlasTest, NormsOfNumbersWhoseSquaresLeaveTheRangeOfDouble) {
   auto& ctx = this->ctx();
   const double wide = std::is_same_v<T, double> ? 1e200 : 1e30;
   for (const double size : {wide, 1 / wide, static_cast<double>(std::numeric_limits<T>::denorm_min())}) {
@@ -150,7 +145,7 @@ TYPED_TEST(BlasTest, NormsOfNumbersWhoseSquaresLeaveTheRangeOfDouble) {
   EXPECT_EQ(norm2(ctx, zero.cview()), 0);
 }
 
-TYPED_TEST(BlasTest, ReductionsAgreeWithTheirFormulae) {
+TEST_ON_EVERY_SETTING(BlasTest, ReductionsAgreeWithTheirFormulae) {
   auto& ctx = this->ctx();
   for (const auto& [nx, ny] : test::small_shapes) {
     SCOPED_TRACE(testing::Message() << nx << " x " << ny);
@@ -169,8 +164,7 @@ TYPED_TEST(BlasTest, ReductionsAgreeWithTheirFormulae) {
   }
 }
 
-TYPED_TEST(BlasTest, FloatSumsDoNotLoseDigits) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(BlasTest, FloatSumsDoNotLoseDigits) {
   // A sum in float of 4e6 equal terms would be off by percents.
   const Vector<T> x = [&] {
     Vector<T> v(this->ctx(), test::unknowns(2000, 2000));
@@ -181,9 +175,8 @@ TYPED_TEST(BlasTest, FloatSumsDoNotLoseDigits) {
   EXPECT_NEAR(dot(this->ctx(), x.cview(), x.cview()), 4e6 * tenth * tenth, 1e-12 * 4e4);
 }
 
-TYPED_TEST(BlasTest, ANaNIsSeenByEveryReduction) {
+TEST_ON_EVERY_SETTING(BlasTest, ANaNIsSeenByEveryReduction) {
   auto& ctx = this->ctx();
-  using T = typename TypeParam::Number;
   for (const std::size_t place : {0, 1, 63, 64, 99}) {
     Values values(100, 1.0);
     values[place] = std::nan("");
@@ -194,7 +187,7 @@ TYPED_TEST(BlasTest, ANaNIsSeenByEveryReduction) {
   }
 }
 
-TYPED_TEST(BlasTest, ReductionsGiveTheSameBitsEveryTime) {
+TEST_ON_EVERY_SETTING(BlasTest, ReductionsGiveTheSameBitsEveryTime) {
   auto& ctx = this->ctx();
   auto p = this->random_pair(301, 211);
   const double first = dot(ctx, p.x.cview(), p.y.cview());
@@ -204,7 +197,7 @@ TYPED_TEST(BlasTest, ReductionsGiveTheSameBitsEveryTime) {
   }
 }
 
-TYPED_TEST(BlasTest, ReductionsAllocateOnce) {
+TEST_ON_EVERY_SETTING(BlasTest, ReductionsAllocateOnce) {
   auto& ctx = this->ctx();
   auto p = this->random_pair(50, 40);
   const double value = norm2(ctx, p.x.cview());
@@ -213,8 +206,7 @@ TYPED_TEST(BlasTest, ReductionsAllocateOnce) {
   EXPECT_EQ(ctx.memory()->allocations, before);
 }
 
-TYPED_TEST(BlasTest, ShapesMustAgree) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(BlasTest, ShapesMustAgree) {
   auto& ctx = this->ctx();
   Vector<T> x(ctx, test::unknowns(3, 4)), y(ctx, test::unknowns(4, 3));
   EXPECT_THROW(copy(ctx, x.cview(), y.view()), UsageError);

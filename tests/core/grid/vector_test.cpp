@@ -20,12 +20,10 @@ static_assert(std::is_trivially_copyable_v<GridView<double>>);
 static_assert(std::is_convertible_v<GridView<double>, GridView<const double>>);
 static_assert(!std::is_convertible_v<GridView<const double>, GridView<double>>);
 
-template <class S>
-class VectorTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(VectorTest, test::EverySetting);
+template <class T>
+class VectorTest : public test::OnEverySetting<T> {};
 
-TYPED_TEST(VectorTest, IsZeroWhenMadeWithHaloAndPadding) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(VectorTest, IsZeroWhenMadeWithHaloAndPadding) {
   for (const auto& [nx, ny] : test::small_shapes) {
     const Vector<T> v(this->ctx(), test::unknowns(nx, ny));
     EXPECT_TRUE(test::halo_is_zero(this->ctx(), v));
@@ -33,8 +31,7 @@ TYPED_TEST(VectorTest, IsZeroWhenMadeWithHaloAndPadding) {
   }
 }
 
-TYPED_TEST(VectorTest, CopiesFromAndToHostWithoutTouchingTheHalo) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(VectorTest, CopiesFromAndToHostWithoutTouchingTheHalo) {
   test::Random random(1);
   for (const auto& [nx, ny] : test::small_shapes) {
     const auto shape = test::unknowns(nx, ny);
@@ -46,35 +43,31 @@ TYPED_TEST(VectorTest, CopiesFromAndToHostWithoutTouchingTheHalo) {
   }
 }
 
-TYPED_TEST(VectorTest, RowsAreAlignedAndHoldTheHalo) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(VectorTest, RowsAreAlignedAndHoldTheHalo) {
   for (const int nx : {1, 14, 15, 16, 31, 511, 512, 1023}) {
     const Vector<T> v(this->ctx(), test::unknowns(nx, 3));
     EXPECT_GT(v.cview().pitch, nx);
     // Column -1 of each row starts on a cache line.
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(v.cview().data - 1) % 64, 0U) << nx;
     EXPECT_EQ(v.cview().pitch * static_cast<std::int64_t>(sizeof(T)) % 64, 0) << nx;
-    EXPECT_LE(v.cview().pitch * 5 * static_cast<std::int64_t>(sizeof(T)),
-              vector_bytes<T>(TypeParam::backend, v.shape()));
+    EXPECT_LE(v.cview().pitch * 5 * static_cast<std::int64_t>(sizeof(T)), vector_bytes<T>(this->backend(), v.shape()));
   }
 }
 
-TYPED_TEST(VectorTest, CountsItsMemory) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(VectorTest, CountsItsMemory) {
   auto& memory = *this->ctx().memory();
   const auto allocations = memory.allocations.load();
   const auto bytes = memory.bytes.load();
   {
     const Vector<T> v(this->ctx(), test::unknowns(100, 50));
     EXPECT_EQ(memory.allocations, allocations + 1);
-    EXPECT_EQ(memory.bytes, bytes + vector_bytes<T>(TypeParam::backend, v.shape()));
+    EXPECT_EQ(memory.bytes, bytes + vector_bytes<T>(this->backend(), v.shape()));
   }
   EXPECT_EQ(memory.bytes, bytes);
-  EXPECT_GE(memory.peak_bytes, vector_bytes<T>(TypeParam::backend, test::unknowns(100, 50)));
+  EXPECT_GE(memory.peak_bytes, vector_bytes<T>(this->backend(), test::unknowns(100, 50)));
 }
 
-TYPED_TEST(VectorTest, MovesWithoutCopying) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(VectorTest, MovesWithoutCopying) {
   Vector<T> v(this->ctx(), 5);
   const T* data = v.cview().data;
   const Vector<T> w = std::move(v);
@@ -83,14 +76,12 @@ TYPED_TEST(VectorTest, MovesWithoutCopying) {
   EXPECT_EQ(w.shape().ny, 1);
 }
 
-TYPED_TEST(VectorTest, EmptyAndFlatVectorsExist) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(VectorTest, EmptyAndFlatVectorsExist) {
   EXPECT_TRUE(Vector<T>().empty());
   EXPECT_FALSE(Vector<T>(this->ctx(), 1).empty());
 }
 
-TYPED_TEST(VectorTest, AFlatVectorTakesLittleMoreThanItsNumbers) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(VectorTest, AFlatVectorTakesLittleMoreThanItsNumbers) {
   auto& ctx = this->ctx();
   const auto before = ctx.memory()->bytes.load();
   Vector<T> v(ctx, 100000);
@@ -103,11 +94,10 @@ TYPED_TEST(VectorTest, AFlatVectorTakesLittleMoreThanItsNumbers) {
 }
 
 // Memory of the caller's: here another Vector's.
-TYPED_TEST(VectorTest, BorrowsMemoryWithoutAllocatingOrCopying) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(VectorTest, BorrowsMemoryWithoutAllocatingOrCopying) {
   auto& ctx = this->ctx();
   const GridShape shape = test::unknowns(17, 5);
-  const GridLayout layout(TypeParam::backend, shape);
+  const GridLayout layout(this->backend(), shape);
   Vector<T> memory(ctx, static_cast<int>(layout.size) + 32);
   T* start = memory.view().data - 1;  // on a multiple of 64 bytes
   const auto before = ctx.memory()->allocations.load();
@@ -133,8 +123,7 @@ TYPED_TEST(VectorTest, BorrowsMemoryWithoutAllocatingOrCopying) {
   }
 }
 
-TYPED_TEST(VectorTest, RefusesToBorrowWhatKernelsCannotUse) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(VectorTest, RefusesToBorrowWhatKernelsCannotUse) {
   auto& ctx = this->ctx();
   Vector<T> v(ctx, test::unknowns(20, 5));
   T* node = v.view().data;
@@ -145,7 +134,7 @@ TYPED_TEST(VectorTest, RefusesToBorrowWhatKernelsCannotUse) {
   EXPECT_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(20, 5), pitch + 1), UsageError) << "pitch";
   EXPECT_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(32, 5), 32), UsageError) << "no room for the halo";
   EXPECT_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(0, 5), pitch), UsageError);
-  if (TypeParam::backend == Backend::cuda) {
+  if (this->backend() == Backend::cuda) {
     alignas(64) static T host[1024];
     EXPECT_THROW((void)Vector<T>::borrow(ctx, host + 161, test::unknowns(3, 3), 16), UsageError) << "host memory";
   }

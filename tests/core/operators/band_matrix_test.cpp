@@ -12,9 +12,8 @@ using namespace stratum;
 using test::Values;
 using testing::HasSubstr;
 
-template <class S>
-class BandMatrixTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(BandMatrixTest, test::EverySetting);
+template <class T>
+class BandMatrixTest : public test::OnEverySetting<T> {};
 
 struct Case {
   int n;
@@ -30,8 +29,7 @@ const std::vector<Case> cases{{1, {0}},
                               {1025, {-1024, 0, 513}},
                               {30000, {-150, -1, 0, 1, 150}}};
 
-TYPED_TEST(BandMatrixTest, AgreesWithTheSumOverItsBands) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(BandMatrixTest, AgreesWithTheSumOverItsBands) {
   test::Random random(11);
   for (const auto& [n, offsets] : cases) {
     SCOPED_TRACE(testing::Message() << n << " rows, " << offsets.size() << " bands");
@@ -61,8 +59,7 @@ TYPED_TEST(BandMatrixTest, AgreesWithTheSumOverItsBands) {
   }
 }
 
-TYPED_TEST(BandMatrixTest, GoesToRowsAndBack) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(BandMatrixTest, GoesToRowsAndBack) {
   test::Random random(12);
   const auto rows = test::random_rows(random, 40, 3);
   const BandMatrix<double> a(this->ctx(), rows);
@@ -79,8 +76,7 @@ TYPED_TEST(BandMatrixTest, GoesToRowsAndBack) {
             test::tolerance<T>);
 }
 
-TYPED_TEST(BandMatrixTest, ToeplitzRowsAreThePublishedMatrix) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(BandMatrixTest, ToeplitzRowsAreThePublishedMatrix) {
   const auto rows = toeplitz_rows(5, 0.25);
   const auto dense = test::dense(rows);
   const Values expected{2, 1, 0, 0, 0, 0, 2, 1, 0, 0, 0.25, 0, 2, 1, 0, 0, 0.25, 0, 2, 1, 0, 0, 0.25, 0, 2};
@@ -91,8 +87,7 @@ TYPED_TEST(BandMatrixTest, ToeplitzRowsAreThePublishedMatrix) {
   EXPECT_EQ(back.column, rows.column);
 }
 
-TYPED_TEST(BandMatrixTest, MagnitudeIsTheSizeOfItsTerms) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(BandMatrixTest, MagnitudeIsTheSizeOfItsTerms) {
   const BandMatrix<T> a(this->ctx(), 2, {0, 1}, {T(1e3), T(-1e3)});
   const auto x = test::to_device<T>(this->ctx(), test::flat(2), {1, 1});
   const auto b = test::to_device<T>(this->ctx(), test::flat(2), {-10, 20});

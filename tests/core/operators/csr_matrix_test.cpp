@@ -14,22 +14,18 @@ using namespace stratum;
 using test::Values;
 using testing::HasSubstr;
 
-template <class S>
-class CsrMatrixTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(CsrMatrixTest, test::EverySetting);
+template <class T>
+class CsrMatrixTest : public test::OnEverySetting<T> {};
 
 /// Layouts differ on a GPU only.
 struct Layout {
   RowLayout rows;
   int lanes;
 };
-constexpr Layout layouts[] = {{RowLayout::by_pattern, 0},
-                              {RowLayout::rows, 0},
-                              {RowLayout::slices, 1},
-                              {RowLayout::slices, 4}};
+constexpr Layout layouts[] = {
+    {RowLayout::by_pattern, 0}, {RowLayout::rows, 0}, {RowLayout::slices, 1}, {RowLayout::slices, 4}};
 
-TYPED_TEST(CsrMatrixTest, AgreesWithADenseProduct) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(CsrMatrixTest, AgreesWithADenseProduct) {
   test::Random random(7);
   for (const int n : {1, 2, 5, 64, 301})
     // Kernels for rows of different lengths.
@@ -58,8 +54,7 @@ TYPED_TEST(CsrMatrixTest, AgreesWithADenseProduct) {
     }
 }
 
-TYPED_TEST(CsrMatrixTest, ManyRowsAreSharedAmongThreads) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(CsrMatrixTest, ManyRowsAreSharedAmongThreads) {
   constexpr int n = 50001;
   std::vector<SparseEntry> entries;
   for (int i = 0; i < n; ++i) {
@@ -77,8 +72,7 @@ TYPED_TEST(CsrMatrixTest, ManyRowsAreSharedAmongThreads) {
     ASSERT_NEAR(product[i], 2 * x[i] + x[(i + 17) % n] / static_cast<double>(1 + i % 3), test::tolerance<T>);
 }
 
-TYPED_TEST(CsrMatrixTest, MagnitudeIsTheSizeOfItsTerms) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(CsrMatrixTest, MagnitudeIsTheSizeOfItsTerms) {
   // 1e3 - 1e3 = 0: the terms count, not their sum.
   const auto rows = sparse_rows(2, 2, {{0, 0, 1e3}, {0, 1, -1e3}, {1, 1, 1}});
   const auto x = test::to_device<T>(this->ctx(), test::flat(2), {1, 1});
@@ -89,8 +83,7 @@ TYPED_TEST(CsrMatrixTest, MagnitudeIsTheSizeOfItsTerms) {
   }
 }
 
-TYPED_TEST(CsrMatrixTest, VectorsOfAnotherShapeAreRefused) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(CsrMatrixTest, VectorsOfAnotherShapeAreRefused) {
   const CsrMatrix<T> a(this->ctx(), sparse_rows(4, 4, {{0, 0, 1}}));
   Vector<T> x(this->ctx(), 4), longer(this->ctx(), 5), grid(this->ctx(), GridShape{2, 2});
   EXPECT_THROW(a.apply(this->ctx(), longer.cview(), x.view()), UsageError);

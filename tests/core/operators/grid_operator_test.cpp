@@ -12,12 +12,10 @@ namespace {
 using namespace stratum;
 using test::Values;
 
-template <class S>
-class GridOperatorTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(GridOperatorTest, test::EverySetting);
+template <class T>
+class GridOperatorTest : public test::OnEverySetting<T> {};
 
-TYPED_TEST(GridOperatorTest, ApplyAndResidualAgreeWithTheOracle) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(GridOperatorTest, ApplyAndResidualAgreeWithTheOracle) {
   auto& ctx = this->ctx();
   test::Random random(21);
   for (const auto& [nx, ny] : test::small_shapes)
@@ -51,8 +49,7 @@ TYPED_TEST(GridOperatorTest, ApplyAndResidualAgreeWithTheOracle) {
     }
 }
 
-TYPED_TEST(GridOperatorTest, AssembledFormsAreOneOperator) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(GridOperatorTest, AssembledFormsAreOneOperator) {
   auto& ctx = this->ctx();
   test::Random random(22);
   for (const auto& [nx, ny] : test::small_shapes) {
@@ -73,15 +70,14 @@ TYPED_TEST(GridOperatorTest, AssembledFormsAreOneOperator) {
 }
 
 // Row by row on a CPU, by one thread and by several: the bits of three passes.
-TYPED_TEST(GridOperatorTest, TheNextDirectionIsThreePassesInOne) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionIsThreePassesInOne) {
   test::Random random(25);
   for (const auto& [nx, ny] : {std::pair{1, 1}, {5, 1}, {5, 3}, {64, 2}, {211, 190}})
     for (const auto form : test::every_form)
       for (const int threads : {1, 3}) {
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << ", " << threads
                                         << " threads");
-        Context ctx(TypeParam::backend, threads);
+        Context ctx(this->backend(), threads);
         const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, form);
         const auto z = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
         const Values given = random.values(oracle.size());
@@ -99,8 +95,7 @@ TYPED_TEST(GridOperatorTest, TheNextDirectionIsThreePassesInOne) {
 }
 
 // On a GPU, out of place: what the three passes give.
-TYPED_TEST(GridOperatorTest, TheNextDirectionInOneMarch) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionInOneMarch) {
   auto& ctx = this->ctx();
   if (!ctx.on_gpu()) return;
   test::Random random(26);
@@ -138,8 +133,8 @@ TYPED_TEST(GridOperatorTest, TheNextDirectionInOneMarch) {
 }
 
 // On a GPU, out of place: what an update and a residual with its norm give.
-TYPED_TEST(GridOperatorTest, UpdateAndResidualInOneMarch) {
-  if constexpr (std::is_same_v<typename TypeParam::Number, double>) {
+TEST_ON_EVERY_SETTING(GridOperatorTest, UpdateAndResidualInOneMarch) {
+  if constexpr (std::is_same_v<T, double>) {
     auto& ctx = this->ctx();
     test::Random random(27);
     int marched = 0;
@@ -180,8 +175,7 @@ TYPED_TEST(GridOperatorTest, UpdateAndResidualInOneMarch) {
   }
 }
 
-TYPED_TEST(GridOperatorTest, NothingIsAllocatedByApply) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(GridOperatorTest, NothingIsAllocatedByApply) {
   auto& ctx = this->ctx();
   test::Random random(23);
   for (const auto form : test::every_form) {

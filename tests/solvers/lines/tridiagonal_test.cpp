@@ -72,11 +72,10 @@ struct OnDevice {
   [[nodiscard]] TridiagonalView<T> view() const { return {lower.view(), centre.view(), upper.view()}; }
 };
 
-template <class S>
-class TridiagonalTest : public test::OnEverySetting<S> {
+template <class T>
+class TridiagonalTest : public test::OnEverySetting<T> {
  protected:
   void solves(TridiagonalMethod method, Direction direction, int length, int count) {
-    using T = typename S::Number;
     SCOPED_TRACE(testing::Message() << to_string(method) << " along " << (direction == Direction::x ? "x, " : "y, ")
                                     << count << " lines of " << length);
     test::Random random(static_cast<std::uint32_t>(151 + length));
@@ -90,9 +89,8 @@ class TridiagonalTest : public test::OnEverySetting<S> {
     EXPECT_TRUE(test::halo_is_zero(this->ctx(), x));
   }
 };
-TYPED_TEST_SUITE(TridiagonalTest, test::EverySetting);
 
-TYPED_TEST(TridiagonalTest, AgreesWithElimination) {
+TEST_ON_EVERY_SETTING(TridiagonalTest, AgreesWithElimination) {
   for (const auto method : every_method)
     for (const auto direction : both_directions) {
       for (const int length : {1, 2, 3, 4, 5, 31, 32, 33, 64, 100, 127, 1023, 1024, 1025})
@@ -102,7 +100,7 @@ TYPED_TEST(TridiagonalTest, AgreesWithElimination) {
     }
 }
 
-TYPED_TEST(TridiagonalTest, SolvesLongLines) {
+TEST_ON_EVERY_SETTING(TridiagonalTest, SolvesLongLines) {
   for (const auto direction : both_directions) {
     for (const int length : {8191, 32769, 36865}) this->solves(TridiagonalMethod::segments, direction, length, 3);
     for (const int length : {2047, 4500}) {
@@ -112,8 +110,7 @@ TYPED_TEST(TridiagonalTest, SolvesLongLines) {
   }
 }
 
-TYPED_TEST(TridiagonalTest, SolvesInPlaceAndRepeatsBits) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(TridiagonalTest, SolvesInPlaceAndRepeatsBits) {
   for (const auto method : every_method)
     for (const auto direction : both_directions) {
       test::Random random(152);
@@ -129,8 +126,7 @@ TYPED_TEST(TridiagonalTest, SolvesInPlaceAndRepeatsBits) {
     }
 }
 
-TYPED_TEST(TridiagonalTest, RefusesBadInput) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(TridiagonalTest, RefusesBadInput) {
   using testing::HasSubstr;
   using testing::ThrowsMessage;
   Context& ctx = this->ctx();
@@ -161,8 +157,7 @@ TYPED_TEST(TridiagonalTest, RefusesBadInput) {
   }
 }
 
-TYPED_TEST(TridiagonalTest, LeavesNoLinesAlone) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(TridiagonalTest, LeavesNoLinesAlone) {
   for (const auto method : every_method) {
     const GridShape shape = test::unknowns(5, 0);
     Vector<T> v(this->ctx(), shape);

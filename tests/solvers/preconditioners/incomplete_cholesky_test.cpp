@@ -46,12 +46,10 @@ Dense incomplete_factor_product(const SparseRows& rows, std::size_t block_size) 
   return m;
 }
 
-template <class S>
-class IncompleteCholeskyTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(IncompleteCholeskyTest, test::EverySetting);
+template <class T>
+class IncompleteCholeskyTest : public test::OnEverySetting<T> {};
 
-TYPED_TEST(IncompleteCholeskyTest, SolvesWithTheProductOfItsFactors) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, SolvesWithTheProductOfItsFactors) {
   test::Random random(31);
   for (const int n : {1, 2, 10, 60})
     for (const int block_size : {0, 1, 7, 20, 1000}) {
@@ -73,8 +71,7 @@ TYPED_TEST(IncompleteCholeskyTest, SolvesWithTheProductOfItsFactors) {
     }
 }
 
-TYPED_TEST(IncompleteCholeskyTest, IsExactWithoutFill) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, IsExactWithoutFill) {
   // Tridiagonal: nothing is dropped, and n levels follow each other.
   std::vector<SparseEntry> entries;
   for (int i = 0; i < 50; ++i) {
@@ -109,7 +106,7 @@ void expect_same_as_on_the_host(Context& ctx, const SparseRows& rows, const Grid
   EXPECT_TRUE(test::halo_is_zero(ctx, z));
 }
 
-TYPED_TEST(IncompleteCholeskyTest, BlocksOfEverySizeOnAGrid) {
+TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, BlocksOfEverySizeOnAGrid) {
   test::Random random(36);
   // Rows of the grid and parts of them, a grid wider than a thread block, one block beyond shared memory in float too.
   for (const auto& [nx, ny] : {std::pair{70, 40}, {1500, 3}, {260, 250}}) {
@@ -122,13 +119,12 @@ TYPED_TEST(IncompleteCholeskyTest, BlocksOfEverySizeOnAGrid) {
                                                    {.blocks = 7}}) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", blocks of " << params.block_size << " or "
                                       << params.blocks << " of them");
-      expect_same_as_on_the_host<typename TypeParam::Number>(this->ctx(), rows, test::unknowns(nx, ny), params, r);
+      expect_same_as_on_the_host<T>(this->ctx(), rows, test::unknowns(nx, ny), params, r);
     }
   }
 }
 
-TYPED_TEST(IncompleteCholeskyTest, ChainsAndWideLevels) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, ChainsAndWideLevels) {
   test::Random random(37);
   constexpr int n = 5000;
   // All rows wait for the row before; the second half waits for two rows of the first, row by row or both at once.
@@ -152,8 +148,7 @@ TYPED_TEST(IncompleteCholeskyTest, ChainsAndWideLevels) {
       expect_same_as_on_the_host<T>(this->ctx(), sparse_rows(n, n, entries), test::flat(n), {block_size, 0}, r);
 }
 
-TYPED_TEST(IncompleteCholeskyTest, LongProductsOfLargeFactorsDoNoHarm) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, LongProductsOfLargeFactorsDoNoHarm) {
   // In the first half l = 3 and d = 1; 3^1000 is in the range of nothing.
   constexpr int n = 2000;
   std::vector<SparseEntry> entries;
@@ -171,8 +166,7 @@ TYPED_TEST(IncompleteCholeskyTest, LongProductsOfLargeFactorsDoNoHarm) {
   EXPECT_EQ(test::to_host(this->ctx(), z), r);
 }
 
-TYPED_TEST(IncompleteCholeskyTest, TheNumberOfBlocksInsteadOfTheirSize) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, TheNumberOfBlocksInsteadOfTheirSize) {
   const auto rows = five_points(12, 12);
   test::Random random(38);
   const auto r = test::random_vector<T>(this->ctx(), random, test::flat(144));
@@ -186,8 +180,7 @@ TYPED_TEST(IncompleteCholeskyTest, TheNumberOfBlocksInsteadOfTheirSize) {
   EXPECT_EQ(IncompleteCholesky<T>(this->ctx(), rows, {.blocks = 144}).levels(), 1);
 }
 
-TYPED_TEST(IncompleteCholeskyTest, TakesVectorsOfAGrid) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, TakesVectorsOfAGrid) {
   const auto rows = five_points(9, 6);
   const auto grid = test::unknowns(9, 6);
   IncompleteCholesky<T> flat(this->ctx(), rows, {18, 0}), m(this->ctx(), grid, rows, {18, 0});
@@ -200,8 +193,7 @@ TYPED_TEST(IncompleteCholeskyTest, TakesVectorsOfAGrid) {
   EXPECT_TRUE(test::halo_is_zero(this->ctx(), z));
 }
 
-TYPED_TEST(IncompleteCholeskyTest, FewerBlocksNeedFewerIterations) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, FewerBlocksNeedFewerIterations) {
   constexpr int n = 64;
   const auto rows = five_points(n, n);
   const CsrMatrix<T> a(this->ctx(), rows);
@@ -228,8 +220,7 @@ TYPED_TEST(IncompleteCholeskyTest, FewerBlocksNeedFewerIterations) {
   EXPECT_LT(with_one, 0.4 * with_jacobi);
 }
 
-TYPED_TEST(IncompleteCholeskyTest, AllocatesNothingInApply) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, AllocatesNothingInApply) {
   IncompleteCholesky<T> m(this->ctx(), five_points(9, 9));
   const Vector<T> r(this->ctx(), 81);
   Vector<T> z(this->ctx(), 81);
@@ -284,12 +275,10 @@ TEST(IncompleteCholeskyErrors, WhatDoesNotFitIsRefused) {
   EXPECT_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {.block_size = 2, .blocks = 2}), UsageError);
 }
 
-template <class S>
-class JacobiPreconditionerTest : public test::OnEverySetting<S> {};
-TYPED_TEST_SUITE(JacobiPreconditionerTest, test::EverySetting);
+template <class T>
+class JacobiPreconditionerTest : public test::OnEverySetting<T> {};
 
-TYPED_TEST(JacobiPreconditionerTest, DividesByTheDiagonal) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(JacobiPreconditionerTest, DividesByTheDiagonal) {
   test::Random random(35);
   for (const auto& shape : {test::unknowns(7, 5), test::flat(35)}) {
     const auto d = random.values(35, 1, 2), r = random.values(35);

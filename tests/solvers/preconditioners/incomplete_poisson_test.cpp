@@ -42,12 +42,11 @@ Values product(const Dense& m, const Values& r) {
   return z;
 }
 
-template <class S>
-class IncompletePoissonTest : public test::OnEverySetting<S> {
+template <class T>
+class IncompletePoissonTest : public test::OnEverySetting<T> {
  protected:
   [[nodiscard]] Values applied(const SparseRows& a, const GridShape& shape, IncompletePoissonForm form,
                                const Values& r) {
-    using T = typename S::Number;
     IncompletePoisson<T> m(this->ctx(), shape, a, form);
     Vector<T> z(this->ctx(), shape);
     m.apply(this->ctx(), test::to_device<T>(this->ctx(), shape, r).cview(), z.view());
@@ -55,10 +54,8 @@ class IncompletePoissonTest : public test::OnEverySetting<S> {
     return test::to_host(this->ctx(), z);
   }
 };
-TYPED_TEST_SUITE(IncompletePoissonTest, test::EverySetting);
 
-TYPED_TEST(IncompletePoissonTest, IsTheProductOnThePatternOfTheMatrix) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompletePoissonTest, IsTheProductOnThePatternOfTheMatrix) {
   test::Random random(41);
   for (const auto form : {scaled, printed}) {
     for (const int n : {1, 2, 10, 60}) {
@@ -81,8 +78,7 @@ TYPED_TEST(IncompletePoissonTest, IsTheProductOnThePatternOfTheMatrix) {
   }
 }
 
-TYPED_TEST(IncompletePoissonTest, AsPrintedForThePoissonMatrix) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompletePoissonTest, AsPrintedForThePoissonMatrix) {
   // Gupta 2010, equation (76): 0.25, 0.25, 1.125, 0.25, 0.25; the scaled form is a quarter of it.
   const auto a = five_points(5, 5);
   Values unit(25);
@@ -98,8 +94,7 @@ TYPED_TEST(IncompletePoissonTest, AsPrintedForThePoissonMatrix) {
   }
 }
 
-TYPED_TEST(IncompletePoissonTest, TheDiagonalOfTheMatrixScalesTheScaledForm) {
-  using T = typename TypeParam::Number;
+TEST_ON_EVERY_SETTING(IncompletePoissonTest, TheDiagonalOfTheMatrixScalesTheScaledForm) {
   // Of F A F, F diagonal, it is F^-1 M^-1 F^-1, as an inverse should be.
   test::Random random(42);
   auto a = five_points(9, 7);

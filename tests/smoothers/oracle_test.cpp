@@ -10,6 +10,7 @@
 #include <stratum/smoothers/smoother.hpp>
 
 #include "support/backends.hpp"
+#include "support/heavy.hpp"
 
 namespace {
 
@@ -138,7 +139,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LargerGrids) {
 
 // Lines that fill a block, a cluster of blocks and the tiles of a walk, and lines that leave one of them almost empty.
 TEST_ON_EVERY_SETTING(SmootherOracle, LongLines) {
-  for (const int length : {1023, 1025, 1601, 2047, 3100, 4097, 8191, 8500, 9000})
+  for (const int length : test::sizes_for(this->ctx(), {1023, 1025, 1601, 2047, 3100, 4097, 8191, 8500, 9000}))
     for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {length, 4}, {3, length}})
       for (const auto form : test::every_form) {
         const bool scalar = form == OperatorForm::cell;
@@ -152,11 +153,12 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LongLines) {
 
 // So many columns that a GPU walks from tile to tile, in both orders, and so many rows that it walks from row to row.
 TEST_ON_EVERY_SETTING(SmootherOracle, WideGridsOfLongLines) {
-  for (const auto& [nx, ny, form] : {std::tuple{300, 4100, OperatorForm::symmetric},
-                                     {300, 4100, OperatorForm::nine_band},
-                                     {700, 2100, OperatorForm::symmetric},
-                                     {700, 2100, OperatorForm::nine_band},
-                                     {1700, 700, OperatorForm::cell}}) {
+  using Grid = std::tuple<int, int, OperatorForm>;
+  for (const auto& [nx, ny, form] : test::sizes_for<Grid>(this->ctx(), {{300, 4100, OperatorForm::symmetric},
+                                                                        {300, 4100, OperatorForm::nine_band},
+                                                                        {700, 2100, OperatorForm::symmetric},
+                                                                        {700, 2100, OperatorForm::nine_band},
+                                                                        {1700, 700, OperatorForm::cell}})) {
     SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
     const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, true);
     this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
@@ -166,7 +168,8 @@ TEST_ON_EVERY_SETTING(SmootherOracle, WideGridsOfLongLines) {
 // Lines a little longer than a power of two, as between natural sides, and lines in several parts; without a reaction term and
 // with one, of scalar K by cells and of another.
 TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesInParts) {
-  for (const int length : {1600, 2049, 4096, 4097, 8192, 8193, 9000, 9600, 16383, 16385, 20000})
+  for (const int length :
+       test::sizes_for(this->ctx(), {1600, 2049, 4096, 4097, 8192, 8193, 9000, 9600, 16383, 16385, 20000}))
     for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {9, length}})
       for (const auto form : {OperatorForm::tensor, OperatorForm::cell})
         for (const bool scalar : {true, false}) {
@@ -279,7 +282,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, ClustersOfOneTileEach) {
 }
 
 TEST_ON_EVERY_SETTING(SmootherOracle, TheLongestLines) {
-  for (const int length : {16383, 18433, 32767, 32769, 40000})
+  for (const int length : test::sizes_for(this->ctx(), {16383, 18433, 32767, 32769, 40000}))
     for (const auto& [nx, ny] : {std::pair{length, 3}, {3, length}}) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny);
       const auto form = length % 4 == 1 ? OperatorForm::symmetric : OperatorForm::tensor;
@@ -375,7 +378,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, PeriodicGrids) {
 
 // Lines that fill a block and a cluster of blocks, or leave one almost empty, along and across periodic directions.
 TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesOfPeriodicGrids) {
-  for (const int length : {257, 513, 1024, 1601, 2049, 4100, 8500, 9000})
+  for (const int length : test::sizes_for(this->ctx(), {257, 513, 1024, 1601, 2049, 4100, 8500, 9000}))
     for (const auto form : test::every_form) {
       const bool scalar = length % 3 == 0;
       this->compare_lines(length, 5, true, length % 2 == 0, form, scalar);
@@ -385,20 +388,20 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesOfPeriodicGrids) {
 
 // Walks take even numbers of lines; those at the seam and the third colour are solved apart.
 TEST_ON_EVERY_SETTING(SmootherOracle, WalksOverPeriodicGrids) {
-  for (const int count : {3, 4, 15, 16, 17, 31, 32, 33, 64, 65, 129}) {
+  for (const int count : test::sizes_for(this->ctx(), {3, 4, 15, 16, 17, 31, 32, 33, 64, 65, 129})) {
     this->compare_lines(count, 801, true, false, OperatorForm::tensor, count % 3 != 0);
     this->compare_lines(count, 801, true, false, OperatorForm::cell, true);
     if (count < 20) this->compare_lines(1601, count, false, true, OperatorForm::tensor, count % 3 != 0);
     if (count < 5) this->compare_lines(1601, count, false, true, OperatorForm::cell, true);
   }
   for (const int count : {300, 301}) this->compare_lines(count, 1700, true, false, OperatorForm::tensor, true);
-  for (const int count : {3, 4, 16, 17, 31, 32, 33, 40, 41, 65})
+  for (const int count : test::sizes_for(this->ctx(), {3, 4, 16, 17, 31, 32, 33, 40, 41, 65}))
     for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band})
       for (const int length : {700, 2100}) this->compare_lines(count, length, true, false, form, true);
 }
 
 TEST_ON_EVERY_SETTING(SmootherOracle, TheLongestPeriodicLines) {
-  for (const int length : {18433, 36864, 36865, 80000}) {
+  for (const int length : test::sizes_for(this->ctx(), {18433, 36864, 36865, 80000})) {
     const auto form = length == 18433 ? OperatorForm::symmetric : OperatorForm::tensor;
     this->compare_lines(length, 3, true, false, form, true);
     this->compare_lines(3, length, false, true, form, true);

@@ -306,10 +306,7 @@ Settings parse_settings(const CommandLine& options) {
           "deformed meshes");
   settings.project = options.is_set("project");
   settings.baseline_follows_values = !options.has("baseline") && has_boundary_values(settings.problems[0]);
-  if (settings.baseline_follows_values) {
-    settings.solver.stop.baseline = Baseline::initial;
-    settings.solver.stop.by_rows = settings.solver.precision != Precision::single;
-  }
+  if (settings.baseline_follows_values) settings.solver.stop.baseline = Baseline::initial;
   settings.solver.full_multigrid_from_x = has_boundary_values(settings.problems[0]);
   if (options.has("convergence-table")) {
     expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
@@ -828,6 +825,24 @@ void print_summary(const Summary& summary) {
   std::printf(", integral of f %.6g; they differ by %.1e\n", load, std::abs(fluxes.sum() - load));
 }
 
+/// What leaves the domain and what is fed into it tell of equations that are not solved, whatever the residual's norm says.
+void warn_of_balance(const Outcome& outcome) {
+  constexpr double most = 1e-3;
+  for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
+    const auto& summary = outcome.systems[k].summary;
+    if (!summary) continue;
+    const auto& [range, fluxes, load] = *summary;
+    const double gap = std::abs(fluxes.sum() - load),
+                 largest = std::max({std::abs(fluxes.left), std::abs(fluxes.right), std::abs(fluxes.bottom),
+                                     std::abs(fluxes.top), std::abs(fluxes.reaction), std::abs(load)});
+    if (!(gap > std::max(most, outcome.params.stop.error_limit()) * largest) || !(gap > fluxes.rounding)) continue;
+    warn(program_name,
+         message(outcome.systems.size() == 1 ? "" : message("solution ", k + 1, ": "),
+                 "the fluxes and the reaction add up to ", fluxes.sum(), ", and the integral of f is ", load,
+                 ": some of the equations are not solved well; a smaller --rtol solves them better"));
+  }
+}
+
 /// Where neighbouring nodes differ by a large part of the range, and the solution is not linear there.
 void warn_of_layers(const Outcome& outcome) {
   constexpr double most = 0.2, linear = 0.1;
@@ -1046,6 +1061,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   outcome.ranks = rank_numbers(ctx, settings, outcome);
   if (talk && xs.size() == 1) print_outcome(settings, outcome);
   if (talk && xs.size() > 1) print_systems(outcome);
+  if (talk) warn_of_balance(outcome);
   if (talk) warn_of_layers(outcome);
   return {std::move(outcome), std::move(mesh), rows, std::move(kept), uses.kept || ctx.pieces() == 1};
 }

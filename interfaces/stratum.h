@@ -88,6 +88,7 @@ typedef struct stratum_result {
   double residual;
   double seconds;
   int at_rounding; /* not 0: the residual is as small as the rounding of A x allows, and no smaller one can be had */
+  double estimated_error; /* of x after the last iteration, relative to its range; NaN: not known */
 } stratum_result;
 
 /* Of the library, "0.2.0"; STRATUM_VERSION is that of the headers. */

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -386,8 +387,12 @@ stratum_status stratum_solve(stratum_solver* solver, const double* b, double* x,
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     const auto status = static_cast<stratum_status>(exit_code(report.status, solver->tolerance_given));
     if (result != nullptr)
-      *result = {report.iterations, report.initial_residual, report.residual, seconds.count(),
-                 report.status == Status::rounding};
+      *result = {report.iterations,
+                 report.initial_residual,
+                 report.residual,
+                 seconds.count(),
+                 report.status == Status::rounding,
+                 report.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN())};
     if (status != STRATUM_CONVERGED) solver->error = report.reason;
     return status;
   });

@@ -89,6 +89,14 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
   else
     make_cells(ctx, now, params, registry);
   find_what_sides_do(t, now);
+  if (problem.capacity.constant || constant) return;
+  if (!mesh_.mapped()) {
+    even_mass_ = assemble_mass(ctx, mesh_.logical(), 1, strip_);
+    return;
+  }
+  const auto even = mass_coefficients(now.k, std::vector<double>(now.capacity.size(), 1.0));
+  even_mass_ =
+      assemble_diffusion(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &even), OperatorTerms(), strip_);
 }
 
 HeatOperators::Coefficients HeatOperators::at(Context& ctx, const Geometry& cells, double t) const {

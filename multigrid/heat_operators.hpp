@@ -40,6 +40,8 @@ class HeatOperators {
   [[nodiscard]] double s() const { return s_; }
   [[nodiscard]] const GridOperator<double>& a() const { return a_; }
   [[nodiscard]] const GridOperator<double>& mass() const { return mass_; }
+  /// M of a capacity that is the same everywhere: what is large in its norm is so by its size and area alone.
+  [[nodiscard]] const GridOperator<double>& even_mass() const { return even_mass_ ? *even_mass_ : mass_; }
   [[nodiscard]] PoissonSolver& solver() { return *solver_; }
   [[nodiscard]] const PoissonSolver& solver() const { return *solver_; }
   /// A_D and M_D
@@ -74,6 +76,7 @@ class HeatOperators {
   double scale_ = 1;
   double reaction_ = 0, capacity_ = 0;  // of tensor operators, scaled
   GridOperator<double> a_, mass_;
+  std::optional<GridOperator<double>> even_mass_;      // where the capacity varies
   GridOperator<double> sum_;                           // of cell form, as what follows
   std::optional<CellFields> fields_, fields_of_mass_;  // of the coefficients that were put in last, on a rectangle
   std::optional<Conductances> conductances_;

@@ -16,15 +16,17 @@
 //     tr_bdf2             2       2     gamma = 2 - sqrt 2, L-stable; with a tolerance its steps adapt
 //
 // Adaptive steps: est = dt sum (b_j - b^_j) k_j with the embedded third-order weights, taken through S^-1 s M (which keeps
-// stiff parts from ruling the step), measured in || v ||_M = sqrt(v^T M v) and compared with tol times the largest || u ||_M so
-// far. A step with e = || est || / (tol || u ||) > 1 is rejected; the next is 0.9 e^(-0.7/3) e_before^(0.4/3) times as long,
+// stiff parts from ruling the step), measured in || v || = sqrt(v^T M v) with an M whose capacity is the same everywhere, since
+// regions of a small capacity are nothing of the other, and compared with tol times the larger || u || of both ends of the step. A
+// step with e = || est || / (tol || u ||) > 1 is rejected; the next is 0.9 e^(-0.7/3) e_before^(0.4/3) times as long,
 // within [0.2, 5], and one that would shrink by less than a tenth or grow by less than a fifth stays, which spares an update.
 // Steps end at the times asked for, and are not made shorter than 1e-10 of the time until then: one of that length is taken
 // whatever its error, as where data jump in time, and counted as forced.
 //
 // Every stage starts from the better of u_n and the line through the last two k, integrated, and is solved until
-// || residual || <= eta s max || M u ||: as small as a change of the step's start by eta. eta is 1e-2 tol, or 1e-8 where steps
-// are fixed. Where heat is conserved (no Dirichlet or Robin side, c = 0), so is the sum of what solving leaves: a constant is
+// || residual || <= eta s || M u_n ||, as small as a change of the step's start by eta, or has fallen by eta; and until the estimated
+// error (solvers/error_estimate.hpp) is at most 100 eta of the size of u_i, in regions that hold little heat too. eta is 1e-2 tol, or
+// 1e-8 where steps are fixed. Where heat is conserved (no Dirichlet or Robin side, c = 0), so is the sum of what solving leaves: a constant is
 // added.
 //
 // On a Context with other pieces of the grid (Context::set_communicator) all pieces make the same calls with the whole mesh and
@@ -80,7 +82,7 @@ struct HeatReport {
 /// All that goes on from a time: of nodes that are unknowns, x fastest, and of Dirichlet nodes.
 struct HeatState {
   HeatReport report;
-  double dt = 0, error_before = 0, largest_u = 0, largest_load = 0, last_dt = 0, before = 0;
+  double dt = 0, error_before = 0, size_of_u = 0, size_of_load = 0, last_dt = 0, before = 0;
   int known_slopes = 0;
   std::vector<double> u, slope, slope_before, side_slope;
 };

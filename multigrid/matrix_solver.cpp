@@ -91,37 +91,6 @@ struct AddConstant {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double v) const { x(i, j) = v; }
 };
 
-/// How much more a row's diagonal holds than the rest of it, or the rest than the diagonal; 0 of a row that holds nothing else.
-template <class View>
-struct Dominance {
-  static constexpr bool takes_maximum = true;
-  View a;
-  bool of_diagonal;
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    const double entries[8] = {a.template coefficient<-1, -1>(i, j), a.template coefficient<0, -1>(i, j),
-                               a.template coefficient<1, -1>(i, j),  a.template coefficient<-1, 0>(i, j),
-                               a.template coefficient<1, 0>(i, j),   a.template coefficient<-1, 1>(i, j),
-                               a.template coefficient<0, 1>(i, j),   a.template coefficient<1, 1>(i, j)};
-    double others = 0;
-    for (const double entry : entries) others += entry < 0 ? -entry : entry;
-    const double diagonal = a.template coefficient<0, 0>(i, j);
-    return of_diagonal ? (others > 0 ? diagonal / others : 0) : others / diagonal;
-  }
-};
-
-/// The norm of right-hand sides may be that of a few rows, whose values are given: by penalties, or by rows of their own.
-bool hides_rows(Context& ctx, const GridRows& rows) {
-  if (rows.fixed_in_all > 0) return true;
-  const GridShape shape = rows.a.shape();
-  constexpr double penalty = 100, ordinary = 0.5;
-  const auto most = [&](bool of_diagonal) {
-    return rows.a.visit([&]<class View>(const View& view) {
-      return reduce(ctx, shape.nx, shape.ny, Dominance<View>{view, of_diagonal});
-    });
-  };
-  return most(true) >= penalty && most(false) >= ordinary;
-}
-
 /// D A for the cycle, where rows want scales.
 std::optional<RowScales> row_scales(Context& ctx, const GridRows& rows, const PoissonSolverParams& params) {
   const bool in_double = params.precision == Precision::mixed || params.precision == Precision::full;
@@ -198,9 +167,8 @@ std::span<T> on_host(const Context& ctx, GridView<T> v) {
 class MatrixSolver::State {
  public:
   State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& smoothers)
-      : rows(std::move(given)), params(p), registry(smoothers), hidden(hides_rows(ctx, rows)),
-        scaled(row_scales(ctx, rows, params.solver)), solver(make(ctx)), b_(ctx, rows.a.shape()),
-        x_(ctx, rows.a.shape()) {
+      : rows(std::move(given)), params(p), registry(smoothers), scaled(row_scales(ctx, rows, params.solver)),
+        solver(make(ctx)), b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
     if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
     if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
     const std::size_t flat = rows.moved ? rows.moved->strip_size() : static_cast<std::size_t>(rows.unknowns());
@@ -221,12 +189,11 @@ class MatrixSolver::State {
     is_whole = false;
     read(rows);
     read_fixed(ctx);
-    hidden = hides_rows(ctx, rows);
     const bool was_scaled = scaled.has_value();
     scaled = row_scales(ctx, rows, params.solver);
     if (!was_scaled && !scaled && suits(ctx)) {
       solver.update(ctx, rows.a);
-      solver.set_stop(by_rows_too(params.solver.stop));
+      solver.set_stop(params.solver.stop);
     } else {
       solver = make(ctx);
       make_scratch(ctx);
@@ -300,14 +267,13 @@ class MatrixSolver::State {
   }
 
   void set_stop(const StoppingParams& stop) {
-    solver.set_stop(by_rows_too(stop));
+    solver.set_stop(stop);
     params.solver.stop = stop;
   }
 
   GridRows rows;
   MatrixSolverParams params;
   SmootherRegistry registry;
-  bool hidden;
   std::optional<RowScales> scaled;
   PoissonSolver solver;
   InUse in_use;
@@ -337,10 +303,6 @@ class MatrixSolver::State {
     expects(most <= about_zero * largest, "the matrix is said to be singular, and a row of it sums to ", most,
             " where the largest diagonal entry is ", largest, "; all must sum to zero");
   }
-  [[nodiscard]] StoppingParams by_rows_too(StoppingParams stop) const {
-    stop.by_rows |= hidden && params.solver.precision != Precision::single;
-    return stop;
-  }
   [[nodiscard]] PoissonSolver make(Context& ctx) const {
     expects(!params.symmetric.value_or(false) || rows.symmetric,
             "the matrix is said to be symmetric and is not: ", rows.unsymmetric);
@@ -351,7 +313,6 @@ class MatrixSolver::State {
             "a singular matrix must be symmetric, with rows that sum to zero; this one is not symmetric");
     if (params.singular.value_or(false)) expects_zero_sums(ctx);
     PoissonSolverParams made = params.solver;
-    made.stop = by_rows_too(made.stop);
     expects(!made.full_multigrid, "full multigrid is for meshes");
     made.multigrid.symmetric = symmetric;
     made.multigrid.singular = singular;

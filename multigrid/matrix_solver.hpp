@@ -18,8 +18,8 @@
 //                    cells that jump in size do (multigrid/scaled_rows.hpp), the cycle is that of D A, and "auto" is what it
 //                    says if that is symmetric
 //
-// Where few rows may be all that the norm of b knows of, Dirichlet rows or penalties, solves stop by rows as well
-// (StoppingParams::by_rows).
+// Where a few rows are all that the norm of b knows of, Dirichlet rows or penalties, solves go on until the estimated error of x is
+// small (StoppingParams::error_tol).
 //
 // Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
 // none. Of scaled rows it is D b that has none, and a constant that is subtracted from b.
@@ -247,6 +247,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   void apply(Context& ctx, GridView<const double> r, GridView<double> z) override;
   [[nodiscard]] bool is_constant() const override;
   [[nodiscard]] bool is_symmetric() const override;
+  [[nodiscard]] bool estimates_error() const override { return true; }
 
   /// How the solves that follow stop.
   void set_stop(const StoppingParams& stop);

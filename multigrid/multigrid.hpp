@@ -116,6 +116,7 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override;
   [[nodiscard]] bool is_symmetric() const override;
+  [[nodiscard]] bool estimates_error() const override { return true; }
   [[nodiscard]] bool waits() const override { return !is_recordable(); }
 
   /// One cycle for A x = b on level `level`.

@@ -528,6 +528,7 @@ struct PoissonSolver::Implementation {
   SolveReport go_on(Context& ctx, GridView<const double> b, GridView<double> x, const SolveReport& before,
                     StoppingParams stop, const Monitor& monitor) const {
     const double target = std::max(stop.rtol * before.baseline_norm, stop.atol);
+    if (!stop.error_tol && target > stop.atol) stop.error_tol = stop.error_limit();
     stop.rtol = std::numeric_limits<double>::min();
     stop.atol = target;
     stop.baseline = Baseline::rhs;
@@ -584,10 +585,15 @@ struct PoissonSolver::Implementation {
     SolveReport report = pass != nullptr ? go_on(ctx, b, x, *pass, stop, monitor) : iterate(ctx, b, x, stop, monitor);
     if (double_cycle || !params.retry_in_double || report.iterations >= params.stop.max_iterations) return report;
     // A float cycle may stall above the rounding of double, overflow, or grow by what float leaves of x; an iteration that grows
-    // by itself would do so in double too.
+    // by itself would do so in double too. Nor is it rounding of double that ends it where it has been better before, or x may
+    // still be better.
     const bool diverged = report.status == Status::diverged;
+    const bool was_better =
+        report.residual<0.5 * report.history.back(), may_be_better = report.estimated_error.value_or(0)> std::max(
+            params.stop.error_limit(), 1e-6);
     const bool failed =
         report.status == Status::stagnated || report.status == Status::breakdown ||
+        (report.status == Status::rounding && (was_better || may_be_better)) ||
         (diverged && (!std::isfinite(report.residual) || is_rounding_of_float(ctx, b, x, report.residual)));
     if (!failed) return report;
     if (diverged) set(ctx, 0.0, x);

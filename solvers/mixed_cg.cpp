@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/solvers/conjugate_step.hpp>
+#include <stratum/solvers/error_estimate.hpp>
 #include <stratum/solvers/iterative/krylov.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 #include <stratum/solvers/reliable_cg.hpp>
@@ -29,20 +31,41 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
   const double initial = residual();
   StoppingTest test(stop, rhs_norm, initial, monitor, IterationKind::krylov);
   Rounding<double> rounding(ctx, a, b, x, rhs_norm);
+  ErrorEstimate estimate;
+  int iteration = 0;
+  std::optional<double> product;  // (r, M^-1 r), of the next iteration where it is there
+  const auto precondition = [&](bool measured) {
+    product = m.apply_dot(ctx, r_.cview(), z);
+    if (measured && m.estimates_error()) estimate.add(iteration, norm_max(ctx, z_.cview()) / scale);
+  };
+  const StoppingTest::Error error = [&]() -> std::optional<double> {
+    if (!m.estimates_error()) return {};
+    const double size = size_of<double>(ctx, x);
+    if (const auto known = estimate.of(iteration, false); known && *known <= test.error_limit() * size)
+      return *known / size;
+    if (iteration <= 1 && rounding.has_every_row()) return {};
+    if (!product) precondition(true);
+    return *estimate.of(iteration, false) / size;
+  };
+  test.set_error(error);
   test.set_worst_row([&] { return rounding.worst_row(); });
   bool done = test.done(0, initial);
+  // Near rounding: true where the correction still falls, else the iteration ends where it is reached.
+  const auto end_where = [&](const auto& reached) {
+    const auto left = error();
+    if (left && !(*left <= test.error_at_rounding()) && !estimate.stopped(iteration)) return true;
+    if (!reached()) return false;
+    test.end_at_rounding(left);
+    done = true;
+    return false;
+  };
   const auto check_rounding = [&](double norm, double slack = 1) {
-    if (rounding.reached(norm, r_.cview(), slack)) {
-      test.end_at_rounding();
-      done = true;
-    }
-    if (rounding.rows_gained()) test.gained();
+    return rounding.reached(norm, r_.cview(), Rounding<double>::stopped) &&
+           end_where([&] { return rounding.reached(norm, r_.cview(), slack); });
   };
   // Of a tolerance relative to rounding noise nothing would be left to reduce.
-  if (!done && stop.baseline == Baseline::initial && rounding.reached_at_start(initial, r_.cview())) {
-    test.end_at_rounding();
-    done = true;
-  }
+  if (!done && stop.baseline == Baseline::initial && rounding.reached_at_start(initial, r_.cview()))
+    (void)end_where([] { return true; });
   set(ctx, 0, y);
   updates_ = 0;
   ReliableUpdates updates(std::max(first_delta, delta_), initial);
@@ -55,15 +78,17 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
     ++updates_;
     return residual();
   };
-  for (int iteration = 1; !done; ++iteration) {
-    const double product = m.apply_dot(ctx, r_.cview(), z);
+  while (!done) {
+    if (!product) precondition(test.is_near(test.report().residual));
+    ++iteration;
     inner_iterations += m.iterations();
-    const double beta = iteration == 1 ? 0 : product / rz;
-    rz = product;
+    const double beta = iteration == 1 ? 0 : *product / rz;
+    rz = *product;
+    product.reset();
     std::string broken;
     double norm = 0;
-    if (!(product > 0)) {
-      broken = message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite");
+    if (!(rz > 0)) {
+      broken = message("(r, M^-1 r) = ", rz, ": the preconditioner is not positive definite");
     } else {
       const auto step = p_.step(ctx, inner, rz, z_.cview(), beta, ap, y, r);
       norm = std::sqrt(step.square) / scale;
@@ -80,11 +105,13 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
     updates = ReliableUpdates(delta_, norm);
     done = test.done(iteration, norm);
     const bool gains = norm < 0.5 * best;
-    without_gain = gains ? 0 : without_gain + 1;
-    best = std::min(best, norm);
+    bool falls = false;  // the error does, whatever the residual
     if (done ? test.status() == Status::max_iterations : !gains || test.rounding_will_do(iteration, norm))
-      check_rounding(norm);
-    if (!done && claimed && !gains) check_rounding(norm, Rounding<double>::stopped);
+      falls = check_rounding(norm);
+    if (!done && claimed && !gains) falls = check_rounding(norm, Rounding<double>::stopped);
+    falls = falls || (norm <= test.target() && !estimate.stopped(iteration));
+    without_gain = gains || falls ? 0 : without_gain + 1;
+    best = std::min(best, norm);
     if (done) break;
     if (!broken.empty()) {
       test.end(Status::breakdown, message(broken, " in iteration ", iteration));

@@ -6,6 +6,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/grid/blas.hpp>
+#include <stratum/solvers/error_estimate.hpp>
 #include <stratum/solvers/rounding.hpp>
 
 namespace stratum {
@@ -34,6 +35,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   scale_ = power_of_two_below_reciprocal(rhs_norm > 0 ? rhs_norm : a.magnitude(ctx, b, x));
   // On a GPU the next cycle is submitted before the norm is known that says whether it is wanted, where that is expected.
   bool submitted = false;
+  double alpha = 1;
   const std::function<void()> submit = [&] {
     m.apply(ctx, r_.cview(), c_.view());
     submitted = true;
@@ -53,31 +55,58 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   };
   StoppingTest test(stop, rhs_norm, initial, monitor);
   Rounding<double> rounding(ctx, a, b, x, rhs_norm);
+  ErrorEstimate estimate;
+  int iteration = 0;
+  // c_ is the correction that led to x, or of the next iteration already.
+  const auto measure = [&] {
+    if (!m.estimates_error()) return;
+    const int k = submitted ? iteration : iteration - 1;
+    if (k >= 0 && !estimate.has(k)) estimate.add(k, norm_max(ctx, c_.cview()) * (submitted ? 1 / scale_ : alpha));
+  };
+  const StoppingTest::Error error = [&]() -> std::optional<double> {
+    if (!m.estimates_error()) return {};
+    bring_home();
+    const double size = size_of<double>(ctx, x);
+    measure();
+    if (const auto known = estimate.of(iteration); known && *known <= test.error_limit() * size) return *known / size;
+    // After a direct solution one more would be as good.
+    if (iteration <= 1 && !submitted && rounding.has_every_row()) return {};
+    if (!submitted) submit();
+    measure();
+    return *estimate.of(iteration) / size;
+  };
+  test.set_error(error);
   test.set_worst_row([&] {
     bring_home();
     return rounding.worst_row();
   });
   int inner = 0;
   bool done = test.done(0, initial);
-  const auto end_at_rounding = [&](bool reached) {
-    if (!reached) return;
-    test.end_at_rounding();
+  // Near rounding: the correction still falls, or the iteration ends where it is reached.
+  const auto end_at_rounding = [&](const auto& reached) {
+    const auto left = error();
+    if (left && !(*left <= test.error_at_rounding()) && !estimate.stopped(iteration)) return test.gained();
+    if (!reached()) return;
+    test.end_at_rounding(left);
     done = true;
   };
   const auto check_rounding = [&](double residual, double slack = 1) {
     bring_home();
-    end_at_rounding(rounding.reached(residual, r_.cview(), slack));
-    if (rounding.rows_gained()) test.gained();
+    if (rounding.reached(residual, r_.cview(), Rounding<double>::stopped))
+      end_at_rounding([&] { return rounding.reached(residual, r_.cview(), slack); });
   };
   // Of a tolerance relative to rounding noise nothing would be left to reduce.
-  if (!done && stop.baseline == Baseline::initial) end_at_rounding(rounding.reached_at_start(initial, r_.cview()));
+  if (!done && stop.baseline == Baseline::initial && rounding.reached_at_start(initial, r_.cview()))
+    end_at_rounding([] { return true; });
   constexpr double usual_fall = 0.1, by_far = 3;
   double norm = initial, fall = usual_fall;
-  for (int iteration = 1; !done; ++iteration) {
+  while (!done) {
+    ++iteration;
     if (!submitted) submit();
     submitted = false;
     inner += m.iterations();
-    const double before = norm, alpha = 1 / scale_;
+    const double before = norm;
+    alpha = 1 / scale_;
     scale_ = power_of_two_below_reciprocal(norm);
     const double expected = norm * fall;
     const bool is_home = here.data == x.data, may_be_last = expected <= test.target();
@@ -95,9 +124,14 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     const bool ask = test.slow() || test.rounding_will_do(iteration, norm);
     if (done ? test.status() == Status::max_iterations : ask) check_rounding(norm);
     if (done && test.status() == Status::stagnated) check_rounding(norm, Rounding<double>::stopped);
+    if (!done && (ask || test.is_near(norm))) measure();
   }
   bring_home();
   SolveReport& report = test.report();
+  if (!report.estimated_error && iteration > 1 && report.residual > 0 && std::isfinite(report.residual)) {
+    measure();
+    if (const auto known = estimate.of(iteration)) report.estimated_error = *known / size_of<double>(ctx, x);
+  }
   report.inner_iterations = inner;
   return report;
 }

@@ -22,6 +22,7 @@ class PrecisionCast final : public Preconditioner<High>, public Handle {
   [[nodiscard]] double apply_dot(Context& ctx, GridView<const High> r, GridView<High> z) override;
   [[nodiscard]] bool is_constant() const override { return m_->is_constant(); }
   [[nodiscard]] bool is_symmetric() const override { return m_->is_symmetric(); }
+  [[nodiscard]] bool estimates_error() const override { return m_->estimates_error(); }
   [[nodiscard]] int iterations() const override { return m_->iterations(); }
 
  private:

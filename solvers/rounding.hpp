@@ -11,9 +11,9 @@
 // half of x, or more: where A is symmetric positive definite, x is nearer to the solution than zero is.)
 // Source: N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, Section 12.1.
 //
-// Rows of thin cells are large. What the others still have may hide below the rounding of these: a start that is at rounding by
-// its norm has to be so by rows, too, within 32 eps; if it is not, an iteration that comes to rounding later has to be so by
-// rows, or to have stopped by them, and as long as it comes nearer by them it does not stagnate, whatever the norm does.
+// That says nothing of x: in rows that are large, as those of thin cells, rounding hides what the others still have. So an
+// iteration ends at rounding where the estimated error (solvers/error_estimate.hpp) is small as well, or has stopped falling, and
+// as long as that falls it does not stagnate, whatever the norm does. Methods without an estimate go by the norm.
 //
 // Asking waits for the stream. The size is kept until a residual comes near it.
 
@@ -38,23 +38,21 @@ class Rounding {
   template <class R>
   [[nodiscard]] bool reached(double residual, GridView<const R> scaled, double slack = 1) {
     constexpr double near = 4;  // x may have grown since
-    gained_ = false;
     if (level_ == 0 || residual <= near * slack * level_) take_level();
     return std::isfinite(level_) && residual <= slack * level_ &&
-           (residual <= rhs_norm_ || has_its_size(residual, scaled)) && (!hides_ || by_rows(slack > 1 ? 1 : patience));
+           (residual <= rhs_norm_ || has_its_size(residual, scaled));
   }
   /// The same of the x that an iteration starts from.
   template <class R>
   [[nodiscard]] bool reached_at_start(double residual, GridView<const R> scaled) {
-    if (!reached(residual, scaled)) {
-      level_ = 0;  // of a start from zero it is nothing of the solution's
-      return false;
-    }
-    hides_ = true;
-    return by_rows(patience);
+    if (reached(residual, scaled)) return true;
+    level_ = 0;  // of a start from zero it is nothing of the solution's
+    return false;
   }
-  /// Rows have come nearer to rounding, below a norm that is there, since they were asked for before.
-  [[nodiscard]] bool rows_gained() const { return gained_; }
+  /// Every row of b - A x is what rounding leaves of it: nothing is to be gained.
+  [[nodiscard]] bool has_every_row() const {
+    return worst_row() <= 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  }
   /// 2 eps || |A| |x| + |b| || of the x of this call or an earlier one; infinite or NaN where it is not known.
   [[nodiscard]] double level() {
     if (level_ == 0) take_level();
@@ -73,16 +71,6 @@ class Rounding {
   }
 
  private:
-  /// Times of asking that rows may take without coming nearer, where the norm has not stopped.
-  static constexpr int patience = 10;
-  /// At rounding by rows, or no nearer to it, by a hundredth, in so many times of asking.
-  [[nodiscard]] bool by_rows(int times) {
-    const double error = a_.backward_error(ctx_, b_, x_);
-    gained_ = error <= 0.99 * least_;
-    stopped_ = gained_ ? 0 : stopped_ + 1;
-    if (gained_) least_ = error;
-    return error <= 32 * static_cast<double>(std::numeric_limits<T>::epsilon()) || stopped_ >= times;
-  }
   void take_level() {
     level_ = 2 * static_cast<double>(std::numeric_limits<T>::epsilon()) * a_.magnitude(ctx_, b_, x_);
   }
@@ -92,9 +80,6 @@ class Rounding {
   GridView<const T> b_, x_;
   double rhs_norm_;
   double level_ = 0;
-  bool hides_ = false, gained_ = false;
-  double least_ = std::numeric_limits<double>::infinity();
-  int stopped_ = 0;
 };
 
 }  // namespace stratum

@@ -63,7 +63,12 @@ void StoppingParams::validate() const {
   expects(std::isfinite(atol) && atol >= 0, "atol must be finite and not negative, not ", atol);
   expects(rtol > 0 || atol > 0, "one of rtol and atol must be positive");
   expects(!patience || *patience >= 1, "patience must be 1 or more, not ", patience.value_or(0));
+  expects(!error_tol || *error_tol > 0, "error_tol must be positive, not ", error_tol.value_or(0));
   expects(max_iterations >= 0, "max_iterations must be 0 or more, not ", max_iterations);
+}
+
+double StoppingParams::error_limit() const {
+  return error_tol.value_or(rtol > 0 ? errors_per_residual * rtol : std::numeric_limits<double>::infinity());
 }
 
 StoppingTest::StoppingTest(const StoppingParams& params, double rhs_norm, double initial_residual, Monitor monitor,
@@ -79,22 +84,24 @@ StoppingTest::StoppingTest(const StoppingParams& params, double rhs_norm, double
   report_.initial_residual = initial_residual;
   report_.history.reserve(static_cast<std::size_t>(std::min(params_.max_iterations, 1000)) + 1);
   target_ = std::max(params_.rtol * report_.baseline_norm, params_.atol);
+  error_limit_ = params_.error_limit();
   if (!std::isfinite(rhs_norm)) end(Status::non_finite, "the right-hand side is not finite");
 }
 
-bool StoppingTest::rows_converged(double residual) {
-  if (!params_.by_rows || !worst_row_ || residual <= params_.atol) return true;
-  row_ = worst_row_();
-  if (row_ <= params_.rtol) return true;
-  constexpr double further = 0.1;
-  ask_rows_below_ = further * residual;
-  return false;
+bool StoppingTest::error_converged(double residual) {
+  report_.estimated_error.reset();
+  if (!error_ || residual == 0 || std::isinf(error_limit_) || (!params_.error_tol && residual <= params_.atol))
+    return true;
+  report_.estimated_error = error_();
+  return !report_.estimated_error || *report_.estimated_error <= error_limit_;
 }
 
 void StoppingTest::end(Status status, std::string reason) {
-  // By norm it has converged, and rows cannot be had any nearer.
-  if (report_.residual <= target_ && ask_rows_below_ <= target_ &&
-      (status == Status::rounding || status == Status::stagnated || status == Status::breakdown)) {
+  const bool gives_up = status == Status::rounding || status == Status::stagnated || status == Status::breakdown;
+  constexpr double nearly = 10;
+  const auto& error = report_.estimated_error;
+  if (gives_up && report_.residual <= target_ && (!error || *error <= nearly * error_limit_) && worst_row_ &&
+      worst_row_() <= params_.rtol) {
     status = Status::converged;
     reason = converged_reason(report_.residual, target_, report_.baseline);
   }
@@ -102,9 +109,17 @@ void StoppingTest::end(Status status, std::string reason) {
   report_.reason = std::move(reason);
 }
 
-void StoppingTest::end_at_rounding() {
-  end(Status::rounding, message("the residual, ", report_.residual, ", is as small as rounding lets ||b - A x|| be; ",
-                                target_, " was asked for"));
+void StoppingTest::end_at_rounding(std::optional<double> error) {
+  constexpr double wrong = 1e-2;
+  report_.estimated_error = error;
+  if (error && !(*error <= wrong))
+    end(Status::stagnated, message("the residual, ", report_.residual,
+                                   ", is as small as rounding lets ||b - A x|| be, and the "
+                                   "estimated error stays at ",
+                                   *error, " of the range of x"));
+  else
+    end(Status::rounding, message("the residual, ", report_.residual, ", is as small as rounding lets ||b - A x|| be; ",
+                                  target_, " was asked for"));
 }
 
 bool StoppingTest::slow() const {
@@ -120,8 +135,7 @@ bool StoppingTest::rounding_will_do(int iteration, double residual) const {
   // Where fewer suffice rounding is not near, and asking for it costs a pass over memory.
   constexpr int some = 7;
   constexpr double near = 32;
-  if (!params_.rounding_will_do || iteration <= some || !(residual <= near * target_)) return false;
-  return !params_.by_rows || (worst_row_ && worst_row_() <= params_.rtol);
+  return params_.rounding_will_do && iteration > some && residual <= near * target_;
 }
 
 bool StoppingTest::done(int iteration, double residual) {
@@ -138,7 +152,7 @@ bool StoppingTest::done(int iteration, double residual) {
       end(Status::diverged, message("the residual overflowed in iteration ", iteration));
     return true;
   }
-  if (residual <= target() && rows_converged(residual)) {
+  if (residual <= target_ && error_converged(residual)) {
     end(Status::converged, converged_reason(residual, target_, report_.baseline));
     return true;
   }
@@ -156,10 +170,11 @@ bool StoppingTest::done(int iteration, double residual) {
     return true;
   }
   if (iteration >= params_.max_iterations) {
-    end(Status::max_iterations,
-        residual > target_ ? max_iterations_reason(residual, iteration, target_)
-                           : message("residual ", residual, " <= ", target_, ", but ", row_,
-                                     " of what the worst row is the difference of after ", iteration, " iterations"));
+    end(Status::max_iterations, residual > target_
+                                    ? max_iterations_reason(residual, iteration, target_)
+                                    : message("residual ", residual, " <= ", target_, ", but the estimated error is ",
+                                              report_.estimated_error.value_or(0), " of the range of x after ",
+                                              iteration, " iterations, and ", error_limit_, " was asked for"));
     return true;
   }
   return false;

@@ -7,6 +7,7 @@
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/solvers/error_estimate.hpp>
 #include <stratum/solvers/mixed_refinement.hpp>
 
 #if defined(__FAST_MATH__)
@@ -68,26 +69,13 @@ struct Residual {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, float value) const { r(i, j) = value; }
 };
 
-/// (hi, lo) = scale x
-struct Split {
-  double scale;
-  GridView<const double> x;
-  GridView<float> hi, lo;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    const double scaled = scale * x(i, j);
-    const auto high = static_cast<float>(scaled);
-    hi(i, j) = high;
-    lo(i, j) = static_cast<float>(scaled - static_cast<double>(high));
-  }
-};
-
-/// x = scale (hi + lo)
+/// x = x + scale (hi + lo)
 struct Join {
   double scale;
   GridView<const float> hi, lo;
   GridView<double> x;
   STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
-    return scale * (static_cast<double>(hi(i, j)) + static_cast<double>(lo(i, j)));
+    return x(i, j) + scale * (static_cast<double>(hi(i, j)) + static_cast<double>(lo(i, j)));
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double value) const { x(i, j) = value; }
 };
@@ -134,11 +122,13 @@ SolveReport TwoFloatRefinement::solve(Context& ctx, const GridOperator<double>& 
   expects_form(a.form());
   const double rhs_norm = norm2(ctx, b);
   // With b = 0 the residual is A x.
-  const double unit = power_of_two_below_reciprocal(rhs_norm > 0 ? norm_max(ctx, b) : a.magnitude(ctx, b, x));
-  copy_scaled(ctx, unit, b, b_.view());
-  for_each_node(ctx, all_nodes(x), Split{unit, x, hi_.view(), lo_.view()});
-
-  double norm = residual(ctx, in_float);
+  double unit = power_of_two_below_reciprocal(rhs_norm > 0 ? norm_max(ctx, b) : a.magnitude(ctx, b, x));
+  a.scaled_residual(ctx, unit, b, x, b_.view());
+  unit *= power_of_two_below_reciprocal(norm_max(ctx, b_.cview()));
+  double norm = a.scaled_residual_norm<float>(ctx, unit, b, x, b_.view());
+  copy<float, float>(ctx, b_.cview(), r_.view());
+  set(ctx, 0.0F, hi_.view());
+  set(ctx, 0.0F, lo_.view());
   StoppingTest test(stop, rhs_norm, norm / unit, monitor, IterationKind::krylov);
   SolveReport& report = test.report();
   (void)test.done(0, norm / unit);
@@ -147,13 +137,19 @@ SolveReport TwoFloatRefinement::solve(Context& ctx, const GridOperator<double>& 
   bool small = false;  // corrections have become small
   SolveReport inner;
   double before = 0;  // the size of the last correction in the energy norm
-  for (int round = 1; round <= most_rounds && norm / unit > test.target(); ++round) {
+  double largest = 0, error = std::numeric_limits<double>::infinity();
+  const double given_size = size_of<double>(ctx, x);
+  constexpr double every_row = 64 * std::numeric_limits<double>::epsilon();
+  if (norm == 0 || (norm / unit <= test.target() && a.backward_error(ctx, b, x, norm_max<double>(ctx, x)) <= every_row))
+    error = 0;
+  for (int round = 1; round <= most_rounds && !(norm / unit <= test.target() && error <= test.error_limit()); ++round) {
     const double scale = power_of_two_below_reciprocal(norm);
     copy_scaled<float, float>(ctx, scale, r_.cview(), r_.view());
     const StoppingParams inner_stop{.rtol = inner_tolerance,
                                     .atol = 0.5 * test.target() * unit * scale,
                                     .max_iterations = stop.max_iterations - report.iterations,
-                                    .patience = stop.patience};
+                                    .patience = stop.patience,
+                                    .error_tol = StoppingParams::errors_per_residual * inner_tolerance};
     const int first = report.iterations;
     set(ctx, 0.0F, e_.view());
     inner = solver.solve(ctx, in_float, m, r_.cview(), e_.view(), inner_stop, [&](int iteration, double residual) {
@@ -167,23 +163,30 @@ SolveReport TwoFloatRefinement::solve(Context& ctx, const GridOperator<double>& 
     if (inner.status != Status::converged && inner.status != Status::rounding) break;
     const double next = correction * (round == 1 ? inner_tolerance : correction / before);
     before = correction;
-    small = next <= eps * std::sqrt(std::abs(dot<float>(ctx, hi_.cview(), b_.cview())));
+    // The same in the largest norm.
+    const double e = norm_max(ctx, e_.cview()) / scale / unit;
+    error = e * (round == 1 ? inner_tolerance : std::min(1.0, e / largest)) /
+            std::max(given_size, static_cast<double>(range(ctx, hi_.cview())) / unit);
+    largest = e;
+    small = next <= eps * std::sqrt(std::abs(dot<float>(ctx, hi_.cview(), b_.cview()))) &&
+            error <= test.error_at_rounding();
     if (small) break;
   }
   for_each_node(ctx, all_nodes(x), Join{1 / unit, hi_.cview(), lo_.cview(), x});
+  if (std::isfinite(error)) report.estimated_error = error;
 
   const double residual = a.scaled_residual_norm<float>(ctx, unit, b, x, r_.view()) / unit, target = test.target();
   report.residual = report.history.back() = residual;
   const auto explained = [&] { return residual <= 2 * eps * a.magnitude(ctx, b, x); };
   if (!std::isfinite(residual) || !std::isfinite(inner.residual))
     test.end(Status::diverged, message("the solve in float overflowed in iteration ", report.iterations));
-  else if (residual <= target)
+  else if (residual <= target && error <= test.error_limit())
     test.end(Status::converged, message("residual ", residual, " <= ", target, ", the tolerance"));
   else if (report.iterations > 0 && inner.status != Status::converged && inner.status != Status::rounding)
     test.end(inner.status, inner.status == Status::max_iterations
                                ? max_iterations_reason(residual, report.iterations, target)
                                : message("the solve in float: ", inner.reason));
-  else if ((small || norm / unit <= target) && explained())
+  else if ((small || (norm / unit <= target && error <= test.error_limit())) && explained())
     test.end(Status::rounding, message("x has two floats, which leave a residual of ", residual, "; ", target,
                                        " was asked for; mixed precision reaches it"));
   else

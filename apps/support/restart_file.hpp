@@ -91,7 +91,7 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
   text << "data\n";
   std::string all = text.str();
   const std::vector<double> numbers{r.shortest_dt,   r.longest_dt,       state.dt,      state.error_before,
-                                    state.largest_u, state.largest_load, state.last_dt, state.before};
+                                    state.size_of_u, state.size_of_load, state.last_dt, state.before};
   for (const auto* part : {&numbers, &state.u, &state.slope, &state.slope_before, &state.side_slope})
     all += bytes_of(*part);
   all += bytes_of(std::vector<std::uint64_t>{check_sum(all)});
@@ -186,8 +186,8 @@ struct Restart {
   r.longest_dt = numbers[1];
   state.dt = numbers[2];
   state.error_before = numbers[3];
-  state.largest_u = numbers[4];
-  state.largest_load = numbers[5];
+  state.size_of_u = numbers[4];
+  state.size_of_load = numbers[5];
   state.last_dt = numbers[6];
   state.before = numbers[7];
   return found;

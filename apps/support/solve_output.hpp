@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <span>
 #include <sstream>
@@ -97,6 +98,8 @@ inline void print_end(const SolveReport& report, bool with_inner) {
   if (with_inner && report.inner_iterations != report.iterations) std::printf(" (%d inner)", report.inner_iterations);
   std::printf("\nresidual    %.3e, %.3e of the %s\n", report.residual, report.relative_residual(),
               report.baseline == Baseline::rhs ? "right-hand side" : "initial residual");
+  if (report.estimated_error)
+    std::printf("estimated error %.1e of the range of u, left by the iteration\n", *report.estimated_error);
 }
 /// The same where nothing else is printed, when it did not end well.
 inline void print_failure(const char* program, const SolveReport& report) {
@@ -109,6 +112,7 @@ inline void add_end(JsonObject& json, const SolveReport& report, int exit_code) 
   json.add("iterations", report.iterations).add("inner_iterations", report.inner_iterations);
   json.add("initial_residual", report.initial_residual).add("residual", report.residual);
   json.add("relative_residual", report.relative_residual());
+  json.add("estimated_error", report.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN()));
   json.add("baseline", to_string(report.baseline)).add("baseline_norm", report.baseline_norm);
 }
 inline void add_machine(JsonObject& json, const Context& ctx) {

@@ -283,6 +283,26 @@ double norm_max(Context& ctx, GridView<const T> x) {
   return largest_of(ctx, x.nx, x.ny, Value<T>{x});
 }
 
+namespace {
+
+/// Twice in a row: of x, and of its negative.
+template <class T>
+struct Signed {
+  GridView<const T> x;
+  double sign;
+  static constexpr bool takes_maximum = true, of_any_sign = true;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return sign * x(i, j); }
+};
+
+}  // namespace
+
+template <class T>
+double range(Context& ctx, GridView<const T> x) {
+  expects_on(ctx, x);
+  const double most = reduce(ctx, x.nx, x.ny, Signed<T>{x, 1});
+  return most == -HUGE_VAL ? 0 : most + reduce(ctx, x.nx, x.ny, Signed<T>{x, -1});
+}
+
 template <class T>
 double norm2(Context& ctx, GridView<const T> x) {
   expects_on(ctx, x);
@@ -418,6 +438,7 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   template void subtract_mean(Context&, GridView<const T>, GridView<T>, GridView<double>);                       \
   template double norm2(Context&, GridView<const T>);                                                            \
   template double norm_max(Context&, GridView<const T>);                                                         \
+  template double range(Context&, GridView<const T>);                                                            \
   template const double* norm_max_in_place(Context&, GridView<const T>);                                         \
   template bool halo_is_zero(Context&, GridView<const T>);                                                       \
   template void copy_to_host(Context&, GridView<const T>, T*);                                                   \

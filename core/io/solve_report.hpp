@@ -4,6 +4,7 @@
 // from the returned x; `converged` is claimed on it alone.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,8 @@ struct SolveReport {
   double baseline_norm = 0;
   double initial_residual = 0;
   double residual = 0;
+  /// Of the iteration, relative to the range of x (solvers/error_estimate.hpp); none where no cycle tells it.
+  std::optional<double> estimated_error{};
   int iterations = 0;
   int inner_iterations = 0;
   std::vector<double> history;  // residual norms, the initial one first

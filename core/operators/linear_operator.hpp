@@ -56,6 +56,9 @@ class Preconditioner {
   [[nodiscard]] virtual bool is_constant() const = 0;
   /// (M^-1 r, s) = (r, M^-1 s) to rounding: CG relies on it.
   [[nodiscard]] virtual bool is_symmetric() const = 0;
+  /// M is a good approximate inverse of the whole of A, so that M^-1 r is an estimate of the error (solvers/error_estimate.hpp).
+  /// Scaling by a diagonal or incomplete factors are not.
+  [[nodiscard]] virtual bool estimates_error() const { return false; }
   /// Iterations that the latest apply took, for preconditioners that iterate; one otherwise.
   [[nodiscard]] virtual int iterations() const { return 1; }
   /// On one piece of a grid: `apply` may wait for work that it has submitted, as for an inner product. Else it may be called

@@ -124,7 +124,9 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     centre(z, c);
   };
   *lanczos_ = {};
-  KrylovIteration<double> iteration(ctx, whole, m, b, x, r, stop, monitor);
+  KrylovIteration<double> iteration(ctx, whole, m, b, x, r, z, stop, monitor);
+  if (two_parts) iteration.do_not_estimate();
+  iteration.set_completion([&] { recording_->run(ctx, r.data, z.data, correct); });
   double rz = 0;
   int step = 0;
   for (bool restart = true; !iteration.done(); ++step) {
@@ -150,6 +152,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     else
       (void)iteration.precondition(r, z);
     recording_->run(ctx, r.data, z.data, correct);
+    iteration.measure(z);
     double product = dot<double>(ctx, r, z);
     if (two_parts) product += dot<double>(alone, c, d);
     if (!(product > 0)) {

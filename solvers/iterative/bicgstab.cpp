@@ -34,7 +34,7 @@ class BiCgStab final : public Solver<T> {
   SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override {
     const auto r = r_.view(), shadow = shadow_.view(), p = p_.view(), v = v_.view(), t = t_.view();
-    KrylovIteration<T> iteration(ctx, a, m, b, x, r, stop, monitor);
+    KrylovIteration<T> iteration(ctx, a, m, b, x, r, t, stop, monitor);
     double rho = 0, alpha = 0, omega = 0, shadow_norm = 0, next_rho = 0;
     for (bool restart = true; !iteration.done();) {
       const double norm = iteration.residual();

@@ -26,7 +26,7 @@ SolveReport ConjugateGradients<T>::run(Context& ctx, const LinearOperator<T>& a,
                                        const Monitor& monitor) {
   if (beta_ == Beta::plain) expects_constant_symmetric("conjugate gradients", m);
   const auto r = r_.view(), ap = ap_.view();
-  KrylovIteration<T> iteration(ctx, a, m, b, x, r, stop, monitor);
+  KrylovIteration<T> iteration(ctx, a, m, b, x, r, z_.view(), stop, monitor);
   double rz = 0, rr = 0, curvature = 0;
   for (bool restart = true; !iteration.done();) {
     const GridView<const T> z = m == nullptr ? r : z_.cview();

@@ -38,7 +38,7 @@ class ConjugateResiduals final : public Solver<T> {
                   const StoppingParams& stop, const Monitor& monitor) override {
     expects_constant_symmetric("conjugate residuals", m);
     const auto r = r_.view(), az = az_.view(), p = p_.view(), ap = ap_.view();
-    KrylovIteration<T> iteration(ctx, a, m, b, x, r, stop, monitor);
+    KrylovIteration<T> iteration(ctx, a, m, b, x, r, az, stop, monitor);
     double square = 0;
     bool drifted = false;
     GridView<const T> z, map;

@@ -27,7 +27,7 @@ class Gcr final : public Solver<T> {
   SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override {
     const auto r = r_.view();
-    KrylovIteration<T> iteration(ctx, a, m, b, x, r, stop, monitor);
+    KrylovIteration<T> iteration(ctx, a, m, b, x, r, p_[0], stop, monitor);
     std::vector<double> h;
     int k = 0;  // directions kept
     while (!iteration.done()) {
@@ -50,6 +50,7 @@ class Gcr final : public Solver<T> {
       axpy<T, T>(ctx, alpha, p, x);
       axpy<T, T>(ctx, -alpha, q, r);
       const bool full = ++k == q_.capacity();
+      iteration.set_free(p_[full ? 0 : k]);
       if (iteration.advance(norm2<T>(ctx, r)) || full) k = 0;
     }
     return iteration.finish();

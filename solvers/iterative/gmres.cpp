@@ -67,7 +67,7 @@ class Gmres final : public Solver<T> {
   SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override {
     const auto r = r_.view();
-    KrylovIteration<T> iteration(ctx, a, m, b, x, r, stop, monitor);
+    KrylovIteration<T> iteration(ctx, a, m, b, x, r, z_[0], stop, monitor);
     std::vector<double> h;
     while (!iteration.done()) {
       // r is the true residual here; between restarts it serves as the vector that becomes the next v.

@@ -30,7 +30,7 @@ template <class T>
 SolveReport Refinement<T>::run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b,
                                GridView<T> x, const StoppingParams& stop, const Monitor& monitor) {
   const auto r = r_.view();
-  KrylovIteration<T> iteration(ctx, a, m, b, x, r, stop, monitor, IterationKind::stationary);
+  KrylovIteration<T> iteration(ctx, a, m, b, x, r, c_.view(), stop, monitor, IterationKind::stationary);
   while (!iteration.done()) {
     const auto c = iteration.precondition(r, c_.view());
     axpy<T, T>(ctx, 1.0, c, x);

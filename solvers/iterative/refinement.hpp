@@ -58,6 +58,7 @@ class InnerIteration final : public Preconditioner<T>, public Handle {
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return !stop_.tests() && m_->is_constant(); }
   [[nodiscard]] bool is_symmetric() const override { return !stop_.tests() && m_->is_symmetric(); }
+  [[nodiscard]] bool estimates_error() const override { return m_->estimates_error(); }
   [[nodiscard]] int iterations() const override { return work_->iterations; }
 
  private:

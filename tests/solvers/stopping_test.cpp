@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include <stratum/core/errors.hpp>
@@ -69,48 +70,64 @@ TEST(Stopping, BaselineOfTheInitialResidual) {
   EXPECT_EQ(test.report().baseline_norm, 1);
 }
 
-TEST(Stopping, RowsConvergeAsWell) {
-  StoppingParams p = params(1e-2);
-  p.by_rows = true;
-  StoppingTest test(p, 1, 1);
+TEST(Stopping, TheErrorConvergesAsWell) {
+  StoppingTest test(params(1e-2), 1, 1);
   int asked = 0;
-  double row = 0.5;
-  test.set_worst_row([&] { return ++asked, row; });
+  std::optional<double> error = 1.5;
+  test.set_error([&] { return ++asked, error; });
   EXPECT_FALSE(test.done(0, 1));
   EXPECT_EQ(asked, 0) << "not before the norm has converged";
   EXPECT_FALSE(test.done(1, 1e-3));
-  EXPECT_NEAR(test.target(), 1e-4, 1e-12);
-  row = 1e-2;
-  EXPECT_FALSE(test.done(2, 5e-4));
-  EXPECT_EQ(asked, 1) << "not before another tenth";
-  EXPECT_TRUE(test.done(3, 5e-5));
+  error = 0.9;
+  EXPECT_TRUE(test.done(2, 5e-4)) << "a hundred times rtol";
   EXPECT_EQ(asked, 2);
   EXPECT_EQ(test.status(), Status::converged);
+  EXPECT_EQ(test.report().estimated_error, 0.9);
 }
 
-TEST(Stopping, RowsThatRoundingKeepsAreNoFailure) {
-  for (const Status end : {Status::rounding, Status::stagnated, Status::breakdown}) {
-    StoppingParams p = params(1e-2, 0, 5);
-    p.by_rows = true;
+TEST(Stopping, AnErrorThatIsAskedForIsHadAndOneThatIsNotKnownDecidesNothing) {
+  StoppingParams p = params(1e-2, 1e-2);
+  p.error_tol = 1e-5;
+  for (const double known : {1e-4, 1e-6, -1.0}) {
     StoppingTest test(p, 1, 1);
-    test.set_worst_row([] { return 0.5; });
-    EXPECT_FALSE(test.done(0, 1));
-    test.end(end, "");
-    EXPECT_EQ(test.status(), end) << "the norm has not converged";
-    EXPECT_FALSE(test.done(1, 1e-3));
-    test.end(end, "");
-    EXPECT_EQ(test.status(), Status::converged);
-    EXPECT_TRUE(test.done(5, 1e-3));
-    EXPECT_EQ(test.status(), Status::max_iterations);
-    EXPECT_NE(test.report().reason.find("0.5"), std::string::npos) << test.report().reason;
+    test.set_error([&]() -> std::optional<double> { return known > 0 ? std::optional(known) : std::nullopt; });
+    EXPECT_EQ(test.done(0, 1e-3), known < 1e-5);
+  }
+  p.error_tol = -1;
+  EXPECT_THROW(p.validate(), UsageError);
+}
+
+TEST(Stopping, WhatGivesUpHasConvergedWhereEveryRowHas) {
+  for (const Status end : {Status::rounding, Status::stagnated, Status::breakdown})
+    for (const double row : {1e-3, 0.5})
+      for (const double error : {2.5, 25.0}) {
+        StoppingTest test(params(1e-2, 0, 5), 1, 1);
+        test.set_error([error]() -> std::optional<double> { return error; });
+        test.set_worst_row([row] { return row; });
+        EXPECT_FALSE(test.done(0, 1));
+        test.end(end, "");
+        EXPECT_EQ(test.status(), end) << "the norm has not converged";
+        EXPECT_FALSE(test.done(1, 1e-3));
+        test.end(end, "");
+        EXPECT_EQ(test.status(), row < 1e-2 && error < 10 ? Status::converged : end);
+        EXPECT_TRUE(test.done(5, 1e-3));
+        EXPECT_EQ(test.status(), Status::max_iterations);
+        EXPECT_NE(test.report().reason.find(error < 10 ? "2.5" : "25"), std::string::npos) << test.report().reason;
+      }
+}
+
+TEST(Stopping, AnErrorInTheSecondDigitIsNoRounding) {
+  for (const double error : {1e-3, 0.3, std::nan("")}) {
+    StoppingTest test(params(1e-8), 1, 1);
+    (void)test.done(0, 1);
+    test.end_at_rounding(error);
+    EXPECT_EQ(test.status(), error < 1e-2 ? Status::rounding : Status::stagnated) << error;
   }
 }
 
 TEST(Stopping, AnAbsoluteToleranceIsOfTheNormAlone) {
-  StoppingParams p = params(0, 1e-2);
-  p.by_rows = true;
-  StoppingTest test(p, 1, 1);
-  test.set_worst_row([] { return 0.5; });
+  StoppingTest test(params(0, 1e-2), 1, 1);
+  test.set_error([]() -> std::optional<double> { return 0.5; });
   EXPECT_TRUE(test.done(0, 1e-2));
 }
 
@@ -176,12 +193,6 @@ TEST(Stopping, RoundingWillDoNearATolerance) {
   EXPECT_TRUE(will_do(8, 2e-8));
   EXPECT_FALSE(will_do(8, 1e-6));
   EXPECT_FALSE(will_do(7, 2e-8)) << "what takes few iterations need not ask";
-  p.by_rows = true;
-  for (const double row : {1e-7, 1e-9}) {
-    StoppingTest test(p, 1, 1);
-    test.set_worst_row([row] { return row; });
-    EXPECT_EQ(test.rounding_will_do(8, 2e-8), row < 1e-8) << "rows are to converge, however small the norm is";
-  }
 }
 
 TEST(Stopping, TheMonitorSeesEveryResidual) {

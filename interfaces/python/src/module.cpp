@@ -33,6 +33,7 @@ nb::dict dictionary_of(const SolveReport& report, double setup_seconds) {
   d["residual"] = report.residual;
   d["initial_residual"] = report.initial_residual;
   d["relative_residual"] = report.relative_residual();
+  d["estimated_error"] = report.estimated_error ? nb::cast(*report.estimated_error) : nb::none();
   d["baseline"] = nb::cast(std::string(to_string(report.baseline)));
   d["residuals"] = report.history;
   d["convergence_rate"] = report.convergence_rate();

@@ -159,7 +159,6 @@ class PoissonSystem {
         constexpr double rounding = 1e-14;
         if (baseline_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
           stop.baseline = Baseline::initial;
-        stop.by_rows = true;
       }
       solver_->set_stop(stop);
       report = solver_->solve(ctx_, b.cview(), u.view(), monitor);

@@ -1,0 +1,48 @@
+#pragma once
+
+// ErrorEstimate: how far an iterate is from the solution, by the size of corrections. A cycle M of multigrid is a good
+// approximate inverse, so that M r_k, r_k = b - A x_k, is about the error of x_k, in the units of x and in every part of the
+// domain, whatever the scale of the rows. With s_k = max |M r_k|, known of iterate j, and of i before it, the error of x_k is
+// about
+//
+//     s_k                                                            where k = j
+//     s_j rho^(k-j) / (1 - rho) ,   rho = (s_j / s_i)^(1 / (j-i))      where k > j and rho < 1; s_j where rho is not known
+//     s_j                                                            where k > j, of Krylov methods: those that minimise a norm
+//                                                                    reduce what this norm knows, in steps that are not alike
+//
+// relative to the size of x: its range, or a thousandth of its largest magnitude where that is more, so that a constant has a
+// size, too. Measured: the estimate is the error to one digit for refinement, and to a factor of two around conjugate gradients.
+// (A residual norm says nothing of rows that are small beside others, as those beside a Robin boundary with a large alpha.)
+//
+// Only a preconditioner that says so (Preconditioner::estimates_error) is one to estimate with.
+
+#include <optional>
+
+#include <stratum/core/grid/blas.hpp>
+
+namespace stratum {
+
+/// max(max x - min x, 1e-3 max |x|)
+template <class T>
+[[nodiscard]] double size_of(Context& ctx, GridView<const T> x);
+
+class ErrorEstimate {
+ public:
+  /// max |M r_k|; numbers k ascend.
+  void add(int k, double largest);
+  /// The same number again costs nothing.
+  [[nodiscard]] bool has(int k) const { return latest_ && latest_->k == k; }
+  /// Of x_k, not before the latest number; nothing where there is none. `even`: all iterations are alike.
+  [[nodiscard]] std::optional<double> of(int k, bool even = true) const;
+  /// It does not fall: not to a half in three iterations up to k.
+  [[nodiscard]] bool stopped(int k) const;
+
+ private:
+  struct Size {
+    int k;
+    double largest;
+  };
+  std::optional<Size> before_, latest_, halved_;
+};
+
+}  // namespace stratum

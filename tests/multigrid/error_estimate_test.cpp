@@ -1,0 +1,329 @@
+// Solves end when the error is small, not when a norm is that a few heavy rows own: Robin boundaries with a large alpha, reactions
+// and diagonal entries as penalties, capacities that jump, a first state that dies out. Right values are direct solutions.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numbers>
+#include <string>
+
+#include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/graded.hpp>
+#include <stratum/mesh/named_meshes.hpp>
+#include <stratum/multigrid/heat_solver.hpp>
+#include <stratum/multigrid/matrix_solver.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include <gtest/gtest.h>
+
+#include "support/direct.hpp"
+#include "support/strips.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Values;
+using enum SideKind;
+
+constexpr double limit = 100 * 1e-8;  // of the range, by default
+constexpr double slack = 3;           // of an estimate that is right to one digit
+
+TensorMesh square(int cells, double length = 1) {
+  const auto n = static_cast<std::size_t>(cells);
+  return {Line(std::vector<double>(n, length / cells), length), Line(std::vector<double>(n, length / cells), length)};
+}
+
+/// How a solve is asked for.
+struct Way {
+  Precision precision;
+  Method method;
+  Baseline baseline = Baseline::rhs;
+};
+std::string name_of(const Way& way) {
+  const char* const precisions[] = {"mixed", "full", "single", "two_float", "float_cg"};
+  return std::string(precisions[static_cast<int>(way.precision)]) + ", " + std::string(to_string(way.method)) + ", " +
+         std::string(to_string(way.baseline));
+}
+std::vector<Way> every_way() {
+  std::vector<Way> ways;
+  for (const auto precision : {Precision::mixed, Precision::full})
+    for (const auto method : every_method) ways.push_back({precision, method});
+  ways.push_back({Precision::float_cg, Method::cg});
+  for (const auto method : {Method::multigrid, Method::cg, Method::gmres})
+    ways.push_back({Precision::mixed, method, Baseline::initial});
+  return ways;
+}
+
+struct Outcome {
+  SolveReport report;
+  double error;  // of the range
+};
+
+/// From zero, or from the boundary's values, against a direct solution.
+Outcome solve(const TensorMesh& given, const PoissonProblem& problem, const Way& way, bool lifted = false) {
+  Context ctx(Backend::cpu, 1);
+  const auto mesh = with_sides(given, problem.sides);
+  PoissonSolverParams params;
+  params.precision = way.precision;
+  params.method = way.method;
+  params.stop.baseline = way.baseline;
+  params.terms = operator_terms(mesh, problem);
+  if (auto k = cell_coefficients(ctx, mesh, problem))
+    params.coefficients = std::make_shared<const CellCoefficients>(std::move(*k));
+  PoissonSolver solver(ctx, mesh, params);
+  const GridShape shape = solver.fine_operator().shape();
+  Vector<double> b(ctx, shape), x(ctx, shape);
+  assemble_load(ctx, mesh, problem, b.view());
+  if (lifted) lift_boundary(ctx, mesh, problem, x.view());
+  auto report = solver.solve(ctx, b.cview(), x.view());
+  const Values exact = test::direct_solution(ctx, solver.fine_operator(), b.cview());
+  return {std::move(report), test::error_of_range(test::host(ctx, x.cview()), exact)};
+}
+
+void expect_solved(const Outcome& outcome, double error = slack * limit) {
+  // Methods that minimise a norm may not get there, and say so.
+  if (outcome.report.status == Status::rounding) {
+    EXPECT_LT(outcome.error, 1e-4);
+    EXPECT_LT(outcome.error, slack * outcome.report.estimated_error.value_or(0));
+    return;
+  }
+  EXPECT_EQ(outcome.report.status, Status::converged) << outcome.report.reason;
+  EXPECT_LT(outcome.error, error) << outcome.report.iterations << " iterations";
+  ASSERT_TRUE(outcome.report.estimated_error.has_value());
+  EXPECT_LE(*outcome.report.estimated_error, limit);
+}
+
+/// T = 300 on two boundaries but for what alpha leaves, 1.25 more inside.
+PoissonProblem between_robin_boundaries(double alpha) {
+  PoissonProblem problem;
+  problem.rhs = [](const Point&) { return 1000.0; };
+  const SideCondition wall{robin, [alpha](const Point&) { return 300 * alpha; },
+                           [alpha](const Point&) { return alpha; }};
+  problem.sides = {wall, wall, {neumann}, {neumann}};
+  return problem;
+}
+
+TEST(ErrorsOfSolves, RobinBoundariesWithALargeAlpha) {
+  for (const double alpha : {1e2, 1e5, 1e8, 1e10, 1e12})
+    for (const auto& way : every_way()) {
+      SCOPED_TRACE(testing::Message() << "alpha " << alpha << ", " << name_of(way));
+      expect_solved(solve(square(32, 0.1), between_robin_boundaries(alpha), way));
+    }
+}
+
+TEST(ErrorsOfSolves, OneRobinBoundaryAsAPenaltyBesideOthers) {
+  for (const double alpha : {1e5, 1e8, 1e10, 1e12})
+    for (const auto precision : {Precision::mixed, Precision::full})
+      for (const auto method : {Method::multigrid, Method::cg}) {
+        SCOPED_TRACE(testing::Message() << "alpha " << alpha << ", " << name_of({precision, method}));
+        PoissonProblem problem;
+        problem.rhs = [](const Point&) { return 0.0; };
+        problem.sides.top = {robin, [alpha](const Point&) { return alpha; }, [alpha](const Point&) { return alpha; }};
+        expect_solved(solve(square(32), problem, {precision, method}));
+      }
+}
+
+TEST(ErrorsOfSolves, ABodyHeldByItsReaction) {
+  for (const double c : {1e3, 1e6, 1e9, 1e12})
+    for (const auto& way : every_way()) {
+      SCOPED_TRACE(testing::Message() << "c " << c << ", " << name_of(way));
+      const auto inside = [c](const Point& p) {
+        return std::abs(p.x - 0.5) < 0.2 && std::abs(p.y - 0.5) < 0.2 ? c : 0.0;
+      };
+      PoissonProblem problem;
+      problem.rhs = [inside](const Point& p) { return inside(p) + 1; };
+      problem.reaction_of_cells = ScalarFunction(inside);
+      expect_solved(solve(square(32), problem, way));
+    }
+}
+
+TEST(ErrorsOfSolves, TwoFloatsStartFromLargeBoundaryValues) {
+  PoissonProblem problem;
+  problem.boundary = [](const Point&) { return 1.0; };
+  for (const double f : {1.0, 1e-3, 1e-6}) {
+    problem.rhs = [f](const Point&) { return f; };
+    const auto outcome = solve(square(64), problem, {Precision::two_float, Method::cg, Baseline::initial}, true);
+    SCOPED_TRACE(f);
+    EXPECT_LT(outcome.report.residual, 1e-3 * outcome.report.initial_residual);
+    EXPECT_LT(outcome.error, f < 1e-3 ? 1e-3 : 1e-5) << "of a range of " << 0.07 * f << " beside one";
+  }
+}
+
+TEST(ErrorsOfSolves, SinglePrecisionSeesAllRows) {
+  const auto outcome = solve(square(32, 0.1), between_robin_boundaries(1e8), {Precision::single, Method::multigrid});
+  EXPECT_TRUE(outcome.error < 1e-2 || exit_code(outcome.report.status) != 0) << outcome.error;
+}
+
+/// Ordinary problems end where their norm does.
+TEST(ErrorsOfSolves, OrdinaryCountsStay) {
+  for (const char* name : {"U1", "A3", "A5"})
+    for (const auto method : {Method::multigrid, Method::cg}) {
+      Context ctx(Backend::cpu, 1);
+      const auto mesh = make_mesh(mesh_family(name), 6);
+      const auto count = [&](double error_tol) {
+        PoissonSolverParams params;
+        params.method = method;
+        if (error_tol > 0) params.stop.error_tol = error_tol;
+        PoissonSolver solver(ctx, mesh, params);
+        Vector<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
+        assemble_load(ctx, mesh, {}, b.view());
+        return solver.solve(ctx, b.cview(), x.view()).iterations;
+      };
+      EXPECT_EQ(count(0), count(std::numeric_limits<double>::infinity())) << name << ", " << to_string(method);
+      EXPECT_GT(count(1e-13), count(0)) << "an error that is asked for is had";
+    }
+}
+
+TEST(ErrorsOfSolves, RanksAgree) {
+  const auto mesh = with_sides(square(32, 0.1), between_robin_boundaries(1e8).sides);
+  const auto work = [&](Context& ctx) {
+    const auto problem = between_robin_boundaries(1e8);
+    PoissonSolverParams params;
+    params.method = Method::multigrid;
+    params.terms = operator_terms(mesh, problem);
+    PoissonSolver solver(ctx, mesh, params);
+    const GridShape shape = solver.fine_operator().shape();
+    Vector<double> b(ctx, shape), x(ctx, shape);
+    assemble_load(ctx, mesh, problem, b.view());
+    const auto report = solver.solve(ctx, b.cview(), x.view());
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    EXPECT_LE(report.estimated_error.value_or(1), limit);
+    return test::host(ctx, x.cview());
+  };
+  const auto one = test::on_pieces(Backend::cpu, 1, work), two = test::on_pieces(Backend::cpu, 2, work);
+  ASSERT_FALSE(one.failed() || two.failed());
+  EXPECT_LT(test::error_of_range(two.values, one.values), 2 * slack * limit);
+}
+
+/// Two walls of a user's matrix are held at 300 by their diagonal.
+TEST(ErrorsOfSolves, PenaltiesInAUsersMatrix) {
+  constexpr int n = 32;
+  for (const double penalty : {1e6, 1e9, 1e11, 1.5e13})
+    for (const bool in_double : {false, true}) {
+      SCOPED_TRACE(testing::Message() << penalty << (in_double ? ", double" : ""));
+      std::vector<SparseEntry> entries;
+      Values b(n * n, 1.0), x(n * n, 0.0);
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i) {
+          const int p = j * n + i;
+          const auto link = [&](int q, bool there) {
+            if (!there) return;
+            entries.push_back({p, p, 1});
+            entries.push_back({p, q, -1});
+          };
+          link(p - 1, i > 0);
+          link(p + 1, i + 1 < n);
+          link(p - n, j > 0);
+          link(p + n, j + 1 < n);
+          if (i > 0 && i + 1 < n) continue;
+          entries.push_back({p, p, penalty});
+          b[static_cast<std::size_t>(p)] += 300 * penalty;
+        }
+      const SparseRows a = sparse_rows(n * n, n * n, std::move(entries));
+      Context ctx(Backend::cpu, 1);
+      MatrixSolverParams params;
+      if (in_double) params.solver.precision = Precision::full;
+      MatrixSolver solver(ctx, a, n, n, params);
+      const auto report = solver.solve(ctx, std::span<const double>(b), std::span<double>(x));
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      EXPECT_LT(test::error_of_range(x, test::direct_solution(a, b)), slack * limit) << report.iterations;
+    }
+}
+
+/// By the rows' norm nothing is left to do from the first cycle on; the correction goes on falling.
+TEST(ErrorsOfSolves, RoundingOfThinNeumannCellsIsNotThatOfTheSolution) {
+  Context ctx(Backend::cpu, 1);
+  const double pi = std::numbers::pi;
+  const Line line(geometric_with_smallest(1, 100, 1e-14, GradedSide::both));
+  PoissonProblem problem;
+  problem.sides = {{neumann}, {neumann}, {neumann}, {neumann}};
+  problem.exact = [pi](const Point& p) { return std::cos(pi * p.x) * std::cos(pi * p.y); };
+  problem.rhs = [pi](const Point& p) { return 2 * pi * pi * std::cos(pi * p.x) * std::cos(pi * p.y); };
+  const auto mesh = with_sides(TensorMesh(line, line), problem.sides);
+  for (const auto method : {Method::multigrid, Method::cg}) {
+    PoissonSolverParams params;
+    params.method = method;
+    PoissonSolver solver(ctx, mesh, params);
+    Vector<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
+    assemble_load(ctx, mesh, problem, b.view());
+    (void)make_compatible(ctx, mesh, b.view());
+    const auto report = solver.solve(ctx, b.cview(), x.view());
+    EXPECT_LT(relative_errors(ctx, mesh, problem, x.cview()).value().largest, 2.5e-2)
+        << to_string(method) << ": " << report.iterations << " iterations, " << report.reason;
+  }
+}
+
+// --- steps in time -----------------------------------------------------------------------------------------------------------
+
+/// The left quarter is heavy and hot, the rest light and cold: so heavy that it stays as it is.
+HeatProblem heavy_beside_light(double heavy) {
+  HeatProblem problem;
+  problem.capacity = ScalarFunction([heavy](const Point& p) { return p.x < 0.25 ? heavy : 1.0; });
+  problem.initial = [](const Point& p) { return p.x < 0.26 ? 1.0 : 0.0; };
+  problem.space.sides = {{neumann}, {dirichlet, [](const Point&) { return 0.0; }}, {neumann}, {neumann}};
+  problem.steady_coefficients = problem.steady_rhs = true;
+  return problem;
+}
+
+double middle(Context& ctx, const HeatSolver& solver) {
+  const auto nodal = solver.nodal_solution(ctx);
+  const auto nx = static_cast<std::size_t>(solver.mesh().x().size()) + 1;
+  return nodal[nx * (nodal.size() / nx / 2) + nx / 2];
+}
+
+TEST(ErrorsOfSteps, LightRegionsBesideHeavyOnes) {
+  // The light part alone, held at one: x from 1/4 on, which is 12 of 16 cells.
+  const auto alone = [](const HeatParams& params) {
+    Context ctx(Backend::cpu, 1);
+    const std::vector<double> x(12, 1.0 / 16), y(16, 1.0 / 16);
+    HeatProblem problem;
+    problem.space.sides = {{dirichlet, [](const Point&) { return 1.0; }},
+                           {dirichlet, [](const Point&) { return 0.0; }},
+                           {neumann},
+                           {neumann}};
+    problem.steady_coefficients = problem.steady_rhs = true;
+    HeatSolver solver(ctx, TensorMesh(Line(x, 0.75), Line(y, 1)), problem, params);
+    EXPECT_EQ(solver.advance(ctx, 0.1).status, Status::converged);
+    const auto nodal = solver.nodal_solution(ctx);
+    return nodal[13 * 8 + 4];
+  };
+  for (const auto method : {TimeMethod::euler, TimeMethod::crank_nicolson, TimeMethod::tr_bdf2})
+    for (const bool adapts : {false, true}) {
+      if (adapts && method != TimeMethod::tr_bdf2) continue;
+      HeatParams params;
+      params.method = method;
+      (adapts ? params.tol : params.dt) = adapts ? 1e-4 : 0.002;
+      const double expected = alone(params);
+      for (const double heavy : {1e4, 1e6, 1e8, 1e10}) {
+        SCOPED_TRACE(testing::Message() << to_string(method) << (adapts ? ", adaptive" : "") << ", " << heavy);
+        Context ctx(Backend::cpu, 1);
+        HeatSolver solver(ctx, square(16), heavy_beside_light(heavy), params);
+        const auto& report = solver.advance(ctx, 0.1);
+        EXPECT_EQ(report.status, Status::converged) << report.reason;
+        EXPECT_GT(report.cycles, 0);
+        EXPECT_NEAR(middle(ctx, solver), expected, 1e-3 + 10 / heavy);
+      }
+    }
+}
+
+TEST(ErrorsOfSteps, WhatHasDiedOutIsNoScale) {
+  const double pi = std::numbers::pi;
+  for (const double first : {1.0, 1e8}) {
+    HeatProblem problem;
+    problem.initial = [=](const Point& p) { return first * std::sin(pi * p.x) * std::sin(pi * p.y); };
+    problem.space.rhs = [](const Point&) { return 1.0; };
+    problem.steady_rhs = problem.steady_coefficients = true;
+    for (const bool adapts : {false, true}) {
+      HeatParams params;
+      (adapts ? params.tol : params.dt) = adapts ? 1e-4 : 0.05;
+      Context ctx(Backend::cpu, 1);
+      HeatSolver solver(ctx, square(16), problem, params);
+      EXPECT_EQ(solver.advance(ctx, 10).status, Status::converged) << solver.report().reason;
+      EXPECT_NEAR(middle(ctx, solver), 0.0739, 2e-4) << first << (adapts ? ", adaptive" : "");
+    }
+  }
+}
+
+}  // namespace

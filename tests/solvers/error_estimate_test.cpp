@@ -1,0 +1,64 @@
+// Errors by the size of corrections: the arithmetic of it.
+
+#include <stratum/solvers/error_estimate.hpp>
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace stratum;
+
+TEST(ErrorEstimate, OfAnIterateWhoseCorrectionIsKnownIsItsSize) {
+  ErrorEstimate estimate;
+  EXPECT_FALSE(estimate.of(3));
+  estimate.add(3, 1e-4);
+  EXPECT_TRUE(estimate.has(3));
+  EXPECT_EQ(estimate.of(3), 1e-4);
+  EXPECT_EQ(estimate.of(4), 1e-4) << "how it falls is not known";
+}
+
+TEST(ErrorEstimate, GoesOnAsCorrectionsFall) {
+  ErrorEstimate estimate;
+  estimate.add(3, 1e-2);
+  estimate.add(4, 1e-3);
+  EXPECT_NEAR(*estimate.of(5), 1e-4 / 0.9, 1e-9);
+  EXPECT_EQ(estimate.of(5, false), 1e-3) << "steps are not alike";
+  estimate.add(6, 1e-5);
+  EXPECT_NEAR(*estimate.of(7), 1e-6 / 0.9, 1e-12) << "one was left out";
+  estimate.add(7, 1e-4);
+  EXPECT_EQ(estimate.of(8), 1e-4) << "it grew";
+}
+
+TEST(ErrorEstimate, HasStoppedWhereThreeIterationsDoNotHalveIt) {
+  ErrorEstimate estimate;
+  EXPECT_FALSE(estimate.stopped(9));
+  estimate.add(1, 1);
+  estimate.add(2, 0.8);
+  estimate.add(3, 0.6);
+  EXPECT_FALSE(estimate.stopped(3));
+  estimate.add(4, 0.45);
+  EXPECT_FALSE(estimate.stopped(4));
+  for (int k = 5; k < 8; ++k) estimate.add(k, 0.4);
+  EXPECT_TRUE(estimate.stopped(7));
+  estimate.add(8, 0.1);
+  EXPECT_FALSE(estimate.stopped(8));
+}
+
+TEST(ErrorEstimate, SizesAreRangesAndConstantsHaveOne) {
+  Context ctx(Backend::cpu, 1);
+  Vector<double> x(ctx, GridShape{3, 1});
+  const auto size = [&](double a, double b, double c) {
+    const double numbers[] = {a, b, c};
+    copy_from_host(ctx, numbers, x.view());
+    return size_of(ctx, x.cview());
+  };
+  EXPECT_DOUBLE_EQ(size(300, 301.25, 300), 1.25);
+  EXPECT_DOUBLE_EQ(size(-3, -1, -2), 2);
+  EXPECT_DOUBLE_EQ(size(-2, -2, -2), 2e-3);
+  EXPECT_EQ(size(0, 0, 0), 0);
+  EXPECT_TRUE(std::isnan(size(0, NAN, 0)));
+}
+
+}  // namespace

@@ -1,6 +1,7 @@
 #include <stratum/multigrid/deflated_solver.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <random>
@@ -83,6 +84,22 @@ DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preco
 
 namespace {
 
+/// Nodes whose diagonals hold ten times what couples them, as penalties do: the constant is slow elsewhere.
+std::vector<char> held_nodes(const SparseRows& a) {
+  constexpr double strongly = 10;
+  std::vector<char> held(static_cast<std::size_t>(a.rows));
+  const int beside = (a.columns - a.rows) / 2;  // columns of a strip begin with those of the row below
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    double sum = 0, coupled = 0;
+    for (auto e = static_cast<std::size_t>(a.start[k]); e < static_cast<std::size_t>(a.start[k + 1]); ++e) {
+      sum += a.value[e];
+      if (a.column[e] != static_cast<int>(k) + beside) coupled += std::abs(a.value[e]);
+    }
+    held[k] = sum > strongly * coupled ? 1 : 0;
+  }
+  return held;
+}
+
 /// What K is known by: cells, or the matrix.
 struct Known {
   double jump;
@@ -130,7 +147,7 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
     if (vectors.count() > 0)
       description = message(vectors.count(), vectors.count() == 1 ? " inclusion" : " inclusions");
     if (with_constant) {
-      add_constant(vectors);
+      add_constant(vectors, held_nodes(rows));
       description += description.empty() ? "the constant" : " and the constant";
     }
   } else if (params.by == DeflateBy::blocks) {

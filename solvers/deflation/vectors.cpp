@@ -50,14 +50,17 @@ DeflationVectors vectors_of_domains(const std::vector<int>& domain, int count) {
   return vectors_of(domain, count, true);
 }
 
-void add_constant(DeflationVectors& vectors) {
+void add_constant(DeflationVectors& vectors, const std::vector<char>& held) {
   expects(!vectors.covers, "vectors that cover the grid add up to the constant");
-  const int nodes = vectors.z.columns;
-  for (int k = 0; k < nodes; ++k) vectors.z.column.push_back(k);
-  vectors.z.value.insert(vectors.z.value.end(), static_cast<std::size_t>(nodes), 1.0);
+  const auto nodes = static_cast<std::size_t>(vectors.z.columns);
+  expects(held.empty() || held.size() == nodes, held.size(), " marks of held nodes for ", nodes, " nodes");
+  for (std::size_t k = 0; k < nodes; ++k) {
+    if (!held.empty() && held[k] != 0) continue;
+    vectors.z.column.push_back(static_cast<int>(k));
+    vectors.z.value.push_back(1.0);
+    if (!vectors.core.empty() && vectors.core[k] < 0) vectors.core[k] = vectors.z.rows;
+  }
   vectors.z.start.push_back(static_cast<int>(vectors.z.column.size()));
-  for (int& core : vectors.core)
-    if (core < 0) core = vectors.z.rows;
   ++vectors.z.rows;
 }
 

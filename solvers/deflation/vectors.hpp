@@ -35,9 +35,10 @@ struct DeflationVectors {
 /// Of domains 0 .. count - 1, all of them, of which other pieces of the grid have nodes as well.
 [[nodiscard]] DeflationVectors vectors_of_domains(const std::vector<int>& domain, int count);
 
-/// One more vector, one everywhere, on all pieces, whose core is what has none: the slow mode of what is nearly singular. For
-/// vectors that do not cover the grid.
-void add_constant(DeflationVectors& vectors);
+/// One more vector, one everywhere, on all pieces, whose core is what has none: the slow mode of what is nearly singular. It is
+/// zero at nodes that are `held`, each by a diagonal of its own: their rows would be all of A z. For vectors that do not cover
+/// the grid.
+void add_constant(DeflationVectors& vectors, const std::vector<char>& held = {});
 
 /// `count` stripes of consecutive nodes, as equal as can be. Throws UsageError unless there is a node for each.
 [[nodiscard]] std::vector<int> stripes(const GridShape& shape, int count);

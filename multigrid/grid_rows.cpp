@@ -331,15 +331,17 @@ LineEnd end_of_side(const GridRows& g, const Row& row, int i, int j, int dx, int
   const int sx = dx == 0 ? 1 : 0, sy = 1 - sx;
   const int nodes = dx != 0 ? g.left_nx : g.left_ny;
   const bool alone = nodes < 2;
+  const bool periodic = dx != 0 ? g.periodic_y : g.periodic_x;
   for (; !alone && i < g.left_nx && j < g.left_ny; i += sx, j += sy) {
+    if (is_corner(dx != 0 ? j : i, dx != 0 ? g.left_ny : g.left_nx, periodic)) continue;
     const Stencil here = row(i, j), behind = row(i + dx, j + dy);
     double inside = 0;
     for (int along = -1; along <= 1; ++along)
       inside -= here[static_cast<std::size_t>(band_index(dx + along * sx, dy + along * sy))];
     if (inside == 0) continue;  // decoupled
-    sums.inside += inside;
-    sums.behind += std::accumulate(here.begin(), here.end(), 0.0);
-    if (nodes > 2) sums.behind -= std::accumulate(behind.begin(), behind.end(), 0.0);
+    double excess = std::accumulate(here.begin(), here.end(), 0.0);
+    if (nodes > 2) excess -= std::accumulate(behind.begin(), behind.end(), 0.0);
+    sums.add(excess, inside);
   }
   return sums.end();
 }

@@ -167,24 +167,22 @@ void decide_ends(Communicator& comm, const Lines& lines, int first, int end, Gri
     for (int along = -1; along <= 1; ++along)
       inside -= here[at(dx != 0 ? band_index(dx, along) : band_index(along, dy))];
     if (inside == 0) return;  // decoupled
-    sums.inside += inside;
-    sums.behind += sum_of(here);
-    if (count > 2) sums.behind -= sum_of(behind);
+    sums.add(sum_of(here) - (count > 2 ? sum_of(behind) : 0), inside);
   };
   for (int j = std::max(first, g.first_j); j < std::min(end, last_j + 1); ++j) {
-    add(own[0], g.first_i, j, 1, 0, g.left_nx);
-    add(own[1], last_i, j, -1, 0, g.left_nx);
+    if (!is_corner(j - g.first_j, g.left_ny, g.periodic_y)) {
+      add(own[0], g.first_i, j, 1, 0, g.left_nx);
+      add(own[1], last_i, j, -1, 0, g.left_nx);
+    }
     for (int i = g.first_i; i <= last_i; ++i) {
+      if (is_corner(i - g.first_i, g.left_nx, g.periodic_x)) continue;
       if (j == g.first_j) add(own[2], i, j, 0, 1, g.left_ny);
       if (j == last_j) add(own[3], i, j, 0, -1, g.left_ny);
     }
   }
   std::array<SideSums, 4> all{};
   for (const auto& piece : comm.gather_on_host(own))
-    for (std::size_t side = 0; side < 4; ++side) {
-      all[side].behind += piece[side].behind;
-      all[side].inside += piece[side].inside;
-    }
+    for (std::size_t side = 0; side < 4; ++side) all[side].add(piece[side]);
   const auto decide = [&](LineEnd& side, const SideSums& sums) {
     if (side == LineEnd::natural) side = sums.end();
   };

@@ -145,13 +145,31 @@ inline bool told_by_cells(int count, int nodes, LineEnd& first, LineEnd& last) {
   return true;
 }
 
-/// Row sums and couplings across one of the grid's sides.
+/// What the nodes along one of the grid's boundaries say about it, each with the weight of what couples it inwards: "Dirichlet"
+/// where its row sums to a tenth of that or more, less the sum of the row behind it. Where a node is held by more than can
+/// lie in a cell beyond the boundary, as by a penalty, it is itself what is given, and nothing lies beyond.
 struct SideSums {
-  double behind = 0, inside = 0;
+  double dirichlet = 0, all = 0;
+
+  void add(double excess, double coupling) {
+    constexpr double least = 0.1, held = 50;
+    const double weight = std::abs(coupling);
+    all += weight;
+    if (coupling > 0 ? excess >= least * weight && excess <= held * weight : excess > 0) dirichlet += weight;
+  }
+  void add(const SideSums& other) {
+    dirichlet += other.dirichlet;
+    all += other.all;
+  }
+  /// Of mixed boundaries coarse levels do better with the nodes that there are.
   [[nodiscard]] LineEnd end() const {
-    return inside > 0 && behind < 0.1 * inside ? LineEnd::natural : LineEnd::dirichlet;
+    constexpr double nearly_all = 0.95;
+    return all > 0 && dirichlet < nearly_all * all ? LineEnd::natural : LineEnd::dirichlet;
   }
 };
+
+/// Node k of n along a boundary is a corner, whose row belongs to two of them: it is not asked where others are there.
+inline bool is_corner(int k, int n, bool periodic) { return !periodic && n > 2 && (k == 0 || k + 1 == n); }
 
 /// The bands of an operator, nine or the last five, where the host can write them: its own memory, or for a GPU copies of it.
 class HostBands {

@@ -346,8 +346,9 @@ LineEnd end_of_side(const GridRows& g, const Row& row, int i, int j, int dx, int
   return sums.end();
 }
 
-double row_sum(const HostBands& bands, const GridRows& g, int i, int j) {
-  double sum = 0;
+/// Row (i, j) of bands, without what reaches across boundaries.
+Stencil stencil_of(const HostBands& bands, const GridRows& g, int i, int j) {
+  Stencil v{};
   for (int dy = -1; dy <= 1; ++dy)
     for (int dx = -1; dx <= 1; ++dx) {
       int p = i + dx, q = j + dy;
@@ -355,25 +356,16 @@ double row_sum(const HostBands& bands, const GridRows& g, int i, int j) {
       if (g.periodic_y) q = (q + g.left_ny) % g.left_ny;
       if (p < 0 || p >= g.left_nx || q < 0 || q >= g.left_ny) continue;
       const int band = band_index(dx, dy);
-      sum += band >= 4 || bands.has_nine() ? bands(band, i, j) : bands(8 - band, p, q);
+      v[static_cast<std::size_t>(band)] = band >= 4 || bands.has_nine() ? bands(band, i, j) : bands(8 - band, p, q);
     }
-  return sum;
+  return v;
 }
 
-/// Every row that is coupled sums to zero but for rounding.
-bool sums_vanish(const Context& ctx, const HostBands& bands, const GridRows& g) {
-  std::vector<char> vanish(static_cast<std::size_t>(parts_of(ctx, g.left_ny * g.left_nx)), 1);
-  in_parts(ctx, g.left_ny * g.left_nx, [&](int part, int begin, int end) {
-    for (int k = begin; k < end; ++k) {
-      const int i = k % g.left_nx, j = k / g.left_nx;
-      // What is symmetric and holds little beside its diagonal: twice the latter is about all that a row holds.
-      if (!(std::abs(row_sum(bands, g, i, j)) <= 2 * sums_to_zero * bands(4, i, j))) {
-        vanish[static_cast<std::size_t>(part)] = 0;
-        return;
-      }
-    }
-  });
-  return std::all_of(vanish.begin(), vanish.end(), [](char v) { return v != 0; });
+SingularParts parts_of(const HostBands& bands, const Places& places, const FixedRows& fixed, const GridRows& g) {
+  return singular_parts(
+      nullptr, {g.left_nx, g.left_ny, 0, g.left_ny, g.periodic_x, g.periodic_y,
+                [&](int i, int j) { return stencil_of(bands, g, i, j); },
+                [&](int i, int j) { return !fixed.none() && fixed(places.unknown(i + g.first_i, j + g.first_j)); }});
 }
 
 /// One line's widths.
@@ -399,7 +391,7 @@ Seen read_bands(const Context& ctx, const Rows& rows, const Places& places, cons
   });
 }
 
-/// Fixed nodes on the grid: their own diagonals may have any size, those of neighbours are about what couples to them.
+/// Fixed nodes on the grid: their own diagonals may have any size. They get what couples to them, or next to nothing.
 void scale_fixed(const Places& places, const std::vector<Seen::Lifted>& lifted, const FixedRows& fixed,
                  const GridRows& g, const HostBands& bands) {
   if (fixed.none()) return;
@@ -412,8 +404,12 @@ void scale_fixed(const Places& places, const std::vector<Seen::Lifted>& lifted, 
     if (double* d = on_grid(k); fixed(k) && d != nullptr) *d = 0;
   for (const auto& entry : lifted)
     if (double* d = on_grid(entry.unknown)) *d += std::abs(entry.value);
+  double least = std::numeric_limits<double>::infinity();
   for (int k = 0; k < g.unknowns(); ++k)
-    if (double* d = on_grid(k); fixed(k) && d != nullptr && *d == 0) *d = 1;
+    if (const double* d = on_grid(k); !fixed(k) && d != nullptr) least = std::min(least, *d);
+  const double alone = std::isfinite(least) ? next_to_nothing * least : 1.0;
+  for (int k = 0; k < g.unknowns(); ++k)
+    if (double* d = on_grid(k); fixed(k) && d != nullptr && *d == 0) *d = alone;
 }
 
 }  // namespace
@@ -504,8 +500,10 @@ void GridRows::read(Context& ctx, const Rows& rows) {
     scale_fixed(places, seen.lifted, is_fixed, *this, *bands);
   }
   keep_fixed(rows, places, is_fixed, seen.lifted);
-  singular = symmetric && fixed.empty() && sums_vanish(ctx, *bands, *this);
+  parts = symmetric ? parts_of(*bands, places, is_fixed, *this) : SingularParts();
+  singular = parts.is_whole;
   bands->finish(ctx);
+  if (parts.largest > 0) zero_row_sums(ctx, parts, a);
 }
 
 template <class Rows, class Places, class Fixed, class Lifted>
@@ -572,11 +570,12 @@ void GridRows::read_again(Context& ctx, const Rows& rows) {
     expects(apart.size <= (bands.has_nine() ? as_symmetric_as_it_gets : as_symmetric_as_five_bands),
             "the matrix was symmetric and is not any more: ", apart.text(), "; make another solver for it");
   }
-  if (singular)
-    expects(sums_vanish(ctx, bands, *this),
-            "the rows of the matrix summed to zero and do not any more: make another solver for it");
+  if (symmetric) parts = parts_of(bands, places, is_fixed, *this);
+  expects(parts.is_whole || !singular,
+          "the rows of the matrix summed to zero and do not any more: make another solver for it");
   keep_fixed(rows, places, is_fixed, seen.lifted);
   bands.finish(ctx);
+  if (parts.largest > 0 && (singular || !parts.is_whole)) zero_row_sums(ctx, parts, a);
 }
 
 template <class Index>

@@ -16,7 +16,9 @@
 //   ends        a side is natural where its rows, less those behind them, sum to less than a tenth of what couples the two;
 //               else it is Dirichlet's. The number of cells says more: nx - 1 lie between nodes that are all there, nx + 1
 //               between two Dirichlet sides whose nodes are not. It matters to the interpolation alone
-//   singular    symmetric, no row fixed, every row sums to zero but for rounding
+//   singular    symmetric, no row fixed, every row sums to zero but for rounding, that of a text file included: the diagonal
+//               loses what is left. Of grids that fall into parts, or have fixed rows, every part by itself
+//               (multigrid/singular_parts.hpp)
 //
 // On a Context with a communicator each piece gives rows of its own, all of the grid's between them:
 //
@@ -43,6 +45,7 @@
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/singular_parts.hpp>
 
 namespace stratum {
 
@@ -112,7 +115,8 @@ struct GridRows {
   int first_i = 0, first_j = 0;  // of the grid that is left, and its size
   int left_nx = 0, left_ny = 0;
   LineEnd west{}, east{}, south{}, north{};
-  bool symmetric = false, singular = false;
+  bool symmetric = false, singular = false;  // the latter: the whole grid, in one part
+  SingularParts parts;
   std::string unsymmetric;  // where it is not, in words
 
   std::vector<int> unknown;  // at every node that is left, x first; empty where that is all in order

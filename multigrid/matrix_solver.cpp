@@ -168,7 +168,7 @@ class MatrixSolver::State {
  public:
   State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& smoothers)
       : rows(std::move(given)), params(p), registry(smoothers), scaled(row_scales(ctx, rows, params.solver)),
-        solver(make(ctx)), b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
+        means(part_means(ctx)), solver(make(ctx)), b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
     if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
     if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
     const std::size_t flat = rows.moved ? rows.moved->strip_size() : static_cast<std::size_t>(rows.unknowns());
@@ -191,7 +191,9 @@ class MatrixSolver::State {
     read_fixed(ctx);
     const bool was_scaled = scaled.has_value();
     scaled = row_scales(ctx, rows, params.solver);
-    if (!was_scaled && !scaled && suits(ctx)) {
+    const bool had_parts = means.has_value();
+    means = part_means(ctx);
+    if (!was_scaled && !scaled && !had_parts && !means && suits(ctx)) {
       solver.update(ctx, rows.a);
       solver.set_stop(params.solver.stop);
     } else {
@@ -253,7 +255,7 @@ class MatrixSolver::State {
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     const auto hold = in_use.hold("solver");
     expects_whole();
-    if (mean_.empty()) return solver.solve(ctx, b, x, monitor);
+    if (mean_.empty() && !means) return noted(solver.solve(ctx, b, x, monitor));
     copy(ctx, b, b_.view());
     return solve_on_grid(ctx, b_.cview(), x, monitor);
   }
@@ -275,6 +277,7 @@ class MatrixSolver::State {
   MatrixSolverParams params;
   SmootherRegistry registry;
   std::optional<RowScales> scaled;
+  std::optional<PartMeans> means;  // of several singular parts, or one beside other nodes
   PoissonSolver solver;
   InUse in_use;
   bool is_whole = true;
@@ -284,12 +287,16 @@ class MatrixSolver::State {
     mean_ = {};
     d_ = {};
     weighted_ = {};
-    if (!solver.params().multigrid.singular) return;
+    if (!solver.params().multigrid.singular || means) return;
     mean_ = mean_scratch(ctx, rows.a.shape());
     if (!scaled) return;
     d_ = vector_from_host(ctx, scaled->d);
     sum_of_d_ = sum_of(ctx, d_.cview());
     weighted_ = Vector<double>(ctx, rows.a.shape());
+  }
+  [[nodiscard]] std::optional<PartMeans> part_means(Context& ctx) const {
+    if (scaled || !rows.parts.any() || rows.parts.is_whole || !params.singular.value_or(true)) return {};
+    return PartMeans(ctx, rows.a.shape(), rows.parts);
   }
   /// Of a matrix that is said to be singular.
   void expects_zero_sums(Context& ctx) const {
@@ -303,15 +310,20 @@ class MatrixSolver::State {
     expects(most <= about_zero * largest, "the matrix is said to be singular, and a row of it sums to ", most,
             " where the largest diagonal entry is ", largest, "; all must sum to zero");
   }
-  [[nodiscard]] PoissonSolver make(Context& ctx) const {
+  [[nodiscard]] PoissonSolver make(Context& ctx) {
     expects(!params.symmetric.value_or(false) || rows.symmetric,
             "the matrix is said to be symmetric and is not: ", rows.unsymmetric);
     // Of the matrix that the cycle is for.
     const bool symmetric = scaled ? scaled->symmetric : params.symmetric.value_or(rows.symmetric),
-               singular = params.singular.value_or(scaled ? scaled->singular : rows.singular);
+               singular = means ? rows.parts.rest_is_fixed
+                                : params.singular.value_or(scaled ? scaled->singular : rows.singular);
     expects(!singular || (scaled ? scaled->symmetric : rows.symmetric),
             "a singular matrix must be symmetric, with rows that sum to zero; this one is not symmetric");
-    if (params.singular.value_or(false)) expects_zero_sums(ctx);
+    if (params.singular.value_or(false) && !means) {
+      expects_zero_sums(ctx);
+      // What is left of them, as of numbers from a text file, would be of no use.
+      if (!scaled && !rows.singular) zero_row_sums(ctx, {}, rows.a);
+    }
     PoissonSolverParams made = params.solver;
     expects(!made.full_multigrid, "full multigrid is for meshes");
     made.multigrid.symmetric = symmetric;
@@ -331,6 +343,16 @@ class MatrixSolver::State {
       made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
     }
     const TensorMesh mesh = rows.mesh(params.widths_x, params.widths_y);
+    if (means) {
+      expects(made.precision == Precision::mixed || made.precision == Precision::full,
+              "a matrix with singular parts beside other nodes takes mixed or double precision");
+      expects(made.deflate.by == DeflateBy::none || made.deflate.by == DeflateBy::automatic,
+              "a matrix with singular parts beside other nodes is not deflated");
+      made.precision = Precision::full;
+      made.deflate = {};
+      made.interpolation = made.interpolation.value_or(InterpolationKind::matrix);
+      return {ctx, rows.a, connected(ctx, rows.parts, rows.a), *means, mesh, made, registry};
+    }
     if (scaled) return {ctx, rows.a, *scaled, mesh, made, registry};
     return {ctx, rows.a, mesh, made, registry};
   }
@@ -381,8 +403,41 @@ class MatrixSolver::State {
   }
   /// Of all pieces.
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{rows.left_nx} * rows.left_ny; }
+  /// Unknown, or node, that the first node of a singular part is.
+  [[nodiscard]] std::int64_t name_of(const SingularParts::Part& part) const {
+    const std::int64_t i = part.first % rows.left_nx + rows.first_i, j = part.first / rows.left_nx + rows.first_j;
+    return rows.numbering == Numbering::y_first ? i * rows.ny + j : j * rows.nx + i;
+  }
+  SolveReport noted(SolveReport report) const {
+    if (const std::string note = rows.parts.note(); !note.empty())
+      report.choice += (report.choice.empty() ? "" : "; ") + note;
+    return report;
+  }
+  /// b_ loses its means on singular parts.
+  void make_parts_compatible(Context& ctx) {
+    constexpr double rounding = 1e-8;
+    const auto sums = means->sums(ctx, b_.cview());
+    for (std::size_t p = 0; p < sums.size() && !params.project; ++p) {
+      const auto& [sum, magnitudes] = sums[p];
+      const auto& part = rows.parts.parts[p];
+      expects(
+          std::abs(sum) <= rounding * magnitudes || !std::isfinite(sum), "the ", part.nodes, " unknowns that ",
+          rows.numbering == Numbering::given ? "node " : "unknown ", name_of(part),
+          " is connected to are coupled to no others, their rows sum to zero, and the right-hand side there sums to ",
+          sum, ", ", std::abs(sum) / magnitudes,
+          " of its absolute sum: there is no solution; `project` subtracts the mean");
+    }
+    means->project(ctx, b_.view());
+  }
   SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
-    if (mean_.empty()) return solver.solve(ctx, b, x, monitor);
+    if (means) {
+      make_parts_compatible(ctx);
+      means->project(ctx, x);
+      SolveReport report = noted(solver.solve(ctx, b, x, monitor));
+      means->project(ctx, x);
+      return report;
+    }
+    if (mean_.empty()) return noted(solver.solve(ctx, b, x, monitor));
     // D A's rows sum to zero, and so do its columns: what must have no mean is D b.
     if (scaled) times_rows(ctx, d_, b, weighted_.view());
     const Compatibility found = compatibility(ctx, scaled ? weighted_.cview() : b);
@@ -396,7 +451,7 @@ class MatrixSolver::State {
     } else {
       subtract_mean(ctx, b_.view(), mean_.view(), nodes());
     }
-    SolveReport report = solver.solve(ctx, b, x, monitor);
+    SolveReport report = noted(solver.solve(ctx, b, x, monitor));
     subtract_mean(ctx, x, mean_.view(), nodes());
     return report;
   }

@@ -430,7 +430,13 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
   // Rows times these, of the strip's lines and those beside it.
   std::vector<double> d;
   const auto scale = [&](int i, int line) { return d.empty() ? 1.0 : d[lines->number(i, line)]; };
-  bool sums_vanish = true;
+  double alone = 1;
+  if (fixed_in_all > 0) {
+    double least = std::numeric_limits<double>::infinity();
+    strip.for_each_free([&](int i, int line) { least = std::min(least, lines->entry(0, 0, i, line)); });
+    for (const double of_piece : comm.gather_on_host(least)) least = std::min(least, of_piece);
+    if (std::isfinite(least)) alone = next_to_nothing * least;
+  }
   const auto store = [&](bool five) {
     if (five)
       a = SymmetricNineBand<double>(ctx, shape);
@@ -441,7 +447,7 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
       Stencil v = lines->free_row(i, line);
       const double own_scale = scale(i, line);
       if (lines->is_fixed(i, line)) {
-        // Its own diagonal may have any size, those of neighbours are about what couples to it.
+        // Its own diagonal may have any size.
         double sum = 0;
         for (int dy = -1; dy <= 1; ++dy)
           for (int dx = -1; dx <= 1; ++dx)
@@ -449,9 +455,8 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
                 !lines->is_fixed(i + dx, line + dy))
               sum += std::abs(lines->entry(-dx, -dy, i + dx, line + dy)) * scale(i + dx, line + dy);
         v = {};
-        v[4] = sum > 0 ? sum : 1;
+        v[4] = sum > 0 ? sum : alone;
       } else {
-        sums_vanish = sums_vanish && std::abs(sum_of(v)) <= 2 * sums_to_zero * v[4];
         for (double& entry : v) entry *= own_scale;
       }
       bands.store(i - first_i, line + cut[at(rank)] - begin, v);
@@ -471,8 +476,19 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
       store(true);
     }
   }
-  const auto vanish = comm.gather_on_host(sums_vanish ? 1 : 0);
-  singular = symmetric && fixed_in_all == 0 && std::find(vanish.begin(), vanish.end(), 0) == vanish.end();
+  if (symmetric) {
+    const int first_line = begin - cut[at(rank)];
+    parts = singular_parts(&comm, {left_nx, shape.ny, begin - first_j, left_ny, periodic_x, periodic_y,
+                                   [&](int i, int j) {
+                                     Stencil v = lines->free_row(i + first_i, first_line + j);
+                                     const double own_scale = scale(i + first_i, first_line + j);
+                                     for (double& entry : v) entry *= own_scale;
+                                     return v;
+                                   },
+                                   [&](int i, int j) { return lines->is_fixed(i + first_i, first_line + j); }});
+  }
+  singular = parts.is_whole;
+  if (parts.largest > 0) zero_row_sums(ctx, parts, a);
 
   // Unknowns are numbers of the strip's lines; where rows couple to fixed ones, with a line of others on either side.
   struct Entry {

@@ -225,8 +225,9 @@ struct PoissonSolver::Implementation {
   std::optional<GridOperator<double>> matrix;    // of the hierarchy; none: operators are assembled on the meshes
   std::optional<GridOperator<double>> unscaled;  // what is iterated on where `matrix` is D times it
   std::vector<double> scales;                    // D
-  bool follows_conductances = false;             // of the matrix, which are not kept
-  bool starts_from_zero = false;                 // whatever x holds
+  std::optional<PartMeans> means;     // what the cycle is put between, where `matrix` is another than is iterated on
+  bool follows_conductances = false;  // of the matrix, which are not kept
+  bool starts_from_zero = false;      // whatever x holds
   double setup_seconds = 0;
   std::optional<Hierarchy<double>> in_double;  // where more than the finest operator is needed
   GridOperator<double> a;
@@ -244,10 +245,11 @@ struct PoissonSolver::Implementation {
   /// With `given` as the finest operator, or an assembled one.
   Implementation(Context& ctx, std::optional<GridOperator<double>> given, const TensorMesh& mesh, PoissonSolverParams p,
                  SmootherRegistry r, const Conductances* weights = nullptr,
-                 std::optional<GridOperator<double>> iterated_on = {}, std::vector<double> d = {})
+                 std::optional<GridOperator<double>> iterated_on = {}, std::vector<double> d = {},
+                 std::optional<PartMeans> part_means = {})
       : params(with_method(std::move(p))), registry(std::move(r)), meshes(mesh_hierarchy(mesh)),
         strips(ctx, meshes, params.multigrid.strips()), matrix(std::move(given)), unscaled(std::move(iterated_on)),
-        scales(std::move(d)), follows_conductances(weights != nullptr) {
+        scales(std::move(d)), means(std::move(part_means)), follows_conductances(weights != nullptr) {
     const auto begin = Clock::now();
     if (params.multigrid.reproducible && params.deflate.by == DeflateBy::automatic) params.deflate = {};
     expects(!params.multigrid.reproducible || params.deflate.by == DeflateBy::none,
@@ -258,7 +260,7 @@ struct PoissonSolver::Implementation {
         a = *matrix;
       else
         a = assembled_in_room(ctx, mesh);
-      found = couplings(ctx, a);
+      found = couplings(ctx, means ? *unscaled : a);
       choice = choose_by_matrix(*found, params);
       if (choice.empty() && matrix && !params.method && params.inner.digits == 0) {
         params.method = Method::cg;
@@ -301,8 +303,9 @@ struct PoissonSolver::Implementation {
     if (in_two_floats && matrix) TwoFloatRefinement::expects_form(matrix->form());
     if (in_two_floats && !matrix && !params.coefficients) TwoFloatRefinement::expects_form(params.form);
     expects(
-        !unscaled || ((params.precision == Precision::mixed || params.precision == Precision::full) &&
-                      !params.full_multigrid && !entry_of(params).symmetric),
+        !unscaled || means ||
+            ((params.precision == Precision::mixed || params.precision == Precision::full) && !params.full_multigrid &&
+             !entry_of(params).symmetric),
         "scales of rows are for mixed or double precision and methods that take a nonsymmetric preconditioner, not ",
         to_string(*params.method));
     expects(!entry_of(params).constant_symmetric || params.inner.digits == 0, entry_of(params).name,
@@ -372,7 +375,7 @@ struct PoissonSolver::Implementation {
   void expect_room_for_all(const Context& ctx, const TensorMesh& mesh, const Conductances* weights = nullptr) const {
     Context plan = ctx.plan();
     const Vector<double> b(plan, strips.finest()), x(plan, strips.finest());
-    const Implementation planned(plan, matrix, mesh, params, registry, weights, unscaled, scales);
+    const Implementation planned(plan, matrix, mesh, params, registry, weights, unscaled, scales, means);
     expect_room(ctx, mesh, plan.memory()->peak_bytes);
   }
   /// The finest operator of K and c by cells, before the rest is known but not before there is room for it.
@@ -462,7 +465,10 @@ struct PoissonSolver::Implementation {
   void scale_rows(Context& ctx, DoubleCycle<T>& cycle) const {
     if (!unscaled) return;
     cycle.make_in_double(ctx);
-    cycle.in_double = std::make_shared<RowScaled>(ctx, a.shape(), scales, cycle.in_double);
+    if (means)
+      cycle.in_double = std::make_shared<PartsProjected>(ctx, a.shape(), *means, cycle.in_double);
+    else
+      cycle.in_double = std::make_shared<RowScaled>(ctx, a.shape(), scales, cycle.in_double);
   }
   void set_reaction(Context& ctx, double c) {
     const auto hold = in_use.hold("solver");
@@ -480,6 +486,7 @@ struct PoissonSolver::Implementation {
     const auto hold = in_use.hold("solver");
     expects(in_double && (matrix || params.coefficients),
             "other coefficients are for solvers made from a matrix or K and c by cells");
+    expects(!means, "a cycle for several singular parts belongs to these: make another solver for other coefficients");
     expects(!unscaled,
             "scales of rows belong to the coefficients that they were found for: make another solver for others");
     expects(params.deflate.by == DeflateBy::none,
@@ -725,6 +732,11 @@ PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const 
                              const SmootherRegistry& registry)
     : implementation_(
           std::make_unique<Implementation>(ctx, scales.scaled, mesh, params, registry, nullptr, a, scales.d)) {}
+PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const GridOperator<double>& for_cycle,
+                             const PartMeans& means, const TensorMesh& mesh, const PoissonSolverParams& params,
+                             const SmootherRegistry& registry)
+    : implementation_(std::make_unique<Implementation>(ctx, for_cycle, mesh, params, registry, nullptr, a,
+                                                       std::vector<double>(), means)) {}
 PoissonSolver::~PoissonSolver() = default;
 PoissonSolver::PoissonSolver(PoissonSolver&&) noexcept = default;
 PoissonSolver& PoissonSolver::operator=(PoissonSolver&&) noexcept = default;

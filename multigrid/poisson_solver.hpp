@@ -40,6 +40,7 @@
 #include <stratum/multigrid/deflated_solver.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/multigrid/scaled_rows.hpp>
+#include <stratum/multigrid/singular_parts.hpp>
 #include <stratum/solvers/iterative/refinement.hpp>
 
 namespace stratum {
@@ -106,6 +107,11 @@ class PoissonSolver {
   /// of D A, which `params.multigrid` is about. Mixed or double precision, methods multigrid, gcr, gmres, bicgstab; no update.
   PoissonSolver(Context& ctx, const GridOperator<double>& a, const RowScales& scales, const TensorMesh& mesh,
                 const PoissonSolverParams& params, const SmootherRegistry& registry = builtin_smoothers());
+  /// The same with a cycle that is that of another matrix, between projections (multigrid/singular_parts.hpp): for a singular A
+  /// with several null vectors. Double precision; no deflation, no update.
+  PoissonSolver(Context& ctx, const GridOperator<double>& a, const GridOperator<double>& for_cycle,
+                const PartMeans& means, const TensorMesh& mesh, const PoissonSolverParams& params,
+                const SmootherRegistry& registry = builtin_smoothers());
   ~PoissonSolver();
   PoissonSolver(PoissonSolver&&) noexcept;
   PoissonSolver& operator=(PoissonSolver&&) noexcept;

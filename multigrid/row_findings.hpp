@@ -34,6 +34,10 @@ inline bool is_alone(double diagonal, double others) {
   return diagonal != 0 && std::isfinite(diagonal) && others <= nothing_beside * std::abs(diagonal);
 }
 
+/// What a fixed node on the grid that nothing couples to has on its diagonal, of the least diagonal there is. Coarse levels spread it
+/// over what lies beside: as a solid that conducts next to nothing, not as one that holds zero.
+inline constexpr double next_to_nothing = 1e-10;
+
 /// Throws UsageError for arrays that are not n rows.
 template <class Index>
 void validate(const RowArrays<Index>& a, int n) {

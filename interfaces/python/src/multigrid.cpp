@@ -106,7 +106,10 @@ class MatrixSystem {
     const PoissonSolverParams& params = solver_.solver().params();
     nb::dict d;
     d["symmetric"] = rows.symmetric;
-    d["singular"] = params.multigrid.singular;
+    const SingularParts& parts = rows.parts;
+    d["singular"] = params.multigrid.singular || (parts.any() && !parts.is_whole);
+    d["singular_parts"] = parts.any() ? parts.parts.size() : std::size_t{params.multigrid.singular ? 1U : 0U};
+    d["note"] = parts.note();
     d["numbering"] = rows.numbering == Numbering::x_first   ? "x first"
                      : rows.numbering == Numbering::y_first ? "y first"
                                                             : "given";

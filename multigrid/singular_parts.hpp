@@ -1,0 +1,108 @@
+#pragma once
+
+// Singular parts of a symmetric matrix A on a grid: connected sets C of nodes, coupled to no others, whose rows sum to zero,
+//
+//     A 1_C = 0 ,      so that A x = b has a solution where b sums to zero over every C, and x is known up to constants there.
+//
+// A part is taken for singular where every sum s_k of its rows is, beside what the row holds,
+//
+//     zero to rounding        |s_k| <= 2 sums_to_zero a_kk
+//     zero as written         up to half a unit of the last decimal that each entry shows, for entries that have been through a
+//                             text file with less than the digits of double (or through float). Rows whose couplings have few
+//                             digits are exact. The sum of all s_k has to be as small as such errors make it, equal numbers
+//                             having equal ones: else something really is on the diagonal, as a tiny reaction
+//     noise                   1e-6 or less, of both signs alike, which no reaction or penalty has
+//
+// and is not where one row sums to more. Read on the host, by rows in any order; on pieces of a grid every piece gathers two
+// numbers a node of the whole, where the grid is not all in one part. Collective there.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/core/shared.hpp>
+
+namespace stratum {
+
+struct SingularParts {
+  struct Part {
+    std::int64_t nodes;
+    std::int64_t first;  // of its nodes, j nx + i of the grid
+  };
+  static constexpr int regular = -1, fixed = -2;
+
+  std::vector<Part> parts;
+  bool is_whole = false;      // one part, which is the grid
+  bool rest_is_fixed = true;  // every node belongs to one of the parts or to none of the matrix's couplings
+  double largest = 0;         // |s_k| / a_kk of singular parts where that is not rounding
+  int digits = 0;             // that entries show; 0: as rounding, or as noise
+  /// Of every own node: its singular part, `regular` or `fixed`; empty where it is the whole, or there are none.
+  std::vector<int> of_node;
+  /// Of every own node: whether an edge of the grid to the east, north, west, south (1, 2, 4, 8) leads to another part or to a
+  /// fixed node.
+  std::vector<unsigned char> open;
+
+  [[nodiscard]] bool any() const { return !parts.empty(); }
+  /// What was made of sums that are not rounding; empty where all are.
+  [[nodiscard]] std::string note() const;
+};
+
+/// Rows of own nodes, lines first .. first + ny - 1 of a grid of nx x all_ny.
+struct RowsOfGrid {
+  int nx, ny, first, all_ny;
+  bool periodic_x, periodic_y;
+  std::function<std::array<double, 9>(int i, int j)> row;  // by band_index; j from 0 on
+  std::function<bool(int i, int j)> is_fixed;
+};
+
+[[nodiscard]] SingularParts singular_parts(Communicator* comm, const RowsOfGrid& rows);
+
+/// Takes from the diagonal of A what rows of singular parts sum to.
+void zero_row_sums(Context& ctx, const SingularParts& parts, GridOperator<double>& a);
+
+/// A with next to nothing, symmetric, along all open edges of the grid: it is connected, and where every part is singular it is so for
+/// the constant alone. For a cycle that is to see no more than one part; what conducts next to nothing does not matter to it.
+[[nodiscard]] GridOperator<double> connected(Context& ctx, const SingularParts& parts, const GridOperator<double>& a);
+
+/// What singular parts ask of b and x. A handle: copies are the same object. On the host, where the Context is a GPU's by way of
+/// copies: waits for the stream.
+class PartMeans final : public Handle {
+ public:
+  PartMeans(Context& ctx, const GridShape& shape, const SingularParts& parts);
+
+  struct Sum {
+    double sum, sum_of_magnitudes;
+  };
+  /// Of all pieces, one a part.
+  [[nodiscard]] std::vector<Sum> sums(Context& ctx, GridView<const double> b) const;
+  /// x loses its mean on every part, and is zero at fixed nodes.
+  void project(Context& ctx, GridView<double> x) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// P M P, P the projection of PartMeans. Symmetric and constant where M is.
+class PartsProjected final : public Preconditioner<double>, public Handle {
+ public:
+  PartsProjected(Context& ctx, const GridShape& shape, PartMeans means, std::shared_ptr<Preconditioner<double>> m);
+  void apply(Context& ctx, GridView<const double> r, GridView<double> z) override;
+  [[nodiscard]] bool is_constant() const override { return m_->is_constant(); }
+  [[nodiscard]] bool is_symmetric() const override { return m_->is_symmetric(); }
+  [[nodiscard]] int iterations() const override { return m_->iterations(); }
+
+ private:
+  PartMeans means_;
+  std::shared_ptr<Preconditioner<double>> m_;
+  SharedVector<double> r_;
+};
+
+}  // namespace stratum

@@ -2,6 +2,8 @@
 // library. --help explains; the file is parse, make the system, solve, print, write, in that order.
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -12,6 +14,7 @@
 #include <stratum/core/io/matrix_market.hpp>
 #include <stratum/core/operators/band_matrix.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/core/operators/row_scales.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/solvers/inner_solve.hpp>
@@ -360,7 +363,59 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
   return system;
 }
 
+/// Throws where A is singular and no x brings ||b - A x|| below the tolerance: D A is symmetric for some d > 0 (most often 1), rows
+/// of a connected part sum to zero, and d is no null vector of b^T there. The smallest residual is |d^T b| / ||d||.
+void expects_a_solution(const System& system, const StoppingParams& stop) {
+  const SparseRows& a = system.a;
+  const auto scales = part_scales(a);
+  if (!scales) return;
+  struct Part {
+    bool singular = true;
+    int first = 0, rows = 0;
+    double sum = 0, magnitude = 0, square = 0;
+  };
+  std::vector<Part> parts(static_cast<std::size_t>(scales->parts));
+  double norm = 0;
+  for (int i = 0; i < a.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    double sum = 0, size = 0;
+    for (auto k = static_cast<std::size_t>(a.start[row]); k < static_cast<std::size_t>(a.start[row + 1]); ++k) {
+      sum += a.value[k];
+      size += std::abs(a.value[k]);
+    }
+    constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();
+    Part& part = parts[static_cast<std::size_t>(scales->part[row])];
+    if (part.rows++ == 0) part.first = i;
+    part.singular = part.singular && std::abs(sum) <= rounding * size;
+    part.sum += scales->d[row] * system.b[row];
+    part.magnitude += std::abs(scales->d[row] * system.b[row]);
+    part.square += scales->d[row] * scales->d[row];
+    norm += system.b[row] * system.b[row];
+  }
+  const double target = std::max(stop.rtol * std::sqrt(norm), stop.atol);
+  double least = 0;
+  const Part* worst = nullptr;
+  for (const Part& part : parts) {
+    const double residual = std::abs(part.sum) / std::sqrt(part.square);
+    constexpr double rounding = 1e-13;
+    if (!part.singular || !(std::abs(part.sum) > rounding * part.magnitude)) continue;
+    least += residual * residual;
+    if (worst == nullptr || residual > std::abs(worst->sum) / std::sqrt(worst->square)) worst = &part;
+  }
+  expects(!(std::sqrt(least) > target), "the matrix is singular and the system has no solution: the rows of the ",
+          worst == nullptr ? 0 : worst->rows, " unknowns that row ", worst == nullptr ? 0 : worst->first + a.first_row,
+          " is coupled to sum to zero, and the right-hand side there sums to ", worst == nullptr ? 0 : worst->sum, ", ",
+          worst == nullptr ? 0 : worst->sum / worst->magnitude, " of its absolute sum; ||b - A x|| cannot fall below ",
+          std::sqrt(least), ", and ", target, " is asked for");
+}
+
 // --- solving ------------------------------------------------------------------------------------------------------------
+
+/// What nobody would call solved, whatever rounding there is, does not end as if it were.
+int exit_code_of(const SolveReport& report, const Settings& settings) {
+  constexpr double next_to_nothing = 1e-3;
+  return exit_code(report.status, settings.tolerance_asked_for || !(report.relative_residual() <= next_to_nothing));
+}
 
 struct Plan {
   std::string method;
@@ -613,7 +668,7 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
   const auto& report = outcome.report;
   JsonObject json;
   json.add("program", "krylov").add("version", STRATUM_VERSION);
-  add_end(json, report, exit_code(report.status, settings.tolerance_asked_for));
+  add_end(json, report, exit_code_of(report, settings));
   json.add("advice", advice(system, plan, report));
   json.add("rtol", settings.stop.rtol).add("largest_error", outcome.error.value_or(std::nan("")));
   json.add("matrix", system.name).add("rows", system.a.rows).add("entries", system.a.entries());
@@ -639,11 +694,12 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   outputs.check();
   const auto system = make_system(ctx, options, settings);
   const auto plan = make_plan(system, settings);
+  expects_a_solution(system, settings.stop);
   const auto outcome = settings.single         ? solve_in<float, float>(ctx, system, settings, plan)
                        : settings.inner_single ? solve_in<double, float>(ctx, system, settings, plan)
                                                : solve_in<double, double>(ctx, system, settings, plan);
   const auto& report = outcome.report;
-  const int code = exit_code(report.status, settings.tolerance_asked_for);
+  const int code = exit_code_of(report, settings);
   const std::string proposal = advice(system, plan, report);
   if (!settings.quiet)
     print_outcome(outcome);

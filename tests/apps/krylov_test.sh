@@ -254,6 +254,58 @@ case_max_iterations() {
   has_files report.json x.mtx
 }
 
+case_a_singular_system_without_solution() {
+  # Neumann boundaries on 12 x 12 cells: uniform, graded, rows divided by volumes, two parts; last with a null vector that varies.
+  python3 - <<'END' || fail "no matrices"
+n = 12
+def write(name, scale=lambda i, j: 1.0, columns=lambda i, j: 1.0, r=1.0, cut=None):
+    h, a = [r**i for i in range(n)], {}
+    def link(i, j, p, q, w):
+        for (k, l), (m, o), v in (((i, j), (p, q), -w), ((p, q), (i, j), -w), ((i, j), (i, j), w), ((p, q), (p, q), w)):
+            at = (l * n + k, o * n + m)
+            a[at] = a.get(at, 0) + scale(k, l) * v * columns(m, o)
+    for j in range(n):
+        for i in range(n):
+            if i + 1 < n: link(i, j, i + 1, j, 2 * h[j] / (h[i] + h[i + 1]))
+            if j + 1 < n and j != cut: link(i, j, i, j + 1, 2 * h[i] / (h[j] + h[j + 1]))
+    with open(name, "w") as f:
+        f.write("%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n" % (n * n, n * n, len(a)))
+        for (row, column), v in sorted(a.items()): f.write("%d %d %.17g\n" % (row + 1, column + 1, v))
+write("uniform.mtx")
+write("graded.mtx", r=1.3)
+write("parts.mtx", cut=5)
+write("volumes.mtx", r=1.3, scale=lambda i, j: 1.3 ** -(i + j))
+d = lambda i, j: 1 + (7 * i + 5 * j) % 11 / 10
+write("varies.mtx", scale=d, columns=d)
+for name, b in (("b", [1] * n * n), ("sine", [(-1) ** k for k in range(n * n)])):
+    with open(name + ".mtx", "w") as f:
+        f.write("%%%%MatrixMarket matrix array real general\n%d 1\n" % (n * n) + "".join("%g\n" % v for v in b))
+END
+  local method preconditioner matrix grid
+  for matrix in uniform graded parts; do
+    for method in cg fcg cr gcr gmres bicgstab richardson; do
+      for preconditioner in none jacobi ic block-ic incomplete-poisson multigrid; do
+        grid=()
+        [ $preconditioner != multigrid ] || grid=(--grid 12,12)
+        refused --matrix $matrix.mtx --rhs b.mtx --method $method --preconditioner $preconditioner "${grid[@]}" \
+          -- 'the system has no solution' 'sum to zero' 'cannot fall below'
+      done
+    done
+    run 0 --matrix $matrix.mtx --rhs sine.mtx --preconditioner jacobi
+  done
+  refused --matrix parts.mtx --rhs b.mtx -- '72 unknowns that row 1 is coupled to' 'sums to 72'
+  refused --matrix volumes.mtx --rhs b.mtx --method gmres -- 'the system has no solution'
+  # To a tolerance above what has to remain there is one.
+  run 0 --matrix uniform.mtx --rhs sine.mtx --rtol 0.1
+  for method in cg cr gmres bicgstab; do
+    for preconditioner in none jacobi ic; do
+      "$program" --matrix varies.mtx --rhs b.mtx --method $method --preconditioner $preconditioner --quiet --max-iterations 1000 \
+        >/dev/null 2>&1 && fail "$method with $preconditioner claims a solution"
+    done
+  done
+  return 0
+}
+
 case_an_indefinite_matrix_breaks_cg_down() {
   printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 -5\n' >a.mtx
   printf '%%%%MatrixMarket matrix array real general\n2 1\n0\n1\n' >b.mtx

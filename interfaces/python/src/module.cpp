@@ -27,6 +27,7 @@ nb::dict dictionary_of(const SolveReport& report, double setup_seconds) {
   d["status"] = nb::cast(std::string(to_string(report.status)));
   d["converged"] = report.status == Status::converged;
   d["failed"] = exit_code(report.status) == 3;  // nothing to use
+  d["exit_codes"] = nb::make_tuple(exit_code(report.status, false), exit_code(report.status, true));
   d["reason"] = report.reason;
   d["iterations"] = report.iterations;
   d["inner_iterations"] = report.inner_iterations;

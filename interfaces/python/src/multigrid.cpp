@@ -125,6 +125,10 @@ class MatrixSystem {
     d["levels"] = solver_.solver().levels();
     return d;
   }
+  /// In a child process, which does not have the threads of its parent: on a CPU what follows runs on one.
+  void after_fork() {
+    if (!ctx_.on_gpu()) ctx_ = Context(Backend::cpu, 1);
+  }
   [[nodiscard]] std::uintptr_t stream() const { return reinterpret_cast<std::uintptr_t>(ctx_.stream()); }
 
  private:
@@ -236,6 +240,7 @@ void add_multigrid(nb::module_& m) {
            nb::arg("atol"), nb::arg("maxiter"), nb::arg("callback").none())
       .def("apply_on_device", &MatrixSystem::apply_on_device, nb::arg("r"))
       .def_prop_ro("stream", &MatrixSystem::stream)
+      .def("after_fork", &MatrixSystem::after_fork)
       .def("found", &MatrixSystem::found);
 }
 

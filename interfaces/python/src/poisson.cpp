@@ -169,6 +169,11 @@ class PoissonSystem {
     return nb::make_tuple(numpy_array(std::move(nodal), {ny, nx}), dictionary_of(report, setup_seconds_));
   }
 
+  /// In a child process, which does not have the threads of its parent: on a CPU what follows runs on one.
+  void after_fork() {
+    if (!ctx_.on_gpu()) ctx_ = Context(Backend::cpu, 1);
+  }
+
  private:
   void set_solver(const nb::dict& options) {
     const auto text = [&](const char* name) { return option<std::string>(options, name); };
@@ -244,6 +249,7 @@ void add_poisson(nb::module_& m) {
           },
           nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("baseline").none(),
           nb::arg("project"), nb::arg("callback").none())
+      .def("after_fork", &PoissonSystem::after_fork)
       .def_prop_ro("singular", &PoissonSystem::is_singular_problem)
       .def_prop_ro("levels", &PoissonSystem::levels);
 }

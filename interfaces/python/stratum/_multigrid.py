@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
-from . import _report
+from . import _fork, _report
 from ._stratum import MatrixSystem
 
 _CPU, _CUDA = 1, 2  # kDLCPU, kDLCUDA
@@ -30,8 +30,8 @@ class Multigrid:
                periodic. They matter where A's entries do not show them
     numbering  j nx + i of every unknown, where the order is neither
     symmetric, singular   found out unless given, and refused where they are given and A is not so. Of a singular matrix (all
-               rows sum to zero) solutions have mean zero; right-hand sides must have it too, unless project=True takes their
-               mean away
+               rows sum to zero, up to the digits that its entries show) solutions have mean zero; right-hand sides must have it
+               too, unless project=True takes their mean away. Where the grid falls into parts, this holds for each
     smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi"
     steps      smoothing steps before and after the coarse correction
     cycle      "v", "w", "f", "w2", "k"
@@ -39,11 +39,12 @@ class Multigrid:
                ("fcg" around K-cycles), else "gmres", which is a flexible one
     interpolation     "matrix" (it follows A), "bilinear" (it follows the widths); None: what A wants
     single_precision  cycles in float; all else is in double, the solution as well
-    device     "cpu" or "cuda"; threads: of the CPU, 0 for all; stream: a CUDA stream as a number, as
-               torch.cuda.current_stream().cuda_stream and cupy.cuda.get_current_stream().ptr have it
+    device     "cpu" or "cuda"; threads: of the CPU, 0 for all (a child process has one after a fork); stream: a CUDA stream as a
+               number, as torch.cuda.current_stream().cuda_stream and cupy.cuda.get_current_stream().ptr have it
 
     Arrays are computed with in double; those in float32 are widened. Vectors have shape (n,) or (ny, nx), several of them
-    (n, k). What comes back is what b was: an array of NumPy, CuPy, PyTorch or JAX, on its device.
+    (n, k). What comes back is what b was: an array of NumPy, CuPy, PyTorch or JAX, on its device. A is not copied: changed in
+    place it counts from update(A) on, and until then another `accel` is refused.
 
     >>> import numpy as np, scipy.sparse as sp, stratum
     >>> line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(255, 255))
@@ -101,11 +102,13 @@ class Multigrid:
                              smoother=smoother, steps=steps, cycle=cycle, accel=_method(accel),
                              interpolation=interpolation, single_precision=single_precision)
         self._place = (device, threads, stream)
-        self._matrix = matrix
+        self._keep(matrix)
         self._systems: dict[str | None, MatrixSystem] = {}
         self._own = self._system(self._options["accel"])
-        #: What was found out: "symmetric", "singular", "numbering", "periodic" (in y, in x), "sides", "fixed_rows" (rows that
-        #: hold their diagonal alone), "accel", "choice" (of cycle and method, and why), "levels".
+        _fork.remember(self)
+        #: What was detected: "symmetric", "singular", "singular_parts" (how many: connected parts of the grid whose rows sum to
+        #: zero), "note" (what was made of row sums that are zero but for the digits of a file), "numbering", "periodic" (in y, in x),
+        #: "sides", "fixed_rows" (rows that hold their diagonal alone), "accel", "choice" (of cycle and method, and why), "levels".
         self.found: dict[str, Any] = self._own.found()
         #: Of the latest solve, of the last column where there were several; "columns" has all of them.
         self.report: dict[str, Any] = {}
@@ -161,11 +164,12 @@ class Multigrid:
             columns, x = self._solve_on_device(system, b, x0, stop)
         else:
             columns, x = self._solve_on_host(system, b, x0, stop)
-        worst = max(columns, key=lambda r: not r["converged"])
+        tolerance_asked_for = asked_for is not None or atol > 0
+        worst = max(columns, key=lambda r: (_report.exit_code(r, tolerance_asked_for), not r["converged"]))
         self.report = columns[-1] | ({"columns": columns} if len(columns) > 1 else {})
         if residuals is not None:
             residuals[:] = columns[-1]["residuals"]
-        _report.judge(worst, x, on_failure, asked_for is not None or atol > 0)
+        _report.judge(worst, x, on_failure, tolerance_asked_for)
         if not return_info:
             return x
         return x, 0 if all(r["converged"] for r in columns) else worst["iterations"]
@@ -208,15 +212,28 @@ class Multigrid:
             with contextlib.suppress(ValueError):
                 self._own.update(*self._matrix)
             raise
-        self._matrix = matrix
+        self._keep(matrix)
         self._systems = {self._options["accel"]: self._own}
         self.found = self._own.found()
 
     def _system(self, accel: str | None) -> MatrixSystem:
         if accel not in self._systems:
+            if _fingerprint(self._matrix) != self._given:
+                raise ValueError("the matrix has been changed in place since it was given; update(A) takes the values that it "
+                                 f"has now. (accel={accel!r} is set up at its first call, from the matrix itself.)")
             ny, nx = self.grid
-            self._systems[accel] = MatrixSystem(*self._matrix, nx, ny, *self._place, self._options | {"accel": accel})
+            device, threads, stream = self._place
+            self._systems[accel] = MatrixSystem(*self._matrix, nx, ny, device, _fork.threads(threads), stream,
+                                                self._options | {"accel": accel})
         return self._systems[accel]
+
+    def _keep(self, matrix: tuple[Any, Any, np.ndarray]) -> None:
+        self._matrix = matrix
+        self._given = _fingerprint(matrix)
+
+    def _after_fork(self) -> None:
+        for system in self._systems.values():
+            system.after_fork()
 
     def _vector(self, numbers: Any, name: str) -> tuple[np.ndarray, tuple[int, ...]]:
         """Contiguous and flat, in double; and its shape."""
@@ -276,6 +293,12 @@ class _OnDevice:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return _CUDA, 0
+
+
+def _fingerprint(matrix: tuple[Any, Any, np.ndarray]) -> list[int]:
+    """Other numbers where arrays were changed in place, at a small part of a set-up's time."""
+    bits = [np.frombuffer(a, dtype=f"u{a.itemsize}") for a in matrix if a is not None and a.size > 0]
+    return [int(f(part)) for a in bits for part in (a, a[1::2]) for f in (np.add.reduce, np.bitwise_xor.reduce)]
 
 
 def _method(accel: str | None) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from . import _report
+from . import _fork, _report
 from ._mesh import as_mesh
 from ._stratum import Mesh, PoissonSystem
 
@@ -50,7 +50,7 @@ class Poisson:
     accel     "multigrid" (cycles alone), "cg", "fcg", "cr", "gcr", "gmres", "bicgstab"; None: cycles where K is a number, CG
               where it varies
     single_precision  cycles in float around which all else is in double
-    device    "cpu" or "cuda"; threads: of the CPU, 0 for all
+    device    "cpu" or "cuda"; threads: of the CPU, 0 for all; in a child process after a fork one
 
     >>> import numpy as np, stratum
     >>> problem = stratum.Poisson(("A3", 6), sides={"left": "neumann"})
@@ -75,9 +75,8 @@ class Poisson:
     ) -> None:
         self.mesh = as_mesh(mesh)
         options = dict(smoother=smoother, steps=steps, cycle=cycle, accel=accel, single_precision=single_precision,
-                       threads=threads, device=device)
+                       threads=_fork.threads(threads), device=device)
         options["continue"] = accel is not None  # a pass of full multigrid goes on with a Krylov method that is asked for
-        self._one_pass = cycle == "fmg" and accel is None
         if isinstance(sides, dict):
             unknown = set(sides) - {"left", "right", "bottom", "top"}
             if unknown:
@@ -90,6 +89,10 @@ class Poisson:
         kxx, kxy, kyy = _tensor(self.mesh, kappa)
         c = _on_cells(self.mesh, "the reaction", reaction)
         self._system = PoissonSystem(self.mesh, left, right, bottom, top, kxx, kxy, kyy, c, options)
+        _fork.remember(self)
+
+    def _after_fork(self) -> None:
+        self._system.after_fork()
 
     @property
     def singular(self) -> bool:
@@ -123,8 +126,7 @@ class Poisson:
         _report.check_on_failure(on_failure)
         load = f if isinstance(f, str) else _loads(self.mesh, f)
         u, report = self._system.solve(load, 1e-8 if rtol is None else rtol, atol, maxiter, baseline, project, callback)
-        if not (self._one_pass and report["status"] == "max iterations"):
-            _report.judge(report, u, on_failure, rtol is not None or atol > 0)
+        _report.judge(report, u, on_failure, rtol is not None or atol > 0)
         return Solution(self.mesh.x, self.mesh.y, u, report)
 
 

@@ -26,10 +26,14 @@ class ConvergenceError(RuntimeError):
 ResourceError = _stratum.ResourceError
 
 
+def exit_code(report: dict[str, Any], tolerance_asked_for: bool) -> int:
+    """A program's of this library: 0 also where the residual is at rounding and nobody asked for a tolerance."""
+    return int(report["exit_codes"][tolerance_asked_for])
+
+
 def judge(report: dict[str, Any], x: Any, on_failure: str, tolerance_asked_for: bool) -> None:
-    """Raises where a solve failed, warns or raises where it ended above its tolerance: not where the residual is at rounding
-    and nobody had asked for a tolerance."""
-    if report["converged"] or (report["status"] == "rounding" and not tolerance_asked_for) or on_failure == "ignore":
+    """Raises where a solve failed, warns or raises wherever a program's exit code would not be that of convergence."""
+    if exit_code(report, tolerance_asked_for) == 0 or on_failure == "ignore":
         return
     message = f"{report['status']} after {report['iterations']} iterations: {report['reason']}"
     if on_failure == "raise" or report["failed"]:

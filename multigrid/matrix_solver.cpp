@@ -193,7 +193,7 @@ class MatrixSolver::State {
     scaled = row_scales(ctx, rows, params.solver);
     const bool had_parts = means.has_value();
     means = part_means(ctx);
-    if (!was_scaled && !scaled && !had_parts && !means && suits(ctx)) {
+    if (!was_scaled && !scaled && !had_parts && !means && precision_note.empty() && suits(ctx)) {
       solver.update(ctx, rows.a);
       solver.set_stop(params.solver.stop);
     } else {
@@ -277,6 +277,7 @@ class MatrixSolver::State {
   MatrixSolverParams params;
   SmootherRegistry registry;
   std::optional<RowScales> scaled;
+  std::string precision_note;      // why it is another than was asked for
   std::optional<PartMeans> means;  // of several singular parts, or one beside other nodes
   PoissonSolver solver;
   InUse in_use;
@@ -342,6 +343,13 @@ class MatrixSolver::State {
     } else if (!made.method && made.inner.digits == 0 && !left_to_auto) {
       made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
     }
+    constexpr double too_much = 0.03;
+    const bool lost =
+        singular && !scaled && !means && made.precision == Precision::mixed && rows.parts.lost_in_float > too_much;
+    if (lost) made.precision = Precision::full;
+    precision_note = lost ? message("cycles in double: in float the rows of this singular matrix would sum to ",
+                                    rows.parts.lost_in_float, " of what it conducts")
+                          : std::string();
     const TensorMesh mesh = rows.mesh(params.widths_x, params.widths_y);
     if (means) {
       expects(made.precision == Precision::mixed || made.precision == Precision::full,
@@ -409,8 +417,8 @@ class MatrixSolver::State {
     return rows.numbering == Numbering::y_first ? i * rows.ny + j : j * rows.nx + i;
   }
   SolveReport noted(SolveReport report) const {
-    if (const std::string note = rows.parts.note(); !note.empty())
-      report.choice += (report.choice.empty() ? "" : "; ") + note;
+    for (const std::string& note : {rows.parts.note(), precision_note})
+      if (!note.empty()) report.choice += (report.choice.empty() ? "" : "; ") + note;
     return report;
   }
   /// b_ loses its means on singular parts.

@@ -211,6 +211,29 @@ void add_spread(const Nodes& nodes, const Shown& shown, const std::function<std:
   for (std::size_t p = 0; p < parts.size(); ++p) parts[p].spread += std::sqrt(square[p]);
 }
 
+double lost_in_float(Communicator* comm, const Nodes& nodes) {
+  const int nx = nodes.rows.nx;
+  // Of lines along x conductances, of columns resistances: nx, after the squares of diagonals and the former.
+  std::vector<double> own(at(nx) + 2, 0.0);
+  std::vector<double> resistance(at(nodes.rows.ny), 0.0);
+  nodes.for_each_free([&](int i, int j, std::size_t /*k*/) {
+    const Stencil v = nodes.rows.row(i, j);
+    own[0] += v[centre] * v[centre];
+    if (nodes.rows.periodic_x || i + 1 < nx) resistance[at(j)] += 1 / std::abs(v[2] + v[5] + v[8]);
+    if (nodes.rows.periodic_y || nodes.rows.first + j + 1 < nodes.rows.all_ny)
+      own[at(i) + 2] += 1 / std::abs(v[6] + v[7] + v[8]);
+  });
+  for (const double r : resistance) own[1] += r > 0 ? 1 / r : 0;
+  std::vector<double> all(own.size(), 0.0);
+  const std::vector<double> joined = comm == nullptr ? own : comm->join_on_host(own);
+  for (std::size_t k = 0; k < joined.size(); ++k) all[k % all.size()] += joined[k];
+  double along_y = 0;
+  for (std::size_t i = 2; i < all.size(); ++i) along_y += all[i] > 0 ? 1 / all[i] : 0;
+  // Of a single line or column there is one direction.
+  const double least = all[1] > 0 && along_y > 0 ? std::min(all[1], along_y) : std::max(all[1], along_y);
+  return least > 0 ? std::numeric_limits<float>::epsilon() / 2 * std::sqrt(all[0]) / least : 0;
+}
+
 }  // namespace
 
 std::string SingularParts::note() const {
@@ -311,6 +334,7 @@ SingularParts singular_parts(Communicator* comm, const RowsOfGrid& rows) {
     if (sums[p].noisy == 0) found.digits = shown.digits;
   }
   found.is_whole = in_one && found.any();
+  if (found.is_whole) found.lost_in_float = lost_in_float(comm, nodes);
   if (in_one || !found.any()) return found;
   found.of_node.assign(at(std::int64_t{rows.nx} * rows.ny), SingularParts::fixed);
   found.open.assign(found.of_node.size(), 0);

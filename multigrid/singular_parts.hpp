@@ -43,6 +43,9 @@ struct SingularParts {
   bool rest_is_fixed = true;  // every node belongs to one of the parts or to none of the matrix's couplings
   double largest = 0;         // |s_k| / a_kk of singular parts where that is not rounding
   int digits = 0;             // that entries show; 0: as rounding, or as noise
+  /// Of the whole: how far, in float, rounding makes rows sum to something, sqrt(sum of eps^2 a_kk^2), of what the matrix conducts
+  /// from boundary to boundary where it conducts less, along x or along y. A cycle in float knows nothing of a matrix with much.
+  double lost_in_float = 0;
   /// Of every own node: its singular part, `regular` or `fixed`; empty where it is the whole, or there are none.
   std::vector<int> of_node;
   /// Of every own node: whether an edge of the grid to the east, north, west, south (1, 2, 4, 8) leads to another part or to a

@@ -220,6 +220,31 @@ TEST(SingularMatrices, AClaimHelpsWhereDigitsDoNotShow) {
   expect_solved(a, as_meant, 24, 24, 1e-6, 14, {.singular = true});
 }
 
+TEST(SingularMatrices, ThinCellsWhoseSumsFloatLosesAreLeftToDouble) {
+  // 54 and 21 iterations in float, 100 with other right-hand sides.
+  for (const auto& [r, both] : {std::pair{1.2, false}, {1.15, true}}) {
+    SCOPED_TRACE(r);
+    constexpr int n = 100;
+    const double sum = (std::pow(r, n) - 1) / (r - 1);
+    const auto h = [=, r = r](int i) { return std::pow(r, i) / sum; };
+    const auto hy = [=, both = both](int j) { return both ? h(j) : 1.0 / n; };
+    const Links links{n, n, [=](int i, int j) { return 2 * hy(j) / (h(i) + h(i + 1)); },
+                      [=](int i, int j) { return 2 * h(i) / (hy(j) + hy(j + 1)); }};
+    const SparseRows a = links.rows();
+    Context ctx(Backend::cpu, 1);
+    auto solver = solver_of(ctx, a, n, n);
+    EXPECT_EQ(solver.solver().params().precision, Precision::full);
+    Values b = random_numbers(at(a.rows)), x(b.size(), 0.0);
+    subtract_mean(b);
+    const SolveReport report = solver(ctx, b, x);
+    EXPECT_TRUE(report.status == Status::converged || report.status == Status::rounding) << report.reason;
+    EXPECT_LE(report.iterations, 12);
+    EXPECT_THAT(report.choice, HasSubstr("cycles in double"));
+  }
+  Context ctx(Backend::cpu, 1);
+  EXPECT_EQ(solver_of(ctx, graded(64, 64, 1.1).rows(), 64, 64).solver().params().precision, Precision::mixed);
+}
+
 // --- parts --------------------------------------------------------------------------------------------------------------
 
 constexpr int wide = 40, high = 30;

@@ -91,6 +91,42 @@ struct AddConstant {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double v) const { x(i, j) = v; }
 };
 
+/// One where a node is held by 1e5 times what couples it, and none beside it is: on coarse levels that is a
+/// condition on several nodes, which float keeps no difference of.
+template <class View>
+struct HeldAlone {
+  static constexpr bool takes_maximum = true;
+  View a;
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void add(int i, int j, double& others, double& beside) const {
+    const double entry = a.template coefficient<dx, dy>(i, j);
+    if (entry == 0) return;
+    others += entry < 0 ? -entry : entry;
+    const double diagonal = a.template coefficient<0, 0>(i + dx, j + dy);
+    beside = diagonal > beside ? diagonal : beside;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    double others = 0, beside = 0;
+    add<-1, -1>(i, j, others, beside);
+    add<0, -1>(i, j, others, beside);
+    add<1, -1>(i, j, others, beside);
+    add<-1, 0>(i, j, others, beside);
+    add<1, 0>(i, j, others, beside);
+    add<-1, 1>(i, j, others, beside);
+    add<0, 1>(i, j, others, beside);
+    add<1, 1>(i, j, others, beside);
+    constexpr double held = 1e5, by_more = 1e3;
+    const double diagonal = a.template coefficient<0, 0>(i, j);
+    return others > 0 && diagonal >= held * others && diagonal >= by_more * beside ? 1 : 0;
+  }
+};
+
+bool holds_nodes_alone(Context& ctx, const GridOperator<double>& a) {
+  return a.visit([&]<class View>(const View& view) {
+    return reduce(ctx, a.shape().nx, a.shape().ny, HeldAlone<View>{view});
+  }) > 0;
+}
+
 /// D A for the cycle, where rows want scales.
 std::optional<RowScales> row_scales(Context& ctx, const GridRows& rows, const PoissonSolverParams& params) {
   const bool in_double = params.precision == Precision::mixed || params.precision == Precision::full;
@@ -343,13 +379,16 @@ class MatrixSolver::State {
     } else if (!made.method && made.inner.digits == 0 && !left_to_auto) {
       made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
     }
-    constexpr double too_much = 0.03;
-    const bool lost =
-        singular && !scaled && !means && made.precision == Precision::mixed && rows.parts.lost_in_float > too_much;
-    if (lost) made.precision = Precision::full;
-    precision_note = lost ? message("cycles in double: in float the rows of this singular matrix would sum to ",
-                                    rows.parts.lost_in_float, " of what it conducts")
-                          : std::string();
+    precision_note.clear();
+    if (made.precision == Precision::mixed && symmetric && !scaled && !means) {
+      constexpr double too_much = 0.03;
+      if (singular && rows.parts.lost_in_float > too_much)
+        precision_note = message("cycles in double: in float the rows of this singular matrix would sum to ",
+                                 rows.parts.lost_in_float, " of what it conducts");
+      else if (holds_nodes_alone(ctx, rows.a))
+        precision_note = "cycles in double: a node is held by more than float has digits for beside its neighbours";
+      if (!precision_note.empty()) made.precision = Precision::full;
+    }
     const TensorMesh mesh = rows.mesh(params.widths_x, params.widths_y);
     if (means) {
       expects(made.precision == Precision::mixed || made.precision == Precision::full,

@@ -101,7 +101,7 @@ bool lost_in_writing(const Stencil& v, double sum, const Shown& shown) {
 /// What is added up over the rows of a part; doubles alone, to be gathered.
 struct PartSums {
   double nodes = 0, first = std::numeric_limits<double>::max();
-  double sums_up = 0, noisy = 0;               // rows
+  double sums_up = 0, noisy = 0, vanish = 0;   // rows
   double sum = 0, magnitude = 0, largest = 0;  // of row sums, the latter of the diagonal
   double negative = 0;                         // of the magnitude
   double spread = 0;                           // of the sum, by what was lost in writing
@@ -111,6 +111,7 @@ struct PartSums {
     first = std::min(first, other.first);
     sums_up += other.sums_up;
     noisy += other.noisy;
+    vanish += other.vanish;
     sum += other.sum;
     magnitude += other.magnitude;
     largest = std::max(largest, other.largest);
@@ -120,15 +121,19 @@ struct PartSums {
   void take(const Row& row, const Stencil& v) {
     sums_up += row.is == RowClass::sums_up ? 1 : 0;
     noisy += row.is == RowClass::noisy ? 1 : 0;
+    vanish += row.is == RowClass::vanishes ? 1 : 0;
     sum += row.sum;
     magnitude += std::abs(row.sum);
     negative += row.sum < 0 ? -row.sum : 0;
     largest = std::max(largest, std::abs(row.sum) / v[centre]);
   }
-  /// Signs of both kinds, in more rows than chance would do.
+  /// Signs of both kinds, in more rows than chance would do; or so small that no equation has them where they are negative, or in few
+  /// of the rows, as where couplings were taken out and what they left on the diagonal is rounding.
   [[nodiscard]] bool is_noise() const {
-    constexpr double some = 32, share = 0.25;
-    return nodes >= some && negative >= share * magnitude && negative <= (1 - share) * magnitude;
+    constexpr double some = 32, share = 0.25, tiny = 1e-12;
+    const bool is_negative = negative >= share * magnitude;
+    return (largest <= tiny && (is_negative || 2 * vanish > nodes)) ||
+           (nodes >= some && is_negative && negative <= (1 - share) * magnitude);
   }
   [[nodiscard]] bool is_singular() const {
     constexpr double deviations = 4;
@@ -137,7 +142,7 @@ struct PartSums {
     return (noisy == 0 && std::abs(sum) <= deviations * spread) || is_noise();
   }
 };
-static_assert(sizeof(PartSums) == 9 * sizeof(double));
+static_assert(sizeof(PartSums) == 10 * sizeof(double));
 
 /// Own nodes in a grid, of which some neighbours are those of other pieces.
 struct Nodes {

@@ -11,7 +11,8 @@
 //                             text file with less than the digits of double (or through float). Rows whose couplings have few
 //                             digits are exact. The sum of all s_k has to be as small as such errors make it, equal numbers
 //                             having equal ones: else something really is on the diagonal, as a tiny reaction
-//     noise                   1e-6 or less, of both signs alike, which no reaction or penalty has
+//     noise                   1e-6 or less, of both signs alike, which no reaction or penalty has, or 1e-12 or less, and
+//                             negative, or in less than half of the rows
 //
 // and is not where one row sums to more. Read on the host, by rows in any order; on pieces of a grid every piece gathers two
 // numbers a node of the whole, where the grid is not all in one part. Collective there.

@@ -207,6 +207,19 @@ TEST(SingularMatrices, ATinyReactionThatIsThereStays) {
   expect_regular(written(reaction.rows(), "%.13e"), 30, 20);
 }
 
+TEST(SingularMatrices, NegativeSumsAreRoundingOrAnotherEquation) {
+  Context ctx(Backend::cpu, 1);
+  Links links = jumping(13, 5, 2);
+  links.diagonal = [&](int i, int j) { return i == 3 ? -2e-14 * links.x(i, j) : 0.0; };
+  const SparseRows a = links.rows();
+  EXPECT_TRUE(solver_of(ctx, a, 13, 5).rows().singular);
+  expect_solved(a, jumping(13, 5, 2).rows(), 13, 5, 1e-7);
+  // Helmholtz's.
+  Links waves{30, 20, one, one};
+  waves.diagonal = [](int, int) { return -1e-7; };
+  EXPECT_FALSE(solver_of(ctx, waves.rows(), 30, 20).rows().parts.any());
+}
+
 TEST(SingularMatrices, AClaimHelpsWhereDigitsDoNotShow) {
   // Errors of equal numbers are equal: all of one sign, and scaling hides the digits.
   const double third = 1.0 / 3;

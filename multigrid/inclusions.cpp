@@ -215,6 +215,16 @@ Inclusions inclusions_of_rows(const SparseRows& a, Communicator* comm, const Gri
   }
   for (std::size_t p = 0; p < grounded.size(); ++p)
     if (grounded[p] != 0) found.grounded[static_cast<std::size_t>(number[root(p)])] = 1;
+  // Where a penalty holds a node, all vectors are zero: its row would be all of A z.
+  constexpr double strongly = 10;
+  std::vector<double> own_held(n);
+  for (std::size_t k = 0; k < n; ++k) own_held[k] = sum[k] > strongly * own_coupled[k] && own_coupled[k] > 0 ? 1 : 0;
+  const std::vector<double> held = of_all(own_held);
+  const auto holds = [](double h) { return h > 0; };
+  if (std::none_of(held.begin(), held.end(), holds)) return found;
+  for (std::size_t k = 0; k < held.size(); ++k)
+    if (holds(held[k]) && found.of_unknown[k] < 0) found.of_unknown[k] = static_cast<int>(found.grounded.size());
+  found.grounded.push_back(1);
   return found;
 }
 

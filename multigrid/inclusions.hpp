@@ -34,7 +34,8 @@ struct Inclusions {
 /// Of K = kxx, the mesh's own cells.
 [[nodiscard]] Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k);
 /// Of a matrix alone: what its nodes couple together, the sum of |a_km| over m != k, stands for K; nodes whose coupling is 0.01 of
-/// either's or more are connected, and one whose row sums to that much is a Dirichlet node's neighbour.
+/// either's or more are connected, and one whose row sums to that much is a Dirichlet node's neighbour. Nodes whose rows sum to ten
+/// times what couples them, held by penalties, are grounded.
 [[nodiscard]] Inclusions inclusions(const SparseRows& a);
 /// The same where each piece has its own rows of it (strip_rows of core/operators/csr_matrix.hpp): every piece gathers two
 /// numbers a node of the whole.

@@ -620,7 +620,7 @@ bool HeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
   const double t = state.report.t;
   bool fits = true;
   self.at_this_time(t, [&] {
-    (void)self.operators->set(ctx, t, self.shift(self.dt));
+    (void)self.operators->set(ctx, t, self.operators->s());  // coefficients at t
     fits = same_data && self.slope_fits(ctx, t);
     if (!fits) self.begin_at(ctx, t);
   });

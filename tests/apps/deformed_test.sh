@@ -145,7 +145,7 @@ case_bad_mesh_files() {
   refused --code 5 --mesh-file text.vts --rhs 1 -- "cannot read 'text.vts'" 'is the file whole'
   run 0 --level 2 --quiet --vtk rectilinear.vtr
   mv rectilinear.vtr renamed.vts
-  refused --code 5 --mesh-file renamed.vts --rhs 1 -- "cannot read 'renamed.vts'" 'structured grids'
+  refused --code 5 --mesh-file renamed.vts --rhs 1 -- "cannot read 'renamed.vts'" 'not of StructuredGrid'
   run 0 --map "$annulus" --rhs 1 --level 2 --quiet --vtk mesh.vts
   head -c 600 mesh.vts >short.vts
   refused --code 5 --mesh-file short.vts --rhs 1 -- "cannot read 'short.vts'"

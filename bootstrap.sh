@@ -292,7 +292,7 @@ run() {
   else
     die "$build is not yours to write; copy the project to a directory of your own"
   fi
-  rm -f "$log"
+  rm -f "$log" "$log.packages"
   exec "${launch[@]}" "$build/bin/$program" "${arguments[@]}"
 }
 

@@ -174,8 +174,8 @@ install_packages() {
   install_wanted
 }
 
-# prepare TESTS: installs and configures. The library needs none of the optional packages: it is compiled while they come, after a
-# first configuration that knows nothing of them.
+# prepare TESTS: installs and configures. The library needs none of the optional packages: it is compiled while they come, after
+# a first configuration that knows nothing of them.
 prepare() {
   install_required
   if [ ${#wanted[@]} -gt 0 ]; then
@@ -355,7 +355,9 @@ count_tests() {
 
 # A line `skipped` tells the state of the test before it.
 mark_skipped() {
-  awk '$0 == "skipped" { state = $0; next } { if (name) print name, state; name = $1; state = $2 } END { if (name) print name, state }'
+  awk '$0 == "skipped" { state = $0; next }
+       { if (name) print name, state; name = $1; state = $2 }
+       END { if (name) print name, state }'
 }
 
 command=${1:-help}

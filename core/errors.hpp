@@ -4,10 +4,14 @@
 // exception. Each class maps to one exit code of the programs.
 
 #include <algorithm>
-#include <sstream>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace stratum {
 
@@ -35,12 +39,56 @@ class FileError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+namespace detail {
+
+/// An argument of a message, taken by its kind: the code that joins them is compiled once, and not for every list of types.
+class MessagePart {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): whatever a message is made of
+  MessagePart(const char* text) : kind_(Kind::literal), text_(text) {}
+  MessagePart(std::string_view text) : kind_(Kind::text), text_(text.data()), size_(text.size()) {}
+  MessagePart(const std::string& text) : MessagePart(std::string_view(text)) {}
+  MessagePart(char character) : kind_(Kind::character), integer_(character) {}
+  template <std::signed_integral T>
+  MessagePart(T number) : kind_(Kind::integer), integer_(number) {}
+  template <std::unsigned_integral T>
+  MessagePart(T number) : kind_(Kind::natural), natural_(number) {}
+  template <std::floating_point T>
+  MessagePart(T number) : kind_(Kind::number), number_(static_cast<double>(number)) {}
+  MessagePart(const void* address) : kind_(Kind::address), address_(address) {}
+  /// Anything else that goes to a stream.
+  template <class T>
+  requires(std::is_class_v<T> && !std::convertible_to<const T&, std::string_view>) MessagePart(const T& other)
+      : kind_(Kind::other), address_(&other),
+        print_other_([](std::ostream& out, const void* some) { out << *static_cast<const T*>(some); }) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  void print(std::ostream& out) const;
+
+ private:
+  enum class Kind : std::uint8_t { literal, text, character, integer, natural, number, address, other };
+  Kind kind_;
+  union {
+    const char* text_;
+    long long integer_;
+    unsigned long long natural_;
+    double number_;
+    const void* address_;
+  };
+  std::size_t size_ = 0;
+  void (*print_other_)(std::ostream&, const void*) = nullptr;
+};
+
+[[nodiscard]] std::string joined(std::initializer_list<MessagePart> parts);
+[[noreturn]] void throw_usage_error(std::initializer_list<MessagePart> parts);
+[[noreturn]] void throw_breakdown(std::initializer_list<MessagePart> parts);
+
+}  // namespace detail
+
 /// Joins its arguments as a stream would print them; messages name the offending value this way.
 template <class... Args>
 [[nodiscard]] std::string message(const Args&... args) {
-  std::ostringstream out;
-  (out << ... << args);
-  return out.str();
+  return detail::joined({args...});
 }
 
 /// What a message shows of text that somebody else wrote: no control characters, and no more than `most` bytes.
@@ -54,21 +102,18 @@ template <class... Args>
   return result + (end < text.size() ? "..." : "");
 }
 
-/// Throws UsageError with `what` unless `condition` holds.
-inline void expects(bool condition, std::string_view what) {
-  if (!condition) throw UsageError(std::string(what));
-}
-
-/// The same for messages that are costly to build: `args` are joined only on failure.
-template <class First, class Second, class... Args>
-void expects(bool condition, const First& first, const Second& second, const Args&... args) {
-  if (!condition) throw UsageError(message(first, second, args...));
+/// Throws UsageError with the arguments joined, as `message` does it, unless `condition` holds. They are joined only on failure.
+template <class... Args>
+void expects(bool condition, const Args&... args) {
+  if (!condition) [[unlikely]]
+    detail::throw_usage_error({args...});
 }
 
 /// The same for what a matrix must be: throws BreakdownError.
 template <class... Args>
 void breaks_down_unless(bool condition, const Args&... args) {
-  if (!condition) throw BreakdownError(message(args...));
+  if (!condition) [[unlikely]]
+    detail::throw_breakdown({args...});
 }
 
 }  // namespace stratum

@@ -7,6 +7,7 @@
 #include <future>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>

@@ -3,6 +3,7 @@
 // Which mesh: options, the mesh of every level, what --help says about gradings.
 
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -188,7 +189,8 @@ inline void list_meshes() {
   if (options.has("map")) {
     std::uint32_t hash = 2166136261U;  // FNV-1a: expressions make poor names
     for (const char c : options.text("map")) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-    label += message("_map-", std::hex, hash);
+    char digits[8];
+    label += "_map-" + std::string(digits, std::to_chars(digits, digits + sizeof(digits), hash, 16).ptr);
   }
   return label;
 }

@@ -17,6 +17,7 @@ namespace {
 /// Rows of one colour, in place: x_i <- x_i + (b - A x)_i / a_ii.
 template <class T>
 struct RelaxRows {
+  static constexpr bool hot = true;
   CsrView<T> a;
   const T* inverse;
   const int* rows;
@@ -56,6 +57,7 @@ struct MultiplyRow {
 
 template <class T>
 struct MultiplyRows {
+  static constexpr bool hot = true;
   CsrView<T> p;
   const T* x;
   T* y;

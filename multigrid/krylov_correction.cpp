@@ -12,6 +12,7 @@ enum Number : int { z1_q1, z1_b, z2_q1, z2_q2, z2_b, count };
 
 template <class T>
 struct ProductOfTwo {
+  static constexpr bool hot = true;
   GridView<const T> x, y;
   static constexpr bool takes_maximum = false;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
@@ -26,6 +27,7 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double first_step(double r1, double z1_times_
 /// b <- b - t1 q1
 template <class T>
 struct SubtractFirst {
+  static constexpr bool hot = true;
   const double *r1, *z1_times_b;
   GridView<const T> q;
   GridView<T> b;
@@ -37,6 +39,7 @@ struct SubtractFirst {
 /// x <- (t1 - g t2 / r1) z1 + t2 x
 template <class T>
 struct BothSteps {
+  static constexpr bool hot = true;
   const double *r1, *z1_times_b, *g, *z2_times_q2, *z2_times_b;
   GridView<const T> z;
   GridView<T> x;

@@ -59,6 +59,7 @@ struct ProlongateCoarsened {
 
 template <bool add, class T>
 struct ProlongateIdentity {
+  static constexpr bool hot = true;
   TransferView<T> y;
   GridView<const T> coarse;
   GridView<T> fine;
@@ -80,6 +81,7 @@ STRATUM_HOST_DEVICE STRATUM_INLINE int fine_node(const TransferView<T>& t, int i
 /// ones on both sides.
 template <bool plain, class Defect, class T>
 struct Restrict {
+  static constexpr bool hot = plain;
   TransferView<T> x, y;
   Defect defect;
   int fine_nx, fine_ny;

@@ -682,7 +682,7 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
 #endif
   if (x.left == nullptr) return for_each_node(ctx, all_nodes(fine), ProlongateIdentity<add, T>{y, coarse, fine});
   const ProlongateCoarsened<add, T> node{x, y, coarse, fine};
-  if (ctx.on_gpu()) return for_each_node(ctx, {node.begin(), node.end(), 1, 0, fine.ny, 1}, node);
+  if (ctx.on_gpu()) return for_each_node_on_gpu(ctx, {node.begin(), node.end(), 1, 0, fine.ny, 1}, node);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (fine.nodes() > serial_limit)
   for (int j = 0; j < fine.ny; ++j) {
     const bool is_odd = ((j + y.origin) & 1) != 0;
@@ -902,7 +902,9 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
     const bool keeps_rows = !ctx.on_gpu() && (!is_weighted() || coarsens_both());
     if (is_weighted() && !keeps_rows) return restrict_weighted(ctx, by_cells, defect, fine, coarse);
     const int coarse_rows = upward ? coarse.ny : restricted_rows(!y_.left.empty(), coarse);
+#if defined(__CUDACC__)
     if (!keeps_rows) return restrict_nodes(ctx, x_.view(), in_y, defect, fine.nx, fine.ny, coarse, coarse_rows);
+#endif
     const int kept = is_weighted() ? 3 : 2;
     const int team = std::min(ctx.threads(), rows_.shape().ny / kept);
     const GridView<T> rows = rows_.view();

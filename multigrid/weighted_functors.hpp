@@ -53,6 +53,7 @@ struct ProlongateCell {
 /// d(I, J) = P^T d_fine with the fine defect, of fine_nx x fine_ny nodes, given by a functor.
 template <class Defect, class T>
 struct RestrictWeighted {
+  static constexpr bool hot = std::is_same_v<Defect, GivenDefect<T>>;
   WeightsView<const T> w;
   Defect defect;
   int fine_nx, fine_ny;

@@ -35,6 +35,7 @@ namespace {
 
 template <class View, class T>
 struct ColourStep {
+  static constexpr bool hot = true, strided = true;
   View a;
   GridView<const T> b;
   GridView<T> x;
@@ -299,7 +300,7 @@ class ColourGaussSeidel final : public Smoother<T> {
       bool skip_first = false;
       if (guess == Guess::zero && ctx.on_gpu()) {
         const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
-        for_each_node(ctx, all_nodes(x), FirstColourFromZero<View, T>{view, b, x, omega_, begin_x, begin_y});
+        for_each_node_on_gpu(ctx, all_nodes(x), FirstColourFromZero<View, T>{view, b, x, omega_, begin_x, begin_y});
         skip_first = true;
       }
       const int first_column = forward ? odd_x : 1 - odd_x, first_row = forward ? odd_y : 1 - odd_y;
@@ -396,7 +397,7 @@ class ColourGaussSeidel final : public Smoother<T> {
   static void rows_on_gpu(Context& ctx, const Step& step, int begin_y, int begin_x, bool skip_first) {
     const auto& x = step.x;
     for (int colour = skip_first ? 1 : 0; colour < 2; ++colour)
-      for_each_node(ctx, {colour == 0 ? begin_x : 1 - begin_x, x.nx, 2, begin_y, x.ny, 2}, step);
+      for_each_node_on_gpu(ctx, {colour == 0 ? begin_x : 1 - begin_x, x.nx, 2, begin_y, x.ny, 2}, step);
   }
   /// A row of the second colours follows as soon as the rows beside it are relaxed, so that x comes from memory once. Those
   /// between the parts of two threads wait for both.

@@ -54,6 +54,7 @@ struct JacobiRow {
 
 template <class View, class T>
 struct JacobiStepFromZero {
+  static constexpr bool hot = true;
   View a;
   GridView<const T> b;
   GridView<T> y;
@@ -143,7 +144,7 @@ class Jacobi final : public Smoother<T> {
         current.fresh = false;
         const JacobiStep<View, T> step{view, b, current, other, {omega_}};
         if (ctx.on_gpu()) {
-          for_each_node(ctx, all_nodes(x), step);
+          for_each_node_on_gpu(ctx, all_nodes(x), step);
         } else {
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (x.nodes() > serial_limit)
           for (int j = 0; j < x.ny; ++j) simd::run_widest(JacobiRow<View, T>{step, j});

@@ -29,6 +29,7 @@ struct ShortSideFirst {
 
 template <class T>
 struct MultiplyRow {
+  static constexpr bool hot = true;
   const double* matrix;
   GridView<const T> r;
   GridView<T> z;

@@ -13,6 +13,7 @@ namespace {
 /// z = D^-1 t, and d the difference to the z before.
 template <class T>
 struct Sweep {
+  static constexpr bool hot = true;
   GridView<const T> inverse, t;
   GridView<T> z, d;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
@@ -25,6 +26,7 @@ struct Sweep {
 /// d = t - D z = r - A z
 template <class T>
 struct Remainder {
+  static constexpr bool hot = true;
   GridView<const T> inverse, t, z;
   GridView<T> d;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {

@@ -27,6 +27,7 @@ struct PowersOfTwo {
 
 template <class From, class To>
 struct Scale {
+  static constexpr bool hot = true;
   const double* scale;
   GridView<const From> x;
   GridView<To> y;

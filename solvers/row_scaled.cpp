@@ -9,6 +9,7 @@ namespace stratum {
 namespace {
 
 struct TimesRows {
+  static constexpr bool hot = true;
   const double* d;
   GridView<const double> r;
   GridView<double> z;

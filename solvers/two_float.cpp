@@ -60,6 +60,7 @@ STRATUM_HOST_DEVICE STRATUM_INLINE float product(const TensorView<float, reactio
 /// r = (b - A hi) - A lo
 template <class View>
 struct Residual {
+  static constexpr bool hot = true;
   View a;
   GridView<const float> b, hi, lo;
   GridView<float> r;
@@ -71,6 +72,7 @@ struct Residual {
 
 /// x = x + scale (hi + lo)
 struct Join {
+  static constexpr bool hot = true;
   double scale;
   GridView<const float> hi, lo;
   GridView<double> x;
@@ -82,6 +84,7 @@ struct Join {
 
 /// (hi, lo) <- (hi, lo) + scale e, scale a power of two: hi + scale e without error, then lo, and again without error.
 struct AddTo {
+  static constexpr bool hot = true;
   float scale;
   GridView<const float> e;
   GridView<float> hi, lo;

@@ -20,6 +20,7 @@ using namespace detail;
 
 template <class T>
 struct Set {
+  static constexpr bool hot = true;
   T number;
   GridView<T> x;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int /*i*/, int /*j*/) const { return number; }
@@ -28,6 +29,7 @@ struct Set {
 
 template <class From, class To>
 struct Copy {
+  static constexpr bool hot = true;
   GridView<const From> x;
   GridView<To> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const { return static_cast<To>(x(i, j)); }
@@ -36,6 +38,7 @@ struct Copy {
 
 template <class From, class To>
 struct CopyScaled {
+  static constexpr bool hot = true;
   double alpha;
   GridView<const From> x;
   GridView<To> y;
@@ -50,6 +53,7 @@ constexpr std::size_t most_per_pass = 8;
 
 template <class T, int count>
 struct Axpys {
+  static constexpr bool hot = true;
   double alpha[count];
   GridView<const T> x[count];
   GridView<T> y;
@@ -78,7 +82,7 @@ void axpys_pass(Context& ctx, int terms, const double* alpha, const GridView<con
 template <class T>
 struct Value {
   GridView<const T> x;
-  static constexpr bool takes_maximum = false;
+  static constexpr bool takes_maximum = false, hot = true;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return static_cast<double>(x(i, j)); }
 };
 
@@ -320,6 +324,7 @@ namespace {
 
 template <class T>
 struct SubtractMean {
+  static constexpr bool hot = true;
   const double* sum;
   double nodes;
   GridView<T> x;

@@ -4,13 +4,19 @@
 // `STRATUM_HOST_DEVICE STRATUM_INLINE` members of the functor: either
 //
 //     T value(int i, int j) const;  void store(int i, int j, T value) const;      one number a node, or
-//     void operator()(int i, int j) const;                                        anything else.
+//     void operator()(int i, int j) const;                                        anything else, or
+//     auto row(int j) const;      anything else, by a functor of i that has what the nodes of a row have in common.
 //
-// The first form lets a GPU thread load for several nodes before it stores. A large functor that is run on neighbouring nodes
-// alone says so by `static constexpr bool unit_steps = true`, which halves the code that it becomes. Named, not a lambda,
-// because the host path of an extended lambda is several times slower under nvcc. Nodes must be independent: no value may
-// depend on a store. CPU: OpenMP over rows (over parts of a row that is alone, as in flat vectors), SIMD along a row. CUDA: on
-// the Context's stream, no synchronisation. On a plan: nothing.
+// The first form lets a GPU thread load for several nodes before it stores. Named, not a lambda, because the host path of an
+// extended lambda is several times slower under nvcc. A functor may have two marks:
+//
+//     static constexpr bool hot = true;      iterations run it: on the CPU it is compiled once for each instruction set
+//     static constexpr bool strided = true;  it is run on nodes that are more than one column apart (step_x)
+//
+// Nodes must be independent: no value may depend on a store. CPU: OpenMP over rows (over parts of a row that is alone, as in
+// flat vectors), SIMD along a row. CUDA: on the Context's stream, no synchronisation. On a plan: nothing.
+//
+// What the CPU does otherwise goes by `for_each_node_on_gpu`, which compiles nothing for it.
 
 #include <concepts>
 #include <cstdint>
@@ -56,19 +62,59 @@ template <class Functor>
 STRATUM_HOST_DEVICE STRATUM_INLINE void run_node(const Functor& f, int i, int j) {
   if constexpr (NodeMap<Functor>)
     f.store(i, j, f.value(i, j));
+  else if constexpr (requires { f.row(j); })
+    f.row(j)(i);
   else
     f(i, j);
 }
 
+/// See above.
 template <class Functor>
-STRATUM_SIMD_CLONES void for_row(const Functor f, int begin, int end, int step, int j) {
-  if (step == 1 || requires { Functor::unit_steps; }) {
+concept Hot = requires {
+  requires Functor::hot;
+};
+template <class Functor>
+concept Strided = requires {
+  requires Functor::strided;
+};
+
+namespace detail {
+
+template <class Functor>
+STRATUM_INLINE void run_row(const Functor& f, int begin, int end, [[maybe_unused]] int step, int j) {
+  if constexpr (Strided<Functor>)
+    if (step != 1) {
+#pragma omp simd
+      for (int i = begin; i < end; i += step) run_node(f, i, j);
+      return;
+    }
+  if constexpr (requires { f.row(j); }) {
+    const auto row = f.row(j);
+#pragma omp simd
+    for (int i = begin; i < end; ++i) row(i);
+  } else {
 #pragma omp simd
     for (int i = begin; i < end; ++i) run_node(f, i, j);
-  } else if constexpr (!requires { Functor::unit_steps; }) {
-#pragma omp simd
-    for (int i = begin; i < end; i += step) run_node(f, i, j);
   }
+}
+// By value: nothing that a functor stores may then be what it reads of itself.
+template <class Functor>
+void cold_row(const Functor f, int begin, int end, int step, int j) {
+  run_row(f, begin, end, step, j);
+}
+template <class Functor>
+STRATUM_SIMD_CLONES void hot_row(const Functor f, int begin, int end, int step, int j) {
+  run_row(f, begin, end, step, j);
+}
+
+}  // namespace detail
+
+template <class Functor>
+void for_row(const Functor& f, int begin, int end, int step, int j) {
+  if constexpr (Hot<Functor>)
+    detail::hot_row(f, begin, end, step, j);
+  else
+    detail::cold_row(f, begin, end, step, j);
 }
 
 #if defined(__CUDACC__)
@@ -122,27 +168,34 @@ inline namespace on_either {
 inline namespace on_cpu {
 #endif
 
+/// For a Context that is on a GPU.
+template <class Functor>
+void for_each_node_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] const NodeRange& range,
+                          [[maybe_unused]] const Functor& f) {
+#if defined(__CUDACC__)
+  if (range.count() == 0 || ctx.plans()) return;
+  if (range.count_y() == 1) {
+    const auto blocks = (static_cast<unsigned>(range.count_x()) + 255) / 256;
+    cuda::Launch{blocks, 256}(ctx, detail::for_each_node_of_row_kernel<Functor>, f, range);
+    return;
+  }
+  const dim3 block(64, 4);
+  constexpr unsigned rows = 4 * detail::nodes_per_thread<Functor>;
+  const auto blocks_y = (static_cast<unsigned>(range.count_y()) + rows - 1) / rows;
+  const dim3 grid((static_cast<unsigned>(range.count_x()) + block.x - 1) / block.x,
+                  blocks_y < 65535 ? blocks_y : 65535);
+  cuda::Launch{grid, block}(ctx, detail::for_each_node_kernel<Functor>, f, range);
+#else
+  expects(false, "this was compiled for the CPU alone, and its context is on a GPU");
+#endif
+}
+
 template <class Functor>
 void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
   if (range.count() == 0 || ctx.plans()) return;
-#if defined(__CUDACC__)
-  if (ctx.on_gpu()) {
-    if (range.count_y() == 1) {
-      const auto blocks = (static_cast<unsigned>(range.count_x()) + 255) / 256;
-      cuda::Launch{blocks, 256}(ctx, detail::for_each_node_of_row_kernel<Functor>, f, range);
-      return;
-    }
-    const dim3 block(64, 4);
-    constexpr unsigned rows = 4 * detail::nodes_per_thread<Functor>;
-    const auto blocks_y = (static_cast<unsigned>(range.count_y()) + rows - 1) / rows;
-    const dim3 grid((static_cast<unsigned>(range.count_x()) + block.x - 1) / block.x,
-                    blocks_y < 65535 ? blocks_y : 65535);
-    cuda::Launch{grid, block}(ctx, detail::for_each_node_kernel<Functor>, f, range);
-    return;
-  }
-#else
-  expects(!ctx.on_gpu(), "this was compiled for the CPU alone, and its context is on a GPU");
-#endif
+  if constexpr (!Strided<Functor>)
+    expects(range.step_x == 1, "a functor that is not marked as strided was given steps");
+  if (ctx.on_gpu()) return for_each_node_on_gpu(ctx, range, f);
   if (range.count_y() == 1) {
     const int parts = (range.count_x() - 1) / row_part + 1;
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (range.count() > serial_limit)

@@ -7,7 +7,8 @@
 //     norm_of(ctx, nx, ny, value)     square root of the sum of value(i, j)^2, in the whole range of double
 //     largest_of(ctx, nx, ny, value)  max |value(i, j)|; NaN where there is one
 //
-// Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, as for for_each_node. Partial sums belong to rows (to
+// Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, and `hot` where iterations reduce them, as for
+// for_each_node. Partial sums belong to rows (to
 // parts of a row that is alone), not to threads, and are added in order: the same input gives the same bits on any number of
 // threads. On the CPU those of rows are added without rounding (core/grid/exact_sum.hpp): the same bits for any strips of rows,
 // too. Results come back to the host, which waits for them. For sources that compile as CUDA where there is CUDA.
@@ -43,7 +44,7 @@ STRATUM_HOST_DEVICE STRATUM_INLINE constexpr double neutral() {
 }
 
 template <class Term>
-STRATUM_SIMD_CLONES double reduce_row(const Term term, int begin, int end, int j) {
+STRATUM_INLINE double sum_of_row(const Term& term, int begin, int end, int j) {
   // Eight partial sums in a fixed order, whatever the vector length: the compiler may not reorder them. Of maxima, which take
   // longer, four times as many.
   constexpr int parts = Term::takes_maximum ? 32 : 8;
@@ -56,6 +57,21 @@ STRATUM_SIMD_CLONES double reduce_row(const Term term, int begin, int end, int j
   for (int width = parts / 2; width > 0; width /= 2)
     for (int k = 0; k < width; ++k) part[k] = combine<Term>(part[k], part[k + width]);
   return part[0];
+}
+template <class Term>
+double reduce_cold_row(const Term term, int begin, int end, int j) {
+  return sum_of_row(term, begin, end, j);
+}
+template <class Term>
+STRATUM_SIMD_CLONES double reduce_hot_row(const Term term, int begin, int end, int j) {
+  return sum_of_row(term, begin, end, j);
+}
+template <class Term>
+double reduce_row(const Term& term, int begin, int end, int j) {
+  if constexpr (Hot<Term>)
+    return reduce_hot_row(term, begin, end, j);
+  else
+    return reduce_cold_row(term, begin, end, j);
 }
 
 /// What the CPU reduces separately and adds up in order: rows, or parts of a row that is alone.
@@ -329,7 +345,7 @@ double reduce_prepared(Context& ctx, int nx, int ny, const Prepare& prepare, con
 template <class Value>
 struct Square {
   Value of;
-  static constexpr bool takes_maximum = false;
+  static constexpr bool takes_maximum = false, hot = Hot<Value>;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
     const double v = of(i, j);
     return v * v;
@@ -350,7 +366,7 @@ struct ScaledSquare {
 template <class Value>
 struct Magnitude {
   Value of;
-  static constexpr bool takes_maximum = true;
+  static constexpr bool takes_maximum = true, hot = Hot<Value>;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
     const double v = of(i, j);
     return v < 0 ? -v : v;

@@ -10,6 +10,7 @@ namespace stratum {
 /// y = y + alpha x
 template <class From, class To>
 struct Axpy {
+  static constexpr bool hot = true;
   double alpha;
   GridView<const From> x;
   GridView<To> y;
@@ -22,6 +23,7 @@ struct Axpy {
 /// y = x + beta y
 template <class T>
 struct Xpay {
+  static constexpr bool hot = true;
   GridView<const T> x;
   double beta;
   GridView<T> y;
@@ -36,7 +38,7 @@ template <class X, class Y = X>
 struct Product {
   GridView<const X> x;
   GridView<const Y> y;
-  static constexpr bool takes_maximum = false;
+  static constexpr bool takes_maximum = false, hot = true;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
     return static_cast<double>(x(i, j)) * static_cast<double>(y(i, j));
   }

@@ -71,7 +71,7 @@ STRATUM_SIMD_CLONES void band_rows(const BandView<T> a, const T* b, const T* x, 
 
 template <RowSums what, class T>
 void run_rows(Context& ctx, const BandView<T>& a, const T* b, const T* x, T* r) {
-  if (ctx.on_gpu()) return for_each_node(ctx, {0, a.n, 1, 0, 1, 1}, BandRow<what, T>{a, b, x, r});
+  if (ctx.on_gpu()) return for_each_node_on_gpu(ctx, {0, a.n, 1, 0, 1, 1}, BandRow<what, T>{a, b, x, r});
   const int parts = (a.n + row_part - 1) / row_part;
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{a.n} * a.count > serial_limit)
   for (int k = 0; k < parts; ++k)

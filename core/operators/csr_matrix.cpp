@@ -177,6 +177,7 @@ STRATUM_SIMD_CLONES void csr_rows(const CsrView<T> a, const T* b, const T* x, T*
     int k = a.start[i];
     const int row_end = a.start[i + 1];
     for (; k + 4 <= row_end; k += 4)
+#pragma GCC unroll 4
       for (int s = 0; s < 4; ++s) sum[s] += a.value[k + s] * x[a.column[k + s]];
     for (int s = 0; k < row_end; ++k, ++s) sum[s] += a.value[k] * x[a.column[k]];
     const T total = (sum[0] + sum[2]) + (sum[1] + sum[3]);

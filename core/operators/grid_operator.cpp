@@ -155,7 +155,7 @@ void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) co
   exchange(ctx, x);
   visit([&](const auto& a) {
     const Apply<std::decay_t<decltype(a)>, T> node{a, x, y};
-    if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(y), node);
+    if (ctx.on_gpu()) return for_each_node_on_gpu(ctx, all_nodes(y), node);
     if (ctx.plans()) return;
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (y.nodes() > serial_limit)
     for (int j = 0; j < y.ny; ++j) simd::run_widest(WriteProductRow<std::decay_t<decltype(a)>, T>{node, j});
@@ -310,7 +310,8 @@ void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formu
         });
       }
 #endif
-    if (ctx.on_gpu()) return for_each_node(ctx, all_nodes(r), Residual<View, T, Formula, R>{a, b, x, r, formula});
+    if (ctx.on_gpu())
+      return for_each_node_on_gpu(ctx, all_nodes(r), Residual<View, T, Formula, R>{a, b, x, r, formula});
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (r.nodes() > serial_limit)
     for (int j = 0; j < r.ny; ++j) simd::run_widest(WriteResidualRow<View, T, R>{a, b, x, scale, r, j});
   });

@@ -311,6 +311,7 @@ struct SumPieces {
 
 /// x_ij <- x_ij + alpha sum over the node's entries of value c
 struct AddRow {
+  static constexpr bool hot = true;
   const int *start, *vector;
   const double* value;
   bool differences;

@@ -14,6 +14,7 @@ namespace {
 
 template <class T>
 struct Multiply {
+  static constexpr bool hot = true;
   GridView<const T> factor, x;
   GridView<T> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return factor(i, j) * x(i, j); }

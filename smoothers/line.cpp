@@ -15,53 +15,6 @@ namespace {
 
 constexpr double simultaneous_damping = 0.8;
 
-/// The rows of a strip. Those of the second colour that have one of the first beside them in another strip follow an exchange,
-/// all pieces together.
-template <class Lines, class Cut>
-void zebra_of_strip(Context& ctx, const Lines& lines, const Cut& cut, SweepOrder order) {
-  const bool backward = order == SweepOrder::backward;
-  const int odd = 1 - (lines.y.origin_y & 1), first = backward ? 1 - odd : odd;
-  const bool third = cut.has_third_row(), has_third = third && cut.is_last();
-  const int end = has_third ? lines.lines() - 1 : lines.lines();
-  const auto solve_third = [&] {
-    if (has_third) lines.one(end);
-    exchange(ctx, lines.y);
-  };
-  if (third && backward) solve_third();
-  const auto second = [&](int line) { return ((line ^ first) & 1) != 0; };
-  const bool bottom = end > 0 && lines.y.below && second(0);
-  const bool top = end > 0 && !has_third && lines.y.above && second(end - 1) && !(bottom && end == 1);
-  const int lowest = bottom ? 1 : 0, highest = top ? end - 1 : end;
-  if (lowest < highest) lines.zebra(first, lowest, highest);
-  exchange(ctx, lines.y);
-  if (bottom) lines.one(0);
-  if (top) lines.one(end - 1);
-  if (third && !backward) {
-    exchange(ctx, lines.y);
-    solve_third();
-  }
-}
-
-/// Across a periodic direction the first line lies beside the last. One of the two is solved alone, after an exchange: the
-/// third colour, or that of the second colour, which has a line of the first one beside it there.
-template <class Lines>
-void zebra(Context& ctx, Direction direction, const Lines& lines, SweepOrder order) {
-  const bool along_x = direction == Direction::x, backward = order == SweepOrder::backward;
-  const int count = lines.lines(), odd = 1 - ((along_x ? lines.y.origin_y : lines.y.origin_x) & 1);
-  const int first = backward ? 1 - odd : odd;
-  if (!(along_x ? lines.y.periodic_y : lines.y.periodic_x)) return lines.zebra(first, 0, count);
-  const bool third = count % 2 != 0, begins = third && backward;
-  const int alone = third || first == 0 ? count - 1 : 0;
-  if (begins) {
-    lines.one(alone);
-    exchange(ctx, lines.y);
-  }
-  alone == 0 ? lines.zebra(first, 1, count) : lines.zebra(first, 0, count - 1);
-  if (begins) return;
-  exchange(ctx, lines.y);
-  lines.one(alone);
-}
-
 }  // namespace
 
 template <class T>
@@ -100,7 +53,9 @@ void LineSweep<T>::set_up(Context& ctx, const GridOperator<T>& a) {
 
 template <class T>
 Guess LineSweep<T>::start(Context& ctx, GridView<T>& x, Guess guess) const {
-  if (guess == Guess::given || !(x.has_halo() || !cut_.empty())) return guess;
+  // On the CPU damped sweeps have no form of their own that starts from zero.
+  const bool damped = !ctx.on_gpu() && (line_order_ == LineOrder::simultaneous || omega_ != T(1));
+  if (guess == Guess::given || !(x.has_halo() || !cut_.empty() || damped)) return guess;
   set_zero_with_halo(ctx, x);
   x.fresh = true;
   return Guess::given;
@@ -122,26 +77,8 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
 #if defined(STRATUM_HAVE_CUDA)
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
 #endif
-  expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
-  line::visit(a, zeros(y), [&]<class View>(const View& view) {
-    const auto sweep = [&]<Direction d, bool ring>() {
-      const line::Sweep<d, View, T, ring> lines{
-          view, b, x, y, omega_, guess == Guess::zero, ctx.threads(), elimination_.view()};
-      if (line_order_ == LineOrder::simultaneous)
-        lines.simultaneous();
-      else if (y.below || y.above)
-        zebra_of_strip(ctx, lines, cut_, order);
-      else
-        zebra(ctx, d, lines, order);
-    };
-    const auto run = [&]<Direction d>() {
-      if constexpr (line::has_bands<View> || line::by_sums<View>)
-        if (d == Direction::x ? y.periodic_x : y.periodic_y) return sweep.template operator()<d, true>();
-      sweep.template operator()<d, false>();
-    };
-    exchange(ctx, x);
-    direction == Direction::x ? run.template operator()<Direction::x>() : run.template operator()<Direction::y>();
-  });
+  direction == Direction::x ? sweep_on_cpu<Direction::x>(ctx, a, b, x, y, guess, order)
+                            : sweep_on_cpu<Direction::y>(ctx, a, b, x, y, guess, order);
 }
 
 template class LineSweep<float>;

@@ -52,6 +52,10 @@ class LineSweep {
   }
 
  private:
+  /// smoothers/line_cpu.hpp
+  template <Direction direction>
+  void sweep_on_cpu(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x, GridView<T> y,
+                    Guess guess, SweepOrder order);
   /// smoothers/line.cu
   void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
                     GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order);

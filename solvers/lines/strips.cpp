@@ -13,8 +13,8 @@ namespace stratum::line {
 
 namespace {
 
-/// A tensor operator's lines first + stride k, k < count <= W, position after position.
-template <class R, int stride, class View, class T>
+/// A tensor operator's lines first + 2 k, k < count <= W, position after position.
+template <class R, class View, class T>
 struct TensorBatch {
   using Pack = typename R::Pack;
   static constexpr int w = batch_width<T>, width = R::width, packs = R::packs;
@@ -32,30 +32,16 @@ struct TensorBatch {
   STRATUM_INLINE TensorBatch(const CutLine<View, T>& cut, int first_line, int lines_of_batch)
       : a(along<Direction::y>(cut.rhs.a)), b(cut.rhs.b), x(cut.rhs.x), start(cut.column(first_line) - 1),
         count(lines_of_batch), whole(start >= 0 && start + 2 * w <= x.nx), rows(start, -1, x.nx),
-        ahead(start, x.nx, x.ny), lines(a, {start + 1, stride, lines_of_batch}) {}
+        ahead(start, x.nx, x.ny), lines(a, {start + 1, 2, lines_of_batch}) {}
 
-  STRATUM_INLINE static Pack own(const T* from, int v) {
-    if constexpr (stride == 2)
-      return R::odds(from, v);
-    else
-      return R::pack(from + v * width + 1);
-  }
+  STRATUM_INLINE static Pack own(const T* from, int v) { return R::odds(from, v); }
   STRATUM_INLINE void take_neighbours(int j) {
     const T* const from = rows.row(x, j);
-    if constexpr (stride == 2) {
 #pragma GCC unroll 8
-      for (int v = 0; v < packs; ++v) left[v] = R::evens(from, v);
-      const Pack behind = simd::filled<T, bytes>(rows.behind(x, j));
+    for (int v = 0; v < packs; ++v) left[v] = R::evens(from, v);
+    const Pack behind = simd::filled<T, bytes>(rows.behind(x, j));
 #pragma GCC unroll 8
-      for (int v = 0; v < packs; ++v)
-        right[v] = simd::one_ahead<T, bytes>(left[v], v + 1 < packs ? left[v + 1] : behind);
-    } else {
-#pragma GCC unroll 8
-      for (int v = 0; v < packs; ++v) {
-        left[v] = R::pack(from + v * width);
-        right[v] = R::pack(from + v * width + 2);
-      }
-    }
+    for (int v = 0; v < packs; ++v) right[v] = simd::one_ahead<T, bytes>(left[v], v + 1 < packs ? left[v + 1] : behind);
   }
   STRATUM_INLINE void begin() {
     take_neighbours(-1);
@@ -76,7 +62,7 @@ struct TensorBatch {
   }
 };
 
-template <int stride, class View, class T>
+template <class View, class T>
 struct EliminateTensorBatch {
   static constexpr int most = batch_width<T>;
   CutLine<View, T> cut;
@@ -87,7 +73,7 @@ struct EliminateTensorBatch {
   STRATUM_INLINE void run() const {
     using R = Registers<T, bytes>;
     using Pack = typename R::Pack;
-    TensorBatch<R, stride, View, T> batch(cut, first, count);
+    TensorBatch<R, View, T> batch(cut, first, count);
     batch.begin();
     PieceElimination<Pack, false> piece[R::packs];
     for (auto& p : piece) p.start(Pack{});
@@ -113,7 +99,7 @@ struct EliminateTensorBatch {
   }
 };
 
-template <int stride, class View, class T>
+template <class View, class T>
 struct SubstituteTensorBatch {
   CutLine<View, T> cut;
   EndsOfLines<T> ends;
@@ -134,7 +120,7 @@ struct SubstituteTensorBatch {
     constexpr int w = batch_width<T>, width = R::width, packs = R::packs;
     const int n = cut.y.ny;
     const T omega = cut.omega, keep = T(1) - omega;
-    TensorBatch<R, stride, View, T> batch(cut, first, count);
+    TensorBatch<R, View, T> batch(cut, first, count);
     const Eliminated<T> to{scratch.multipliers, scratch.eliminated, nullptr};
     const int start = batch.start;
     batch.begin();
@@ -156,7 +142,7 @@ struct SubstituteTensorBatch {
         batch.lines.keep(v, j, n, to);
       }
     }
-    const bool packed = batch.whole && !alone && stride == 2;
+    const bool packed = batch.whole && !alone && batch.x.data == cut.y.data;
     for (int j = n - 1; j >= 0; --j) {
       batch.take_neighbours(j);
       T* const line = &cut.y(start, j);
@@ -176,13 +162,13 @@ struct SubstituteTensorBatch {
         }
       }
       if (!packed)
-        for (int k = 0; k < count; ++k) line[1 + stride * k] = row[k];
+        for (int k = 0; k < count; ++k) line[1 + 2 * k] = row[k];
     }
   }
 };
 
 /// Elimination of many lines with bands or of cells, row by row.
-template <int stride, class View, class T>
+template <class View, class T>
 struct EliminateRows {
   static constexpr int most = 512;
   CutLine<View, T> cut;
@@ -238,7 +224,7 @@ struct EliminateRows {
   };
 
   template <class R, bool scalar>
-  STRATUM_INLINE static CellColumns<R, true, stride, T, scalar>
+  STRATUM_INLINE static CellColumns<R, true, 2, T, scalar>
   cell_columns(const LineRhs<Direction::y, true, CellView<T, scalar>, T>& rhs, int j, int start) {
     return {rhs, j, start};
   }
@@ -250,9 +236,9 @@ struct EliminateRows {
     if constexpr (is_cells<View>) {
       using Pack = typename R::Pack;
       if (j == 0)
-        for (int k = 0; k < count; ++k) state.lower[k] = rhs.a.template coefficient<0, -1>(column + stride * k, 0);
+        for (int k = 0; k < count; ++k) state.lower[k] = rhs.a.template coefficient<0, -1>(column + 2 * k, 0);
       for (int k = 0; k < count; k += R::width) {
-        const auto columns = cell_columns<R>(rhs, j, column + stride * k - 1);
+        const auto columns = cell_columns<R>(rhs, j, column + 2 * k - 1);
         auto piece = state.template get<Pack>(k);
         piece.step(Last::value, R::pack(state.lower + k), columns.sum, columns.upper, columns.right);
         state.put(k, piece);
@@ -261,7 +247,7 @@ struct EliminateRows {
     } else {
 #pragma omp simd
       for (int k = 0; k < count; ++k) {
-        const int i = column + stride * k;
+        const int i = column + 2 * k;
         const LineRow<T> r = cut.row(i, j);
         auto piece = state.template get<T>(k);
         piece.step(Last::value, r.lower, r.diagonal, r.upper, rhs(i, j));
@@ -271,7 +257,7 @@ struct EliminateRows {
   }
 };
 
-template <int stride, class View, class T>
+template <class View, class T>
 struct SubstituteRows {
   CutLine<View, T> cut;
   EndsOfLines<T> ends;
@@ -280,8 +266,8 @@ struct SubstituteRows {
   template <int bytes>
   STRATUM_INLINE void run() const {
     const KnownEnds<T> known{&ends.left(first), &ends.right(first)};
-    solve_wide_batch<Registers<T, bytes>, stride, false>(cut.rhs, cut.column(first), count, cut.y.ny, cut.omega,
-                                                         T(1) - cut.omega, cut.y, scratch, known);
+    solve_wide_batch<Registers<T, bytes>, 2, false>(cut.rhs, cut.column(first), count, cut.y.ny, cut.omega,
+                                                    T(1) - cut.omega, cut.y, scratch, known);
   }
 };
 
@@ -390,7 +376,11 @@ void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, 
     ctx.on_gpu() ? solve_on_gpu(ctx, a, zeros, b, x, y, omega, lines)
                  : solve_on_cpu(ctx, a, zeros, b, x, y, omega, lines, memory);
   };
-  if (line_order == LineOrder::simultaneous) return solve({0, 1, y.nx});
+  if (line_order == LineOrder::simultaneous && ctx.on_gpu()) return solve({0, 1, y.nx});
+  if (line_order == LineOrder::simultaneous) {
+    solve({0, 2, (y.nx + 1) / 2});
+    return solve({1, 2, y.nx / 2});
+  }
   const bool third = y.periodic_x && y.nx % 2 != 0;
   const int odd = 1 - (y.origin_x & 1), end = third ? y.nx - 1 : y.nx;
   for (int k = 0; k < 3; ++k) {
@@ -417,7 +407,7 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
     }
   };
   visit(a, zeros, [&]<class View>(const View& view) {
-    const auto solve = [&]<int stride>() {
+    if constexpr (!is_tensor<View> || by_sums<View>) {
       using Piece = std::pair<CutLine<View, T>, Interface<T>>;
       const CutLine<View, T> all{{view, b, x}, y, omega, lines};
       const auto piece = [&](int k) {
@@ -427,8 +417,7 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
       };
       const auto eliminate = [&](const Piece& p) {
         const auto& [cut, interface] = p;
-        using Eliminate =
-            std::conditional_t<is_tensor<View>, EliminateTensorBatch<stride, View, T>, EliminateRows<stride, View, T>>;
+        using Eliminate = std::conditional_t<is_tensor<View>, EliminateTensorBatch<View, T>, EliminateRows<View, T>>;
         in_batches(Eliminate::most, [&](int first, int count, int /*part*/, bool /*alone*/) {
           simd::run_widest(Eliminate{cut, interface.sides, interface.me, first, count});
         });
@@ -437,21 +426,18 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
         const auto& [cut, interface] = p;
         if constexpr (is_tensor<View>)
           in_batches(batch_width<T>, [&](int first, int count, int part, bool alone) {
-            simd::run_widest(
-                SubstituteTensorBatch<stride, View, T>{cut, interface.ends, first, count, alone, scratch(part)});
+            simd::run_widest(SubstituteTensorBatch<View, T>{cut, interface.ends, first, count, alone, scratch(part)});
           });
         else
           in_batches(scratch(0).wide, [&](int first, int count, int part, bool /*alone*/) {
-            simd::run_widest(SubstituteRows<stride, View, T>{cut, interface.ends, first, count, scratch(part)});
+            simd::run_widest(SubstituteRows<View, T>{cut, interface.ends, first, count, scratch(part)});
           });
       };
       T* const sides = sides_.view().data;
       solve_cut_lines(
           ctx, own_pieces(), piece, eliminate, [&] { gather(ctx, sides, PiecesOfLines<T>::sides * lines.count); },
           substitute);
-    };
-    if constexpr (!is_tensor<View> || by_sums<View>)
-      lines.stride == 1 ? solve.template operator()<1>() : solve.template operator()<2>();
+    }
   });
   if (y.periodic_x) for_each_node(ctx, WrapRow<T>::range(y), WrapRow<T>{y});
 }

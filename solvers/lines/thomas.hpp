@@ -17,7 +17,7 @@
 //
 // Cyclic lines, along a periodic direction, take the sums of the rows along as second right-hand sides (`ring`).
 //
-// For smoothers/line.cpp and solvers/lines/tridiagonal.cpp.
+// For smoothers/line_cpu.hpp and solvers/lines/tridiagonal.cpp.
 
 #include <algorithm>
 #include <cstring>
@@ -905,12 +905,21 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, CellVi
   lines.template substitute<R, stride>(rhs, first, count, omega, keep, y);
 }
 
+/// Lines that are solved side by side, and not every second one: those that nothing couples, of a matrix with nine bands, as
+/// TridiagonalSolver has them.
+template <bool coupled, class View>
+constexpr bool side_by_side = false;
+template <class T>
+constexpr bool side_by_side<false, NineBandView<T>> = true;
+
 /// Solves one batch of y lines of n positions with bands.
 template <class R, bool ring, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
                                 const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
-  batch.stride == 1 ? solve_wide_batch<R, 1, ring>(rhs, batch.first, batch.count, n, omega, keep, y, scratch)
-                    : solve_wide_batch<R, 2, ring>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
+  if constexpr (side_by_side<coupled, View>)
+    if (batch.stride == 1)
+      return solve_wide_batch<R, 1, ring>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
+  solve_wide_batch<R, 2, ring>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
 }
 
 /// Elimination along one colour of the y lines in a strip, tensor operator by columns, position after position. `goes_on`: what
@@ -1037,6 +1046,7 @@ struct StripsAhead {
 };
 
 /// What all strips of a sweep have in common: y = (1 - omega) x + omega solution, y the same as x unless `simultaneous`.
+/// `from_zero`: x stands for zeros, whatever it holds; not where omega is not one, `simultaneous` or cyclic lines.
 template <class View, class T>
 struct StripSweep {
   View a;
@@ -1062,8 +1072,8 @@ enum class Colours { first, second, both };
 /// first column start + 2 k + 1. Everything on the left of the strip is solved before the second colour. Rows are taken apart
 /// into the two colours when they are first read and put together once, when both are solved; all four passes ask for later
 /// strips, as only so many requests can be under way. The first colour alone leaves its solution and the second's right-hand
-/// sides in the strip's memory and x as it is; the second alone goes on from there. `damped`: omega is not one, or the sweep
-/// simultaneous. `ring`: cyclic lines. Their halo is not read.
+/// sides in the strip's memory and x as it is; the second alone goes on from there. `damped`: omega may be other than one,
+/// or the sweep simultaneous. `ring`: cyclic lines. Their halo is not read.
 template <class R, bool ring, bool from_zero, bool damped, class View, class T>
 STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>& strip, const Colours colours) {
   const int start = strip.start, begin = strip.begin, end = strip.end;
@@ -1143,7 +1153,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
           odd += lines.beside[v].near(left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
         R::pack(first + at) = damped ? omega * odd : odd;
       }
-      if constexpr (damped && !from_zero) {
+      if constexpr (damped) {
         const T* old = rows_of_x.row(x, j);
         for (int v = 0; v < packs; ++v) R::pack(first + std::int64_t{j} * w + v * width) += keep * R::odds(old, v);
       }
@@ -1160,7 +1170,6 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
   // The columns on the left of the second colour: the first colour's, and the one before the strip.
   Pack before[packs + 1] = {};
   const auto take_first = [&](int position) __attribute__((always_inline)) {
-    if (simultaneous && from_zero) return;
     const int j = row_at(position);
     before[0] = simd::filled<T, bytes>(start < begin                  ? T(0)
                                        : strip.line_before != nullptr ? strip.line_before[std::int64_t{j} * w]
@@ -1195,7 +1204,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
     ahead.prefetch(x, j, 3, 4);
     if constexpr (differences) take_first(j);
     T* const to = whole ? &y(start, j) : solved;
-    const T* old = damped && !from_zero ? rows_of_x.row(x, j) : to;
+    const T* old = damped ? rows_of_x.row(x, j) : to;
 #pragma GCC unroll 8
     for (int v = 0; v < packs; ++v) {
       const std::int64_t at = std::int64_t{j} * w + v * width;
@@ -1205,7 +1214,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
       if constexpr (differences)
         even += lines.beside[v].near(simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
       if constexpr (damped) even = omega * even;
-      if constexpr (damped && !from_zero) even += keep * R::evens(old, v);
+      if constexpr (damped) even += keep * R::evens(old, v);
       R::pack(to + 2 * v * width) = simd::woven_low<T, bytes>(even, odd);
       R::pack(to + (2 * v + 1) * width) = simd::woven_high<T, bytes>(even, odd);
     }
@@ -1236,17 +1245,14 @@ struct SolveStrip {
   Colours colours;
   template <int bytes>
   STRATUM_INLINE void run() const {
-    const bool damped = sweep.simultaneous || sweep.omega != T(1);
-    if (!ring && sweep.from_zero)
-      damped ? solve<bytes, true, true>() : solve<bytes, true, false>();
-    else
-      damped ? solve<bytes, false, true>() : solve<bytes, false, false>();
+    if (ring || sweep.simultaneous || sweep.omega != T(1)) return solve<bytes, false, true>();
+    if constexpr (!ring) sweep.from_zero ? solve<bytes, true, false>() : solve<bytes, false, false>();
   }
 
  private:
   template <int bytes, bool from_zero, bool damped>
   STRATUM_INLINE void solve() const {
-    solve_strip<Registers<T, bytes>, ring, ring ? false : from_zero, damped>(sweep, strip, colours);
+    solve_strip<Registers<T, bytes>, ring, from_zero, damped>(sweep, strip, colours);
   }
 };
 
@@ -1290,7 +1296,7 @@ struct Sweep {
 
   /// All lines from the old x.
   void simultaneous() const {
-    const int w = in_strips ? strip_lines : lanes();
+    const int w = in_strips ? strip_lines : by_twos() ? 2 * lanes() : lanes();
     const int batches = (lines() + w - 1) / w, parts = team(batches);
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (parts > 1)
     for (int part = 0; part < parts; ++part) {
@@ -1299,6 +1305,9 @@ struct Sweep {
       for (int line = begin; line < end; line += w) {
         if constexpr (in_strips)
           solve_strip({line, begin, end, end, scratch(part)}, Colours::both, true);
+        else if (by_twos())
+          for (int first = line; first < std::min(line + 2, end); ++first)
+            solve_first({first, 2, (std::min(line + w, end) - first + 1) / 2}, scratch(part));
         else
           solve_first({line, 1, std::min(w, end - line)}, scratch(part));
       }
@@ -1344,6 +1353,10 @@ struct Sweep {
  private:
   static constexpr bool in_strips = direction == Direction::y && !has_bands<View>;
   static constexpr int strip_lines = 2 * batch_width<T>;
+  /// Batches of every second line, where all are solved at once.
+  [[nodiscard]] bool by_twos() const {
+    return direction == Direction::y && has_bands<View> && !(from_zero && side_by_side<false, View>);
+  }
 
   [[nodiscard]] LineScratch<T> waiting(int part) const { return scratch(part).waiting(length(), ring); }
 

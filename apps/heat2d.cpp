@@ -487,6 +487,7 @@ void go_on(Context& ctx, const CommandLine& options, const Restart& restart, Hea
 }
 
 int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
+  settings.machine.warn_of_binding(program_name);
   Context ctx = settings.machine.context();
   expects(!outputs.has("vtk") || vtk_available(), "--vtk: this build has no VTK (Debian: libvtk9-dev)");
   const bool speaks = settings.machine.ranks->rank() == 0;

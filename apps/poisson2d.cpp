@@ -1125,6 +1125,7 @@ void compare(Outcome& outcome, std::span<const double> nodal, const Solved& coar
 }
 
 int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
+  settings.machine.warn_of_binding(program_name);
   Context ctx = settings.machine.context();
   if (settings.machine.ranks->rank() == 0) check_outputs(settings, outputs);
   share_outputs(settings, outputs);

@@ -513,6 +513,7 @@ std::string csv_correlators(const Outcome& outcome, const Settings& s) {
 }
 
 int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
+  settings.machine.warn_of_binding("staggered");
   Context ctx = settings.machine.context();
   const Lattice lattice = settings.gauge.empty() ? settings.lattice : nersc_lattice(settings.gauge);
   const auto expect_pieces = [&] { (void)LatticePiece::of(ctx, lattice, settings.cut); };

@@ -51,6 +51,10 @@ struct Program {
   return group;
 }
 
+inline void warn(const char* program, const std::string& what) {
+  (void)std::fprintf(stderr, "%s: warning: %s\n", program, what.c_str());
+}
+
 struct Machine {
   Backend backend = Backend::cpu;
   int threads = 0;
@@ -67,6 +71,12 @@ struct Machine {
     ctx.set_communicator(ranks->communicator());
     if (backend == Backend::cuda) ctx.set_communicator(among_gpus(ctx, ranks->communicator(), exchange));
     return ctx;
+  }
+  /// Says of a program on several ranks what keeps it slow.
+  void warn_of_binding(const char* program) const {
+    if (!has_ranks()) return;
+    if (const auto fault = ranks->binding_fault(threads, backend == Backend::cuda); !fault.empty())
+      warn(program, fault);
   }
 };
 
@@ -92,10 +102,6 @@ inline constexpr const char* about_exit_codes =
     "Exit codes: 0 converged (or as far as rounding allows, where no tolerance was given), 1 usage, 2 not converged,\n"
     "3 diverged, breakdown or not finite, 4 device or memory, 5 files; 128 + N after signal N: 130 interrupted, 141\n"
     "nobody reads what is printed.\n";
-
-inline void warn(const char* program, const std::string& what) {
-  (void)std::fprintf(stderr, "%s: warning: %s\n", program, what.c_str());
-}
 
 /// A word about what takes time, on a terminal only, and gone when the next thing is printed.
 inline void progress(const std::string& what) {

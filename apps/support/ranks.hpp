@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <omp.h>
+#include <sched.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -51,6 +52,20 @@ class Ranks {
   [[nodiscard]] int threads() const {
     if (size_ == 1 || std::getenv("OMP_NUM_THREADS") != nullptr) return omp_get_max_threads();
     return std::clamp(get_nprocs() / ranks_of_host_, 1, omp_get_max_threads());
+  }
+  /// Where mpirun has bound a rank to fewer cores than it has use for: what is wrong, and what helps; else nothing. `threads`: what
+  /// it was told to take, or 0. A GPU's driver and NCCL have threads of their own, which one core would run in turns.
+  [[nodiscard]] std::string binding_fault(int threads, bool on_gpu) const {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    if (size_ == 1 || sched_getaffinity(0, sizeof(mask), &mask) != 0) return "";
+    const int cores = CPU_COUNT(&mask), share = std::max(1, get_nprocs() / ranks_of_host_);
+    if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) threads = omp_get_max_threads();
+    const int wanted = on_gpu ? std::max(threads, std::min(share, 2)) : threads > 0 ? threads : share;
+    if (cores >= wanted) return "";
+    return message("mpirun has bound each rank to ", cores, cores == 1 ? " core" : " cores", ", and it has use for ",
+                   wanted, ": its threads", on_gpu ? ", its GPU's driver and NCCL" : "",
+                   " wait for each other; mpirun --bind-to none lets it use all");
   }
 
 #if defined(STRATUM_HAVE_MPI)

@@ -541,6 +541,19 @@ case_one_rank_throws_and_all_end() {
   no_files
 }
 
+# One core for the threads of all ranks: taskset binds where mpirun does not.
+case_ranks_that_are_bound_say_so() {
+  local first
+  first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+  command="taskset -c $first mpirun -n 2 poisson2d --threads 2"
+  timeout 60 taskset -c "$first" "$mpirun" --bind-to none -n 2 "$program" --backend cpu --threads 2 --level 4 --vtk none \
+    >"$work/.output" 2>"$work/.errors" || fail "exit code $?"
+  says '^poisson2d: warning: mpirun has bound each rank to 1 core, and it has use for 2: .*--bind-to none'
+  [ "$(grep -c bound "$work/.errors")" -eq 1 ] || fail "not once"
+  ranks 3 0 --level 4 --vtk none
+  ! grep -q bound "$work/.errors" || fail "warns of one thread a rank"
+}
+
 # The processes of the program that mpirun, the last command in the background, has started.
 started() { pgrep -P "$mpirun_id" "$(basename "$program")"; }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
@@ -28,11 +30,18 @@ struct NcclId {
   std::array<char, 128> bytes;
 };
 enum : int { nccl_success = 0, nccl_in_progress = 7, nccl_bytes = 0 };
+/// The beginning of ncclConfig_t, as version 2.17 has it: newer ones take what is not there by default.
+struct NcclConfig {
+  static constexpr int by_default = std::numeric_limits<int>::min();
+  std::size_t size = sizeof(NcclConfig);
+  unsigned magic = 0xcafebeef, version = 21700;
+  int blocking = by_default, cga_cluster_size = by_default, min_ctas = by_default, max_ctas = by_default;
+};
 
 /// Functions of the library, which stays open.
 struct Library {
   int (*get_unique_id)(NcclId*) = nullptr;
-  int (*comm_init_rank)(NcclHandle*, int, NcclId, int) = nullptr;
+  int (*comm_init_rank_config)(NcclHandle*, int, NcclId, int, NcclConfig*) = nullptr;
   int (*comm_destroy)(NcclHandle) = nullptr;
   int (*comm_abort)(NcclHandle) = nullptr;
   int (*comm_get_async_error)(NcclHandle, int*) = nullptr;
@@ -53,7 +62,7 @@ struct Library {
       if (function == nullptr) throw ResourceError(message(name, " has no ", symbol));
     };
     find(get_unique_id, "ncclGetUniqueId");
-    find(comm_init_rank, "ncclCommInitRank");
+    find(comm_init_rank_config, "ncclCommInitRankConfig");
     find(comm_destroy, "ncclCommDestroy");
     find(comm_abort, "ncclCommAbort");
     find(comm_get_async_error, "ncclCommGetAsyncError");
@@ -72,15 +81,19 @@ struct Library {
 
 class NcclCommunicator final : public GpuCommunicator {
  public:
-  explicit NcclCommunicator(std::shared_ptr<Communicator> host) : GpuCommunicator(std::move(host)) {
+  NcclCommunicator(Context& ctx, std::shared_ptr<Communicator> host) : GpuCommunicator(std::move(host)) {
     on_all(this->host(), [&] { library_ = std::make_unique<Library>(); });
     NcclId id{};
     on_all(this->host(), [&] {
       if (rank() == 0) library_->expect(library_->get_unique_id(&id), "ncclGetUniqueId");
     });
     id = this->host().gather_on_host(id)[0];
-    on_all(this->host(),
-           [&] { library_->expect(library_->comm_init_rank(&comm_, size(), id, rank()), "ncclCommInitRank"); });
+    on_all(this->host(), [&] {
+      NcclConfig config;
+      config.max_ctas = most_channels;
+      library_->expect(library_->comm_init_rank_config(&comm_, size(), id, rank(), &config), "ncclCommInitRankConfig");
+    });
+    on_all(this->host(), [&] { connect(ctx); });
   }
   ~NcclCommunicator() override {
     if (comm_ != nullptr) (void)(is_alone() ? library_->comm_abort : library_->comm_destroy)(comm_);
@@ -98,6 +111,29 @@ class NcclCommunicator final : public GpuCommunicator {
   }
 
  private:
+  /// Each takes a kernel's block and is set up at the first call that goes by it, on all pieces: a second for 32 of them. Rows and
+  /// numbers of a cycle need no more.
+  static constexpr int most_channels = 8;
+
+  /// NCCL connects pieces at the first call of each kind, which is none of a solve: rows for either neighbour, numbers of all, and
+  /// rows of all in different numbers.
+  void connect(Context& ctx) {
+    constexpr std::size_t bytes = std::size_t{1} << 20;  // enough for every channel
+    const auto pieces = static_cast<std::size_t>(size());
+    const auto memory = allocate(ctx, (pieces + 3) * bytes);
+    auto* const own = static_cast<std::byte*>(memory.get());
+    std::byte* const all = own + 3 * bytes;
+    const int below = (rank() + size() - 1) % size(), above = (rank() + 1) % size();
+    const Rows rows{own, own, own + bytes, own + 2 * bytes, bytes, below, above};
+    exchange_on(stream_of(ctx), {&rows, 1});
+    std::vector<std::size_t> counts(pieces, bytes), offsets(pieces);
+    for (std::size_t r = 0; r < pieces; ++r) offsets[r] = r * bytes;
+    do_gather(ctx, own, all, counts, offsets);
+    counts.back() /= 2;
+    do_gather(ctx, own, all, counts, offsets);
+    STRATUM_CUDA_CHECK(cudaStreamSynchronize(stream_of(ctx)));
+  }
+
   /// Sends and receipts that belong together.
   template <class Work>
   void in_group(const Work& work) {
@@ -153,7 +189,7 @@ class NcclCommunicator final : public GpuCommunicator {
 
 std::shared_ptr<Communicator> nccl_communicator(Context& ctx, std::shared_ptr<Communicator> host) {
   expects(ctx.on_gpu(), "NCCL is for contexts on GPUs");
-  return std::make_shared<NcclCommunicator>(std::move(host));
+  return std::make_shared<NcclCommunicator>(ctx, std::move(host));
 }
 
 #else

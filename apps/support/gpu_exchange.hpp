@@ -12,8 +12,8 @@ namespace stratum::apps {
 
 enum class GpuExchange { automatic, nccl, peer, host };
 
-/// `host`: the communicator of the processes, which is what remains where `automatic` finds nothing better. Peers are not chosen
-/// without being asked for: they have not been measured on several GPUs.
+/// `host`: the communicator of the processes, which is what remains where `automatic` finds nothing better: peers on one host, else
+/// NCCL.
 [[nodiscard]] inline std::shared_ptr<Communicator> among_gpus(Context& ctx, const std::shared_ptr<Communicator>& host,
                                                               GpuExchange by = GpuExchange::automatic) {
   switch (by) {
@@ -23,9 +23,13 @@ enum class GpuExchange { automatic, nccl, peer, host };
     case GpuExchange::automatic: break;
   }
   try {
+    return peer_communicator(ctx, host);
+  } catch (const ResourceError&) {  // several hosts, or not one GPU for each
+  }
+  try {
     return nccl_communicator(ctx, host);
   } catch (const ResourceError&) {
-    return host;  // no NCCL, or not one GPU for each
+    return host;
   }
 }
 

@@ -47,7 +47,8 @@ struct Program {
   OptionGroup group = machine_options();
   group.options.push_back({"exchange", "NAME", "auto",
                            "of ranks on GPUs: nccl; peer, between GPUs of one host that see each other's memory; host, "
-                           "by MPI through the host's memory; or auto: nccl where there is a GPU for each, else host"});
+                           "by MPI through the host's memory; or auto: the first of peer, nccl and host that can be, "
+                           "the first two where there is a GPU for each"});
   return group;
 }
 

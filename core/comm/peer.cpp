@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,16 +37,29 @@ struct alignas(16) Pair {
 };
 constexpr std::size_t pairs_of_slot = most_chunk / (2 * word);
 
+/// Of what is long: bytes from which on it travels as it is, with the number of a chunk after all of it.
+constexpr std::size_t long_from = std::size_t{256} << 10;
+constexpr int most_long_blocks = 64;
+constexpr std::size_t least_long_chunk = threads * sizeof(uint4), most_long_chunk = std::size_t{32} << 10;
+
 /// What two pieces have between them, as one sees it.
 enum Box : int { from_below, from_above, gathered, boxes };
 struct Slots {
   Pair pairs[most_blocks][2][pairs_of_slot];
 };
+struct LongSlots {
+  uint4 data[most_long_blocks][2][most_long_chunk / sizeof(uint4)];
+  /// Of the chunk that a slot has, one block's in a line of the cache.
+  struct alignas(128) Arrived {
+    std::uint32_t number[2];
+  } arrived[most_long_blocks];
+};
 
 /// A piece's memory for another one.
 struct Desk {
   Slots box[boxes];
-  std::uint32_t chunks[boxes][most_blocks];  // this piece's count
+  LongSlots long_box[boxes];
+  std::uint32_t chunks[boxes][most_blocks], long_chunks[boxes][most_long_blocks];  // this piece's count
 };
 
 /// What goes to another piece and what comes from it; null: nothing, in 0 bytes.
@@ -56,6 +70,9 @@ struct Link {
   Slots* theirs = nullptr;
   const Slots* mine = nullptr;
   std::uint32_t* chunks = nullptr;
+  LongSlots* long_theirs = nullptr;
+  LongSlots* long_mine = nullptr;
+  std::uint32_t* long_chunks = nullptr;
 };
 struct Links {
   Link of[most_links];
@@ -105,6 +122,83 @@ __global__ void __launch_bounds__(threads) exchange_chunks(Links links, std::siz
     __syncthreads();  // before the slot of the chunk before is written again
   }
   if (threadIdx.x == 0) link.chunks[block] = number;
+}
+
+__device__ inline void release(std::uint32_t* to, std::uint32_t number) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to), "r"(number) : "memory");
+}
+__device__ inline std::uint32_t acquire(const std::uint32_t* from) {
+  std::uint32_t number;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(number) : "l"(from) : "memory");
+  return number;
+}
+
+/// By all threads of a block: `bytes`, a multiple of a word, between memory of any alignment to words and a slot. `out`: to it.
+template <bool out>
+__device__ inline void copy_slot(std::conditional_t<out, const std::uint32_t, std::uint32_t>* other, uint4* slot,
+                                 std::size_t bytes) {
+  constexpr std::size_t unroll = 4;
+  const std::size_t quads = reinterpret_cast<std::uintptr_t>(other) % sizeof(uint4) == 0 ? bytes / sizeof(uint4) : 0;
+  for (std::size_t begin = threadIdx.x; begin < quads; begin += unroll * threads) {
+    uint4 some[unroll];
+#pragma unroll
+    for (std::size_t k = 0; k < unroll; ++k) {
+      const std::size_t i = begin + k * threads;
+      if (i >= quads) break;
+      if constexpr (out)
+        some[k] = reinterpret_cast<const uint4*>(other)[i];
+      else
+        some[k] = __ldcg(slot + i);
+    }
+#pragma unroll
+    for (std::size_t k = 0; k < unroll; ++k) {
+      const std::size_t i = begin + k * threads;
+      if (i >= quads) break;
+      if constexpr (out)
+        slot[i] = some[k];
+      else
+        reinterpret_cast<uint4*>(other)[i] = some[k];
+    }
+  }
+  auto* const words = reinterpret_cast<std::uint32_t*>(slot);
+  for (std::size_t i = quads * (sizeof(uint4) / word) + threadIdx.x; i < bytes / word; i += threads)
+    if constexpr (out)
+      words[i] = other[i];
+    else
+      other[i] = __ldcg(words + i);
+}
+
+/// The same of what is long: 16 bytes a store, and one number after a chunk.
+__global__ void __launch_bounds__(threads)
+    exchange_long_chunks(Links links, std::size_t chunk, const volatile int* gone) {
+  __shared__ bool left;
+  const Link& link = links.of[blockIdx.y];
+  const std::size_t block = blockIdx.x, all = link.out_bytes > link.in_bytes ? link.out_bytes : link.in_bytes;
+  std::uint32_t number = link.long_chunks[block];
+  if (threadIdx.x == 0) left = false;
+  __syncthreads();
+  for (std::size_t begin = block * chunk; begin < all; begin += gridDim.x * chunk) {
+    if (++number == 0) number = 2;
+    const auto bytes = [&](std::size_t most) { return most < begin ? 0 : most - begin < chunk ? most - begin : chunk; };
+    const int slot = static_cast<int>(number & 1);
+    copy_slot<true>(link.out + begin / word, link.long_theirs->data[block][slot], bytes(link.out_bytes));
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      release(&link.long_theirs->arrived[block].number[slot], number);
+      const std::uint32_t* const arrived = &link.long_mine->arrived[block].number[slot];
+      for (unsigned tries = 1; acquire(arrived) != number; ++tries)
+        if (tries % 16384 == 0 && *gone != 0) {
+          left = true;
+          break;
+        }
+    }
+    __syncthreads();
+    if (left) return;
+    copy_slot<false>(link.in + begin / word, link.long_mine->data[block][slot], bytes(link.in_bytes));
+    __syncthreads();  // before the number of the next chunk lets the other piece write to this slot again
+  }
+  if (threadIdx.x == 0) link.long_chunks[block] = number;
 }
 
 /// How other processes get at an arena.
@@ -208,9 +302,13 @@ class PeerCommunicator final : public GpuCommunicator {
   [[nodiscard]] Link link(int other, Box mine, Box theirs) const {
     Desk& desk = arena_.get()[other];
     Link link;
-    link.theirs = &arenas_[static_cast<std::size_t>(other)][rank()].box[theirs];
+    Desk& there = arenas_[static_cast<std::size_t>(other)][rank()];
+    link.theirs = &there.box[theirs];
     link.mine = &desk.box[mine];
     link.chunks = desk.chunks[mine];
+    link.long_theirs = &there.long_box[theirs];
+    link.long_mine = &desk.long_box[mine];
+    link.long_chunks = desk.long_chunks[mine];
     return link;
   }
   static void send(Link& link, const void* from, std::size_t bytes) {
@@ -230,13 +328,19 @@ class PeerCommunicator final : public GpuCommunicator {
   /// `bytes`: of the longest link, the same on all pieces.
   void run(cudaStream_t stream, const Links& links, std::size_t count, std::size_t bytes) {
     if (bytes == 0 || count == 0) return;
+    const auto with = [&](auto kernel, std::size_t of_one, std::size_t of_all, std::size_t least, std::size_t longest) {
+      const std::size_t most = std::max<std::size_t>(1, std::min(of_one, of_all / count));
+      const std::size_t share = (bytes + most - 1) / most;
+      const std::size_t chunk = std::min((share + least - 1) / least * least, longest);
+      const auto blocks = static_cast<unsigned>(std::min((bytes + chunk - 1) / chunk, most));
+      kernel<<<dim3(blocks, static_cast<unsigned>(count)), threads, 0, stream>>>(links, chunk, gone_.get());
+      STRATUM_CUDA_CHECK(cudaGetLastError());
+    };
     // So few that even a small GPU holds the blocks of all links: they wait for each other.
-    const std::size_t most = std::max<std::size_t>(1, std::min<std::size_t>(most_blocks, 2 * most_blocks / count));
-    const std::size_t share = (bytes + most - 1) / most;
-    const std::size_t chunk = std::min((share + least_chunk - 1) / least_chunk * least_chunk, most_chunk);
-    const auto blocks = static_cast<unsigned>(std::min((bytes + chunk - 1) / chunk, most));
-    exchange_chunks<<<dim3(blocks, static_cast<unsigned>(count)), threads, 0, stream>>>(links, chunk, gone_.get());
-    STRATUM_CUDA_CHECK(cudaGetLastError());
+    if (bytes < long_from)
+      with(exchange_chunks, most_blocks, 2 * most_blocks, least_chunk, most_chunk);
+    else
+      with(exchange_long_chunks, most_long_blocks, most_long_blocks, least_long_chunk, most_long_chunk);
   }
 
   void exchange_on(cudaStream_t stream, std::span<const Rows> rows) override {

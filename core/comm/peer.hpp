@@ -1,12 +1,13 @@
 #pragma once
 
 // Pieces of a grid on GPUs of one host that see each other's memory: rows and numbers are stored where the other GPU waits for
-// them, in the order of the stream, so that a whole cycle can be recorded. Every piece has an arena of 6 MiB for each of them, in
+// them, in the order of the stream, so that a whole cycle can be recorded. Every piece has an arena of 18 MiB for each of them, in
 // which any two have three boxes: rows from below, rows from above, numbers that are gathered. A box has two slots for each of
 // 32 blocks of threads; a block sends a chunk to the other piece's block of its number, waits for the chunk that it sends
 // in turn, and goes on with the other slot, so that none is written before it has been read. Each 4 bytes travel with 4 that
-// count the chunks, in one store: no flag and no fence come after them. The count lives on the device and goes on when a
-// recording is replayed.
+// count the chunks, in one store: no flag and no fence come after them. From 256 KiB on 64 blocks store 16 bytes of data at a
+// time, and one number after a chunk of theirs, which is faster by then (two H100, microseconds an exchange of 384 KB 6.9 for
+// 8.2, of 2 MB 11.5 for 30). The counts live on the device and go on when a recording is replayed.
 //
 // Recording and replaying are calls that all pieces make in the same order; recordings must be gone before the communicator is,
 // which waits for all pieces when it ends. What the host has to say goes by the communicator beside it. Rows and numbers have

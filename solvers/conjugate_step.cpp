@@ -1,5 +1,6 @@
 #include <stratum/solvers/conjugate_step.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -108,10 +109,14 @@ void run_step(Context& ctx, const Term& term, const Step<T, X>& s, double* parti
   cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
 }
 
-/// Pieces of a grid add up what they have on the host.
-bool steps_on_gpu(const Context& ctx) { return ctx.on_gpu() && ctx.communicator() == nullptr && !ctx.plans(); }
+/// Pieces of a grid whose numbers go by way of the host wait there for either product.
+bool steps_on_gpu(const Context& ctx) {
+  const bool in_order = ctx.communicator() == nullptr || ctx.communicator()->keeps_order();
+  return ctx.on_gpu() && in_order && !ctx.plans();
+}
 
-/// With (p, q) the first number of the scratch, and on its way to the host.
+/// With (p, q) the first number of the scratch, and this piece's part of it on its way to the host. What all pieces have of both
+/// products is added up here as it is on GPUs, by rank.
 template <class T, class X>
 ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
                           GridView<X> x, GridView<T> r) {
@@ -119,7 +124,9 @@ ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, Grid
   const Step<T, X> step{0, scale, p, q, x, r};
   run_step(ctx, StepByCurvature<T, X>{square, curvature, step}, step, curvature + 1, ctx.expected_number());
   ctx.synchronise();  // for both numbers, which two kernels write
-  return {*ctx.host_number(), ctx.await_number()};
+  std::array products{*ctx.host_number(), ctx.await_number()};
+  finish<Product<T>>(ctx, products);
+  return {products[0], products[1]};
 }
 
 #endif
@@ -174,7 +181,7 @@ ConjugateStep SearchDirection<T>::step(Context& ctx, const LinearOperator<T>& a,
                                        double beta, GridView<T> q, GridView<T> x, GridView<T> r) {
   if (beta == 0) set(ctx, T(0), p_.view());
 #if defined(__CUDACC__)
-  if (steps_on_gpu(ctx)) {
+  if (steps_on_gpu(ctx) && ctx.pieces() == 1) {
     const auto hold = ctx.hold_scratch();
     (void)scratch_for_step(ctx, r);  // before it holds something
     if (a.next_direction_on_gpu(ctx, z, beta, p_.cview(), next_.view(), q)) {

@@ -155,11 +155,14 @@ double Context::await_number() const {
 #if defined(__CUDACC__)
   // Now and then the stream is asked: a kernel that failed writes nothing.
   constexpr int looks_between = 4096;
-  while (communicator_ == nullptr) {
+  while (communicator_ == nullptr || communicator_->keeps_order()) {
     for (int k = 0; k < looks_between; ++k)
       if (is_written(*number)) return *number;
     if (cudaStreamQuery(static_cast<cudaStream_t>(stream())) != cudaErrorNotReady) break;
     (void)cudaGetLastError();  // that it is not ready counts as an error, which a borrower of the stream would find
+    if (communicator_ == nullptr) continue;
+    communicator_->check();  // another piece may never come
+    std::this_thread::yield();
   }
 #endif
   synchronise();

@@ -115,7 +115,7 @@ CommandLine make_command_line() {
            {{"cut-lines", "NAME", std::string(to_string(params.multigrid.cut_lines)),
              "of several ranks, how levels are smoothed that are cut: exact, as if they were not; overlap, with rows "
              "of "
-             "the neighbours, where these are enough; or auto, level by level what costs less (on GPUs exact)"},
+             "the neighbours, where these are enough; or auto, level by level what costs less"},
             {"deflate", "KIND", "none",
              "cg where K varies: vectors that take slow modes out of it, inclusions (a vector for each isolated one of "
              "high K, from 1000 times the rest on: half the iterations), blocks:N (N x N of them), ritz:K (the lowest "

@@ -258,8 +258,6 @@ std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) cons
   const bool automatic = params.cut_lines == CutMethod::automatic;
   if (!hierarchy.strips().is_cut(index) || params.cut_lines == CutMethod::exact || steps == 0) return std::nullopt;
   if (params.reproducible) return std::nullopt;
-  // Measured on CPUs alone.
-  if (automatic && ctx.on_gpu()) return std::nullopt;
   // Across a periodic direction with an odd number of rows these would be of other colours than beside.
   if (mesh.unknowns().periodic_y && mesh.unknowns().ny % 2 != 0) return std::nullopt;
   Context plan = ctx.alone().plan();
@@ -267,16 +265,18 @@ std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) cons
   uncut.below = uncut.above = false;
   const auto reach = registry.make<T>(plan, smoother, uncut, smoother_params)->reach(steps);
   if (!reach) return std::nullopt;
-  // Rows beside cost what own ones do. Exact lines cost about as much again as those of a strip alone (two pieces, 1023^2 and
-  // 2047^2, adi), half of which a quarter of the rows on either side is, at most.
-  const double share = automatic ? 0.25 : 1;
-  if (!ctx.plans()) return overlap_rows(ctx, *ctx.communicator(), a, *reach, share);
+  // Rows beside cost what own ones do. On a CPU exact lines cost about as much again as those of a strip alone (two pieces, 1023^2
+  // and 2047^2, adi), half of which a quarter of the rows on either side is, at most. On GPUs they take 39 kernels for 8, and a
+  // level 2.7 times as long (A3, 8191^2, two H100); half of the rows on either side make it twice as long, at most.
+  const double share = !automatic ? 1 : ctx.on_gpu() ? 0.5 : 0.25;
+  const OverlapWish wish{share, params.is_corrected ? OverlapWish::corrected : overlap_rounding<T>};
+  if (!ctx.plans()) return overlap_rows(ctx, *ctx.communicator(), a, *reach, wish);
   // Without numbers: those of the Laplacian.
   Context host(Backend::cpu, 1);
   OperatorTerms terms;
   terms.reaction = hierarchy.reaction();
   return overlap_rows(host, *ctx.communicator(),
-                      assemble_operator<T>(host, mesh, OperatorForm::tensor, terms, a.shape()), *reach, share);
+                      assemble_operator<T>(host, mesh, OperatorForm::tensor, terms, a.shape()), *reach, wish);
 }
 
 template <class T>

@@ -70,6 +70,9 @@ struct MultigridParams {
   /// Levels that are cut where the Context has other pieces of the grid: as mesh/strips.hpp says.
   std::optional<int> cut{};
   CutMethod cut_lines = CutMethod::automatic;
+  /// An iteration around the cycle corrects what it leaves, and takes any fixed map: by overlap a level then has rows enough beside
+  /// a cut where 1e-3 of an error is left, not rounding alone (multigrid/overlap.hpp).
+  bool is_corrected = false;
   /// On the CPU: the same bits whatever the number of pieces and threads, one among them, which then works as several do. Up to
   /// StripLevels::most_fixed pieces; not for interpolation that follows K.
   bool reproducible = false;

@@ -43,8 +43,7 @@ struct Depth {
 
 /// Rows beside a cut at the top or the bottom of a strip that reach the bound; more than `most` where they do not.
 template <class T>
-int depth(Context& ctx, const GridOperator<T>& a, bool at_top, int most) {
-  constexpr double bound = std::is_same_v<T, float> ? 6e-8 : 1e-16;
+int depth(Context& ctx, const GridOperator<T>& a, bool at_top, int most, double bound) {
   Context alone = ctx.alone();
   const GridShape shape = a.shape();
   return a.visit([&](const auto& view) {
@@ -66,13 +65,14 @@ GridView<T> as_rows(GridView<T> factor) {
 
 template <class T>
 std::optional<int> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
-                                const typename Smoother<T>::Reach& reach, double share) {
+                                const typename Smoother<T>::Reach& reach, const OverlapWish& wish) {
   const GridShape strip = a.shape();
-  const int most = static_cast<int>(share * strip.ny);
+  const int most = static_cast<int>(wish.share * strip.ny);
   int rows = reach.rows + 2;
   const auto reach_along_lines = [&](bool there, bool at_top) {
     if (there && rows <= most)
-      rows = std::max(rows, reach.rows + 2 + static_cast<int>(std::ceil(1.3 * depth(ctx, a, at_top, most))));
+      rows =
+          std::max(rows, reach.rows + 2 + static_cast<int>(std::ceil(1.3 * depth(ctx, a, at_top, most, wish.bound))));
   };
   if (reach.along_y_lines) {
     reach_along_lines(strip.below, false);
@@ -209,7 +209,7 @@ template class Overlap<float>;
 template class Overlap<double>;
 #define STRATUM_INSTANTIATE(T)                                                                                         \
   template std::optional<int> overlap_rows(Context&, Communicator&, const GridOperator<T>&, const Smoother<T>::Reach&, \
-                                           double);
+                                           const OverlapWish&);
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)
 #undef STRATUM_INSTANTIATE

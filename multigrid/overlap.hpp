@@ -13,26 +13,39 @@
 // error in the own rows and those next to them, which the defect of the own coarse rows and the finer level read: two rows more
 // than a smoother's reach, and along y lines the depth where
 //
-//     prod |g_k| < 6e-8 (float), 1e-16 (double) ,      g_k = -l_k / (d_k + u_k g_(k+1)) ,
+//     prod |g_k| < bound ,      g_k = -l_k / (d_k + u_k g_(k+1)) ,
 //
 // l, d, u being the line's entries towards the outer end, on the node and towards the cut, times 1.3, since x lines carry the
-// error along as well. It is taken from the matrix, the largest of all columns.
+// error along as well. It is taken from the matrix, the largest of all columns. With a bound of 6e-8 (float) or 1e-16 (double) a
+// cycle is that of the whole grid up to rounding. Where an iteration around it corrects what is left 1e-3 does, with half the rows
+// and as many iterations; the cycle is the same linear map at every call by either.
 //
 // Words a node of the rows beside: those of smoothing. Memory: b, x and the operator once more.
 
 #include <optional>
+#include <type_traits>
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/smoothers/smoother.hpp>
 
 namespace stratum {
 
+/// The bound where nothing is to be left but rounding.
+template <class T>
+inline constexpr double overlap_rounding = std::is_same_v<T, float> ? 6e-8 : 1e-16;
+
+struct OverlapWish {
+  static constexpr double corrected = 1e-3;  // the bound of a cycle that an iteration corrects
+  double share;                              // of every piece's rows, at most so many on either side
+  double bound;
+};
+
 /// Rows of its neighbours that every piece is to have on either side, for smoothing of this reach: the most that a cut wants,
-/// the same on all. Nothing: more than `share` of some piece's rows. `a` is the piece's operator. All pieces call it together;
+/// the same on all. Nothing: more than the share of some piece's rows. `a` is the piece's operator. All pieces call it together;
 /// waits for the stream.
 template <class T>
 [[nodiscard]] std::optional<int> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
-                                              const typename Smoother<T>::Reach& reach, double share);
+                                              const typename Smoother<T>::Reach& reach, const OverlapWish& wish);
 
 /// A strip with the rows beside it, and the operator there.
 template <class T>

@@ -192,6 +192,8 @@ struct DoubleCycle {
  private:
   static MultigridParams cycle_params(const PoissonSolverParams& params) {
     MultigridParams cycle = params.multigrid;
+    const bool iterates = !params.full_multigrid || params.continue_after_full_multigrid;
+    if (iterates && !cycle.symmetric && !entry_of(params).constant_symmetric) cycle.is_corrected = true;
     cycle.symmetric = cycle.symmetric || entry_of(params).symmetric;
     return cycle;
   }

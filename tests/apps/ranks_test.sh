@@ -64,13 +64,13 @@ sys.exit(1 if wrong else 0)
 END
 }
 
-# as_on_one N ARGS...: two cycles in double, and a whole solve.
+# as_on_one N ARGS...: two cycles in double, to rounding or to $tolerance, and a whole solve.
 as_on_one() {
   local count=$1
   shift
   run 2 "$@" --precision double --max-iterations 2 --rtol 1e-15 --quiet --vtk one.npy
   ranks "$count" 2 "$@" --precision double --max-iterations 2 --rtol 1e-15 --quiet --vtk several.npy
-  same_array one.npy several.npy 1e-13
+  same_array one.npy several.npy "${tolerance:-1e-13}"
   run 0 "$@" --quiet --vtk none --report one.json
   ranks "$count" 0 "$@" --quiet --vtk none --report report.json
   same_report one.json report.json
@@ -148,12 +148,16 @@ case_exchanges_of_a_cycle() {
   exchanges 5 4 --mesh A3 --level 8 --cut-lines exact
   check "r['levels_cut'] >= 2 and r['overlaps'] == [0] * r['levels_cut']"
   exchanges 2 0 --level 8 --cut-lines overlap
-  check "r['levels_cut'] >= 2 and r['overlaps'] == [30] * r['levels_cut']"
+  check "r['levels_cut'] >= 2 and r['overlaps'] == [12] * r['levels_cut']"
 }
 
 case_overlap() { # heavy: on threads in tests/multigrid/overlap_test.cpp
-  as_on_one 2 --mesh U2 --level 7 --cut-lines overlap
+  # What an iteration corrects has fewer rows beside; conjugate gradients take a symmetric cycle for granted.
+  tolerance=1e-10 as_on_one 2 --mesh U2 --level 7 --cut-lines overlap
   check "r['overlaps'][0] > 0"
+  mv report.json corrected.json
+  as_on_one 2 --mesh U2 --level 7 --cut-lines overlap --solver cg
+  check "r['overlaps'][0] > json.load(open('corrected.json'))['overlaps'][0]"
   as_on_one 4 --mesh A3 --level 7 --smoother colour_gs --solver cg --cut-lines overlap
   check "r['overlaps'][0] > 0"
   as_on_one 3 --cells 40,150 --rhs 1 --kappa '1+x+3*y' --top neumann:x --cut-lines overlap

@@ -516,6 +516,14 @@ void Multigrid<T>::cycle(Context& ctx, int level, GridView<const T> b, GridView<
 }
 
 template <class T>
+std::optional<Room<T>> Multigrid<T>::room(int level) const {
+  expects(level >= 0 && level < levels(), "level must be between 0 and ", levels() - 1, ", not ", level);
+  auto& at = state_->levels[static_cast<std::size_t>(level)];
+  if (!at.overlap) return std::nullopt;
+  return Room<T>{at.own(at.b), at.own(at.x)};
+}
+
+template <class T>
 bool Multigrid<T>::is_constant() const {
   return state_->params.cycle != Cycle::k;
 }

@@ -34,6 +34,7 @@
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>
 #include <stratum/solvers/iterative/cg.hpp>  // what a cycle is most often the preconditioner of
+#include <stratum/solvers/room.hpp>
 
 namespace stratum {
 
@@ -132,6 +133,9 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
   /// Rows of each neighbour that a level is smoothed with; 0 where it is not cut, or smoothed exactly.
   [[nodiscard]] int overlap(int level) const;
+  /// Where b and x of a cycle on this level lie best: it copies them from and to nowhere. Of levels smoothed by overlap; stays until
+  /// coefficients change.
+  [[nodiscard]] std::optional<Room<T>> room(int level) const;
   /// The level where the cycle ends: level 0, or one above that is solved exactly.
   [[nodiscard]] int lowest_level() const;
   /// The finest of several levels is solved, and there is no cycle.

@@ -188,6 +188,11 @@ struct DoubleCycle {
       in_double = std::make_shared<PrecisionCast<double, T>>(ctx, fine_operator().shape(), in_own_precision);
   }
   [[nodiscard]] const GridOperator<T>& fine_operator() const { return multigrid.hierarchy().finest(); }
+  /// Of in_own_precision: an inner iteration has vectors of its own.
+  [[nodiscard]] std::optional<Room<T>> room() const {
+    const bool is_cycle = std::dynamic_pointer_cast<Multigrid<T>>(in_own_precision) != nullptr;
+    return is_cycle ? multigrid.room(multigrid.levels() - 1) : std::nullopt;
+  }
 
  private:
   static MultigridParams cycle_params(const PoissonSolverParams& params) {
@@ -357,7 +362,7 @@ struct PoissonSolver::Implementation {
     else if (params.precision == Precision::float_cg)
       mixed_cg = std::make_unique<MixedCg>(ctx, a.shape());
     else if (params.method == Method::multigrid && params.precision == Precision::mixed && !unscaled)
-      mixed_refinement = std::make_unique<MixedRefinement>(ctx, a);
+      mixed_refinement = std::make_unique<MixedRefinement>(ctx, a, float_cycle && float_cycle->room());
     else if (!solver)
       make_solver_in_double(ctx);
     reserve_reductions(ctx, a.shape());
@@ -527,7 +532,8 @@ struct PoissonSolver::Implementation {
   SolveReport iterate(Context& ctx, GridView<const double> b, GridView<double> x, const StoppingParams& stop,
                       const Monitor& monitor, std::optional<double> rhs_norm = {}) const {
     if (!double_cycle && mixed_refinement)
-      return mixed_refinement->solve(ctx, a, *float_cycle->in_own_precision, b, x, stop, monitor, rhs_norm);
+      return mixed_refinement->solve(ctx, a, *float_cycle->in_own_precision, b, x, stop, monitor, rhs_norm,
+                                     float_cycle->room());
     if (!double_cycle && mixed_cg)
       return mixed_cg->solve(ctx, a, float_cycle->fine_operator(), *float_cycle->in_own_precision, b, x, stop, monitor);
     return solver->solve(ctx, a, double_cycle ? *double_cycle->in_double : *float_cycle->in_double, b, x, stop,

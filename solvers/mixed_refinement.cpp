@@ -17,19 +17,25 @@ double power_of_two_below_reciprocal(double norm) {
   return std::ldexp(1.0, -std::clamp(std::ilogb(norm) + 1, -1000, 1000));
 }
 
-MixedRefinement::MixedRefinement(Context& ctx, const GridOperator<double>& a) : r_(ctx, a.shape()), c_(ctx, a.shape()) {
+MixedRefinement::MixedRefinement(Context& ctx, const GridOperator<double>& a, bool has_room) {
   const GridShape shape = a.shape();
-  if (ctx.on_gpu() && a.traits().marches && !shape.has_halo()) other_ = Vector<double>(ctx, shape);
-}
-
-double MixedRefinement::residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b,
-                                 GridView<const double> x, const std::function<void()>& meanwhile) {
-  return a.scaled_residual_norm(ctx, scale_, b, x, r_.view(), meanwhile) / scale_;
+  if (!has_room) {
+    r_ = Vector<float>(ctx, shape);
+    c_ = Vector<float>(ctx, shape);
+  }
+  if (ctx.on_gpu() && a.traits().marches && !shape.periodic_x) other_ = Vector<double>(ctx, shape);
 }
 
 SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m,
                                    GridView<const double> b, GridView<double> x, const StoppingParams& stop,
-                                   const Monitor& monitor, std::optional<double> known_rhs_norm) {
+                                   const Monitor& monitor, std::optional<double> known_rhs_norm,
+                                   const std::optional<Room<float>>& room) {
+  if (!room && r_.empty()) {
+    r_ = Vector<float>(ctx, a.shape());
+    c_ = Vector<float>(ctx, a.shape());
+  }
+  const GridView<float> r = room ? room->r : r_.view(), c = room ? room->z : c_.view();
+  const GridView<const float> defect = r, correction = c;
   const double rhs_norm = known_rhs_norm ? *known_rhs_norm : norm2(ctx, b);
   // With b = 0 the residual is A x.
   scale_ = power_of_two_below_reciprocal(rhs_norm > 0 ? rhs_norm : a.magnitude(ctx, b, x));
@@ -37,15 +43,18 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   bool submitted = false;
   double alpha = 1;
   const std::function<void()> submit = [&] {
-    m.apply(ctx, r_.cview(), c_.view());
+    m.apply(ctx, defect, c);
     submitted = true;
   };
-  const auto early_if = [&](bool expected) {
-    return expected && ctx.communicator() == nullptr && !m.waits() ? submit : nullptr;
+  // Pieces of a grid go by the same numbers, and so do alike.
+  const bool in_order = ctx.communicator() == nullptr || ctx.communicator()->keeps_order();
+  const auto early_if = [&](bool expected) { return expected && in_order && !m.waits() ? submit : nullptr; };
+  const auto residual = [&](GridView<const double> at, const std::function<void()>& meanwhile) {
+    return a.scaled_residual_norm(ctx, scale_, b, at, r, meanwhile) / scale_;
   };
   constexpr double much = 1e-7;  // of ||b||: an x to begin with is seldom as good
   const bool asks_much = stop.baseline == Baseline::rhs && std::max(stop.rtol * rhs_norm, stop.atol) <= much * rhs_norm;
-  const double initial = residual(ctx, a, b, x, early_if(asks_much && stop.max_iterations > 0));
+  const double initial = residual(x, early_if(asks_much && stop.max_iterations > 0));
   const bool fuses = !other_.empty() && a.fuses_update(ctx, b, x);
   GridView<double> here = x, there = other_.view();
   const auto bring_home = [&] {
@@ -61,7 +70,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   const auto measure = [&] {
     if (!m.estimates_error()) return;
     const int k = submitted ? iteration : iteration - 1;
-    if (k >= 0 && !estimate.has(k)) estimate.add(k, norm_max(ctx, c_.cview()) * (submitted ? 1 / scale_ : alpha));
+    if (k >= 0 && !estimate.has(k)) estimate.add(k, norm_max(ctx, correction) * (submitted ? 1 / scale_ : alpha));
   };
   const StoppingTest::Error error = [&]() -> std::optional<double> {
     if (!m.estimates_error()) return {};
@@ -90,13 +99,13 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     test.end_at_rounding(left);
     done = true;
   };
-  const auto check_rounding = [&](double residual, double slack = 1) {
+  const auto check_rounding = [&](double norm_of_defect, double slack = 1) {
     bring_home();
-    if (rounding.reached(residual, r_.cview(), Rounding<double>::stopped))
-      end_at_rounding([&] { return rounding.reached(residual, r_.cview(), slack); });
+    if (rounding.reached(norm_of_defect, defect, Rounding<double>::stopped))
+      end_at_rounding([&] { return rounding.reached(norm_of_defect, defect, slack); });
   };
   // Of a tolerance relative to rounding noise nothing would be left to reduce.
-  if (!done && stop.baseline == Baseline::initial && rounding.reached_at_start(initial, r_.cview()))
+  if (!done && stop.baseline == Baseline::initial && rounding.reached_at_start(initial, defect))
     end_at_rounding([] { return true; });
   constexpr double usual_fall = 0.1, by_far = 3;
   double norm = initial, fall = usual_fall;
@@ -112,12 +121,12 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     const bool is_home = here.data == x.data, may_be_last = expected <= test.target();
     const auto next = early_if(iteration < stop.max_iterations && expected > by_far * test.target());
     if (fuses && !(is_home && may_be_last)) {
-      norm = a.updated_residual_norm<float>(ctx, scale_, b, here, alpha, c_.cview(), there, r_.view(), next);
+      norm = a.updated_residual_norm<float>(ctx, scale_, b, here, alpha, correction, there, r, next);
       norm /= scale_;
       std::swap(here, there);
     } else {
-      axpy<float, double>(ctx, alpha, c_.cview(), here);
-      norm = residual(ctx, a, b, here, next);
+      axpy<float, double>(ctx, alpha, correction, here);
+      norm = residual(here, next);
     }
     fall = norm / before;
     done = test.done(iteration, norm);

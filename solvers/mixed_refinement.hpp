@@ -8,7 +8,8 @@
 // Refinement<double> with PrecisionCast, but the defect is narrowed where it is formed. Source: Goeddeke, Strzodka 2011,
 // Section 2.5.
 //
-// `solve` starts from the given x. It keeps two vectors of floats. Per iteration: one residual with its norm (which the host
+// `solve` starts from the given x. It keeps two vectors of floats, or forms the defect where M has room for it (solvers/room.hpp).
+// Per iteration: one residual with its norm (which the host
 // waits for), one preconditioner, one update: 20 + 20 bytes a node beside the preconditioner's, a tensor operator given; 4
 // more on a CPU. On a GPU update and residual are one pass of 32 bytes (GridOperator::updated_residual_norm), from x to another
 // vector of doubles and back; a step that is expected to be the last, and would end there, is taken in place. A monitor that
@@ -19,6 +20,7 @@
 
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/solvers/room.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 namespace stratum {
@@ -28,19 +30,16 @@ namespace stratum {
 
 class MixedRefinement {
  public:
-  /// For operators like `a`.
-  MixedRefinement(Context& ctx, const GridOperator<double>& a);
+  /// For operators like `a`. `has_room`: the preconditioner will.
+  MixedRefinement(Context& ctx, const GridOperator<double>& a, bool has_room = false);
 
-  /// `rhs_norm`: ||b||, where it is known.
+  /// `rhs_norm`: ||b||, where it is known. `room`: of the preconditioner; without, where there was to be some, two vectors are
+  /// allocated.
   SolveReport solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m, GridView<const double> b,
                     GridView<double> x, const StoppingParams& stop, const Monitor& monitor = {},
-                    std::optional<double> rhs_norm = {});
+                    std::optional<double> rhs_norm = {}, const std::optional<Room<float>>& room = {});
 
  private:
-  /// r_ = scale_ (b - A x); returns ||b - A x||.
-  double residual(Context& ctx, const GridOperator<double>& a, GridView<const double> b, GridView<const double> x,
-                  const std::function<void()>& meanwhile);
-
   double scale_ = 1;
   Vector<float> r_, c_;
   Vector<double> other_;  // where update and residual are one pass

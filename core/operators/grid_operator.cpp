@@ -334,11 +334,12 @@ void GridOperator<T>::scaled_residual(Context& ctx, double scale, GridView<const
 #if defined(__CUDACC__)
 namespace {
 
-/// The rows of x + alpha c.
-template <class T, class C>
+/// The rows of x + alpha c, and so many of their halos.
+template <class T, class C, int halo>
 struct Updated {
   using Number = T;
-  cuda::Given<T> x;
+  using GivenRows = cuda::Given<T, cuda::rows_ahead, halo>;
+  GivenRows x;
   GridView<const C> c;
   T alpha;
   struct Rows {
@@ -346,7 +347,7 @@ struct Updated {
     const Updated& stage;
     const cuda::Lane<T>& lane;
     int j;
-    typename cuda::Given<T>::Rows x;
+    typename GivenRows::Rows x;
     cuda::Chunk<C, n> ahead[depth];
     __device__ STRATUM_INLINE Rows(const Updated& s, const cuda::Lane<T>& l, int first)
         : stage(s), lane(l), j(first), x(s.x, l, first) {
@@ -354,7 +355,7 @@ struct Updated {
       for (int k = 0; k < depth; ++k) ahead[k] = load(j + k);
     }
     [[nodiscard]] __device__ STRATUM_INLINE cuda::Chunk<C, n> load(int row) const {
-      if (!lane.inside || row < 0 || row >= lane.ny) return {};
+      if (!lane.inside || row < -halo || row >= lane.ny + halo) return {};
       return cuda::load_chunk<n>(&stage.c(lane.column, row));
     }
     __device__ STRATUM_INLINE cuda::Chunk<T> next() {
@@ -416,7 +417,7 @@ template <class T>
 bool GridOperator<T>::fuses_update([[maybe_unused]] const Context& ctx, [[maybe_unused]] GridView<const T> b,
                                    [[maybe_unused]] GridView<const T> x) const {
 #if defined(__CUDACC__)
-  return ctx.on_gpu() && traits().marches && !shape().has_halo() && cuda::can_march(b, x);
+  return ctx.on_gpu() && traits().marches && cuda::can_march(b, x);
 #else
   return false;
 #endif
@@ -434,8 +435,13 @@ double GridOperator<T>::updated_residual_norm(Context& ctx, [[maybe_unused]] dou
   expects_fit(ctx, "x + alpha c", next, shape());
   prepare(ctx, shape(), b, x);
 #if defined(__CUDACC__)
-  return march_residual<true, T>(ctx, *this, scale, b, Updated<T, R>{{x}, c, static_cast<T>(alpha)}, next, r,
-                                 meanwhile);
+  const auto pass = [&]<int halo>() {
+    const Updated<T, R, halo> updated{{x}, c, static_cast<T>(alpha)};
+    return march_residual<true, T>(ctx, *this, scale, b, updated, next, r, meanwhile);
+  };
+  if (!shape().has_halo()) return pass.template operator()<0>();
+  exchange(ctx, c);
+  return pass.template operator()<1>();
 #else
   return 0;
 #endif

@@ -1,5 +1,7 @@
 #include <stratum/multigrid/full_multigrid.hpp>
 
+#include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
@@ -22,9 +24,21 @@ FullMultigrid<T>::FullMultigrid(Context& ctx, Hierarchy<double> hierarchy, Multi
       level.b = Vector<double>(ctx, shape);
       level.x = Vector<double>(ctx, shape);
     }
-    level.r = Vector<T>(ctx, shape);
-    level.z = Vector<T>(ctx, shape);
+    (void)room(ctx, l);
   }
+}
+
+template <class T>
+Room<T> FullMultigrid<T>::room(Context& ctx, int level) {
+  if (const auto there = multigrid_.room(level)) return *there;
+  Level& at = levels_[static_cast<std::size_t>(level)];
+  if (at.r.empty()) {
+    // Else only where other coefficients have made a cut another one.
+    const GridShape shape = hierarchy_.level_operator(level).shape();
+    at.r = Vector<T>(ctx, shape);
+    at.z = Vector<T>(ctx, shape);
+  }
+  return {at.r.view(), at.z.view()};
 }
 
 template <class T>
@@ -42,7 +56,8 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   const auto from_whole = [&](int l) { return strips.is_cut(l) && !strips.is_cut(l - 1); };
   Context alone = ctx.alone();
   const auto context_of = [&](int l) -> Context& { return strips.is_cut(l) ? ctx : alone; };
-  const bool records = multigrid_.is_recordable() && strips.cut() == 0 && finest > lowest;
+  const bool records =
+      multigrid_.is_recordable() && finest > lowest && (strips.cut() == 0 || ctx.communicator()->keeps_order());
   if (const int generation = multigrid_.generation(); generation != recorded_generation_) {
     restriction_.clear();
     below_.clear();
@@ -58,28 +73,33 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
       gather_from(l);
     }
   };
-  bool is_restricted = finest - 1 <= lowest;
+  bool is_restricted = finest <= lowest;
   const std::function<void()> restrict_further = [&] {
     if (is_restricted) return;
     is_restricted = true;
+    gather_from(finest);
+    if (finest - 1 <= lowest) return;
     records ? restriction_.run(alone, nullptr, nullptr, restrict_all) : restrict_all();
   };
   if (finest > lowest) {
     pass.initial = hierarchy_.transfer(finest).restrict_and_measure(context_of(finest), rhs(finest), own_rows(finest),
                                                                     records ? restrict_further : nullptr);
-    gather_from(finest);
   } else {
     pass.initial = norm2(ctx, b);
   }
   restrict_further();
-  // One scale does for all levels: their defects are smaller than b, by less than float can tell.
-  const double scale = std::is_same_v<T, double> ? 1 : power_of_two_below_reciprocal(pass.initial);
+  // One scale does for all levels: their defects are smaller than b, by less than float can tell. Kernels take it by value: what
+  // has been recorded with another one serves as well, without rounding, where that leaves float most of its range.
+  double scale = std::is_same_v<T, double> ? 1 : power_of_two_below_reciprocal(pass.initial);
+  constexpr int most_apart = 32;  // of 126 powers of two on either side
+  if (records && recorded_scale_ != 0 && std::abs(std::ilogb(scale) - std::ilogb(recorded_scale_)) <= most_apart)
+    scale = recorded_scale_;
 
   const auto solve_level = [&](int l) {
     Context& on = context_of(l);
     const GridOperator<double>& a = hierarchy_.level_operator(l);
     const Transfer<double>* transfer = l > lowest ? &hierarchy_.transfer(l) : nullptr;
-    Level& level = at(l);
+    const auto [r, z] = room(on, l);
     const auto current = iterate(l);
     const bool fused = transfer != nullptr && transfer->fuses_interpolation(on, a, rhs(l));
     const auto coarser = [&] {
@@ -88,25 +108,24 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
     };
     if (from_whole(l)) exchange(alone, iterate(l - 1));
     if (fused) {
-      transfer->interpolated_residual(on, a, scale, rhs(l), coarser(), level.r.view());
+      transfer->interpolated_residual(on, a, scale, rhs(l), coarser(), r);
     } else {
       if (transfer == nullptr)
         set(on, 0.0, current);
       else
         transfer->prolongate(on, coarser(), current);
-      a.scaled_residual(on, scale, rhs(l), current, level.r.view());
+      a.scaled_residual(on, scale, rhs(l), current, r);
     }
-    multigrid_.cycle(on, l, level.r.cview(), level.z.view(), Guess::zero);
+    multigrid_.cycle(on, l, GridView<const T>(r), z, Guess::zero);
     if (fused)
-      transfer->prolongate_plus(on, coarser(), 1 / scale, level.z.cview(), current);
+      transfer->prolongate_plus(on, with_halo(coarser(), true), 1 / scale, GridView<const T>(z), current);
     else
-      axpy<T, double>(on, 1 / scale, level.z.cview(), current);
+      axpy<T, double>(on, 1 / scale, GridView<const T>(z), current);
   };
   const auto below_the_finest = [&] {
     for (int l = lowest; l < finest; ++l) solve_level(l);
   };
   if (records) {
-    // Kernels take the scale by value.
     if (scale != recorded_scale_) below_.clear();
     recorded_scale_ = scale;
     below_.run(alone, nullptr, nullptr, below_the_finest);
@@ -115,9 +134,9 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   }
   solve_level(finest);
   if (norms == FullMultigridNorms::initial) return pass;
-  Level& last = at(finest);
-  pass.interpolated = norm2(ctx, last.r.cview()) / scale;
-  pass.corrected = fine.scaled_residual_norm(ctx, scale, b, x, last.z.view()) / scale;
+  const auto [r, z] = room(ctx, finest);
+  pass.interpolated = norm2(ctx, GridView<const T>(r)) / scale;
+  pass.corrected = fine.scaled_residual_norm(ctx, scale, b, x, z) / scale;
   return pass;
 }
 

@@ -43,14 +43,16 @@ class FullMultigrid {
  private:
   struct Level {
     Vector<double> b, x;  // on all but the finest
-    Vector<T> r, z;
+    Vector<T> r, z;       // where the cycle has no room for them
   };
+  /// Where a level's defect and correction lie.
+  [[nodiscard]] Room<T> room(Context& ctx, int level);
   Hierarchy<double> hierarchy_;
   Multigrid<T> multigrid_;
   std::vector<Level> levels_;
   Vector<double> own_b_;           // on strips: a piece's rows of b on the finest level that all have whole
   Recording restriction_, below_;  // of b to all levels below the first two; of all levels but the finest
-  double recorded_scale_ = 0;
+  double recorded_scale_ = 0;      // of below_; 0: none yet
   int recorded_generation_ = 0;
 };
 

@@ -9,7 +9,9 @@
 // numbers, and rounding, does not arise. 1.25 words a fine node, and r.
 //
 // Behind a natural first side columns or rows are `shifted`: the first node is a coarse one, and number 2 I where it is 2 I - 1
-// behind a side that is no unknown. Pairs are as before, the first one then begins before the grid.
+// behind a side that is no unknown. Pairs are as before, the first one then begins before the grid. So do the rows of strips but
+// the lowest one: there the interval before the first row is a whole one, of which the second half alone is needed, and the halo of
+// e has its first end. Of strips but the uppermost the halo has the second end of the last interval.
 
 #include <stratum/core/grid/march.hpp>
 #include <stratum/core/operators/tensor.hpp>
@@ -41,10 +43,12 @@ struct InterpolatedInterval {
   [[nodiscard]] __device__ STRATUM_INLINE AtEnds<T> mass_second() const { return {m[1] * left, m[1] * (2 + right)}; }
 };
 
-/// Coarse interval `number` of a direction with `nodes` fine nodes and factors k, m. `shift`: 1 where it is shifted, else 0.
+/// Coarse interval `number` of a direction with `nodes` fine nodes and factors k, m. `shift`: 1 where it is shifted, else 0. `cut`: the
+/// grid goes on before its first node.
 template <class T>
 [[nodiscard]] __device__ STRATUM_INLINE InterpolatedInterval<T>
-interpolated_interval(const T* k, const T* m, const TransferView<T>& weights, int number, int nodes, int shift) {
+interpolated_interval(const T* k, const T* m, const TransferView<T>& weights, int number, int nodes, int shift,
+                      bool cut = false) {
   InterpolatedInterval<T> at{};
   k += shift;
   m += shift;
@@ -52,6 +56,11 @@ interpolated_interval(const T* k, const T* m, const TransferView<T>& weights, in
   if (shift == 1 && number == -1) {
     at.k[1] = __ldg(k - 1);
     at.left = 1;
+    if (cut) {
+      at.m[1] = __ldg(m - 1);
+      at.left = __ldg(weights.left - 1);
+      at.right = __ldg(weights.right - 1);
+    }
   }
   if (number < 0 || 2 * number > nodes) return at;
   at.k[0] = __ldg(k + 2 * number);
@@ -78,6 +87,7 @@ struct InterpolatedDefect {
   GridView<const T> b, coarse;
   T scale;
   GridView<R> r;
+  bool goes_on_below, goes_on_above;  // in other strips
 
   [[nodiscard]] int rows() const { return coarse.ny + 1; }
 
@@ -115,7 +125,7 @@ struct InterpolatedDefect {
     Products below = along_x(of, load_coarse(lane, begin - 1)), here = along_x(of, load_coarse(lane, begin));
     Chunk<T, half> asked = load_coarse(lane, begin + 1);
     const auto row_interval = [&](int j) {
-      return interpolated_interval(a.ky, a.my, wy, j - shift_y, lane.ny, shift_y);
+      return interpolated_interval(a.ky, a.my, wy, j - shift_y, lane.ny, shift_y, goes_on_below);
     };
     Chunk<T> right[2] = {lane.load(b, 2 * begin - shift_y), lane.load(b, 2 * begin + 1 - shift_y)};
     auto interval = row_interval(begin), next = row_interval(begin + 1);
@@ -171,7 +181,8 @@ struct InterpolatedDefect {
   /// Row j of the lane's coarse columns; the last one may lie behind all chunks of the fine grid.
   [[nodiscard]] __device__ STRATUM_INLINE Chunk<T, half> load_coarse(const Lane<T>& lane, int j) const {
     const int first = half * lane.chunk - 1 + shift_x;
-    if (first < shift_x - 1 || first >= coarse.nx || j < 0 || j >= coarse.ny) return {};
+    if (first < shift_x - 1 || first >= coarse.nx) return {};
+    if (j < (goes_on_below ? -1 : 0) || j >= coarse.ny + (goes_on_above ? 1 : 0)) return {};
     if constexpr (!shifted_x) return load_chunk<half>(&coarse(first, j));
     Chunk<T, half> some;  // not aligned
 #pragma unroll

@@ -153,7 +153,7 @@ class Transfer {
   [[nodiscard]] bool can_march_by_cells() const {
     return coarsens_both() && is_weighted() && begins_after_sides_ && !weights().periodic_y;
   }
-  /// What is fused looks further than the halo of a strip.
+  /// Steps that are fused with transfer look further than the halo of a strip.
   [[nodiscard]] bool can_fuse() const { return can_march() && !fine_.has_halo(); }
   /// The first row of weights, numbered as coarse nodes are.
   [[nodiscard]] int first_weights() const { return fine_.below ? coarse_.origin_y : -1; }

@@ -189,18 +189,20 @@ struct Measured {
 /// coarse = P^T d with the rows of d from a stage. `early`: 1 where the fine grid begins with the first coarse row, and not with
 /// the one before. `shifted`: a lane's first coarse column lies in the
 /// chunk before its own, and takes from two columns back. `last_alone`: the last coarse node has no chunk of fine ones; it takes
-/// from the last one that there is.
+/// from the last one that there is. `first`: coarse rows before it are not wanted.
 template <class Defect, bool shifted, bool last_alone>
 struct RestrictRows {
   using Number = typename Defect::Number;
   TransferView<Number> wx, wy;
   Defect defect;
   GridView<Number> coarse;
-  int early;
+  int early, first;
 
-  [[nodiscard]] int rows() const { return coarse.ny; }
+  [[nodiscard]] int rows() const { return coarse.ny - first; }
   __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
     using T = Number;
+    begin += first;
+    end += first;
     constexpr int n = cuda::chunk_width<T>, half = n / 2;
     constexpr int centre = shifted ? -1 : 0;  // column of a lane's first coarse node, in its chunk or the one before
     T left[half], right[half];                // weights of the new nodes right and left of a coarse column
@@ -238,8 +240,8 @@ struct RestrictRows {
   }
 };
 
-/// The same by weights of coarse cells. `early`: 1 where the fine grid begins with the first coarse row. Words per fine node: 1.75
-/// and those of the defect.
+/// The same by weights of coarse cells. `early`: 1 where the fine grid begins with the first coarse row; `first` as above. Words per
+/// fine node: 1.75 and those of the defect.
 template <class Defect, bool last_alone>
 struct RestrictByCells {
   using Number = typename Defect::Number;
@@ -248,10 +250,12 @@ struct RestrictByCells {
   WeightsView<const T> w;
   Defect defect;
   GridView<T> coarse;
-  int early;
+  int early, first;
 
-  [[nodiscard]] int rows() const { return coarse.ny; }
+  [[nodiscard]] int rows() const { return coarse.ny - first; }
   __device__ STRATUM_INLINE void run(const Lane<T>& lane, int begin, int end) const {
+    begin += first;
+    end += first;
     const int column = half * lane.chunk;
     const bool there = column >= 0 && column <= w.intervals_x + 1;
     const auto load = [&](const T* weights, int row) {
@@ -345,36 +349,38 @@ void with_last_alone(const GridView<T>& coarse, int nx, const F& f) {
     f(std::false_type());
 }
 
-/// Restricts from a fine grid nx x ny. Returns how many sums a stage has stored that adds up by strips.
+/// Restricts from a fine grid nx x ny to coarse rows from `first` on. Returns how many sums a stage has stored that adds up by
+/// strips.
 template <class Defect, class T = typename Defect::Number>
 int run_restriction(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
-                    GridView<T> coarse, int nx, int ny, int margin = 1) {
+                    GridView<T> coarse, int nx, int ny, int margin = 1, int first = 0) {
   int sums = 0;
   with_shift(x, [&](auto shifted) {
     with_last_alone(coarse, nx, [&](auto alone) {
-      const RestrictRows<Defect, shifted, alone> rows{x, from_first_row(y), defect, coarse, first_is_coarse(y) ? 1 : 0};
+      const RestrictRows<Defect, shifted, alone> rows{x,      from_first_row(y),          defect,
+                                                      coarse, first_is_coarse(y) ? 1 : 0, first};
       sums = cuda::run_march(ctx, rows, nx, ny, margin).count();
     });
   });
   return sums;
 }
 
-/// coarse = P^T (b - A x), x a `Given`.
+/// coarse = P^T (b - A x), x a `Given`, from row `first` on.
 template <class View, class Source, class T>
 void restrict_rows(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const View& a,
-                   GridView<const T> b, const Source& given, GridView<T> coarse) {
+                   GridView<const T> b, const Source& given, GridView<T> coarse, int first) {
   using Defect = cuda::Stencil<View, Source, DefectFormula, depth>;
   const int columns_back = first_is_coarse(x) ? 3 : 2;  // the defect's among them
-  run_restriction(ctx, x, y, Defect{a, {b}, given, {}}, coarse, b.nx, b.ny, margin_of<T>(columns_back));
+  run_restriction(ctx, x, y, Defect{a, {b}, given, {}}, coarse, b.nx, b.ny, margin_of<T>(columns_back), first);
 }
 
-/// coarse = P^T d by weights, d a stage, from a fine grid nx x ny.
+/// coarse = P^T d by weights, d a stage, from a fine grid nx x ny, from row `first` on.
 template <class Defect, class T>
 void restrict_by_cells(const Context& ctx, const WeightsView<const T>& w, const Defect& defect, GridView<T> coarse,
-                       int nx, int ny) {
+                       int nx, int ny, int first = 0) {
   const int early = w.origin_y == 2 * w.coarse_origin_y ? 1 : 0;
   with_last_alone(coarse, nx, [&](auto alone) {
-    cuda::run_march(ctx, RestrictByCells<Defect, alone>{w, defect, coarse, early}, nx, ny);
+    cuda::run_march(ctx, RestrictByCells<Defect, alone>{w, defect, coarse, early, first}, nx, ny);
   });
 }
 
@@ -808,12 +814,15 @@ bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] Gri
                              [[maybe_unused]] GridView<T> coarse, [[maybe_unused]] double* square,
                              [[maybe_unused]] const std::function<void()>& meanwhile) const {
 #if defined(__CUDACC__)
-  if (!ctx.on_gpu() || !can_fuse() || !cuda::can_march(fine, coarse)) return false;
-  const cuda::MarchGrid<T> most(fine.nx, coarse.ny, 1);
+  if (!ctx.on_gpu() || !can_march() || !cuda::can_march(fine, coarse)) return false;
+  GridView<T> wanted = coarse;
+  wanted.ny = restricted_rows(true, coarse);
+  const cuda::MarchGrid<T> most(fine.nx, wanted.ny, 1);
   const auto room = static_cast<std::size_t>(most.count());
   double* const partial = square != nullptr ? ctx.reduction_scratch(room) : nullptr;
   const march::Measured<T> rows{{fine}, partial, most.strips};
-  const int count = march::run_restriction(ctx, x_.view(), y_.view(), rows, coarse, fine.nx, fine.ny);
+  const int count = march::run_restriction(ctx, x_.view(), y_.view(), rows, wanted, fine.nx, fine.ny);
+  detail::add_from_below(ctx, coarse);
   if (square != nullptr) *square = sum_of_scratch(ctx, count, meanwhile);
   return true;
 #else
@@ -889,13 +898,21 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
     const ComputedDefect<View, T> defect{view, b, x};
 #if defined(__CUDACC__)
     if constexpr (View::marches)
-      if (ctx.on_gpu() && (can_march() || can_march_by_cells()) && !beside && cuda::can_march(b, x, coarse)) {
+      if (ctx.on_gpu() && (can_march() || can_march_by_cells()) && cuda::can_march(b, x, coarse)) {
         GridView<T> rows = coarse;
         rows.ny = restricted_rows(true, coarse);
+        // The coarse rows of all fine ones, the neighbours' among them, begin with others.
+        const int first = beside ? coarse_.origin_y - (x.origin_y + 1) / 2 : 0;
+        rows.data -= first * rows.pitch;
+        rows.ny += first;
+        TransferView<T> y = in_y;
+        y.coarse_origin -= first;
+        WeightsView<const T> cells = by_cells;
+        cells.coarse_origin_y -= first;
         return cuda::with_rows_of<march::depth>(x, [&](const auto& given) {
-          if (!is_weighted()) return march::restrict_rows(ctx, x_.view(), in_y, view, b, given, rows);
+          if (!is_weighted()) return march::restrict_rows(ctx, x_.view(), y, view, b, given, rows, first);
           using Defect = cuda::Stencil<View, std::decay_t<decltype(given)>, DefectFormula, march::depth>;
-          march::restrict_by_cells(ctx, by_cells, Defect{view, {b}, given, {}}, rows, fine.nx, fine.ny);
+          march::restrict_by_cells(ctx, cells, Defect{view, {b}, given, {}}, rows, fine.nx, fine.ny, first);
         });
       }
 #endif
@@ -955,7 +972,7 @@ template <class T>
 bool Transfer<T>::fuses_interpolation([[maybe_unused]] const Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
                                       [[maybe_unused]] GridView<const T> b) const {
 #if defined(__CUDACC__)
-  return ctx.on_gpu() && can_fuse() && a.traits().is_separable && cuda::can_march(b);
+  return ctx.on_gpu() && can_march() && a.traits().is_separable && cuda::can_march(b);
 #else
   return false;
 #endif
@@ -969,11 +986,16 @@ void Transfer<T>::interpolated_residual([[maybe_unused]] Context& ctx, [[maybe_u
                                         [[maybe_unused]] GridView<R> r) const {
   expects(fuses_interpolation(ctx, a, b), "interpolated_residual: not for this operator, backend or memory");
 #if defined(__CUDACC__)
+  exchange(ctx, coarse);
   visit_separable(a, [&](const auto& view) {
     march::with_shift(x_.view(), [&](auto shifted_x) {
       march::with_shift(y_.view(), [&](auto shifted_y) {
         using Rows = cuda::InterpolatedDefect<std::decay_t<decltype(view)>, R, shifted_x, shifted_y>;
-        cuda::run_march(ctx, Rows{view, x_.view(), y_.view(), b, coarse, scale, r}, r.nx, r.ny);
+        // Intervals are counted from the strip's first one on.
+        TransferView<T> y = y_.view();
+        y.left += y.coarse_origin - (shifted_y ? 0 : 1);
+        y.right += y.coarse_origin - (shifted_y ? 0 : 1);
+        cuda::run_march(ctx, Rows{view, x_.view(), y, b, coarse, scale, r, fine_.below, fine_.above}, r.nx, r.ny);
       });
     });
   });
@@ -987,8 +1009,10 @@ void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alph
   check(ctx, x, coarse);
   expects_fit(ctx, "z", z, fine_);
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && can_fuse() && cuda::can_march(coarse, z, x))
+  if (ctx.on_gpu() && can_march() && cuda::can_march(coarse, z, x)) {
+    exchange(ctx, coarse);
     return march::prolongate(ctx, x_.view(), y_.view(), coarse, march::Scaled<T, Z>{alpha, z}, x);
+  }
 #endif
   prolongate(ctx, coarse, x);
   axpy<Z, T>(ctx, static_cast<double>(alpha), z, x);

@@ -50,11 +50,11 @@ namespace {
 /// last, which keeps the pieces of like size.
 int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh> meshes, int count, int most) {
   constexpr int least_rows = 8;
-  const std::int64_t least = ctx.on_gpu() ? StripLevels::least_on_gpu : StripLevels::least_on_cpu;
+  const std::int64_t least = ctx.on_gpu() ? StripLevels::least_on_gpus : StripLevels::least_on_cpu * count;
   int cut = 1;
   while (cut < most) {
     const GridShape next = meshes[meshes.size() - 1 - static_cast<std::size_t>(cut)].unknowns();
-    if (next.nodes() < least * count || next.ny < 2 * least_rows * count) break;
+    if (next.nodes() < least || next.ny < 2 * least_rows * count) break;
     ++cut;
   }
   return cut;

@@ -65,8 +65,9 @@ struct StripParams {
 /// part of them. The same on all pieces.
 class StripLevels {
  public:
-  /// Unknowns of a piece below which a level is not worth its exchanges.
-  static constexpr std::int64_t least_on_cpu = 4096, least_on_gpu = std::int64_t{1} << 21;
+  /// Unknowns below which a level is not worth its exchanges: of a piece; on GPUs of all pieces together, which one is as fast with
+  /// (V(2,2) with adi on two and four H100: 1e6 and 5e5).
+  static constexpr std::int64_t least_on_cpu = 4096, least_on_gpus = 1'000'000;
 
   /// Fixed pieces, where there are rows enough for so many.
   static constexpr int most_fixed = 16;

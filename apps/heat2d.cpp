@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <limits>
 #include <optional>
 
 #include <stratum/assembly/picture.hpp>
@@ -71,7 +72,7 @@ CommandLine make_command_line() {
          "(second; "
          "damps it)"},
         {"tol", "X", "",
-         "tr-bdf2 finds its steps so that each errs by X of the largest norm of u so far, X in (0, 1) (1e-4 where "
+         "tr-bdf2 finds its steps so that each errs by X of the norm of u, X in (0, 1) (1e-4 where "
          "there is "
          "no --dt)"},
         {"dt", "DT", "", "steps of this length or a little shorter; with --tol of the first one"},
@@ -350,6 +351,8 @@ void print_end(const Run& run) {
   std::printf("cycles      %lld in %lld solves, %d at most; %lld updates of the hierarchy\n",
               static_cast<long long>(r.cycles), static_cast<long long>(r.solves), r.most_cycles,
               static_cast<long long>(r.updates));
+  if (r.estimated_error)
+    std::printf("estimated error %.1e of the range of u at most, left by the solves\n", *r.estimated_error);
   std::printf("heat        %.16g, %.16g at first\n", run.moments.back().heat, run.moments.front().heat);
   if (run.error) std::printf("error       %.7e (L2, relative to the exact solution at the end)\n", *run.error);
   std::printf("time        %.3g s set-up, %.3g s steps\n", run.setup_seconds, run.solve_seconds);
@@ -380,6 +383,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("shortest_dt", r.shortest_dt).add("longest_dt", r.longest_dt);
   json.add("solves", r.solves).add("cycles", r.cycles);
   json.add("most_cycles", r.most_cycles).add("updates", r.updates);
+  json.add("estimated_error", r.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN()));
   json.add("heat_at_first", run.moments.front().heat).add("heat", run.moments.back().heat);
   const auto& params = solver.solver().params();
   json.add("solver", to_string(params.method.value_or(Method::multigrid))).add("operator", to_string(params.form));

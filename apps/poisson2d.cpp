@@ -831,7 +831,8 @@ void warn_of_balance(const Outcome& outcome) {
   for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
     const auto& summary = outcome.systems[k].summary;
     if (!summary) continue;
-    const auto& [range, fluxes, load] = *summary;
+    const auto& fluxes = summary->fluxes;
+    const double load = summary->load;
     const double gap = std::abs(fluxes.sum() - load),
                  largest = std::max({std::abs(fluxes.left), std::abs(fluxes.right), std::abs(fluxes.bottom),
                                      std::abs(fluxes.top), std::abs(fluxes.reaction), std::abs(load)});

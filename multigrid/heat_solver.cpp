@@ -340,6 +340,8 @@ struct HeatSolver::Implementation {
     ++report.solves;
     report.cycles += solved.iterations;
     report.most_cycles = std::max(report.most_cycles, solved.iterations);
+    if (solved.estimated_error)
+      report.estimated_error = std::max(report.estimated_error.value_or(0), *solved.estimated_error);
     if (stratum::exit_code(solved.status, false) != 0) {
       report.status = solved.status;
       report.reason = message("a step of ", 1 / (diagonal_entry() * operators->s()), " at t = ", report.t,

@@ -76,6 +76,8 @@ struct HeatReport {
   double t = 0;
   std::int64_t steps = 0, rejected = 0, forced = 0, solves = 0, cycles = 0, updates = 0;
   int most_cycles = 0;  // of one solve
+  /// The largest that solves since the last restart have left, relative to the range of u; none where it was not known.
+  std::optional<double> estimated_error{};
   double shortest_dt = 0, longest_dt = 0;
 };
 

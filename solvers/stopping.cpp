@@ -84,7 +84,8 @@ StoppingTest::StoppingTest(const StoppingParams& params, double rhs_norm, double
   report_.initial_residual = initial_residual;
   report_.history.reserve(static_cast<std::size_t>(std::min(params_.max_iterations, 1000)) + 1);
   target_ = std::max(params_.rtol * report_.baseline_norm, params_.atol);
-  error_limit_ = params_.error_limit();
+  // Of b = 0 the solution has no size that its error could be a part of.
+  error_limit_ = rhs_norm == 0 ? std::numeric_limits<double>::infinity() : params_.error_limit();
   if (!std::isfinite(rhs_norm)) end(Status::non_finite, "the right-hand side is not finite");
 }
 

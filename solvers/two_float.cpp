@@ -70,6 +70,19 @@ struct Residual {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, float value) const { r(i, j) = value; }
 };
 
+/// (hi, lo) = scale x
+struct Split {
+  double scale;
+  GridView<const double> x;
+  GridView<float> hi, lo;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const double scaled = scale * x(i, j);
+    const auto high = static_cast<float>(scaled);
+    hi(i, j) = high;
+    lo(i, j) = static_cast<float>(scaled - static_cast<double>(high));
+  }
+};
+
 /// x = x + scale (hi + lo)
 struct Join {
   static constexpr bool hot = true;
@@ -126,12 +139,23 @@ SolveReport TwoFloatRefinement::solve(Context& ctx, const GridOperator<double>& 
   const double rhs_norm = norm2(ctx, b);
   // With b = 0 the residual is A x.
   double unit = power_of_two_below_reciprocal(rhs_norm > 0 ? norm_max(ctx, b) : a.magnitude(ctx, b, x));
-  a.scaled_residual(ctx, unit, b, x, b_.view());
-  unit *= power_of_two_below_reciprocal(norm_max(ctx, b_.cview()));
   double norm = a.scaled_residual_norm<float>(ctx, unit, b, x, b_.view());
-  copy<float, float>(ctx, b_.cview(), r_.view());
-  set(ctx, 0.0F, hi_.view());
-  set(ctx, 0.0F, lo_.view());
+  double given_size = 0;
+  constexpr double rounded = 1 + 16 * eps;
+  if (norm / unit <= rounded * rhs_norm) {
+    given_size = size_of<double>(ctx, x);
+    unit *= power_of_two_below_reciprocal(norm_max(ctx, b_.cview()));
+    norm = a.scaled_residual_norm<float>(ctx, unit, b, x, b_.view());
+    copy<float, float>(ctx, b_.cview(), r_.view());
+    set(ctx, 0.0F, hi_.view());
+    set(ctx, 0.0F, lo_.view());
+  } else {
+    // Farther from the solution than zero is: what has to be undone would round what is to be found.
+    copy_scaled(ctx, unit, b, b_.view());
+    for_each_node(ctx, all_nodes(x), Split{unit, x, hi_.view(), lo_.view()});
+    set(ctx, 0.0, x);
+    norm = residual(ctx, in_float);
+  }
   StoppingTest test(stop, rhs_norm, norm / unit, monitor, IterationKind::krylov);
   SolveReport& report = test.report();
   (void)test.done(0, norm / unit);
@@ -140,8 +164,7 @@ SolveReport TwoFloatRefinement::solve(Context& ctx, const GridOperator<double>& 
   bool small = false;  // corrections have become small
   SolveReport inner;
   double before = 0;  // the size of the last correction in the energy norm
-  double largest = 0, error = std::numeric_limits<double>::infinity();
-  const double given_size = size_of<double>(ctx, x);
+  double error = std::numeric_limits<double>::infinity();
   constexpr double every_row = 64 * std::numeric_limits<double>::epsilon();
   if (norm == 0 || (norm / unit <= test.target() && a.backward_error(ctx, b, x, norm_max<double>(ctx, x)) <= every_row))
     error = 0;
@@ -152,7 +175,7 @@ SolveReport TwoFloatRefinement::solve(Context& ctx, const GridOperator<double>& 
                                     .atol = 0.5 * test.target() * unit * scale,
                                     .max_iterations = stop.max_iterations - report.iterations,
                                     .patience = stop.patience,
-                                    .error_tol = StoppingParams::errors_per_residual * inner_tolerance};
+                                    .error_tol = 1.0};
     const int first = report.iterations;
     set(ctx, 0.0F, e_.view());
     inner = solver.solve(ctx, in_float, m, r_.cview(), e_.view(), inner_stop, [&](int iteration, double residual) {
@@ -166,11 +189,10 @@ SolveReport TwoFloatRefinement::solve(Context& ctx, const GridOperator<double>& 
     if (inner.status != Status::converged && inner.status != Status::rounding) break;
     const double next = correction * (round == 1 ? inner_tolerance : correction / before);
     before = correction;
-    // The same in the largest norm.
-    const double e = norm_max(ctx, e_.cview()) / scale / unit;
-    error = e * (round == 1 ? inner_tolerance : std::min(1.0, e / largest)) /
-            std::max(given_size, static_cast<double>(range(ctx, hi_.cview())) / unit);
-    largest = e;
+    // The same in the largest norm, by what the solve in float has left of e.
+    const double e = size_of<float>(ctx, e_.cview()) / scale;
+    error = e * inner.estimated_error.value_or(inner_tolerance) /
+            std::max(given_size * unit, size_of<float>(ctx, hi_.cview()));
     small = next <= eps * std::sqrt(std::abs(dot<float>(ctx, hi_.cview(), b_.cview()))) &&
             error <= test.error_at_rounding();
     if (small) break;

@@ -1,8 +1,8 @@
 #pragma once
 
 // TwoFloatRefinement: A x = b without arithmetic in double but for sums, for GPUs whose double is slow. What is added to the x
-// that is given is kept in two floats; with d = b - A x, formed once in double, so that boundary values in x and b, however
-// large, do not come into floats,
+// that is given is kept in two floats, or to zero where that is nearer; with d = b - A x, formed once in double, so that boundary
+// values in x and b, however large, do not come into floats,
 //
 //     r = (d - A hi) - A lo ,   A e = s r to 1e-4 in float ,   (hi, lo) <- (hi, lo) + e / s ,   s a power of two near 1 / ||r|| ,
 //

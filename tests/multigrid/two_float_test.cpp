@@ -201,10 +201,10 @@ TEST_P(TwoFloat, ClaimsWhatTheTrueResidualReaches) {
   EXPECT_EQ(report.status, Status::max_iterations) << report.reason;
   EXPECT_EQ(report.iterations, 3);
   EXPECT_NEAR(report.residual / true_residual(p), 1, 1e-6);
-  // From there it goes on; from the end there is nothing left to do.
+  // From there it goes on, and what is added to an x that is near has fewer digits to lose.
   p.params.stop.max_iterations = 100;
   report = solve(p);
-  EXPECT_EQ(report.status, Status::rounding) << report.reason;
+  EXPECT_EQ(report.status, Status::converged) << report.reason;
   EXPECT_LE(energy_error(p), 5e-7);
   EXPECT_LE(solve(p).iterations, 4);
   EXPECT_LE(energy_error(p), 5e-7);

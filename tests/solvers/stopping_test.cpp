@@ -132,6 +132,10 @@ TEST(Stopping, AnAbsoluteToleranceIsOfTheNormAlone) {
 }
 
 TEST(Stopping, AZeroRightHandSideIsMeasuredByTheInitialResidual) {
+  StoppingTest test(params(1e-2), 0, 1);
+  test.set_error([]() -> std::optional<double> { return 2; });
+  EXPECT_FALSE(test.done(0, 1));
+  EXPECT_TRUE(test.done(1, 1e-2)) << "the solution is zero, and what is left of x is no part of it";
   EXPECT_EQ(run(params(1e-2), 0, {1, 0.1, 0.01}), Status::converged);
 }
 

@@ -27,7 +27,7 @@ std::optional<double> ErrorEstimate::of(int k, bool even) const {
 }
 
 bool ErrorEstimate::stopped(int k) const {
-  constexpr int patience = 3;
+  constexpr int patience = 6;
   return halved_ && k - halved_->k >= patience;
 }
 

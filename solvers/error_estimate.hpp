@@ -34,7 +34,7 @@ class ErrorEstimate {
   [[nodiscard]] bool has(int k) const { return latest_ && latest_->k == k; }
   /// Of x_k, not before the latest number; nothing where there is none. `even`: all iterations are alike.
   [[nodiscard]] std::optional<double> of(int k, bool even = true) const;
-  /// It does not fall: not to a half in three iterations up to k.
+  /// It does not fall: not to a half in six iterations up to k.
   [[nodiscard]] bool stopped(int k) const;
 
  private:

@@ -31,19 +31,17 @@ TEST(ErrorEstimate, GoesOnAsCorrectionsFall) {
   EXPECT_EQ(estimate.of(8), 1e-4) << "it grew";
 }
 
-TEST(ErrorEstimate, HasStoppedWhereThreeIterationsDoNotHalveIt) {
+TEST(ErrorEstimate, HasStoppedWhereSixIterationsDoNotHalveIt) {
   ErrorEstimate estimate;
   EXPECT_FALSE(estimate.stopped(9));
-  estimate.add(1, 1);
-  estimate.add(2, 0.8);
-  estimate.add(3, 0.6);
-  EXPECT_FALSE(estimate.stopped(3));
-  estimate.add(4, 0.45);
-  EXPECT_FALSE(estimate.stopped(4));
-  for (int k = 5; k < 8; ++k) estimate.add(k, 0.4);
-  EXPECT_TRUE(estimate.stopped(7));
-  estimate.add(8, 0.1);
-  EXPECT_FALSE(estimate.stopped(8));
+  for (int k = 1; k <= 6; ++k) estimate.add(k, std::pow(0.88, k));
+  EXPECT_FALSE(estimate.stopped(6)) << "slow, and falling";
+  estimate.add(7, 0.4);
+  EXPECT_FALSE(estimate.stopped(7));
+  for (int k = 8; k < 14; ++k) estimate.add(k, 0.3);
+  EXPECT_TRUE(estimate.stopped(13));
+  estimate.add(14, 0.1);
+  EXPECT_FALSE(estimate.stopped(14));
 }
 
 TEST(ErrorEstimate, SizesAreRangesAndConstantsHaveOne) {

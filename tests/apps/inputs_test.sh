@@ -290,7 +290,7 @@ case_reactions_that_jump_within_cells() {
   done
   one --cells 16,9 --grade-x geometric:h=1e-4,first --grade-y tanh:2,both --rhs 'x+y<0.9' --reaction 'x+y<0.9'
   one --cells 12 --map 'x+y/3,y+x*y/4' --rhs 'x^2+y^2<1' --reaction 'x^2+y^2<1'
-  walls=(--left periodic --right periodic --bottom neumann --top robin:1,1)
+  walls=(--left periodic --right periodic --bottom neumann --top 'robin:1,1')
   one --cells 10 --rhs 'x<0.33' --reaction 'x<0.33'
   one --cells 10 --rhs 'x<0.33' --reaction 'x<0.33' --kappa '1+1000*(y>0.55)'
   walls=(--boundary 1)

@@ -198,7 +198,7 @@ Problem draw(Chance& chance, bool mild, bool heat) {
   p.mapped = chance.once_in(4);
   if (p.mapped) {
     p.shear = Chance::rounded(chance.real(-0.5, 0.5));
-    p.bend = Chance::rounded(chance.real(0, 0.3) / static_cast<double>(p.x.back()));
+    p.bend = Chance::rounded(chance.real(0, 0.3) / static_cast<double>(std::max(p.x.back(), p.y.back())));
     p.add("map", "x+" + number(p.shear) + "*y,y+" + number(p.bend) + "*x*y");
   }
   // Boundaries.

@@ -84,20 +84,22 @@ DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preco
 
 namespace {
 
-/// Nodes whose diagonals hold ten times what couples them, as penalties do: the constant is slow elsewhere.
-std::vector<char> held_nodes(const SparseRows& a) {
+/// A node's diagonal holds ten times what couples it, as a penalty does: the constant is no slow mode.
+bool holds_nodes(Context& ctx, const SparseRows& a) {
   constexpr double strongly = 10;
-  std::vector<char> held(static_cast<std::size_t>(a.rows));
   const int beside = (a.columns - a.rows) / 2;  // columns of a strip begin with those of the row below
-  for (std::size_t k = 0; k < held.size(); ++k) {
+  bool held = false;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(a.rows) && !held; ++k) {
     double sum = 0, coupled = 0;
     for (auto e = static_cast<std::size_t>(a.start[k]); e < static_cast<std::size_t>(a.start[k + 1]); ++e) {
       sum += a.value[e];
       if (a.column[e] != static_cast<int>(k) + beside) coupled += std::abs(a.value[e]);
     }
-    held[k] = sum > strongly * coupled ? 1 : 0;
+    held = coupled > 0 && sum > strongly * coupled;
   }
-  return held;
+  if (ctx.pieces() == 1) return held;
+  const auto all = ctx.communicator()->gather_on_host(held ? 1 : 0);
+  return std::find(all.begin(), all.end(), 1) != all.end();
 }
 
 /// What K is known by: cells, or the matrix.
@@ -127,7 +129,7 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
   if (automatic && count > most_vectors) why_none = message("none: ", count, " inclusions");
   if (why_none.empty() && count == 0) why_none = "none: no inclusion of high K is isolated";
   const bool by_inclusions = automatic || params.by == DeflateBy::inclusions;
-  const bool with_constant = by_inclusions && !singular && !holds_values(mesh);
+  const bool with_constant = by_inclusions && !singular && !holds_values(mesh) && !holds_nodes(ctx, k.rows());
   if (by_inclusions && (automatic ? !why_none.empty() : count == 0)) {
     if (!with_constant) return {nullptr, why_none};
     found = {std::vector<int>(static_cast<std::size_t>(mesh.unknowns().nodes()), -1), {}};
@@ -147,7 +149,7 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
     if (vectors.count() > 0)
       description = message(vectors.count(), vectors.count() == 1 ? " inclusion" : " inclusions");
     if (with_constant) {
-      add_constant(vectors, held_nodes(rows));
+      add_constant(vectors);
       description += description.empty() ? "the constant" : " and the constant";
     }
   } else if (params.by == DeflateBy::blocks) {

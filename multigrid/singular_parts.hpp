@@ -101,6 +101,7 @@ class PartsProjected final : public Preconditioner<double>, public Handle {
   void apply(Context& ctx, GridView<const double> r, GridView<double> z) override;
   [[nodiscard]] bool is_constant() const override { return m_->is_constant(); }
   [[nodiscard]] bool is_symmetric() const override { return m_->is_symmetric(); }
+  [[nodiscard]] bool estimates_error() const override { return m_->estimates_error(); }
   [[nodiscard]] int iterations() const override { return m_->iterations(); }
 
  private:

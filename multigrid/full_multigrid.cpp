@@ -92,7 +92,8 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   // has been recorded with another one serves as well, without rounding, where that leaves float most of its range.
   double scale = std::is_same_v<T, double> ? 1 : power_of_two_below_reciprocal(pass.initial);
   constexpr int most_apart = 32;  // of 126 powers of two on either side
-  if (records && recorded_scale_ != 0 && std::abs(std::ilogb(scale) - std::ilogb(recorded_scale_)) <= most_apart)
+  if (ctx.on_gpu() && records && recorded_scale_ != 0 &&
+      std::abs(std::ilogb(scale) - std::ilogb(recorded_scale_)) <= most_apart)
     scale = recorded_scale_;
 
   const auto solve_level = [&](int l) {

@@ -118,8 +118,8 @@ class PoissonSolver {
   PoissonSolver(const PoissonSolver&) = delete;
   PoissonSolver& operator=(const PoissonSolver&) = delete;
 
-  /// On a GPU: two iterations on numbers of its own, which take two vectors meanwhile, so that device code is loaded and cycles
-  /// are recorded before the first solve; part of the set-up's time.
+  /// On a GPU: two solves of two iterations on numbers of its own, which take two vectors meanwhile, so that device code is loaded
+  /// and cycles are recorded before the first solve; part of the set-up's time.
   void rehearse(Context& ctx);
 
   /// Solves A x = b from the given x (full multigrid ignores it unless full_multigrid_from_x).

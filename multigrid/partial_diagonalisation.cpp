@@ -336,7 +336,10 @@ template <class T>
 PartialDiagonalisation<T>::PartialDiagonalisation(Context& ctx, const GridOperator<T>& a, Direction modes)
     : shape_(a.shape()), direction_(modes), matrices_(ctx, numbers(length(modes, shape_))),
       lines_(line_operator(ctx, std::get<TensorOperator<T>>(a.storage()), modes)),
-      sweep_(ctx, shape_, {LineOrder::simultaneous, 1.0, OperatorForm::tensor}, modes == Direction::x),
+      // Nothing couples the lines, so that their order is the fastest: on GPUs all at once, and undamped on CPUs, which start from
+      // zero in no other way.
+      sweep_(ctx, shape_, {ctx.on_gpu() ? LineOrder::simultaneous : LineOrder::zebra, 1.0, OperatorForm::tensor},
+             modes == Direction::x),
       u_(ctx, shape_) {}
 
 template <class T>

@@ -124,7 +124,7 @@ TEST(SparseRowsTest, WhatIsNoPatternIsRefusedByName) {
   EXPECT_THAT(refused([](SparseRows& a) { a.column[2] = 3; }), HasSubstr("row 1"));
   EXPECT_THAT(refused([](SparseRows& a) { a.column[1] = -1; }), HasSubstr("row 1"));
   EXPECT_THAT(refused([](SparseRows& a) { std::swap(a.column[1], a.column[2]); }), HasSubstr("increase"));
-  EXPECT_THAT(refused([](SparseRows& a) { a.start[1] = 4; }), HasSubstr("row 1"));
+  EXPECT_THAT(refused([](SparseRows& a) { a.start[1] = 4; }), HasSubstr("number 2"));
   EXPECT_THAT(refused([](SparseRows& a) { a.start.pop_back(); }), HasSubstr("row starts"));
   EXPECT_THAT(refused([](SparseRows& a) { a.start.back() = 9; }), HasSubstr("9"));
   EXPECT_THAT(refused([](SparseRows& a) { a.value.pop_back(); }), HasSubstr("values"));

@@ -120,7 +120,8 @@ class Iteration {
     Values image = a;
     constexpr double tolerance = 1e-2;
     // Relative to ||b||, from a whose residual is there already.
-    const double rtol = std::max(tolerance * report_.outer.residual / report_.outer.baseline_norm, 0.1 * params_.rtol);
+    const double rtol =
+        std::clamp(tolerance * report_.outer.residual / report_.outer.baseline_norm, 0.1 * params_.rtol, 0.1);
     if (!solve(elements_.curl_curl(ctx_, nu_), nu_, b_, image, rtol)) return false;
     kept_.push_back({a, sum(image, -1, a)});
     if (kept_.size() > static_cast<std::size_t>(params_.depth)) kept_.pop_front();

@@ -59,7 +59,7 @@ void judge_single_precision(SolveReport& report, const StoppingParams& stop, dou
 }
 
 void StoppingParams::validate() const {
-  expects(std::isfinite(rtol) && rtol >= 0, "rtol must be finite and not negative, not ", rtol);
+  expects(rtol >= 0 && rtol < 1, "rtol must be below 1, the residual to begin with, and not negative; it is ", rtol);
   expects(std::isfinite(atol) && atol >= 0, "atol must be finite and not negative, not ", atol);
   expects(rtol > 0 || atol > 0, "one of rtol and atol must be positive");
   expects(!patience || *patience >= 1, "patience must be 1 or more, not ", patience.value_or(0));

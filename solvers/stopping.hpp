@@ -49,7 +49,7 @@ struct StoppingParams {
   static constexpr double errors_per_residual = 100;
   /// What an estimate has to be below where the residual would do.
   [[nodiscard]] double error_limit() const;
-  /// Throws UsageError unless rtol > 0 or atol > 0 and all are finite and not negative.
+  /// Throws UsageError unless rtol > 0 or atol > 0, rtol is below 1, and all are finite and not negative.
   void validate() const;
 };
 

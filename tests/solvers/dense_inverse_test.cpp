@@ -5,6 +5,7 @@
 #include <stratum/mesh/named_meshes.hpp>
 
 #include "support/backends.hpp"
+#include "support/sparse.hpp"
 
 namespace {
 
@@ -112,6 +113,15 @@ TEST(DenseInverseErrors, SingularAndLargeOperatorsAreRefused) {
   EXPECT_THROW(DenseInverse<double>(ctx, GridOperator<double>(TensorOperator<double>(ctx, test::unknowns(109, 10)))),
                UsageError)
       << "1090 unknowns";
+}
+
+// Not "singular": the entries, or sums of them, are beyond the largest double.
+TEST(DenseInverseErrors, OverflowIsToldWithTheRow) {
+  Context ctx(Backend::cpu, 1);
+  auto a = assemble_laplace<double>(ctx, {Line({0.1, 0.3, 0.25}), Line({1.0, 2.0, 1.0})}, OperatorForm::nine_band);
+  std::get<NineBandMatrix<double>>(a.storage()).band[4].view()(1, 1) = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(test::error_text<BreakdownError>([&] { (void)DenseInverse<double>(ctx, a); }),
+              testing::AllOf(testing::HasSubstr("row 3 of 4"), testing::HasSubstr("overflows")));
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ TEST(Stopping, BadTolerancesAreRefused) {
   }
   EXPECT_THROW(params(0, 0).validate(), UsageError);
   EXPECT_THROW(params(1e-8, 0, -1).validate(), UsageError);
+  EXPECT_THROW(params(1).validate(), UsageError) << "the residual to begin with would do";
   EXPECT_NO_THROW(params(0, 1e-5).validate());
   EXPECT_NO_THROW(params(1e-8).validate());
 }

@@ -92,7 +92,7 @@ TEST_P(MixedCgTest, IsTakenUpInDoubleWhereFloatDoesNotDo) {
   problem.rhs = [](const Point&) { return 1.0; };
   for (auto* const side : {&problem.sides.left, &problem.sides.right, &problem.sides.bottom, &problem.sides.top}) {
     side->kind = SideKind::robin;
-    side->alpha = [](const Point&) { return 1e-6; };
+    side->alpha = [](const Point&) { return 1e-3; };
   }
   Problem p(ctx(), "U1", 8, problem);
   p.params.multigrid.steps = 2;

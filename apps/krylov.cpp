@@ -386,7 +386,7 @@ void expects_a_solution(const System& system, const StoppingParams& stop) {
     constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();
     Part& part = parts[static_cast<std::size_t>(scales->part[row])];
     if (part.rows++ == 0) part.first = i;
-    part.singular = part.singular && std::abs(sum) <= rounding * size;
+    part.singular = part.singular && std::isfinite(size) && std::abs(sum) <= rounding * size;
     part.sum += scales->d[row] * system.b[row];
     part.magnitude += std::abs(scales->d[row] * system.b[row]);
     part.square += scales->d[row] * scales->d[row];

@@ -100,6 +100,7 @@ struct HeatSolver::Implementation {
   double dt = 0;            // to try next
   double error_before = 0;  // of the last step that was accepted; zero: none
   double size_of_u = 0;     // || u ||
+  double largest_u = 0;     // so far
   double size_of_load = 0;  // || M u ||
   double last_dt = 0;
   // k at the present time, and one at t + before; how many of them there are.
@@ -116,7 +117,7 @@ struct HeatSolver::Implementation {
   double load_at = 0;
   bool load_known = false;
   std::vector<std::size_t> load_averaged;  // cells where it has the mean of f
-  int first_row = 0;  // of this piece, of all rows of unknowns
+  int first_row = 0;                       // of this piece, of all rows of unknowns
 
   Implementation(Context& ctx, const Geometry& m, const HeatProblem& p, const HeatParams& given,
                  const SmootherRegistry& registry)
@@ -290,6 +291,7 @@ struct HeatSolver::Implementation {
   /// || u || and || M u ||
   void measure(Context& ctx) {
     size_of_u = size(ctx, u);
+    largest_u = std::max(largest_u, size_of_u);
     operators->mass().apply(ctx, u.cview(), work.view());
     size_of_load = norm2(ctx, work.cview());
   }
@@ -416,7 +418,8 @@ struct HeatSolver::Implementation {
     operators->solver().set_stop(stop);
     const SolveReport solved = operators->solver().solve(ctx, b.cview(), other.view());
     report.cycles += solved.iterations;
-    const double found = size(ctx, other), now = std::max(size_of_u, size(ctx, x));
+    constexpr double nothing = 1e-14;
+    const double found = size(ctx, other), now = std::max({size_of_u, size(ctx, x), nothing * largest_u});
     if (!std::isfinite(found)) return std::numeric_limits<double>::infinity();
     return found > 0 ? found / (*params.tol * now) : 0;
   }
@@ -580,6 +583,7 @@ HeatState HeatSolver::state(Context& ctx) const {
                   self.dt,
                   self.error_before,
                   self.size_of_u,
+                  self.largest_u,
                   self.size_of_load,
                   self.last_dt,
                   self.before,
@@ -606,6 +610,7 @@ bool HeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
   if (self.params.tol) self.dt = state.dt;
   self.error_before = state.error_before;
   self.size_of_u = state.size_of_u;
+  self.largest_u = state.largest_u;
   self.size_of_load = state.size_of_load;
   self.last_dt = state.last_dt;
   self.before = state.before;

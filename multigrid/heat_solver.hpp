@@ -17,7 +17,8 @@
 //
 // Adaptive steps: est = dt sum (b_j - b^_j) k_j with the embedded third-order weights, taken through S^-1 s M (which keeps
 // stiff parts from ruling the step), measured in || v || = sqrt(v^T M v) with an M whose capacity is the same everywhere, since
-// regions of a small capacity are nothing of the other, and compared with tol times the larger || u || of both ends of the step. A
+// regions of a small capacity are nothing of the other, and compared with tol times the larger || u || of both ends of the step,
+// or 1e-14 of the largest || u || so far where that is more: what has decayed to nothing is not followed further. A
 // step with e = || est || / (tol || u ||) > 1 is rejected; the next is 0.9 e^(-0.7/3) e_before^(0.4/3) times as long,
 // within [0.2, 5], and one that would shrink by less than a tenth or grow by less than a fifth stays, which spares an update.
 // Steps end at the times asked for, and are not made shorter than 1e-10 of the time until then: one of that length is taken
@@ -84,7 +85,7 @@ struct HeatReport {
 /// All that goes on from a time: of nodes that are unknowns, x fastest, and of Dirichlet nodes.
 struct HeatState {
   HeatReport report;
-  double dt = 0, error_before = 0, size_of_u = 0, size_of_load = 0, last_dt = 0, before = 0;
+  double dt = 0, error_before = 0, size_of_u = 0, largest_u = 0, size_of_load = 0, last_dt = 0, before = 0;
   int known_slopes = 0;
   std::vector<double> u, slope, slope_before, side_slope;
 };

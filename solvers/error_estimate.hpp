@@ -2,13 +2,14 @@
 
 // ErrorEstimate: how far an iterate is from the solution, by the size of corrections. A cycle M of multigrid is a good
 // approximate inverse, so that M r_k, r_k = b - A x_k, is about the error of x_k, in the units of x and in every part of the
-// domain, whatever the scale of the rows. With s_k = max |M r_k|, known of iterate j, and of i before it, the error of x_k is
-// about
+// domain, whatever the scale of the rows. With s_j = max |M r_j|, the latest known, and s_i, the one before, the error of x_k, k >= j,
+// is about
 //
-//     s_k                                                            where k = j
-//     s_j rho^(k-j) / (1 - rho) ,   rho = (s_j / s_i)^(1 / (j-i))      where k > j and rho < 1; s_j where rho is not known
-//     s_j                                                            where k > j, of Krylov methods: those that minimise a norm
-//                                                                    reduce what this norm knows, in steps that are not alike
+//     s_j rho^(k-j) / (1 - rho) ,   rho = (s_j / s_i)^(1 / (j-i))      where rho < 1; s_j where rho is not known
+//     s_j                                                            of Krylov methods: those that minimise a norm reduce what
+//                                                                    this norm knows, in steps that are not alike
+//
+// The sum over all corrections to come counts where cycles converge slowly, as with a smoother that does not fit the mesh.
 //
 // relative to the size of x: its range, or a thousandth of its largest magnitude where that is more, so that a constant has a
 // size, too. Measured: the estimate is the error to one digit for refinement, and to a factor of two around conjugate gradients.
@@ -34,7 +35,7 @@ class ErrorEstimate {
   [[nodiscard]] bool has(int k) const { return latest_ && latest_->k == k; }
   /// Of x_k, not before the latest number; nothing where there is none. `even`: all iterations are alike.
   [[nodiscard]] std::optional<double> of(int k, bool even = true) const;
-  /// It does not fall: not to a half in six iterations up to k.
+  /// It does not fall: not by a fifth in six iterations up to k.
   [[nodiscard]] bool stopped(int k) const;
 
  private:
@@ -42,7 +43,7 @@ class ErrorEstimate {
     int k;
     double largest;
   };
-  std::optional<Size> before_, latest_, halved_;
+  std::optional<Size> before_, latest_, fallen_;
 };
 
 }  // namespace stratum

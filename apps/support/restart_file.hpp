@@ -90,8 +90,9 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
   for (const auto& [name, sum] : of.given) text << "given." << name << ' ' << sum << '\n';
   text << "data\n";
   std::string all = text.str();
-  const std::vector<double> numbers{r.shortest_dt,   r.longest_dt,       state.dt,      state.error_before,
-                                    state.size_of_u, state.size_of_load, state.last_dt, state.before};
+  const std::vector<double> numbers{r.shortest_dt,      r.longest_dt,    state.dt,
+                                    state.error_before, state.size_of_u, state.largest_u,
+                                    state.size_of_load, state.last_dt,   state.before};
   for (const auto* part : {&numbers, &state.u, &state.slope, &state.slope_before, &state.side_slope})
     all += bytes_of(*part);
   all += bytes_of(std::vector<std::uint64_t>{check_sum(all)});
@@ -169,7 +170,7 @@ struct Restart {
   number("known_slopes", state.known_slopes);
   number("unknowns", unknowns);
   number("side_nodes", side_nodes);
-  std::vector<double> numbers(8);
+  std::vector<double> numbers(9);
   state.u.resize(unknowns);
   state.slope.resize(unknowns);
   state.slope_before.resize(unknowns);
@@ -187,9 +188,10 @@ struct Restart {
   state.dt = numbers[2];
   state.error_before = numbers[3];
   state.size_of_u = numbers[4];
-  state.size_of_load = numbers[5];
-  state.last_dt = numbers[6];
-  state.before = numbers[7];
+  state.largest_u = numbers[5];
+  state.size_of_load = numbers[6];
+  state.last_dt = numbers[7];
+  state.before = numbers[8];
   return found;
 }
 

@@ -75,8 +75,8 @@ open("n.mtx", "w").write("%%%%MatrixMarket matrix coordinate real general\n%d %d
 write("b.mtx", [1] * n * n)
 write("balanced.mtx", [1, -1] * (n * n // 2))
 END
-  of krylov run 3 --matrix n.mtx --rhs b.mtx --quiet
-  says 'the matrix is singular: its rows sum to zero, up to [0-9.e-]+ of their entries, and b sums to 256, 100 % of the sum of its magnitudes: there is no solution'
+  of krylov run 1 --matrix n.mtx --rhs b.mtx --quiet
+  says 'the matrix is singular and the system has no solution: .* and the right-hand side there sums to 256'
   ! grep -q indefinite .errors || fail "a singular matrix is called indefinite"
   of krylov run 0 --matrix n.mtx --rhs balanced.mtx --quiet
   says_nothing

@@ -1,0 +1,24 @@
+#pragma once
+
+// What the members of GridOperator share. Their definitions lie in grid_operator_{products,residuals,norms,errors}.hpp, for
+// which the build writes sources, so that they are compiled beside each other. None of these includes another: a source would
+// compile the kernels of that one, too.
+
+#include <stratum/core/device/simd.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/grid/march.hpp>
+#endif
+
+namespace stratum {
+
+/// What the rows of b - A x need.
+template <class T>
+void prepare_residual(Context& ctx, const GridShape& shape, GridView<const T> b, GridView<const T> x) {
+  expects_fit(ctx, "b", b, shape);
+  expects_fit(ctx, "x", x, shape);
+  exchange(ctx, x);
+}
+
+}  // namespace stratum

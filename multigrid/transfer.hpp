@@ -148,6 +148,11 @@ class Transfer {
   /// On a GPU, where it can: coarse = P^T fine, and the sum of the squares of fine if it is asked for.
   [[nodiscard]] bool march_down(Context& ctx, GridView<const T> fine, GridView<T> coarse, double* square,
                                 const std::function<void()>& meanwhile = {}) const;
+  /// restrict_residual, x up to date; its rows begin with number `origin`, their coarse ones `first` rows before the piece's.
+  void restrict_residual_by_lines(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
+                                  GridView<T> coarse, int origin, int first) const;
+  void restrict_residual_by_cells(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
+                                  GridView<T> coarse, int origin, int first) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   [[nodiscard]] bool can_march() const { return coarsens_both() && !is_weighted() && !is_periodic_; }
   [[nodiscard]] bool can_march_by_cells() const {

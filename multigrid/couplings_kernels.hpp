@@ -1,4 +1,6 @@
-#include <stratum/multigrid/couplings.hpp>
+#pragma once
+
+// couplings. The build writes a source for each number.
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +8,7 @@
 #include <type_traits>
 
 #include <stratum/core/grid/reduce.hpp>
+#include <stratum/multigrid/couplings.hpp>
 
 namespace stratum {
 
@@ -141,8 +144,5 @@ Couplings couplings(Context& ctx, const GridOperator<T>& a) {
     return found;
   });
 }
-
-template Couplings couplings(Context&, const GridOperator<float>&);
-template Couplings couplings(Context&, const GridOperator<double>&);
 
 }  // namespace stratum

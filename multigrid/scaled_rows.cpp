@@ -7,79 +7,15 @@
 #include <utility>
 
 #include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/core/operators/row_scales.hpp>
+#include <stratum/multigrid/scaled_rows_findings.hpp>
 
 namespace stratum {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-STRATUM_HOST_DEVICE STRATUM_INLINE double magnitude(double v) { return v < 0 ? -v : v; }
-
-/// The whole grid, and its row that is the piece's first. Rows beside the piece's are read from halos.
-struct Whole {
-  int nx, ny, first = 0;
-
-  Whole(const Context& ctx, const GridShape& shape) : nx(shape.nx), ny(shape.ny) {
-    if (ctx.pieces() == 1) return;
-    Communicator& comm = *ctx.communicator();
-    const auto rows = comm.gather_on_host(shape.ny);
-    ny = 0;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (static_cast<int>(r) == comm.rank()) first = ny;
-      ny += rows[r];
-    }
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has(int i, int j) const {
-    return i >= 0 && i < nx && j + first >= 0 && j + first < ny;
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_inner(int i, int j) const {
-    return (nx < 3 || (i > 0 && i < nx - 1)) && (ny < 3 || (j + first > 0 && j + first < ny - 1));
-  }
-};
-
-/// How far the couplings of (i, j) and the nodes behind it are apart: the larger by the smaller, in x or in y.
-template <class View>
-struct Apart {
-  static constexpr bool takes_maximum = true;
-  View a;
-  Whole whole;
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static double ratio(double there, double back) {
-    const double r = there / back;
-    return r > 0 ? (r > 1 ? r : 1 / r) : 0;
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    double largest = 0;
-    if (whole.has(i + 1, j))
-      largest = ratio(a.template coefficient<1, 0>(i, j), a.template coefficient<-1, 0>(i + 1, j));
-    if (whole.has(i, j + 1)) {
-      const double y = ratio(a.template coefficient<0, 1>(i, j), a.template coefficient<0, -1>(i, j + 1));
-      largest = y > largest ? y : largest;
-    }
-    return largest;
-  }
-};
-
-/// |sum of a row| by the sum of its magnitudes.
-template <class View>
-struct RowSum {
-  static constexpr bool takes_maximum = true;
-  View a;
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    const double entries[9] = {
-        a.template coefficient<-1, -1>(i, j), a.template coefficient<0, -1>(i, j), a.template coefficient<1, -1>(i, j),
-        a.template coefficient<-1, 0>(i, j),  a.template coefficient<0, 0>(i, j),  a.template coefficient<1, 0>(i, j),
-        a.template coefficient<-1, 1>(i, j),  a.template coefficient<0, 1>(i, j),  a.template coefficient<1, 1>(i, j)};
-    double sum = 0, magnitudes = 0;
-    for (const double entry : entries) {
-      sum += entry;
-      magnitudes += magnitude(entry);
-    }
-    return magnitude(sum) / magnitudes;
-  }
-};
 
 /// log a(i -> i+1) / a(i+1 -> i) as far as volumes can make it, along x or along y; infinite where they do not couple.
 template <class View>
@@ -167,63 +103,6 @@ std::vector<double> estimated(Context& ctx, const GridOperator<double>& a, const
     for (const double x : p) d.push_back(std::exp(x + q[at(j + whole.first)] - top));
   return d;
 }
-
-/// Calls of add<dx, dy>(i, j, sums) for the eight neighbours.
-template <class Terms, class Sums>
-STRATUM_HOST_DEVICE STRATUM_INLINE void add_neighbours(const Terms& terms, int i, int j, Sums& sums) {
-  terms.template add<-1, -1>(i, j, sums);
-  terms.template add<0, -1>(i, j, sums);
-  terms.template add<1, -1>(i, j, sums);
-  terms.template add<-1, 0>(i, j, sums);
-  terms.template add<1, 0>(i, j, sums);
-  terms.template add<-1, 1>(i, j, sums);
-  terms.template add<0, 1>(i, j, sums);
-  terms.template add<1, 1>(i, j, sums);
-}
-
-/// The largest d_i / d_j of a row and those that it is coupled to.
-template <class View>
-struct ScaleJump {
-  static constexpr bool takes_maximum = true;
-  View a;
-  GridView<const double> d;
-  template <int dx, int dy>
-  STRATUM_HOST_DEVICE STRATUM_INLINE void add(int i, int j, double& largest) const {
-    if (a.template coefficient<dx, dy>(i, j) == 0 || !couples(d, i + dx, j + dy)) return;
-    const double jump = d(i, j) / d(i + dx, j + dy);
-    largest = jump > largest ? jump : largest;
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    double largest = 1;
-    add_neighbours(*this, i, j, largest);
-    return largest;
-  }
-};
-
-/// How far D A is from conserving, as above.
-template <class View>
-struct Loss {
-  static constexpr bool takes_maximum = false;
-  View a;
-  GridView<const double> d;
-  Whole whole;
-  struct Sums {
-    double difference, magnitude;
-  };
-  template <int dx, int dy>
-  STRATUM_HOST_DEVICE STRATUM_INLINE void add(int i, int j, Sums& sums) const {
-    if (!whole.has(i + dx, j + dy)) return;
-    const double v = d(i + dx, j + dy) * a.template coefficient<-dx, -dy>(i + dx, j + dy);
-    sums.difference += v - d(i, j) * a.template coefficient<dx, dy>(i, j);
-    sums.magnitude += magnitude(v);
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
-    if (!whole.is_inner(i, j)) return 0;
-    Sums sums{0, magnitude(d(i, j) * a.template coefficient<0, 0>(i, j))};
-    add_neighbours(*this, i, j, sums);
-    return sums.magnitude > 0 ? magnitude(sums.difference) / sums.magnitude : 0;
-  }
-};
 
 /// The piece's first row towards the rows below, and the last towards those above: three lines of numbers each.
 template <class View>
@@ -362,6 +241,17 @@ GridOperator<double> times_rows(Context& ctx, GridView<const double> d, const Gr
 
 }  // namespace
 
+Whole::Whole(const Context& ctx, const GridShape& shape) : nx(shape.nx), ny(shape.ny) {
+  if (ctx.pieces() == 1) return;
+  Communicator& comm = *ctx.communicator();
+  const auto rows = comm.gather_on_host(shape.ny);
+  ny = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (static_cast<int>(r) == comm.rank()) first = ny;
+    ny += rows[r];
+  }
+}
+
 std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>& a) {
   auto own = part_scales(sparse_rows(ctx, a));
   if (ctx.pieces() == 1) return own ? std::move(own->d) : std::vector<double>();
@@ -386,9 +276,7 @@ std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>&
 std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a) {
   const GridShape shape = a.shape();
   const Whole whole(ctx, shape);
-  const auto over_nodes = [&](const auto& term) { return reduce(ctx, shape.nx, shape.ny, term); };
-  const double apart = a.visit([&]<class View>(const View& view) { return over_nodes(Apart<View>{view, whole}); });
-  const double sum = a.visit([&]<class View>(const View& view) { return over_nodes(RowSum<View>{view}); });
+  const double apart = most_apart(ctx, a, whole), sum = largest_row_sum(ctx, a);
   const bool zero_sums = sum <= 32 * std::numeric_limits<double>::epsilon();
   if (apart < least_scale_jump && !zero_sums) return {};
 
@@ -396,9 +284,7 @@ std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a
   const auto jumps = [&](const std::vector<double>& d) {
     copy_from_host(ctx, d.data(), grid_d.view());
     exchange(ctx, grid_d.cview());
-    return a.visit([&]<class View>(const View& view) {
-      return over_nodes(ScaleJump<View>{view, grid_d.cview()});
-    }) >= least_scale_jump;
+    return largest_scale_jump(ctx, a, grid_d.cview()) >= least_scale_jump;
   };
   if (std::vector<double> d = scales_to_symmetry(ctx, a); !d.empty()) {
     if (!jumps(d) && !zero_sums) return {};
@@ -407,12 +293,9 @@ std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a
   std::vector<double> d = estimated(ctx, a, whole);
   if (!jumps(d)) return {};
   constexpr double gain = 0.8;
-  const auto loss = [&](const Vector<double>& of) {
-    return a.visit([&]<class View>(const View& view) { return over_nodes(Loss<View>{view, of.cview(), whole}); });
-  };
   set(ctx, 1.0, ones.view());
   exchange(ctx, ones.cview());
-  if (!(loss(grid_d) < gain * loss(ones))) return {};
+  if (!(loss_of(ctx, a, grid_d.cview(), whole) < gain * loss_of(ctx, a, ones.cview(), whole))) return {};
   return RowScales{times_rows<NineBandMatrix>(ctx, grid_d.cview(), a), std::move(d), false, false};
 }
 

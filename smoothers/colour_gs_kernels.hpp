@@ -1,0 +1,419 @@
+#pragma once
+
+// ColourGaussSeidel::smooth. The build writes a source for each number.
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/operators/residual_row.hpp>
+#include <stratum/core/operators/stencil_formulas.hpp>
+#include <stratum/smoothers/colour_gs.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/grid/march.hpp>
+#endif
+
+namespace stratum {
+
+namespace {
+
+template <class View, class T>
+struct ColourStep {
+  static constexpr bool hot = true, strided = true;
+  View a;
+  GridView<const T> b;
+  GridView<T> x;
+  T omega;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return RelaxFormula<T>{omega}(a, b, x, i, j); }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
+};
+
+/// Both colours of a row on the CPU, the columns of parity `first_column` first, from one residual: the second colour's changes
+/// by its two neighbours' updates. A pack is written when the next one is known. `alone`: this row and those beside it are
+/// zero, whatever they hold.
+template <bool alone, class View, class T>
+struct RelaxRow {
+  ColourStep<View, T> step;
+  int j, first_column;
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    using Row = ResidualRow<bytes, View>;
+    using Pack = typename Row::Pack;
+    constexpr int width = Row::width;
+    const GridView<const T> b = step.b, x = step.x;
+    const T* const from = &x(0, j);
+    T* const to = &step.x(0, j);
+    Row row(step.a, b, x, j, 2);  // the row after next follows, then the one between
+    alignas(bytes) T of_first[width];
+    for (int k = 0; k < width; ++k) of_first[k] = (k - 1 - first_column) % 2 == 0 ? T(1) : T(0);
+    const Pack first_colour = simd::pack<bytes>(of_first);
+    struct Known {
+      Pack update{}, residual{}, factor{}, west{}, east{};
+    };
+    Pack update_before{};
+    Known known;
+    const auto write = [&](int first, Pack next_update) __attribute__((always_inline)) {
+      const Pack change = known.residual - known.west * simd::one_back<T, bytes>(update_before, known.update) -
+                          known.east * simd::one_ahead<T, bytes>(known.update, next_update);
+      row.store((alone ? Pack{} : simd::pack<bytes>(from + first)) + known.factor * change, first, to);
+    };
+    int i = row.begin;
+    for (; i < row.end; i += width) {
+      Known next;
+      next.residual = alone ? row.next_of_zero(i) : row.next(i);
+      next.factor = step.omega / row.centre();
+      next.west = row.west();
+      next.east = row.east();
+      next.update = row.clipped(first_colour * next.factor * next.residual, i - width);
+      if (i > row.begin) write(i - 2 * width, next.update);
+      update_before = known.update;
+      known = next;
+    }
+    write(i - 2 * width, Pack{});
+  }
+};
+
+/// On a GPU, the first colour from a zero guess; sets all others to zero.
+template <class View, class T>
+struct FirstColourFromZero {
+  View a;
+  GridView<const T> b;
+  GridView<T> x;
+  T omega;
+  int begin_x, begin_y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const bool mine = ((i ^ begin_x) & 1) == 0 && ((j ^ begin_y) & 1) == 0;
+    x(i, j) = mine ? omega * b(i, j) / a.template coefficient<0, 0>(i, j) : T(0);
+  }
+};
+
+#if defined(__CUDACC__)
+
+/// A is put together from intervals of a row, each of which gives to the rows' nodes at both its ends.
+template <class View>
+concept HasIntervals = requires(const View& a) {
+  a.pair(0, 0);
+};
+
+/// Both colours of a row of a lane, the columns whose place in a chunk has parity `first_column` first: node by node.
+template <int first_column, class View>
+struct RelaxNodes {
+  using T = typename View::Number;
+  using Row = cuda::Chunk<T>;
+  T omega;
+
+  static __device__ STRATUM_INLINE Row row(const cuda::Chunk<T>& numbers) { return numbers; }
+  static __device__ STRATUM_INLINE const cuda::Chunk<T>& numbers(const Row& row) { return row; }
+  __device__ STRATUM_INLINE cuda::Chunk<T> operator()(const cuda::Lane<T>& lane, const View& a, const Row& south,
+                                                      const Row& centre, const Row& north,
+                                                      const cuda::Chunk<T>& right) const {
+    cuda::Window<T> w;
+    w.set(-1, south);
+    w.set(1, north);
+    cuda::Chunk<T> c = centre;
+#pragma unroll
+    for (int colour = 0; colour < 2; ++colour) {
+      w.set(0, c);
+#pragma unroll
+      for (int e = (first_column + colour) % 2; e < lane.n; e += 2) c.v[e] = RelaxFormula<T>{omega}(a, right, w, e, 0);
+      lane.clear_outside(c);
+    }
+    return c;
+  }
+};
+
+/// The same from one residual, as on the CPU: the second colour's changes by its two neighbours' updates. What an interval gives to
+/// both its ends is formed once, that of the first interval of the next lane there.
+template <int first_column, class View>
+struct RelaxIntervals {
+  using T = typename View::Number;
+  static constexpr int n = cuda::chunk_width<T>;
+  struct Row {
+    cuda::Chunk<T> own;
+    T west;  // of the column before
+  };
+  T omega;
+
+  static __device__ STRATUM_INLINE Row row(const cuda::Chunk<T>& numbers) {
+    return {numbers, __shfl_up_sync(cuda::whole_warp, numbers.v[n - 1], 1)};
+  }
+  static __device__ STRATUM_INLINE const cuda::Chunk<T>& numbers(const Row& row) { return row.own; }
+  __device__ STRATUM_INLINE cuda::Chunk<T> operator()(const cuda::Lane<T>& lane, const View& a, const Row& south,
+                                                      const Row& centre, const Row& north,
+                                                      const cuda::Chunk<T>& right) const {
+    T to_left[n + 1], residual[n], weight[n], coupling[n + 1], update[n];
+    AtEnds<T> weights[n + 1];
+    ColumnOfThree<T> west{south.west, centre.west, north.west};
+#pragma unroll
+    for (int e = 0; e <= n; ++e) {
+      const auto interval = a.pair(e, 0);
+      weights[e] = interval.weight();
+      coupling[e] = interval.coupling();
+      if (e == n) continue;
+      const ColumnOfThree<T> east{south.own.v[e], centre.own.v[e], north.own.v[e]};
+      const auto product = interval.product(west, east);
+      to_left[e] = product.left;
+      residual[e] = right.v[e] - product.right;
+      west = east;
+    }
+    to_left[n] = __shfl_down_sync(cuda::whole_warp, to_left[0], 1);
+#pragma unroll
+    for (int e = 0; e < n; ++e) {
+      residual[e] -= to_left[e + 1];
+      weight[e] = quotient(omega, weights[e].right + weights[e + 1].left);
+    }
+#pragma unroll
+    for (int e = first_column; e < n; e += 2) update[e] = lane.whole || lane.has(e) ? weight[e] * residual[e] : T(0);
+    const T beyond = first_column == 0 ? __shfl_down_sync(cuda::whole_warp, update[0], 1)
+                                       : __shfl_up_sync(cuda::whole_warp, update[n - 1], 1);
+#pragma unroll
+    for (int e = 1 - first_column; e < n; e += 2) {
+      const T before = e > 0 ? update[e > 0 ? e - 1 : 0] : beyond,
+              after = e + 1 < n ? update[e + 1 < n ? e + 1 : 0] : beyond;
+      update[e] = weight[e] * (residual[e] - coupling[e] * before - coupling[e + 1] * after);
+    }
+    cuda::Chunk<T> c;
+#pragma unroll
+    for (int e = 0; e < n; ++e) c.v[e] = centre.own.v[e] + update[e];
+    lane.clear_outside(c);
+    return c;
+  }
+};
+
+/// y is x after one step: rows of parity `first_row` are relaxed first. Two rows a turn, one of the second colours and the next,
+/// of the first ones: no row asks for its colour, and the registers of rows asked for need no moves.
+template <int first_column, class View, class Source>
+struct ColourMarch {
+  using Number = typename View::Number;
+  using T = Number;
+  using Relax =
+      std::conditional_t<HasIntervals<View>, RelaxIntervals<first_column, View>, RelaxNodes<first_column, View>>;
+  using Row = typename Relax::Row;
+  using LaneOperator = cuda::LaneOperator<View, 2>;
+  static constexpr bool in_order = LaneOperator::in_order;
+  View a;
+  cuda::Given<T, 2> b;  // a turn takes two rows
+  Source x;
+  GridView<T> y;
+  Relax relax;
+  int first_row;
+
+  [[nodiscard]] int rows() const { return y.ny; }
+  /// The last row of the second colours up to row j.
+  [[nodiscard]] __device__ STRATUM_INLINE int second_before(int j) const { return j - ((j ^ first_row ^ 1) & 1); }
+
+  __device__ STRATUM_INLINE Row relaxed(const cuda::Lane<T>& lane, LaneOperator& a_lane, const Row& south,
+                                        const Row& centre, const Row& north, const cuda::Chunk<T>& right, int j) const {
+    if (j < 0 || j >= lane.ny) return {};
+    if constexpr (!in_order) a_lane.row(lane, j);
+    return Relax::row(relax(lane, a_lane.view(), south, centre, north, right));
+  }
+  __device__ STRATUM_INLINE void run(const cuda::Lane<T>& lane, int begin, int end) const {
+    int j = second_before(begin);
+    const int last = end == lane.ny ? end : second_before(end);
+    LaneOperator a_lane(a, lane, j - 1);
+    typename cuda::Given<T, 2>::Rows given_b(b, lane, j - 1);
+    typename Source::Rows given_x(x, lane, j - 2);
+    const Row south = Relax::row(given_x.next()), first = Relax::row(given_x.next());
+    Row own = Relax::row(given_x.next());
+    if constexpr (in_order) a_lane.row(lane, j - 1);
+    Row below = relaxed(lane, a_lane, south, first, own, given_b.next(), j - 1);
+    for (; j < last; j += 2) {
+      const auto right_own = given_b.next(), right_above = given_b.next();
+      const Row centre = Relax::row(given_x.next()), north = Relax::row(given_x.next());
+      if constexpr (in_order) a_lane.row(lane, j);
+      auto a_own = a_lane;
+      if constexpr (in_order) a_lane.row(lane, j + 1);
+      const Row above = relaxed(lane, a_lane, own, centre, north, right_above, j + 1);
+      const Row result = relaxed(lane, a_own, below, own, above, right_own, j);
+      if (j >= 0) lane.store(y, j, Relax::numbers(result));
+      if (j + 1 < last) lane.store(y, j + 1, Relax::numbers(above));
+      below = above;
+      own = north;
+    }
+  }
+};
+
+#endif
+
+#if defined(__CUDACC__)
+
+template <class View, class Source, class T>
+void march_colours(Context& ctx, const View& a, GridView<const T> b, const Source& x, GridView<T> y, T omega,
+                   int column, int row) {
+  // What a row takes from its neighbours reaches four columns.
+  constexpr int margin = 4 / cuda::chunk_width<T>;
+  if (column == 0)
+    cuda::run_march(ctx, ColourMarch<0, View, Source>{a, {b}, x, y, {omega}, row}, b.nx, b.ny, margin);
+  else
+    cuda::run_march(ctx, ColourMarch<1, View, Source>{a, {b}, x, y, {omega}, row}, b.nx, b.ny, margin);
+}
+
+/// Rows on cuts whose colours come second, again from what they had before, nothing where that was zero: the march did not
+/// know the relaxed row beside them.
+template <class Step, class T>
+void relax_on_cuts(Context& ctx, const Step& step, GridView<T> before, int first_column, int first_row) {
+  const GridView<T>& x = step.x;
+  exchange(ctx, x);
+  const auto again = [&](int j) {
+    if ((j ^ first_row) % 2 == 0) return;
+    const auto row = [j](GridView<T> of) {
+      of.data = &of(0, j);
+      of.ny = 1;
+      return of;
+    };
+    if (before.data == nullptr)
+      set(ctx, T(0), row(x));
+    else
+      copy<T, T>(ctx, row(before), row(x));
+    for (const int column : {first_column, 1 - first_column}) for_each_node(ctx, {column, x.nx, 2, j, j + 1, 1}, step);
+  };
+  if (x.below) again(0);
+  if (x.above && !(x.below && x.ny == 1)) again(x.ny - 1);
+}
+
+#endif
+
+/// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the
+/// first, both even: a third colour.
+template <class Step>
+void relax_with_halo(Context& ctx, const Step& step, int steps, Guess guess, bool forward) {
+  auto x = step.x;
+  if (guess == Guess::zero) {
+    set_zero_with_halo(ctx, x);
+    x.fresh = true;
+  }
+  struct Class {
+    int begin, end, step;
+  };
+  // The grid ends at an odd number where its number of nodes is odd, of strips the last one; all have as many colours.
+  const bool cut = x.below || x.above;
+  const bool uppermost = !cut || ctx.communicator()->rank() + 1 == ctx.communicator()->size();
+  const auto classes = [](int n, int origin, bool wraps, bool ends = true) {
+    const int odd = 1 - (origin & 1), alone = wraps && ends && (origin + n) % 2 != 0 ? 1 : 0;
+    std::vector<Class> found{{odd, n - alone, 2}, {1 - odd, n - alone, 2}};
+    if (wraps) found.push_back({n - alone, n, 1});
+    return found;
+  };
+  std::vector<NodeRange> colours;
+  for (const Class& in_y : classes(x.ny, x.origin_y, x.periodic_y, uppermost))
+    for (const Class& in_x : classes(x.nx, x.origin_x, x.periodic_x))
+      colours.push_back({in_x.begin, in_x.end, in_x.step, in_y.begin, in_y.end, in_y.step});
+  if (!forward) std::reverse(colours.begin(), colours.end());
+  for (int s = 0; s < steps; ++s)
+    for (const NodeRange& colour : colours) {
+      exchange(ctx, x);
+      x.fresh = false;
+      for_each_node(ctx, colour, step);
+    }
+}
+
+/// Both colours of every second row from begin_y on, the columns of begin_x first.
+template <class Step>
+void rows_on_gpu(Context& ctx, const Step& step, int begin_y, int begin_x, bool skip_first) {
+  const auto& x = step.x;
+  for (int colour = skip_first ? 1 : 0; colour < 2; ++colour)
+    for_each_node_on_gpu(ctx, {colour == 0 ? begin_x : 1 - begin_x, x.nx, 2, begin_y, x.ny, 2}, step);
+}
+
+/// A row of the second colours follows as soon as the rows beside it are relaxed, so that x comes from memory once. Those
+/// between the parts of two threads wait for both.
+template <class View, class T>
+void step_on_cpu(const Context& ctx, const ColourStep<View, T>& step, int first_row, int first_column, bool from_zero) {
+  const GridView<T> x = step.x;
+  const auto relax_first = [&](int j) {
+    if (from_zero)
+      simd::run_widest(RelaxRow<true, View, T>{step, j, first_column});
+    else
+      simd::run_widest(RelaxRow<false, View, T>{step, j, first_column});
+  };
+  const auto relax_second = [&](int j) {
+    if (from_zero) std::fill_n(&x(0, j), x.nx, T(0));
+    simd::run_widest(RelaxRow<false, View, T>{step, j, first_column});
+  };
+  const int rows = (x.ny - first_row + 1) / 2;  // of the first colours
+  if (rows == 0) return relax_second(0);
+  const int parts = x.nodes() > serial_limit ? std::min(ctx.threads(), rows) : 1;
+  const auto begin = [&](int part) { return static_cast<int>(std::int64_t{rows} * part / parts); };
+#pragma omp parallel num_threads(ctx.threads()) if (parts > 1)
+  {
+#pragma omp for schedule(static, 1)
+    for (int part = 0; part < parts; ++part)
+      for (int k = begin(part); k < begin(part + 1); ++k) {
+        relax_first(first_row + 2 * k);
+        if (k > begin(part)) relax_second(first_row + 2 * k - 1);
+      }
+#pragma omp for schedule(static, 1)
+    for (int part = 0; part <= parts; ++part) {
+      const int j = first_row + 2 * begin(part) - 1;
+      if (j >= 0 && j < x.ny) relax_second(j);
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void ColourGaussSeidel<T>::smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps,
+                                  Guess guess, SweepOrder order) {
+  const auto hold = this->begin(ctx, a, b, x);
+  if (guess == Guess::zero && steps == 0) return set(ctx, T(0), x);
+  // Local index of the first odd line.
+  const int odd_x = 1 - (x.origin_x & 1), odd_y = 1 - (x.origin_y & 1);
+  const bool forward = order == SweepOrder::forward;
+  a.visit([&](const auto& view) {
+    using View = std::decay_t<decltype(view)>;
+#if defined(__CUDACC__)
+    if constexpr (View::marches)
+      if (ctx.on_gpu() && cuda::can_march(b, x) && !x.periodic_y) {
+        // A chunk starts one column before the grid.
+        const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
+        GridView<T> current = x, other = scratch_.view();
+        if (guess == Guess::zero && steps % 2 == 1) std::swap(current, other);
+        for (int s = 0; s < steps; ++s) {
+          const bool from_zero = s == 0 && guess == Guess::zero;
+          if (from_zero) {
+            march_colours(ctx, view, b, cuda::Zero<T>{}, other, omega_, column, row);
+          } else {
+            exchange(ctx, current);
+            cuda::with_rows_of<2>(GridView<const T>(current), [&](const auto& rows) {
+              march_colours(ctx, view, b, rows, other, omega_, column, row);
+            });
+          }
+          current.fresh = other.fresh = false;
+          if (x.below || x.above)
+            relax_on_cuts(ctx, ColourStep<View, T>{view, b, other, omega_}, from_zero ? GridView<T>() : current,
+                          1 - column, row);
+          std::swap(current, other);
+        }
+        if (current.data != x.data) copy<T, T>(ctx, current, x);
+        return;
+      }
+#endif
+    const ColourStep<View, T> step{view, b, x, omega_};
+    if (x.has_halo() || in_pieces_) return relax_with_halo(ctx, step, steps, guess, forward);
+    bool skip_first = false;
+    if (guess == Guess::zero && ctx.on_gpu()) {
+      const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
+      for_each_node_on_gpu(ctx, all_nodes(x), FirstColourFromZero<View, T>{view, b, x, omega_, begin_x, begin_y});
+      skip_first = true;
+    }
+    const int first_column = forward ? odd_x : 1 - odd_x, first_row = forward ? odd_y : 1 - odd_y;
+    for (int s = 0; s < steps; ++s) {
+      exchange(ctx, x);
+      if (!ctx.on_gpu()) {
+        step_on_cpu(ctx, step, first_row, first_column, guess == Guess::zero && s == 0);
+        continue;
+      }
+      for (int half = 0; half < 2; ++half) {
+        rows_on_gpu(ctx, step, half == 0 ? first_row : 1 - first_row, first_column, skip_first);
+        skip_first = false;
+      }
+    }
+  });
+}
+
+}  // namespace stratum

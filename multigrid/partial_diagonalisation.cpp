@@ -336,11 +336,10 @@ template <class T>
 PartialDiagonalisation<T>::PartialDiagonalisation(Context& ctx, const GridOperator<T>& a, Direction modes)
     : shape_(a.shape()), direction_(modes), matrices_(ctx, numbers(length(modes, shape_))),
       lines_(line_operator(ctx, std::get<TensorOperator<T>>(a.storage()), modes)),
-      // Nothing couples the lines, so that their order is the fastest: on GPUs all at once, and undamped on CPUs, which start from
-      // zero in no other way.
-      sweep_(ctx, shape_, {ctx.on_gpu() ? LineOrder::simultaneous : LineOrder::zebra, 1.0, OperatorForm::tensor},
-             modes == Direction::x),
-      u_(ctx, shape_) {}
+      sweep_(ctx, shape_, {LineOrder::simultaneous, 1.0, OperatorForm::tensor}, modes == Direction::x),
+      u_(ctx, shape_) {
+  if (!ctx.on_gpu()) zeros_ = Vector<T>(ctx, shape_);
+}
 
 template <class T>
 std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Context& ctx, const GridOperator<T>& a,
@@ -423,7 +422,10 @@ void PartialDiagonalisation<T>::apply(Context& ctx, GridView<const T> b, GridVie
   const T *const by_nodes = matrices_.cview().data + unaligned, *const by_modes = by_nodes + size * size;
   const GridView<T> u = u_.view();
   const auto solve_lines = [&] {
-    sweep_(ctx, crosswise(direction_), lines_, u, u, u, Guess::zero, SweepOrder::forward);
+    // Sweeps of all lines at once start from zeros that are written, on CPUs.
+    const bool has_zeros = !zeros_.empty();
+    sweep_(ctx, crosswise(direction_), lines_, u, has_zeros ? zeros_.cview() : u, u,
+           has_zeros ? Guess::given : Guess::zero, SweepOrder::forward);
   };
   if (direction_ == Direction::y) {
     multiply<Grid::right>(ctx, Product<T>{by_modes, size, b, u});

@@ -59,7 +59,7 @@ class PartialDiagonalisation final : public Preconditioner<T> {
   Vector<T> matrices_;          // V by rows of nodes, then by rows of modes, padded with zeros
   GridOperator<T> lines_;       // Kx (x) 1 + Mx (x) Lambda
   LineSweep<T> sweep_;
-  Vector<T> u_;
+  Vector<T> u_, zeros_;  // zeros on CPUs alone
 };
 
 }  // namespace stratum

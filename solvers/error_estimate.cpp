@@ -12,25 +12,26 @@ double size_of(Context& ctx, GridView<const T> x) {
 }
 
 void ErrorEstimate::add(int k, double largest) {
-  before_ = latest_;
-  latest_ = {k, largest};
   constexpr double falls = 0.8;
-  if (!fallen_ || !(largest > falls * fallen_->largest)) fallen_ = latest_;
+  latest_.push_back({k, largest});
+  // The rate of one iteration alone is chance where they gain little.
+  while (latest_.front().k < k - window) latest_.pop_front();
+  if (!fallen_ || !(largest > falls * fallen_->largest)) fallen_ = latest_.back();
 }
 
 std::optional<double> ErrorEstimate::of(int k, bool even) const {
-  if (!latest_) return {};
-  const auto [j, s] = *latest_;
+  if (latest_.empty()) return {};
+  const auto [j, s] = latest_.back();
+  const auto [i, first] = latest_.front();
   constexpr double hardly_falls = 0.99;
-  if (!even || !before_ || !(s < before_->largest)) return s;
-  const double rho = std::pow(s / before_->largest, 1.0 / (j - before_->k));
-  return rho < hardly_falls ? s * std::pow(rho, k - j) / (1 - rho) : s;
+  if (!even || i == j) return s;
+  const double rho = std::pow(s / first, 1.0 / (j - i));
+  if (!(rho < hardly_falls)) return s;
+  const bool grew = s >= latest_[latest_.size() - 2].largest;
+  return s * (grew ? 1 : std::pow(rho, k - j)) / (1 - rho);
 }
 
-bool ErrorEstimate::stopped(int k) const {
-  constexpr int patience = 6;
-  return fallen_ && k - fallen_->k >= patience;
-}
+bool ErrorEstimate::stopped(int k) const { return fallen_ && k - fallen_->k >= window; }
 
 template double size_of(Context&, GridView<const float>);
 template double size_of(Context&, GridView<const double>);

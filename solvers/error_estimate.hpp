@@ -2,8 +2,8 @@
 
 // ErrorEstimate: how far an iterate is from the solution, by the size of corrections. A cycle M of multigrid is a good
 // approximate inverse, so that M r_k, r_k = b - A x_k, is about the error of x_k, in the units of x and in every part of the
-// domain, whatever the scale of the rows. With s_j = max |M r_j|, the latest known, and s_i, the one before, the error of x_k, k >= j,
-// is about
+// domain, whatever the scale of the rows. With s_j = max |M r_j|, the latest known, and s_i, the first of the six iterations before, the
+// error of x_k, k >= j, is about
 //
 //     s_j rho^(k-j) / (1 - rho) ,   rho = (s_j / s_i)^(1 / (j-i))      where rho < 1; s_j where rho is not known
 //     s_j                                                            of Krylov methods: those that minimise a norm reduce what
@@ -17,6 +17,7 @@
 //
 // Only a preconditioner that says so (Preconditioner::estimates_error) is one to estimate with.
 
+#include <deque>
 #include <optional>
 
 #include <stratum/core/grid/blas.hpp>
@@ -32,7 +33,7 @@ class ErrorEstimate {
   /// max |M r_k|; numbers k ascend.
   void add(int k, double largest);
   /// The same number again costs nothing.
-  [[nodiscard]] bool has(int k) const { return latest_ && latest_->k == k; }
+  [[nodiscard]] bool has(int k) const { return !latest_.empty() && latest_.back().k == k; }
   /// Of x_k, not before the latest number; nothing where there is none. `even`: all iterations are alike.
   [[nodiscard]] std::optional<double> of(int k, bool even = true) const;
   /// It does not fall: not by a fifth in six iterations up to k.
@@ -43,7 +44,9 @@ class ErrorEstimate {
     int k;
     double largest;
   };
-  std::optional<Size> before_, latest_, fallen_;
+  static constexpr int window = 6;  // iterations
+  std::deque<Size> latest_;         // of these
+  std::optional<Size> fallen_;
 };
 
 }  // namespace stratum

@@ -512,7 +512,7 @@ case_heat_is_told_by_the_first_rank() {
   prints '^memory +up to [0-9]+ MiB a rank expected$'
   sed -E '/^(ranks|memory) /d; s/[0-9.e+-]+ s set-up.*//; s/; cpu.*//; s/[0-9]\.[0-9]+(e[-+][0-9]+)?|[0-9]+ updates/#/g' .output >several
   sed -Ei 's/[0-9]\.[0-9]+(e[-+][0-9]+)?|[0-9]+ updates/#/g' one
-  cmp -s one several || fail "prints other lines: $(diff one several)"
+  diff -b one several >differ || fail "prints other lines: $(cat differ)"
   [ ! -s .errors ] || fail "writes to stderr"
 }
 

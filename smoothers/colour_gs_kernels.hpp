@@ -1,17 +1,33 @@
 #pragma once
 
-// ColourGaussSeidel::smooth. The build writes a source for each number.
+// Four-colour Gauss-Seidel: nodes of one colour (x % 2, y % 2) are not coupled by a nine-point operator, so that
+//
+//     x_ij <- x_ij + omega (b - A x)_ij / a_(0,0)(i, j)
+//
+// runs in parallel over a colour, colour after colour, in place. Source: Goeddeke, Strzodka 2011, Section 3.2.
+//
+// Forward order of the global indices (x, y): (odd, odd), (even, odd), (odd, even), (even, even). The two colours of a row only
+// need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words a node and
+// the coefficients. omega = 1 by default.
+//
+// Where the grid is cut into strips a march relaxes a strip as if it were alone, and then again what lies on a cut and is
+// relaxed second, from the neighbour's relaxed row: two exchanges a step. What does not march exchanges before every colour.
+//
+// On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip
+// (core/grid/march.hpp) and relaxes a row of the first colours as soon as it has the rows around it, then the row of the other
+// colours above. Four passes in place would touch every sector of memory four times.
+//
+// The build writes a source for each number.
 
 #include <algorithm>
-#include <type_traits>
-#include <utility>
+#include <memory>
 #include <vector>
 
 #include <stratum/core/grid/blas.hpp>
 #include <stratum/core/grid/for_each_node.hpp>
 #include <stratum/core/operators/residual_row.hpp>
 #include <stratum/core/operators/stencil_formulas.hpp>
-#include <stratum/smoothers/colour_gs.hpp>
+#include <stratum/smoothers/smoother.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/grid/march.hpp>
 #endif
@@ -239,181 +255,201 @@ struct ColourMarch {
 
 #endif
 
+template <class T>
+class ColourGaussSeidel final : public Smoother<T> {
+ public:
+  ColourGaussSeidel(Context& ctx, const GridShape& shape, const SmootherParams& params)
+      : Smoother<T>(shape), omega_(static_cast<T>(damping_or(params, 1.0))), in_pieces_(!params.pieces.empty()) {
+    if (ctx.on_gpu()) scratch_ = Vector<T>(ctx, shape);
+  }
+
+  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
+              SweepOrder order) override {
+    const auto hold = this->begin(ctx, a, b, x);
+    if (guess == Guess::zero && steps == 0) return set(ctx, T(0), x);
+    // Local index of the first odd line.
+    const int odd_x = 1 - (x.origin_x & 1), odd_y = 1 - (x.origin_y & 1);
+    const bool forward = order == SweepOrder::forward;
+    a.visit([&](const auto& view) {
+      using View = std::decay_t<decltype(view)>;
 #if defined(__CUDACC__)
-
-template <class View, class Source, class T>
-void march_colours(Context& ctx, const View& a, GridView<const T> b, const Source& x, GridView<T> y, T omega,
-                   int column, int row) {
-  // What a row takes from its neighbours reaches four columns.
-  constexpr int margin = 4 / cuda::chunk_width<T>;
-  if (column == 0)
-    cuda::run_march(ctx, ColourMarch<0, View, Source>{a, {b}, x, y, {omega}, row}, b.nx, b.ny, margin);
-  else
-    cuda::run_march(ctx, ColourMarch<1, View, Source>{a, {b}, x, y, {omega}, row}, b.nx, b.ny, margin);
-}
-
-/// Rows on cuts whose colours come second, again from what they had before, nothing where that was zero: the march did not
-/// know the relaxed row beside them.
-template <class Step, class T>
-void relax_on_cuts(Context& ctx, const Step& step, GridView<T> before, int first_column, int first_row) {
-  const GridView<T>& x = step.x;
-  exchange(ctx, x);
-  const auto again = [&](int j) {
-    if ((j ^ first_row) % 2 == 0) return;
-    const auto row = [j](GridView<T> of) {
-      of.data = &of(0, j);
-      of.ny = 1;
-      return of;
-    };
-    if (before.data == nullptr)
-      set(ctx, T(0), row(x));
-    else
-      copy<T, T>(ctx, row(before), row(x));
-    for (const int column : {first_column, 1 - first_column}) for_each_node(ctx, {column, x.nx, 2, j, j + 1, 1}, step);
-  };
-  if (x.below) again(0);
-  if (x.above && !(x.below && x.ny == 1)) again(x.ny - 1);
-}
-
+      if constexpr (View::marches)
+        if (ctx.on_gpu() && cuda::can_march(b, x) && !x.periodic_y) {
+          // A chunk starts one column before the grid.
+          const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
+          GridView<T> current = x, other = scratch_.view();
+          if (guess == Guess::zero && steps % 2 == 1) std::swap(current, other);
+          for (int s = 0; s < steps; ++s) {
+            const bool from_zero = s == 0 && guess == Guess::zero;
+            if (from_zero) {
+              march<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
+            } else {
+              exchange(ctx, current);
+              cuda::with_rows_of<2>(GridView<const T>(current),
+                                    [&](const auto& rows) { march<View>(ctx, view, b, rows, other, column, row); });
+            }
+            current.fresh = other.fresh = false;
+            if (x.below || x.above)
+              relax_on_cuts(ctx, ColourStep<View, T>{view, b, other, omega_}, from_zero ? GridView<T>() : current,
+                            1 - column, row);
+            std::swap(current, other);
+          }
+          if (current.data != x.data) copy<T, T>(ctx, current, x);
+          return;
+        }
 #endif
-
-/// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the
-/// first, both even: a third colour.
-template <class Step>
-void relax_with_halo(Context& ctx, const Step& step, int steps, Guess guess, bool forward) {
-  auto x = step.x;
-  if (guess == Guess::zero) {
-    set_zero_with_halo(ctx, x);
-    x.fresh = true;
-  }
-  struct Class {
-    int begin, end, step;
-  };
-  // The grid ends at an odd number where its number of nodes is odd, of strips the last one; all have as many colours.
-  const bool cut = x.below || x.above;
-  const bool uppermost = !cut || ctx.communicator()->rank() + 1 == ctx.communicator()->size();
-  const auto classes = [](int n, int origin, bool wraps, bool ends = true) {
-    const int odd = 1 - (origin & 1), alone = wraps && ends && (origin + n) % 2 != 0 ? 1 : 0;
-    std::vector<Class> found{{odd, n - alone, 2}, {1 - odd, n - alone, 2}};
-    if (wraps) found.push_back({n - alone, n, 1});
-    return found;
-  };
-  std::vector<NodeRange> colours;
-  for (const Class& in_y : classes(x.ny, x.origin_y, x.periodic_y, uppermost))
-    for (const Class& in_x : classes(x.nx, x.origin_x, x.periodic_x))
-      colours.push_back({in_x.begin, in_x.end, in_x.step, in_y.begin, in_y.end, in_y.step});
-  if (!forward) std::reverse(colours.begin(), colours.end());
-  for (int s = 0; s < steps; ++s)
-    for (const NodeRange& colour : colours) {
-      exchange(ctx, x);
-      x.fresh = false;
-      for_each_node(ctx, colour, step);
-    }
-}
-
-/// Both colours of every second row from begin_y on, the columns of begin_x first.
-template <class Step>
-void rows_on_gpu(Context& ctx, const Step& step, int begin_y, int begin_x, bool skip_first) {
-  const auto& x = step.x;
-  for (int colour = skip_first ? 1 : 0; colour < 2; ++colour)
-    for_each_node_on_gpu(ctx, {colour == 0 ? begin_x : 1 - begin_x, x.nx, 2, begin_y, x.ny, 2}, step);
-}
-
-/// A row of the second colours follows as soon as the rows beside it are relaxed, so that x comes from memory once. Those
-/// between the parts of two threads wait for both.
-template <class View, class T>
-void step_on_cpu(const Context& ctx, const ColourStep<View, T>& step, int first_row, int first_column, bool from_zero) {
-  const GridView<T> x = step.x;
-  const auto relax_first = [&](int j) {
-    if (from_zero)
-      simd::run_widest(RelaxRow<true, View, T>{step, j, first_column});
-    else
-      simd::run_widest(RelaxRow<false, View, T>{step, j, first_column});
-  };
-  const auto relax_second = [&](int j) {
-    if (from_zero) std::fill_n(&x(0, j), x.nx, T(0));
-    simd::run_widest(RelaxRow<false, View, T>{step, j, first_column});
-  };
-  const int rows = (x.ny - first_row + 1) / 2;  // of the first colours
-  if (rows == 0) return relax_second(0);
-  const int parts = x.nodes() > serial_limit ? std::min(ctx.threads(), rows) : 1;
-  const auto begin = [&](int part) { return static_cast<int>(std::int64_t{rows} * part / parts); };
-#pragma omp parallel num_threads(ctx.threads()) if (parts > 1)
-  {
-#pragma omp for schedule(static, 1)
-    for (int part = 0; part < parts; ++part)
-      for (int k = begin(part); k < begin(part + 1); ++k) {
-        relax_first(first_row + 2 * k);
-        if (k > begin(part)) relax_second(first_row + 2 * k - 1);
+      const ColourStep<View, T> step{view, b, x, omega_};
+      if (x.has_halo() || in_pieces_) return with_halo(ctx, step, steps, guess, forward);
+      bool skip_first = false;
+      if (guess == Guess::zero && ctx.on_gpu()) {
+        const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
+        for_each_node_on_gpu(ctx, all_nodes(x), FirstColourFromZero<View, T>{view, b, x, omega_, begin_x, begin_y});
+        skip_first = true;
       }
+      const int first_column = forward ? odd_x : 1 - odd_x, first_row = forward ? odd_y : 1 - odd_y;
+      for (int s = 0; s < steps; ++s) {
+        exchange(ctx, x);
+        if (!ctx.on_gpu()) {
+          step_on_cpu(ctx, step, first_row, first_column, guess == Guess::zero && s == 0);
+          continue;
+        }
+        for (int half = 0; half < 2; ++half) {
+          rows_on_gpu(ctx, step, half == 0 ? first_row : 1 - first_row, first_column, skip_first);
+          skip_first = false;
+        }
+      }
+    });
+  }
+
+  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int steps) const override {
+    return {{2 * steps, false}};
+  }
+  [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
+
+ private:
+#if defined(__CUDACC__)
+  template <class View, class Source>
+  void march(Context& ctx, const View& a, GridView<const T> b, const Source& x, GridView<T> y, int column,
+             int row) const {
+    // What a row takes from its neighbours reaches four columns.
+    constexpr int margin = 4 / cuda::chunk_width<T>;
+    if (column == 0)
+      cuda::run_march(ctx, ColourMarch<0, View, Source>{a, {b}, x, y, {omega_}, row}, b.nx, b.ny, margin);
+    else
+      cuda::run_march(ctx, ColourMarch<1, View, Source>{a, {b}, x, y, {omega_}, row}, b.nx, b.ny, margin);
+  }
+  /// Rows on cuts whose colours come second, again from what they had before, nothing where that was zero: the march did not
+  /// know the relaxed row beside them.
+  template <class Step>
+  static void relax_on_cuts(Context& ctx, const Step& step, GridView<T> before, int first_column, int first_row) {
+    const GridView<T>& x = step.x;
+    exchange(ctx, x);
+    const auto again = [&](int j) {
+      if ((j ^ first_row) % 2 == 0) return;
+      const auto row = [j](GridView<T> of) {
+        of.data = &of(0, j);
+        of.ny = 1;
+        return of;
+      };
+      if (before.data == nullptr)
+        set(ctx, T(0), row(x));
+      else
+        copy<T, T>(ctx, row(before), row(x));
+      for (const int column : {first_column, 1 - first_column})
+        for_each_node(ctx, {column, x.nx, 2, j, j + 1, 1}, step);
+    };
+    if (x.below) again(0);
+    if (x.above && !(x.below && x.ny == 1)) again(x.ny - 1);
+  }
+#endif
+  /// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the
+  /// first, both even: a third colour.
+  template <class Step>
+  static void with_halo(Context& ctx, const Step& step, int steps, Guess guess, bool forward) {
+    GridView<T> x = step.x;
+    if (guess == Guess::zero) {
+      set_zero_with_halo(ctx, x);
+      x.fresh = true;
+    }
+    struct Class {
+      int begin, end, step;
+    };
+    // The grid ends at an odd number where its number of nodes is odd, of strips the last one; all have as many colours.
+    const bool cut = x.below || x.above;
+    const bool uppermost = !cut || ctx.communicator()->rank() + 1 == ctx.communicator()->size();
+    const auto classes = [](int n, int origin, bool wraps, bool ends = true) {
+      const int odd = 1 - (origin & 1), alone = wraps && ends && (origin + n) % 2 != 0 ? 1 : 0;
+      std::vector<Class> found{{odd, n - alone, 2}, {1 - odd, n - alone, 2}};
+      if (wraps) found.push_back({n - alone, n, 1});
+      return found;
+    };
+    std::vector<NodeRange> colours;
+    for (const Class& in_y : classes(x.ny, x.origin_y, x.periodic_y, uppermost))
+      for (const Class& in_x : classes(x.nx, x.origin_x, x.periodic_x))
+        colours.push_back({in_x.begin, in_x.end, in_x.step, in_y.begin, in_y.end, in_y.step});
+    if (!forward) std::reverse(colours.begin(), colours.end());
+    for (int s = 0; s < steps; ++s)
+      for (const NodeRange& colour : colours) {
+        exchange(ctx, x);
+        x.fresh = false;
+        for_each_node(ctx, colour, step);
+      }
+  }
+  /// Both colours of every second row from begin_y on, the columns of begin_x first.
+  template <class Step>
+  static void rows_on_gpu(Context& ctx, const Step& step, int begin_y, int begin_x, bool skip_first) {
+    const auto& x = step.x;
+    for (int colour = skip_first ? 1 : 0; colour < 2; ++colour)
+      for_each_node_on_gpu(ctx, {colour == 0 ? begin_x : 1 - begin_x, x.nx, 2, begin_y, x.ny, 2}, step);
+  }
+  /// A row of the second colours follows as soon as the rows beside it are relaxed, so that x comes from memory once. Those
+  /// between the parts of two threads wait for both.
+  template <class View>
+  static void step_on_cpu(const Context& ctx, const ColourStep<View, T>& step, int first_row, int first_column,
+                          bool from_zero) {
+    const GridView<T> x = step.x;
+    const auto relax_first = [&](int j) {
+      if (from_zero)
+        simd::run_widest(RelaxRow<true, View, T>{step, j, first_column});
+      else
+        simd::run_widest(RelaxRow<false, View, T>{step, j, first_column});
+    };
+    const auto relax_second = [&](int j) {
+      if (from_zero) std::fill_n(&x(0, j), x.nx, T(0));
+      simd::run_widest(RelaxRow<false, View, T>{step, j, first_column});
+    };
+    const int rows = (x.ny - first_row + 1) / 2;  // of the first colours
+    if (rows == 0) return relax_second(0);
+    const int parts = x.nodes() > serial_limit ? std::min(ctx.threads(), rows) : 1;
+    const auto begin = [&](int part) { return static_cast<int>(std::int64_t{rows} * part / parts); };
+#pragma omp parallel num_threads(ctx.threads()) if (parts > 1)
+    {
 #pragma omp for schedule(static, 1)
-    for (int part = 0; part <= parts; ++part) {
-      const int j = first_row + 2 * begin(part) - 1;
-      if (j >= 0 && j < x.ny) relax_second(j);
+      for (int part = 0; part < parts; ++part)
+        for (int k = begin(part); k < begin(part + 1); ++k) {
+          relax_first(first_row + 2 * k);
+          if (k > begin(part)) relax_second(first_row + 2 * k - 1);
+        }
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part <= parts; ++part) {
+        const int j = first_row + 2 * begin(part) - 1;
+        if (j >= 0 && j < x.ny) relax_second(j);
+      }
     }
   }
-}
+
+  T omega_;
+  bool in_pieces_;     // one strip goes colour by colour as several do
+  Vector<T> scratch_;  // on a GPU only
+};
 
 }  // namespace
 
+/// The class stays in the anonymous namespace: at packs of numbers in a class with a name outside its source nvcc 13.0 fails,
+/// by an internal error.
 template <class T>
-void ColourGaussSeidel<T>::smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps,
-                                  Guess guess, SweepOrder order) {
-  const auto hold = this->begin(ctx, a, b, x);
-  if (guess == Guess::zero && steps == 0) return set(ctx, T(0), x);
-  // Local index of the first odd line.
-  const int odd_x = 1 - (x.origin_x & 1), odd_y = 1 - (x.origin_y & 1);
-  const bool forward = order == SweepOrder::forward;
-  a.visit([&](const auto& view) {
-    using View = std::decay_t<decltype(view)>;
-#if defined(__CUDACC__)
-    if constexpr (View::marches)
-      if (ctx.on_gpu() && cuda::can_march(b, x) && !x.periodic_y) {
-        // A chunk starts one column before the grid.
-        const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
-        GridView<T> current = x, other = scratch_.view();
-        if (guess == Guess::zero && steps % 2 == 1) std::swap(current, other);
-        for (int s = 0; s < steps; ++s) {
-          const bool from_zero = s == 0 && guess == Guess::zero;
-          if (from_zero) {
-            march_colours(ctx, view, b, cuda::Zero<T>{}, other, omega_, column, row);
-          } else {
-            exchange(ctx, current);
-            cuda::with_rows_of<2>(GridView<const T>(current), [&](const auto& rows) {
-              march_colours(ctx, view, b, rows, other, omega_, column, row);
-            });
-          }
-          current.fresh = other.fresh = false;
-          if (x.below || x.above)
-            relax_on_cuts(ctx, ColourStep<View, T>{view, b, other, omega_}, from_zero ? GridView<T>() : current,
-                          1 - column, row);
-          std::swap(current, other);
-        }
-        if (current.data != x.data) copy<T, T>(ctx, current, x);
-        return;
-      }
-#endif
-    const ColourStep<View, T> step{view, b, x, omega_};
-    if (x.has_halo() || in_pieces_) return relax_with_halo(ctx, step, steps, guess, forward);
-    bool skip_first = false;
-    if (guess == Guess::zero && ctx.on_gpu()) {
-      const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
-      for_each_node_on_gpu(ctx, all_nodes(x), FirstColourFromZero<View, T>{view, b, x, omega_, begin_x, begin_y});
-      skip_first = true;
-    }
-    const int first_column = forward ? odd_x : 1 - odd_x, first_row = forward ? odd_y : 1 - odd_y;
-    for (int s = 0; s < steps; ++s) {
-      exchange(ctx, x);
-      if (!ctx.on_gpu()) {
-        step_on_cpu(ctx, step, first_row, first_column, guess == Guess::zero && s == 0);
-        continue;
-      }
-      for (int half = 0; half < 2; ++half) {
-        rows_on_gpu(ctx, step, half == 0 ? first_row : 1 - first_row, first_column, skip_first);
-        skip_first = false;
-      }
-    }
-  });
+std::unique_ptr<Smoother<T>> make_colour_gs(Context& ctx, const GridShape& shape, const SmootherParams& params) {
+  return std::make_unique<ColourGaussSeidel<T>>(ctx, shape, params);
 }
 
 }  // namespace stratum

@@ -8,7 +8,8 @@ namespace stratum {
 template <class T>
 double size_of(Context& ctx, GridView<const T> x) {
   constexpr double least = 1e-3;
-  return std::max(range(ctx, x), least * norm_max(ctx, x));
+  const Extremes of_x = extremes(ctx, x);
+  return std::max(of_x.most - of_x.least, least * std::max(std::abs(of_x.least), std::abs(of_x.most)));
 }
 
 void ErrorEstimate::add(int k, double largest) {

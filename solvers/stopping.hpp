@@ -94,7 +94,7 @@ class StoppingTest {
   /// What the estimated error has to be at most.
   [[nodiscard]] double error_limit() const { return error_limit_; }
   /// So near the target that the next residual may be below it: corrections are to be measured.
-  [[nodiscard]] bool is_near(double residual) const { return residual <= 100 * target_; }
+  [[nodiscard]] bool is_near(double residual) const { return residual <= 10 * target_; }
   [[nodiscard]] Status status() const { return report_.status; }
   /// What has been recorded so far; the solver adds the true residual.
   [[nodiscard]] SolveReport& report() { return report_; }

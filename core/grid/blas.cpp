@@ -301,10 +301,11 @@ struct Signed {
 }  // namespace
 
 template <class T>
-double range(Context& ctx, GridView<const T> x) {
+Extremes extremes(Context& ctx, GridView<const T> x) {
   expects_on(ctx, x);
   const double most = reduce(ctx, x.nx, x.ny, Signed<T>{x, 1});
-  return most == -HUGE_VAL ? 0 : most + reduce(ctx, x.nx, x.ny, Signed<T>{x, -1});
+  if (most == -HUGE_VAL) return {};
+  return {-reduce(ctx, x.nx, x.ny, Signed<T>{x, -1}), most};
 }
 
 template <class T>
@@ -443,7 +444,7 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   template void subtract_mean(Context&, GridView<const T>, GridView<T>, GridView<double>);                       \
   template double norm2(Context&, GridView<const T>);                                                            \
   template double norm_max(Context&, GridView<const T>);                                                         \
-  template double range(Context&, GridView<const T>);                                                            \
+  template Extremes extremes(Context&, GridView<const T>);                                                       \
   template const double* norm_max_in_place(Context&, GridView<const T>);                                         \
   template bool halo_is_zero(Context&, GridView<const T>);                                                       \
   template void copy_to_host(Context&, GridView<const T>, T*);                                                   \

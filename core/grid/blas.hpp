@@ -82,9 +82,12 @@ template <class T>
 /// max of |x_ij|; NaN when there is one
 template <class T>
 [[nodiscard]] double norm_max(Context& ctx, GridView<const T> x);
-/// max of x_ij less their min; NaN when there is one, 0 of no nodes
+struct Extremes {
+  double least = 0, most = 0;
+};
+/// min and max of x_ij; NaN when there is one, zeros of no nodes
 template <class T>
-[[nodiscard]] double range(Context& ctx, GridView<const T> x);
+[[nodiscard]] Extremes extremes(Context& ctx, GridView<const T> x);
 
 template <class T>
 requires(!std::is_const_v<T>) [[nodiscard]] double norm2(Context& ctx, GridView<T> x) {

@@ -579,7 +579,11 @@ case_starts_that_look_solved() {
   done
   # By a smoother that diverges in thin cells, and by one that needs more cycles than there are.
   run 3 --mesh A5 --level 8 --rhs 1 --boundary 1+x --smoother jacobi --vtk none
-  run 2 --mesh A5 --level 8 --rhs 1 --boundary 1+x --smoother colour_gs --vtk none
+  # The latter's corrections hover, and are told for less than the error of 5e-6 that is left; the fluxes show it.
+  run 0 --mesh A5 --level 8 --rhs 1 --boundary 1+x --smoother colour_gs --vtk none --probe 0.5,0.5,0.75,0.5,2:line.csv
+  prints 'status +rounding' 'iterations +[6-9][0-9]'
+  says 'warning: the fluxes and the reaction add up to .* some of the equations are not solved well'
+  awk -F, 'NR == 2 { exit !($4 > 1.5735 && $4 < 1.5739) }' line.csv || fail "the middle has $(sed -n 2p line.csv)"
   run 0 --mesh A5 --level 8 --rhs 0 --boundary 1+x --vtk none
   prints 'status +converged' 'iterations +0'
 }

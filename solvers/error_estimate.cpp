@@ -5,10 +5,8 @@
 
 namespace stratum {
 
-template <class T>
-double size_of(Context& ctx, GridView<const T> x) {
+double size_of(const Extremes& of_x) {
   constexpr double least = 1e-3;
-  const Extremes of_x = extremes(ctx, x);
   return std::max(of_x.most - of_x.least, least * std::max(std::abs(of_x.least), std::abs(of_x.most)));
 }
 
@@ -33,8 +31,5 @@ std::optional<double> ErrorEstimate::of(int k, bool even) const {
 }
 
 bool ErrorEstimate::stopped(int k) const { return fallen_ && k - fallen_->k >= window; }
-
-template double size_of(Context&, GridView<const float>);
-template double size_of(Context&, GridView<const double>);
 
 }  // namespace stratum

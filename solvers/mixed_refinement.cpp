@@ -17,7 +17,7 @@ double power_of_two_below_reciprocal(double norm) {
   return std::ldexp(1.0, -std::clamp(std::ilogb(norm) + 1, -1000, 1000));
 }
 
-MixedRefinement::MixedRefinement(Context& ctx, const GridOperator<double>& a, bool has_room) {
+MixedRefinement::MixedRefinement(Context& ctx, const GridOperator<double>& a, bool has_room) : deferred_(ctx) {
   const GridShape shape = a.shape();
   if (!has_room) {
     r_ = Vector<float>(ctx, shape);
@@ -66,21 +66,26 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   Rounding<double> rounding(ctx, a, b, x, rhs_norm);
   ErrorEstimate estimate;
   int iteration = 0;
+  // On a GPU these come with the residual's norm, where they will be wanted.
+  std::optional<DeferredSizes::Sizes> sizes;
   // c_ is the correction that led to x, or of the next iteration already.
   const auto measure = [&] {
     if (!m.estimates_error()) return;
-    const int k = submitted ? iteration : iteration - 1;
-    if (k >= 0 && !estimate.has(k)) estimate.add(k, norm_max(ctx, correction) * (submitted ? 1 / scale_ : alpha));
+    const int k = submitted && !sizes ? iteration : iteration - 1;
+    if (k < 0 || estimate.has(k)) return;
+    const double largest = sizes ? sizes->largest_c : norm_max(ctx, correction);
+    estimate.add(k, largest * (k == iteration ? 1 / scale_ : alpha));
   };
   const StoppingTest::Error error = [&]() -> std::optional<double> {
     if (!m.estimates_error()) return {};
     bring_home();
-    const double size = size_of<double>(ctx, x);
+    const double size = sizes && sizes->of_x ? size_of(*sizes->of_x) : size_of<double>(ctx, x);
     measure();
     if (const auto known = estimate.of(iteration); known && *known <= test.error_limit() * size) return *known / size;
     // After a direct solution one more would be as good.
     if (iteration <= 1 && !submitted && rounding.has_every_row()) return {};
     if (!submitted) submit();
+    sizes.reset();
     measure();
     return *estimate.of(iteration) / size;
   };
@@ -119,8 +124,17 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     scale_ = power_of_two_below_reciprocal(norm);
     const double expected = norm * fall;
     const bool is_home = here.data == x.data, may_be_last = expected <= test.target();
-    const auto next = early_if(iteration < stop.max_iterations && expected > by_far * test.target());
-    if (fuses && !(is_home && may_be_last)) {
+    const bool updates_there = fuses && !(is_home && may_be_last);
+    const auto cycle = early_if(iteration < stop.max_iterations && expected > by_far * test.target());
+    const bool measures = deferred_.available() && m.estimates_error() && test.is_near(expected);
+    const auto next = [&]() -> std::function<void()> {
+      if (!measures) return cycle;
+      return [&, x_next = GridView<const double>(updates_there ? there : here)] {
+        deferred_.submit(ctx, correction, cycle ? std::nullopt : std::optional(x_next));
+        if (cycle) cycle();
+      };
+    }();
+    if (updates_there) {
       norm = a.updated_residual_norm<float>(ctx, scale_, b, here, alpha, correction, there, r, next);
       norm /= scale_;
       std::swap(here, there);
@@ -128,6 +142,8 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
       axpy<float, double>(ctx, alpha, correction, here);
       norm = residual(here, next);
     }
+    sizes.reset();
+    if (deferred_.submitted()) sizes = deferred_.fetch(ctx);
     fall = norm / before;
     done = test.done(iteration, norm);
     const bool ask = test.slow() || test.rounding_will_do(iteration, norm);

@@ -18,6 +18,7 @@
 #include <functional>
 #include <optional>
 
+#include <stratum/core/grid/blas.hpp>
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/solvers/room.hpp>
@@ -41,6 +42,7 @@ class MixedRefinement {
 
  private:
   double scale_ = 1;
+  DeferredSizes deferred_;
   Vector<float> r_, c_;
   Vector<double> other_;  // where update and residual are one pass
 };

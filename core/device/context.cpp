@@ -105,7 +105,7 @@ Context::Context(Backend backend, int threads, std::shared_ptr<void> stream)
 #if defined(__CUDACC__)
   if (!cuda_available()) throw ResourceError("no CUDA device answers; use the cpu backend");
   double* numbers = nullptr;
-  STRATUM_CUDA_CHECK(cudaMallocHost(&numbers, 2 * sizeof(double)));
+  STRATUM_CUDA_CHECK(cudaMallocHost(&numbers, (1 + expected_numbers) * sizeof(double)));
   host_number_ = {numbers, [](double* p) { (void)cudaFreeHost(p); }};
 #else
   throw ResourceError("this build has no CUDA backend (configure with -DSTRATUM_CUDA=ON); use the cpu backend");
@@ -144,14 +144,14 @@ bool is_written(const volatile double& number) { return std::bit_cast<std::uint6
 
 }  // namespace
 
-double* Context::expected_number() const {
-  double* const number = host_number_.get() + 1;
+double* Context::expected_number(int k) const {
+  double* const number = host_number_.get() + 1 + k;
   std::memcpy(number, &not_written, sizeof(not_written));
   return number;
 }
 
-double Context::await_number() const {
-  const volatile double* const number = host_number_.get() + 1;
+double Context::await_number(int k) const {
+  const volatile double* const number = host_number_.get() + 1 + k;
 #if defined(__CUDACC__)
   // Now and then the stream is asked: a kernel that failed writes nothing.
   constexpr int looks_between = 4096;

@@ -72,9 +72,11 @@ class Context {
   /// On a GPU: a double in host memory that kernels write, to be read after `synchronise`; null on the CPU.
   [[nodiscard]] double* host_number() const { return host_number_.get(); }
   /// On a GPU: another one, for one kernel to write; whoever asks for it holds the scratch until `await_number` returns what was
-  /// written. That waits for the kernel alone, which takes less time than to wait for the stream.
-  [[nodiscard]] double* expected_number() const;
-  [[nodiscard]] double await_number() const;
+  /// written. That waits for the kernel alone, which takes less time than to wait for the stream. There are `expected_numbers` of
+  /// them: the first is for reductions that are awaited at once, the others are for those that are fetched later.
+  static constexpr int expected_numbers = 4;
+  [[nodiscard]] double* expected_number(int k = 0) const;
+  [[nodiscard]] double await_number(int k = 0) const;
 
   /// What the Context runs on, for reports: "cpu, 2 threads" or the name of the device.
   [[nodiscard]] std::string description() const;

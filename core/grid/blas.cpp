@@ -1,8 +1,10 @@
 #include <stratum/core/grid/blas.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include <stratum/core/grid/reduce.hpp>
@@ -289,7 +291,7 @@ double norm_max(Context& ctx, GridView<const T> x) {
 
 namespace {
 
-/// Twice in a row: of x, and of its negative.
+/// Of x, and of its negative: reductions take maxima.
 template <class T>
 struct Signed {
   GridView<const T> x;
@@ -306,6 +308,93 @@ Extremes extremes(Context& ctx, GridView<const T> x) {
   const double most = reduce(ctx, x.nx, x.ny, Signed<T>{x, 1});
   if (most == -HUGE_VAL) return {};
   return {-reduce(ctx, x.nx, x.ny, Signed<T>{x, -1}), most};
+}
+
+#if defined(__CUDACC__)
+
+namespace {
+
+using Maximum = Signed<double>;  // how numbers of any sign are combined
+
+/// partial[k * gridDim.x + block]: the largest |c| (k = 0), x (1) and -x (2) of the rows of a block, of columns of a row that is
+/// alone.
+template <bool with_x>
+__global__ void sizes_of_rows(GridView<const float> c, GridView<const double> x, double* partial) {
+  cuda::after_previous();
+  constexpr int numbers = with_x ? 3 : 1;
+  double value[3] = {0, -HUGE_VAL, -HUGE_VAL};
+  const bool one_row = c.ny == 1;
+  const int first = one_row ? 0 : static_cast<int>(blockIdx.x), rows = one_row ? 1 : static_cast<int>(gridDim.x);
+  const std::int64_t begin = threadIdx.x + (one_row ? std::int64_t{blockIdx.x} * reduction_threads : 0);
+  const int columns = reduction_threads * (one_row ? static_cast<int>(gridDim.x) : 1);
+  for (int j = first; j < c.ny; j += rows)
+#pragma unroll 4
+    for (std::int64_t i = begin; i < c.nx; i += columns) {
+      const int column = static_cast<int>(i);
+      value[0] = combine<Maximum>(value[0], fabs(static_cast<double>(c(column, j))));
+      if constexpr (with_x) {
+        value[1] = combine<Maximum>(value[1], x(column, j));
+        value[2] = combine<Maximum>(value[2], -x(column, j));
+      }
+    }
+  for (int k = 0; k < numbers; ++k) {
+    const double largest = reduce_block<Maximum>(value[k]);
+    if (threadIdx.x == 0) partial[k * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x)] = largest;
+    __syncthreads();
+  }
+}
+
+/// Block k combines what the blocks above have left of number k.
+__global__ void sizes_of_partials(const double* partial, int count, double* host) {
+  cuda::after_previous();
+  double value = -HUGE_VAL;
+  for (int k = static_cast<int>(threadIdx.x); k < count; k += reduction_threads)
+    value = combine<Maximum>(value, partial[static_cast<int>(blockIdx.x) * count + k]);
+  value = reduce_block<Maximum>(value);
+  if (threadIdx.x == 0) host[blockIdx.x] = value;
+}
+
+}  // namespace
+
+#endif
+
+DeferredSizes::DeferredSizes([[maybe_unused]] Context& ctx) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) partial_ = Vector<double>(ctx, 3 * reduction_blocks);
+#endif
+}
+
+void DeferredSizes::submit([[maybe_unused]] Context& ctx, [[maybe_unused]] GridView<const float> c,
+                           [[maybe_unused]] const std::optional<GridView<const double>>& x) {
+  expects(available() && !submitted_, "sizes are deferred on a GPU, and those submitted before are fetched first");
+#if defined(__CUDACC__)
+  const int blocks = reduction_grid(c.ny);
+  const cuda::Launch launch{blocks, reduction_threads};
+  double* const partial = partial_.view().data;
+  // Three numbers that follow each other.
+  double* const host = ctx.expected_number(1);
+  for (const int k : {2, 3}) (void)ctx.expected_number(k);
+  if (x) {
+    expects_alike(ctx, c, *x);
+    launch(ctx, sizes_of_rows<true>, c, *x, partial);
+  } else {
+    launch(ctx, sizes_of_rows<false>, c, GridView<const double>{}, partial);
+  }
+  cuda::Launch{x ? 3 : 1, reduction_threads}(ctx, sizes_of_partials, partial, blocks, host);
+  with_x_ = x.has_value();
+  submitted_ = true;
+#endif
+}
+
+DeferredSizes::Sizes DeferredSizes::fetch(Context& ctx) {
+  expects(submitted_, "no sizes were submitted");
+  submitted_ = false;
+  std::array<double, 3> numbers{};
+  const std::span<double> own(numbers.data(), with_x_ ? 3 : 1);
+  for (std::size_t k = 0; k < own.size(); ++k) own[k] = ctx.await_number(static_cast<int>(k) + 1);
+  finish<Signed<double>>(ctx, own);
+  if (!with_x_) return {numbers[0], {}};
+  return {numbers[0], Extremes{-numbers[2], numbers[1]}};
 }
 
 template <class T>

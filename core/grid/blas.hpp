@@ -8,6 +8,7 @@
 // vectors, as long as these are at most eight pairs or terms (beyond, a pass for every eight).
 
 #include <functional>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -101,6 +102,29 @@ requires(!std::is_const_v<T>) [[nodiscard]] double norm_max(Context& ctx, GridVi
 /// The same, left where kernels of this Context can read it: valid until its next reduction. Does not wait for the stream.
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
+
+/// max |c_ij| and the extremes of x_ij, which are asked for before they are fetched: on a GPU they come behind what is submitted
+/// already, in one pass of one word of each, so that the host waits for them and for a norm at once. Every `submit` is followed by one
+/// `fetch`. On a CPU nothing is gained by that, and there is none.
+class DeferredSizes {
+ public:
+  struct Sizes {
+    double largest_c = 0;
+    std::optional<Extremes> of_x{};
+  };
+  explicit DeferredSizes(Context& ctx);
+
+  [[nodiscard]] bool available() const { return !partial_.empty(); }
+  /// Without x: of c alone. Does not wait.
+  void submit(Context& ctx, GridView<const float> c, const std::optional<GridView<const double>>& x);
+  [[nodiscard]] bool submitted() const { return submitted_; }
+  /// Waits for what was submitted. Of all pieces of a grid.
+  [[nodiscard]] Sizes fetch(Context& ctx);
+
+ private:
+  Vector<double> partial_;
+  bool submitted_ = false, with_x_ = false;
+};
 
 /// x_ij <- x_ij - (sum of all) / their number, `nodes` where other pieces of the grid have some. Nothing waits for the stream; the
 /// scratch, of a shape as large as x's or larger, is kept by whoever records this.

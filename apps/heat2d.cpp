@@ -14,11 +14,11 @@
 
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
-#include "support/pieces.hpp"
 #include "support/probe.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
 #include "support/progress.hpp"
+#include "support/rank_output.hpp"
 #include "support/restart_file.hpp"
 #include "support/solve_output.hpp"
 #include "support/solver_options.hpp"

@@ -10,7 +10,7 @@
 
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/io/matrix_market.hpp>
 #include <stratum/core/operators/band_matrix.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
@@ -19,8 +19,8 @@
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/solvers/inner_solve.hpp>
 #include <stratum/solvers/jacobi_sweeps.hpp>
-#include <stratum/solvers/mixed_refinement.hpp>
-#include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/mixed/mixed_refinement.hpp>
+#include <stratum/solvers/mixed/precision_cast.hpp>
 #include <stratum/solvers/preconditioner.hpp>
 #include <stratum/solvers/preconditioners/jacobi.hpp>
 #include <stratum/solvers/solver.hpp>

@@ -7,23 +7,23 @@
 
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/error_norms.hpp>
-#include <stratum/assembly/expression.hpp>
-#include <stratum/assembly/gpu_integrals.hpp>
+#include <stratum/assembly/expressions/expression.hpp>
+#include <stratum/assembly/expressions/gpu_integrals.hpp>
 #include <stratum/assembly/picture.hpp>
 #include <stratum/assembly/solution_range.hpp>
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/io/npy_file.hpp>
-#include <stratum/mesh/vtk.hpp>
+#include <stratum/mesh/vtk/vtk.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/version.h>
 
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
-#include "support/pieces.hpp"
 #include "support/probe.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
 #include "support/progress.hpp"
+#include "support/rank_output.hpp"
 #include "support/solve_output.hpp"
 #include "support/solver_options.hpp"
 

@@ -10,12 +10,12 @@
 
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/mapped_element.hpp>
-#include <stratum/assembly/near_sides.hpp>
+#include <stratum/assembly/near_boundary.hpp>
 #include <stratum/assembly/points.hpp>
-#include <stratum/assembly/problem_sides.hpp>
+#include <stratum/assembly/problem_boundary.hpp>
 #include <stratum/assembly/rectangle_fields.hpp>
 #include <stratum/core/errors.hpp>
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 
 namespace stratum {
 

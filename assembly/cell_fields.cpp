@@ -1,6 +1,6 @@
 #include <stratum/assembly/cell_fields.hpp>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 
 namespace stratum {
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include <stratum/assembly/coefficients.hpp>
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/field/vector.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {

@@ -17,7 +17,7 @@
 #include <stratum/core/io/stored_number.hpp>
 #include <stratum/core/io/text_file.hpp>
 #include <stratum/mesh/graded.hpp>
-#include <stratum/mesh/vtk_xml.hpp>
+#include <stratum/mesh/vtk/vtk_xml.hpp>
 
 namespace stratum {
 

@@ -2,7 +2,7 @@
 
 // Coefficients from files: numbers on the nx x ny cells of a mesh, bottom row first, x fastest, whatever the order in the file.
 //
-//     .vtr, .vti   VTK's rectilinear and uniform grids, their cell data (mesh/vtk_xml.hpp); one layer of cells in x and y. The
+//     .vtr, .vti   VTK's rectilinear and uniform grids, their cell data (mesh/vtk/vtk_xml.hpp); one layer of cells in x and y. The
 //                  array has one component, or three: KXX, KXY, KYY. Where its points lie does not matter.
 //     .npy         NumPy's, versions 1 to 3: shape (ny, nx), C or Fortran order; float32, float64 and integers, either byte order
 //     .csv         a line for every row of cells, the bottom row first; commas or blanks between numbers, # begins a comment

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include <stratum/assembly/expressions/gpu_integrals.hpp>
+#include <stratum/assembly/expressions/point_kernels.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
-#include <stratum/assembly/gpu_integrals.hpp>
-#include <stratum/assembly/point_kernels.hpp>
 #include <stratum/assembly/points.hpp>
 
 namespace stratum {

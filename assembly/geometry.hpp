@@ -10,7 +10,7 @@
 #include <functional>
 #include <limits>
 
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/field/vector.hpp>
 #include <stratum/mesh/mapped_mesh.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 

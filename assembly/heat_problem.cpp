@@ -5,7 +5,7 @@
 
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 
 namespace stratum {
 

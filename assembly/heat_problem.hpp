@@ -7,7 +7,7 @@
 //     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
 //
 // where g are the values of Dirichlet nodes, F the load of f and of the natural sides' values. A cell has the capacity at its
-// centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a mean, so is f. Loads and solutions may be a strip's (mesh/strips.hpp).
+// centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a mean, so is f. Loads and solutions may be a strip's (mesh/partition.hpp).
 
 #include <stratum/assembly/poisson_problem.hpp>
 

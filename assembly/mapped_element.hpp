@@ -60,7 +60,7 @@ class MappedElement {
   }
 
   /// Integrals of g_tt, g_ss and c det J: what the cell conducts along its directions, and its reaction
-  /// (multigrid/network.hpp).
+  /// (multigrid/transfer/operator_dependent.hpp).
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double along_x() const { return tt_[0] + tt_[1]; }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double along_y() const { return ss_[0] + ss_[1]; }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double reaction() const {

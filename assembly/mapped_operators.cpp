@@ -1,7 +1,7 @@
 #include <stratum/assembly/mapped_operators.hpp>
 
-#include <stratum/assembly/side_terms.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/assembly/boundary_terms.hpp>
+#include <stratum/core/field/for_each_node.hpp>
 
 namespace stratum {
 

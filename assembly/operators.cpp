@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/assembly/boundary_terms.hpp>
 #include <stratum/assembly/points.hpp>
-#include <stratum/assembly/side_terms.hpp>
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
 
 namespace stratum {
 

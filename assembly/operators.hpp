@@ -41,7 +41,7 @@ template <class T>
 [[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form,
                                                 const OperatorTerms& terms);
 
-/// Of a strip of the mesh (mesh/strips.hpp), with the strip's part of the unknowns.
+/// Of a strip of the mesh (mesh/partition.hpp), with the strip's part of the unknowns.
 template <class T>
 [[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form,
                                                 const OperatorTerms& terms, const GridShape& strip);

@@ -9,7 +9,7 @@
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/assembly/geometry.hpp>
 #include <stratum/core/errors.hpp>
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/field/vector.hpp>
 
 namespace stratum {
 

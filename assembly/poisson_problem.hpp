@@ -30,8 +30,8 @@
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/core/device/context.hpp>
-#include <stratum/core/grid/vector.hpp>
-#include <stratum/mesh/strips.hpp>
+#include <stratum/core/field/vector.hpp>
+#include <stratum/mesh/partition.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {
@@ -103,7 +103,7 @@ void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double>
 
 /// u at the unknowns of a smooth function with the Dirichlet sides' values, linear between opposite sides (Coons): what a pass
 /// of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no side has any. Of a strip
-/// (mesh/strips.hpp), its rows.
+/// (mesh/partition.hpp), its rows.
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u);
 /// Some Dirichlet side has values that are not known to be zero.
 [[nodiscard]] bool has_boundary_values(const PoissonProblem& problem);
@@ -114,7 +114,7 @@ struct CornerGap {
 };
 [[nodiscard]] CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem);
 
-/// The load vector on the nodes that are unknowns; of a strip (mesh/strips.hpp), its rows. Throws UsageError when a function
+/// The load vector on the nodes that are unknowns; of a strip (mesh/partition.hpp), its rows. Throws UsageError when a function
 /// gives a value that is not finite.
 void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells = nullptr);
@@ -124,7 +124,7 @@ void add_averaged_load(Context& ctx, const Geometry& mesh, const ScalarFunction&
                        const std::vector<std::size_t>& averaged, GridView<double> b);
 
 /// What sides alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is
-/// zero but at the unknowns of the first and last columns and rows. Of a strip (mesh/strips.hpp) rows from `first` on, numbered
+/// zero but at the unknowns of the first and last columns and rows. Of a strip (mesh/partition.hpp) rows from `first` on, numbered
 /// as all of them are.
 struct SideLoads {
   GridShape shape;
@@ -168,7 +168,7 @@ struct SideValues {
 [[nodiscard]] SideValues side_values(const Geometry& mesh, const PoissonProblem& problem);
 
 /// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest. Of a strip those of node_rows
-/// (mesh/strips.hpp), which all pieces ask for together.
+/// (mesh/partition.hpp), which all pieces ask for together.
 [[nodiscard]] std::vector<double> nodal_solution(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                                  GridView<const double> u);
 

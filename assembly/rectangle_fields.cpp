@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include <stratum/assembly/points.hpp>
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/reduce.hpp>
 
 namespace stratum {
 

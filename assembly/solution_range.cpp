@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include <stratum/assembly/gpu_integrals.hpp>
-#include <stratum/assembly/near_sides.hpp>
+#include <stratum/assembly/expressions/gpu_integrals.hpp>
+#include <stratum/assembly/near_boundary.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/core/errors.hpp>
 

@@ -2,4 +2,4 @@
 
 // Where programs written for version 0.1.0 look for it.
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>

@@ -24,7 +24,7 @@
 
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/field/vector.hpp>
 
 namespace stratum {
 

@@ -56,7 +56,7 @@
 #include <vector>
 
 #include <stratum/core/in_use.hpp>
-#include <stratum/multigrid/matrix_solver.hpp>
+#include <stratum/multigrid/structured/matrix_solver.hpp>
 
 namespace stratum {
 

@@ -14,7 +14,7 @@
 
 #include <stratum/core/operators/row_scales.hpp>
 #include <stratum/mpi.hpp>
-#include <stratum/multigrid/matrix_solver.hpp>
+#include <stratum/multigrid/structured/matrix_solver.hpp>
 #include <stratum/petsc.h>
 
 #if defined(PETSC_USE_COMPLEX) || !defined(PETSC_USE_REAL_DOUBLE)

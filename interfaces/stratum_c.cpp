@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <stratum/core/in_use.hpp>
-#include <stratum/multigrid/matrix_solver.hpp>
+#include <stratum/multigrid/structured/matrix_solver.hpp>
 #include <stratum/stratum.h>
 
 namespace {

@@ -17,7 +17,7 @@
 #include <memory>
 #include <vector>
 
-#include <stratum/mesh/strips.hpp>
+#include <stratum/mesh/partition.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {

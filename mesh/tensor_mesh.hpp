@@ -31,7 +31,7 @@
 #include <string_view>
 #include <vector>
 
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/field/vector.hpp>
 
 namespace stratum {
 

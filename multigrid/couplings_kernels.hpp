@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/field/reduce.hpp>
 #include <stratum/multigrid/couplings.hpp>
 
 namespace stratum {

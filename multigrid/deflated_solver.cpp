@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/solvers/mixed_refinement.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/solvers/mixed/mixed_refinement.hpp>
 
 namespace stratum {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <variant>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/reduce.hpp>
-#include <stratum/multigrid/weighted_functors.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/reduce.hpp>
+#include <stratum/multigrid/transfer/weighted_functors.hpp>
 
 namespace stratum {
 

@@ -15,9 +15,9 @@
 // waits for the stream but the checks.
 
 #include <stratum/core/operators/grid_operator.hpp>
-#include <stratum/mesh/strips.hpp>
+#include <stratum/mesh/partition.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
-#include <stratum/multigrid/transfer.hpp>
+#include <stratum/multigrid/transfer/transfer.hpp>
 
 namespace stratum {
 

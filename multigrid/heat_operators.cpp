@@ -5,8 +5,8 @@
 #include <utility>
 #include <variant>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/multigrid/network.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/multigrid/transfer/operator_dependent.hpp>
 
 namespace stratum {
 

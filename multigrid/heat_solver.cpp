@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/heat_operators.hpp>
 #include <stratum/solvers/preconditioners/jacobi.hpp>
 

@@ -31,7 +31,7 @@
 // added.
 //
 // On a Context with other pieces of the grid (Context::set_communicator) all pieces make the same calls with the whole mesh and
-// the same problem, and each has a strip of rows (mesh/strips.hpp). Lengths of steps, and what is rejected, follow from numbers
+// the same problem, and each has a strip of rows (mesh/partition.hpp). Lengths of steps, and what is rejected, follow from numbers
 // of the whole, which are the same on all pieces: so are reports and times. A state is one of the whole, whatever the number of
 // pieces that it came from and goes to; of those that it comes from the first one has it, the others its numbers alone.
 //

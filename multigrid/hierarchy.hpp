@@ -7,11 +7,11 @@
 //                 but where a Robin side's alpha varies
 //     galerkin    the finest is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp), formed in
 //                 double; `update` gives them all other coefficients. The interpolation goes by the widths, or follows K by
-//                 the cells' conductances, by split sums, or the matrix (multigrid/network.hpp)
+//                 the cells' conductances, by split sums, or the matrix (multigrid/transfer/operator_dependent.hpp)
 //
 // Products in float are made from those in double. A handle: copies are the same levels.
 //
-// On a Context with other pieces of the grid (mesh/strips.hpp) the operators of fine levels are those of the piece's strip,
+// On a Context with other pieces of the grid (mesh/partition.hpp) the operators of fine levels are those of the piece's strip,
 // the others whole on every piece; transfer(whole + 1) goes between a strip and the piece's rows of the level below.
 
 #include <memory>
@@ -24,9 +24,9 @@
 #include <stratum/assembly/operators.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/shared.hpp>
-#include <stratum/mesh/strips.hpp>
-#include <stratum/multigrid/network.hpp>
-#include <stratum/multigrid/transfer.hpp>
+#include <stratum/mesh/partition.hpp>
+#include <stratum/multigrid/transfer/operator_dependent.hpp>
+#include <stratum/multigrid/transfer/transfer.hpp>
 
 namespace stratum {
 

@@ -41,7 +41,7 @@ struct Inclusions {
 /// numbers a node of the whole.
 [[nodiscard]] Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridShape& strip,
                                     const GridShape& whole);
-/// Of a number an unknown, where unknowns are cells (assembly/five_point.hpp): those that share a side are connected.
+/// Of a number an unknown, where unknowns are cells (apps/two_phase/five_point.hpp): those that share a side are connected.
 [[nodiscard]] Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kappa);
 
 [[nodiscard]] DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierarchy,

@@ -1,8 +1,8 @@
 #include <stratum/multigrid/krylov_correction.hpp>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
-#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
+#include <stratum/core/field/reduce.hpp>
 
 namespace stratum {
 

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include <stratum/core/device/recording.hpp>
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/multigrid/fast_diagonalization.hpp>
 #include <stratum/multigrid/krylov_correction.hpp>
 #include <stratum/multigrid/overlap.hpp>
-#include <stratum/multigrid/partial_diagonalisation.hpp>
-#include <stratum/solvers/dense_inverse.hpp>
+#include <stratum/solvers/direct/dense_inverse.hpp>
 
 namespace stratum {
 

@@ -10,14 +10,14 @@
 // rotated tensors, worse for isolated islands of high K, and no constant map: for fcg, gcr, gmres. As a Preconditioner it is
 // one cycle from zero. With `symmetric` the post-smoothing mirrors the pre-smoothing, as CG needs; a standalone solver
 // converges faster without. Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU
-// unless the coarsest level is solved by CG (multigrid/bottom.hpp).
+// unless the coarsest level is solved by CG (multigrid/coarse/coarse_solver.hpp).
 //
 // Where the operator is singular (constants), the coarsest level is solved without a mean, and the mean of a cycle's result is
 // subtracted.
 //
 // Copies are the same cycle, which serves one thread at a time and says so when two try (UsageError).
 //
-// On strips of rows (mesh/strips.hpp) a cycle is that of the whole grid. What the lowest level that is cut restricts is
+// On strips of rows (mesh/partition.hpp) a cycle is that of the whole grid. What the lowest level that is cut restricts is
 // gathered, every piece goes on from there by itself, and takes the correction of its own rows, with those beside them, from
 // the whole.
 //
@@ -30,10 +30,10 @@
 #include <vector>
 
 #include <stratum/core/io/solve_report.hpp>
-#include <stratum/multigrid/bottom.hpp>
+#include <stratum/multigrid/coarse/coarse_solver.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>
-#include <stratum/solvers/iterative/cg.hpp>  // what a cycle is most often the preconditioner of
+#include <stratum/solvers/krylov/cg.hpp>  // what a cycle is most often the preconditioner of
 #include <stratum/solvers/room.hpp>
 
 namespace stratum {
@@ -57,18 +57,18 @@ struct MultigridParams {
   std::optional<Cycle> cycle{};  // v
   bool symmetric = false;        // A is, and the cycle is to be: post-smoothing mirrors pre-smoothing
   bool mirrored = false;  // the latter without the former: the cycle's transpose is that of the transposed matrix
-  std::string coarse = "automatic";                 // of the coarsest level: multigrid/bottom.hpp
+  std::string coarse = "automatic";                 // of the coarsest level: multigrid/coarse/coarse_solver.hpp
   std::shared_ptr<const BottomRegistry> bottoms{};  // where its solver comes from; null: builtin_bottoms
   bool singular = false;                            // of a matrix: MatrixTraits
   bool measure_levels = false;                      // fill LevelReport::seconds; synchronises
   /// On a GPU cycles end at the finest coarse level that a few kernels solve in place of all below. Of tensor operators: with up
   /// to 520 unknowns in one direction and any number in the other, by the modes of the one
-  /// (multigrid/partial_diagonalisation.hpp). Of others: up to 33 x 33 by the inverse, 17 x 17 of products, of singular and of
+  /// (multigrid/fast_diagonalization.hpp). Of others: up to 33 x 33 by the inverse, 17 x 17 of products, of singular and of
   /// periodic ones. At most so many unknowns in the shorter direction; 0:
   /// cycles go on to level 0. With smoother "auto" and `steps` left open the finest level of a tensor operator is solved so,
   /// too, and there is no cycle.
   int exact_below = 520;
-  /// Levels that are cut where the Context has other pieces of the grid: as mesh/strips.hpp says.
+  /// Levels that are cut where the Context has other pieces of the grid: as mesh/partition.hpp says.
   std::optional<int> cut{};
   CutMethod cut_lines = CutMethod::automatic;
   /// An iteration around the cycle corrects what it leaves, and takes any fixed map: by overlap a level then has rows enough beside

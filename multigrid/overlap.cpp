@@ -7,8 +7,8 @@
 #include <utility>
 #include <variant>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/reduce.hpp>
 
 namespace stratum {
 

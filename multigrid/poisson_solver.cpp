@@ -10,15 +10,15 @@
 #include <sstream>
 #include <utility>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/full_multigrid.hpp>
-#include <stratum/multigrid/network.hpp>
-#include <stratum/solvers/mixed_cg.hpp>
-#include <stratum/solvers/mixed_refinement.hpp>
-#include <stratum/solvers/precision_cast.hpp>
+#include <stratum/multigrid/transfer/operator_dependent.hpp>
+#include <stratum/solvers/mixed/double_single.hpp>
+#include <stratum/solvers/mixed/mixed_cg.hpp>
+#include <stratum/solvers/mixed/mixed_refinement.hpp>
+#include <stratum/solvers/mixed/precision_cast.hpp>
 #include <stratum/solvers/rounding.hpp>
 #include <stratum/solvers/row_scaled.hpp>
-#include <stratum/solvers/two_float.hpp>
 
 namespace stratum {
 

@@ -7,7 +7,7 @@
 //             full     everything in double
 //             single   everything in float: the published negative example. Its own residual falls, the true one does not,
 //                      and the report says so.
-//             two_float  everything in float with x in two of them, for GPUs whose double is slow (solvers/two_float.hpp):
+//             two_float  everything in float with x in two of them, for GPUs whose double is slow (solvers/mixed/double_single.hpp):
 //                      right to 1e-7 in the energy norm, with a residual that stays above 1e-8. Tensor and cell operators;
 //                      cg, fcg or cr
 //   method    multigrid             iterative refinement with the cycle
@@ -28,7 +28,7 @@
 // up again in double unless `retry_in_double` is off; the report's reason says so. All vectors are in double.
 //
 // On a Context with other pieces of the grid (Context::set_communicator) all pieces make the same calls with the whole mesh,
-// and the solver cuts it into strips of rows (mesh/strips.hpp): b and x are those of the piece, as fine_operator().shape()
+// and the solver cuts it into strips of rows (mesh/partition.hpp): b and x are those of the piece, as fine_operator().shape()
 // says, reports are of the whole.
 
 #include <memory>
@@ -39,14 +39,14 @@
 
 #include <stratum/multigrid/deflated_solver.hpp>
 #include <stratum/multigrid/multigrid.hpp>
-#include <stratum/multigrid/scaled_rows.hpp>
 #include <stratum/multigrid/singular_parts.hpp>
-#include <stratum/solvers/iterative/refinement.hpp>
+#include <stratum/multigrid/structured/scaled_rows.hpp>
+#include <stratum/solvers/krylov/refinement.hpp>
 
 namespace stratum {
 
 /// mixed: cycles in float, all else in double; float_cg: conjugate gradients in float as well, now and then set right in double
-/// (solvers/mixed_cg.hpp); full: all in double; single: all in float; two_float: solvers/two_float.hpp.
+/// (solvers/mixed/mixed_cg.hpp); full: all in double; single: all in float; two_float: solvers/mixed/double_single.hpp.
 enum class Precision : std::uint8_t { mixed, full, single, two_float, float_cg };
 enum class Method : std::uint8_t { multigrid, cg, fcg, cr, gcr, gmres, bicgstab };
 

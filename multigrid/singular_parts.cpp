@@ -9,8 +9,8 @@
 #include <utility>
 #include <variant>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/multigrid/row_findings.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/multigrid/structured/row_findings.hpp>
 
 namespace stratum {
 

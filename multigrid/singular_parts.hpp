@@ -25,7 +25,7 @@
 #include <vector>
 
 #include <stratum/core/comm/communicator.hpp>
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/field/vector.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/shared.hpp>

@@ -3,7 +3,7 @@
 //
 // Backward order runs y lines, then x lines, each with its colours reversed.
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/smoothers/line.hpp>
 
 namespace stratum {

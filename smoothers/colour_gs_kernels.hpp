@@ -14,7 +14,7 @@
 // relaxed second, from the neighbour's relaxed row: two exchanges a step. What does not march exchanges before every colour.
 //
 // On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip
-// (core/grid/march.hpp) and relaxes a row of the first colours as soon as it has the rows around it, then the row of the other
+// (core/field/streaming_stencil.hpp) and relaxes a row of the first colours as soon as it has the rows around it, then the row of the other
 // colours above. Four passes in place would touch every sector of memory four times.
 //
 // The build writes a source for each number.
@@ -23,13 +23,13 @@
 #include <memory>
 #include <vector>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
 #include <stratum/core/operators/residual_row.hpp>
 #include <stratum/core/operators/stencil_formulas.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #if defined(__CUDACC__)
-#include <stratum/core/grid/march.hpp>
+#include <stratum/core/field/streaming_stencil.hpp>
 #endif
 
 namespace stratum {

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
 #include <stratum/core/operators/residual_row.hpp>
 #include <stratum/core/operators/stencil_formulas.hpp>
 #include <stratum/smoothers/smoother.hpp>
 #if defined(__CUDACC__)
-#include <stratum/core/grid/march.hpp>
+#include <stratum/core/field/streaming_stencil.hpp>
 #endif
 
 namespace stratum {

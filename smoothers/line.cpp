@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/solvers/lines/pieces.hpp>
-#include <stratum/solvers/lines/thomas.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/solvers/lines/algebra/chunks.hpp>
+#include <stratum/solvers/lines/cpu/thomas.hpp>
 
 namespace stratum {
 

@@ -1,8 +1,8 @@
-// Line sweeps on a GPU, by solvers/lines/gpu_sweep.hpp.
+// Line sweeps on a GPU, by solvers/lines/cuda/sweep.hpp.
 
 #include <stratum/smoothers/line.hpp>
+#include <stratum/solvers/lines/cuda/sweep.hpp>
 #include <stratum/solvers/lines/equations.hpp>
-#include <stratum/solvers/lines/gpu_sweep.hpp>
 
 namespace stratum {
 

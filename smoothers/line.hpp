@@ -14,11 +14,11 @@
 // the first: it is a third colour, after the others, or before them in backward order.
 //
 // On a grid that is cut into strips of rows, x lines lie within strips, and rows are exchanged between their colours; y lines
-// are cut, and solved in three steps (solvers/lines/strips.hpp).
+// are cut, and solved in three steps (solvers/lines/partitioned_lines.hpp).
 
 #include <stratum/smoothers/smoother.hpp>
-#include <stratum/solvers/lines/strips.hpp>
-#include <stratum/solvers/lines/tiled_bands.hpp>
+#include <stratum/solvers/lines/cuda/tiled_bands.hpp>
+#include <stratum/solvers/lines/partitioned_lines.hpp>
 
 namespace stratum {
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// Line sweeps on the CPU; the lines are solved in solvers/lines/thomas.hpp. The build writes a source for each direction and
+// Line sweeps on the CPU; the lines are solved in solvers/lines/cpu/thomas.hpp. The build writes a source for each direction and
 // number, so that they are compiled beside each other.
 
 #include <stratum/smoothers/line.hpp>
-#include <stratum/solvers/lines/thomas.hpp>
+#include <stratum/solvers/lines/cpu/thomas.hpp>
 
 namespace stratum {
 

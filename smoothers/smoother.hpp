@@ -44,7 +44,7 @@ struct SmootherParams {
   OperatorForm form = OperatorForm::nine_band;
   /// On the CPU, for the same bits into however many strips a grid is cut, one among them: pieces of its columns that are
   /// always the same, by the global numbers of their first rows and of the row behind the last (StripLevels of
-  /// mesh/strips.hpp), read at construction. Empty: results differ by rounding.
+  /// mesh/partition.hpp), read at construction. Empty: results differ by rounding.
   std::span<const int> pieces{};
 };
 

@@ -20,7 +20,7 @@
 #include <deque>
 #include <optional>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 
 namespace stratum {
 

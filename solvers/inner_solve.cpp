@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 
 namespace stratum {
 

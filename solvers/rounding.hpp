@@ -21,7 +21,7 @@
 #include <cmath>
 #include <limits>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
 
 namespace stratum {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/field/for_each_node.hpp>
 
 namespace stratum {
 

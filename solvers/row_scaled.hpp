@@ -8,7 +8,7 @@
 
 #include <span>
 
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/field/vector.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/shared.hpp>
 

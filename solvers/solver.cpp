@@ -1,6 +1,6 @@
 #include <stratum/solvers/solver.hpp>
 
-#include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/mixed/precision_cast.hpp>
 
 namespace stratum {
 

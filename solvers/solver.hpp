@@ -16,7 +16,7 @@
 // reported when that does not help. Vectors belong to the solver and are allocated by its constructor; `solve` allocates
 // nothing on the device, and waits for the stream once for every group of reductions. How a solve may end: solvers/stopping.hpp.
 //
-// Adding a method is adding one file solvers/iterative/NAME.cpp that defines `void register_NAME(SolverRegistry&)`; the build
+// Adding a method is adding one file solvers/krylov/NAME.cpp that defines `void register_NAME(SolverRegistry&)`; the build
 // collects the calls. Users may register their own at run time.
 
 #include <memory>
@@ -46,7 +46,7 @@ class Solver {
                     const StoppingParams& stop = {}, const Monitor& monitor = {}) {
     return solve(ctx, a, &m, b, x, stop, monitor);
   }
-  /// With one in single precision (solvers/precision_cast.hpp), whose two vectors the first such solve allocates.
+  /// With one in single precision (solvers/mixed/precision_cast.hpp), whose two vectors the first such solve allocates.
   SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<float>& m, GridView<const T> b,
                     GridView<T> x, const StoppingParams& stop = {},
                     const Monitor& monitor = {}) requires std::is_same_v<T, double>;

@@ -2,11 +2,11 @@
 #include <cstdio>
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/solvers/inner_solve.hpp>
-#include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/mixed/precision_cast.hpp>
 using namespace stratum;
 
 int main() {

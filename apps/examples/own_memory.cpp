@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #if defined(EXAMPLE_CUDA)
 #include <cuda_runtime.h>

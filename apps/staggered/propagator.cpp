@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 
 namespace stratum::staggered {
 

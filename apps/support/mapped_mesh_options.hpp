@@ -8,16 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/mesh/mapped_mesh.hpp>
-#include <stratum/mesh/vts.hpp>
+#include <stratum/mesh/vtk/vts.hpp>
 
 #include "command_line.hpp"
 #include "mesh_options.hpp"
-#include "pieces.hpp"
 #include "problem_options.hpp"
+#include "rank_output.hpp"
 
 namespace stratum::apps {
 

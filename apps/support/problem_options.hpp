@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <stratum/assembly/cell_files.hpp>
-#include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 

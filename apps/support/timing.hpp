@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 
 namespace stratum::apps {
 

@@ -16,11 +16,11 @@
 
 #include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/core/io/output_file.hpp>
-#include <stratum/mesh/vtk.hpp>
-#include <stratum/mesh/vts.hpp>
+#include <stratum/mesh/vtk/vtk.hpp>
+#include <stratum/mesh/vtk/vts.hpp>
 
 #include "output_files.hpp"
-#include "pieces.hpp"
+#include "rank_output.hpp"
 
 namespace stratum::apps {
 

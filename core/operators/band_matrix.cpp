@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/reduce.hpp>
 #include <stratum/core/operators/row_sums.hpp>
 
 namespace stratum {

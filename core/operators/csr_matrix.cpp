@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
-#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
+#include <stratum/core/field/reduce.hpp>
 #include <stratum/core/operators/row_sums.hpp>
 #include <stratum/core/operators/sliced_rows.hpp>
 

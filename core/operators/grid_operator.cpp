@@ -3,8 +3,8 @@
 #include <limits>
 #include <string>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
 
 namespace stratum {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Grid operators: a nine-point operator in one of the forms of core/operators/forms.hpp. A form's view gives the coefficients
+// Grid operators: a nine-point operator in one of the forms of core/operators/storage_formats.hpp. A form's view gives the coefficients
 // through one accessor, `coefficient<dx, dy>(i, j)`, and the partial sums that smoothers need; smoothers are templates on the
 // view and are visited once per sweep (`GridOperator::visit`).
 
@@ -10,8 +10,8 @@
 #include <utility>
 #include <variant>
 
-#include <stratum/core/operators/forms.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/core/operators/storage_formats.hpp>
 #include <stratum/core/shared.hpp>
 
 namespace stratum {

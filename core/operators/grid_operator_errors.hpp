@@ -2,7 +2,7 @@
 
 // The size of the terms of b - A x, and the backward error. The build writes a source for each number.
 
-#include <stratum/core/grid/reduce.hpp>
+#include <stratum/core/field/reduce.hpp>
 #include <stratum/core/operators/grid_operator_kernels.hpp>
 
 namespace stratum {

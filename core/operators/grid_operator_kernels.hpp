@@ -5,10 +5,10 @@
 // compile the kernels of that one, too.
 
 #include <stratum/core/device/simd.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/field/for_each_node.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #if defined(__CUDACC__)
-#include <stratum/core/grid/march.hpp>
+#include <stratum/core/field/streaming_stencil.hpp>
 #endif
 
 namespace stratum {

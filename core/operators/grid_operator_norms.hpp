@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/operators/grid_operator_kernels.hpp>
 #include <stratum/core/operators/stencil_formulas.hpp>
 

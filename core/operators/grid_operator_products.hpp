@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <stratum/core/grid/reduce.hpp>
-#include <stratum/core/grid/vector_functors.hpp>
+#include <stratum/core/field/reduce.hpp>
+#include <stratum/core/field/vector_functors.hpp>
 #include <stratum/core/operators/grid_operator_kernels.hpp>
 #include <stratum/core/operators/residual_row.hpp>
 

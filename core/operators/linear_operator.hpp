@@ -4,7 +4,7 @@
 // granularity only. Neither allocates, nor synchronises in `apply`; vectors must not alias unless a class says so.
 
 #include <stratum/core/device/context.hpp>
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 
 namespace stratum {
 

@@ -7,7 +7,7 @@
 //
 // In place, nodes before i - width may be overwritten once next(i) has returned.
 
-#include <stratum/core/operators/cell_row.hpp>
+#include <stratum/core/operators/element_row.hpp>
 #include <stratum/core/operators/symmetric_nine_band.hpp>
 #include <stratum/core/operators/tensor.hpp>
 

@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/device/launch.hpp>

@@ -6,7 +6,7 @@
 //
 // and what their forms are made of. A coefficient that reaches across a physical side is zero, or meets the zero halo of x.
 //
-// A form is a file in this folder and an entry of the list in core/operators/forms.hpp. It has a storage, a template on the number
+// A form is a file in this folder and an entry of the list in core/operators/storage_formats.hpp. It has a storage, a template on the number
 //
 //     name, coefficient_words              what it is called, and what it stores a node
 //     View                                 the view that has its traits
@@ -24,14 +24,14 @@
 //     has_bands                            entries lie in memory: any can be stored
 //     is_symmetric                         a_(dx,dy)(i, j) = a_(-dx,-dy)(i + dx, j + dy), by the way they are stored
 //     is_separable                         made of 1-D factors: passes that fuse several stages take it
-//     marches                              there is a LaneOperator of it (core/grid/lanes.hpp), so that a GPU's marches take it
+//     marches                              there is a LaneOperator of it (core/field/lanes.hpp), so that a GPU's marches take it
 //     marches_alone                        one stencil by itself is faster so, too, than by a thread a node
 //
 // as constants. Nothing else asks which form it has.
 
 #include <cstdint>
 
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/field/vector.hpp>
 
 namespace stratum {
 

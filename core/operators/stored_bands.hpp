@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/operators/stencil.hpp>
 
 namespace stratum {

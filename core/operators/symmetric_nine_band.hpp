@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include <stratum/core/grid/lanes.hpp>
+#include <stratum/core/field/lanes.hpp>
 #include <stratum/core/operators/stored_bands.hpp>
 
 namespace stratum {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include <stratum/core/grid/lanes.hpp>
+#include <stratum/core/field/lanes.hpp>
 #include <stratum/core/operators/stencil.hpp>
 #include <stratum/core/operators/tensor_formulas.hpp>
 

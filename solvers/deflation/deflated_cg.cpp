@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include <stratum/solvers/iterative/krylov.hpp>
-#include <stratum/solvers/jacobi_rotations.hpp>
+#include <stratum/solvers/direct/jacobi_rotations.hpp>
+#include <stratum/solvers/krylov/krylov.hpp>
 
 namespace stratum {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <stratum/core/comm/faults.hpp>
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
 
 namespace stratum {
 

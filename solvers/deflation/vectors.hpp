@@ -16,7 +16,7 @@
 
 #include <vector>
 
-#include <stratum/core/grid/vector.hpp>
+#include <stratum/core/field/vector.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
 
 namespace stratum {

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include <stratum/core/operators/grid_operator.hpp>
-#include <stratum/solvers/lines/cyclic_reduction.hpp>
-#include <stratum/solvers/lines/pieces.hpp>
-#include <stratum/solvers/lines/thomas.hpp>
+#include <stratum/solvers/lines/algebra/chunks.hpp>
+#include <stratum/solvers/lines/algebra/cyclic_reduction.hpp>
+#include <stratum/solvers/lines/cpu/thomas.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/device/launch.hpp>
-#include <stratum/core/grid/march.hpp>
-#include <stratum/solvers/lines/gpu_sweep.hpp>
-#include <stratum/solvers/lines/partition.hpp>
+#include <stratum/core/field/streaming_stencil.hpp>
+#include <stratum/solvers/lines/cuda/joined_chunks.hpp>
+#include <stratum/solvers/lines/cuda/sweep.hpp>
 #endif
 
 namespace stratum {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
 #include <stratum/solvers/preconditioner.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/device/launch.hpp>

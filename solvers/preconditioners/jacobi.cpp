@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/core/grid/for_each_node.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
 #include <stratum/solvers/preconditioner.hpp>
 
 namespace stratum {

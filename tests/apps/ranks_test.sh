@@ -82,7 +82,7 @@ case_square_cells() {
   as_on_one 4 --level 6 --smoother colour_gs
 }
 
-case_stretched_cells() { # heavy: on threads in tests/multigrid/strip_levels_test.cpp
+case_stretched_cells() { # heavy: on threads in tests/multigrid/distributed_levels_test.cpp
   as_on_one 2 --mesh A3 --level 6
   as_on_one 4 --mesh A3 --level 6 --solver cg --smoother line_y
 }
@@ -92,14 +92,14 @@ case_sides() {
   as_on_one 4 --cells 24,32 --rhs 'sin(2*pi*y)' --bottom periodic --top periodic --boundary x
 }
 
-case_coefficients() { # heavy: on threads in tests/multigrid/strip_levels_test.cpp
+case_coefficients() { # heavy: on threads in tests/multigrid/distributed_levels_test.cpp
   as_on_one 2 --level 5 --rhs 1 --kappa '1+x+3*y' --reaction '2+x'
   as_on_one 2 --level 5 --rhs 1 --kappa 'x<0.4 && y<0.6 ? 1000 : 1' --interpolation split
 }
 
 annulus='(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)'
 
-case_deformed_meshes() { # heavy: on threads in tests/multigrid/strip_levels_test.cpp
+case_deformed_meshes() { # heavy: on threads in tests/multigrid/distributed_levels_test.cpp
   as_on_one 2 --map "$annulus" --level 6 --rhs 0 --exact 'x/(x^2+y^2)+log(x^2+y^2)' --cut-lines overlap
   as_on_one 4 --map 'x+y/3,y+x/5' --cells 24,37 --bottom periodic --top periodic --rhs 'sin(x)' --kappa '4+x,1/2,3+y' \
     --reaction '4+x' --right robin:3,y --left neumann:1 --smoother colour_gs
@@ -171,14 +171,14 @@ case_overlap() { # heavy: on threads in tests/multigrid/overlap_test.cpp
   says "exchange: it is for several ranks on GPUs"
 }
 
-case_full_multigrid_in_mixed_precision() { # heavy: on threads in tests/multigrid/strip_levels_test.cpp
+case_full_multigrid_in_mixed_precision() { # heavy: on threads in tests/multigrid/distributed_levels_test.cpp
   run 0 --mesh A2 --level 7 --cycle fmg --rtol 1e-8 --quiet --vtk none --report one.json
   ranks 2 0 --mesh A2 --level 7 --cycle fmg --rtol 1e-8 --quiet --vtk none --report report.json
   same_report one.json report.json
 }
 
 # Both words of x have halos.
-case_two_floats() { # heavy: on threads in tests/multigrid/two_float_test.cpp
+case_two_floats() { # heavy: on threads in tests/multigrid/double_single_test.cpp
   local options
   while read -r options; do
     # shellcheck disable=SC2086
@@ -321,7 +321,7 @@ END
 }
 
 # Then in z, where t is too short or where it is asked for.
-case_quarks_cut_in_z() { # heavy: on threads in tests/staggered/pieces_test.cpp
+case_quarks_cut_in_z() { # heavy: on threads in tests/apps/staggered/subdomains_test.cpp
   program=$(dirname "$program")/staggered
   [ -x "$program" ] || skip "staggered was not built"
   run 0 --lattice 4,4,8,4 --rtol 1e-8 --report one.json
@@ -426,7 +426,7 @@ case_heat_with_every_method() {
   in_time 4 --cells 13,19 --method crank-nicolson --dt 0.02 --initial x*y --solver cg --smoother colour_gs
 }
 
-case_heat_with_data_that_change() { # heavy: on threads in tests/multigrid/heat_strips_test.cpp
+case_heat_with_data_that_change() { # heavy: on threads in tests/multigrid/heat_subdomains_test.cpp
   heat
   in_time 2 --cells 19,23 --end 0.3 --tol 1e-3 --exact 'x+y+t' --kappa '1+x+t' --capacity '2+x*t' --reaction t --rhs '2+x*t-1+t*(x+y+t)' \
     --right 'neumann:1+x+t' --top 'robin:1+t,1+x+t+(1+t)*(x+y+t)'
@@ -434,7 +434,7 @@ case_heat_with_data_that_change() { # heavy: on threads in tests/multigrid/heat_
   in_time 4 --level 4 --kappa 'y<0.1?0.01:1' --rhs 'exp(-t)' --left robin:5,0 --method euler --dt 0.02
 }
 
-case_heat_on_deformed_meshes() { # heavy: on threads in tests/multigrid/heat_strips_test.cpp
+case_heat_on_deformed_meshes() { # heavy: on threads in tests/multigrid/heat_subdomains_test.cpp
   needs_vtk
   heat
   in_time 2 --map "$annulus" --cells 19,23 --rhs 'x+t' --kappa '1+x+t' --left neumann:t --top robin:2,1 --tol 1e-3
@@ -451,7 +451,7 @@ case_heat_on_deformed_meshes() { # heavy: on threads in tests/multigrid/heat_str
   [ "$(grep -o 'film_.*vts' film.pvd | paste -sd ' ')" = "film_0000.pvts film_0001.vts film_0002.vts" ] || fail "$(cat film.pvd)"
 }
 
-case_heat_around_the_ranks() { # heavy: on threads in tests/multigrid/heat_strips_test.cpp
+case_heat_around_the_ranks() { # heavy: on threads in tests/multigrid/heat_subdomains_test.cpp
   heat
   in_time 2 --cells 20,37 --bottom periodic --top periodic --rhs 'sin(2*pi*(x+y))*cos(t)+1' --tol 1e-3
   in_time 4 --cells 15,18 --bottom periodic --top periodic --left periodic --right periodic --initial '1+sin(2*pi*y)' --kappa '1+x*t' --tol 1e-3

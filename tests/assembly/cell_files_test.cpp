@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <stratum/core/errors.hpp>
-#include <stratum/mesh/vtk.hpp>
+#include <stratum/mesh/vtk/vtk.hpp>
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 
 namespace {
 

@@ -166,7 +166,7 @@ elseif(CASE STREQUAL "examples")
   run("configuring the examples" ${CMAKE_COMMAND} -S ${STRATUM_SOURCE}/apps/examples -B ${work}/build -G ${GENERATOR}
     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH=${work}/prefix)
   run("building the examples" ${CMAKE_COMMAND} --build ${work}/build)
-  foreach(program IN ITEMS own_mesh own_heat own_sides krylov_methods own_matrix own_memory from_c)
+  foreach(program IN ITEMS own_mesh own_heat own_boundaries krylov_methods own_matrix own_memory from_c)
     run("the example ${program}" ${work}/build/${program})
   endforeach()
 elseif(CASE STREQUAL "subdirectory")

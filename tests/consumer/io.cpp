@@ -2,10 +2,10 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/mesh/named_meshes.hpp>
-#include <stratum/mesh/vtk.hpp>
+#include <stratum/mesh/vtk/vtk.hpp>
 
 int main() {
   std::printf("vtk %d expressions %d\n", stratum::vtk_available(), stratum::expressions_available());

@@ -15,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-#include <stratum/assembly/edge_elements.hpp>
+#include <stratum/magnetics/edge_elements.hpp>
 
 #include "support/random.hpp"
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <string>
 
-#include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/expressions/expression.hpp>
 
 #include "target.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "staggered/nersc.hpp"
+#include <stratum/staggered/nersc.hpp>
 
 #include "scratch_file.hpp"
 #include "target.hpp"

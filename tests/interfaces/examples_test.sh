@@ -37,7 +37,7 @@ at_most() {
 # What they print stands in the pages, and tests/docs looks at it.
 case_own_mesh() { prints "$bin/own_mesh"; }
 case_own_heat() { prints "$bin/own_heat"; }
-case_own_sides() { prints "$bin/own_sides"; }
+case_own_boundaries() { prints "$bin/own_boundaries"; }
 case_krylov_methods() {
   prints "$bin/krylov_methods"
   [ "$(wc -l <<<"$output")" -eq 5 ] || fail "not five methods"

@@ -11,8 +11,8 @@
 #include <gmock/gmock.h>
 
 #include "support/backends.hpp"
-#include "support/sides.hpp"
-#include "support/strips.hpp"
+#include "support/boundaries.hpp"
+#include "support/subdomains.hpp"
 
 namespace {
 

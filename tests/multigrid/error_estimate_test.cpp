@@ -13,13 +13,13 @@
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
-#include <stratum/multigrid/matrix_solver.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/multigrid/structured/matrix_solver.hpp>
 
 #include <gtest/gtest.h>
 
 #include "support/direct.hpp"
-#include "support/strips.hpp"
+#include "support/subdomains.hpp"
 
 namespace {
 

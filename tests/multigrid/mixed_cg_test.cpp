@@ -1,6 +1,6 @@
 // Conjugate gradients in float that double sets right now and then: the iterations and the residual of double.
 
-#include <stratum/solvers/mixed_cg.hpp>
+#include <stratum/solvers/mixed/mixed_cg.hpp>
 
 #include <cmath>
 #include <functional>

@@ -1,14 +1,14 @@
 // Mixed refinement around a cycle. On a GPU the next cycle is submitted before the norm is known that says whether it is wanted:
 // the answer is that of a preconditioner which is not called early.
 
-#include <stratum/solvers/mixed_refinement.hpp>
+#include <stratum/solvers/mixed/mixed_refinement.hpp>
 
 #include <limits>
 #include <memory>
 #include <utility>
 
 #include <stratum/assembly/operators.hpp>
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 

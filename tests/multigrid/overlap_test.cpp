@@ -7,14 +7,14 @@
 
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/mesh/named_meshes.hpp>
-#include <stratum/mesh/strips.hpp>
+#include <stratum/mesh/partition.hpp>
 #include <stratum/multigrid/overlap.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
 #include <gmock/gmock.h>
 
-#include "support/sides.hpp"
-#include "support/strips.hpp"
+#include "support/boundaries.hpp"
+#include "support/subdomains.hpp"
 
 namespace {
 

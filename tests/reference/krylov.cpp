@@ -1,4 +1,4 @@
-#include "reference/krylov.hpp"
+#include "krylov.hpp"
 
 #include <cmath>
 #include <utility>

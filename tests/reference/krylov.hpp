@@ -3,7 +3,7 @@
 // Krylov methods on small dense systems as textbooks print them, serial and in double: what every iterate of the library is
 // compared with. Each returns x after 1, 2, ... `steps` iterations from zero. M^-1 is a dense matrix too.
 
-#include "reference/reference.hpp"
+#include "reference.hpp"
 
 namespace reference {
 

@@ -1,13 +1,13 @@
 // The oracles against each other and against results known on paper: they must not agree with the library by sharing a
 // mistake.
 
-#include "reference/reference.hpp"
+#include "reference.hpp"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "reference/krylov.hpp"
+#include "krylov.hpp"
 #include "support/random.hpp"
 
 namespace {

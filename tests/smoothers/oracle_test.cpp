@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/smoothers/smoother.hpp>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include <stratum/solvers/iterative/krylov.hpp>
+#include <stratum/solvers/krylov/krylov.hpp>
 
 #include "support/backends.hpp"
 #include "support/preconditioners.hpp"

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include <stratum/mesh/named_meshes.hpp>
-#include <stratum/solvers/iterative/refinement.hpp>
-#include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/krylov/refinement.hpp>
+#include <stratum/solvers/mixed/precision_cast.hpp>
 
 #include "support/backends.hpp"
 #include "support/preconditioners.hpp"

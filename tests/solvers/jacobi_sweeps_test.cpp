@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <stratum/core/operators/band_matrix.hpp>
-#include <stratum/solvers/precision_cast.hpp>
+#include <stratum/solvers/mixed/precision_cast.hpp>
 #include <stratum/solvers/solver.hpp>
 
 #include "support/sparse.hpp"

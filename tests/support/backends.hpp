@@ -13,11 +13,11 @@
 #include <vector>
 
 #include <stratum/assembly/operators.hpp>
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 
+#include "random.hpp"
 #include "reference/reference.hpp"
-#include "support/random.hpp"
 
 namespace test {
 

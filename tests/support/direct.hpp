@@ -8,7 +8,7 @@
 
 #include <stratum/core/operators/csr_matrix.hpp>
 
-#include "support/backends.hpp"
+#include "backends.hpp"
 
 namespace test {
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/strips.hpp"
+#include "subdomains.hpp"
 
 namespace test {
 

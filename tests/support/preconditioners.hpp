@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <vector>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/smoothers/smoother.hpp>
 
+#include "backends.hpp"
 #include "reference/krylov.hpp"
-#include "support/backends.hpp"
 
 namespace test {
 

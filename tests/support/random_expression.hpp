@@ -1,6 +1,6 @@
 #pragma once
 
-// Random text of expressions (assembly/expression.hpp), the same on every run.
+// Random text of expressions (assembly/expressions/expression.hpp), the same on every run.
 
 #include <random>
 #include <string>

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <set>
 
-#include <stratum/assembly/five_point.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/two_phase/five_point.hpp>
 
+#include "backends.hpp"
 #include "reference/krylov.hpp"
-#include "support/backends.hpp"
 
 namespace test {
 

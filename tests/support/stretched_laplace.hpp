@@ -7,7 +7,7 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/solvers/stopping.hpp>
 
-#include "support/backends.hpp"
+#include "backends.hpp"
 
 namespace test {
 

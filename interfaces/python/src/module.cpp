@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/version.h>
 

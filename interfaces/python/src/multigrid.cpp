@@ -1,4 +1,4 @@
-// A matrix on a grid for Python (multigrid/matrix_solver.hpp). Arrays come as NumPy's or through DLPack, on a GPU those that
+// A matrix on a grid for Python (multigrid/structured/matrix_solver.hpp). Arrays come as NumPy's or through DLPack, on a GPU those that
 // lie there; everything that takes long runs without the GIL.
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include <stratum/core/grid/blas.hpp>
-#include <stratum/multigrid/matrix_solver.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/multigrid/structured/matrix_solver.hpp>
 
 #include "arrays.hpp"
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <utility>
 
-#include <stratum/assembly/expression.hpp>
+#include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 

@@ -5,10 +5,10 @@
 //   order, damping     lines                               operator              kernel
 //   zebra, undamped    along x, of 1536 nodes or more, as  tensor, scalar cells  walk_x_lines   (zebra_x.hpp), a colour each
 //                      long as a cluster holds them
-//                      along y, of 768 nodes or more, or   tensor in float       walk_columns   (../column_walk.hpp), where a
+//                      along y, of 768 nodes or more, or   tensor in float       walk_columns   (persistent_columns.hpp), where a
 //                      257 and very many, not periodic,                          cluster has two tiles or more
 //                      as long as a cluster holds them     tensor, scalar cells  walk_y_lines   (zebra_y.hpp)
-//                      along y, of 513 to 8192 nodes, not  five, nine bands      walk_bands     (../band_walk.hpp)
+//                      along y, of 513 to 8192 nodes, not  five, nine bands      walk_bands     (persistent_bands.hpp)
 //                      periodic, by a copy
 //                      along y, those between the tiles    those of walk_y_lines, solve_y_lines  (strided.hpp), one a cluster
 //                      of two clusters                     walk_bands
@@ -33,13 +33,13 @@
 
 #include <algorithm>
 
-#include <stratum/solvers/lines/band_walk.hpp>
-#include <stratum/solvers/lines/column_walk.hpp>
 #include <stratum/solvers/lines/cuda/contiguous.hpp>
+#include <stratum/solvers/lines/cuda/persistent_bands.hpp>
+#include <stratum/solvers/lines/cuda/persistent_columns.hpp>
 #include <stratum/solvers/lines/cuda/strided.hpp>
+#include <stratum/solvers/lines/cuda/sweep.hpp>
 #include <stratum/solvers/lines/cuda/zebra_x.hpp>
 #include <stratum/solvers/lines/cuda/zebra_y.hpp>
-#include <stratum/solvers/lines/gpu_sweep.hpp>
 
 namespace stratum::cuda {
 

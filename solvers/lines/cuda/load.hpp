@@ -6,8 +6,8 @@
 #include <cuda_runtime.h>
 
 #include <stratum/core/device/launch.hpp>
+#include <stratum/solvers/lines/cuda/joined_chunks.hpp>
 #include <stratum/solvers/lines/equations.hpp>
-#include <stratum/solvers/lines/partition.hpp>
 
 namespace stratum::cuda {
 

@@ -11,7 +11,7 @@
 #include <stratum/core/device/cluster.hpp>
 #include <stratum/core/device/signal.hpp>
 #include <stratum/solvers/lines/cuda/load.hpp>
-#include <stratum/solvers/lines/line_parts.hpp>
+#include <stratum/solvers/lines/cuda/three_steps.hpp>
 
 namespace stratum::cuda {
 

@@ -1,13 +1,13 @@
 #pragma once
 
 // The equations of lines of a tensor operator and of a scalar cell operator, formed from interval to interval, for the kernels
-// that walk over lines of both colours (solvers/lines/cuda/zebra_x.hpp, zebra_y.hpp, solvers/lines/column_walk.hpp). For CUDA
+// that walk over lines of both colours (solvers/lines/cuda/zebra_x.hpp, zebra_y.hpp, solvers/lines/cuda/persistent_columns.hpp). For CUDA
 // sources only.
 //
 // In walks position p = i + 1 of a line holds node i: column -1 is where rows are aligned.
 
+#include <stratum/solvers/lines/cuda/joined_chunks.hpp>
 #include <stratum/solvers/lines/equations.hpp>
-#include <stratum/solvers/lines/partition.hpp>
 
 namespace stratum::cuda {
 

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <random>
 
-#include <stratum/assembly/five_point.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
-#include <stratum/solvers/iterative/cg.hpp>
+#include <stratum/solvers/krylov/cg.hpp>
 #include <stratum/solvers/preconditioners/incomplete_cholesky.hpp>
 #include <stratum/solvers/preconditioners/jacobi.hpp>
+#include <stratum/two_phase/five_point.hpp>
 
 #include <gmock/gmock.h>
 

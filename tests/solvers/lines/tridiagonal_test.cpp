@@ -9,7 +9,7 @@
 
 #include <gmock/gmock.h>
 
-#include <stratum/solvers/lines/cyclic_reduction.hpp>
+#include <stratum/solvers/lines/algebra/cyclic_reduction.hpp>
 
 #include "support/backends.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include <stratum/solvers/iterative/cg.hpp>
+#include <stratum/solvers/krylov/cg.hpp>
 #include <stratum/solvers/preconditioners/jacobi.hpp>
 
 #include "support/sparse.hpp"

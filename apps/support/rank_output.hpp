@@ -1,0 +1,186 @@
+#pragma once
+
+// What ranks of one run tell each other and write together: that the memory of all suffices, what each has had to do, nodal
+// values of all, and files for ParaView with a piece of every rank.
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include <stratum/assembly/problem_mesh.hpp>
+#include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/comm/faults.hpp>
+#include <stratum/core/errors.hpp>
+#include <stratum/mesh/partition.hpp>
+#include <stratum/mesh/vtk/vtk.hpp>
+#include <stratum/mesh/vtk/vts.hpp>
+
+#include "json.hpp"
+#include "output_files.hpp"
+#include "program.hpp"
+#include "solve_output.hpp"
+
+namespace stratum::apps {
+
+/// Bytes of the machine's own memory that were resident at most so far.
+[[nodiscard]] inline std::int64_t peak_memory() {
+  rusage usage{};
+  (void)getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+/// For messages.
+[[nodiscard]] inline std::string named(const TensorMesh& mesh) {
+  return message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny, " unknowns");
+}
+
+/// expect_room of solve_output.hpp, of several ranks for all of them before any goes on: a host has to hold what its ranks take
+/// together, at most as much as so many that take most. Throws on all where it does not on one.
+inline void expect_room_on_ranks(const Context& ctx, const Machine& machine, const std::string& what, std::int64_t host,
+                                 std::int64_t device, const std::string& advice = "") {
+  if (!machine.has_ranks()) return expect_room(ctx, what, host, device, advice);
+  auto& communicator = *machine.ranks->communicator();
+  auto of_ranks = communicator.gather_on_host(host);
+  std::sort(of_ranks.begin(), of_ranks.end(), std::greater<>());
+  const std::int64_t together =
+      std::accumulate(of_ranks.begin(), of_ranks.begin() + machine.ranks->ranks_of_host(), std::int64_t{0});
+  std::string reason;
+  try {
+    expect_room(ctx, message(what, ", ", machine.ranks->ranks_of_host(), " ranks on a host,"), together, device,
+                advice);
+  } catch (const ResourceError& error) {
+    reason = error.what();
+  }
+  const auto [rank, text] = first_fault(communicator, reason);
+  if (!text.empty()) throw ResourceError(rank == 0 ? text : message("rank ", rank, ": ", text));
+}
+
+/// What one of several ranks has had to do.
+struct RankNumbers {
+  int first_row = 0, rows = 0, levels_cut = 0;  // of unknowns; of the hierarchy
+  int threads = 0, gpu = -1;
+  std::int64_t exchanges = 0, gathers = 0;
+  double setup_seconds = 0, solve_seconds = 0;
+  std::int64_t expected_memory = 0, peak_memory = 0;
+};
+
+/// Of all ranks, of the levels of a hierarchy; none where there is one.
+[[nodiscard]] inline std::vector<RankNumbers> rank_numbers(const Context& ctx, const Machine& machine,
+                                                           const StripLevels& strips, double setup_seconds,
+                                                           double solve_seconds, std::int64_t expected_memory) {
+  if (ctx.pieces() == 1) return {};
+  auto& communicator = *ctx.communicator();
+  const GridShape& strip = strips.finest();
+  return communicator.gather_on_host(RankNumbers{
+      strip.origin_y, strip.ny, strips.cut(), ctx.threads(), ctx.on_gpu() ? machine.ranks->rank_on_host() : -1,
+      communicator.exchanges(), communicator.gathers(), setup_seconds, solve_seconds, expected_memory, peak_memory()});
+}
+
+/// "", ", 2 by overlap of 18 rows", ", 2 by overlap of 18 to 20 rows": of levels that are cut, 0 those without.
+[[nodiscard]] inline std::string overlap_text(std::vector<int> overlaps) {
+  std::erase(overlaps, 0);
+  if (overlaps.empty()) return "";
+  const auto [fewest, most] = std::minmax_element(overlaps.begin(), overlaps.end());
+  return message(", ", overlaps.size(), " by overlap of ", *fewest == *most ? "" : message(*fewest, " to "), *most,
+                 " rows");
+}
+
+/// By what GPUs exchange rows.
+[[nodiscard]] inline std::string exchange_text(const Communicator& communicator) {
+  const std::string_view name = communicator.name();
+  return name == "nccl" ? "; by NCCL" : name == "peer" ? "; by the GPUs' stores" : "; by MPI through the host";
+}
+
+inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks,
+                        const std::vector<int>& overlaps = {}) {
+  if (ranks.empty()) return;
+  const auto [fewest, most] =
+      std::minmax_element(ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.rows < r.rows; });
+  const int levels = ranks.front().levels_cut;
+  const std::string rows = fewest->rows == most->rows ? message(most->rows) : message(fewest->rows, " to ", most->rows);
+  std::printf("ranks     %zu, with %s rows each; %d level%s cut%s, the others whole on every rank%s\n", ranks.size(),
+              rows.c_str(), levels, levels == 1 ? " is" : "s are", overlap_text(overlaps).c_str(),
+              ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
+  const auto largest = std::max_element(
+      ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.expected_memory < r.expected_memory; });
+  std::printf("memory    up to %lld MiB a rank expected\n", static_cast<long long>(largest->expected_memory >> 20));
+}
+
+/// Nothing where there is one rank.
+inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<RankNumbers>& ranks,
+                      const std::vector<int>& overlaps = {}) {
+  if (ranks.empty()) return;
+  json.add("levels_cut", ranks.front().levels_cut);
+  if (!overlaps.empty()) json.add("overlaps", overlaps);
+  json.add("ranks_exchange_by", std::string(ctx.communicator()->name()));
+  json.add("ranks", json_array(ranks, [](const RankNumbers& rank) {
+             JsonObject numbers;
+             numbers.add("first_row", rank.first_row).add("rows", rank.rows).add("threads", rank.threads);
+             if (rank.gpu >= 0) numbers.add("gpu", rank.gpu);
+             numbers.add("exchanges", rank.exchanges).add("gathers", rank.gathers);
+             numbers.add("setup_seconds", rank.setup_seconds).add("solve_seconds", rank.solve_seconds);
+             numbers.add("expected_memory_bytes", rank.expected_memory).add("peak_memory_bytes", rank.peak_memory);
+             return numbers.value();
+           }));
+}
+
+/// Values on a rank's rows of nodes, of several ranks on all nodes.
+[[nodiscard]] inline std::vector<double> gathered(const Context& ctx, const TensorMesh& mesh, const NodeRows& rows,
+                                                  std::vector<double> nodal) {
+  if (ctx.pieces() == 1) return nodal;
+  // The last row is the next rank's first.
+  if (rows.last < mesh.y().size()) nodal.resize(nodal.size() - nodal.size() / static_cast<std::size_t>(rows.count()));
+  return ctx.communicator()->join_on_host(nodal);
+}
+
+/// Of a rank's piece, beside the file that tells of all: out_0.vtr of out.pvtr, out_0.vts of out.pvts.
+[[nodiscard]] inline std::string piece_name(const std::string& path, int rank) {
+  const auto dot = path.rfind('.');
+  return message(std::string_view(path).substr(0, dot), '_', rank, '.', std::string_view(path).substr(dot + 2));
+}
+
+/// Whether a rank's piece has this name.
+[[nodiscard]] inline bool is_piece(const std::string& path, int ranks, const std::string& name) {
+  for (int r = 0; r < ranks; ++r)
+    if (name == std::filesystem::path(piece_name(path, r)).filename().string()) return true;
+  return false;
+}
+
+/// The ranks' pieces first, what tells of them last. Throws FileError on all ranks where one could not write its piece, and
+/// leaves none.
+inline void write_pieces(Communicator& communicator, const std::string& path, const ProblemMesh& mesh,
+                         const NodeRows& rows, const std::vector<VtkField>& fields,
+                         const std::vector<VtkField>& of_cells, VtkCompression compression = VtkCompression::fast) {
+  const std::string own = piece_name(path, communicator.rank());
+  const RemovedWhenInterrupted unfinished_piece(temporary_name(own));
+  std::string reason;
+  try {
+    if (mesh.mapped())
+      write_vts_piece(own, *mesh.mapped(), rows, fields, of_cells, compression);
+    else
+      write_vtr_piece(own, mesh.logical(), rows, fields, of_cells, compression);
+  } catch (const FileError& error) {
+    reason = error.what();
+  }
+  if (const std::string first = first_fault(communicator, reason).text; !first.empty()) {
+    std::error_code error;
+    if (reason.empty()) std::filesystem::remove(own, error);
+    throw FileError(first);
+  }
+  const auto all = communicator.gather_on_host(rows);
+  if (communicator.rank() > 0) return;
+  std::vector<VtkPiece> pieces;
+  for (std::size_t r = 0; r < all.size(); ++r)
+    pieces.push_back({std::filesystem::path(piece_name(path, static_cast<int>(r))).filename().string(), all[r]});
+  (mesh.mapped() ? write_pvts : write_pvtr)(path, mesh.logical(), pieces, fields, of_cells);
+}
+
+}  // namespace stratum::apps

@@ -1,0 +1,115 @@
+#pragma once
+
+// What sides add to the operators of this folder: checks, and for stored bands the integrals of alpha phi_i phi_j over natural
+// sides, by the 4-point Gauss rule.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/operators.hpp>
+#include <stratum/core/field/blas.hpp>
+
+namespace stratum::detail {
+
+inline void check_alpha(LineEnd end, const RobinCoefficient& alpha, const char* side) {
+  if (alpha.is_zero()) return;
+  expects(end == LineEnd::natural, "alpha belongs to natural sides; the ", side, " side is ", to_string(end));
+  expects(std::isfinite(alpha.constant) && alpha.constant >= 0, "alpha of the ", side,
+          " side must be finite and not negative, not ", alpha.constant);
+}
+
+inline void check_terms(const TensorMesh& mesh, const OperatorTerms& terms) {
+  expects(std::isfinite(terms.reaction) && terms.reaction >= 0,
+          "the reaction coefficient c must be finite and not negative, not ", terms.reaction);
+  check_alpha(mesh.x().first_end(), terms.left, "left");
+  check_alpha(mesh.x().last_end(), terms.right, "right");
+  check_alpha(mesh.y().first_end(), terms.bottom, "bottom");
+  check_alpha(mesh.y().last_end(), terms.top, "top");
+}
+
+/// What a varying alpha adds to the nodes of a side: to a_(0,0), and to the coefficient towards the next node.
+struct SideMass {
+  std::vector<double> own, next;
+  SideMass(const Geometry& mesh, const SidePlace& side, const std::function<double(double)>& alpha);
+};
+
+inline SideMass::SideMass(const Geometry& mesh, const SidePlace& side, const std::function<double(double)>& alpha)
+    : own(static_cast<std::size_t>(mesh.along(side).unknowns()), 0.0), next(own) {
+  const Line& line = mesh.along(side);
+  const int n = line.unknowns();
+  for (int i = 0; i < line.size(); ++i) {
+    const auto interval = static_cast<std::size_t>(i);
+    const double h = mesh.length_on_side(side, i);
+    double first = 0, both = 0, second = 0;
+    for (const auto& [t, weight] : gauss4) {
+      const double s = line.from_begin()[interval] + t * line.widths()[interval], value = alpha(s);
+      expects(std::isfinite(value) && value >= 0, "alpha of a side is ", value, " at ", s,
+              " along it; it must be finite and not negative");
+      first += weight * h * value * (1 - t) * (1 - t);
+      both += weight * h * value * (1 - t) * t;
+      second += weight * h * value * t * t;
+    }
+    const int left = i - line.first_unknown(), right = line.is_periodic() && i + 1 == n ? 0 : left + 1;
+    if (left >= 0 && left < n) own[static_cast<std::size_t>(left)] += first;
+    if (right < n) own[static_cast<std::size_t>(right)] += second;
+    if (left >= 0 && left < n && right < n) next[static_cast<std::size_t>(left)] += both;
+  }
+}
+
+/// Numbers from `first` on.
+template <class T>
+void add_line(Context& ctx, GridView<T> band, Direction along, int line, const std::vector<T>& numbers, int first) {
+  const bool row = along == Direction::x;
+  GridView<T> part = band;
+  part.data = row ? &band(0, line) : &band(line, 0);
+  part.nx = row ? band.nx : 1;
+  part.ny = row ? 1 : band.ny;
+  std::vector<T> host(static_cast<std::size_t>(part.nodes()));
+  copy_to_host(ctx, GridView<const T>(part), host.data());
+  for (std::size_t k = 0; k < host.size(); ++k) host[k] += numbers[static_cast<std::size_t>(first) + k];
+  copy_from_host(ctx, host.data(), part);
+}
+
+/// Null where it is not stored.
+template <class Bands>
+Vector<double>* band_of(Bands& a, int dx, int dy) {
+  const int k = band_index(dx, dy) - Bands::first;
+  return k < 0 ? nullptr : &a.band[static_cast<std::size_t>(k)];
+}
+
+/// Of a strip's bands, to the nodes of the side that are its own.
+template <class Bands>
+void add_side(Context& ctx, const Geometry& mesh, const SidePlace& side, const RobinCoefficient& alpha, Bands& a) {
+  if (!alpha.varying) return;
+  const auto [along, last] = side;
+  const bool row = along == Direction::x;
+  const GridShape shape = a.shape();
+  if (row && (last ? shape.above : shape.below)) return;
+  const SideMass mass(mesh, side, alpha.varying);
+  const int line = !last ? 0 : (row ? shape.ny : shape.nx) - 1;
+  const int first = row ? 0 : shape.origin_y - mesh.along(side).first_unknown();
+  add_line(ctx, band_of(a, 0, 0)->view(), along, line, mass.own, first);
+  add_line(ctx, band_of(a, row ? 1 : 0, row ? 0 : 1)->view(), along, line, mass.next, first);
+  auto* const back = band_of(a, row ? -1 : 0, row ? 0 : -1);
+  if (back == nullptr) return;
+  std::vector<double> before(mass.next);
+  std::rotate(before.begin(), before.end() - 1, before.end());
+  add_line(ctx, back->view(), along, line, before, first);
+}
+
+/// The bands and what an alpha that varies adds to them.
+template <class Bands>
+Bands with_sides(Context& ctx, const Geometry& mesh, const OperatorTerms& terms, Bands a) {
+  add_side(ctx, mesh, {Direction::y, false}, terms.left, a);
+  add_side(ctx, mesh, {Direction::y, true}, terms.right, a);
+  add_side(ctx, mesh, {Direction::x, false}, terms.bottom, a);
+  add_side(ctx, mesh, {Direction::x, true}, terms.top, a);
+  if (terms.varies())
+    for (auto& band : a.band) exchange(ctx, band.view());
+  return a;
+}
+
+}  // namespace stratum::detail

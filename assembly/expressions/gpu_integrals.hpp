@@ -1,0 +1,42 @@
+#pragma once
+
+// Integrals over the cells of a rectangle's mesh, on a GPU, of functions that a GPU can compute:
+//
+//     b_i = integral of f phi_i           4 x 4 Gauss rule        writes 1 word a node and reads the 1-D arrays of points
+//     the sums of error norms             3 x 3 Gauss rule        reads 1 word a node, and what K and c have
+//     the range of a solution             10 reductions           reads 1 word a node each
+//
+// Functions are the polynomial problem's and, where the CUDA toolkit's NVRTC is found at run time, expressions; small grids, on
+// which the host is done before the compiler is, are left to it. Each gives nothing, and the host does it, elsewhere: on the
+// CPU, for functions of C++, and where the function has a value that is not finite, so that the host says where. Both wait for
+// the stream.
+
+#include <optional>
+
+#include <stratum/assembly/expressions/point_kernels.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/solution_range.hpp>
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/field/vector.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+
+namespace stratum {
+
+/// Whether load and error sums of f are formed on the GPU, unless f has a value that is not finite; `nodes`: unknowns. Computes
+/// nothing.
+[[nodiscard]] bool gpu_computes(const Context& ctx, const ScalarFunction& f, std::int64_t nodes);
+
+/// True where b is done, on the mesh's unknowns or a strip of them.
+[[nodiscard]] bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, GridView<double> b);
+
+/// Of a strip, what its own cells have; all strips call it together. `cells`: null where K = 1 and c is `reaction` alone; else
+/// copied to the GPU, for a while.
+[[nodiscard]] std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
+                                                     GridView<const double> u, const SideValues& sides, double reaction,
+                                                     const CellCoefficients* cells);
+
+/// All but the boundary's values. Nothing where u has a value that is not finite. Strips get what all of them have.
+[[nodiscard]] std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, GridView<const double> u,
+                                                        const SideValues& sides);
+
+}  // namespace stratum

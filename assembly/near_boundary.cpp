@@ -1,0 +1,45 @@
+#include <stratum/assembly/near_boundary.hpp>
+
+#include <algorithm>
+
+#include <stratum/assembly/points.hpp>
+#include <stratum/core/field/blas.hpp>
+
+namespace stratum {
+
+NearSides::NearSides(Context& ctx, const Geometry& geometry, const PoissonProblem& problem, GridView<const double> u)
+    : last_x_(geometry.logical().x().size()), last_y_(geometry.logical().y().size()) {
+  const TensorMesh& mesh = geometry.logical();
+  const SideValues sides = side_values(geometry, problem);
+  const int first_row = first_row_of(ctx, "the solution", mesh, u);
+  const auto line = [&](Direction along, int k) {
+    const bool row = along == Direction::x;
+    const Line &own = row ? mesh.x() : mesh.y(), &across = row ? mesh.y() : mesh.x();
+    const int number = unknown_at(across, k);
+    if (number < 0 && k == 0) return row ? sides.bottom : sides.left;
+    if (number < 0) return row ? sides.top : sides.right;
+    std::vector<double> nodes(static_cast<std::size_t>(own.size()) + 1);
+    nodes.front() = (row ? sides.left : sides.bottom)[static_cast<std::size_t>(k)];
+    nodes.back() = (row ? sides.right : sides.top)[static_cast<std::size_t>(k)];
+    if (u.nodes() == 0) return nodes;
+    GridView<const double> part = u;
+    if (row) {
+      const int own_row = number - first_row;
+      part.ny = own_row >= 0 && own_row < u.ny ? 1 : 0;
+      if (part.ny == 1) part.data = &u(0, own_row);
+    } else {
+      part.nx = 1;
+      part.data = &u(number, 0);
+    }
+    const auto values = all_rows(ctx, part);
+    std::copy(values.begin(), values.end(), nodes.begin() + own.first_unknown());
+    if (own.is_periodic()) nodes.back() = nodes.front();
+    return nodes;
+  };
+  bottom_ = {line(Direction::x, 0), line(Direction::x, 1)};
+  top_ = {line(Direction::x, last_y_), line(Direction::x, last_y_ - 1)};
+  left_ = {line(Direction::y, 0), line(Direction::y, 1)};
+  right_ = {line(Direction::y, last_x_), line(Direction::y, last_x_ - 1)};
+}
+
+}  // namespace stratum

@@ -1,0 +1,392 @@
+#pragma once
+
+// Reductions: sums and largest values of a functor over the nodes of a grid, in double,
+//
+//     reduce(ctx, nx, ny, term)       sum of term(i, j), or the largest where Term::takes_maximum, 0 where all are negative unless
+//                                     Term::of_any_sign is there
+//     norm_of(ctx, nx, ny, value)     square root of the sum of value(i, j)^2, in the whole range of double
+//     largest_of(ctx, nx, ny, value)  max |value(i, j)|; NaN where there is one
+//
+// Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, and `hot` where iterations reduce them, as for
+// for_each_node. Partial sums belong to rows (to
+// parts of a row that is alone), not to threads, and are added in order: the same input gives the same bits on any number of
+// threads. On the CPU those of rows are added without rounding (core/field/exact_sum.hpp): the same bits for any strips of rows,
+// too. Results come back to the host, which waits for them. For sources that compile as CUDA where there is CUDA.
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include <stratum/core/field/exact_sum.hpp>
+#include <stratum/core/field/for_each_node.hpp>
+
+namespace stratum {
+
+namespace detail {
+
+template <class Term>
+STRATUM_HOST_DEVICE STRATUM_INLINE double combine(double a, double b) {
+  if constexpr (Term::takes_maximum)
+    return (b > a || b != b) ? b : a;  // a NaN stays
+  else
+    return a + b;
+}
+
+/// What combined with a number leaves it as it is.
+template <class Term>
+STRATUM_HOST_DEVICE STRATUM_INLINE constexpr double neutral() {
+  if constexpr (requires { Term::of_any_sign; })
+    return -HUGE_VAL;
+  else
+    return 0;
+}
+
+template <class Term>
+STRATUM_INLINE double sum_of_row(const Term& term, int begin, int end, int j) {
+  // Eight partial sums in a fixed order, whatever the vector length: the compiler may not reorder them. Of maxima, which take
+  // longer, four times as many.
+  constexpr int parts = Term::takes_maximum ? 32 : 8;
+  double part[parts];
+  for (double& number : part) number = neutral<Term>();
+  int i = begin;
+  for (; i + parts <= end; i += parts)
+    for (int k = 0; k < parts; ++k) part[k] = combine<Term>(part[k], term(i + k, j));
+  for (int k = 0; i < end; ++i, ++k) part[k] = combine<Term>(part[k], term(i, j));
+  for (int width = parts / 2; width > 0; width /= 2)
+    for (int k = 0; k < width; ++k) part[k] = combine<Term>(part[k], part[k + width]);
+  return part[0];
+}
+template <class Term>
+double reduce_cold_row(const Term term, int begin, int end, int j) {
+  return sum_of_row(term, begin, end, j);
+}
+template <class Term>
+STRATUM_SIMD_CLONES double reduce_hot_row(const Term term, int begin, int end, int j) {
+  return sum_of_row(term, begin, end, j);
+}
+template <class Term>
+double reduce_row(const Term& term, int begin, int end, int j) {
+  if constexpr (Hot<Term>)
+    return reduce_hot_row(term, begin, end, j);
+  else
+    return reduce_cold_row(term, begin, end, j);
+}
+
+/// What the CPU reduces separately and adds up in order: rows, or parts of a row that is alone.
+struct RowParts {
+  int nx, ny;
+  [[nodiscard]] int count() const { return ny == 1 ? (nx - 1) / row_part + 1 : ny; }
+  /// Columns begin .. end - 1 of row j.
+  struct Part {
+    int begin, end, j;
+  };
+  [[nodiscard]] Part part(int k) const {
+    if (ny != 1) return {0, nx, k};
+    return {k * row_part, k + 1 < count() ? (k + 1) * row_part : nx, 0};
+  }
+  template <class Term>
+  [[nodiscard]] double reduce(const Term& term, int k) const {
+    const auto [begin, end, j] = part(k);
+    return reduce_row(term, begin, end, j);
+  }
+};
+
+template <class Term>
+struct Largest {
+  double number = neutral<Term>();
+  void add(double x) { number = combine<Term>(number, x); }
+  void add(const Largest& other) { add(other.number); }
+  [[nodiscard]] double value() const { return number; }
+};
+
+/// What the CPU combines the results of rows in, and those of pieces: in any order the same bits.
+template <class Term>
+using Total = std::conditional_t<Term::takes_maximum, Largest<Term>, ExactSum>;
+
+/// Totals of all pieces.
+template <class T>
+void add_pieces(const Context& ctx, std::span<T> totals) {
+  if (ctx.communicator() == nullptr) return;
+  auto& communicator = *ctx.communicator();
+  std::vector<T> all(totals.size() * static_cast<std::size_t>(communicator.size()));
+  communicator.gather_on_host(totals.data(), all.data(), totals.size_bytes());
+  std::copy_n(all.begin(), totals.size(), totals.begin());
+  for (std::size_t k = totals.size(); k < all.size(); ++k) totals[k % totals.size()].add(all[k]);
+}
+/// Of `count` rows' results, on all pieces.
+template <class Term>
+double total_of(const Context& ctx, const double* partial, int count) {
+  Total<Term> total;
+  for (int k = 0; k < count; ++k) total.add(partial[k]);
+  add_pieces(ctx, std::span(&total, 1));
+  return total.value();
+}
+
+#if defined(__CUDACC__)
+
+constexpr int reduction_threads = 256;
+constexpr int reduction_blocks = 1024;
+constexpr int reduction_unroll = 8;  // loads of a thread that are in flight together
+constexpr int row_unroll = 4;        // the same in a row that is alone
+
+/// Blocks, and so partial sums, of a grid of ny rows.
+inline int reduction_grid(int ny) { return ny == 1 ? reduction_blocks : std::clamp(ny, 1, reduction_blocks); }
+
+/// Adds `value` over the block in a fixed tree; thread 0 has the result.
+template <class Term>
+__device__ double reduce_block(double value) {
+  __shared__ double part[reduction_threads];
+  part[threadIdx.x] = value;
+  __syncthreads();
+  for (int width = reduction_threads / 2; width > 0; width /= 2) {
+    if (static_cast<int>(threadIdx.x) < width)
+      part[threadIdx.x] = combine<Term>(part[threadIdx.x], part[threadIdx.x + width]);
+    __syncthreads();
+  }
+  return part[0];
+}
+
+/// What a thread works with: the term itself, or `begun()` of one that has something to read first.
+template <class Term>
+__device__ auto begun(const Term& term) {
+  if constexpr (requires { term.begun(); })
+    return term.begun();
+  else
+    return term;
+}
+
+/// Block k takes rows k, k + blocks, ...; of a row that is alone, columns. Two kernels: both loops in one take two registers
+/// more, and with more than 32 a GPU does not hold all blocks at once.
+template <class Term, bool one_row>
+__global__ void reduce_rows(const Term given, int nx, int ny, double* partial) {
+  cuda::after_previous();
+  const auto term = begun(given);
+  double value = neutral<Term>();
+  if constexpr (one_row) {
+    const int stride = static_cast<int>(gridDim.x * blockDim.x);
+    std::int64_t begin = blockIdx.x * blockDim.x + threadIdx.x;
+    for (; begin + std::int64_t{row_unroll - 1} * stride < nx; begin += std::int64_t{row_unroll} * stride) {
+      double terms[row_unroll];
+#pragma unroll
+      for (int k = 0; k < row_unroll; ++k) terms[k] = term(static_cast<int>(begin) + k * stride, 0);
+#pragma unroll
+      for (int k = 0; k < row_unroll; ++k) value = combine<Term>(value, terms[k]);
+    }
+    for (; begin < nx; begin += stride) value = combine<Term>(value, term(static_cast<int>(begin), 0));
+  } else {
+    for (int j = static_cast<int>(blockIdx.x); j < ny; j += static_cast<int>(gridDim.x))
+      for (int begin = static_cast<int>(threadIdx.x); begin < nx; begin += reduction_unroll * reduction_threads) {
+        double terms[reduction_unroll];
+#pragma unroll
+        for (int k = 0; k < reduction_unroll; ++k) {
+          const int i = begin + k * reduction_threads;
+          terms[k] = i < nx ? term(i, j) : neutral<Term>();
+        }
+#pragma unroll
+        for (int k = 0; k < reduction_unroll; ++k) value = combine<Term>(value, terms[k]);
+      }
+  }
+  value = reduce_block<Term>(value);
+  if (threadIdx.x == 0) partial[blockIdx.x] = value;
+}
+
+template <class Term>
+__global__ void reduce_partials(double* partial, int count, double* host) {
+  cuda::after_previous();
+  double value = neutral<Term>();
+  for (int begin = static_cast<int>(threadIdx.x); begin < count; begin += reduction_unroll * reduction_threads) {
+    double numbers[reduction_unroll];
+#pragma unroll
+    for (int k = 0; k < reduction_unroll; ++k) {
+      const int i = begin + k * reduction_threads;
+      numbers[k] = i < count ? partial[i] : neutral<Term>();
+    }
+#pragma unroll
+    for (int k = 0; k < reduction_unroll; ++k) value = combine<Term>(value, numbers[k]);
+  }
+  value = reduce_block<Term>(value);
+  if (threadIdx.x == 0) *host = partial[0] = value;
+}
+
+#endif
+
+/// The first number is the result of those after it, in their order.
+template <class Term>
+struct CombinePieces {
+  double* numbers;
+  int pieces;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*i*/, int /*row*/) const {
+    double result = numbers[1];
+    for (int k = 2; k <= pieces; ++k) result = combine<Term>(result, numbers[k]);
+    numbers[0] = result;
+  }
+};
+}  // namespace detail
+
+// See core/field/for_each_node.hpp.
+#if defined(__CUDACC__)
+inline namespace on_either {
+#else
+inline namespace on_cpu {
+#endif
+
+/// Numbers of scratch that a reduction over so many nodes takes, and the results of all pieces of a grid.
+inline int reduction_numbers(const Context& ctx, int nx, int ny) {
+  int own = detail::RowParts{nx, ny}.count();
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) own = detail::reduction_blocks - 1;
+#endif
+  return std::max(own, ctx.pieces() > 1 ? ctx.pieces() : 0) + 1;
+}
+
+#if defined(__CUDACC__)
+/// Reduces what this piece has to the first of reduction_numbers numbers of the caller's, and to `*host`.
+template <class Term>
+void reduce_on_gpu(Context& ctx, int nx, int ny, const Term& term, double* partial, double* host) {
+  const int blocks = detail::reduction_grid(ny);
+  const cuda::Launch launch{blocks, detail::reduction_threads};
+  if (ny == 1)
+    launch(ctx, detail::reduce_rows<Term, true>, term, nx, ny, partial);
+  else
+    launch(ctx, detail::reduce_rows<Term, false>, term, nx, ny, partial);
+  cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
+}
+#endif
+
+/// What all pieces have; `partial` as above.
+template <class Term>
+double reduce_on_cpu(Context& ctx, int nx, int ny, const Term& term, double* partial) {
+  const detail::RowParts parts{nx, ny};
+  const int count = parts.count();
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
+  for (int k = 0; k < count; ++k) partial[k] = parts.reduce(term, k);
+  return detail::total_of<Term>(ctx, partial, count);
+}
+
+/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have. On a GPU it does not wait for the
+/// stream.
+template <class Term>
+void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    reduce_on_gpu(ctx, nx, ny, term, partial, host);
+    if (ctx.pieces() == 1) return;
+    ctx.communicator()->gather(ctx, partial, partial + 1, sizeof(double));
+    return for_each_node(ctx, {0, 1, 1, 0, 1, 1}, detail::CombinePieces<Term>{partial, ctx.pieces()});
+  }
+#endif
+  partial[0] = reduce_on_cpu(ctx, nx, ny, term, partial);
+}
+
+/// The same to the first number of the Context's scratch.
+template <class Term>
+double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
+  reduce_to(ctx, nx, ny, term, partial, ctx.host_number());
+  return partial;
+}
+
+/// The results of all pieces of a grid, in the order of their ranks: what is reduced on a GPU and comes back to the host leaves
+/// here.
+template <class Term>
+void finish(const Context& ctx, std::span<double> results) {
+  if (ctx.communicator() == nullptr) return;
+  auto& communicator = *ctx.communicator();
+  const std::size_t count = results.size();
+  std::vector<double> all(count * static_cast<std::size_t>(communicator.size()));
+  communicator.gather_on_host(results.data(), all.data(), count * sizeof(double));
+  std::copy_n(all.begin(), count, results.begin());
+  for (std::size_t k = count; k < all.size(); ++k)
+    results[k % count] = detail::combine<Term>(results[k % count], all[k]);
+}
+template <class Term>
+double finish(const Context& ctx, double own) {
+  finish<Term>(ctx, std::span(&own, 1));
+  return own;
+}
+
+template <class Term>
+double reduce(Context& ctx, int nx, int ny, const Term& term) {
+  const auto hold = ctx.hold_scratch();
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
+  if (ctx.plans()) return 0;
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    reduce_on_gpu(ctx, nx, ny, term, partial, ctx.expected_number());
+    return finish<Term>(ctx, ctx.await_number());
+  }
+#endif
+  return reduce_on_cpu(ctx, nx, ny, term, partial);
+}
+
+/// On a CPU: reduce, each row by `prepare(begin, end, j)` first (a part of one that is alone), which may write what the terms
+/// read there: it is still in the cache.
+template <class Term, class Prepare>
+double reduce_prepared(Context& ctx, int nx, int ny, const Prepare& prepare, const Term& term) {
+  const auto hold = ctx.hold_scratch();
+  double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
+  if (ctx.plans()) return 0;
+  const detail::RowParts parts{nx, ny};
+  const int count = parts.count();
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
+  for (int k = 0; k < count; ++k) {
+    const auto [begin, end, j] = parts.part(k);
+    prepare(begin, end, j);
+    partial[k] = detail::reduce_row(term, begin, end, j);
+  }
+  return detail::total_of<Term>(ctx, partial, count);
+}
+
+}  // inline namespace
+
+/// The square of a value, of one times `scale`, or its magnitude.
+template <class Value>
+struct Square {
+  Value of;
+  static constexpr bool takes_maximum = false, hot = Hot<Value>;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double v = of(i, j);
+    return v * v;
+  }
+};
+
+template <class Value>
+struct ScaledSquare {
+  Value of;
+  double scale;
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double v = scale * of(i, j);
+    return v * v;
+  }
+};
+
+template <class Value>
+struct Magnitude {
+  Value of;
+  static constexpr bool takes_maximum = true, hot = Hot<Value>;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    const double v = of(i, j);
+    return v < 0 ? -v : v;
+  }
+};
+
+template <class Value>
+double largest_of(Context& ctx, int nx, int ny, const Value& value) {
+  return reduce(ctx, nx, ny, Magnitude<Value>{value});
+}
+
+template <class Value>
+double norm_of(Context& ctx, int nx, int ny, const Value& value) {
+  const double square = reduce(ctx, nx, ny, Square<Value>{value});
+  if (std::isnormal(square)) return std::sqrt(square);
+  // Zero, or squares that leave the range of double although the norm does not.
+  const double largest = largest_of(ctx, nx, ny, value);
+  if (largest == 0 || !std::isfinite(largest)) return largest;
+  const int exponent = std::clamp(std::ilogb(largest), -1000, 1000);
+  return std::ldexp(std::sqrt(reduce(ctx, nx, ny, ScaledSquare<Value>{value, std::ldexp(1.0, -exponent)})), exponent);
+}
+
+}  // namespace stratum

@@ -1,0 +1,244 @@
+#pragma once
+
+// Vector and GridView: values on the nodes of a logically tensor-product grid.
+//
+//     j
+//     ny   0 0 0 0 0 0      o  unknown (i, j), 0 <= i < nx, 0 <= j < ny
+//     ...  0 o o o o 0      0  halo of one, at i = -1, i = nx, j = -1 and j = ny
+//     0    0 o o o o 0
+//     -1   0 0 0 0 0 0      node (i, j) lies at data[j * pitch + i]; offsets are 64-bit
+//         -1 0 ...   nx  i
+//
+// Rows are `pitch` apart, pitch > nx, and the halo column i = nx of a row may be the column i = -1 of the next where both are
+// zero. The halo belongs to `exchange`; kernels read it and never write it. At a physical side it is zero, where the grid is periodic
+// it holds what the other end has. A flat vector of n numbers is one row without a halo above and below, which would take
+// twice its own memory.
+//
+// The origin is the global index of node (0, 0): 1 by default, since line 0 is the boundary; 0 where the side's nodes are unknowns.
+// Colours, lines and coarse nodes go by global index.
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/errors.hpp>
+
+namespace stratum {
+
+/// Of lines: rows of a grid run along x, columns along y.
+enum class Direction : std::uint8_t { x, y };
+
+/// Rows of a grid, by global index.
+enum class SomeRows : std::uint8_t { all, even, odd };
+
+struct GridShape {
+  int nx = 0;
+  int ny = 1;
+  int origin_x = 1;
+  int origin_y = 1;
+  bool periodic_x = false;
+  bool periodic_y = false;
+  bool is_flat = false;
+  bool below = false;  // other pieces of the grid border on its first row, and on its last (mesh/partition.hpp)
+  bool above = false;
+
+  [[nodiscard]] static GridShape flat(int n) { return {n, 1, 0, 0, false, false, true}; }
+
+  [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
+  /// Some of the halo holds numbers of the grid.
+  [[nodiscard]] bool has_halo() const { return periodic_x || periodic_y || below || above; }
+  /// Above and below each: none of a flat vector.
+  [[nodiscard]] int halo_rows() const { return is_flat ? 0 : 1; }
+  friend bool operator==(const GridShape&, const GridShape&) = default;
+};
+
+/// What kernels see: no ownership, trivially copyable. GridView<T> converts to GridView<const T>.
+template <class T>
+struct GridView {
+  T* data = nullptr;
+  int nx = 0;
+  int ny = 0;
+  std::int64_t pitch = 0;
+  int origin_x = 1;
+  int origin_y = 1;
+  Backend space = Backend::cpu;  // whose memory it is
+  bool periodic_x = false;
+  bool periodic_y = false;
+  bool is_flat = false;
+  bool below = false;
+  bool above = false;
+  bool fresh = false;  // its halo is up to date, so that `exchange` has nothing to do
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE T& operator()(int i, int j) const { return data[j * pitch + i]; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int i) const { return data[i]; }
+
+  [[nodiscard]] GridShape shape() const {
+    return {nx, ny, origin_x, origin_y, periodic_x, periodic_y, is_flat, below, above};
+  }
+  [[nodiscard]] bool has_halo() const { return periodic_x || periodic_y || below || above; }
+  [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
+
+  // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
+  STRATUM_HOST_DEVICE operator GridView<const T>() const requires(!std::is_const_v<T>) {
+    return {data, nx, ny, pitch, origin_x, origin_y, space, periodic_x, periodic_y, is_flat, below, above, fresh};
+  }
+};
+
+/// The same numbers, whose halo is up to date or not.
+template <class T>
+[[nodiscard]] GridView<T> with_halo(GridView<T> view, bool fresh) {
+  view.fresh = fresh;
+  return view;
+}
+
+/// Throws UsageError unless `view`, called `name` in the message, has this many nodes in memory that the Context computes on.
+template <class T>
+void expects_fit(const Context& ctx, const char* name, const GridView<T>& view, int nx, int ny) {
+  expects(view.nx == nx && view.ny == ny, name, " must be ", nx, " x ", ny, ", not ", view.nx, " x ", view.ny);
+  if (view.nodes() == 0) return;
+  expects(view.data != nullptr && view.pitch >= view.nx, name, " has no memory, or rows of ", view.nx, " nodes only ",
+          view.pitch, " apart");
+  expects(view.space == ctx.backend(), name, " lies in the memory of the ", view.space == Backend::cpu ? "host" : "GPU",
+          ", and the context computes on the ", ctx.on_gpu() ? "GPU" : "CPU");
+}
+template <class T>
+void expects_fit(const Context& ctx, const char* name, const GridView<T>& view, const GridShape& shape) {
+  expects_fit(ctx, name, view, shape.nx, shape.ny);
+}
+
+/// Distance between rows. A multiple of 16 numbers; multiples of 512 get 80 more on the CPU, because rows a power of two apart
+/// compete for the same cache sets in sweeps along y. Where x is periodic the halos of two rows are apart.
+[[nodiscard]] inline std::int64_t row_pitch(Backend backend, const GridShape& shape) {
+  const std::int64_t pitch = (std::int64_t{shape.nx} + (shape.periodic_x ? 2 : 1) + 15) / 16 * 16;
+  return backend == Backend::cpu && pitch % 512 == 0 ? pitch + 80 : pitch;
+}
+
+/// How a Vector of this shape lies in memory: `size` numbers, halo and padding included, node (0, 0) at number `first`.
+struct GridLayout {
+  std::int64_t pitch, first, size;
+
+  GridLayout(Backend backend, const GridShape& shape)
+      : pitch(row_pitch(backend, shape)),
+        // Column -1 of the first row, halo included, begins a cache line of the GPU, 128 bytes.
+        first(32 + pitch * shape.halo_rows() + 1), size(pitch * (std::int64_t{shape.ny} + 2 * shape.halo_rows()) + 64) {
+  }
+};
+
+/// Bytes that a Vector of this shape takes, halo and padding included.
+template <class T>
+[[nodiscard]] std::int64_t vector_bytes(Backend backend, const GridShape& shape) {
+  return GridLayout(backend, shape).size * static_cast<std::int64_t>(sizeof(T));
+}
+
+/// Of a flat vector.
+template <class T>
+[[nodiscard]] std::int64_t vector_bytes(Backend backend, int n) {
+  return vector_bytes<T>(backend, GridShape::flat(n));
+}
+
+/// Owns the numbers of one grid function in one memory space, zero when made, or stands for numbers that someone else owns
+/// (`borrow`). Move-only; copies are explicit (`copy`, `convert` in core/field/blas.hpp).
+template <class T>
+class Vector {
+ public:
+  Vector() = default;
+  Vector(Context& ctx, const GridShape& shape) {
+    expects(shape.nx >= 0 && shape.ny >= 0, "a grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
+    const GridLayout layout(ctx.backend(), shape);
+    memory_ = allocate(ctx, static_cast<std::size_t>(vector_bytes<T>(ctx.backend(), shape)));
+    view_ = {static_cast<T*>(memory_.get()) + layout.first,
+             shape.nx,
+             shape.ny,
+             layout.pitch,
+             shape.origin_x,
+             shape.origin_y,
+             ctx.backend(),
+             shape.periodic_x,
+             shape.periodic_y,
+             shape.is_flat,
+             shape.below,
+             shape.above};
+  }
+  Vector(Context& ctx, int n) : Vector(ctx, GridShape::flat(n)) {}
+
+  /// Numbers of the caller's, used where they lie: nothing is copied or allocated, and they must outlive the Vector.
+  /// `node` is the address of node (0, 0), rows are `pitch` numbers apart. Demanded: memory that the Context's backend
+  /// reaches; column -1 of every row on a multiple of 64 bytes, hence a pitch that is a multiple of 16 and above nx; all of rows
+  /// -1 to ny there, `pitch` numbers each, with zeros in the halo (`halo_is_zero` of core/field/blas.hpp looks). GridLayout is a
+  /// layout that fits, and so is (nx + 2) x (ny + 2) numbers of cudaMallocPitch with node (0, 0) in the second row and column.
+  /// Throws UsageError with what is wrong. Does not wait for the stream.
+  [[nodiscard]] static Vector borrow(const Context& ctx, T* node, const GridShape& shape, std::int64_t pitch) {
+    expects(shape.nx >= 1 && shape.ny >= 1, "a borrowed grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
+    expects(node != nullptr, "a borrowed grid needs an address, not null");
+    expects(pitch > shape.nx + (shape.periodic_x ? 1 : 0) && pitch % 16 == 0, "rows of ", shape.nx,
+            " nodes must lie a multiple of 16 numbers apart and more than ", shape.nx, ", not ", pitch);
+    expects(reinterpret_cast<std::uintptr_t>(node - 1) % 64 == 0,
+            "the node before node (0, 0) must lie on a multiple of 64 bytes, not at ",
+            static_cast<const void*>(node - 1));
+    expects(reaches(ctx, node), "the address ", static_cast<const void*>(node),
+            " is not memory of the device that the context computes on");
+    Vector v;
+    v.view_ = {node,          shape.nx,         shape.ny,         pitch,         shape.origin_x, shape.origin_y,
+               ctx.backend(), shape.periodic_x, shape.periodic_y, shape.is_flat, shape.below,    shape.above};
+    return v;
+  }
+
+  Vector(const Vector&) = delete;
+  Vector& operator=(const Vector&) = delete;
+  Vector(Vector&&) noexcept = default;
+  Vector& operator=(Vector&&) noexcept = default;
+  ~Vector() = default;
+
+  [[nodiscard]] GridView<T> view() { return view_; }
+  [[nodiscard]] GridView<const T> view() const { return view_; }
+  [[nodiscard]] GridView<const T> cview() const { return view_; }
+  [[nodiscard]] GridShape shape() const { return view_.shape(); }
+  [[nodiscard]] bool empty() const { return view_.data == nullptr; }
+
+ private:
+  std::shared_ptr<void> memory_;
+  GridView<T> view_;
+};
+
+/// A Vector whose copies are the same numbers: scratch of objects whose copies are the same object.
+template <class T>
+class SharedVector {
+ public:
+  SharedVector() = default;
+  SharedVector(Context& ctx, const GridShape& shape) : vector_(std::make_shared<Vector<T>>(ctx, shape)) {}
+  SharedVector(Context& ctx, int n) : vector_(std::make_shared<Vector<T>>(ctx, n)) {}
+  SharedVector(Vector<T>&& vector)  // NOLINT(google-explicit-constructor): a Vector that is shared from now on
+      : vector_(std::make_shared<Vector<T>>(std::move(vector))) {}
+
+  [[nodiscard]] GridView<T> view() const { return vector_ == nullptr ? GridView<T>() : vector_->view(); }
+  [[nodiscard]] GridView<const T> cview() const { return view(); }
+  [[nodiscard]] GridShape shape() const { return view().shape(); }
+  [[nodiscard]] bool empty() const { return vector_ == nullptr || vector_->empty(); }
+
+ private:
+  std::shared_ptr<Vector<T>> vector_;
+};
+
+namespace detail {
+template <class T>
+void fill_halo(Context& ctx, const GridView<T>& view);
+template <class T>
+void add_from_below(Context& ctx, const GridView<T>& view);
+}  // namespace detail
+
+/// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers
+/// too. A physical side keeps the zeros it was made with; where the grid is periodic the other end is copied, where another
+/// piece borders on it that piece's row. All pieces call it together, and wait for each other; none does where the view says
+/// that nothing has changed, for which whoever says so answers.
+template <class T>
+void exchange(Context& ctx, const GridView<T>& view) {
+  if (!view.has_halo() || view.fresh || ctx.plans()) return;
+  using Number = std::remove_const_t<T>;
+  detail::fill_halo(ctx, GridView<Number>{const_cast<Number*>(view.data), view.nx, view.ny, view.pitch, view.origin_x,
+                                          view.origin_y, view.space, view.periodic_x, view.periodic_y, view.is_flat,
+                                          view.below, view.above});
+}
+
+}  // namespace stratum

@@ -1,0 +1,157 @@
+#include <stratum/mesh/partition.hpp>
+
+#include <algorithm>
+
+#include <stratum/core/errors.hpp>
+
+namespace stratum {
+
+NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns) {
+  return {unknowns.below ? unknowns.origin_y : 0, unknowns.above ? unknowns.origin_y + unknowns.ny : mesh.y().size()};
+}
+
+Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels)
+    : shape_(mesh.unknowns()), levels_(levels), last_(rank + 1 == count) {
+  expects(count >= 1 && rank >= 0 && rank < count, "piece ", rank, " of ", count, " does not exist");
+  expects(levels >= 0 && levels < 30, "strips stay aligned on 0 .. 29 coarser levels, not ", levels);
+  const int first = shape_.origin_y, end = first + shape_.ny, unit = 1 << levels, blocks = shape_.ny / unit;
+  const auto cut = [&](int r) {
+    return r == 0 ? first : r == count ? end : static_cast<int>(std::int64_t{blocks} * r / count) * unit;
+  };
+  const int begin = cut(rank), last = cut(rank + 1);
+  expects(blocks >= count && begin < last, shape_.ny, " rows cannot be cut into ", count, " strips at multiples of ",
+          unit);
+  shape_.origin_y = begin;
+  shape_.ny = last - begin;
+  if (count == 1) return;
+  shape_.below = rank > 0 || shape_.periodic_y;
+  shape_.above = rank + 1 < count || shape_.periodic_y;
+}
+
+Strip Strip::coarser(const TensorMesh& coarse_mesh) const {
+  const GridShape whole = coarse_mesh.unknowns();
+  expects(levels_ > 0, "the strip was cut for no coarser level");
+  Strip coarse;
+  coarse.levels_ = levels_ - 1;
+  coarse.shape_ = whole;
+  coarse.shape_.below = shape_.below;
+  coarse.shape_.above = shape_.above;
+  coarse.last_ = last_;
+  const int begin = (shape_.origin_y + 1) / 2;
+  const int end = last_ ? whole.origin_y + whole.ny : (shape_.origin_y + shape_.ny) / 2;
+  coarse.shape_.origin_y = begin;
+  coarse.shape_.ny = end - begin;
+  return coarse;
+}
+
+namespace {
+
+/// Levels that are cut where nothing else is asked for: those with unknowns enough, as far as every piece has some rows of the
+/// last, which keeps the pieces of like size.
+int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh> meshes, int count, int most) {
+  constexpr int least_rows = 8;
+  const std::int64_t least = ctx.on_gpu() ? StripLevels::least_on_gpus : StripLevels::least_on_cpu * count;
+  int cut = 1;
+  while (cut < most) {
+    const GridShape next = meshes[meshes.size() - 1 - static_cast<std::size_t>(cut)].unknowns();
+    if (next.nodes() < least || next.ny < 2 * least_rows * count) break;
+    ++cut;
+  }
+  return cut;
+}
+
+}  // namespace
+
+StripLevels::StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, const StripParams& params)
+    : params_(params), fixed_(meshes.size()) {
+  expects(!meshes.empty(), "a hierarchy needs at least one mesh");
+  for (const auto& mesh : meshes) unknowns_.push_back(mesh.unknowns());
+  const int finest = static_cast<int>(meshes.size()) - 1, count = ctx.pieces();
+  whole_ = finest;
+  own_ = unknowns_.back();
+  int most = 0;
+  while (most < finest && meshes[static_cast<std::size_t>(finest - most)].y().can_coarsen()) ++most;
+  int pieces = count;
+  if (params.fixed_pieces) {
+    pieces = std::clamp(most == 0 ? 1 : own_.ny >> params.cut.value_or(1), 1, most_fixed);
+    expects(count <= pieces, own_.ny, " rows are ", pieces, " fixed pieces, which cannot be shared by ", count,
+            " strips");
+  }
+  if (pieces == 1) return;
+  expects(most > 0, own_.ny, " rows cannot be cut into ", count, " strips");
+  const int cut = params.cut.value_or(levels_worth_cutting(ctx, meshes, pieces, most));
+  expects(cut >= 1 && cut <= most, "1 to ", most, " levels of this hierarchy can be cut into strips, not ", cut);
+  if (count > 1) whole_ = finest - cut;
+  std::vector<Strip> all;
+  for (int r = 0; r < pieces; ++r) all.emplace_back(meshes.back(), pieces, r, cut);
+  // Strip `rank` on the level at which `all` are.
+  const auto strip = [&](int rank) {
+    const auto piece = [&](int r) {
+      return all[static_cast<std::size_t>(std::int64_t{pieces} * r / count)].unknowns();
+    };
+    GridShape shape = piece(rank);
+    const GridShape& last = all[static_cast<std::size_t>(std::int64_t{pieces} * (rank + 1) / count) - 1].unknowns();
+    shape.ny = last.origin_y + last.ny - shape.origin_y;
+    shape.above = last.above;
+    return shape;
+  };
+  const int own = count > 1 ? ctx.communicator()->rank() : 0;
+  for (int l = finest;; --l) {
+    if (l == finest - cut) {
+      for (int rank = 0; count > 1 && rank < count; ++rank) rows_.push_back(strip(rank).ny);
+      if (count > 1) own_ = strip(own);
+      break;
+    }
+    if (count > 1) unknowns_[static_cast<std::size_t>(l)] = strip(own);
+    if (params.fixed_pieces) {
+      auto& rows = fixed_[static_cast<std::size_t>(l)];
+      for (const Strip& piece : all) rows.push_back(piece.unknowns().origin_y);
+      rows.push_back(all.back().unknowns().origin_y + all.back().unknowns().ny);
+    }
+    for (Strip& piece : all) piece = piece.coarser(meshes[static_cast<std::size_t>(l) - 1]);
+  }
+}
+
+template <class T>
+void StripLevels::gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const {
+  // Rows of sides.
+  const GridShape& inner = unknowns(whole_);
+  const int before = inner.origin_y - whole.origin_y, behind = whole.ny - inner.ny - before;
+  std::vector<int> pieces = rows_;
+  pieces.front() += before;
+  pieces.back() += behind;
+  expects(before >= 0 && behind >= 0 && whole.nx >= inner.nx, "the whole must be ", inner.nx, " x ", inner.ny,
+          " or larger by its sides, not ", whole.nx, " x ", whole.ny);
+  expects_fit(ctx, "a piece's rows", own, whole.nx, pieces[static_cast<std::size_t>(ctx.communicator()->rank())]);
+  expects(own.pitch == whole.pitch, "rows of a piece are ", own.pitch, " numbers apart, of the whole ", whole.pitch);
+  const auto row = static_cast<std::size_t>(whole.pitch) * sizeof(T);
+  std::vector<std::size_t> counts, offsets;
+  std::size_t begin = 0;
+  for (const int rows : pieces) {
+    counts.push_back(static_cast<std::size_t>(rows) * row);
+    offsets.push_back(begin);
+    begin += counts.back();
+  }
+  // Rows with the columns beside them.
+  ctx.communicator()->gather(ctx, own.data - 1, whole.data - 1, counts, offsets);
+}
+
+template <class T>
+GridView<T> StripLevels::own_rows(GridView<T> whole) const {
+  GridView<T> own = whole;
+  own.data += own.pitch * (own_.origin_y - whole.origin_y);
+  own.ny = own_.ny;
+  own.origin_y = own_.origin_y;
+  own.periodic_y = false;
+  return own;
+}
+
+#define STRATUM_INSTANTIATE(T)                                                       \
+  template void StripLevels::gather(Context&, GridView<const T>, GridView<T>) const; \
+  template GridView<T> StripLevels::own_rows(GridView<T>) const;                     \
+  template GridView<const T> StripLevels::own_rows(GridView<const T>) const;
+STRATUM_INSTANTIATE(float)
+STRATUM_INSTANTIATE(double)
+#undef STRATUM_INSTANTIATE
+
+}  // namespace stratum

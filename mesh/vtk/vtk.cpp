@@ -1,0 +1,119 @@
+#include <stratum/mesh/vtk/vtk.hpp>
+
+#include <algorithm>
+
+#include <stratum/core/errors.hpp>
+#include <stratum/core/io/output_file.hpp>
+
+#if defined(STRATUM_HAVE_VTK)
+#include <vtkRectilinearGrid.h>
+#include <vtkXMLRectilinearGridWriter.h>
+
+#include <stratum/mesh/vtk/vtk_files.hpp>
+#endif
+
+namespace stratum {
+
+std::vector<double> cell_aspect_ratios(const TensorMesh& mesh) {
+  return cell_aspect_ratios(mesh, {0, mesh.y().size()});
+}
+
+std::vector<double> cell_aspect_ratios(const TensorMesh& mesh, NodeRows rows) {
+  std::vector<double> ratios;
+  const std::span<const double> heights(mesh.y().widths());
+  const auto count = static_cast<std::size_t>(rows.last - rows.first);
+  ratios.reserve(count * mesh.x().widths().size());
+  for (const double hy : heights.subspan(static_cast<std::size_t>(rows.first), count))
+    for (const double hx : mesh.x().widths()) ratios.push_back(std::max(hx / hy, hy / hx));
+  return ratios;
+}
+
+namespace {
+
+/// Of a file's name, as it stands between quotes.
+std::string quoted(const std::string& text) {
+  std::string result;
+  for (const char c : text) result += c == '&' ? "&amp;" : c == '"' ? "&quot;" : c == '<' ? "&lt;" : std::string(1, c);
+  return '"' + result + '"';
+}
+
+std::string extent(const TensorMesh& mesh, NodeRows rows) {
+  return message("\"0 ", mesh.x().size(), ' ', rows.first, ' ', rows.last, " 0 0\"");
+}
+
+/// Of grids of a kind; `places`: where their points are.
+void write_pieces_file(const std::string& path, const std::string& kind, const std::string& places,
+                       const TensorMesh& mesh, const std::vector<VtkPiece>& pieces,
+                       const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields) {
+  std::string text = message("<?xml version=\"1.0\"?>\n<VTKFile type=", quoted(kind),
+                             " version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n");
+  text += message("  <", kind, " WholeExtent=", extent(mesh, {0, mesh.y().size()}), " GhostLevel=\"0\">\n");
+  const auto arrays = [&text](const char* of, const std::vector<VtkField>& fields) {
+    text += message("    <", of, fields.empty() ? "" : message(" Scalars=", quoted(fields.front().name)), ">\n");
+    for (const auto& field : fields)
+      text += message("      <PDataArray type=\"Float64\" Name=", quoted(field.name), "/>\n");
+    text += message("    </", of, ">\n");
+  };
+  arrays("PPointData", node_fields);
+  arrays("PCellData", cell_fields);
+  text += places;
+  for (const auto& piece : pieces)
+    text += message("    <Piece Extent=", extent(mesh, piece.rows), " Source=", quoted(piece.file), "/>\n");
+  write_whole_text(path, text + message("  </", kind, ">\n</VTKFile>\n"));
+}
+
+}  // namespace
+
+void write_pvtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkPiece>& pieces,
+                const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields) {
+  std::string coordinates = "    <PCoordinates>\n";
+  for (const char* name : {"x", "y", "z"})
+    coordinates += message("      <PDataArray type=\"Float64\" Name=", quoted(name), "/>\n");
+  write_pieces_file(path, "PRectilinearGrid", coordinates + "    </PCoordinates>\n", mesh, pieces, node_fields,
+                    cell_fields);
+}
+
+void write_pvts(const std::string& path, const TensorMesh& logical, const std::vector<VtkPiece>& pieces,
+                const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields) {
+  write_pieces_file(path, "PStructuredGrid",
+                    "    <PPoints>\n      <PDataArray type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\"/>\n"
+                    "    </PPoints>\n",
+                    logical, pieces, node_fields, cell_fields);
+}
+
+void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkField>& node_fields,
+               const std::vector<VtkField>& cell_fields, VtkCompression compression) {
+  write_vtr_piece(path, mesh, {0, mesh.y().size()}, node_fields, cell_fields, compression);
+}
+
+#if defined(STRATUM_HAVE_VTK)
+
+bool vtk_available() { return true; }
+
+void write_vtr_piece(const std::string& path, const TensorMesh& mesh, NodeRows rows,
+                     const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields,
+                     VtkCompression compression) {
+  const auto x = mesh.x().coordinates(), y = mesh.y().coordinates();
+  const double zero = 0;
+  vtkNew<vtkRectilinearGrid> grid;
+  grid->SetExtent(0, mesh.x().size(), rows.first, rows.last, 0, 0);
+  grid->SetXCoordinates(detail::wrap("x", x));
+  grid->SetYCoordinates(detail::wrap(
+      "y", std::span(y).subspan(static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()))));
+  grid->SetZCoordinates(detail::wrap("z", {&zero, 1}));
+  detail::write_grid<vtkXMLRectilinearGridWriter>(path, grid.Get(), node_fields, cell_fields, compression);
+}
+
+#else
+
+bool vtk_available() { return false; }
+
+void write_vtr_piece(const std::string& path, const TensorMesh& /*mesh*/, NodeRows /*rows*/,
+                     const std::vector<VtkField>& /*node_fields*/, const std::vector<VtkField>& /*cell_fields*/,
+                     VtkCompression /*compression*/) {
+  throw UsageError(message("cannot write '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
+}
+
+#endif
+
+}  // namespace stratum

@@ -1,0 +1,55 @@
+#pragma once
+
+// Rectilinear-grid files (.vtr) for ParaView, written by VTK's own writer: appended, compressed unless asked for otherwise, in
+// double. Of a mesh that is cut into strips each piece is a file, and a .pvtr (.pvts of a deformed one) says where they lie.
+// The file is written under a temporary name and renamed, so that it is there whole or not at all.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stratum/mesh/partition.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+
+namespace stratum {
+
+/// A field on the nodes, (cells_x + 1) * (cells_y + 1) numbers, or on the cells, cells_x * cells_y; x runs fastest. Three times
+/// as many are vectors.
+struct VtkField {
+  std::string name;
+  std::span<const double> values;
+};
+
+/// Of files: fast is LZ4, about as quick as none; best is zlib, ten times as slow for up to a third less.
+enum class VtkCompression : std::uint8_t { none, fast, best };
+
+/// True when this build can write VTK files.
+[[nodiscard]] bool vtk_available();
+
+/// Throws UsageError when this build has no VTK or a field has the wrong size, FileError when the file cannot be written.
+void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkField>& node_fields,
+               const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
+
+/// A piece, of these rows of nodes and the cells between; fields are those of the piece.
+void write_vtr_piece(const std::string& path, const TensorMesh& mesh, NodeRows rows,
+                     const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {},
+                     VtkCompression compression = VtkCompression::fast);
+/// All pieces, from the lowest rows to the uppermost, neighbours with a row of nodes in common; files by names that are
+/// relative to that of this one. Fields are those of any piece. Text, which VTK reads; its own parallel writer learns of other
+/// processes' pieces by a controller of VTK's alone.
+struct VtkPiece {
+  std::string file;
+  NodeRows rows;
+};
+void write_pvtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkPiece>& pieces,
+                const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {});
+/// Likewise of structured grids (mesh/vtk/vts.hpp), whose cells are joined as those of this mesh.
+void write_pvts(const std::string& path, const TensorMesh& logical, const std::vector<VtkPiece>& pieces,
+                const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {});
+
+/// Ratio of the longer side to the shorter of every cell, x fastest.
+[[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh& mesh);
+/// Of the cells between rows of nodes.
+[[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh& mesh, NodeRows rows);
+
+}  // namespace stratum

@@ -1,0 +1,40 @@
+#include <stratum/multigrid/coarse/coarse_solver.hpp>
+
+#include <stratum/solvers/direct/dense_inverse.hpp>
+
+namespace stratum {
+
+std::string coarse_solver_for(const BottomRegistry& registry, const GridShape& shape, std::string_view asked) {
+  if (asked != "automatic") (void)registry.find(asked);
+  const auto unknowns = shape.nodes();
+  if (unknowns == 1) return "direct";
+  if (asked != "automatic") return std::string(asked);
+  return unknowns <= DenseInverse<double>::few_unknowns ? "direct" : "cg_adi";
+}
+
+template <class T>
+std::unique_ptr<Bottom<T>> make_bottom(Context& ctx, const Hierarchy<T>& hierarchy, std::string_view name,
+                                       const SmootherRegistry& smoothers, const BottomRegistry& registry) {
+  const auto& entry = registry.find(name);
+  const GridShape shape = hierarchy.level_operator(0).shape();
+  if (shape.nodes() == 0) return nullptr;
+  expects(entry.any_operator || !hierarchy.is_singular(), "the coarsest level of a singular operator is solved ",
+          "directly, of up to ", DenseInverse<T>::few_unknowns, " unknowns; it has ", shape.nodes());
+  auto bottom =
+      registry.make<T>(ctx, name, shape, {hierarchy.is_singular(), smoothers, hierarchy.level_operator(0).form()});
+  try {
+    bottom->set_up(ctx, hierarchy);
+  } catch (const BreakdownError& error) {
+    const TensorMesh& mesh = hierarchy.meshes().front();
+    throw BreakdownError(message("the coarsest level, ", mesh.x().size(), " x ", mesh.y().size(),
+                                 " cells with widths from ", mesh.smallest_width(), " on: ", error.what()));
+  }
+  return bottom;
+}
+
+template std::unique_ptr<Bottom<float>> make_bottom(Context&, const Hierarchy<float>&, std::string_view,
+                                                    const SmootherRegistry&, const BottomRegistry&);
+template std::unique_ptr<Bottom<double>> make_bottom(Context&, const Hierarchy<double>&, std::string_view,
+                                                     const SmootherRegistry&, const BottomRegistry&);
+
+}  // namespace stratum

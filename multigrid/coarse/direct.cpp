@@ -1,0 +1,32 @@
+// The inverse of the coarsest level's matrix (solvers/direct/dense_inverse.hpp): z = A^-1 r by one kernel.
+
+#include <stratum/multigrid/coarse/coarse_solver.hpp>
+#include <stratum/solvers/direct/dense_inverse.hpp>
+
+namespace stratum {
+
+void register_direct(BottomRegistry& registry);
+
+namespace {
+
+template <class T>
+class Direct final : public Bottom<T> {
+ public:
+  Direct(Context& ctx, const GridShape& shape, const BottomParams& params) : inverse_(ctx, shape, params.singular) {}
+  void set_up(Context& ctx, const Hierarchy<T>& hierarchy) override {
+    inverse_.factor(ctx, hierarchy.level_in_double(0));
+  }
+  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override { inverse_.apply(ctx, r, z); }
+  [[nodiscard]] bool waits() const override { return false; }
+
+ private:
+  DenseInverse<T> inverse_;
+};
+
+}  // namespace
+
+void register_direct(BottomRegistry& registry) {
+  registry.add<Direct>("direct", "the inverse, of a few unknowns", {.any_operator = true});
+}
+
+}  // namespace stratum

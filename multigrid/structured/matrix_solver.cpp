@@ -1,0 +1,566 @@
+#include <stratum/multigrid/structured/matrix_solver.hpp>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <stratum/assembly/rectangle_fields.hpp>
+#include <stratum/core/comm/faults.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
+#include <stratum/core/field/reduce.hpp>
+#include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/multigrid/structured/scaled_rows.hpp>
+#include <stratum/solvers/row_scaled.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// The number of node (i, j) in an array on the host's terms: x first, or `map`, in which -1 is none.
+struct NodeNumber {
+  const int* map;
+  int nx;
+  STRATUM_HOST_DEVICE STRATUM_INLINE std::int64_t operator()(int i, int j) const {
+    const std::int64_t node = std::int64_t{j} * nx + i;
+    return map == nullptr ? node : map[node];
+  }
+};
+
+/// grid(i, j) = flat(its unknown), 0 where there is none.
+struct ToGrid {
+  NodeNumber number;
+  const double* flat;
+  GridView<double> grid;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
+    const std::int64_t k = number(i, j);
+    return k < 0 ? 0.0 : flat[k];
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double v) const { grid(i, j) = v; }
+};
+
+struct FromGrid {
+  NodeNumber number;
+  GridView<const double> grid;
+  double* flat;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const std::int64_t k = number(i, j);
+    if (k >= 0) flat[k] = grid(i, j);
+  }
+};
+
+/// x_k = b_k / a_kk of fixed rows.
+struct SolveFixed {
+  const int* unknown;
+  const double* diagonal;
+  const double* b;
+  double* x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int r, int /*j*/) const {
+    x[unknown[r]] = b[unknown[r]] / diagonal[r];
+  }
+};
+
+/// 0, or no number where x is none in a fixed row.
+struct FixedNotFinite {
+  static constexpr bool takes_maximum = false;
+  const int* unknown;
+  const double* x;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int r, int /*j*/) const {
+    return x[unknown[r]] * 0;
+  }
+};
+
+/// b(node) -= sum of a_km x_m over fixed m.
+struct Lift {
+  CsrView<double> a;
+  const int* node;
+  const double* x;
+  GridView<double> b;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int r, int /*j*/) const {
+    double sum = 0;
+    for (int e = a.start[r]; e < a.start[r + 1]; ++e) sum += a.value[e] * x[a.column[e]];
+    b(node[r] % b.nx, node[r] / b.nx) -= sum;
+  }
+};
+
+/// x += c
+struct AddConstant {
+  double c;
+  GridView<double> x;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const { return x(i, j) + c; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double v) const { x(i, j) = v; }
+};
+
+/// One where a node is held by 1e5 times what couples it, and none beside it is: on coarse levels that is a
+/// condition on several nodes, which float keeps no difference of.
+template <class View>
+struct HeldAlone {
+  static constexpr bool takes_maximum = true;
+  View a;
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void add(int i, int j, double& others, double& beside) const {
+    const double entry = a.template coefficient<dx, dy>(i, j);
+    if (entry == 0) return;
+    others += entry < 0 ? -entry : entry;
+    const double diagonal = a.template coefficient<0, 0>(i + dx, j + dy);
+    beside = diagonal > beside ? diagonal : beside;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    double others = 0, beside = 0;
+    add<-1, -1>(i, j, others, beside);
+    add<0, -1>(i, j, others, beside);
+    add<1, -1>(i, j, others, beside);
+    add<-1, 0>(i, j, others, beside);
+    add<1, 0>(i, j, others, beside);
+    add<-1, 1>(i, j, others, beside);
+    add<0, 1>(i, j, others, beside);
+    add<1, 1>(i, j, others, beside);
+    constexpr double held = 1e5, by_more = 1e3;
+    const double diagonal = a.template coefficient<0, 0>(i, j);
+    return others > 0 && diagonal >= held * others && diagonal >= by_more * beside ? 1 : 0;
+  }
+};
+
+bool holds_nodes_alone(Context& ctx, const GridOperator<double>& a) {
+  return a.visit([&]<class View>(const View& view) {
+    return reduce(ctx, a.shape().nx, a.shape().ny, HeldAlone<View>{view});
+  }) > 0;
+}
+
+/// D A for the cycle, where rows want scales.
+std::optional<RowScales> row_scales(Context& ctx, const GridRows& rows, const PoissonSolverParams& params) {
+  const bool in_double = params.precision == Precision::mixed || params.precision == Precision::full;
+  const bool takes_any =
+      !params.method || params.method == Method::multigrid || !solver_entry(to_string(*params.method)).symmetric;
+  if (rows.symmetric || !in_double || !takes_any || params.full_multigrid) return {};
+  return scaled_rows(ctx, rows.a);
+}
+
+NodeRange first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
+
+/// Coefficients in nine arrays on the host's terms, those that reach across sides zero.
+template <class View>
+struct StoreBands {
+  View a;
+  GridView<const double> grid;
+  double* to;
+  template <int dx, int dy>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j) const {
+    to[(std::int64_t{band_index(dx, dy)} * grid.ny + j) * grid.nx + i] =
+        couples(grid, i + dx, j + dy) ? a.template coefficient<dx, dy>(i, j) : 0.0;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    store<-1, -1>(i, j);
+    store<0, -1>(i, j);
+    store<1, -1>(i, j);
+    store<-1, 0>(i, j);
+    store<0, 0>(i, j);
+    store<1, 0>(i, j);
+    store<-1, 1>(i, j);
+    store<0, 1>(i, j);
+    store<1, 1>(i, j);
+  }
+};
+
+GridRows grid_rows(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params) {
+  const GridShape shape = a.shape();
+  if (ctx.communicator() == nullptr) {
+    const SparseRows rows = sparse_rows(ctx, a);
+    return {ctx,           RowArrays<int>{rows.start, rows.column, rows.value}, shape.nx, shape.ny, params.numbering,
+            params.cells()};
+  }
+  expects(params.numbering.empty(), "nodes of an operator on a grid lie in order: give no numbering");
+  expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
+  GridView<const double> grid;
+  grid.nx = shape.nx;
+  grid.ny = shape.ny;
+  grid.periodic_x = shape.periodic_x;
+  grid.periodic_y = shape.periodic_y;
+  grid.below = shape.below;
+  grid.above = shape.above;
+  Vector<double> bands(ctx, static_cast<int>(9 * shape.nodes()));
+  a.visit([&]<class View>(const View& view) {
+    for_each_node(ctx, {0, shape.nx, 1, 0, shape.ny, 1}, StoreBands<View>{view, grid, bands.view().data});
+  });
+  std::vector<double> numbers(static_cast<std::size_t>(9 * shape.nodes()));
+  copy_to_host(ctx, bands.cview(), numbers.data());
+  return {ctx, BandArrays{numbers}, shape.nx, shape.ny, params.cells(), params.on_pieces()};
+}
+
+bool is_flat_of(const GridShape& shape, const GridRows& rows) {
+  return shape.is_flat && shape.nx == rows.unknowns() && shape.ny == 1;
+}
+
+/// A flat vector that goes from piece to piece.
+template <class T>
+std::span<T> on_host(const Context& ctx, GridView<T> v) {
+  expects(!ctx.on_gpu(), "on several pieces flat vectors must lie on the host, or be given as arrays");
+  return {v.data, static_cast<std::size_t>(v.nx)};
+}
+
+}  // namespace
+
+class MatrixSolver::State {
+ public:
+  State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& smoothers)
+      : rows(std::move(given)), params(p), registry(smoothers), scaled(row_scales(ctx, rows, params.solver)),
+        means(part_means(ctx)), solver(make(ctx)), b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
+    if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
+    if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
+    const std::size_t flat = rows.moved ? rows.moved->strip_size() : static_cast<std::size_t>(rows.unknowns());
+    if (ctx.on_gpu()) {
+      flat_b_ = Vector<double>(ctx, GridShape::flat(static_cast<int>(flat)));
+      flat_x_ = Vector<double>(ctx, GridShape::flat(static_cast<int>(flat)));
+    }
+    if (rows.moved && !rows.moved->in_place()) {
+      strip_b_.resize(flat);
+      strip_x_.resize(flat);
+    }
+    make_scratch(ctx);
+    read_fixed(ctx);
+  }
+
+  void update(Context& ctx, const std::function<void(GridRows&)>& read) {
+    const auto hold = in_use.hold("solver");
+    is_whole = false;
+    read(rows);
+    read_fixed(ctx);
+    const bool was_scaled = scaled.has_value();
+    scaled = row_scales(ctx, rows, params.solver);
+    const bool had_parts = means.has_value();
+    means = part_means(ctx);
+    if (!was_scaled && !scaled && !had_parts && !means && precision_note.empty() && suits(ctx)) {
+      solver.update(ctx, rows.a);
+      solver.set_stop(params.solver.stop);
+    } else {
+      solver = make(ctx);
+      make_scratch(ctx);
+    }
+    is_whole = true;
+  }
+  /// A matrix that was refused may have been written over the one before in part.
+  void expects_whole() const {
+    expects(is_whole, "the latest update was refused, so that there is no matrix: update with one that fits, or make "
+                      "another solver");
+  }
+
+  /// `use` of b and x in flat arrays that the Context computes on: on pieces those of the strip's lines. x is taken along
+  /// where it matters.
+  template <class Use>
+  void on_context(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
+    const auto n = static_cast<std::size_t>(rows.unknowns());
+    std::string fault;
+    if (b.size() != n || x.size() != n)
+      fault = message("the matrix has ", n, " rows; the arrays hold ", b.size(), " and ", x.size(), " numbers");
+    if (rows.moved)
+      refuse_on_all(*ctx.communicator(),
+                    fault.empty() ? fault : message("rank ", ctx.communicator()->rank(), ": ", fault));
+    else
+      expects(fault.empty(), fault);
+    if (strip_b_.empty()) return on_device(ctx, b, x, with_x, use);
+    Communicator& comm = *ctx.communicator();
+    rows.moved->to_strip(comm, b, strip_b_);
+    if (with_x) rows.moved->to_strip(comm, x, strip_x_);
+    on_device(ctx, strip_b_, strip_x_, with_x, use);
+    rows.moved->to_own(comm, strip_x_, x);
+  }
+  template <class Use>
+  void on_device(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
+    if (!ctx.on_gpu()) return use(b.data(), x.data());
+    copy_from_host(ctx, b.data(), flat_b_.view());
+    if (with_x) copy_from_host(ctx, x.data(), flat_x_.view());
+    use(flat_b_.cview().data, flat_x_.view().data);
+    copy_to_host(ctx, flat_x_.cview(), x.data());
+  }
+
+  SolveReport solve(Context& ctx, const double* b, double* x, const Monitor& monitor) {
+    const auto hold = in_use.hold("solver");
+    expects_whole();
+    to_grid(ctx, x, x_.view());
+    rhs_to_grid(ctx, b, x);
+    if (rows.fixed_in_all > 0) {
+      // Where nothing couples to such a row, what is left would not show it.
+      const double not_finite = reduce(ctx, static_cast<int>(rows.fixed.size()), 1,
+                                       FixedNotFinite{rows.fixed.empty() ? nullptr : fixed_.cview().data, x});
+      if (std::isnan(not_finite)) for_each_node(ctx, all_nodes(b_.view()), AddConstant{not_finite, b_.view()});
+    }
+    SolveReport report = solve_on_grid(ctx, b_.cview(), x_.view(), monitor);
+    from_grid(ctx, x_.cview(), x);
+    return report;
+  }
+  SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+    const auto hold = in_use.hold("solver");
+    expects_whole();
+    if (mean_.empty() && !means) return noted(solver.solve(ctx, b, x, monitor));
+    copy(ctx, b, b_.view());
+    return solve_on_grid(ctx, b_.cview(), x, monitor);
+  }
+
+  void apply(Context& ctx, const double* r, double* z) {
+    const auto hold = in_use.hold("solver");
+    expects_whole();
+    rhs_to_grid(ctx, r, z);
+    solver.preconditioner(ctx).apply(ctx, b_.cview(), x_.view());
+    from_grid(ctx, x_.cview(), z);
+  }
+
+  void set_stop(const StoppingParams& stop) {
+    solver.set_stop(stop);
+    params.solver.stop = stop;
+  }
+
+  GridRows rows;
+  MatrixSolverParams params;
+  SmootherRegistry registry;
+  std::optional<RowScales> scaled;
+  std::string precision_note;      // why it is another than was asked for
+  std::optional<PartMeans> means;  // of several singular parts, or one beside other nodes
+  PoissonSolver solver;
+  InUse in_use;
+  bool is_whole = true;
+
+ private:
+  void make_scratch(Context& ctx) {
+    mean_ = {};
+    d_ = {};
+    weighted_ = {};
+    if (!solver.params().multigrid.singular || means) return;
+    mean_ = mean_scratch(ctx, rows.a.shape());
+    if (!scaled) return;
+    d_ = vector_from_host(ctx, scaled->d);
+    sum_of_d_ = sum_of(ctx, d_.cview());
+    weighted_ = Vector<double>(ctx, rows.a.shape());
+  }
+  [[nodiscard]] std::optional<PartMeans> part_means(Context& ctx) const {
+    if (scaled || !rows.parts.any() || rows.parts.is_whole || !params.singular.value_or(true)) return {};
+    return PartMeans(ctx, rows.a.shape(), rows.parts);
+  }
+  /// Of a matrix that is said to be singular.
+  void expects_zero_sums(Context& ctx) const {
+    const GridOperator<double>& a = scaled ? scaled->scaled : rows.a;
+    Vector<double> ones(ctx, a.shape()), sums(ctx, a.shape()), d(ctx, a.shape());
+    set(ctx, 1.0, ones.view());
+    a.apply(ctx, ones.cview(), sums.view());
+    diagonal(ctx, a, d.view());
+    constexpr double about_zero = 1e-6;
+    const double most = norm_max(ctx, sums.cview()), largest = norm_max(ctx, d.cview());
+    expects(most <= about_zero * largest, "the matrix is said to be singular, and a row of it sums to ", most,
+            " where the largest diagonal entry is ", largest, "; all must sum to zero");
+  }
+  [[nodiscard]] PoissonSolver make(Context& ctx) {
+    expects(!params.symmetric.value_or(false) || rows.symmetric,
+            "the matrix is said to be symmetric and is not: ", rows.unsymmetric);
+    // Of the matrix that the cycle is for.
+    const bool symmetric = scaled ? scaled->symmetric : params.symmetric.value_or(rows.symmetric),
+               singular = means ? rows.parts.rest_is_fixed
+                                : params.singular.value_or(scaled ? scaled->singular : rows.singular);
+    expects(!singular || (scaled ? scaled->symmetric : rows.symmetric),
+            "a singular matrix must be symmetric, with rows that sum to zero; this one is not symmetric");
+    if (params.singular.value_or(false) && !means) {
+      expects_zero_sums(ctx);
+      // What is left of them, as of numbers from a text file, would be of no use.
+      if (!scaled && !rows.singular) zero_row_sums(ctx, {}, rows.a);
+    }
+    PoissonSolverParams made = params.solver;
+    expects(!made.full_multigrid, "full multigrid is for meshes");
+    made.multigrid.symmetric = symmetric;
+    made.multigrid.singular = singular;
+    const bool left_to_auto = symmetric && made.multigrid.smoother == "auto" && !made.multigrid.cycle;
+    if (!made.interpolation && !left_to_auto) made.interpolation = InterpolationKind::matrix;
+    if (!symmetric || scaled) {
+      made.method = made.method.value_or(Method::gmres);
+      if (made.deflate.by == DeflateBy::automatic) made.deflate = {};
+    }
+    if (!symmetric) {
+      // What "auto" goes by, couplings along x and y, is not what matters where there is transport.
+      if (made.multigrid.smoother == "auto") made.multigrid.smoother = MultigridParams{}.smoother;
+      // Conjugate gradients would need what is not there.
+      if (made.multigrid.coarse == "automatic") made.multigrid.coarse = "direct";
+    } else if (!made.method && made.inner.digits == 0 && !left_to_auto) {
+      made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
+    }
+    precision_note.clear();
+    if (made.precision == Precision::mixed && symmetric && !scaled && !means) {
+      constexpr double too_much = 0.03;
+      if (singular && rows.parts.lost_in_float > too_much)
+        precision_note = message("cycles in double: in float the rows of this singular matrix would sum to ",
+                                 rows.parts.lost_in_float, " of what it conducts");
+      else if (holds_nodes_alone(ctx, rows.a))
+        precision_note = "cycles in double: a node is held by more than float has digits for beside its neighbours";
+      if (!precision_note.empty()) made.precision = Precision::full;
+    }
+    const TensorMesh mesh = rows.mesh(params.widths_x, params.widths_y);
+    if (means) {
+      expects(made.precision == Precision::mixed || made.precision == Precision::full,
+              "a matrix with singular parts beside other nodes takes mixed or double precision");
+      expects(made.deflate.by == DeflateBy::none || made.deflate.by == DeflateBy::automatic,
+              "a matrix with singular parts beside other nodes is not deflated");
+      made.precision = Precision::full;
+      made.deflate = {};
+      made.interpolation = made.interpolation.value_or(InterpolationKind::matrix);
+      return {ctx, rows.a, connected(ctx, rows.parts, rows.a), *means, mesh, made, registry};
+    }
+    if (scaled) return {ctx, rows.a, *scaled, mesh, made, registry};
+    return {ctx, rows.a, mesh, made, registry};
+  }
+
+  /// What was chosen for the last coefficients would be chosen for these.
+  [[nodiscard]] bool suits(Context& ctx) const {
+    const auto& cycle = params.solver.multigrid;
+    if (solver.deflation().starts_with("by ")) return false;  // vectors belong to coefficients
+    if (cycle.smoother != "auto" || !rows.symmetric) return true;
+    std::vector<Couplings> found(solver.meshes().size());
+    found.back() = couplings(ctx, rows.a);
+    const bool helped = solver.params().multigrid.cycle != Cycle::v;
+    const std::string chosen = solver.level_reports().back().smoother;  // none where there is one level
+    return chosen.empty() ||
+           (choose_smoothers(solver.meshes(), found, cycle.smoother_params, cycle.steps).back().smoother == chosen &&
+            (cycle.cycle || helped == found.back().is_rotated()) &&
+            (params.solver.interpolation || solver.params().interpolation == InterpolationKind::matrix ||
+             found.back().jump <= most_bilinear_jump));
+  }
+
+  void read_fixed(Context& ctx) {
+    if (rows.fixed.empty()) return;
+    diagonal_ = vector_from_host(ctx, rows.fixed_diagonal);
+    if (rows.lifted_node.empty()) return;
+    node_ = vector_from_host(ctx, rows.lifted_node);
+    start_ = vector_from_host(ctx, rows.lifted.start);
+    column_ = vector_from_host(ctx, rows.lifted.column);
+    value_ = vector_from_host(ctx, rows.lifted.value);
+  }
+
+  [[nodiscard]] NodeNumber number() const { return {number_.empty() ? nullptr : number_.cview().data, rows.left_nx}; }
+  void to_grid(Context& ctx, const double* flat, GridView<double> grid) const {
+    for_each_node(ctx, all_nodes(grid), ToGrid{number(), flat, grid});
+  }
+  void from_grid(Context& ctx, GridView<const double> grid, double* flat) const {
+    for_each_node(ctx, all_nodes(grid), FromGrid{number(), grid, flat});
+  }
+  /// b_ from a flat right-hand side, fixed unknowns solved into the flat x.
+  void rhs_to_grid(Context& ctx, const double* b, double* x) {
+    to_grid(ctx, b, b_.view());
+    if (rows.fixed.empty()) return;
+    for_each_node(ctx, first_numbers(static_cast<int>(rows.fixed.size())),
+                  SolveFixed{fixed_.cview().data, diagonal_.cview().data, b, x});
+    if (rows.lifted_node.empty()) return;
+    for_each_node(
+        ctx, first_numbers(rows.lifted.rows),
+        Lift{{start_.cview().data, column_.cview().data, value_.cview().data}, node_.cview().data, x, b_.view()});
+  }
+  /// Of all pieces.
+  [[nodiscard]] std::int64_t nodes() const { return std::int64_t{rows.left_nx} * rows.left_ny; }
+  /// Unknown, or node, that the first node of a singular part is.
+  [[nodiscard]] std::int64_t name_of(const SingularParts::Part& part) const {
+    const std::int64_t i = part.first % rows.left_nx + rows.first_i, j = part.first / rows.left_nx + rows.first_j;
+    return rows.numbering == Numbering::y_first ? i * rows.ny + j : j * rows.nx + i;
+  }
+  SolveReport noted(SolveReport report) const {
+    for (const std::string& note : {rows.parts.note(), precision_note})
+      if (!note.empty()) report.choice += (report.choice.empty() ? "" : "; ") + note;
+    return report;
+  }
+  /// b_ loses its means on singular parts.
+  void make_parts_compatible(Context& ctx) {
+    constexpr double rounding = 1e-8;
+    const auto sums = means->sums(ctx, b_.cview());
+    for (std::size_t p = 0; p < sums.size() && !params.project; ++p) {
+      const auto& [sum, magnitudes] = sums[p];
+      const auto& part = rows.parts.parts[p];
+      expects(
+          std::abs(sum) <= rounding * magnitudes || !std::isfinite(sum), "the ", part.nodes, " unknowns that ",
+          rows.numbering == Numbering::given ? "node " : "unknown ", name_of(part),
+          " is connected to are coupled to no others, their rows sum to zero, and the right-hand side there sums to ",
+          sum, ", ", std::abs(sum) / magnitudes,
+          " of its absolute sum: there is no solution; `project` subtracts the mean");
+    }
+    means->project(ctx, b_.view());
+  }
+  SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+    if (means) {
+      make_parts_compatible(ctx);
+      means->project(ctx, x);
+      SolveReport report = noted(solver.solve(ctx, b, x, monitor));
+      means->project(ctx, x);
+      return report;
+    }
+    if (mean_.empty()) return noted(solver.solve(ctx, b, x, monitor));
+    // D A's rows sum to zero, and so do its columns: what must have no mean is D b.
+    if (scaled) times_rows(ctx, d_, b, weighted_.view());
+    const Compatibility found = compatibility(ctx, scaled ? weighted_.cview() : b);
+    expects(params.project || found.holds() || !std::isfinite(found.sum),
+            "the matrix is singular, and the right-hand side sums to ", found.sum, ", ",
+            std::abs(found.sum) / found.sum_of_magnitudes, " of its absolute sum",
+            scaled ? ", its rows scaled as makes the matrix symmetric" : "",
+            ": there is no solution; `project` subtracts the mean");
+    if (scaled) {
+      for_each_node(ctx, all_nodes(b_.view()), AddConstant{-found.sum / sum_of_d_, b_.view()});
+    } else {
+      subtract_mean(ctx, b_.view(), mean_.view(), nodes());
+    }
+    SolveReport report = noted(solver.solve(ctx, b, x, monitor));
+    subtract_mean(ctx, x, mean_.view(), nodes());
+    return report;
+  }
+
+  Vector<int> number_, fixed_, node_, start_, column_;
+  Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, weighted_;
+  double sum_of_d_ = 0;
+  Vector<double> b_, x_;
+  std::vector<double> strip_b_, strip_x_;  // on pieces whose unknowns are not those of their strips
+};
+
+MatrixSolver::MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params,
+                           const SmootherRegistry& registry)
+    : state_(std::make_shared<State>(ctx, std::move(rows), params, registry)) {}
+
+MatrixSolver::MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, const MatrixSolverParams& params)
+    : MatrixSolver(ctx,
+                   GridRows(ctx, RowArrays<int>{a.start, a.column, a.value}, nx, ny, params.numbering, params.cells(),
+                            params.on_pieces()),
+                   params) {}
+
+MatrixSolver::MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params)
+    : MatrixSolver(ctx, grid_rows(ctx, a, params), params) {}
+
+SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor) {
+  SolveReport report;
+  state_->on_context(ctx, b, x, true,
+                     [&](const double* from, double* to) { report = state_->solve(ctx, from, to, monitor); });
+  return report;
+}
+
+SolveReport MatrixSolver::solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+  if (!is_flat_of(b.shape(), state_->rows)) return state_->solve(ctx, b, x, monitor);
+  expects_fit(ctx, "b", b, state_->rows.unknowns(), 1);
+  expects_fit(ctx, "x", x, state_->rows.unknowns(), 1);
+  if (state_->rows.moved) return solve(ctx, on_host(ctx, b), on_host(ctx, x), monitor);
+  return state_->solve(ctx, b.data, x.data, monitor);
+}
+
+void MatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<double> z) {
+  state_->on_context(ctx, r, z, false, [&](const double* from, double* to) { state_->apply(ctx, from, to); });
+}
+
+void MatrixSolver::apply(Context& ctx, GridView<const double> r, GridView<double> z) {
+  if (!is_flat_of(r.shape(), state_->rows)) {
+    state_->expects_whole();
+    return state_->solver.preconditioner(ctx).apply(ctx, r, z);
+  }
+  expects_fit(ctx, "r", r, state_->rows.unknowns(), 1);
+  expects_fit(ctx, "z", z, state_->rows.unknowns(), 1);
+  if (state_->rows.moved) return apply(ctx, on_host(ctx, r), on_host(ctx, z));
+  state_->apply(ctx, r.data, z.data);
+}
+
+bool MatrixSolver::is_constant() const {
+  const auto& params = state_->solver.params();
+  return params.multigrid.cycle != Cycle::k && params.inner.digits == 0;
+}
+bool MatrixSolver::is_symmetric() const { return !state_->scaled && state_->solver.params().multigrid.symmetric; }
+void MatrixSolver::set_stop(const StoppingParams& stop) { state_->set_stop(stop); }
+const GridRows& MatrixSolver::rows() const { return state_->rows; }
+const PoissonSolver& MatrixSolver::solver() const { return state_->solver; }
+void MatrixSolver::update_rows(Context& ctx, const std::function<void(GridRows&)>& read) { state_->update(ctx, read); }
+
+}  // namespace stratum

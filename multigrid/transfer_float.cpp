@@ -1,7 +1,0 @@
-#include <stratum/multigrid/transfer_kernels.hpp>
-
-namespace stratum {
-
-template class Transfer<float>;
-
-}  // namespace stratum

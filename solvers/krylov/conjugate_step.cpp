@@ -1,0 +1,216 @@
+#include <stratum/solvers/krylov/conjugate_step.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/reduce.hpp>
+#include <stratum/core/field/vector_functors.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/field/streaming_stencil.hpp>
+#endif
+
+namespace stratum {
+
+namespace {
+
+/// Called once a node: it makes the step and says what there is to add up.
+template <class T, class X>
+struct Step {
+  double alpha, scale;
+  GridView<const T> p, q;
+  GridView<X> x;
+  GridView<T> r;
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double take(T p_i, T q_i, X& x_i, T& r_i) const {
+    x_i = static_cast<X>(static_cast<double>(x_i) + scale * alpha * static_cast<double>(p_i));
+    r_i = static_cast<T>(static_cast<double>(r_i) - alpha * static_cast<double>(q_i));
+    return static_cast<double>(r_i) * static_cast<double>(r_i);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    return alpha == alpha ? take(p(i, j), q(i, j), x(i, j), r(i, j)) : alpha;
+  }
+};
+
+/// Its alpha is on the GPU, and NaN where the curvature is not above zero.
+template <class T, class X>
+struct StepByCurvature {
+  double square;
+  const double* curvature;
+  Step<T, X> step;
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE Step<T, X> begun() const {
+    Step<T, X> known = step;
+    known.alpha = *curvature > 0 ? square / *curvature : NAN;
+    return known;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return begun()(i, j); }
+};
+
+template <class T, class X>
+void expects_alike(const Context& ctx, GridView<const T> p, GridView<const T> q, GridView<X> x, GridView<T> r) {
+  expects_fit(ctx, "p", p, r.shape());
+  expects_fit(ctx, "q", q, r.shape());
+  expects_fit(ctx, "x", x, r.shape());
+  expects_fit(ctx, "r", r, r.shape());
+}
+
+#if defined(__CUDACC__)
+
+constexpr int step_blocks = 4096;
+
+/// The step, a chunk of 16 bytes of r and what belongs to it a thread: stores of the one node do not hold up loads of the next.
+template <class T, class Term>
+__global__ void __launch_bounds__(detail::reduction_threads)
+    step_by_chunks(const Term given, int nx, int ny, double* partial) {
+  cuda::after_previous();
+  const auto s = detail::begun(given);
+  constexpr int n = cuda::chunk_width<T>;
+  const int chunks = nx / n + 1;
+  double sum = 0;
+  for (int j = static_cast<int>(blockIdx.x); j < ny && s.alpha == s.alpha; j += static_cast<int>(gridDim.x))
+    for (int c = static_cast<int>(threadIdx.x); c < chunks; c += static_cast<int>(blockDim.x)) {
+      const int column = n * c - 1;
+      const auto p = cuda::load_chunk<n>(&s.p(column, j)), q = cuda::load_chunk<n>(&s.q(column, j));
+      auto x = cuda::load_chunk<n>(&s.x(column, j));
+      auto r = cuda::load_chunk<n>(&s.r(column, j));
+#pragma unroll
+      for (int e = 0; e < n; ++e) {
+        const double square = s.take(p.v[e], q.v[e], x.v[e], r.v[e]);
+        if (column + e >= 0 && column + e < nx) sum += square;
+      }
+      const bool whole = column >= 0 && column + n <= nx;
+      cuda::store_chunk(s.x, column, j, x, nx, whole);
+      cuda::store_chunk(s.r, column, j, r, nx, whole);
+    }
+  sum = detail::reduce_block<Term>(sum);
+  if (threadIdx.x == 0) partial[blockIdx.x] = s.alpha == s.alpha ? sum : s.alpha;
+}
+
+/// At least a number before those of a step's sum.
+template <class T>
+double* scratch_for_step(Context& ctx, GridView<T> r) {
+  const int numbers = std::max(reduction_numbers(ctx, r.nx, r.ny), step_blocks);
+  return ctx.reduction_scratch(static_cast<std::size_t>(numbers) + 1);
+}
+
+/// The step `s`, as which `term` begins. The sum comes to the first of `partial` and to *host.
+template <class Term, class T, class X>
+void run_step(Context& ctx, const Term& term, const Step<T, X>& s, double* partial, double* host) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(s.x.data - 1) % (sizeof(X) * cuda::chunk_width<T>) == 0;
+  if (s.r.ny == 1 || !cuda::can_march(s.p, s.q, s.x, s.r) || !aligned)
+    return reduce_on_gpu(ctx, s.r.nx, s.r.ny, term, partial, host);
+  const int blocks = std::min(s.r.ny, step_blocks);
+  const cuda::Launch launch{blocks, detail::reduction_threads};
+  launch(ctx, step_by_chunks<T, Term>, term, s.r.nx, s.r.ny, partial);
+  cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
+}
+
+/// Pieces of a grid whose numbers go by way of the host wait there for either product.
+bool steps_on_gpu(const Context& ctx) {
+  const bool in_order = ctx.communicator() == nullptr || ctx.communicator()->keeps_order();
+  return ctx.on_gpu() && in_order && !ctx.plans();
+}
+
+/// With (p, q) the first number of the scratch, and this piece's part of it on its way to the host. What all pieces have of both
+/// products is added up here as it is on GPUs, by rank.
+template <class T, class X>
+ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
+                          GridView<X> x, GridView<T> r) {
+  double* const curvature = scratch_for_step(ctx, r);
+  const Step<T, X> step{0, scale, p, q, x, r};
+  run_step(ctx, StepByCurvature<T, X>{square, curvature, step}, step, curvature + 1, ctx.expected_number());
+  ctx.synchronise();  // for both numbers, which two kernels write
+  std::array products{*ctx.host_number(), ctx.await_number()};
+  finish<Product<T>>(ctx, products);
+  return {products[0], products[1]};
+}
+
+#endif
+
+}  // namespace
+
+template <class T, class X>
+ConjugateStep conjugate_step(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
+                             GridView<X> x, GridView<T> r) {
+  expects_alike(ctx, p, q, x, r);
+#if defined(__CUDACC__)
+  if (steps_on_gpu(ctx)) {
+    const auto hold = ctx.hold_scratch();
+    double* const curvature = scratch_for_step(ctx, r);
+    reduce_to(ctx, r.nx, r.ny, Product<T>{p, q}, curvature, ctx.host_number());
+    return step_on_gpu<T, X>(ctx, square, p, q, scale, x, r);
+  }
+#endif
+  const double curvature = reduce(ctx, r.nx, r.ny, Product<T>{p, q});
+  if (!(curvature > 0)) return {curvature, std::numeric_limits<double>::quiet_NaN()};
+  return {curvature, residual_step(ctx, square / curvature, p, q, scale, x, r)};
+}
+
+template <class T, class X>
+double residual_step(Context& ctx, double alpha, GridView<const T> p, GridView<const T> q, double scale, GridView<X> x,
+                     GridView<T> r) {
+  expects_alike(ctx, p, q, x, r);
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && !ctx.plans()) {
+    const auto hold = ctx.hold_scratch();
+    const Step<T, X> step{alpha, scale, p, q, x, r};
+    run_step(ctx, step, step, scratch_for_step(ctx, r), ctx.expected_number());
+    return finish<Step<T, X>>(ctx, ctx.await_number());
+  }
+#endif
+  // Row by row: vector units take these, and not the one loop, whose stores could be what it loads.
+  const Axpy<T, X> to_x{scale * alpha, p, x};
+  const Axpy<T, T> to_r{-alpha, q, r};
+  const auto step = [&](int begin, int end, int j) {
+    for_row(to_x, begin, end, 1, j);
+    for_row(to_r, begin, end, 1, j);
+  };
+  return reduce_prepared(ctx, r.nx, r.ny, step, Product<T>{r, r});
+}
+
+template <class T>
+SearchDirection<T>::SearchDirection(Context& ctx, const GridShape& shape)
+    : p_(ctx, shape), next_(ctx.on_gpu() ? SharedVector<T>(ctx, shape) : SharedVector<T>()) {}
+
+template <class T>
+ConjugateStep SearchDirection<T>::step(Context& ctx, const LinearOperator<T>& a, double square, GridView<const T> z,
+                                       double beta, GridView<T> q, GridView<T> x, GridView<T> r) {
+  if (beta == 0) set(ctx, T(0), p_.view());
+#if defined(__CUDACC__)
+  if (steps_on_gpu(ctx) && ctx.pieces() == 1) {
+    const auto hold = ctx.hold_scratch();
+    (void)scratch_for_step(ctx, r);  // before it holds something
+    if (a.next_direction_on_gpu(ctx, z, beta, p_.cview(), next_.view(), q)) {
+      std::swap(p_, next_);
+      return step_on_gpu<T, T>(ctx, square, p_.cview(), q, 1, x, r);
+    }
+  }
+#endif
+  const GridView<T> p = p_.view();
+  if (ctx.on_gpu()) {
+    xpay<T>(ctx, z, beta, p);
+    a.apply(ctx, p, q);
+    return conjugate_step<T, T>(ctx, square, p, q, 1, x, r);
+  }
+  const double curvature = a.next_direction(ctx, z, beta, p, q);
+  if (!(curvature > 0)) return {curvature, std::numeric_limits<double>::quiet_NaN()};
+  return {curvature, residual_step<T, T>(ctx, square / curvature, p, q, 1, x, r)};
+}
+
+#define STRATUM_INSTANTIATE(T, X)                                                                                    \
+  template ConjugateStep conjugate_step(Context&, double, GridView<const T>, GridView<const T>, double, GridView<X>, \
+                                        GridView<T>);                                                                \
+  template double residual_step(Context&, double, GridView<const T>, GridView<const T>, double, GridView<X>,         \
+                                GridView<T>);
+STRATUM_INSTANTIATE(float, float)
+STRATUM_INSTANTIATE(float, double)
+STRATUM_INSTANTIATE(double, double)
+#undef STRATUM_INSTANTIATE
+template class SearchDirection<float>;
+template class SearchDirection<double>;
+
+}  // namespace stratum

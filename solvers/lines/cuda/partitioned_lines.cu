@@ -1,0 +1,43 @@
+// The three steps on a GPU, in segments. solvers/lines/partitioned_lines.hpp says what is computed.
+
+#include <stratum/solvers/lines/partitioned_equations.hpp>
+
+namespace stratum::line {
+
+template <class T>
+void CutLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b,
+                               GridView<const T> x, GridView<T> y, T omega, const SomeLines& lines) {
+  const Interface<T> interface = interface_of(lines, 0);
+  const auto put_together = [&] {
+    if (count_ > 1)
+      ctx.communicator()->gather(ctx, interface.own.numbers, interface.sides.numbers,
+                                 sizeof(T) * PiecesOfLines<T>::sides * static_cast<std::size_t>(lines.count));
+  };
+  visit(a, zeros, [&]<class View>(const View& view) {
+    if constexpr (!is_tensor<View> || by_sums<View>)
+      solve_in_segments<segment_rows<T>>(ctx, CutLine<View, T>{{view, b, x}, y, omega, lines}, interface,
+                                         segments_.view().data, put_together);
+  });
+  if (y.periodic_x) for_each_node(ctx, WrapRow<T>::range(y), WrapRow<T>{y});
+}
+
+template <class T>
+void CutLines<T>::set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<T> shape) {
+  const SomeLines lines{0, 1, shape.nx};
+  visit(a, zeros, [&]<class View>(const View& view) {
+    if constexpr (!is_tensor<View> || by_sums<View>)
+      eliminate_matrix<segment_rows<T>>(ctx, CutLine<View, T>{{view, shape, shape}, shape, T(1), lines},
+                                        interface_of(lines, 0), segments_.view().data);
+  });
+  for_each_node(ctx, {0, columns_, 1, 0, 1, 1}, gathered_factors(ctx));
+}
+
+template void CutLines<float>::solve_on_gpu(Context&, const GridOperator<float>&, const float*, GridView<const float>,
+                                            GridView<const float>, GridView<float>, float, const SomeLines&);
+template void CutLines<double>::solve_on_gpu(Context&, const GridOperator<double>&, const double*,
+                                             GridView<const double>, GridView<const double>, GridView<double>, double,
+                                             const SomeLines&);
+template void CutLines<float>::set_up_on_gpu(Context&, const GridOperator<float>&, const float*, GridView<float>);
+template void CutLines<double>::set_up_on_gpu(Context&, const GridOperator<double>&, const double*, GridView<double>);
+
+}  // namespace stratum::line

@@ -1,0 +1,36 @@
+#pragma once
+
+// A sweep over all lines of a grid on a GPU, along x or along y, and its interface for sources of the host. Kernels and the
+// choice among them are in solvers/lines/cuda/dispatch.hpp. The build writes a source for each direction, number and storage
+// format (CMakeLists.txt), so that they are compiled beside each other.
+
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/solvers/lines/orders.hpp>
+
+namespace stratum::cuda {
+
+/// y = (1 - omega) x + omega times the solution of every line of A y = b. Zebra order is in place: x and y are the same.
+template <class View, class T>
+struct GpuSweep {
+  View a;
+  GridView<const T> b, x;
+  GridView<T> y;
+  LineOrder line_order = LineOrder::zebra;
+  SweepOrder order = SweepOrder::forward;
+  bool zero = false;  // x counts as zero
+  T omega = 1;
+  // Where the grid has other pieces below or above: whether all of it has an odd number of rows and is periodic across them, and
+  // whether this piece has the last one.
+  bool is_cut = false, third_row = false, has_third_row = false;
+  T* memory = nullptr;   // line::interface_numbers, for the chunks of long lines
+  GridView<T> passed{};  // zeros, in which clusters of blocks pass columns to each other; or nothing
+  GridView<const T>
+      records{};  // of stored bands in the order of a walk (solvers/lines/cuda/tiled_bands.hpp); or nothing
+};
+
+/// In the stream. Halos are brought up to date before every colour: across a periodic direction the first line lies beside the
+/// last.
+template <Direction direction, class View, class T>
+void sweep_lines(Context& ctx, const GpuSweep<View, T>& sweep);
+
+}  // namespace stratum::cuda

@@ -1,0 +1,92 @@
+#pragma once
+
+// Line relaxation along y on a grid that is cut into strips of rows, where every y line is cut, by exact partition: in the
+// three steps of solvers/lines/algebra/reduced_system.hpp, colour by colour,
+//
+//     1. eliminate     the strip's part of every line of the colour, from b and x: 2 numbers a line
+//     2. interface     these numbers of all strips are gathered, and every strip solves for the unknowns beside all cuts
+//     3. substitute    the strip's part of every line, as a line between known ends
+//
+// One gather a colour is all that strips say to each other. What is solved equals the same sweep on one piece but for rounding,
+// and both halo rows of y are known afterwards: they come out of the interface, the same bits as in the strips beside. Strips
+// have one row or more. Elimination and substitution form the right-hand sides twice. Words a node and colour, the coefficients
+// besides: eliminate 2, substitute 3, and on a GPU about 1 for the pieces of segments; a sweep on one piece moves 3 in all.
+//
+// The matrix's part of the interface is gathered and factored once, by `set_up`: 7 numbers a line and strip. A sweep with
+// another operator than the one before begins with it; an operator that has been given other numbers in place is not seen to be
+// another one.
+//
+// A strip is one piece of its lines, or several: on the CPU pieces may be given that are the same however many strips share
+// them, even if there is one. Then results have the same bits whatever the number of strips.
+//
+// All pieces call together. Halos of x must be up to date. Nothing is allocated after construction.
+
+#include <span>
+#include <vector>
+
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/solvers/lines/algebra/reduced_system.hpp>
+#include <stratum/solvers/lines/orders.hpp>
+
+namespace stratum::line {
+
+template <class T>
+struct FactorInterface;
+
+/// Lines first, first + stride, ..., `count` of them.
+struct SomeLines {
+  int first, stride, count;
+};
+
+template <class T>
+class CutLines {
+ public:
+  CutLines() = default;
+  /// For grids of this shape, which has other pieces below or above. `pieces`: the global numbers of their first rows and of
+  /// the row behind the last, where they are given. Throws UsageError for a strip whose Context has no communicator, and for
+  /// given pieces on a GPU or that do not begin and end with the strip.
+  CutLines(Context& ctx, const GridShape& shape, std::span<const int> pieces = {});
+
+  [[nodiscard]] bool empty() const { return sides_.empty(); }
+  /// The grid of all strips is periodic in y.
+  [[nodiscard]] bool is_ring() const { return ring_; }
+  /// And has an odd number of rows: the last one is a third colour of x lines.
+  [[nodiscard]] bool has_third_row() const { return third_row_; }
+  /// This strip has the last row.
+  [[nodiscard]] bool is_last() const { return last_; }
+
+  /// For the numbers that `a` has now; `zeros` as for `sweep`.
+  void set_up(Context& ctx, const GridOperator<T>& a, const T* zeros);
+  /// One sweep along y; `zeros` as line::visit takes them. Zebra is in place: x and y are the same. CPU: a row of `memory` a
+  /// thread, as LineScratch has it.
+  void sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
+             GridView<T> y, T omega, LineOrder line_order, SweepOrder order, GridView<T> memory);
+
+ private:
+  void solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
+                    GridView<T> y, T omega, const SomeLines& lines, GridView<T> memory);
+  void solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
+                    GridView<T> y, T omega, const SomeLines& lines);
+  void set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<T> shape);
+  [[nodiscard]] int own_pieces() const { return static_cast<int>(rows_.size()) - 1; }
+  /// Of own piece k.
+  [[nodiscard]] Interface<T> interface_of(const SomeLines& lines, int k);
+  /// For every line, once those of all strips are there.
+  [[nodiscard]] FactorInterface<T> gathered_factors(Context& ctx);
+  /// `numbers` of all pieces, `each` of a piece, of which this strip's are there.
+  void gather(Context& ctx, T* numbers, int each) const;
+
+  bool ring_ = false, third_row_ = false, last_ = true;
+  int me_ = 0, count_ = 1;  // the first own piece, of all
+  int columns_ = 0;
+  std::vector<int> rows_;    // where own pieces begin, and the strip's end
+  std::vector<int> begins_;  // the first piece of every strip, and their number
+  GridOperator<T> a_;        // the factors are this one's
+  Vector<T> sides_;          // of all pieces 2 numbers a line
+  Vector<T> factors_;        // of all pieces 7 numbers a line
+  Vector<T> ends_;           // of own pieces 6 numbers a line
+  Vector<T> own_;            // GPU: 7 numbers a line
+  Vector<T> segments_;       // GPU: 7 numbers a line and segment, on all levels
+};
+
+}  // namespace stratum::line

@@ -1,0 +1,125 @@
+#include <stratum/solvers/mixed/reliable_cg.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <stratum/solvers/krylov/conjugate_step.hpp>
+#include <stratum/solvers/krylov/krylov.hpp>
+#include <stratum/solvers/mixed/mixed_refinement.hpp>
+
+namespace stratum {
+
+ReliableUpdates::ReliableUpdates(double delta, double norm) : delta_(delta), largest_(norm) {
+  expects(delta > 0 && delta < 1, "delta must lie between 0 and 1, not ", delta);
+}
+
+bool ReliableUpdates::due(double norm) {
+  largest_ = std::max(largest_, norm);
+  return norm < delta_ * largest_;
+}
+
+double update_beta(UpdateBeta kind, double before, double recursive, double truth) {
+  constexpr double far = 4;  // twice the norm
+  const bool use_true = kind == UpdateBeta::by_true || (kind == UpdateBeta::guarded && truth <= far * recursive);
+  return (use_true ? truth : recursive) / before;
+}
+
+ReliableCg::ReliableCg(Context& ctx, const GridShape& shape, const ReliableCgParams& params)
+    : params_(params), shape_(shape), residual_(ctx, shape), r_(ctx, shape), d_(ctx, shape), ad_(ctx, shape) {
+  (void)ReliableUpdates(params.delta, 0);
+  if (!params_.solution_in_double) y_ = Vector<float>(ctx, shape);
+  if (!params_.reset_solution && !params_.solution_in_double) start_ = Vector<double>(ctx, shape);
+}
+
+void ReliableCg::add_to(Context& ctx, GridView<double> x, double scale) {
+  if (y_.empty()) return;
+  if (!start_.empty()) copy(ctx, start_.cview(), x);
+  axpy<float, double>(ctx, 1 / scale, y_.cview(), x);
+  if (start_.empty()) set(ctx, 0, y_.view());
+}
+
+SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, const LinearOperator<float>& inner,
+                              GridView<const double> b, GridView<double> x, const StoppingParams& stop,
+                              const Monitor& monitor) {
+  const auto hold = in_use_->hold("ReliableCg");
+  expects(a.shape() == shape_ && inner.shape() == shape_,
+          "the operators must have the shape that the solver was made for");
+  expects_fit(ctx, "b", b, shape_);
+  expects_fit(ctx, "x", x, shape_);
+  const auto r = r_.view(), d = d_.view(), ad = ad_.view();
+  KrylovIteration<double> iteration(ctx, a, nullptr, b, x, residual_.view(), stop, monitor);
+  const double scale = power_of_two_below_reciprocal(iteration.residual());
+  copy_scaled(ctx, scale, residual_.cview(), r);
+  copy(ctx, r_.cview(), d);
+  if (!y_.empty()) set(ctx, 0, y_.view());
+  if (!start_.empty()) copy(ctx, GridView<const double>(x), start_.view());
+  updates_ = 0;
+  ReliableUpdates updates(params_.delta, iteration.residual());
+  // Updates that a true residual may rest; it oscillates more than the recursive one. And iterations that an update may take,
+  // in terms of the longest of those before: at the end of an iteration they take less than at its beginning.
+  constexpr int patience = 20, some = 1000, times_longer = 3;
+  int since_update = 0, longest = 0;
+  double best = iteration.residual(), rr = dot<float>(ctx, r, r);
+  int without_gain = 0;
+  while (!iteration.done()) {
+    inner.apply(ctx, d, ad);
+    const double before = rr;
+    const auto step = y_.empty() ? conjugate_step<float, double>(ctx, rr, d, ad, 1 / scale, x, r)
+                                 : conjugate_step<float, float>(ctx, rr, d, ad, 1, y_.view(), r);
+    if (!(step.curvature > 0)) {
+      iteration.break_down(message("(d, A d) = ", step.curvature, ": the operator is not positive definite"));
+      break;
+    }
+    rr = step.square;
+    const double norm = std::sqrt(rr) / scale;
+    const bool claimed = norm <= iteration.target();
+    ++since_update;
+    if (updates_ > 0 && since_update > some + times_longer * longest) {
+      iteration.stagnate(message("no reduction of the residual by ", params_.delta, " in the last ", since_update,
+                                 " iterations; before, none took more than ", longest));
+      break;
+    }
+    if (!updates.due(norm) && !claimed) {
+      iteration.record(norm);
+      xpay<float>(ctx, r, rr / before, d);
+      continue;
+    }
+    add_to(ctx, x, scale);
+    iteration.advance_truly();
+    ++updates_;
+    longest = std::max(longest, std::exchange(since_update, 0));
+    if (iteration.done()) break;
+    const double truth = iteration.residual();
+    without_gain = truth < 0.9 * best ? 0 : without_gain + 1;
+    best = std::min(best, truth);
+    if (!params_.replace_residual) {
+      if (claimed) {
+        iteration.break_down(message("the recursive residual fell to ", norm, ", and the true one is ", truth,
+                                     ": it has not been replaced"));
+        break;
+      }
+      updates.updated(norm);
+      xpay<float>(ctx, r, rr / before, d);
+      continue;
+    }
+    if (without_gain == patience) {
+      iteration.stagnate(message("no better true residual than ", best, " at the last ", patience, " updates"));
+      break;
+    }
+    updates.updated(truth);
+    copy_scaled(ctx, scale, residual_.cview(), r);
+    const double recursive = rr;
+    rr = dot<float>(ctx, r, r);
+    double beta = 0;
+    if (params_.carry_direction) {
+      axpy<float, float>(ctx, -dot<float>(ctx, r, d) / rr, r, d);
+      beta = update_beta(params_.beta, before, recursive, rr);
+    }
+    xpay<float>(ctx, r, beta, d);
+  }
+  add_to(ctx, x, scale);
+  return iteration.finish();
+}
+
+}  // namespace stratum

@@ -1,0 +1,460 @@
+// A grid cut into strips of rows, a thread and a Context each, against the same work on one piece. Halos hold NaN before.
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/partition.hpp>
+#include <stratum/multigrid/galerkin.hpp>
+#include <stratum/multigrid/multigrid.hpp>
+
+#include <gmock/gmock.h>
+
+#include "support/boundaries.hpp"
+#include "support/subdomains.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Ends;
+using test::Values;
+using enum LineEnd;
+
+constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
+                               {natural, dirichlet, natural, natural},
+                               {dirichlet, natural, periodic, periodic},
+                               {periodic, periodic, dirichlet, natural}};
+
+/// An operator of the tests. K by cells is of so many numbers each; 0: there is none. On the mesh's quadrilaterals, or on those
+/// of a wavy one.
+struct Kind {
+  const char* name;
+  OperatorForm form;
+  int numbers = 0;
+  bool deformed = false;
+};
+constexpr Kind every_kind[] = {{"tensor", OperatorForm::tensor},
+                               {"symmetric", OperatorForm::symmetric},
+                               {"nine-band", OperatorForm::nine_band},
+                               {"cell", OperatorForm::cell},
+                               {"scalar K", OperatorForm::cell, 1},
+                               {"full K", OperatorForm::cell, 3},
+                               {"deformed", OperatorForm::symmetric, 3, true}};
+
+/// Stored bands take an alpha that varies, others a constant one; scalar K alone has no other terms, which would make it
+/// diagonal.
+OperatorTerms terms_of(const Kind& kind, const TensorMesh& mesh) {
+  OperatorTerms terms;
+  if (kind.numbers == 1) return terms;
+  terms.reaction = 3;
+  const auto put = [&kind](LineEnd end, double value, RobinCoefficient& alpha) {
+    if (end != natural) return;
+    if (traits(kind.form).has_bands)
+      alpha.varying = [value](double s) { return value * (1 + s * s); };
+    else
+      alpha.constant = value;
+  };
+  put(mesh.x().first_end(), 2, terms.left);
+  put(mesh.x().last_end(), 3, terms.right);
+  put(mesh.y().first_end(), 4, terms.bottom);
+  put(mesh.y().last_end(), 5, terms.top);
+  return terms;
+}
+
+template <class T>
+class StripsTest : public test::OnEverySetting<T> {
+ protected:
+  using Number = T;
+
+  /// One piece of the work: on Contexts and strips of its own.
+  struct Piece {
+    Context ctx;
+    TensorMesh mesh, coarse_mesh;
+    Strip fine, coarse;
+
+    [[nodiscard]] Vector<Number> part(const GridShape& shape, const GridShape& whole, const Values& numbers) {
+      Values own;
+      for (int j = 0; j < shape.ny; ++j) {
+        const auto row = numbers.begin() + std::int64_t{shape.origin_y - whole.origin_y + j} * whole.nx;
+        own.insert(own.end(), row, row + whole.nx);
+      }
+      auto v = test::to_device<Number>(ctx, shape, own);
+      poison(v);
+      return v;
+    }
+    /// NaN where the halo belongs to others.
+    void poison(Vector<Number>& v) {
+      const auto put = [&](int i, int j, int nx, int ny) {
+        GridView<Number> halo = v.view();
+        halo.data = &halo(i, j);
+        halo.nx = nx;
+        halo.ny = ny;
+        set(ctx, std::numeric_limits<Number>::quiet_NaN(), halo);
+      };
+      const GridShape s = v.shape();
+      if (s.below) put(0, -1, s.nx, 1);
+      if (s.above) put(0, s.ny, s.nx, 1);
+      if (s.periodic_x) {
+        put(-1, 0, 1, s.ny);
+        put(s.nx, 0, 1, s.ny);
+      }
+    }
+    [[nodiscard]] CellCoefficients coefficients(const Kind& kind) const {
+      test::Random random(11);
+      const auto draw = [&](double low, double high) {
+        return random.values(static_cast<std::size_t>(mesh.cells()), low, high);
+      };
+      CellCoefficients k{mesh.x().size(), mesh.y().size(), draw(1, 9), {}, {}, {}};
+      if (kind.numbers == 0) k.xx.assign(k.xx.size(), 1.0);
+      if (kind.numbers == 3) k.xy = draw(-0.9, 0.9), k.yy = draw(1, 9), k.c = draw(0, 2);
+      return k;
+    }
+    [[nodiscard]] GridOperator<Number> make(const Kind& kind) {
+      const OperatorTerms terms = terms_of(kind, mesh);
+      if (kind.numbers == 0) return assemble_operator<Number>(ctx, mesh, kind.form, terms, fine.unknowns());
+      const CellCoefficients k = coefficients(kind);
+      if (kind.deformed) {
+        const MappedMesh wavy = test::wavy(ctx, mesh);
+        return convert<Number>(
+            ctx, assemble_diffusion(ctx, wavy, MappedCells(ctx, wavy, &k, terms.reaction), terms, fine.unknowns()));
+      }
+      const CellFields fields(ctx, mesh, k, terms.reaction);
+      const auto a = assemble_diffusion(ctx, mesh, k, fields, terms, fine.unknowns());
+      EXPECT_EQ(a.form(), OperatorForm::cell);
+      return convert<Number>(ctx, a);
+    }
+  };
+
+  [[nodiscard]] static Conductances deformed_conductances(Piece& piece, const CellCoefficients& k, double reaction) {
+    const MappedMesh wavy = test::wavy(piece.ctx, piece.mesh);
+    return {piece.ctx, wavy, MappedCells(piece.ctx, wavy, &k, reaction)};
+  }
+  /// By widths, or by the conductances of the kind's K, or its split sums.
+  [[nodiscard]] static Transfer<Number> transfer(Piece& piece, const Kind* by = nullptr, bool split = false) {
+    const auto fine = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
+    if (by == nullptr) return {piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse};
+    auto exact = Transfer<double>::weighted(piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse);
+    const CellCoefficients cells = piece.coefficients(*by);
+    const double reaction = terms_of(*by, piece.mesh).reaction;
+    const Conductances k = by->deformed ? deformed_conductances(piece, cells, reaction)
+                                        : Conductances(piece.ctx, piece.mesh, cells, reaction);
+    const auto a = convert<double>(piece.ctx, piece.make(*by));
+    if (split)
+      SplitParts(piece.ctx, piece.mesh, cells, fine).set_weights(piece.ctx, a, k, exact);
+    else
+      set_network_weights(piece.ctx, a, k, EdgeWeights::conductances, exact);
+    auto p = Transfer<Number>::weighted(piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse);
+    p.assign_weights(piece.ctx, exact);
+    return p;
+  }
+
+  /// work(piece) gives the piece's rows of the result; all of them together.
+  template <class Work>
+  Values on_pieces(const TensorMesh& mesh, int count, const Work& work) {
+    const auto communicators = pieces(count);
+    std::vector<Values> parts(static_cast<std::size_t>(count));
+    std::vector<std::string> errors(parts.size());
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < count; ++rank)
+      threads.emplace_back([&, rank] {
+        const auto k = static_cast<std::size_t>(rank);
+        try {
+          const Strip fine(mesh, count, rank, 1);
+          Piece piece{Context(this->backend(), 1), mesh, mesh.coarser(), fine, fine.coarser(mesh.coarser())};
+          if (count > 1) piece.ctx.set_communicator(communicators[k]);
+          parts[k] = work(piece);
+        } catch (const std::exception& error) {
+          errors[k] = error.what();
+          communicators[k]->abandon();
+        }
+      });
+    for (auto& thread : threads) thread.join();
+    for (const auto& error : errors) EXPECT_EQ(error, "");
+    Values all;
+    for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }
+
+  /// The same of 1, 2, 3 and 5 pieces, with `tolerance` relative to the largest number; 0: bit for bit.
+  template <class Work>
+  void expect_the_same(const TensorMesh& mesh, double tolerance, const Work& work) {
+    const Values one = on_pieces(mesh, 1, work);
+    double largest = 0;
+    for (const double value : one) largest = std::max(largest, std::abs(value));
+    for (const int count : {2, 3, 5}) {
+      SCOPED_TRACE(testing::Message() << count << " pieces");
+      const Values several = on_pieces(mesh, count, work);
+      ASSERT_EQ(several.size(), one.size());
+      for (std::size_t k = 0; k < one.size(); ++k) ASSERT_NEAR(several[k], one[k], tolerance * largest) << k;
+    }
+  }
+
+  template <class Check>
+  void for_every_mesh(const Check& check) {
+    for (const Ends& ends : every_ends)
+      for (const auto& [nx, ny] : {std::pair{20, 24}, {33, 41}, {301, 91}}) {
+        if (nx == 301 && &ends != &every_ends[0]) continue;  // on a GPU warps side by side
+        const TensorMesh mesh = test::with_ends({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends);
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(ends.left) << " "
+                                        << to_string(ends.right) << " " << to_string(ends.bottom) << " "
+                                        << to_string(ends.top));
+        check(mesh);
+      }
+  }
+  Values random_numbers(const GridShape& shape) { return random_.values(static_cast<std::size_t>(shape.nodes())); }
+  test::Random random_{401};
+};
+
+TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
+  this->for_every_mesh([&](const TensorMesh& mesh) {
+    const GridShape whole = mesh.unknowns();
+    const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
+    for (const Kind& kind : every_kind) {
+      SCOPED_TRACE(kind.name);
+      this->expect_the_same(mesh, 0, [&](auto& piece) {
+        const auto shape = piece.fine.unknowns();
+        const auto a = piece.make(kind);
+        const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
+        Vector<T> r(piece.ctx, shape);
+        a.residual(piece.ctx, b.cview(), x.cview(), r.view());
+        return test::to_host(piece.ctx, r);
+      });
+      for (const char* name : {"jacobi", "colour_gs"})
+        for (const auto guess : {Guess::zero, Guess::given})
+          for (const auto order : {SweepOrder::forward, SweepOrder::backward})
+            // Several pieces relax colours one by one, one piece a row at a time; of Jacobi's steps a GPU does two at once.
+            this->expect_the_same(
+                mesh, name == std::string("jacobi") && this->backend() == Backend::cpu ? 0 : test::tolerance<T>,
+                [&](auto& piece) {
+                  const auto shape = piece.fine.unknowns();
+                  const auto a = piece.make(kind);
+                  auto x = piece.part(shape, whole, xs);
+                  const auto b = piece.part(shape, whole, bs);
+                  const auto smoother = builtin_smoothers().make<T>(piece.ctx, name, shape, {});
+                  smoother->smooth(piece.ctx, a, b.cview(), x.view(), 3, guess, order);
+                  return test::to_host(piece.ctx, x);
+                });
+    }
+  });
+}
+
+// Every row is on a cut.
+TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
+  const TensorMesh mesh{Line(this->random_.widths(70, 1)),
+                        Line(this->random_.widths(6, 1)).with_ends(natural, dirichlet)};
+  const GridShape whole = mesh.unknowns();
+  const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
+  for (const Kind& kind : {every_kind[0], every_kind[2]})
+    for (const char* name : {"jacobi", "colour_gs"})
+      for (const auto guess : {Guess::zero, Guess::given})
+        for (const auto order : {SweepOrder::forward, SweepOrder::backward}) {
+          const auto work = [&](Context& ctx) {
+            const int rank = ctx.pieces() == 1 ? 0 : ctx.communicator()->rank();
+            const GridShape shape = Strip(mesh, ctx.pieces(), rank, 0).unknowns();
+            const auto a = assemble_operator<T>(ctx, mesh, kind.form, terms_of(kind, mesh), shape);
+            auto x = test::poisoned_rows<T>(ctx, shape, whole, xs);
+            const auto b = test::poisoned_rows<T>(ctx, shape, whole, bs);
+            builtin_smoothers().make<T>(ctx, name, shape, {})->smooth(ctx, a, b.cview(), x.view(), 3, guess, order);
+            return test::to_host(ctx, x);
+          };
+          const auto one = test::on_pieces(this->backend(), 1, work),
+                     all = test::on_pieces(this->backend(), whole.ny, work);
+          ASSERT_THAT(all.errors, testing::Each(""));
+          ASSERT_EQ(all.values.size(), one.values.size());
+          for (std::size_t k = 0; k < one.values.size(); ++k)
+            ASSERT_NEAR(all.values[k], one.values[k], test::tolerance<T> * std::max(1.0, std::abs(one.values[k])))
+                << name << ", " << kind.name << ", number " << k;
+        }
+}
+
+// On a GPU a march relaxes all colours, and rows on cuts again.
+TEST_ON_EVERY_SETTING(StripsTest, ColoursAreExchangedOnceOrTwiceAStep) {
+  const TensorMesh mesh{Line(this->random_.widths(20, 1)), Line(this->random_.widths(24, 1))};
+  for (const auto guess : {Guess::zero, Guess::given}) {
+    const auto found = test::on_pieces(this->backend(), 2, [&](Context& ctx) {
+      const GridShape shape = Strip(mesh, 2, ctx.communicator()->rank(), 1).unknowns();
+      const auto a = assemble_operator<T>(ctx, mesh, OperatorForm::tensor, {}, shape);
+      Vector<T> x(ctx, shape), b(ctx, shape);
+      const auto smoother = builtin_smoothers().make<T>(ctx, "colour_gs", shape, {});
+      const auto before = ctx.communicator()->exchanges();
+      smoother->smooth(ctx, a, b.cview(), x.view(), 3, guess, SweepOrder::forward);
+      return Values{static_cast<double>(ctx.communicator()->exchanges() - before)};
+    });
+    ASSERT_THAT(found.errors, testing::Each(""));
+    const int colours = this->backend() == Backend::cpu ? 4 : 2;
+    EXPECT_THAT(found.values, testing::Each(3 * colours - (guess == Guess::zero ? 1 : 0)));
+  }
+}
+
+TEST_ON_EVERY_SETTING(StripsTest, TransferSeesNoCut) {
+  this->for_every_mesh([&](const TensorMesh& mesh) {
+    const GridShape whole = mesh.unknowns(), whole_coarse = mesh.coarser().unknowns();
+    const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole),
+                 es = this->random_numbers(whole_coarse);
+    const auto prolongate = [&](const Kind* by, bool split = false) {
+      this->expect_the_same(mesh, 0, [&](auto& piece) {
+        const auto transfer = this->transfer(piece, by, split);
+        auto x = piece.part(piece.fine.unknowns(), whole, xs);
+        const auto e = piece.part(piece.coarse.unknowns(), whole_coarse, es);
+        transfer.prolongate_add(piece.ctx, e.cview(), x.view());
+        return test::to_host(piece.ctx, x);
+      });
+    };
+    const auto restrict_residual = [&](const Kind& kind, const Kind* by) {
+      this->expect_the_same(mesh, test::tolerance<T>, [&](auto& piece) {
+        const auto shape = piece.fine.unknowns();
+        const auto transfer = this->transfer(piece, by);
+        const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
+        Vector<T> d(piece.ctx, piece.coarse.unknowns());
+        piece.poison(d);
+        transfer.restrict_residual(piece.ctx, piece.make(kind), b.cview(), x.cview(), d.view());
+        Values both = test::to_host(piece.ctx, d);
+        transfer.restrict_to(piece.ctx, b.cview(), d.view());
+        const Values second = test::to_host(piece.ctx, d);
+        for (std::size_t k = 0; k < both.size(); ++k) both[k] += 1e-3 * second[k];
+        return both;
+      });
+    };
+    prolongate(nullptr);
+    for (const Kind& kind : every_kind) {
+      SCOPED_TRACE(kind.name);
+      restrict_residual(kind, nullptr);
+      prolongate(&kind);
+      if (!kind.deformed) prolongate(&kind, true);
+      restrict_residual(kind, &kind);
+    }
+  });
+}
+
+TEST_ON_EVERY_SETTING(StripsTest, ReductionsAreOfAllPieces) {
+  const TensorMesh mesh{Line(this->random_.widths(20)), Line(this->random_.widths(41))};
+  const GridShape whole = mesh.unknowns();
+  const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
+  const auto work = [&](auto& piece) -> Values {
+    const auto shape = piece.fine.unknowns();
+    const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
+    const Values found{norm2(piece.ctx, x.cview()), dot(piece.ctx, x.cview(), b.cview()),
+                       norm_max(piece.ctx, b.cview()),
+                       dots<T>(piece.ctx, {{x.cview(), b.cview()}, {b.cview(), b.cview()}})[1]};
+    return piece.ctx.communicator() == nullptr || piece.ctx.communicator()->rank() == 0 ? found : Values{};
+  };
+  this->expect_the_same(mesh, 1e-14, work);
+  EXPECT_EQ(this->on_pieces(mesh, 3, work), this->on_pieces(mesh, 3, work)) << "the same pieces, the same bits";
+}
+
+TEST_ON_EVERY_SETTING(StripsTest, GalerkinProductsSeeNoCut) {
+  if constexpr (std::is_same_v<T, double>)
+    this->for_every_mesh([&](const TensorMesh& mesh) {
+      for (const Kind& kind : every_kind) {
+        SCOPED_TRACE(kind.name);
+        for (const Kind* by : {static_cast<const Kind*>(nullptr), &kind})
+          this->expect_the_same(mesh, 1e-14, [&](auto& piece) {
+            const auto coarse = piece.coarse.unknowns();
+            const auto transfer = this->transfer(piece, by);
+            const auto a = piece.make(kind);
+            auto product = galerkin_operator(piece.ctx, a, coarse);
+            galerkin_product(piece.ctx, a, transfer, product);
+            // Seen through a product with random numbers, halos of bands included.
+            test::Random random(7);
+            const GridShape whole_coarse = piece.coarse_mesh.unknowns();
+            const auto x =
+                piece.part(coarse, whole_coarse, random.values(static_cast<std::size_t>(whole_coarse.nodes())));
+            Vector<double> y(piece.ctx, coarse);
+            product.apply(piece.ctx, x.cview(), y.view());
+            return test::to_host(piece.ctx, y);
+          });
+      }
+    });
+}
+
+TEST_ON_EVERY_SETTING(StripsTest, LoadsAndSideValuesSeeNoCut) {
+  if constexpr (std::is_same_v<T, double>)
+    this->for_every_mesh([&](const TensorMesh& mesh) {
+      const auto value = [](const Point& p) { return 2 + p.x - p.y * p.y; };
+      const auto side = [&value](LineEnd end) {
+        const auto kind = end == dirichlet ? SideKind::dirichlet
+                          : end == natural ? SideKind::robin
+                                           : SideKind::periodic;
+        return SideCondition{kind, value, [](const Point& p) { return 1 + p.x * p.x + p.y; }};
+      };
+      PoissonProblem given;
+      given.rhs = [](const Point& p) { return p.x * p.y + 3; };
+      given.sides = {side(mesh.x().first_end()), side(mesh.x().last_end()), side(mesh.y().first_end()),
+                     side(mesh.y().last_end())};
+      given.diffusion.xx = given.rhs;
+      PoissonProblem polynomial;
+      polynomial.sides = given.sides;
+      const auto load = [](auto& piece, const Geometry& of, const PoissonProblem& problem) {
+        Vector<double> b(piece.ctx, piece.fine.unknowns()), u(piece.ctx, piece.fine.unknowns());
+        assemble_load(piece.ctx, of, problem, b.view());
+        lift_boundary(piece.ctx, of, problem, u.view());
+        axpy<double, double>(piece.ctx, 1e-3, u.cview(), b.view());
+        return test::to_host(piece.ctx, b);
+      };
+      for (const auto* problem : {&given, &polynomial})
+        this->expect_the_same(mesh, 0, [&](auto& piece) { return load(piece, piece.mesh, *problem); });
+      this->expect_the_same(mesh, 0,
+                            [&](auto& piece) { return load(piece, test::wavy(piece.ctx, piece.mesh), given); });
+    });
+}
+
+TEST(Strip, SplitSumsOfLinksAreOfOnePiece) {
+  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)).with_ends(natural, natural),
+                        Line(std::vector<double>(100, 1.0)).with_ends(natural, natural)};
+  Context ctx(Backend::cpu, 1);
+  ctx.set_communicator(pieces(2)[0]);
+  const auto a = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, {}, Strip(mesh, 2, 0, 1).unknowns());
+  const Conductances k(ctx, mesh);
+  EXPECT_THAT(
+      [&] {
+        (void)Hierarchy<double>::galerkin(ctx, a, mesh, {true, true}, Interpolation::split_links(k), 1);
+      },
+      testing::ThrowsMessage<UsageError>(testing::HasSubstr("split sums of links")));
+}
+
+TEST(Strip, NeedsACommunicatorToExchange) {
+  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)), Line(std::vector<double>(100, 1.0))};
+  Context ctx(Backend::cpu, 1);
+  Vector<double> x(ctx, Strip(mesh, 2, 0, 1).unknowns());
+  EXPECT_THAT([&] { exchange(ctx, x.view()); },
+              testing::ThrowsMessage<UsageError>(testing::HasSubstr("no communicator")));
+}
+
+// The last piece may end at an odd row, which no other does.
+TEST(Strip, CoarseStripsAreAllRowsOfTheCoarseMesh) {
+  for (const auto& [first, last] :
+       {std::pair{dirichlet, dirichlet}, {natural, natural}, {dirichlet, natural}, {periodic, periodic}})
+    for (int n = 24; n < 44; ++n)
+      for (const int count : {1, 2, 3}) {
+        const TensorMesh mesh{Line(std::vector<double>(9, 1.0)),
+                              Line(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_ends(first, last)};
+        const GridShape whole = mesh.coarser().unknowns();
+        int next = whole.origin_y;
+        for (int rank = 0; rank < count; ++rank) {
+          const GridShape strip = Strip(mesh, count, rank, 1).coarser(mesh.coarser()).unknowns();
+          EXPECT_EQ(strip.origin_y, next) << n << " intervals, piece " << rank << " of " << count;
+          next += strip.ny;
+        }
+        EXPECT_EQ(next, whole.origin_y + whole.ny);
+      }
+}
+
+TEST(Strip, CutsFallOnCoarseRows) {
+  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)), Line(std::vector<double>(100, 1.0))};
+  int rows = 0;
+  for (int rank = 0; rank < 3; ++rank) {
+    const Strip strip(mesh, 3, rank, 2);
+    EXPECT_TRUE(rank == 0 ? strip.unknowns().origin_y == 1 : strip.unknowns().origin_y % 4 == 0);
+    rows += strip.unknowns().ny;
+    const auto coarse = strip.coarser(mesh.coarser());
+    EXPECT_EQ(coarse.unknowns().origin_y, (strip.unknowns().origin_y + 1) / 2);
+  }
+  EXPECT_EQ(rows, 99);
+  EXPECT_THROW(Strip(mesh, 3, 0, 6), UsageError);
+  EXPECT_THROW(Strip(mesh, 3, 3, 0), UsageError);
+  Context ctx(Backend::cpu, 1);
+  EXPECT_THROW((void)builtin_smoothers().make<double>(ctx, "adi", Strip(mesh, 2, 0, 1).unknowns(), {}), UsageError);
+}
+
+}  // namespace

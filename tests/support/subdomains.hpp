@@ -1,0 +1,83 @@
+#pragma once
+
+// Work on the pieces of a grid cut into strips of rows, a thread and a Context each.
+
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <stratum/core/comm/communicator.hpp>
+
+#include "backends.hpp"
+
+namespace test {
+
+struct PiecesResult {
+  Values values;  // of all pieces, by rank
+  std::vector<std::string> errors;
+  [[nodiscard]] bool failed() const {
+    for (const auto& error : errors)
+      if (!error.empty()) return true;
+    return false;
+  }
+};
+
+/// work(ctx) gives a piece's part of the result. One piece has no communicator.
+template <class Work>
+[[nodiscard]] PiecesResult on_pieces(Backend backend, int count, const Work& work) {
+  const auto communicators = stratum::pieces(count);
+  std::vector<Values> parts(communicators.size());
+  PiecesResult result;
+  result.errors.resize(parts.size());
+  std::vector<std::thread> threads;
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    threads.emplace_back([&, k] {
+      try {
+        Context ctx(backend, 1);
+        if (count > 1) ctx.set_communicator(communicators[k]);
+        parts[k] = work(ctx);
+      } catch (const std::exception& error) {
+        result.errors[k] = error.what();
+        communicators[k]->abandon();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  for (const auto& part : parts) result.values.insert(result.values.end(), part.begin(), part.end());
+  return result;
+}
+
+/// The rows of a piece, of numbers on the whole grid.
+[[nodiscard]] inline Values rows_of(const GridShape& shape, const GridShape& whole, const Values& numbers) {
+  const auto row = [&](int j) { return numbers.begin() + std::int64_t{j - whole.origin_y} * whole.nx; };
+  return {row(shape.origin_y), row(shape.origin_y + shape.ny)};
+}
+
+/// NaN where the halo belongs to others.
+template <class T>
+void poison(Context& ctx, Vector<T>& v) {
+  const auto put = [&](int i, int j, int nx, int ny) {
+    GridView<T> halo = v.view();
+    halo.data = &halo(i, j);
+    halo.nx = nx;
+    halo.ny = ny;
+    stratum::set(ctx, std::numeric_limits<T>::quiet_NaN(), halo);
+  };
+  const GridShape s = v.shape();
+  if (s.below) put(0, -1, s.nx, 1);
+  if (s.above) put(0, s.ny, s.nx, 1);
+  if (s.periodic_x) {
+    put(-1, 0, 1, s.ny);
+    put(s.nx, 0, 1, s.ny);
+  }
+}
+
+template <class T>
+[[nodiscard]] Vector<T> poisoned_rows(Context& ctx, const GridShape& shape, const GridShape& whole,
+                                      const Values& numbers) {
+  auto v = to_device<T>(ctx, shape, rows_of(shape, whole, numbers));
+  poison(ctx, v);
+  return v;
+}
+
+}  // namespace test

@@ -132,6 +132,11 @@ bool StoppingTest::slow() const {
          (last > rate * before && last / before > slower * (before / first));
 }
 
+double StoppingTest::rate() const {
+  const auto& history = report_.history;
+  return history.size() < 2 ? 1 : history.back() / history[history.size() - 2];
+}
+
 bool StoppingTest::rounding_will_do(int iteration, double residual) const {
   // Where fewer suffice rounding is not near, and asking for it costs a pass over memory.
   constexpr int some = 7;

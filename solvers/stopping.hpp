@@ -95,6 +95,8 @@ class StoppingTest {
   [[nodiscard]] double error_limit() const { return error_limit_; }
   /// So near the target that the next residual may be below it: corrections are to be measured.
   [[nodiscard]] bool is_near(double residual) const { return residual <= 10 * target_; }
+  /// By what the residual fell in the latest iteration; 1 before there was one.
+  [[nodiscard]] double rate() const;
   [[nodiscard]] Status status() const { return report_.status; }
   /// What has been recorded so far; the solver adds the true residual.
   [[nodiscard]] SolveReport& report() { return report_; }

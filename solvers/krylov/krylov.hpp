@@ -86,7 +86,8 @@ class KrylovIteration {
   void do_not_estimate() { estimates_ = false; }
   /// max |z| is the estimate of the error before this iteration.
   void measure(GridView<const T> z) {
-    if (estimates_ && test_.is_near(residual_) && !estimate_.has(iteration_))
+    const bool may_end_next = kind_ == IterationKind::stationary && test_.is_near(residual_ * test_.rate());
+    if (estimates_ && (may_end_next || test_.is_near(residual_)) && !estimate_.has(iteration_))
       estimate_.add(iteration_, norm_max<T>(ctx_, z));
   }
 

@@ -18,7 +18,7 @@
 #include <functional>
 #include <optional>
 
-#include <stratum/core/grid/blas.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/solvers/room.hpp>

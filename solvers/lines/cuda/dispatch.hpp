@@ -201,7 +201,7 @@ bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridV
     if (launch(YWalk<T, 8>{}, true)) return true;
   if constexpr (is_tensor<View> && by_sums<View> && sizeof(T) == 8)  // floats have walk_columns
     if (longer_segments_save_a_block(y.ny) && launch(YWalk<T, longer_segment>{})) return true;
-  if constexpr (is_tensor<View> && sizeof(T) == 4)
+  if constexpr (is_tensor<View>)
     if (divide_up(y.ny + 1, Usual::rows) > most_blocks && launch(YWalk<T, 33, 64>{})) return true;
   return launch(Usual{});
 }

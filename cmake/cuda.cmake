@@ -1,0 +1,47 @@
+# The CUDA language and for which GPUs: CMAKE_CUDA_ARCHITECTURES, stratum_clusters, stratum_cuda_options, cuda_libraries.
+find_package(CUDAToolkit 12.4 REQUIRED)
+# `native` needs a GPU to ask; without one it would build the compiler's oldest default.
+if(STRATUM_CUDA_ARCHITECTURES STREQUAL "all")
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real)
+  if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.8)
+    list(APPEND CMAKE_CUDA_ARCHITECTURES 100-real 120-real)
+  endif()
+  list(GET CMAKE_CUDA_ARCHITECTURES -1 newest)
+  string(REPLACE real virtual newest ${newest})
+  list(APPEND CMAKE_CUDA_ARCHITECTURES ${newest})
+elseif(NOT STRATUM_CUDA_ARCHITECTURES STREQUAL "")
+  message(FATAL_ERROR "STRATUM_CUDA_ARCHITECTURES=${STRATUM_CUDA_ARCHITECTURES}: all, or nothing; for a choice of your own there is "
+    "CMAKE_CUDA_ARCHITECTURES")
+elseif(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE no_gpu OUTPUT_QUIET ERROR_QUIET)
+  if(no_gpu EQUAL 0)
+    set(CMAKE_CUDA_ARCHITECTURES native)
+  else()
+    set(CMAKE_CUDA_ARCHITECTURES 90)
+  endif()
+endif()
+# Code for compute capability 8.x alone has no clusters, on whatever device it runs.
+set(stratum_clusters OFF)
+foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
+  string(REGEX MATCH "^[0-9]+" number "${architecture}")
+  if(number AND number LESS 80)
+    message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES=${architecture}: Stratum needs compute capability 8.0 or newer")
+  elseif(NOT number OR number GREATER_EQUAL 90)
+    set(stratum_clusters ${STRATUM_CUDA_CLUSTERS})
+  endif()
+endforeach()
+enable_language(CUDA)
+list(GET CUDAToolkit_LIBRARY_DIR 0 cuda_libraries)
+# CMake 3.25 knows no CUDA20, and OpenMP::OpenMP_CXX does not reach CUDA sources.
+set(stratum_cuda_options -std=c++20 -Xcompiler=-fopenmp,-Wall,-Wextra,-Wno-unknown-pragmas --expt-relaxed-constexpr
+  -diag-suppress=128,177,554,1675)
+
+# Sources of `target` that nvcc compiles.
+function(stratum_compile_cuda_of target)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${stratum_cuda_options}>")
+  set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
+  if(NOT stratum_clusters)
+    target_compile_definitions(${target} PRIVATE STRATUM_NO_CLUSTERS)
+  endif()
+  target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+endfunction()

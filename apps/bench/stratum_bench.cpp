@@ -229,9 +229,8 @@ class Benchmark {
     if (settings_.coefficients) measure_coefficients();
     if (settings_.matrices)
       attempt("matrices", [&] {
-        matrices_ = MatrixStudy(ctx_, hypre_ ? &*hypre_ : nullptr, settings_.peers, settings_.csr_peers, settings_.now,
-                                settings_.quick ? 8 : 1)
-                        .run();
+        matrices_ = run_matrix_study(ctx_, hypre_ ? &*hypre_ : nullptr, settings_.peers, settings_.csr_peers,
+                                     settings_.now, settings_.quick ? 8 : 1);
       });
     return left_out_.empty();
   }
@@ -853,9 +852,8 @@ constexpr const char* examples =
 int run(Context ctx, const Settings& settings, const CommandLine& options, OutputFiles outputs) {
   outputs.check();
   if (options.is_set("auto")) {
-    AutoTable table(ctx, settings.now);
-    table.run(settings.meshes, settings.levels, options.integer("random", 0, 1000));
-    outputs.write_text("json", table.json(options.text("clock")));
+    outputs.write_text("json", print_auto_table(ctx, settings.now, options.text("clock"), settings.meshes,
+                                                settings.levels, options.integer("random", 0, 1000)));
     return 0;
   }
   Benchmark benchmark(ctx, settings);

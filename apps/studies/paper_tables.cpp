@@ -1,9 +1,9 @@
 // paper_tables: solves the problems of Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed
 // Precision Multigrid, 2011, and prints Tables 1 to 6 and Figures 2, 5 and 6 beside the published values; with --study toeplitz
-// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.hpp), with --study bubbly for Gupta, 2010 (bubbly_study.hpp), with
-// --study edge for Ikuno, Kawaguchi and others, 2012 (edge_study.hpp), with --study staggered for Jang, Kim, Lee, 2011
-// (staggered_study.hpp). Two more studies are not of papers: iterations where coefficients vary (coefficient_study.hpp), and
-// errors where layers are thin (boundary_layer_study.hpp).
+// the same for Ikuno, Deki, Fujita, 2010 (toeplitz_study.cpp), with --study bubbly for Gupta, 2010 (bubbly_study.cpp), with
+// --study edge for Ikuno, Kawaguchi and others, 2012 (edge_study.cpp), with --study staggered for Jang, Kim, Lee, 2011
+// (staggered_study.cpp). Two more studies are not of papers: iterations where coefficients vary (coefficient_study.cpp), and
+// errors where layers are thin (boundary_layer_study.cpp).
 
 #include <algorithm>
 #include <optional>
@@ -14,15 +14,10 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
-#include "boundary_layer_study.hpp"
-#include "bubbly_study.hpp"
-#include "coefficient_study.hpp"
-#include "edge_study.hpp"
-#include "staggered_study.hpp"
+#include "studies.hpp"
 #include "support/program.hpp"
 #include "support/table.hpp"
 #include "support/timing.hpp"
-#include "toeplitz_study.hpp"
 
 namespace {
 
@@ -433,8 +428,8 @@ std::function<int()> prepare(const CommandLine& options) {
                                                     : options.integer("table", 1, 6);
   const int figure = !options.has("figure") ? 0
                      : toeplitz             ? options.integer("figure", 2, 5)
-                     : bubbly ? options.integer("figure", BubblyStudy::first_figure, BubblyStudy::last_figure)
-                              : options.integer("figure", 2, 6);
+                     : bubbly               ? options.integer("figure", first_bubbly_figure, last_bubbly_figure)
+                                            : options.integer("figure", 2, 6);
   expects(!multigrid || (figure != 3 && figure != 4), "--figure: ", figure, " is not known; known are 2, 5, 6");
   const bool all = table == 0 && figure == 0 && !krylov;
   expects(!options.has(toeplitz ? "max-level" : "inner-test"), toeplitz ? "--max-level" : "--inner-test",
@@ -447,42 +442,15 @@ std::function<int()> prepare(const CommandLine& options) {
             "--", name, ": the study ", options.text("study"), " has ", edge ? "no figures" : "one table");
   const auto test = parsed("--inner-test", [&] { return sweep_test(options.text("inner-test")); });
   return [=] {
-    if (toeplitz) {
-      ToeplitzStudy tables(settings.machine.backend, settings.machine.threads, test, settings.csv);
-      if (all || table == 2) tables.print_table2();
-      for (int number = 2; number <= 5; ++number)
-        if (all || figure == number) tables.print_figure(number);
-      return 0;
-    }
-    const int level = settings.max_level;
-    if (bubbly) {
-      BubblyStudy tables(settings.machine.backend, settings.machine.threads, settings.csv);
-      for (int number = BubblyStudy::first_figure; number <= BubblyStudy::last_figure; ++number)
-        if (figure == number || (all && tables.level_of(number) <= level)) tables.print_figure(number);
-      if (all || table == 1) tables.print_table1(level);
-      if (all || table == 2) tables.print_table2(level);
-      if (all || table == 3) tables.print_table3(level);
-      return 0;
-    }
-    Context ctx = settings.machine.context();
-    if (edge) {
-      EdgeStudy tables(ctx, settings.csv);
-      if (all || table == 2) tables.print_table2(level);
-      if (all || table == 3) tables.print_table3(level);
-      if ((all && ctx.on_gpu()) || table == 4) tables.print_table4(level);
-      return 0;
-    }
-    if (staggered) {
-      StaggeredStudy tables(ctx, settings.csv);
-      if (all || table == 1) tables.print_table1();
-      if (all || table == 2) tables.print_iterations();
-      if (all || table == 3) tables.print_table3();
-      if (all || table == 4) tables.print_table4();
-      if (all || table == 5) tables.print_table5();
-      return 0;
-    }
-    if (study == Study::coefficients) return CoefficientStudy(ctx, settings.csv).print(std::min(8, level), level), 0;
-    if (study == Study::boundary_layers) return BoundaryLayerStudy(ctx, settings.csv).print(level), 0;
+    const StudySelection selection{table, figure, settings.max_level, settings.csv};
+    const auto& machine = settings.machine;
+    if (toeplitz) return print_toeplitz_study(machine.backend, machine.threads, test, selection), 0;
+    if (bubbly) return print_bubbly_study(machine.backend, machine.threads, selection), 0;
+    Context ctx = machine.context();
+    if (edge) return print_edge_study(ctx, selection), 0;
+    if (staggered) return print_staggered_study(ctx, selection), 0;
+    if (study == Study::coefficients) return print_coefficient_study(ctx, selection), 0;
+    if (study == Study::boundary_layers) return print_boundary_layer_study(ctx, selection), 0;
     if (krylov) print_krylov(ctx, settings);
     if (all || table == 1) print_table1(ctx, settings);
     if (all || table == 2) print_table2(ctx, settings);

@@ -1,5 +1,3 @@
-#pragma once
-
 // paper_tables --study bubbly: R. Gupta, Implementation of the Deflated Preconditioned Conjugate Gradient Method for Bubbly
 // Flow on the Graphical Processing Unit, 2010, Figures 74 to 79, and what came of it.
 //
@@ -21,11 +19,14 @@
 #include <vector>
 
 #include "bench/peers/hypre.hpp"
+#include "studies.hpp"
 #include "support/program.hpp"
 #include "support/table.hpp"
 #include "two_phase/two_phase.hpp"
 
 namespace stratum::apps {
+
+namespace {
 
 class BubblyStudy {
  public:
@@ -34,15 +35,15 @@ class BubblyStudy {
     if (backend == Backend::cuda) gpu_.emplace(Backend::cuda);
   }
 
-  static constexpr int first_figure = 74, last_figure = 79, first_level = 7;
+  static constexpr int first_level = 7;
 
   /// Of its grid.
   [[nodiscard]] static int level_of(int number) {
-    return static_cast<int>(std::lround(std::log2(figures[static_cast<std::size_t>(number - first_figure)].n)));
+    return static_cast<int>(std::lround(std::log2(figures[static_cast<std::size_t>(number - first_bubbly_figure)].n)));
   }
 
   void print_figure(int number) {
-    const Figure& figure = figures[static_cast<std::size_t>(number - first_figure)];
+    const Figure& figure = figures[static_cast<std::size_t>(number - first_bubbly_figure)];
     std::vector<std::string> header{"vectors", "blocks", "ours"};
     if (figure.two_phase)
       header.insert(header.end(), {"1e-6", "1e-10"});
@@ -321,5 +322,17 @@ class BubblyStudy {
   std::optional<Hypre> hypre_;
   bool csv_;
 };
+
+}  // namespace
+
+void print_bubbly_study(Backend backend, int threads, const StudySelection& selection) {
+  BubblyStudy tables(backend, threads, selection.csv);
+  for (int number = first_bubbly_figure; number <= last_bubbly_figure; ++number)
+    if (selection.figure == number || (selection.all() && tables.level_of(number) <= selection.level))
+      tables.print_figure(number);
+  if (selection.has_table(1)) tables.print_table1(selection.level);
+  if (selection.has_table(2)) tables.print_table2(selection.level);
+  if (selection.has_table(3)) tables.print_table3(selection.level);
+}
 
 }  // namespace stratum::apps

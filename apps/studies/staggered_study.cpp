@@ -1,5 +1,3 @@
-#pragma once
-
 // The study of Y.-C. Jang, H.-J. Kim, W. Lee, Multi GPU Performance of Conjugate Gradient Solver with Staggered Fermions in
 // Mixed Precision, 2011. Table 1: one D in double and in single precision, beside the published times of a GeForce GTX 480. Not
 // of the paper, which gives no iterations: what conjugate gradients take in double, in mixed precision by the paper's schemes,
@@ -16,12 +14,16 @@
 #include <stratum/solvers/krylov/cg.hpp>
 #include <stratum/solvers/mixed/reliable_cg.hpp>
 
+#include "studies.hpp"
 #include "support/gpu_exchange.hpp"
+#include "support/program.hpp"
 #include "support/table.hpp"
 #include "support/timing.hpp"
 #include <stratum/staggered/propagator.hpp>
 
 namespace stratum::apps {
+
+namespace {
 
 class StaggeredStudy {
  public:
@@ -303,5 +305,16 @@ class StaggeredStudy {
   Context& ctx_;
   bool csv_;
 };
+
+}  // namespace
+
+void print_staggered_study(Context& ctx, const StudySelection& selection) {
+  StaggeredStudy tables(ctx, selection.csv);
+  if (selection.has_table(1)) tables.print_table1();
+  if (selection.has_table(2)) tables.print_iterations();
+  if (selection.has_table(3)) tables.print_table3();
+  if (selection.has_table(4)) tables.print_table4();
+  if (selection.has_table(5)) tables.print_table5();
+}
 
 }  // namespace stratum::apps

@@ -1,5 +1,3 @@
-#pragma once
-
 // paper_tables --study boundary-layers:
 //
 //     -eps Laplace u + u = f  in the unit square,  u = 0 on its sides,      u = X(x) X(y),  X = 1 - E
@@ -20,10 +18,13 @@
 #include <stratum/mesh/graded.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "studies.hpp"
 #include "support/program.hpp"
 #include "support/table.hpp"
 
 namespace stratum::apps {
+
+namespace {
 
 class BoundaryLayerStudy {
  public:
@@ -100,5 +101,11 @@ class BoundaryLayerStudy {
   Context& ctx_;
   bool csv_;
 };
+
+}  // namespace
+
+void print_boundary_layer_study(Context& ctx, const StudySelection& selection) {
+  BoundaryLayerStudy(ctx, selection.csv).print(selection.level);
+}
 
 }  // namespace stratum::apps

@@ -1,5 +1,3 @@
-#pragma once
-
 // The study of S. Ikuno, S. Deki, N. Fujita, Numerical Investigations of Variable Preconditioned GCR with Mixed Precision on
 // GPU, 2010: GCR without restart on A x = A 1 with
 //
@@ -22,10 +20,13 @@
 #include <stratum/solvers/mixed/precision_cast.hpp>
 #include <stratum/solvers/solver.hpp>
 
+#include "studies.hpp"
 #include "support/table.hpp"
 #include "support/timing.hpp"
 
 namespace stratum::apps {
+
+namespace {
 
 class ToeplitzStudy {
  public:
@@ -205,5 +206,14 @@ class ToeplitzStudy {
   bool csv_;
   std::vector<Context> machines_;
 };
+
+}  // namespace
+
+void print_toeplitz_study(Backend backend, int threads, SweepTest test, const StudySelection& selection) {
+  ToeplitzStudy tables(backend, threads, test, selection.csv);
+  if (selection.has_table(2)) tables.print_table2();
+  for (int number = 2; number <= 5; ++number)
+    if (selection.has_figure(number)) tables.print_figure(number);
+}
 
 }  // namespace stratum::apps

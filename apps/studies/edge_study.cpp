@@ -1,5 +1,3 @@
-#pragma once
-
 // The study of S. Ikuno, Y. Kawaguchi, N. Fujita, T. Itoh, S. Nakata, K. Watanabe, Iterative Solver for Linear System Obtained
 // by Edge Element: Variable Preconditioned Method with Mixed Precision on GPU, 2012: problem 20 of the TEAM Workshop with a
 // permeability of 200 and 1000 ampere-turns, eps_in 1e-3, eps_out 1e-8, restarts after 100 directions.
@@ -20,10 +18,13 @@
 #include "bench/peers/cusparse.hpp"
 #include "bench/peers/hypre.hpp"
 #include "magnetics/edge_system.hpp"
+#include "studies.hpp"
 #include "support/program.hpp"
 #include "support/table.hpp"
 
 namespace stratum::apps {
+
+namespace {
 
 class EdgeStudy {
  public:
@@ -231,5 +232,14 @@ class EdgeStudy {
   std::optional<Hypre> hypre_;
   bool csv_;
 };
+
+}  // namespace
+
+void print_edge_study(Context& ctx, const StudySelection& selection) {
+  EdgeStudy tables(ctx, selection.csv);
+  if (selection.has_table(2)) tables.print_table2(selection.level);
+  if (selection.has_table(3)) tables.print_table3(selection.level);
+  if (selection.all() ? ctx.on_gpu() : selection.table == 4) tables.print_table4(selection.level);
+}
 
 }  // namespace stratum::apps

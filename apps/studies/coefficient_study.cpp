@@ -1,5 +1,3 @@
-#pragma once
-
 // paper_tables --study coefficients: iterations to a residual of 1e-8 where K jumps, varies at random or is rotated, on square
 // and on stretched cells, between sides of every kind and on deformed meshes, beside targets: what the method takes in double
 // precision where nothing is wrong with its interpolation, coarse operators and smoothers. Of cycles alone V44 has 4 + 4
@@ -25,10 +23,13 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "studies.hpp"
 #include "support/program.hpp"
 #include "support/table.hpp"
 
 namespace stratum::apps {
+
+namespace {
 
 class CoefficientStudy {
  public:
@@ -222,5 +223,11 @@ class CoefficientStudy {
   bool csv_;
   int lines_ = 0, met_[2] = {0, 0};
 };
+
+}  // namespace
+
+void print_coefficient_study(Context& ctx, const StudySelection& selection) {
+  CoefficientStudy(ctx, selection.csv).print(std::min(8, selection.level), selection.level);
+}
 
 }  // namespace stratum::apps

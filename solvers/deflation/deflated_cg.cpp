@@ -125,7 +125,16 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
   };
   *lanczos_ = {};
   KrylovIteration<double> iteration(ctx, whole, m, b, x, r, z, stop, monitor);
-  if (two_parts) iteration.do_not_estimate();
+  if (two_parts) {
+    const auto with = [&](GridView<double> coarse) {
+      return [&, coarse](GridView<const double> fine) -> GridView<const double> {
+        copy<double, double>(ctx, fine, ap);
+        q->add(ctx, coarse, ap);
+        return ap;
+      };
+    };
+    iteration.set_whole(with(c), with(y));
+  }
   iteration.set_completion([&] { recording_->run(ctx, r.data, z.data, correct); });
   double rz = 0;
   int step = 0;

@@ -82,13 +82,16 @@ class KrylovIteration {
   void set_free(GridView<T> free) { free_ = free; }
   /// What turns M^-1 r in `free` into the estimate of the error, where the method does more to it than M.
   void set_completion(std::function<void()> complete) { complete_ = std::move(complete); }
-  /// Where x is not all of the solution.
-  void do_not_estimate() { estimates_ = false; }
+  /// What stands for `free` after that, or for x, where it is not all of the correction, or of the solution.
+  using Whole = std::function<GridView<const T>(GridView<const T> part)>;
+  void set_whole(Whole correction, Whole solution) {
+    whole_correction_ = std::move(correction);
+    whole_solution_ = std::move(solution);
+  }
   /// max |z| is the estimate of the error before this iteration.
   void measure(GridView<const T> z) {
     const bool may_end_next = kind_ == IterationKind::stationary && test_.is_near(residual_ * test_.rate());
-    if (estimates_ && (may_end_next || test_.is_near(residual_)) && !estimate_.has(iteration_))
-      estimate_.add(iteration_, norm_max<T>(ctx_, z));
+    if (estimates_ && (may_end_next || test_.is_near(residual_)) && !estimate_.has(iteration_)) add_to_estimate(z);
   }
 
   /// An iteration has ended with x up to date and a recursive residual of this norm in r. True when r has been replaced
@@ -168,7 +171,7 @@ class KrylovIteration {
         check_rounding(Rounding<T>::stopped);
     }
     if (!report.estimated_error && estimates_ && iteration_ > 1 && report.residual > 0)
-      if (const auto known = known_error()) report.estimated_error = *known / size_of<T>(ctx_, x_);
+      if (const auto known = known_error()) report.estimated_error = *known / size_of_x();
     return std::move(report);
   }
 
@@ -202,6 +205,13 @@ class KrylovIteration {
     inner_ += m_->iterations();
     if (v.data == r_.data && !complete_) measure(z);
   }
+  void add_to_estimate(GridView<const T> z) {
+    estimate_.add(iteration_, norm_max<T>(ctx_, whole_correction_ ? whole_correction_(z) : z));
+  }
+  [[nodiscard]] double size_of_x() const {
+    const GridView<const T> x = x_;
+    return size_of<T>(ctx_, whole_solution_ ? whole_solution_(x) : x);
+  }
   [[nodiscard]] std::optional<double> known_error() const {
     return estimate_.of(iteration_, kind_ == IterationKind::stationary);
   }
@@ -209,7 +219,7 @@ class KrylovIteration {
   /// corrections before do not tell that it is small.
   [[nodiscard]] std::optional<double> error() {
     if (!estimates_) return {};
-    const double size = size_of<T>(ctx_, x_);
+    const double size = size_of_x();
     if (const auto known = known_error(); known && *known <= test_.error_limit() * size) return *known / size;
     // After a direct solution one more would be as good.
     if (iteration_ <= 1 && rounding_.has_every_row()) return {};
@@ -217,7 +227,7 @@ class KrylovIteration {
       m_->apply(ctx_, r_, free_);
       holds_correction_ = !complete_;
       if (complete_) complete_();
-      estimate_.add(iteration_, norm_max<T>(ctx_, free_));
+      add_to_estimate(free_);
     }
     return *known_error() / size;
   }
@@ -273,6 +283,7 @@ class KrylovIteration {
   bool estimates_;
   ErrorEstimate estimate_;
   std::function<void()> complete_;
+  Whole whole_correction_, whole_solution_;
   bool holds_correction_ = false;
   Vector<T> best_x_;
   double best_kept_ = std::numeric_limits<double>::infinity();

@@ -212,15 +212,16 @@ class KrylovIteration {
     const GridView<const T> x = x_;
     return size_of<T>(ctx_, whole_solution_ ? whole_solution_(x) : x);
   }
-  [[nodiscard]] std::optional<double> known_error() const {
-    return estimate_.of(iteration_, kind_ == IterationKind::stationary);
+  /// Where one stops for no reason but rounding the iteration may be as slow as a stationary one.
+  [[nodiscard]] std::optional<double> known_error(bool stops = false) const {
+    return estimate_.of(iteration_, stops || kind_ == IterationKind::stationary);
   }
   /// Estimated, relative to the size of x, whose residual is in r; nothing where it is not known. Takes a cycle where the
-  /// corrections before do not tell that it is small.
-  [[nodiscard]] std::optional<double> error() {
+  /// corrections before do not tell that it is small, or where it is to be `fresh`: of x as it is, whatever corrections were.
+  [[nodiscard]] std::optional<double> error(bool fresh = false) {
     if (!estimates_) return {};
     const double size = size_of_x();
-    if (const auto known = known_error(); known && *known <= test_.error_limit() * size) return *known / size;
+    if (const auto known = known_error(fresh); !fresh && known && *known <= test_.error_limit() * size) return *known / size;
     // After a direct solution one more would be as good.
     if (iteration_ <= 1 && rounding_.has_every_row()) return {};
     if (!estimate_.has(iteration_)) {
@@ -229,12 +230,12 @@ class KrylovIteration {
       if (complete_) complete_();
       add_to_estimate(free_);
     }
-    return *known_error() / size;
+    return *known_error(fresh) / size;
   }
   /// Near rounding: true where the error still falls, else the iteration ends where it is reached.
   template <class Reached>
   bool end_where(const Reached& reached) {
-    const auto left = error();
+    const auto left = error(true);
     if (left && !(*left <= test_.error_at_rounding()) && !estimate_.stopped(iteration_)) {
       test_.gained();
       return true;

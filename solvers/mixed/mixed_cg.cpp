@@ -38,21 +38,22 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
     product = m.apply_dot(ctx, r_.cview(), z);
     if (measured && m.estimates_error()) estimate.add(iteration, norm_max(ctx, z_.cview()) / scale);
   };
-  const StoppingTest::Error error = [&]() -> std::optional<double> {
+  // `fresh`: by the correction of x as it is, not by one before.
+  const auto error_of_x = [&](bool fresh) -> std::optional<double> {
     if (!m.estimates_error()) return {};
     const double size = size_of<double>(ctx, x);
-    if (const auto known = estimate.of(iteration, false); known && *known <= test.error_limit() * size)
-      return *known / size;
+    const auto known = estimate.of(iteration, false);
+    if (!fresh && known && *known <= test.error_limit() * size) return *known / size;
     if (iteration <= 1 && rounding.has_every_row()) return {};
     if (!product) precondition(true);
-    return *estimate.of(iteration, false) / size;
+    return *estimate.of(iteration, fresh) / size;
   };
-  test.set_error(error);
+  test.set_error([&] { return error_of_x(false); });
   test.set_worst_row([&] { return rounding.worst_row(); });
   bool done = test.done(0, initial);
   // Near rounding: true where the correction still falls, else the iteration ends where it is reached.
   const auto end_where = [&](const auto& reached) {
-    const auto left = error();
+    const auto left = error_of_x(true);
     if (left && !(*left <= test.error_at_rounding()) && !estimate.stopped(iteration)) return true;
     if (!reached()) return false;
     test.end_at_rounding(left);

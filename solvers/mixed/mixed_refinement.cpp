@@ -76,12 +76,14 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     const double largest = sizes ? sizes->largest_c : norm_max(ctx, correction);
     estimate.add(k, largest * (k == iteration ? 1 / scale_ : alpha));
   };
-  const StoppingTest::Error error = [&]() -> std::optional<double> {
+  // `fresh`: by the correction of x as it is, not by how corrections have fallen before.
+  const auto error_of_x = [&](bool fresh) -> std::optional<double> {
     if (!m.estimates_error()) return {};
     bring_home();
     const double size = sizes && sizes->of_x ? size_of(*sizes->of_x) : size_of<double>(ctx, x);
     measure();
-    if (const auto known = estimate.of(iteration); known && *known <= test.error_limit() * size) return *known / size;
+    const auto known = estimate.of(iteration);
+    if (!fresh && known && *known <= test.error_limit() * size) return *known / size;
     // After a direct solution one more would be as good.
     if (iteration <= 1 && !submitted && rounding.has_every_row()) return {};
     if (!submitted) submit();
@@ -89,7 +91,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     measure();
     return *estimate.of(iteration) / size;
   };
-  test.set_error(error);
+  test.set_error([&] { return error_of_x(false); });
   test.set_worst_row([&] {
     bring_home();
     return rounding.worst_row();
@@ -98,7 +100,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   bool done = test.done(0, initial);
   // Near rounding: the correction still falls, or the iteration ends where it is reached.
   const auto end_at_rounding = [&](const auto& reached) {
-    const auto left = error();
+    const auto left = error_of_x(true);
     if (left && !(*left <= test.error_at_rounding()) && !estimate.stopped(iteration)) return test.gained();
     if (!reached()) return;
     test.end_at_rounding(left);

@@ -322,6 +322,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
               options.text("smoother").c_str(), options.text("precision").c_str(),
               std::string(to_string(params.form)).c_str(), ctx.description().c_str());
   print_ranks(ctx, ranks);
+  print_alone(settings.machine);
   std::printf("\n");
 }
 
@@ -392,6 +393,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("setup_seconds", run.setup_seconds).add("solve_seconds", run.solve_seconds);
   json.add("expected_memory_bytes", run.expected_memory).add("peak_memory_bytes", peak_memory());
   add_ranks(json, ctx, run.ranks);
+  add_alone(json, settings.machine);
   json.add("outputs", json_array(run.moments, [](const Moment& m) {
              return Json{{"t", m.t}, {"steps", m.steps}, {"heat", m.heat}};
            }));
@@ -490,6 +492,16 @@ void go_on(Context& ctx, const CommandLine& options, const Restart& restart, Hea
                              taken_over ? "its state" : "its u, and du/dt is found anew", " at t = ", solver.time()));
 }
 
+/// Why one rank is faster than several; nothing where that is not so. The same on all ranks.
+std::string why_alone(Context& ctx, const Settings& settings, const ProblemMesh& mesh) {
+  const Machine& machine = settings.machine;
+  if (auto why = machine.too_few(mesh.logical().unknowns().nodes(), StripLevels::least_for_several_gpus); !why.empty())
+    return why;
+  if (!machine.may_take_one_gpu()) return "";
+  const HeatSolver solver(ctx, mesh, settings.problem, settings.params);
+  return why_one_gpu(ctx, solver.solver(), mesh);
+}
+
 int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   settings.machine.warn_of_binding(program_name);
   Context ctx = settings.machine.context();
@@ -498,6 +510,8 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   if (speaks) outputs.check();
   const double begin = wall_seconds();
   const ProblemMesh mesh = settings.mesh_at(ctx);
+  if (const auto why = why_alone(ctx, settings, mesh); !why.empty())
+    if (const auto code = settings.machine.go_on_alone(ctx, why)) return *code;
   const GivenData given = given_data(options);
   std::optional<Restart> restart;
   if (options.has("restart")) {
@@ -533,7 +547,10 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   const double start = settings.params.start;
   const Stops pictures(start, settings.end, settings.output_every), saves(start, settings.end, settings.restart_every);
   std::optional<VtkSeries> series;
-  if (outputs.has("vtk")) series.emplace(outputs.path("vtk"), settings.machine.ranks->communicator());
+  if (outputs.has("vtk")) {
+    const Machine& machine = settings.machine;
+    series.emplace(outputs.path("vtk"), machine.has_ranks() ? machine.ranks->communicator() : nullptr);
+  }
   const int first = pictures.number(solver.time());
   if (series)
     for (int n = 0; n < first; ++n) series->adopt(n, pictures.at(n));
@@ -598,7 +615,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     });
   }
   if (!settings.quiet) outputs.print_written();
-  return code;
+  return settings.machine.ended(code);
 }
 
 }  // namespace

@@ -601,12 +601,15 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
   const auto aspect_ratios =
       mesh.mapped() ? cell_aspect_ratios(*mesh.mapped(), rows) : cell_aspect_ratios(mesh.logical(), rows);
   const std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
-  if (settings.machine.has_ranks())
-    write_pieces(*settings.machine.ranks->communicator(), path, mesh, rows, fields, of_cells, settings.compression);
-  else if (mesh.mapped())
+  if (path.ends_with(".pvtr") || path.ends_with(".pvts")) {
+    const auto alone = pieces(1);  // the first of several ranks may be
+    auto& ranks = settings.machine.has_ranks() ? *settings.machine.ranks->communicator() : *alone.front();
+    write_pieces(ranks, path, mesh, rows, fields, of_cells, settings.compression);
+  } else if (mesh.mapped()) {
     write_vts(path, *mesh.mapped(), fields, of_cells, settings.compression);
-  else
+  } else {
     write_vtr(path, mesh.logical(), fields, of_cells, settings.compression);
+  }
 }
 
 /// Solutions alone, on all nodes.
@@ -734,6 +737,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("peak_memory_bytes", peak_memory());
   json.add("history", report.history);
   add_ranks(json, ctx, outcome.ranks, outcome.overlaps);
+  add_alone(json, settings.machine);
   if (outcome.systems.size() > 1)
     json.add("right_hand_sides",
              json_array(outcome.systems, [&](const System& system) { return system_json(settings, system); }));
@@ -803,6 +807,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
               smoother.c_str(), outcome.precision_name(options).c_str(),
               std::string(to_string(outcome.params.form)).c_str(), ctx.description().c_str());
   print_ranks(ctx, outcome.ranks, outcome.overlaps);
+  print_alone(settings.machine);
   if (chosen) print_choices(outcome);
   if (!outcome.deflation.empty()) std::printf("deflated  %s\n", outcome.deflation.c_str());
   std::printf("\n");
@@ -978,18 +983,34 @@ PoissonProblem solved_problem(const PoissonProblem& problem, double mean) {
   return less;
 }
 
-Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, const Uses& uses) {
-  const bool talk = !settings.quiet && !settings.table;
+/// A level's solver, before it has run.
+struct Prepared {
+  ProblemMesh mesh;
+  PoissonSolverParams params;
+  std::int64_t expected_memory;
+  std::unique_ptr<PoissonSolver> solver;
+};
+
+Prepared prepare(Context& ctx, const Settings& settings, int level, const Uses& uses) {
   ProblemMesh mesh = settings.mesh_at(ctx, level);
   PoissonSolverParams params = params_on(ctx, settings, mesh);
+  const auto expected = expected_memory(ctx, settings, mesh, uses, params);
+  progress(settings, "setting up ...");
+  auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
+  progress(settings, "");
+  return {std::move(mesh), std::move(params), expected, std::move(solver)};
+}
+
+Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, const Uses& uses,
+             Prepared prepared) {
+  const bool talk = !settings.quiet && !settings.table;
+  auto& [mesh, params, expected, solver] = prepared;
   const auto cells = params.coefficients;
   const bool singular = is_singular(ctx, mesh, settings.problems[0], cells.get());
-  const auto expected = expected_memory(ctx, settings, mesh, uses, params);
   if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
     warn(program_name, message("two sides differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
                                "); it has the value of the left or right one"));
   progress(settings, "setting up ...");
-  auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
   solver->rehearse(ctx);
   const GridShape strip = strip_of(ctx, mesh.logical(), params);
   std::vector<Vector<double>> bs, xs;
@@ -1125,7 +1146,21 @@ void compare(Outcome& outcome, std::span<const double> nodal, const Solved& coar
     outcome.order = std::log2(before->l2 / outcome.difference->l2);
 }
 
-int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
+/// Why one rank is faster than several, by the largest mesh; nothing where that is not so. The same on all ranks. What it has to set
+/// up to find out is left in `prepared` where it is of use.
+std::string why_alone(Context& ctx, const Settings& settings, const Uses& uses, std::optional<Prepared>& prepared) {
+  const Machine& machine = settings.machine;
+  if (!machine.has_ranks()) return "";
+  const std::int64_t unknowns = settings.mesh_at(ctx, settings.last_level).logical().unknowns().nodes();
+  if (auto why = machine.too_few(unknowns, StripLevels::least_for_several_gpus); !why.empty()) return why;
+  if (!machine.may_take_one_gpu() || settings.solver.multigrid.cut_lines != CutMethod::automatic) return "";
+  prepared = prepare(ctx, settings, settings.last_level, uses);
+  std::string why = why_one_gpu(ctx, *prepared->solver, prepared->mesh);
+  if (!why.empty() || settings.first_level < settings.last_level) prepared.reset();
+  return why;
+}
+
+int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   settings.machine.warn_of_binding(program_name);
   Context ctx = settings.machine.context();
   if (settings.machine.ranks->rank() == 0) check_outputs(settings, outputs);
@@ -1137,6 +1172,9 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
                      .vtk = outputs.has("vtk") && !array,
                      .kept = array || outputs.has("probe") || outputs.has("png")};
   if (settings.machine.ranks->rank() > 0) outputs.remove_all_but(array ? "" : "vtk");
+  std::optional<Prepared> prepared;
+  if (const auto why = why_alone(ctx, settings, of_last, prepared); !why.empty())
+    if (const auto code = settings.machine.go_on_alone(ctx, why)) return *code;
   const bool deformed_probe = settings.probe && settings.deformation.is_given();
   if (settings.first_level < settings.last_level || deformed_probe) {
     const ProblemMesh finest = settings.mesh_at(ctx, settings.last_level);
@@ -1153,7 +1191,8 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
     uses.kept = uses.kept || differences;
     const std::optional<Solved> coarser = differences ? std::exchange(last, std::nullopt) : std::nullopt;
     last.reset();
-    last.emplace(solve(ctx, settings, options, level, uses));
+    if (!prepared) prepared = prepare(ctx, settings, level, uses);
+    last.emplace(solve(ctx, settings, options, level, uses, *std::exchange(prepared, std::nullopt)));
     if (coarser) compare(last->outcome, last->nodal[0], *coarser);
     outcomes.push_back(last->outcome);
     const auto& report = outcomes.back().report;
@@ -1172,7 +1211,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   // Once more, with the memory that writing took.
   if (outputs.path("report") == "-" || outputs.has("vtk")) write_report();
   if (!settings.quiet) outputs.print_written();
-  return code;
+  return settings.machine.ended(code);
 }
 
 }  // namespace

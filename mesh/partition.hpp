@@ -68,6 +68,9 @@ class StripLevels {
   /// Unknowns below which a level is not worth its exchanges: of a piece; on GPUs of all pieces together, which one is as fast with
   /// (V(2,2) with adi on two and four H100: 1e6 and 5e5).
   static constexpr std::int64_t least_on_cpu = 4096, least_on_gpus = 1'000'000;
+  /// Unknowns in all below which one GPU solves faster than several (V(2,2) with adi on A3, one and two H100: 1023^2 0.81 and 0.91
+  /// ms, 2047^2 1.56 and 1.44).
+  static constexpr std::int64_t least_for_several_gpus = 2'000'000;
 
   /// Fixed pieces, where there are rows enough for so many.
   static constexpr int most_fixed = 16;

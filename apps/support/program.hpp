@@ -3,10 +3,12 @@
 // What the programs have in common from `main` on: help, lists, configurations, signals, and errors as one line on stderr with the
 // exit code of their class.
 
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -49,6 +51,10 @@ struct Program {
                            "of ranks on GPUs: nccl; peer, between GPUs of one host that see each other's memory; host, "
                            "by MPI through the host's memory; or auto: the first of peer, nccl and host that can be, "
                            "the first two where there is a GPU for each"});
+  group.options.push_back({"several-from", "N", "",
+                           "of several ranks: the first solves alone, and the others wait, what has fewer than N "
+                           "unknowns (staggered: sites), or on GPUs what several take longer for; 0: ranks always "
+                           "share (0; GPUs: what was measured)"});
   return group;
 }
 
@@ -60,9 +66,12 @@ struct Machine {
   Backend backend = Backend::cpu;
   int threads = 0;
   GpuExchange exchange = GpuExchange::automatic;
+  std::optional<std::int64_t> several_from{};
   const Ranks* ranks = nullptr;  // of a program that runs on several
+  std::string alone{};           // why the first of several goes on without the others; empty where it does not
 
-  [[nodiscard]] bool has_ranks() const { return ranks != nullptr && ranks->size() > 1; }
+  /// That work together.
+  [[nodiscard]] bool has_ranks() const { return ranks != nullptr && ranks->size() > 1 && alone.empty(); }
   [[nodiscard]] Context context() const {
     expects(exchange == GpuExchange::automatic || (has_ranks() && backend == Backend::cuda),
             "--exchange: it is for several ranks on GPUs");
@@ -72,6 +81,29 @@ struct Machine {
     ctx.set_communicator(ranks->communicator());
     if (backend == Backend::cuda) ctx.set_communicator(among_gpus(ctx, ranks->communicator(), exchange));
     return ctx;
+  }
+  /// Whether ranks may leave to one GPU what several take longer for: nobody has said when they share.
+  [[nodiscard]] bool may_take_one_gpu() const {
+    return has_ranks() && backend == Backend::cuda && !several_from.has_value();
+  }
+  /// Why so many unknowns are too few for the ranks; empty where they are not. `least_on_gpus`: where nobody has said when they
+  /// share.
+  [[nodiscard]] std::string too_few(std::int64_t unknowns, std::int64_t least_on_gpus,
+                                    const char* name = "unknowns") const {
+    const std::int64_t least = several_from.value_or(backend == Backend::cuda ? least_on_gpus : 0);
+    return has_ranks() && unknowns < least ? message(unknowns, " ", name, " are too few for several") : std::string();
+  }
+  /// From here on the first rank has all of the work, for this reason. Nothing where this rank is the first one, which says by
+  /// `ended` when it is done; of the others, which wait for that, the exit code. All ranks call it.
+  [[nodiscard]] std::optional<int> go_on_alone(Context& ctx, const std::string& why) {
+    alone = message("solved on one of ", ranks->size(), backend == Backend::cuda ? " GPUs: " : " ranks: ", why);
+    ctx = ctx.alone();
+    if (ranks->rank() == 0) return std::nullopt;
+    return ranks->communicator()->gather_on_host(0).front();
+  }
+  /// The exit code, which ranks that wait are told.
+  [[nodiscard]] int ended(int code) const {
+    return alone.empty() ? code : ranks->communicator()->gather_on_host(code).front();
   }
   /// Says of a program on several ranks what keeps it slow.
   void warn_of_binding(const char* program) const {
@@ -92,7 +124,10 @@ struct Machine {
                                                        {{"auto", GpuExchange::automatic},
                                                         {"nccl", GpuExchange::nccl},
                                                         {"peer", GpuExchange::peer},
-                                                        {"host", GpuExchange::host}})};
+                                                        {"host", GpuExchange::host}}),
+      options.knows("several-from") && options.has("several-from")
+          ? std::optional<std::int64_t>(options.integer("several-from", 0, 2'000'000'000))
+          : std::nullopt};
 }
 
 /// For the end of --help.

@@ -22,6 +22,7 @@
 #include <stratum/mesh/partition.hpp>
 #include <stratum/mesh/vtk/vtk.hpp>
 #include <stratum/mesh/vtk/vts.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
 
 #include "json.hpp"
 #include "output_files.hpp"
@@ -112,6 +113,25 @@ inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& rank
   const auto largest = std::max_element(
       ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.expected_memory < r.expected_memory; });
   std::printf("memory    up to %lld MiB a rank expected\n", static_cast<long long>(largest->expected_memory >> 20));
+}
+
+/// Why one GPU is faster with a solver than these ranks: lines that are cut have to be solved exactly, in 39 kernels a level and
+/// cycle for 8 (A3 8191^2 with adi, two H100: 27 ms for 18 on one). Nothing where that is not so, or one has not the memory.
+[[nodiscard]] inline std::string why_one_gpu(const Context& ctx, const PoissonSolver& solver, const Geometry& mesh) {
+  if (solver.overlaps().back() > 0) return "";
+  const Context alone = ctx.alone();
+  const bool fits = required_memory(alone, mesh, solver.params()) < available_memory(alone);
+  const auto all = ctx.communicator()->gather_on_host(fits ? 1 : 0);
+  if (all.front() == 0) return "";
+  return "lines that are cut would have to be solved exactly, which takes several longer";
+}
+
+/// Of several ranks of which the first has gone on alone.
+inline void print_alone(const Machine& machine) {
+  if (!machine.alone.empty()) std::printf("ranks     %s\n", machine.alone.c_str());
+}
+inline void add_alone(JsonObject& json, const Machine& machine) {
+  if (!machine.alone.empty()) json.add("solved_on_one", machine.alone);
 }
 
 /// Nothing where there is one rank.

@@ -272,6 +272,44 @@ sys.exit(0 if len(a) == len(b) and all(abs(x - y) < 1e-9 for x, y in zip(a, b)) 
   [ ! -e out_0.vtr ] && [ ! -e out.pvtr ] || fail "left $(files)"
 }
 
+# What is too small for several ranks is solved by the first: with the bits, files and exit code of one process.
+case_the_first_rank_alone() {
+  local how=(--mesh A3 --level 5) name
+  run 0 "${how[@]}" --quiet --vtk one.npy --report one.json
+  ranks 3 0 "${how[@]}" --several-from 962 --vtk alone.npy --report report.json
+  prints '^ranks +solved on one of 3 ranks: 961 unknowns are too few for several$'
+  cmp -s one.npy alone.npy || fail "not the bits of one"
+  same_report one.json report.json
+  check "r['solved_on_one'].startswith('solved on one of 3 ranks') and 'ranks' not in r"
+  ranks 2 0 "${how[@]}" --several-from 961 --vtk none --report report.json
+  prints '^ranks +2, '
+  check "len(r['ranks']) == 2 and 'solved_on_one' not in r"
+  ranks 2 2 "${how[@]}" --several-from 10000 --max-iterations 1 --vtk none
+  ranks 2 1 "${how[@]}" --several-from 10000 --rhs 'y > 0.75 ? sqrt(-1) : 1' --vtk none
+  says 'the right-hand side is -?nan'
+  ranks 2 0 --rhs 1 --convergence-table 3..5 --several-from 900
+  prints '^ +5 .* 2\.0'
+  for name in heat2d staggered; do
+    program=$(dirname "$program")/$name
+    [ -x "$program" ] || continue
+    ranks 2 0 --several-from 100000 --report report.json
+    prints '^ranks +solved on one of 2 ranks: [0-9]+ (unknowns|sites) are too few for several$'
+    check "'solved on one of 2 ranks' in r['solved_on_one']"
+  done
+}
+
+case_the_pieces_of_the_first_rank_alone() {
+  needs_vtk
+  run 0 --mesh A3 --level 5 --quiet --vtk one.vtr
+  ranks 2 0 --mesh A3 --level 5 --several-from 1000 --vtk alone.pvtr
+  "$compare_grids" alone.pvtr one.vtr 0 || fail "the piece is not the whole"
+  ranks 2 0 --map "$annulus" --level 4 --rhs 1 --several-from 1000 --vtk alone.pvts
+  [ -s alone.pvts ] && [ -s alone_0.vts ] && [ ! -e alone_1.vts ] || fail "left $(files)"
+  heat
+  ranks 2 0 --level 4 --several-from 1000 --vtk film.pvd
+  [ -s film_0001.vtr ] && grep -q 'film_0001.vtr' film.pvd || fail "left $(files)"
+}
+
 case_convergence_table() {
   ranks 2 0 --rhs 1 --convergence-table 3..5
   prints '^ +5 .* 2\.0'

@@ -325,11 +325,12 @@ class PeerCommunicator final : public GpuCommunicator {
     return bytes;
   }
 
-  /// `bytes`: of the longest link, the same on all pieces.
-  void run(cudaStream_t stream, const Links& links, std::size_t count, std::size_t bytes) {
+  /// `bytes`: of the longest link; `most_links`: of the piece with the most. Both are the same on all pieces, since two that are
+  /// linked have to cut what travels into the same chunks.
+  void run(cudaStream_t stream, const Links& links, std::size_t count, std::size_t most_links, std::size_t bytes) {
     if (bytes == 0 || count == 0) return;
     const auto with = [&](auto kernel, std::size_t of_one, std::size_t of_all, std::size_t least, std::size_t longest) {
-      const std::size_t most = std::max<std::size_t>(1, std::min(of_one, of_all / count));
+      const std::size_t most = std::max<std::size_t>(1, std::min(of_one, of_all / most_links));
       const std::size_t share = (bytes + most - 1) / most;
       const std::size_t chunk = std::min((share + least - 1) / least * least, longest);
       const auto blocks = static_cast<unsigned>(std::min((bytes + chunk - 1) / chunk, most));
@@ -355,7 +356,8 @@ class PeerCommunicator final : public GpuCommunicator {
       };
       add(one.below, from_below, from_above, one.to_below, one.from_below);
       add(one.above, from_above, from_below, one.to_above, one.from_above);
-      run(stream, links, count, one.bytes);
+      // The first of three pieces has one neighbour, the second has two.
+      run(stream, links, count, size() == 2 ? count : 2, one.bytes);
     }
   }
 
@@ -372,7 +374,8 @@ class PeerCommunicator final : public GpuCommunicator {
       send(added, mine, counts[own]);
       receive(added, to + offsets[other], counts[other]);
     }
-    run(stream_of(ctx), links, counts.size() - 1, *std::max_element(counts.begin(), counts.end()));
+    const std::size_t others = counts.size() - 1;
+    run(stream_of(ctx), links, others, others, *std::max_element(counts.begin(), counts.end()));
   }
 
   std::shared_ptr<int> gone_;  // kernels read it

@@ -15,8 +15,12 @@ Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels)
   expects(count >= 1 && rank >= 0 && rank < count, "piece ", rank, " of ", count, " does not exist");
   expects(levels >= 0 && levels < 30, "strips stay aligned on 0 .. 29 coarser levels, not ", levels);
   const int first = shape_.origin_y, end = first + shape_.ny, unit = 1 << levels, blocks = shape_.ny / unit;
+  // The multiple of a unit that is next to an even share of the rows.
   const auto cut = [&](int r) {
-    return r == 0 ? first : r == count ? end : static_cast<int>(std::int64_t{blocks} * r / count) * unit;
+    if (r == 0 || r == count) return r == 0 ? first : end;
+    const std::int64_t rows = std::int64_t{first} * count + std::int64_t{shape_.ny} * r,
+                       units = std::int64_t{unit} * count;
+    return static_cast<int>((2 * rows + units) / (2 * units)) * unit;
   };
   const int begin = cut(rank), last = cut(rank + 1);
   expects(blocks >= count && begin < last, shape_.ny, " rows cannot be cut into ", count, " strips at multiples of ",

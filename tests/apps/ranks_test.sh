@@ -240,7 +240,7 @@ case_the_first_rank_speaks() {
   run 0 --level 5 --vtk none
   sed -E 's/[0-9.e+-]+ s set-up.*//; s/; cpu.*//' .output >one
   ranks 2 0 --level 5 --vtk none
-  prints '^ranks +2, with 13 to 18 rows each; '
+  prints '^ranks +2, with 15 to 16 rows each; '
   prints '^memory +up to [0-9]+ MiB a rank expected$'
   sed -E '/^(ranks|memory) /d; s/[0-9.e+-]+ s set-up.*//; s/; cpu.*//; s/[0-9.]+e[-+][0-9]+|0\.[0-9]+/#/g' .output >several
   sed -Ei 's/[0-9.]+e[-+][0-9]+|0\.[0-9]+/#/g' one
@@ -546,7 +546,7 @@ case_heat_is_told_by_the_first_rank() {
   run 0 --level 5 --rhs 1 --output-every 0.05
   sed -E 's/[0-9.e+-]+ s set-up.*//; s/; cpu.*//' .output >one
   ranks 2 0 --level 5 --rhs 1 --output-every 0.05
-  prints '^ranks +2, with 13 to 18 rows each; '
+  prints '^ranks +2, with 15 to 16 rows each; '
   prints '^memory +up to [0-9]+ MiB a rank expected$'
   sed -E '/^(ranks|memory) /d; s/[0-9.e+-]+ s set-up.*//; s/; cpu.*//; s/[0-9]\.[0-9]+(e[-+][0-9]+)?|[0-9]+ updates/#/g' .output >several
   sed -Ei 's/[0-9]\.[0-9]+(e[-+][0-9]+)?|[0-9]+ updates/#/g' one

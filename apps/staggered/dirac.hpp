@@ -125,6 +125,7 @@ class StaggeredOperator final : public LinearOperator<typename NumbersOf<T>::Num
 
   [[nodiscard]] GridShape shape() const override;
   void apply(Context& ctx, GridView<const Number> x, GridView<Number> y) const override;
+  [[nodiscard]] bool is_recordable() const override { return true; }
   void residual(Context& ctx, GridView<const Number> b, GridView<const Number> x, GridView<Number> r) const override;
   /// (m^2 + 64) ||x|| + ||b||, by the bound on the spectrum.
   [[nodiscard]] double magnitude(Context& ctx, GridView<const Number> b, GridView<const Number> x) const override;

@@ -144,18 +144,22 @@ bool is_written(const volatile double& number) { return std::bit_cast<std::uint6
 
 }  // namespace
 
+void Context::expect(double* number) { std::memcpy(number, &not_written, sizeof(not_written)); }
+
 double* Context::expected_number(int k) const {
   double* const number = host_number_.get() + 1 + k;
-  std::memcpy(number, &not_written, sizeof(not_written));
+  expect(number);
   return number;
 }
 
-double Context::await_number(int k) const {
-  const volatile double* const number = host_number_.get() + 1 + k;
+double Context::await_number(int k) const { return await(host_number_.get() + 1 + k); }
+
+double Context::await(const double* awaited) const {
+  const volatile double* const number = awaited;
 #if defined(__CUDACC__)
   // Now and then the stream is asked: a kernel that failed writes nothing.
   constexpr int looks_between = 4096;
-  while (communicator_ == nullptr || communicator_->keeps_order()) {
+  while (on_gpu() && (communicator_ == nullptr || communicator_->keeps_order())) {
     for (int k = 0; k < looks_between; ++k)
       if (is_written(*number)) return *number;
     if (cudaStreamQuery(static_cast<cudaStream_t>(stream())) != cudaErrorNotReady) break;

@@ -77,6 +77,9 @@ class Context {
   static constexpr int expected_numbers = 4;
   [[nodiscard]] double* expected_number(int k = 0) const;
   [[nodiscard]] double await_number(int k = 0) const;
+  /// The same of a number in host memory of the caller's, from `allocate_on_host`, without the scratch.
+  static void expect(double* number);
+  [[nodiscard]] double await(const double* number) const;
 
   /// What the Context runs on, for reports: "cpu, 2 threads" or the name of the device.
   [[nodiscard]] std::string description() const;

@@ -217,10 +217,11 @@ template <class Term>
 struct CombinePieces {
   double* numbers;
   int pieces;
+  double* host;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*i*/, int /*row*/) const {
     double result = numbers[1];
     for (int k = 2; k <= pieces; ++k) result = combine<Term>(result, numbers[k]);
-    numbers[0] = result;
+    *host = numbers[0] = result;
   }
 };
 }  // namespace detail
@@ -265,16 +266,18 @@ double reduce_on_cpu(Context& ctx, int nx, int ny, const Term& term, double* par
   return detail::total_of<Term>(ctx, partial, count);
 }
 
-/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have. On a GPU it does not wait for the
-/// stream.
+/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have, and on a GPU to `*host` as well. There it
+/// does not wait for the stream.
 template <class Term>
 void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    reduce_on_gpu(ctx, nx, ny, term, partial, host);
-    if (ctx.pieces() == 1) return;
-    ctx.communicator()->gather(ctx, partial, partial + 1, sizeof(double));
-    return for_each_node(ctx, {0, 1, 1, 0, 1, 1}, detail::CombinePieces<Term>{partial, ctx.pieces()});
+    if (ctx.pieces() == 1) return reduce_on_gpu(ctx, nx, ny, term, partial, host);
+    // Where it is gathered: nothing is copied.
+    double* const own = partial + 1 + ctx.communicator()->rank();
+    reduce_on_gpu(ctx, nx, ny, term, partial, own);
+    ctx.communicator()->gather(ctx, own, partial + 1, sizeof(double));
+    return for_each_node(ctx, {0, 1, 1, 0, 1, 1}, detail::CombinePieces<Term>{partial, ctx.pieces(), host});
   }
 #endif
   partial[0] = reduce_on_cpu(ctx, nx, ny, term, partial);

@@ -17,6 +17,9 @@ class LinearOperator {
   [[nodiscard]] virtual GridShape shape() const = 0;
   /// y = A x
   virtual void apply(Context& ctx, GridView<const T> x, GridView<T> y) const = 0;
+  /// Every `apply` to the same vectors submits the same work, and nothing else happens: it can be recorded
+  /// (core/device/recording.hpp).
+  [[nodiscard]] virtual bool is_recordable() const { return false; }
   /// r = b - A x in one pass; r may be b.
   virtual void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const = 0;
   /// || |A| |x| + |b| ||_2, the size of what b - A x is the difference of (solvers/rounding.hpp); zero: not known.

@@ -50,6 +50,62 @@ struct StepByCurvature {
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return begun()(i, j); }
 };
 
+/// The same with (r, r) there as well.
+template <class T>
+struct QueuedStep {
+  const double *square, *curvature;
+  Step<T, T> step;
+  static constexpr bool takes_maximum = false;
+  STRATUM_HOST_DEVICE STRATUM_INLINE Step<T, T> begun() const {
+    Step<T, T> known = step;
+    known.alpha = *curvature > 0 ? *square / *curvature : NAN;
+    return known;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return begun()(i, j); }
+};
+
+/// p = r + beta p with a beta from the Context's memory.
+template <class T>
+struct QueuedDirection {
+  const double* beta;
+  GridView<const T> r;
+  GridView<T> p;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
+    return static_cast<T>(static_cast<double>(r(i, j)) + *beta * static_cast<double>(p(i, j)));
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { p(i, j) = value; }
+};
+
+struct SetNumbers {
+  double *square, *beta;
+  double new_square, new_beta;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*i*/, int /*row*/) const {
+    *square = new_square;
+    *beta = new_beta;
+  }
+};
+
+/// An iteration's end: its (r, r) is the sum of so many numbers, in their order. The host, which looks at that, finds the curvature
+/// before it.
+struct Advance {
+  double *square, *beta;
+  const double *curvature, *sums;
+  int count;
+  double* host;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*i*/, int /*row*/) const {
+    double sum = sums[0];
+    for (int k = 1; k < count; ++k) sum += sums[k];
+    *beta = sum / *square;
+    *square = sum;
+    volatile double* const numbers = host;
+    numbers[0] = *curvature;
+#if defined(__CUDA_ARCH__)
+    __threadfence_system();
+#endif
+    numbers[1] = sum;
+  }
+};
+
 template <class T, class X>
 void expects_alike(const Context& ctx, GridView<const T> p, GridView<const T> q, GridView<X> x, GridView<T> r) {
   expects_fit(ctx, "p", p, r.shape());
@@ -115,8 +171,8 @@ bool steps_on_gpu(const Context& ctx) {
   return ctx.on_gpu() && in_order && !ctx.plans();
 }
 
-/// With (p, q) the first number of the scratch, and this piece's part of it on its way to the host. What all pieces have of both
-/// products is added up here as it is on GPUs, by rank.
+/// With (p, q) of all pieces the first number of the scratch, and on its way to the host. What they have of (r, r) is added up here
+/// as it is on GPUs, by rank.
 template <class T, class X>
 ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
                           GridView<X> x, GridView<T> r) {
@@ -124,9 +180,7 @@ ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, Grid
   const Step<T, X> step{0, scale, p, q, x, r};
   run_step(ctx, StepByCurvature<T, X>{square, curvature, step}, step, curvature + 1, ctx.expected_number());
   ctx.synchronise();  // for both numbers, which two kernels write
-  std::array products{*ctx.host_number(), ctx.await_number()};
-  finish<Product<T>>(ctx, products);
-  return {products[0], products[1]};
+  return {*ctx.host_number(), finish<Product<T>>(ctx, ctx.await_number())};
 }
 
 #endif
@@ -201,6 +255,89 @@ ConjugateStep SearchDirection<T>::step(Context& ctx, const LinearOperator<T>& a,
   return {curvature, residual_step<T, T>(ctx, square / curvature, p, q, 1, x, r)};
 }
 
+template <class T>
+QueuedSteps<T>::QueuedSteps(Context& ctx, const GridShape& shape)
+    : count_(reduction_numbers(ctx, shape.nx, shape.ny)),
+      host_(std::static_pointer_cast<double>(allocate_on_host(ctx, 2 * most_in_flight * sizeof(double)))) {
+#if defined(__CUDACC__)
+  count_ = std::max(count_, step_blocks) + 1;
+#endif
+  numbers_ = Vector<double>(ctx, GridShape::flat(3 + 2 * count_));
+}
+
+template <class T>
+bool QueuedSteps<T>::pays(const Context& ctx) {
+  return ctx.on_gpu() && (ctx.communicator() == nullptr || ctx.communicator()->keeps_order());
+}
+
+template <class T>
+void QueuedSteps<T>::reset(Context& ctx) {
+  if (in_flight_ > 0) ctx.synchronise();
+  in_flight_ = next_ = 0;
+  recording_.clear();
+}
+
+template <class T>
+void QueuedSteps<T>::start(Context& ctx, double square, double beta) {
+  expects(in_flight_ == 0, "an iteration is on its way; wait for it before others are started");
+  double* const numbers = numbers_.view().data;
+  for_each_node(ctx, {0, 1, 1, 0, 1, 1}, SetNumbers{numbers, numbers + 1, square, beta});
+}
+
+template <class T>
+void QueuedSteps<T>::submit(Context& ctx, const LinearOperator<T>& a, GridView<T> p, GridView<T> q, GridView<T> x,
+                            GridView<T> r) {
+  expects(in_flight_ < most_in_flight, in_flight_, " iterations are on their way; wait for one");
+  expects_alike<T, T>(ctx, p, q, x, r);
+  double* const host = host_.get() + 2 * next_;
+  Context::expect(host + 1);
+  const auto work = [&] { iterate(ctx, a, p, q, x, r, host); };
+  if (a.is_recordable())
+    recording_.run(ctx, p.data, host, work);
+  else
+    work();
+  next_ = (next_ + 1) % most_in_flight;
+  ++in_flight_;
+}
+
+template <class T>
+ConjugateStep QueuedSteps<T>::await(Context& ctx) {
+  expects(in_flight_ > 0, "no iteration is on its way");
+  const double* const host = host_.get() + 2 * ((next_ + most_in_flight - in_flight_) % most_in_flight);
+  --in_flight_;
+  const double square = ctx.await(host + 1);
+  return {host[0], square};
+}
+
+template <class T>
+void QueuedSteps<T>::iterate(Context& ctx, const LinearOperator<T>& a, GridView<T> p, GridView<T> q, GridView<T> x,
+                             GridView<T> r, double* host) {
+  double *const square = numbers_.view().data, *const beta = square + 1, *const unused = square + 2,
+                *const curvature = square + 3, *const sums = curvature + count_;
+  for_each_node(ctx, all_nodes(p), QueuedDirection<T>{beta, r, p});
+  a.apply(ctx, p, q);
+  reduce_to(ctx, p.nx, p.ny, Product<T>{p, q}, curvature, unused);
+  const Step<T, T> step{0, 1, p, q, x, r};
+  const QueuedStep<T> term{square, curvature, step};
+  const auto advance = [&](const double* of_sum, int count) {
+    for_each_node(ctx, {0, 1, 1, 0, 1, 1}, Advance{square, beta, curvature, of_sum, count, host});
+  };
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    if (ctx.pieces() == 1) {
+      run_step(ctx, term, step, sums, unused);
+      return advance(sums, 1);
+    }
+    double* const own = sums + 1 + ctx.communicator()->rank();
+    run_step(ctx, term, step, sums, own);
+    ctx.communicator()->gather(ctx, own, sums + 1, sizeof(double));
+    return advance(sums + 1, ctx.pieces());
+  }
+#endif
+  sums[0] = reduce_on_cpu(ctx, p.nx, p.ny, term, sums);
+  advance(sums, 1);
+}
+
 #define STRATUM_INSTANTIATE(T, X)                                                                                    \
   template ConjugateStep conjugate_step(Context&, double, GridView<const T>, GridView<const T>, double, GridView<X>, \
                                         GridView<T>);                                                                \
@@ -212,5 +349,6 @@ STRATUM_INSTANTIATE(double, double)
 #undef STRATUM_INSTANTIATE
 template class SearchDirection<float>;
 template class SearchDirection<double>;
+template class QueuedSteps<float>;
 
 }  // namespace stratum

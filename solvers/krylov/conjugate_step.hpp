@@ -7,6 +7,9 @@
 // with alpha = square / (p, q), or as given. On a GPU alpha stays there: one wait for the stream, for both products at once.
 // Where (p, q) is not above zero nothing is changed. Words a node: 2 for (p, q), 6 for the step.
 
+#include <memory>
+
+#include <stratum/core/device/recording.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
 
 namespace stratum {
@@ -38,6 +41,44 @@ class SearchDirection {
 
  private:
   SharedVector<T> p_, next_;
+};
+
+/// Iterations of conjugate gradients without a preconditioner of which the host submits one before it knows the numbers of the
+/// one before, so that a GPU never waits for the host,
+///
+///     p <- r + beta p,  q <- A p,  x <- x + alpha p,  r <- r - alpha q,    alpha = (r, r) / (p, q),  beta = (r, r)_new / (r, r)
+///
+/// All numbers are in the memory of the Context, where those of pieces of a grid are added up by rank. On a GPU an iteration is
+/// recorded if A is_recordable. Where (p, q) is not above zero x and r stay as they are from there on, and (r, r) is NaN.
+template <class T>
+class QueuedSteps {
+ public:
+  static constexpr int most_in_flight = 2;
+
+  QueuedSteps(Context& ctx, const GridShape& shape);
+
+  /// Pieces of a grid whose numbers go by way of the host wait for them: there is nothing to be gained, though it works.
+  [[nodiscard]] static bool pays(const Context& ctx);
+
+  /// For another operator or other vectors; forgets iterations that nobody has waited for.
+  void reset(Context& ctx);
+  /// The next iteration goes from this (r, r) with this beta. None may be in flight.
+  void start(Context& ctx, double square, double beta);
+  /// One more iteration. Throws UsageError where most_in_flight are.
+  void submit(Context& ctx, const LinearOperator<T>& a, GridView<T> p, GridView<T> q, GridView<T> x, GridView<T> r);
+  [[nodiscard]] int in_flight() const { return in_flight_; }
+  /// (p, q) and the new (r, r) of the first one that is in flight.
+  [[nodiscard]] ConjugateStep await(Context& ctx);
+
+ private:
+  void iterate(Context& ctx, const LinearOperator<T>& a, GridView<T> p, GridView<T> q, GridView<T> x, GridView<T> r,
+               double* host);
+
+  int count_;  // of a sum's numbers
+  Vector<double> numbers_;
+  std::shared_ptr<double> host_;
+  Recording recording_;
+  int next_ = 0, in_flight_ = 0;
 };
 
 }  // namespace stratum

@@ -29,6 +29,9 @@ ReliableCg::ReliableCg(Context& ctx, const GridShape& shape, const ReliableCgPar
     : params_(params), shape_(shape), residual_(ctx, shape), r_(ctx, shape), d_(ctx, shape), ad_(ctx, shape) {
   (void)ReliableUpdates(params.delta, 0);
   if (!params_.solution_in_double) y_ = Vector<float>(ctx, shape);
+  expects(!params_.ahead.value_or(false) || !params_.solution_in_double,
+          "the host goes ahead of iterations whose solution is in float");
+  if (params_.ahead.value_or(QueuedSteps<float>::pays(ctx)) && !params_.solution_in_double) queue_.emplace(ctx, shape);
   if (!params_.reset_solution && !params_.solution_in_double) start_ = Vector<double>(ctx, shape);
 }
 
@@ -62,11 +65,33 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
   int since_update = 0, longest = 0;
   double best = iteration.residual(), rr = dot<float>(ctx, r, r);
   int without_gain = 0;
-  while (!iteration.done()) {
+  // Where the host goes ahead, iterations that are on their way belong to the solve; an update waits for them.
+  bool update_wanted = false;
+  int begun = 0;
+  const auto go_on = [&](double square, double beta) {
+    if (queue_)
+      queue_->start(ctx, square, beta);
+    else
+      xpay<float>(ctx, r, beta, d);
+  };
+  const auto next_step = [&]() -> ConjugateStep {
+    if (queue_) {
+      for (; !update_wanted && queue_->in_flight() < QueuedSteps<float>::most_in_flight && begun < stop.max_iterations;
+           ++begun)
+        queue_->submit(ctx, inner, d, ad, y_.view(), r);
+      return queue_->await(ctx);
+    }
     inner.apply(ctx, d, ad);
+    return y_.empty() ? conjugate_step<float, double>(ctx, rr, d, ad, 1 / scale, x, r)
+                      : conjugate_step<float, float>(ctx, rr, d, ad, 1, y_.view(), r);
+  };
+  if (queue_) {
+    queue_->reset(ctx);
+    queue_->start(ctx, rr, 0);
+  }
+  while (!iteration.done()) {
     const double before = rr;
-    const auto step = y_.empty() ? conjugate_step<float, double>(ctx, rr, d, ad, 1 / scale, x, r)
-                                 : conjugate_step<float, float>(ctx, rr, d, ad, 1, y_.view(), r);
+    const auto step = next_step();
     if (!(step.curvature > 0)) {
       iteration.break_down(message("(d, A d) = ", step.curvature, ": the operator is not positive definite"));
       break;
@@ -80,11 +105,14 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
                                  " iterations; before, none took more than ", longest));
       break;
     }
-    if (!updates.due(norm) && !claimed) {
-      iteration.record(norm);
-      xpay<float>(ctx, r, rr / before, d);
+    update_wanted = updates.due(norm) || claimed || update_wanted;
+    if (!update_wanted || (queue_ && queue_->in_flight() > 0)) {
+      // Only a true residual may end the iteration.
+      iteration.record(claimed ? std::nextafter(iteration.target(), HUGE_VAL) : norm);
+      if (!queue_) xpay<float>(ctx, r, rr / before, d);
       continue;
     }
+    update_wanted = false;
     add_to(ctx, x, scale);
     iteration.advance_truly();
     ++updates_;
@@ -100,7 +128,7 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
         break;
       }
       updates.updated(norm);
-      xpay<float>(ctx, r, rr / before, d);
+      go_on(rr, rr / before);
       continue;
     }
     if (without_gain == patience) {
@@ -116,8 +144,9 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
       axpy<float, float>(ctx, -dot<float>(ctx, r, d) / rr, r, d);
       beta = update_beta(params_.beta, before, recursive, rr);
     }
-    xpay<float>(ctx, r, beta, d);
+    go_on(rr, beta);
   }
+  if (queue_) queue_->reset(ctx);
   add_to(ctx, x, scale);
   return iteration.finish();
 }

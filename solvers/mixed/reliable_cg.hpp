@@ -23,12 +23,15 @@
 // mixed precision algorithms on FPGAs for fast and accurate PDE solvers from low precision components, 2006; Jang, Kim, Lee,
 // Multi GPU performance of conjugate gradient solver with staggered fermions in mixed precision, 2011.
 //
-// 24 bytes an unknown beside b and x. One wait for the stream an iteration; nothing is allocated by `solve`.
+// 24 bytes an unknown beside b and x. The host waits for one number an iteration, on GPUs of the iteration before the latest;
+// nothing is allocated by `solve`.
 
 #include <memory>
+#include <optional>
 
 #include <stratum/core/in_use.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/solvers/krylov/conjugate_step.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 namespace stratum {
@@ -61,6 +64,9 @@ struct ReliableCgParams {
   bool carry_direction = true;      // else every update starts again from d = r
   bool replace_residual = true;     // by the true one
   bool reset_solution = true;       // y = 0
+  /// The host submits an iteration before it has the numbers of the one before, so that an update comes an iteration after it is
+  /// due. Unset: on GPUs. Not with solution_in_double.
+  std::optional<bool> ahead{};
 };
 
 class ReliableCg {
@@ -87,6 +93,7 @@ class ReliableCg {
   int updates_ = 0;
   Vector<double> residual_, start_;  // start_: of x, where y is never reset
   Vector<float> r_, d_, ad_, y_;
+  std::optional<QueuedSteps<float>> queue_;  // where the host goes ahead
 };
 
 }  // namespace stratum

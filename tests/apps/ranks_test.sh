@@ -628,6 +628,15 @@ ends() {
   no_files
 }
 
+case_a_thousand_solves_end() { # heavy: exchanges of many solves, one after the other
+  local solves=() k
+  for ((k = 0; k < 500; ++k)); do solves+=(--rhs "1+$k*x"); done
+  ranks 2 0 --mesh A3 --level 5 --cycle fmg --rtol 1e-8 "${solves[@]}" --quiet --vtk none --report report.json
+  check "len(r['right_hand_sides']) == 500 and all(s['status'] == 'converged' for s in r['right_hand_sides'])"
+  ranks 2 0 --mesh A5 --level 5 --cut-lines exact "${solves[@]}" --quiet --vtk none --report report.json
+  check "len(r['right_hand_sides']) == 500 and all(s['status'] == 'converged' for s in r['right_hand_sides'])"
+}
+
 endless=(--level 10 --smoother jacobi --mesh A2 --steps 1 --damping 0.1 --solver gmres --restart 3 --rtol 1e-300 --max-iterations 1000000)
 
 case_a_killed_rank_leaves_no_other_waiting() {

@@ -101,8 +101,8 @@ class OverlapTest : public test::OnEverySetting<T> {
   static MultigridParams params(const char* smoother, int cut, std::optional<int> steps = {}) {
     return {.smoother = smoother, .steps = steps, .cut = cut, .cut_lines = CutMethod::overlap};
   }
-  // Of rounding, and of what the depth leaves.
-  static constexpr double tolerance = in_float ? 2e-6 : 1e-14;
+  // Of rounding (3e-6 on an H200: A1 in three pieces), and of what the depth leaves.
+  static constexpr double tolerance = in_float ? 4e-6 : 1e-14;
   test::Random random_{404};
 };
 

@@ -1,300 +1,20 @@
 #pragma once
 
-// The staggered operator's kernels. The build writes a source for each number, so that they are compiled beside each other.
+// The staggered operator and its links, but for D (dirac_hop.hpp). The build writes a source for each number.
 
-#include "dirac.hpp"
+#include "dirac_hop.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
 
-#include "packed_link.hpp"
-
 namespace stratum::staggered {
 
 namespace {
-
-/// What lies below and above a piece along z or t.
-template <class Links, class From>
-struct Beyond {
-  From x_below, x_above;
-  Links links_below;  // that lead here
-  int is_cut;
-};
-
-/// Planes of sites along z or t.
-struct Planes {
-  int begin, step, count;
-};
-
-/// y = D x, or where it is added to z, y = shift z + weight D x; z may be y. Rows j run over some planes of z and t.
-template <class Links, int reals, class From, class To, bool adds, bool cut>
-struct Hop {
-  using T = typename Links::Number;
-  static constexpr bool hot = true;
-  Links here[4];   // that start on the sites of y,
-  Links there[4];  // and on those of x
-  From x;
-  Beyond<Links, From> beyond[2];  // along z and t
-  int turns_below, turns_above;   // 1 where it is the lattice that begins and ends in t
-  RealPlanes<const T> z;
-  To y;
-  T shift, weight;
-  int nxh, ny, nz, nt;
-  Planes planes_z, planes_t;
-  int parity;  // of y
-  float per_row;
-
-  /// What the sites of a row have beside them along z or t: site i has numbers i + above and i + below there.
-  struct Beside {
-    From x_above, x_below;
-    Links links_below;
-    int above, below;
-  };
-  /// Along direction mu: of n planes `at`, whose sites begin with `first`. The neighbours may be those beyond the piece, the
-  /// same plane of its face `face`.
-  STRATUM_HOST_DEVICE STRATUM_INLINE Beside beside(int mu, int at, int n, int apart, int first, int face) const {
-    Beside b{x, x, there[mu], first + (at == n - 1 ? -apart * (n - 1) : apart),
-             first + (at == 0 ? apart * (n - 1) : -apart)};
-    if constexpr (cut) {
-      const Beyond<Links, From>& others = beyond[mu - 2];
-      if (others.is_cut != 0 && at == n - 1) {
-        b.x_above = others.x_above;
-        b.above = face;
-      }
-      if (others.is_cut != 0 && at == 0) {
-        b.x_below = others.x_below;
-        b.links_below = others.links_below;
-        b.below = face;
-      }
-    }
-    return b;
-  }
-
-  struct Row {
-    const Hop& hop;
-    Beside z, t;
-    int first, odd, z_;  // of the row's sites the first one; the parity of its planes
-    int turns_above, turns_below;
-
-    STRATUM_HOST_DEVICE STRATUM_INLINE Colour<T> forward(int mu, int s, const From& from, int neighbour, T sign) const {
-      return times(load_link<reals>(hop.here[mu], s, sign), load_colour(from, 0, neighbour));
-    }
-    STRATUM_HOST_DEVICE STRATUM_INLINE static Colour<T> backward(const Links& links, const From& from, int neighbour,
-                                                                 T sign) {
-      return adjoint_times(load_link<reals>(links, neighbour, sign), load_colour(from, 0, neighbour));
-    }
-    STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i) const {
-      const int nxh = hop.nxh, ny = hop.ny, s = first + i;
-      // i / nxh by a product, which vector units have; exact below 2^21.
-      const int row = static_cast<int>((static_cast<float>(i) + 0.5F) * hop.per_row), half_x = i - row * nxh;
-      const int odd_x = (row + odd) & 1, wrap_x = nxh - 1, wrap_y = nxh * (ny - 1);
-      const int right = odd_x == 0 ? s : half_x == wrap_x ? s - wrap_x : s + 1;
-      const int left = odd_x != 0 ? s : half_x == 0 ? s + wrap_x : s - 1;
-      const int up = row == ny - 1 ? s - wrap_y : s + nxh, down = row == 0 ? s + wrap_y : s - nxh;
-      const auto phase = [](int odd_one) { return static_cast<T>(1 - 2 * (odd_one & 1)); };
-      const T eta_y = phase(odd_x), eta_z = phase(odd_x + row);
-      const T up_eta_t = phase(odd_x + row + z_ + turns_above), down_eta_t = phase(odd_x + row + z_ + turns_below);
-
-      Colour<T> sum = forward(0, s, hop.x, right, T(1)) - backward(hop.there[0], hop.x, left, T(1));
-      sum = sum + forward(1, s, hop.x, up, eta_y) - backward(hop.there[1], hop.x, down, eta_y);
-      sum = sum + forward(2, s, z.x_above, i + z.above, eta_z) - backward(z.links_below, z.x_below, i + z.below, eta_z);
-      sum = sum + forward(3, s, t.x_above, i + t.above, up_eta_t) -
-            backward(t.links_below, t.x_below, i + t.below, down_eta_t);
-      if constexpr (adds) sum = hop.shift * load_colour(hop.z, 0, s) + hop.weight * sum;
-      store_colour(hop.y, s, sum);
-    }
-  };
-  STRATUM_HOST_DEVICE STRATUM_INLINE Row row(int j) const {
-    const int of_t = j / planes_z.count, t = planes_t.begin + planes_t.step * of_t;
-    const int z_ = planes_z.begin + planes_z.step * (j - of_t * planes_z.count);
-    const int plane = nxh * ny, first = plane * (z_ + nz * t);
-    const bool at_end = t == nt - 1, at_begin = t == 0;
-    return {*this,
-            beside(2, z_, nz, plane, first, plane * t),
-            beside(3, t, nt, plane * nz, first, plane * z_),
-            first,
-            (z_ + t + parity) & 1,
-            z_,
-            at_end && (!cut || turns_above != 0) ? 1 : 0,
-            at_begin && (!cut || turns_below != 0) ? 1 : 0};
-  }
-};
-
-template <class T>
-RealPlanes<const T> link_planes(const PackedLinks<T>& links, Parity parity, int mu) {
-  return {links.planes(parity, mu), links.lattice().half()};
-}
-inline ShortPlanes<const Short2> link_planes(const PackedLinks<Short>& links, Parity parity, int mu) {
-  return {reinterpret_cast<const Short2*>(links.planes(parity, mu)), links.lattice().half()};
-}
-template <class T>
-RealPlanes<const T> link_planes_below(const PackedLinks<T>& links, Parity parity, int mu, int stride) {
-  return {links.planes_below(parity, mu), stride};
-}
-inline ShortPlanes<const Short2> link_planes_below(const PackedLinks<Short>& links, Parity parity, int mu, int stride) {
-  return {reinterpret_cast<const Short2*>(links.planes_below(parity, mu)), stride};
-}
-
-/// The first and the last sites along a direction, of one parity: `chunks` times `chunk` of them that lie together.
-struct FaceShape {
-  int chunk, chunks, n;
-  FaceShape(const Lattice& l, int mu)
-      : chunk(mu == 3 ? l.row() * l.nz : l.row()), chunks(mu == 3 ? 1 : l.nt), n(mu == 3 ? l.nt : l.nz) {}
-  [[nodiscard]] int sites() const { return chunk * chunks; }
-};
-
-/// The first sites along a direction of every plane of numbers to `below` and the last ones to `above`.
-template <class Word>
-struct PackFaces {
-  const Word* from;
-  int stride, chunk, chunks, n;
-  Word *below, *above;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    const int plane = j / chunks, first = plane * stride + (j - plane * chunks) * chunk * n + i;
-    below[j * chunk + i] = from[first];
-    above[j * chunk + i] = from[first + chunk * (n - 1)];
-  }
-};
-
-template <class Word>
-void pack_faces(Context& ctx, const Word* from, int planes, int stride, const FaceShape& face, Word* below,
-                Word* above) {
-  for_each_node(ctx, {0, face.chunk, 1, 0, planes * face.chunks, 1},
-                PackFaces<Word>{from, stride, face.chunk, face.chunks, face.n, below, above});
-}
-
-/// Faces in a row: for the pieces below and above, and from them.
-struct FaceNumbers {
-  static constexpr int most_words = 4 * 6;  // a site
-  std::byte* first;
-  std::size_t bytes;  // of one
-  template <class Word>
-  [[nodiscard]] Word* as(int k) const {
-    return reinterpret_cast<Word*>(first + static_cast<std::size_t>(k) * bytes);
-  }
-};
-
-/// Packs what travels, and says where it arrives.
-template <class T, class Links>
-FaceNumbers pack(Context& ctx, const RealPlanes<T>& x, const FaceShape& face, void* first,
-                 Beyond<Links, RealPlanes<T>>& beyond) {
-  using Number = std::remove_const_t<T>;
-  const FaceNumbers faces{static_cast<std::byte*>(first), 6 * sizeof(T) * static_cast<std::size_t>(face.sites())};
-  pack_faces<Number>(ctx, x.data, 6, x.stride, face, faces.as<Number>(0), faces.as<Number>(1));
-  beyond.x_below = {faces.as<Number>(2), face.sites()};
-  beyond.x_above = {faces.as<Number>(3), face.sites()};
-  return faces;
-}
-template <class Links>
-FaceNumbers pack(Context& ctx, const ScaledShorts& x, const FaceShape& face, void* first,
-                 Beyond<Links, ScaledShorts>& beyond) {
-  const FaceNumbers faces{static_cast<std::byte*>(first), 4 * sizeof(int) * static_cast<std::size_t>(face.sites())};
-  const auto units = [&](int k) { return faces.as<float>(k) + 3 * face.sites(); };
-  pack_faces(ctx, reinterpret_cast<const int*>(x.data), 3, x.stride, face, faces.as<int>(0), faces.as<int>(1));
-  pack_faces<float>(ctx, x.unit, 1, x.stride, face, units(0), units(1));
-  beyond.x_below = {faces.as<Short2>(2), units(2), face.sites()};
-  beyond.x_above = {faces.as<Short2>(3), units(3), face.sites()};
-  return faces;
-}
-
-/// D to one parity, alone or in shift z + weight D x.
-template <class T>
-struct HopTo {
-  using Number = typename NumbersOf<T>::Number;
-  const PackedLinks<T>& links;
-  Parity to;
-  double shift = 0, weight = 1;
-  const Number* z = nullptr;
-  typename NumbersOf<T>::Word* faces = nullptr;
-
-  template <bool adds, class From, class To>
-  void run(Context& ctx, const From& x, const To& y) const {
-    switch (links.reals()) {
-      case Reals::r18: return run<adds, 18>(ctx, x, y);
-      case Reals::r12: return run<adds, 12>(ctx, x, y);
-      case Reals::r10:
-        if constexpr (!std::is_same_v<T, Short>) return run<adds, 10>(ctx, x, y);
-    }
-  }
-
- private:
-  template <bool adds, int reals, class From, class To>
-  void run(Context& ctx, const From& x, const To& y) const {
-    const LatticePiece& piece = links.piece();
-    const Lattice& l = links.lattice();
-    const Planes all_z{0, 1, l.nz}, all_t{0, 1, l.nt};
-    using Links = decltype(link_planes(links, to, 0));
-    std::array<Beyond<Links, From>, 2> beyond{};
-    if (piece.is_whole()) return run<adds, reals, false>(ctx, x, y, beyond, all_z, all_t);
-
-    std::array<Communicator::Rows, 2> rows;
-    std::size_t directions = 0;
-    auto* first = faces;
-    for (const int mu : {3, 2}) {
-      if (!piece.is_cut(mu)) continue;
-      auto& there = beyond[static_cast<std::size_t>(mu - 2)];
-      const FaceShape face(l, mu);
-      const FaceNumbers f = pack(ctx, x, face, first, there);
-      there.links_below = link_planes_below(links, other(to), mu, face.sites());
-      there.is_cut = 1;
-      rows[directions++] = {f.as<void>(0), f.as<void>(1),           f.as<void>(2),         f.as<void>(3),
-                            f.bytes,       piece.neighbour(mu, -1), piece.neighbour(mu, 1)};
-      first += FaceNumbers::most_words * face.sites();
-    }
-    Communicator& communicator = *ctx.communicator();
-    if (!*piece.cut.overlap) {
-      for (std::size_t k = 0; k < directions; ++k) communicator.exchange(ctx, rows[k]);
-      return run<adds, reals, true>(ctx, x, y, beyond, all_z, all_t);
-    }
-    communicator.start_exchange(ctx, std::span(rows).first(directions));
-    const auto inner = [&](int mu, int n) { return piece.is_cut(mu) ? Planes{1, 1, n - 2} : Planes{0, 1, n}; };
-    run<adds, reals, false>(ctx, x, y, beyond, inner(2, l.nz), inner(3, l.nt));
-    communicator.finish_exchange(ctx);
-    if (piece.is_cut(3)) run<adds, reals, true>(ctx, x, y, beyond, all_z, {0, l.nt - 1, 2});
-    if (piece.is_cut(2)) run<adds, reals, true>(ctx, x, y, beyond, {0, l.nz - 1, 2}, inner(3, l.nt));
-  }
-  /// Where `cut` is not, planes may lie anywhere but beside others' sites. The CPU looks once a row.
-  template <bool adds, int reals, bool cut, class From, class To, class Beyonds>
-  void run(Context& ctx, const From& x, const To& y, const Beyonds& beyond, const Planes& planes_z,
-           const Planes& planes_t) const {
-    if constexpr (!cut)
-      if (!ctx.on_gpu()) return run<adds, reals, true>(ctx, x, y, beyond, planes_z, planes_t);
-    const Lattice& l = links.lattice();
-    Hop<decltype(link_planes(links, to, 0)), reals, From, To, adds, cut> hop{};
-    for (std::size_t k = 0; k < 2; ++k) hop.beyond[k] = beyond[k];
-    hop.turns_below = links.piece().is_first(3) ? 1 : 0;
-    hop.turns_above = links.piece().is_last(3) ? 1 : 0;
-    for (int mu = 0; mu < 4; ++mu) {
-      hop.here[mu] = link_planes(links, to, mu);
-      hop.there[mu] = link_planes(links, other(to), mu);
-    }
-    hop.x = x;
-    hop.z = {z, l.half()};
-    hop.y = y;
-    hop.shift = static_cast<Number>(shift);
-    hop.weight = static_cast<Number>(weight);
-    hop.nxh = l.nx / 2;
-    hop.ny = l.ny;
-    hop.nz = l.nz;
-    hop.nt = l.nt;
-    hop.planes_z = planes_z;
-    hop.planes_t = planes_t;
-    hop.parity = to == Parity::even ? 0 : 1;
-    hop.per_row = 1.0F / static_cast<float>(hop.nxh);
-    const NodeRange range{0, l.row(), 1, 0, planes_z.count * planes_t.count, 1};
-    if constexpr (cut)
-      for_each_node(ctx, range, hop);
-    else
-      for_each_node_on_gpu(ctx, range, hop);
-  }
-};
 
 /// The complex numbers of a link that are stored, by rows.
 inline std::vector<int> stored_entries(Reals reals) {
@@ -377,12 +97,6 @@ Vector<typename PackedLinks<T>::Word> PackedLinks<T>::packed(Context& ctx, const
 
 namespace {
 
-/// Const where it is read.
-template <class T>
-RealPlanes<T> vector_planes(GridView<T> x) {
-  return {x.data, x.nx / 6};
-}
-
 template <class T>
 RealPlanes<T> between_planes(const stratum::staggered::detail::Between<T>& odd) {
   return vector_planes(odd.numbers.view());
@@ -418,7 +132,7 @@ template <class T>
 void StaggeredOperator<T>::hop(Context& ctx, Parity to, GridView<const Number> x, GridView<Number> y) const {
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "D x", y, shape());
-  HopTo<T>{*links_, to, 0, 1, nullptr, faces_.view().data}.template run<false>(ctx, vector_planes(x), vector_planes(y));
+  HopTo<T>{*links_, to, 0, 1, nullptr, faces_.view().data}.hop(ctx, vector_planes(x), vector_planes(y));
 }
 
 template <class T>
@@ -426,9 +140,9 @@ void StaggeredOperator<T>::apply(Context& ctx, GridView<const Number> x, GridVie
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "A x", y, shape());
   const auto odd = between_planes(odd_);
-  HopTo<T>{*links_, Parity::odd, 0, 1, nullptr, faces_.view().data}.template run<false>(ctx, vector_planes(x), odd);
-  HopTo<T>{*links_, Parity::even, mass_ * mass_, -1, x.data, faces_.view().data}.template run<true>(ctx, odd,
-                                                                                                    vector_planes(y));
+  HopTo<T>{*links_, Parity::odd, 0, 1, nullptr, faces_.view().data}.to_between(ctx, vector_planes(x), odd);
+  HopTo<T>{*links_, Parity::even, mass_ * mass_, -1, x.data, faces_.view().data}.add_from_between(ctx, odd,
+                                                                                                  vector_planes(y));
 }
 
 template <class T>
@@ -438,10 +152,10 @@ void StaggeredOperator<T>::residual(Context& ctx, GridView<const Number> b, Grid
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "b - A x", r, shape());
   const auto odd = between_planes(odd_);
-  HopTo<T>{*links_, Parity::odd, 0, 1, nullptr, faces_.view().data}.template run<false>(ctx, vector_planes(x), odd);
+  HopTo<T>{*links_, Parity::odd, 0, 1, nullptr, faces_.view().data}.to_between(ctx, vector_planes(x), odd);
   if (b.data != r.data) copy<Number, Number>(ctx, b, r);
   axpy<Number, Number>(ctx, -mass_ * mass_, x, r);
-  HopTo<T>{*links_, Parity::even, 1, 1, r.data, faces_.view().data}.template run<true>(ctx, odd, vector_planes(r));
+  HopTo<T>{*links_, Parity::even, 1, 1, r.data, faces_.view().data}.add_from_between(ctx, odd, vector_planes(r));
 }
 
 template <class T>

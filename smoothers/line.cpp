@@ -77,8 +77,12 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
 #if defined(STRATUM_HAVE_CUDA)
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
 #endif
-  direction == Direction::x ? sweep_on_cpu<Direction::x>(ctx, a, b, x, y, guess, order)
-                            : sweep_on_cpu<Direction::y>(ctx, a, b, x, y, guess, order);
+  const auto sweep = [&]<Direction d>() {
+    const auto form = traits(a.form());
+    form.has_bands || form.is_separable ? sweep_on_cpu<d, false>(ctx, a, b, x, y, guess, order)
+                                        : sweep_on_cpu<d, true>(ctx, a, b, x, y, guess, order);
+  };
+  direction == Direction::x ? sweep.template operator()<Direction::x>() : sweep.template operator()<Direction::y>();
 }
 
 template class LineSweep<float>;

@@ -52,8 +52,8 @@ class LineSweep {
   }
 
  private:
-  /// smoothers/line_cpu.hpp
-  template <Direction direction>
+  /// smoothers/line_cpu.hpp: of operators by element coefficients, or of all others.
+  template <Direction direction, bool element>
   void sweep_on_cpu(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x, GridView<T> y,
                     Guess guess, SweepOrder order);
   /// smoothers/line.cu

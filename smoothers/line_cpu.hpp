@@ -60,25 +60,27 @@ void zebra(Context& ctx, Direction direction, const Lines& lines, SweepOrder ord
 }  // namespace line
 
 template <class T>
-template <Direction direction>
+template <Direction direction, bool element>
 void LineSweep<T>::sweep_on_cpu(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                                 GridView<T> y, Guess guess, SweepOrder order) {
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
-  line::visit(a, zeros(y), [&]<class View>(const View& view) {
-    const auto sweep = [&]<bool ring>() {
-      const line::Sweep<direction, View, T, ring> lines{
-          view, b, x, y, omega_, guess == Guess::zero, ctx.threads(), elimination_.view()};
-      if (line_order_ == LineOrder::simultaneous)
-        lines.simultaneous();
-      else if (y.below || y.above)
-        line::zebra_of_strip(ctx, lines, cut_, order);
-      else
-        line::zebra(ctx, direction, lines, order);
-    };
-    exchange(ctx, x);
-    if constexpr (line::has_bands<View> || line::by_sums<View>)
-      if (direction == Direction::x ? y.periodic_x : y.periodic_y) return sweep.template operator()<true>();
-    sweep.template operator()<false>();
+  exchange(ctx, x);
+  line::visit(a, zeros(y), [&]<class View>([[maybe_unused]] const View& view) {
+    if constexpr ((!View::has_bands && !View::is_separable) == element) {
+      const auto sweep = [&]<bool ring>() {
+        const line::Sweep<direction, View, T, ring> lines{
+            view, b, x, y, omega_, guess == Guess::zero, ctx.threads(), elimination_.view()};
+        if (line_order_ == LineOrder::simultaneous)
+          lines.simultaneous();
+        else if (y.below || y.above)
+          line::zebra_of_strip(ctx, lines, cut_, order);
+        else
+          line::zebra(ctx, direction, lines, order);
+      };
+      if constexpr (line::has_bands<View> || line::by_sums<View>)
+        if (direction == Direction::x ? y.periodic_x : y.periodic_y) return sweep.template operator()<true>();
+      sweep.template operator()<false>();
+    }
   });
 }
 

@@ -259,13 +259,18 @@ TEST_ON_EVERY_SETTING(SmootherOracle, WalksOverManyTiles) {
 // Lines that would be short enough to be solved one by one, but are so many that a GPU walks over them.
 TEST_ON_EVERY_SETTING(SmootherOracle, ManyShortLines) {
   if (!this->ctx().on_gpu()) GTEST_SKIP() << "no kernels of their own";
-  for (const auto& [nx, ny] : {std::pair{8500, 300}, {4300, 600}})
-    for (const auto& [form, scalar] :
-         {std::pair{OperatorForm::tensor, true}, {OperatorForm::tensor, false}, {OperatorForm::cell, true}}) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (scalar ? ", scalar" : ""));
-      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);
-      this->compare(a, oracle, "line_y", LineOrder::zebra, 1, 1);
-    }
+  struct Case {
+    int nx, ny;
+    OperatorForm form;
+    bool scalar;
+  };
+  for (const auto& [nx, ny, form, scalar] :
+       {Case{8500, 300, OperatorForm::tensor, true}, Case{4300, 600, OperatorForm::tensor, false},
+        Case{8500, 300, OperatorForm::cell, true}}) {
+    SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (scalar ? ", scalar" : ""));
+    const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);
+    this->compare(a, oracle, "line_y", LineOrder::zebra, 1, 1);
+  }
 }
 
 // So few tiles that each cluster of blocks of a GPU takes one, and passes a column to the next; the last ones just fit, or not.
@@ -275,6 +280,8 @@ TEST_ON_EVERY_SETTING(SmootherOracle, ClustersOfOneTileEach) {
        {std::pair{20, 800}, {200, 1100}, {1023, 1023}, {1000, 1025}, {63, 2047}, {1100, 770}, {1, 700}, {2, 513}})
     for (const bool scalar : {true, false})
       for (const auto form : test::every_form) {
+        // Stored bands do not know where their entries come from.
+        if (scalar && traits(form).has_bands) continue;
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << (scalar ? ", scalar " : " ") << to_string(form));
         const auto [oracle, a] =
             test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);

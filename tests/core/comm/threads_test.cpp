@@ -141,7 +141,7 @@ TEST_ON_EVERY_SETTING(PiecesTest, LongRowsAgainAndAgain) {
       const bool first = rank == 0, last = rank + 1 == count;
       Vector<T> up(ctx, longest), down(ctx, longest), own(ctx, longest), all(ctx, count * longest);
       comm.barrier();
-      for (const int n : {1, 511, 512, 513, 4096, 70'001, longest, 3, 100'000})
+      for (const int n : {1, 511, 512, 513, 4096, 70'001, longest, 3})
         for (const T step : {T(0), T(1), T(2)}) {
           const auto number = [&](int r) { return T(10 * r) + step; };
           set(ctx, number(rank), own.view());
@@ -151,9 +151,12 @@ TEST_ON_EVERY_SETTING(PiecesTest, LongRowsAgainAndAgain) {
                               static_cast<std::size_t>(n) * sizeof(T)});
           const auto lower = number((rank + count - 1) % count), upper = number((rank + 1) % count);
           const auto expect_row = [&](const Vector<T>& row, int begin, T expected) {
-            const auto found = test::to_host(ctx, row);
-            const auto from = found.begin() + begin;
-            ASSERT_EQ(std::count(from, from + n, expected), n) << n << " numbers, step " << step;
+            auto part = row.cview();
+            part.data += begin;
+            part.nx = n;
+            std::vector<T> found(static_cast<std::size_t>(n));
+            copy_to_host(ctx, part, found.data());
+            ASSERT_EQ(std::count(found.begin(), found.end(), expected), n) << n << " numbers, step " << step;
           };
           if (!first) expect_row(up, 0, lower);
           expect_row(down, 0, lower);

@@ -165,7 +165,7 @@ row() { sed -n "s/^$1  *\([0-9][0-9]*\) .*/\1/p" <<<"$output"; }
 row_at_most() { [ "$(row "$1")" -le "$2" ] || fail "$1: more than $2 iterations"; }
 row_above() { [ "$(row "$1")" -gt "$2" ] || fail "$1: at most $2 iterations: the problem is not what it was"; }
 
-case_dealii_anisotropic() {
+case_dealii_anisotropic() { # heavy: half a minute of compiling
   needs dealii_anisotropic deal.II
   local sides
   for sides in dirichlet natural; do
@@ -179,7 +179,7 @@ case_dealii_anisotropic() {
   if "$bin/dealii_anisotropic" 3 1 periodic 2>/dev/null; then fail "bad sides were accepted"; fi
 }
 
-case_dealii_jump() { # heavy: half a minute of compiling
+case_dealii_jump() {
   needs dealii_jump deal.II
   prints "$bin/dealii_jump" 4
   row_at_most Stratum 9

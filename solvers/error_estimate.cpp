@@ -10,6 +10,13 @@ double size_of(const Extremes& of_x) {
   return std::max(of_x.most - of_x.least, least * std::max(std::abs(of_x.least), std::abs(of_x.most)));
 }
 
+double relative_error(double error, const Extremes& of_x) {
+  constexpr double of_constants = 0.02;
+  const double range = of_x.most - of_x.least, largest = std::max(std::abs(of_x.least), std::abs(of_x.most));
+  if (error == 0) return 0;
+  return error / (range <= 2 * error ? std::max(range, of_constants * largest) : size_of(of_x));
+}
+
 void ErrorEstimate::add(int k, double largest) {
   constexpr double falls = 0.8;
   latest_.push_back({k, largest});
@@ -28,6 +35,11 @@ std::optional<double> ErrorEstimate::of(int k, bool even) const {
   if (!(rho < hardly_falls)) return s;
   const bool grew = s >= latest_[latest_.size() - 2].largest;
   return s * (grew ? 1 : std::pow(rho, k - j)) / (1 - rho);
+}
+
+double ErrorEstimate::doubt(int k) const {
+  constexpr double some = 10;
+  return !latest_.empty() && latest_.front().k == 0 && latest_.back().k < k ? some : 1;
 }
 
 bool ErrorEstimate::stopped(int k) const { return fallen_ && k - fallen_->k >= window; }

@@ -31,6 +31,10 @@ template <class T>
   return size_of(extremes(ctx, x));
 }
 
+/// An error beside the size of x; where x is a constant but for the error itself, beside 0.02 max |x|: to ask for more would be to
+/// ask for digits of differences that there are none of.
+[[nodiscard]] double relative_error(double error, const Extremes& of_x);
+
 class ErrorEstimate {
  public:
   /// max |M r_k|; numbers k ascend.
@@ -39,6 +43,8 @@ class ErrorEstimate {
   [[nodiscard]] bool has(int k) const { return !latest_.empty() && latest_.back().k == k; }
   /// Of x_k, not before the latest number; nothing where there is none. `even`: all iterations are alike.
   [[nodiscard]] std::optional<double> of(int k, bool even = true) const;
+  /// By how much more the error of x_k may be: where it is told by how the first correction fell, which was of what is easy, too.
+  [[nodiscard]] double doubt(int k) const;
   /// It does not fall: not by a fifth in six iterations up to k.
   [[nodiscard]] bool stopped(int k) const;
 

@@ -124,7 +124,8 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     centre(z, c);
   };
   *lanczos_ = {};
-  KrylovIteration<double> iteration(ctx, whole, m, b, x, r, z, stop, monitor);
+  KrylovIteration<double>::Corrections corrections;
+  corrections.complete = [&] { recording_->run(ctx, r.data, z.data, correct); };
   if (two_parts) {
     const auto with = [&](GridView<double> coarse) {
       return [&, coarse](GridView<const double> fine) -> GridView<const double> {
@@ -133,9 +134,11 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
         return ap;
       };
     };
-    iteration.set_whole(with(c), with(y));
+    corrections.whole_correction = with(c);
+    corrections.whole_solution = with(y);
   }
-  iteration.set_completion([&] { recording_->run(ctx, r.data, z.data, correct); });
+  KrylovIteration<double> iteration(ctx, whole, m, b, x, r, z, stop, monitor, IterationKind::krylov,
+                                    std::move(corrections));
   double rz = 0;
   int step = 0;
   for (bool restart = true; !iteration.done(); ++step) {
@@ -153,6 +156,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
       // A right-hand side of the vectors alone: nothing is left to precondition.
       if (const double left = norm2<double>(ctx, r); left <= iteration.target()) {
         restart = iteration.advance(left);
+        rz = 0;  // there is no direction
         continue;
       }
     }
@@ -168,7 +172,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
       restart = iteration.recover(message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite"));
       continue;
     }
-    const double beta = restart ? 0 : product / rz;
+    const double beta = restart || rz == 0 ? 0 : product / rz;
     rz = product;
     const bool keep = lanczos_->alpha.size() < kept_.size();
     if (keep) {

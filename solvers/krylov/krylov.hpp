@@ -32,14 +32,20 @@ void expects_constant_symmetric(std::string_view method, const Preconditioner<T>
 template <class T>
 class KrylovIteration {
  public:
+  /// Where the method does more to M^-1 r than M, or keeps x in parts.
+  struct Corrections {
+    std::function<void()> complete;  // turns M^-1 r in `free` into the correction
+    /// What stands for `free` after that, or for x, where it is not all of the correction, or of the solution.
+    std::function<GridView<const T>(GridView<const T> part)> whole_correction, whole_solution;
+  };
   /// r = b - A x and the first test.
   KrylovIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
                   GridView<T> r, GridView<T> free, const StoppingParams& stop, const Monitor& monitor,
-                  IterationKind kind = IterationKind::krylov)
+                  IterationKind kind = IterationKind::krylov, Corrections corrections = {})
       : ctx_(ctx), a_(a), m_(m), b_(b), x_(x), r_(r), free_(free), rhs_norm_(norm2(ctx, b)), residual_(true_residual()),
         best_verified_(residual_), kind_(kind), max_iterations_(stop.max_iterations),
         test_(stop, rhs_norm_, residual_, monitor, kind), rounding_(ctx, a, b, x, rhs_norm_),
-        estimates_(free.data != nullptr && m != nullptr && m->estimates_error()) {
+        estimates_(free.data != nullptr && m != nullptr && m->estimates_error()), corrections_(std::move(corrections)) {
     if (estimates_) test_.set_error([this] { return error(); });
     test_.set_worst_row([this] { return rounding_.worst_row(); });
     done_ = test_.done(0, residual_);
@@ -80,14 +86,6 @@ class KrylovIteration {
   }
   /// Another vector that holds nothing until M is next applied to r.
   void set_free(GridView<T> free) { free_ = free; }
-  /// What turns M^-1 r in `free` into the estimate of the error, where the method does more to it than M.
-  void set_completion(std::function<void()> complete) { complete_ = std::move(complete); }
-  /// What stands for `free` after that, or for x, where it is not all of the correction, or of the solution.
-  using Whole = std::function<GridView<const T>(GridView<const T> part)>;
-  void set_whole(Whole correction, Whole solution) {
-    whole_correction_ = std::move(correction);
-    whole_solution_ = std::move(solution);
-  }
   /// max |z| is the estimate of the error before this iteration.
   void measure(GridView<const T> z) {
     const bool may_end_next = kind_ == IterationKind::stationary && test_.is_near(residual_ * test_.rate());
@@ -171,7 +169,7 @@ class KrylovIteration {
         check_rounding(Rounding<T>::stopped);
     }
     if (!report.estimated_error && estimates_ && iteration_ > 1 && report.residual > 0)
-      if (const auto known = known_error()) report.estimated_error = *known / size_of_x();
+      if (const auto known = known_error()) report.estimated_error = relative_error(*known, extremes_of_x());
     return std::move(report);
   }
 
@@ -203,14 +201,14 @@ class KrylovIteration {
   }
   void preconditioned(GridView<const T> v, GridView<const T> z) {
     inner_ += m_->iterations();
-    if (v.data == r_.data && !complete_) measure(z);
+    if (v.data == r_.data && !corrections_.complete) measure(z);
   }
   void add_to_estimate(GridView<const T> z) {
-    estimate_.add(iteration_, norm_max<T>(ctx_, whole_correction_ ? whole_correction_(z) : z));
+    estimate_.add(iteration_, norm_max<T>(ctx_, corrections_.whole_correction ? corrections_.whole_correction(z) : z));
   }
-  [[nodiscard]] double size_of_x() const {
+  [[nodiscard]] Extremes extremes_of_x() const {
     const GridView<const T> x = x_;
-    return size_of<T>(ctx_, whole_solution_ ? whole_solution_(x) : x);
+    return extremes(ctx_, corrections_.whole_solution ? corrections_.whole_solution(x) : x);
   }
   /// Where one stops for no reason but rounding the iteration may be as slow as a stationary one.
   [[nodiscard]] std::optional<double> known_error(bool stops = false) const {
@@ -220,17 +218,20 @@ class KrylovIteration {
   /// corrections before do not tell that it is small, or where it is to be `fresh`: of x as it is, whatever corrections were.
   [[nodiscard]] std::optional<double> error(bool fresh = false) {
     if (!estimates_) return {};
-    const double size = size_of_x();
-    if (const auto known = known_error(fresh); !fresh && known && *known <= test_.error_limit() * size) return *known / size;
+    const Extremes of_x = extremes_of_x();
+    const double doubt = kind_ == IterationKind::stationary ? estimate_.doubt(iteration_) : 1;
+    if (const auto known = known_error(fresh); known && !fresh)
+      if (const double relative = relative_error(*known, of_x); relative * doubt <= test_.error_limit())
+        return relative;
     // After a direct solution one more would be as good.
     if (iteration_ <= 1 && rounding_.has_every_row()) return {};
     if (!estimate_.has(iteration_)) {
       m_->apply(ctx_, r_, free_);
-      holds_correction_ = !complete_;
-      if (complete_) complete_();
+      holds_correction_ = !corrections_.complete;
+      if (corrections_.complete) corrections_.complete();
       add_to_estimate(free_);
     }
-    return *known_error(fresh) / size;
+    return relative_error(*known_error(fresh), of_x);
   }
   /// Near rounding: true where the error still falls, else the iteration ends where it is reached.
   template <class Reached>
@@ -282,9 +283,8 @@ class KrylovIteration {
   StoppingTest test_;
   Rounding<T> rounding_;
   bool estimates_;
+  Corrections corrections_;
   ErrorEstimate estimate_;
-  std::function<void()> complete_;
-  Whole whole_correction_, whole_solution_;
   bool holds_correction_ = false;
   Vector<T> best_x_;
   double best_kept_ = std::numeric_limits<double>::infinity();

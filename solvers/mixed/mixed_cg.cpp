@@ -41,12 +41,12 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
   // `fresh`: by the correction of x as it is, not by one before.
   const auto error_of_x = [&](bool fresh) -> std::optional<double> {
     if (!m.estimates_error()) return {};
-    const double size = size_of<double>(ctx, x);
-    const auto known = estimate.of(iteration, false);
-    if (!fresh && known && *known <= test.error_limit() * size) return *known / size;
+    const Extremes of_x = extremes<double>(ctx, x);
+    if (const auto known = estimate.of(iteration, false); known && !fresh)
+      if (const double relative = relative_error(*known, of_x); relative <= test.error_limit()) return relative;
     if (iteration <= 1 && rounding.has_every_row()) return {};
     if (!product) precondition(true);
-    return *estimate.of(iteration, fresh) / size;
+    return relative_error(*estimate.of(iteration, fresh), of_x);
   };
   test.set_error([&] { return error_of_x(false); });
   test.set_worst_row([&] { return rounding.worst_row(); });

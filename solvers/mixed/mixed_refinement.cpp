@@ -80,16 +80,18 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   const auto error_of_x = [&](bool fresh) -> std::optional<double> {
     if (!m.estimates_error()) return {};
     bring_home();
-    const double size = sizes && sizes->of_x ? size_of(*sizes->of_x) : size_of<double>(ctx, x);
+    const Extremes of_x = sizes && sizes->of_x ? *sizes->of_x : extremes<double>(ctx, x);
     measure();
-    const auto known = estimate.of(iteration);
-    if (!fresh && known && *known <= test.error_limit() * size) return *known / size;
+    if (const auto known = estimate.of(iteration); known && !fresh)
+      if (const double relative = relative_error(*known, of_x);
+          relative * estimate.doubt(iteration) <= test.error_limit())
+        return relative;
     // After a direct solution one more would be as good.
     if (iteration <= 1 && !submitted && rounding.has_every_row()) return {};
     if (!submitted) submit();
     sizes.reset();
     measure();
-    return *estimate.of(iteration) / size;
+    return relative_error(*estimate.of(iteration), of_x);
   };
   test.set_error([&] { return error_of_x(false); });
   test.set_worst_row([&] {
@@ -157,7 +159,8 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   SolveReport& report = test.report();
   if (!report.estimated_error && iteration > 1 && report.residual > 0 && std::isfinite(report.residual)) {
     measure();
-    if (const auto known = estimate.of(iteration)) report.estimated_error = *known / size_of<double>(ctx, x);
+    if (const auto known = estimate.of(iteration))
+      report.estimated_error = relative_error(*known, extremes<double>(ctx, x));
   }
   report.inner_iterations = inner;
   return report;

@@ -577,15 +577,29 @@ case_starts_that_look_solved() {
     run 0 --mesh A5 --level 8 --rhs 1 --boundary 1+x --precision "$precision" --vtk none
     prints 'status +rounding: the residual'
   done
-  # By a smoother that diverges in thin cells, and by one that needs more cycles than there are.
-  run 3 --mesh A5 --level 8 --rhs 1 --boundary 1+x --smoother jacobi --vtk none
-  # The latter's corrections hover, and are told for less than the error of 5e-6 that is left; the fluxes show it.
-  run 0 --mesh A5 --level 8 --rhs 1 --boundary 1+x --smoother colour_gs --vtk none --probe 0.5,0.5,0.75,0.5,2:line.csv
-  prints 'status +rounding' 'iterations +[6-9][0-9]'
-  says 'warning: the fluxes and the reaction add up to .* some of the equations are not solved well'
-  awk -F, 'NR == 2 { exit !($4 > 1.5735 && $4 < 1.5739) }' line.csv || fail "the middle has $(sed -n 2p line.csv)"
   run 0 --mesh A5 --level 8 --rhs 0 --boundary 1+x --vtk none
-  prints 'status +converged' 'iterations +0'
+  prints 'status +converged'
+  prints 'iterations +0'
+}
+
+# The norm is at rounding from the first cycles on. What is estimated is the error all the same: beside a direct solution in long
+# double it was 5.4e-6 (adi), 8.8e-5 (line_x) and 1.3e-5 (cg around colour_gs), and told for 1e-6 and less.
+case_estimates_at_rounding() {
+  local options
+  for options in '' '--precision double' '--steps 8' '--smoother auto' '--smoother line_x' '--smoother colour_gs' '--solver cg' \
+    '--solver gmres' '--precision float-cg' '--solver cg --smoother colour_gs' '--solver cg --smoother line_x'; do
+    # shellcheck disable=SC2086
+    run 0 --mesh A5 --level 8 --rhs 1 --boundary 1+x $options --vtk none --report report.json \
+      --probe 0.98605728149414062,0.01322174072265625,0.0076904296875,0.0108184814453125,2:line.csv
+    prints 'status +rounding: '
+    grep -q 'warning: the fluxes and the reaction add up to .* some of the equations are not solved well' "$work/.errors" ||
+      fail 'the balance is not told'
+    check "r['estimated_error'] < 1e-6"
+    tail -n 2 line.csv | awk -F, -v OFMT=%.9g 'NR == 1 { e = $4 - 1.98653310207921 } NR == 2 { f = $4 - 1.00792603300967 }
+      END { exit !(e * e < 4e-12 && f * f < 4e-12) }' || fail "$options: $(tail -n 2 line.csv)"
+  done
+  # By a smoother that diverges in thin cells.
+  run 3 --mesh A5 --level 8 --rhs 1 --boundary 1+x --smoother jacobi --vtk none
 }
 
 case_blown_up_passes_are_no_solutions() {
@@ -628,6 +642,14 @@ case_conjugate_gradients_in_float() {
   run 0 --level 7 --rhs 1 --kappa "$k" --precision float-cg --vtk none --report report.json
   check "r['status'] == 'converged' and r['precision'] == 'float-cg' and r['solver'] == 'cg'"
   check "r['residual_reduction'] <= 1e-8 and r['iterations'] <= json.load(open('double.json'))['iterations'] + 1"
+  # The operator in float has lost the constant: 39, 98 and 36 iterations before the first update was judged.
+  local alpha
+  for alpha in 1e-3 1e-4 1e-5; do
+    run 0 --level 8 --steps 2 --precision float-cg --left robin:$alpha,$alpha --right robin:$alpha,$alpha \
+      --bottom robin:$alpha,$alpha --top robin:$alpha,$alpha --vtk none --report report.json
+    prints 'conjugate gradients in float stagnated after 2 iterations, taken up again in double'
+    check "r['iterations'] <= 11 and r['estimated_error'] < 1e-9"
+  done
   run 0 --mesh A3 --level 6 --precision float-cg --cycle fmg --vtk none --report report.json
   check "abs(r['relative_l2_error'] / 7.8507e-4 - 1) < 1e-3 and r['status'] == 'converged'"
   refused "${small[@]}" --precision float-cg --solver gmres -- cg gmres

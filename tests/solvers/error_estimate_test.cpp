@@ -57,6 +57,24 @@ TEST(ErrorEstimate, HasStoppedWhereItDoesNotFallByAFifthInSixIterations) {
   EXPECT_FALSE(estimate.stopped(14));
 }
 
+TEST(ErrorEstimate, DoubtsWhatTheFirstCorrectionTellsOfLaterOnes) {
+  ErrorEstimate estimate;
+  estimate.add(0, 1);
+  estimate.add(1, 1e-5);
+  EXPECT_EQ(estimate.doubt(1), 1) << "it is known";
+  EXPECT_GT(estimate.doubt(2), 5);
+  estimate.add(7, 1e-9);
+  EXPECT_EQ(estimate.doubt(8), 1);
+}
+
+TEST(ErrorEstimate, IsRelativeToTheMagnitudeOfConstants) {
+  EXPECT_DOUBLE_EQ(relative_error(1e-6, {300, 302}), 5e-7);
+  EXPECT_DOUBLE_EQ(relative_error(1e-6, {299.9999, 300}), 1e-6 / 0.3) << "a range of a hundred times the error is one";
+  EXPECT_DOUBLE_EQ(relative_error(1e-6, {299.9999990, 300}), 1e-6 / 6) << "that of a constant and an error";
+  EXPECT_EQ(relative_error(0, {0, 0}), 0);
+  EXPECT_TRUE(std::isinf(relative_error(1, {0, 0})));
+}
+
 TEST(ErrorEstimate, SizesAreRangesAndConstantsHaveOne) {
   Context ctx(Backend::cpu, 1);
   Vector<double> x(ctx, GridShape{3, 1});

@@ -84,22 +84,64 @@ DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preco
 
 namespace {
 
-/// A node's diagonal holds ten times what couples it, as a penalty does: the constant is no slow mode.
-bool holds_nodes(Context& ctx, const SparseRows& a) {
-  constexpr double strongly = 10;
+/// Uses every row's number, its sum and what couples it, the sum of |a_km| over m != k.
+template <class Use>
+void for_each_row(const SparseRows& a, const Use& use) {
   const int beside = (a.columns - a.rows) / 2;  // columns of a strip begin with those of the row below
-  bool held = false;
-  for (std::size_t k = 0; k < static_cast<std::size_t>(a.rows) && !held; ++k) {
+  for (std::size_t k = 0; k < static_cast<std::size_t>(a.rows); ++k) {
     double sum = 0, coupled = 0;
     for (auto e = static_cast<std::size_t>(a.start[k]); e < static_cast<std::size_t>(a.start[k + 1]); ++e) {
       sum += a.value[e];
       if (a.column[e] != static_cast<int>(k) + beside) coupled += std::abs(a.value[e]);
     }
-    held = coupled > 0 && sum > strongly * coupled;
+    use(k, sum, coupled);
   }
+}
+
+/// A node's diagonal holds ten times what couples it, as a penalty does: the constant is no slow mode.
+bool holds_nodes(Context& ctx, const SparseRows& a) {
+  constexpr double strongly = 10;
+  bool held = false;
+  for_each_row(a, [&](std::size_t /*k*/, double sum, double coupled) {
+    held = held || (coupled > 0 && sum > strongly * coupled);
+  });
   if (ctx.pieces() == 1) return held;
   const auto all = ctx.communicator()->gather_on_host(held ? 1 : 0);
   return std::find(all.begin(), all.end(), 1) != all.end();
+}
+
+/// Of every connected part in which no row sums to a tenth of what couples it, as beside a boundary: the nodes that are not in it.
+std::vector<std::vector<char>> beside_loose_parts(const SparseRows& a) {
+  constexpr double noticeably = 0.1;
+  const auto n = static_cast<std::size_t>(a.rows);
+  std::vector<char> is_held(n, 0), is_alone(n, 0);
+  for_each_row(a, [&](std::size_t k, double sum, double coupled) {
+    is_held[k] = sum > noticeably * coupled ? 1 : 0;
+    is_alone[k] = coupled == 0 ? 1 : 0;
+  });
+  std::vector<char> seen = is_alone;
+  std::vector<std::vector<char>> others;
+  std::vector<std::size_t> members;
+  for (std::size_t first = 0; first < n; ++first) {
+    if (seen[first] != 0) continue;
+    members.assign(1, first);
+    seen[first] = 1;
+    bool held = false;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const std::size_t k = members[m];
+      held = held || is_held[k] != 0;
+      for (auto e = static_cast<std::size_t>(a.start[k]); e < static_cast<std::size_t>(a.start[k + 1]); ++e) {
+        const auto other = static_cast<std::size_t>(a.column[e]);
+        if (a.value[e] == 0 || seen[other] != 0) continue;
+        seen[other] = 1;
+        members.push_back(other);
+      }
+    }
+    if (held || static_cast<int>(others.size()) == most_vectors) continue;
+    others.emplace_back(n, 1);
+    for (const std::size_t k : members) others.back()[k] = 0;
+  }
+  return others;
 }
 
 /// What K is known by: cells, or the matrix.
@@ -129,7 +171,12 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
   if (automatic && count > most_vectors) why_none = message("none: ", count, " inclusions");
   if (why_none.empty() && count == 0) why_none = "none: no inclusion of high K is isolated";
   const bool by_inclusions = automatic || params.by == DeflateBy::inclusions;
-  const bool with_constant = by_inclusions && !singular && !holds_values(mesh) && !holds_nodes(ctx, k.rows());
+  std::vector<std::vector<char>> constants;  // nodes that each leaves out
+  if (by_inclusions && !singular && params.in_parts && ctx.pieces() == 1)
+    constants = beside_loose_parts(k.rows());
+  else if (by_inclusions && !singular && !holds_values(mesh) && !holds_nodes(ctx, k.rows()))
+    constants.emplace_back();
+  const bool with_constant = !constants.empty();
   if (by_inclusions && (automatic ? !why_none.empty() : count == 0)) {
     if (!with_constant) return {nullptr, why_none};
     found = {std::vector<int>(static_cast<std::size_t>(mesh.unknowns().nodes()), -1), {}};
@@ -149,8 +196,9 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
     if (vectors.count() > 0)
       description = message(vectors.count(), vectors.count() == 1 ? " inclusion" : " inclusions");
     if (with_constant) {
-      add_constant(vectors);
-      description += description.empty() ? "the constant" : " and the constant";
+      for (const auto& others : constants) add_constant(vectors, others);
+      if (!description.empty()) description += " and ";
+      description += constants.size() == 1 ? "the constant" : message("the constants of ", constants.size(), " parts");
     }
   } else if (params.by == DeflateBy::blocks) {
     vectors = vectors_of_domains(square_blocks(mesh.unknowns(), params.count, a.shape()), params.count * params.count);

@@ -9,7 +9,8 @@
 //   automatic   inclusions where K jumps by 1000 or more, the mesh is nearly even, and there are 1 to 400; none else
 //
 // With inclusions, and by `automatic` without any, the constant is one more vector where no side is Dirichlet's and A is not
-// singular: it may nearly be.
+// singular: it may nearly be. Of a matrix in parts that are coupled to no others it is that of every part that nothing holds, each
+// by itself.
 //
 // x is kept in two parts where K jumps by 1e4 or more, and the vectors allow it.
 //
@@ -29,7 +30,8 @@ enum class DeflateBy : std::uint8_t { none, inclusions, blocks, ritz, automatic 
 
 struct DeflateParams {
   DeflateBy by = DeflateBy::none;
-  int count = 0;  // blocks: across; ritz: vectors
+  int count = 0;          // blocks: across; ritz: vectors
+  bool in_parts = false;  // the matrix falls into parts that are coupled to no others
 };
 
 /// The lowest of a solve for white noise, `diagonal` given where A is singular; more than 26 iterations where count asks for

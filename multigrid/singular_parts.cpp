@@ -270,7 +270,8 @@ SingularParts singular_parts(Communicator* comm, const RowsOfGrid& rows) {
   });
   const bool in_one = !any_of_all(apart || free_nodes < std::int64_t{rows.nx} * rows.ny);
   SingularParts found;
-  if (!any_of_all(some_near) || (in_one && any_of_all(some_far))) return found;
+  const bool is_near = any_of_all(some_near);
+  if (in_one && (!is_near || any_of_all(some_far))) return found;
 
   Shown shown;
   const bool looks_closer = any_of_all(some_noisy);
@@ -340,7 +341,14 @@ SingularParts singular_parts(Communicator* comm, const RowsOfGrid& rows) {
   }
   found.is_whole = in_one && found.any();
   if (found.is_whole) found.lost_in_float = lost_in_float(comm, nodes);
-  if (in_one || !found.any()) return found;
+  if (in_one) return found;
+  if (count > 1) {
+    found.connected = static_cast<int>(count);
+    const auto own = part.begin() + static_cast<std::ptrdiff_t>(first_node);
+    found.connected_part.assign(own, own + static_cast<std::ptrdiff_t>(rows.nx) * rows.ny);
+    std::replace(found.connected_part.begin(), found.connected_part.end(), -1, SingularParts::fixed);
+  }
+  if (!found.any()) return found;
   found.of_node.assign(at(std::int64_t{rows.nx} * rows.ny), SingularParts::fixed);
   found.open.assign(found.of_node.size(), 0);
   for (int j = 0; j < rows.ny; ++j)
@@ -395,6 +403,33 @@ void zero_row_sums(Context& ctx, const SingularParts& parts, GridOperator<double
   for (std::size_t k = 0; k < diagonal.size(); ++k)
     if (parts.of_node.empty() || parts.of_node[k] >= 0) diagonal[k] -= sum[k];
   put(ctx, diagonal, of_diagonal);
+}
+
+std::vector<double> scales_of_parts(Context& ctx, const SingularParts& parts, GridView<const double> x, double error,
+                                    double limit) {
+  const std::vector<int>& part = parts.connected_part;
+  std::vector<double> values(at(x.nodes()));
+  copy_to_host(ctx, x, values.data());
+  std::vector<double> size(static_cast<std::size_t>(parts.connected), 0.0);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (part[k] >= 0) {
+      double& of_part = size[static_cast<std::size_t>(part[k])];
+      of_part = std::max(of_part, std::abs(values[k]));
+    }
+  if (ctx.pieces() > 1) {
+    const std::vector<double> all = ctx.communicator()->join_on_host(size);
+    for (std::size_t k = 0; k < all.size(); ++k) size[k % size.size()] = std::max(size[k % size.size()], all[k]);
+  }
+  const double largest = *std::max_element(size.begin(), size.end());
+  const bool good = std::all_of(size.begin(), size.end(), [&](double s) { return s == 0 || error <= limit * s; });
+  if (good || !std::isfinite(largest)) return {};
+  constexpr int far = 100;
+  std::vector<double> scales(values.size(), 1.0);
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const double own = part[k] < 0 ? 0 : size[static_cast<std::size_t>(part[k])];
+    if (own > 0) scales[k] = std::ldexp(1.0, std::min(std::ilogb(largest) - std::ilogb(own), far));
+  }
+  return scales;
 }
 
 GridOperator<double> connected(Context& ctx, const SingularParts& parts, const GridOperator<double>& a) {

@@ -53,6 +53,11 @@ struct SingularParts {
   /// fixed node.
   std::vector<unsigned char> open;
 
+  /// Parts of the matrix, singular or not, that are coupled to no others, and of every own node the number of its own or `fixed`;
+  /// empty where there is one part.
+  int connected = 0;
+  std::vector<int> connected_part;
+
   [[nodiscard]] bool any() const { return !parts.empty(); }
   /// What was made of sums that are not rounding; empty where all are.
   [[nodiscard]] std::string note() const;
@@ -70,6 +75,11 @@ struct RowsOfGrid {
 
 /// Takes from the diagonal of A what rows of singular parts sum to.
 void zero_row_sums(Context& ctx, const SingularParts& parts, GridOperator<double>& a);
+
+/// Powers of two, one an own node, by which max |x| is about the same in all parts that are coupled to no others; empty where
+/// `error`, of every x_k, is at most `limit` of it in each of them as they are. Waits for the stream.
+[[nodiscard]] std::vector<double> scales_of_parts(Context& ctx, const SingularParts& parts, GridView<const double> x,
+                                                  double error, double limit);
 
 /// A with next to nothing, symmetric, along all open edges of the grid: it is connected, and where every part is singular it is so for
 /// the constant alone. For a cycle that is to see no more than one part; what conducts next to nothing does not matter to it.

@@ -1,5 +1,6 @@
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <stratum/core/field/reduce.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/multigrid/structured/scaled_rows.hpp>
+#include <stratum/solvers/error_estimate.hpp>
 #include <stratum/solvers/row_scaled.hpp>
 
 namespace stratum {
@@ -232,6 +234,7 @@ class MatrixSolver::State {
     if (!was_scaled && !scaled && !had_parts && !means && precision_note.empty() && suits(ctx)) {
       solver.update(ctx, rows.a);
       solver.set_stop(params.solver.stop);
+      if (scales_.empty() != rows.parts.connected_part.empty()) make_scratch(ctx);
     } else {
       solver = make(ctx);
       make_scratch(ctx);
@@ -291,7 +294,7 @@ class MatrixSolver::State {
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     const auto hold = in_use.hold("solver");
     expects_whole();
-    if (mean_.empty() && !means) return noted(solver.solve(ctx, b, x, monitor));
+    if (mean_.empty() && !means) return noted(solve_parts(ctx, b, x, monitor));
     copy(ctx, b, b_.view());
     return solve_on_grid(ctx, b_.cview(), x, monitor);
   }
@@ -324,6 +327,12 @@ class MatrixSolver::State {
     mean_ = {};
     d_ = {};
     weighted_ = {};
+    scales_ = {};
+    scaled_b_ = {};
+    if (!rows.parts.connected_part.empty()) {
+      scales_ = Vector<double>(ctx, GridShape::flat(static_cast<int>(rows.a.shape().nodes())));
+      scaled_b_ = Vector<double>(ctx, rows.a.shape());
+    }
     if (!solver.params().multigrid.singular || means) return;
     mean_ = mean_scratch(ctx, rows.a.shape());
     if (!scaled) return;
@@ -366,6 +375,7 @@ class MatrixSolver::State {
     made.multigrid.symmetric = symmetric;
     made.multigrid.singular = singular;
     const bool left_to_auto = symmetric && made.multigrid.smoother == "auto" && !made.multigrid.cycle;
+    made.deflate.in_parts = rows.parts.connected > 1;
     if (!made.interpolation && !left_to_auto) made.interpolation = InterpolationKind::matrix;
     if (!symmetric || scaled) {
       made.method = made.method.value_or(Method::gmres);
@@ -476,15 +486,57 @@ class MatrixSolver::State {
     }
     means->project(ctx, b_.view());
   }
+  /// A x = b. In parts that are coupled to no others the error has to be small beside x there: where solutions differ in size b and
+  /// x are scaled part by part, and it goes on.
+  SolveReport solve_parts(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+    SolveReport report = solver.solve(ctx, b, x, monitor);
+    if (scales_.empty()) return report;
+    const StoppingParams given = params.solver.stop;
+    constexpr int most = 4;  // what a part has at first may be error
+    for (int round = 0; round < most; ++round) {
+      const bool ended_well = report.status == Status::converged || report.status == Status::rounding;
+      if (!ended_well || !report.estimated_error || report.iterations >= given.max_iterations) return report;
+      const auto scales =
+          scales_of_parts(ctx, rows.parts, x, *report.estimated_error * size_of<double>(ctx, x), given.error_limit());
+      if (scales.empty()) return report;
+      copy_from_host(ctx, scales.data(), scales_.view());
+      times_rows(ctx, scales_, b, scaled_b_.view());
+      times_rows(ctx, scales_, x, x);
+      StoppingParams stop = given;
+      stop.baseline = Baseline::rhs;
+      stop.max_iterations -= report.iterations;
+      solver.set_stop(stop);
+      const SolveReport next = solver.solve(ctx, scaled_b_.cview(), x,
+                                            monitor ? Monitor([&](int k, double r) {
+                                              if (k > 0) monitor(report.iterations + k, r);
+                                            })
+                                                    : Monitor());
+      solver.set_stop(given);
+      std::vector<double> back(scales.size());
+      std::transform(scales.begin(), scales.end(), back.begin(), [](double scale) { return 1 / scale; });
+      copy_from_host(ctx, back.data(), scales_.view());
+      times_rows(ctx, scales_, x, x);
+      rows.a.residual(ctx, b, x, scaled_b_.view());
+      report.residual = norm2(ctx, scaled_b_.cview());
+      report.status = next.status;
+      report.reason = message("its parts, which are coupled to no others, made alike in size: ", next.reason);
+      report.iterations += next.iterations;
+      report.inner_iterations += next.inner_iterations;
+      report.estimated_error = next.estimated_error;
+      if (!next.history.empty())
+        report.history.insert(report.history.end(), next.history.begin() + 1, next.history.end());
+    }
+    return report;
+  }
   SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     if (means) {
       make_parts_compatible(ctx);
       means->project(ctx, x);
-      SolveReport report = noted(solver.solve(ctx, b, x, monitor));
+      SolveReport report = noted(solve_parts(ctx, b, x, monitor));
       means->project(ctx, x);
       return report;
     }
-    if (mean_.empty()) return noted(solver.solve(ctx, b, x, monitor));
+    if (mean_.empty()) return noted(solve_parts(ctx, b, x, monitor));
     // D A's rows sum to zero, and so do its columns: what must have no mean is D b.
     if (scaled) times_rows(ctx, d_, b, weighted_.view());
     const Compatibility found = compatibility(ctx, scaled ? weighted_.cview() : b);
@@ -498,13 +550,13 @@ class MatrixSolver::State {
     } else {
       subtract_mean(ctx, b_.view(), mean_.view(), nodes());
     }
-    SolveReport report = noted(solver.solve(ctx, b, x, monitor));
+    SolveReport report = noted(solve_parts(ctx, b, x, monitor));
     subtract_mean(ctx, x, mean_.view(), nodes());
     return report;
   }
 
   Vector<int> number_, fixed_, node_, start_, column_;
-  Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, weighted_;
+  Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, weighted_, scales_, scaled_b_;
   double sum_of_d_ = 0;
   Vector<double> b_, x_;
   std::vector<double> strip_b_, strip_x_;  // on pieces whose unknowns are not those of their strips

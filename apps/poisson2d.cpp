@@ -121,8 +121,10 @@ CommandLine make_command_line() {
              "high K, from 1000 times the rest on: half the iterations), blocks:N (N x N of them), ritz:K (the lowest "
              "of another solve), or auto: inclusions where they pay"},
             {"precision", "NAME", "mixed",
-             "mixed (float cycles, double defect and update), double, float-cg (CG in float as well, set right in "
-             "double now and then: much the same iterations, each in less time), two-float (for GPUs whose double is "
+             "mixed (float cycles, double defect and update), double, residual-replacement (CG in float as well, set "
+             "right in "
+             "double now and then: much the same iterations, each in less time), double-single (for GPUs whose double "
+             "is "
              "slow: CG in float, x in two of them, right to 1e-7 in the energy norm with a residual above 1e-8; tensor "
              "and cell operators), or single (to see it fail)"},
             {"inner", "KIND:N", message("cycles:", params.inner.cycles),
@@ -245,13 +247,13 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.precision = choice<Precision>("--precision", options.text("precision"),
                                        {{"mixed", Precision::mixed},
                                         {"double", Precision::full},
-                                        {"float-cg", Precision::float_cg},
-                                        {"two-float", Precision::two_float},
+                                        {"residual-replacement", Precision::residual_replacement},
+                                        {"double-single", Precision::double_single},
                                         {"single", Precision::single}});
   // A Krylov method is not asked for to be left out.
   const bool krylov = options.has("solver") && options.text("solver") != "multigrid";
   params.continue_after_full_multigrid =
-      options.has("rtol") || options.has("atol") || krylov || params.precision == Precision::float_cg;
+      options.has("rtol") || options.has("atol") || krylov || params.precision == Precision::residual_replacement;
   params.inner = parse_inner(options);
   expects(!options.has("inner") || params.precision == Precision::mixed,
           "--inner: only mixed precision has inner cycles, not ", options.text("precision"));

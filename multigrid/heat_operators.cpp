@@ -76,7 +76,7 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
       strip_(StripLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest()), problem_(problem),
       t_(t), s_(s), varies_(coefficients_vary(problem)) {
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
-          "steps in time are not for single precision or two floats: take mixed or double");
+          "steps in time are not for single or double-single precision: take mixed or double");
   expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");
   // Of numbers one cell knows all.
   const Coefficients now =

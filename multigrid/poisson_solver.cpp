@@ -36,7 +36,7 @@ constexpr std::int64_t unknowns_for_f = 50'000;
 std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverParams& params) {
   if (params.terms.varies() && params.form == OperatorForm::tensor) params.form = OperatorForm::symmetric;
   auto& cycle = params.multigrid.cycle;
-  if (params.precision == Precision::two_float)
+  if (params.precision == Precision::double_single)
     params.method = params.method.value_or(cycle == Cycle::k ? Method::fcg : Method::cg);
   const bool method_open = !params.method && params.inner.digits == 0, cycle_open = !cycle;
   const bool choose = params.multigrid.smoother == "auto" && cycle_open && !params.full_multigrid &&
@@ -68,7 +68,7 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
 
 /// With the method of a precision that has one alone.
 PoissonSolverParams with_method(PoissonSolverParams params) {
-  if (params.precision == Precision::float_cg) params.method = params.method.value_or(Method::cg);
+  if (params.precision == Precision::residual_replacement) params.method = params.method.value_or(Method::cg);
   return params;
 }
 
@@ -178,7 +178,7 @@ struct DoubleCycle {
     } else {
       if (params.inner.digits > 0 || params.inner.cycles != 1)
         in_own_precision = std::make_shared<InnerIteration<T>>(ctx, fine_operator(), multigrid, params.inner);
-      if (params.precision != Precision::two_float && params.precision != Precision::float_cg &&
+      if (params.precision != Precision::double_single && params.precision != Precision::residual_replacement &&
           (params.method != Method::multigrid || params.precision == Precision::single))
         make_in_double(ctx);
     }
@@ -218,8 +218,8 @@ struct PoissonSolver::Implementation {
     Vector<float> b, x;
     std::unique_ptr<Solver<float>> solver;
   };
-  struct TwoFloat {
-    TwoFloatRefinement refinement;
+  struct DoubleSingle {
+    DoubleSingleRefinement refinement;
     std::unique_ptr<Solver<float>> solver;
   };
   std::vector<std::unique_ptr<Worker>> workers;
@@ -244,10 +244,10 @@ struct PoissonSolver::Implementation {
   std::unique_ptr<FullMultigrid<float>> full_float;
   std::unique_ptr<FullMultigrid<double>> full_double;
   std::unique_ptr<MixedRefinement> mixed_refinement;  // the method multigrid in mixed precision
-  std::unique_ptr<MixedCg> mixed_cg;                  // of float_cg
-  std::unique_ptr<Solver<double>> solver;             // none of these two, nor in single precision or two floats
+  std::unique_ptr<MixedCg> mixed_cg;                  // of residual_replacement
+  std::unique_ptr<Solver<double>> solver;             // none of these two, nor in single or double-single precision
   Single single;
-  std::optional<TwoFloat> two_float;
+  std::optional<DoubleSingle> double_single;
   Vector<double> defect, correction;  // of full multigrid from a given x
 
   /// With `given` as the finest operator, or an assembled one.
@@ -300,16 +300,16 @@ struct PoissonSolver::Implementation {
         params.deflate.by == DeflateBy::none ||
             (may_deflate && (params.coefficients || (matrix && params.multigrid.symmetric))),
         "deflation is for conjugate gradients where K varies or of symmetric matrices, in mixed or double precision");
-    expects(params.precision != Precision::float_cg || params.method == Method::cg,
+    expects(params.precision != Precision::residual_replacement || params.method == Method::cg,
             "conjugate gradients in float are the method cg, not ", to_string(*params.method));
-    const bool in_two_floats = params.precision == Precision::two_float;
-    expects(!in_two_floats || !params.full_multigrid,
-            "full multigrid keeps its iterate in double; two floats do not apply to it");
-    expects(!in_two_floats || entry_of(params).symmetric,
-            "two floats are corrected by conjugate gradients in float: the method is cg, fcg or cr, not ",
+    const bool in_double_single = params.precision == Precision::double_single;
+    expects(!in_double_single || !params.full_multigrid,
+            "full multigrid keeps its iterate in double; double-single precision does not apply to it");
+    expects(!in_double_single || entry_of(params).symmetric,
+            "double-single solutions are corrected by conjugate gradients in float: the method is cg, fcg or cr, not ",
             to_string(*params.method));
-    if (in_two_floats && matrix) TwoFloatRefinement::expects_form(matrix->form());
-    if (in_two_floats && !matrix && !params.coefficients) TwoFloatRefinement::expects_form(params.form);
+    if (in_double_single && matrix) DoubleSingleRefinement::expects_form(matrix->form());
+    if (in_double_single && !matrix && !params.coefficients) DoubleSingleRefinement::expects_form(params.form);
     expects(
         !unscaled || means ||
             ((params.precision == Precision::mixed || params.precision == Precision::full) && !params.full_multigrid &&
@@ -356,10 +356,10 @@ struct PoissonSolver::Implementation {
     }
     if (params.precision == Precision::single)
       make_single(ctx);
-    else if (in_two_floats)
-      two_float.emplace(TwoFloat{TwoFloatRefinement(ctx, a.shape()),
-                                 make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov)});
-    else if (params.precision == Precision::float_cg)
+    else if (in_double_single)
+      double_single.emplace(DoubleSingle{DoubleSingleRefinement(ctx, a.shape()),
+                                         make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov)});
+    else if (params.precision == Precision::residual_replacement)
       mixed_cg = std::make_unique<MixedCg>(ctx, a.shape());
     else if (params.method == Method::multigrid && params.precision == Precision::mixed && !unscaled)
       mixed_refinement = std::make_unique<MixedRefinement>(ctx, a, float_cycle && float_cycle->room());
@@ -783,9 +783,10 @@ SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridVie
     }
   } else if (self.params.precision == Precision::single) {
     report = self.solve_in_single(ctx, b, x, monitor);
-  } else if (self.two_float) {
-    report = self.two_float->refinement.solve(ctx, self.a, self.float_cycle->fine_operator(), *self.two_float->solver,
-                                              *self.float_cycle->in_own_precision, b, x, self.params.stop, monitor);
+  } else if (self.double_single) {
+    report = self.double_single->refinement.solve(ctx, self.a, self.float_cycle->fine_operator(),
+                                                  *self.double_single->solver, *self.float_cycle->in_own_precision, b,
+                                                  x, self.params.stop, monitor);
   } else {
     report = self.solve_in_double(ctx, b, x, monitor);
   }

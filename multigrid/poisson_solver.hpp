@@ -7,7 +7,7 @@
 //             full     everything in double
 //             single   everything in float: the published negative example. Its own residual falls, the true one does not,
 //                      and the report says so.
-//             two_float  everything in float with x in two of them, for GPUs whose double is slow (solvers/mixed/double_single.hpp):
+//             double_single  everything in float with x in two of them, for GPUs whose double is slow (solvers/mixed/double_single.hpp):
 //                      right to 1e-7 in the energy norm, with a residual that stays above 1e-8. Tensor and cell operators;
 //                      cg, fcg or cr
 //   method    multigrid             iterative refinement with the cycle
@@ -45,9 +45,9 @@
 
 namespace stratum {
 
-/// mixed: cycles in float, all else in double; float_cg: conjugate gradients in float as well, now and then set right in double
-/// (solvers/mixed/mixed_cg.hpp); full: all in double; single: all in float; two_float: solvers/mixed/double_single.hpp.
-enum class Precision : std::uint8_t { mixed, full, single, two_float, float_cg };
+/// mixed: cycles in float, all else in double; residual_replacement: conjugate gradients in float as well, now and then set right in double
+/// (solvers/mixed/mixed_cg.hpp); full: all in double; single: all in float; double_single: solvers/mixed/double_single.hpp.
+enum class Precision : std::uint8_t { mixed, full, single, double_single, residual_replacement };
 enum class Method : std::uint8_t { multigrid, cg, fcg, cr, gcr, gmres, bicgstab };
 
 inline constexpr Method every_method[] = {Method::multigrid, Method::cg,    Method::fcg,     Method::cr,
@@ -70,7 +70,8 @@ struct PoissonSolverParams {
   std::optional<InterpolationKind> interpolation{};
   Precision precision = Precision::mixed;
   InnerStop inner;
-  std::optional<Method> method{};  // multigrid; of float_cg cg, of two_float too, and fcg with a K-cycle
+  std::optional<Method>
+      method{};  // multigrid; of residual_replacement cg, of double_single too, and fcg with a K-cycle
   SolverParams krylov{.restart = 10};
   StoppingParams stop;
   bool full_multigrid = false;

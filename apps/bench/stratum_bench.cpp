@@ -503,7 +503,7 @@ class Benchmark {
             params.interpolation = InterpolationKind::matrix;
             const std::string label = message(smoother, ":matrix");
             contestants.push_back(own_contestant(params, 2, label, k));
-            params.precision = Precision::float_cg;
+            params.precision = Precision::residual_replacement;
             for (const bool pass : {false, true}) {
               params.full_multigrid = params.continue_after_full_multigrid = pass;
               contestants.push_back(own_contestant(params, 2, label, k));
@@ -546,9 +546,9 @@ class Benchmark {
             std::string(to_string(params.form)),
             label,
             message(params.method == Method::cg ? "cg+" : "", kind, "(", steps, ",", steps, ")"),
-            params.precision == Precision::mixed      ? "mixed"
-            : params.precision == Precision::float_cg ? "float-cg"
-                                                      : "double",
+            params.precision == Precision::mixed                  ? "mixed"
+            : params.precision == Precision::residual_replacement ? "residual-replacement"
+                                                                  : "double",
             run};
   }
 

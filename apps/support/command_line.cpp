@@ -19,6 +19,12 @@ constexpr std::pair<const char*, const char*> names_elsewhere[] = {{"tol", "rtol
                                                                    {"max-iter", "max-iterations"},
                                                                    {"maxit", "max-iterations"}};
 
+/// Names of options before this version.
+constexpr std::pair<const char*, const char*> renamed_options[] = {{"baseline", "reference-norm"},
+                                                                   {"cut-lines", "distributed-smoothing"},
+                                                                   {"natural", "neumann"},
+                                                                   {"steps", "sweeps"}};
+
 /// How many letters to insert, delete or replace until one name is the other.
 std::size_t edits(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
@@ -108,6 +114,9 @@ const Option* CommandLine::undone_by(const std::string& name) const {
 }
 
 const Option& CommandLine::find(const std::string& name) const {
+  for (const auto& [before, now] : renamed_options)
+    if (name == before && knows(now) && !knows(before))
+      throw UsageError(message("unknown option '--", before, "': it is called --", now, " now"));
   // What other solvers call it is nearer than what is spelled alike.
   for (const auto& [theirs, ours] : names_elsewhere)
     if (name == theirs && knows(ours) && !knows(theirs))

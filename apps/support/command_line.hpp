@@ -129,7 +129,11 @@ inline constexpr Range fraction{0, 1, true, true};
   return at == std::string::npos ? std::pair{text, text} : std::pair{text.substr(0, at), text.substr(at + 1)};
 }
 
-/// The value that belongs to a name; an unknown one is refused with the list of those there are.
+/// Names of values before this version.
+inline constexpr std::pair<const char*, const char*> renamed_values[] = {
+    {"float-cg", "residual-replacement"}, {"two-float", "double-single"}, {"network", "conductance"}};
+
+/// The value that belongs to a name; an unknown one is refused with the list of those there are, a renamed one with its new name.
 template <class T>
 [[nodiscard]] T choice(const std::string& option, const std::string& name,
                        const std::vector<std::pair<std::string, T>>& known) {
@@ -138,6 +142,9 @@ template <class T>
     if (known_name == name) return value;
     names += (names.empty() ? "" : ", ") + known_name;
   }
+  for (const auto& [before, now] : renamed_values)
+    if (name == before && std::any_of(known.begin(), known.end(), [&](const auto& one) { return one.first == now; }))
+      throw UsageError(message(option, ": unknown name '", before, "': it is called ", now, " now"));
   throw UsageError(message(option, ": unknown name '", shown(name), "'; known are ", names));
 }
 

@@ -113,15 +113,15 @@ struct AddTo {
 
 }  // namespace
 
-TwoFloatRefinement::TwoFloatRefinement(Context& ctx, const GridShape& shape)
+DoubleSingleRefinement::DoubleSingleRefinement(Context& ctx, const GridShape& shape)
     : b_(ctx, shape), hi_(ctx, shape), lo_(ctx, shape), r_(ctx, shape), e_(ctx, shape) {}
 
-void TwoFloatRefinement::expects_form(OperatorForm form) {
-  expects(!traits(form).has_bands, "two floats are for tensor and cell operators; ", to_string(form),
+void DoubleSingleRefinement::expects_form(OperatorForm form) {
+  expects(!traits(form).has_bands, "double-single precision is for tensor and cell operators; ", to_string(form),
           " stores bands, which lose A 1 = 0 in float and with it the solution: take mixed precision");
 }
 
-double TwoFloatRefinement::residual(Context& ctx, const GridOperator<float>& a) {
+double DoubleSingleRefinement::residual(Context& ctx, const GridOperator<float>& a) {
   exchange(ctx, hi_.cview());
   exchange(ctx, lo_.cview());
   a.visit([&](const auto& view) {
@@ -132,9 +132,10 @@ double TwoFloatRefinement::residual(Context& ctx, const GridOperator<float>& a) 
   return norm2(ctx, r_.cview());
 }
 
-SolveReport TwoFloatRefinement::solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& in_float,
-                                      Solver<float>& solver, Preconditioner<float>& m, GridView<const double> b,
-                                      GridView<double> x, const StoppingParams& stop, const Monitor& monitor) {
+SolveReport DoubleSingleRefinement::solve(Context& ctx, const GridOperator<double>& a,
+                                          const GridOperator<float>& in_float, Solver<float>& solver,
+                                          Preconditioner<float>& m, GridView<const double> b, GridView<double> x,
+                                          const StoppingParams& stop, const Monitor& monitor) {
   expects_form(a.form());
   const double rhs_norm = norm2(ctx, b);
   // With b = 0 the residual is A x.
@@ -212,8 +213,8 @@ SolveReport TwoFloatRefinement::solve(Context& ctx, const GridOperator<double>& 
                                ? max_iterations_reason(residual, report.iterations, target)
                                : message("the solve in float: ", inner.reason));
   else if ((small || (norm / unit <= target && error <= test.error_limit())) && explained())
-    test.end(Status::rounding, message("x has two floats, which leave a residual of ", residual, "; ", target,
-                                       " was asked for; mixed precision reaches it"));
+    test.end(Status::rounding, message("x is stored in double-single, which leaves a residual of ", residual, "; ",
+                                       target, " was asked for; mixed precision reaches it"));
   else
     test.end(Status::stagnated, message("corrections in float no longer help: the residual is ", residual, ", ", target,
                                         " was asked for"));

@@ -1,7 +1,7 @@
 #pragma once
 
-// TwoFloatRefinement: A x = b without arithmetic in double but for sums, for GPUs whose double is slow. What is added to the x
-// that is given is kept in two floats, or to zero where that is nearer; with d = b - A x, formed once in double, so that boundary
+// DoubleSingleRefinement: A x = b without arithmetic in double but for sums, for GPUs whose double is slow. What is added to the x
+// that is given is kept in double-single (the sum of two floats), or to zero where that is nearer; with d = b - A x, formed once in double, so that boundary
 // values in x and b, however large, do not come into floats,
 //
 //     r = (d - A hi) - A lo ,   A e = s r to 1e-4 in float ,   (hi, lo) <- (hi, lo) + e / s ,   s a power of two near 1 / ||r|| ,
@@ -10,7 +10,7 @@
 // rounding A is a relative change of K by 6e-8 a cell, and x comes out as near to the solution in the energy norm, sqrt(e' A e
 // / x' A x) about 1e-7. Stored bands lose A 1 = 0 by rounding, and with it three digits and more.
 //
-// The residual ||b - A x|| is another matter: x in two floats leaves 1e-6 ||b|| and more of it, which doubles a level.
+// The residual ||b - A x|| is another matter: x in double-single leaves 1e-6 ||b|| and more of it, which doubles a level.
 // So rounds end where the next correction, as far as the last two tell, would be below the rounding of float in the energy
 // norm, most often after two, and the error that the size of e tells of is small too. Then the residual is formed once in double,
 // and the report goes by that:
@@ -30,9 +30,9 @@
 
 namespace stratum {
 
-class TwoFloatRefinement {
+class DoubleSingleRefinement {
  public:
-  TwoFloatRefinement(Context& ctx, const GridShape& shape);
+  DoubleSingleRefinement(Context& ctx, const GridShape& shape);
 
   /// Solves from the given x. `in_float` is `a` rounded, `solver` one for it. stop.max_iterations counts all rounds.
   SolveReport solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& in_float,

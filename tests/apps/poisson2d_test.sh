@@ -587,7 +587,7 @@ case_starts_that_look_solved() {
 case_estimates_at_rounding() {
   local options
   for options in '' '--precision double' '--steps 8' '--smoother auto' '--smoother line_x' '--smoother colour_gs' '--solver cg' \
-    '--solver gmres' '--precision float-cg' '--solver cg --smoother colour_gs' '--solver cg --smoother line_x'; do
+    '--solver gmres' '--precision residual-replacement' '--solver cg --smoother colour_gs' '--solver cg --smoother line_x'; do
     # shellcheck disable=SC2086
     run 0 --mesh A5 --level 8 --rhs 1 --boundary 1+x $options --vtk none --report report.json \
       --probe 0.98605728149414062,0.01322174072265625,0.0076904296875,0.0108184814453125,2:line.csv
@@ -625,13 +625,13 @@ case_single_precision_fails_honestly() {
 
 case_two_floats_solve_without_double() {
   # The error is that of double; the residual is not, and nobody has asked for it.
-  run 0 --mesh A3 --level 8 --precision two-float --vtk none --report report.json
+  run 0 --mesh A3 --level 8 --precision double-single --vtk none --report report.json
   prints '^status +rounding'
-  check "r['status'] == 'rounding' and r['exit_code'] == 0 and r['precision'] == 'two-float' and r['solver'] == 'cg'"
+  check "r['status'] == 'rounding' and r['exit_code'] == 0 and r['precision'] == 'double-single' and r['solver'] == 'cg'"
   check "abs(r['relative_l2_error'] / 4.9079e-5 - 1) < 0.01"
-  run 2 --level 6 --precision two-float --rtol 1e-8 --vtk none --report report.json
-  check "r['status'] == 'rounding' and 'two floats' in r['reason']"
-  run 0 --level 6 --precision two-float --rtol 1e-5 --kappa 'x < 0.5 ? 1 : 1e4' --vtk none --report report.json
+  run 2 --level 6 --precision double-single --rtol 1e-8 --vtk none --report report.json
+  check "r['status'] == 'rounding' and 'double-single' in r['reason']"
+  run 0 --level 6 --precision double-single --rtol 1e-5 --kappa 'x < 0.5 ? 1 : 1e4' --vtk none --report report.json
   check "r['status'] == 'converged' and r['residual_reduction'] <= 1e-5"
 }
 
@@ -639,21 +639,21 @@ case_conjugate_gradients_in_float() {
   # The iterations of double, and its residual.
   local k='(x < 0.46) == (y < 0.54) ? 1 : 1e4'
   run 0 --level 7 --rhs 1 --kappa "$k" --vtk none --report double.json
-  run 0 --level 7 --rhs 1 --kappa "$k" --precision float-cg --vtk none --report report.json
-  check "r['status'] == 'converged' and r['precision'] == 'float-cg' and r['solver'] == 'cg'"
+  run 0 --level 7 --rhs 1 --kappa "$k" --precision residual-replacement --vtk none --report report.json
+  check "r['status'] == 'converged' and r['precision'] == 'residual-replacement' and r['solver'] == 'cg'"
   check "r['residual_reduction'] <= 1e-8 and r['iterations'] <= json.load(open('double.json'))['iterations'] + 1"
   # The operator in float has lost the constant: 39, 98 and 36 iterations before the first update was judged.
   local alpha
   for alpha in 1e-3 1e-4 1e-5; do
-    run 0 --level 8 --steps 2 --precision float-cg --left robin:$alpha,$alpha --right robin:$alpha,$alpha \
+    run 0 --level 8 --steps 2 --precision residual-replacement --left robin:$alpha,$alpha --right robin:$alpha,$alpha \
       --bottom robin:$alpha,$alpha --top robin:$alpha,$alpha --vtk none --report report.json
     prints 'conjugate gradients in float stagnated after 2 iterations, taken up again in double'
     check "r['iterations'] <= 11 and r['estimated_error'] < 1e-9"
   done
-  run 0 --mesh A3 --level 6 --precision float-cg --cycle fmg --vtk none --report report.json
+  run 0 --mesh A3 --level 6 --precision residual-replacement --cycle fmg --vtk none --report report.json
   check "abs(r['relative_l2_error'] / 7.8507e-4 - 1) < 1e-3 and r['status'] == 'converged'"
-  refused "${small[@]}" --precision float-cg --solver gmres -- cg gmres
-  refused "${small[@]}" --precision float-cg --cycle k -- constant k-cycle
+  refused "${small[@]}" --precision residual-replacement --solver gmres -- cg gmres
+  refused "${small[@]}" --precision residual-replacement --cycle k -- constant k-cycle
 }
 
 # --- bad input -----------------------------------------------------------------------------------------------------------
@@ -663,7 +663,7 @@ case_unknown_names_list_the_known() {
   refused "${small[@]}" --smoother ssor -- --smoother ssor jacobi colour_gs line_x line_y adi auto
   refused "${small[@]}" --line-order random -- --line-order random zebra simultaneous
   refused "${small[@]}" --cycle x -- x v w f fmg
-  refused "${small[@]}" --precision half -- half mixed double float-cg two-float single
+  refused "${small[@]}" --precision half -- half mixed double residual-replacement double-single single
   refused "${small[@]}" --solver sor -- sor multigrid cg gmres
   refused "${small[@]}" --restart 5 -- gmres
   refused "${small[@]}" --solver gcr --restart 0 -- restart
@@ -973,9 +973,9 @@ case_contradictions() {
   refused "${small[@]}" --precision double --inner cycles:2 -- inner
   refused "${small[@]}" --solver cg --inner digits:2 -- digits
   refused "${small[@]}" --precision single --cycle fmg -- single
-  refused "${small[@]}" --precision two-float --cycle fmg -- "full multigrid" "two floats"
-  refused "${small[@]}" --precision two-float --operator nine-band -- nine-band mixed
-  refused "${small[@]}" --precision two-float --solver multigrid -- cg fcg multigrid
+  refused "${small[@]}" --precision double-single --cycle fmg -- "full multigrid" double-single
+  refused "${small[@]}" --precision double-single --operator nine-band -- nine-band mixed
+  refused "${small[@]}" --precision double-single --solver multigrid -- cg fcg multigrid
 }
 
 case_full_disk() {

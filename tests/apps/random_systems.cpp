@@ -517,9 +517,9 @@ Verdict solve_with_elements(Chance& chance, const std::string& program, bool hea
     if (chance.once_in(3)) p.add("precision", "double");
   } else {
     if (singular) p.arguments += " --project";
-    const auto precision = chance.one_of<std::string>({"mixed", "mixed", "double", "float-cg"});
+    const auto precision = chance.one_of<std::string>({"mixed", "mixed", "double", "residual-replacement"});
     p.add("precision", precision);
-    if (precision != "float-cg" && chance.once_in(3))
+    if (precision != "residual-replacement" && chance.once_in(3))
       p.add("solver", chance.one_of<std::string>({"cg", "fcg", "gmres"}));
     if (chance.once_in(4)) p.add("baseline", chance.one_of<std::string>({"rhs", "initial"}));
   }

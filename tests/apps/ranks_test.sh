@@ -184,14 +184,14 @@ case_two_floats() { # heavy: on threads in tests/multigrid/double_single_test.cp
   local options
   while read -r options; do
     # shellcheck disable=SC2086
-    run 0 $options --precision two-float --rhs 1+x --quiet --vtk one.npy --report one.json
+    run 0 $options --precision double-single --rhs 1+x --quiet --vtk one.npy --report one.json
     # shellcheck disable=SC2086
-    ranks 2 0 $options --precision two-float --rhs 1+x --quiet --vtk two.npy --report report.json </dev/null
+    ranks 2 0 $options --precision double-single --rhs 1+x --quiet --vtk two.npy --report report.json </dev/null
     same_array one.npy two.npy 1e-6
     check "r['status'] == 'rounding' and all(r[key] == json.load(open('one.json'))[key] for key in ('status', 'iterations', 'solver', 'precision'))"
   done <<<$'--mesh A3 --level 7\n--cells 37,45 --kappa x<0.5?1:1e4 --left neumann --bottom periodic --top periodic'
-  ranks 2 1 --level 4 --precision two-float --operator nine-band
-  says '^poisson2d: two floats are for tensor and cell operators'
+  ranks 2 1 --level 4 --precision double-single --operator nine-band
+  says '^poisson2d: double-single precision is for tensor and cell operators'
 }
 
 # Each rank has its rows of the vectors, all of them the coarse matrix.
@@ -235,7 +235,7 @@ same_bits() {
 case_the_same_bits_on_any_number_of_ranks() {
   same_bits '2 3' --mesh A3 --level 6
   same_bits 2 --cells 45,67 --rhs 'x+y' --left neumann --bottom robin:3,y --solver cg
-  same_bits 2 --cells 45,67 --rhs 'x+y' --bottom periodic --top periodic --precision two-float
+  same_bits 2 --cells 45,67 --rhs 'x+y' --bottom periodic --top periodic --precision double-single
 }
 
 case_the_same_bits_in_every_kind_of_solve() { # heavy: on threads in tests/multigrid/reproducible_test.cpp
@@ -243,7 +243,7 @@ case_the_same_bits_in_every_kind_of_solve() { # heavy: on threads in tests/multi
   same_bits '2 3 4' --mesh U1 --level 7 --smoother colour_gs --cycle fmg --rtol 1e-8
   same_bits '3 4' --cells 45,67 --rhs 'x+y' --left neumann --bottom robin:3,y --solver cg
   same_bits '2 3 4' --map "$annulus" --cells 45,67 --rhs 'x+y' --left neumann --interpolation bilinear
-  same_bits '3 4' --cells 45,67 --rhs 'x+y' --bottom periodic --top periodic --precision two-float
+  same_bits '3 4' --cells 45,67 --rhs 'x+y' --bottom periodic --top periodic --precision double-single
 }
 
 case_the_first_rank_speaks() {

@@ -330,7 +330,7 @@ TEST_P(StripSolversTest, EveryMethodAndPrecision) {
 
 TEST_P(StripSolversTest, TwoFloats) {
   auto p = params();
-  p.precision = Precision::two_float;
+  p.precision = Precision::double_single;
   p.stop.rtol = 1e-5;
   expect_the_same(make_mesh(mesh_family("U1"), 6), {}, p, {3}, 1e-6);
 }
@@ -505,7 +505,7 @@ TEST_P(StripSolversTest, DeformedMeshes) {
   const MappedMesh ring = test::wavy(host, with_ends({Line(random_.widths(24)), Line(random_.widths(41))}, closed));
   problem.sides = {walls(closed.left), walls(closed.right), walls(closed.bottom), walls(closed.top)};
   for (const auto kind : {InterpolationKind::network, InterpolationKind::bilinear, InterpolationKind::matrix})
-    for (const auto precision : {Precision::mixed, Precision::full, Precision::float_cg}) {
+    for (const auto precision : {Precision::mixed, Precision::full, Precision::residual_replacement}) {
       SCOPED_TRACE(testing::Message() << to_string(kind) << ", precision " << static_cast<int>(precision));
       auto p = params();
       p.precision = precision;

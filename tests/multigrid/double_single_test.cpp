@@ -31,13 +31,13 @@ TensorMesh mesh_named(const std::string& name) {
   return {layer, layer};
 }
 
-class TwoFloat : public test::OnEveryBackend {
+class DoubleSingle : public test::OnEveryBackend {
  protected:
   struct Problem {
     Problem(Context& ctx, TensorMesh m, std::optional<CellCoefficients> k, const PoissonProblem& problem = {})
         : mesh(std::move(m)), b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns()) {
       if (k) params.coefficients = std::make_shared<CellCoefficients>(std::move(*k));
-      params.precision = Precision::two_float;
+      params.precision = Precision::double_single;
       assemble_load(ctx, mesh, problem, b.view());
     }
     TensorMesh mesh;
@@ -69,9 +69,9 @@ class TwoFloat : public test::OnEveryBackend {
     return norm2(ctx(), r.cview());
   }
 };
-INSTANTIATE_ON_EVERY_BACKEND(TwoFloat);
+INSTANTIATE_ON_EVERY_BACKEND(DoubleSingle);
 
-TEST_P(TwoFloat, IsAsNearToTheSolutionAsKInFloatLetsItBe) {
+TEST_P(DoubleSingle, IsAsNearToTheSolutionAsKInFloatLetsItBe) {
   using Pattern = std::function<std::optional<CellCoefficients>(const TensorMesh&)>;
   const std::pair<const char*, Pattern> patterns[] = {
       {"K = 1", [](const auto&) { return std::nullopt; }},
@@ -92,7 +92,7 @@ TEST_P(TwoFloat, IsAsNearToTheSolutionAsKInFloatLetsItBe) {
     }
 }
 
-TEST_P(TwoFloat, TakesReactionRotatedKNaturalAndPeriodicSides) {
+TEST_P(DoubleSingle, TakesReactionRotatedKNaturalAndPeriodicSides) {
   const TensorMesh a3 = mesh_named("A3");
   using enum LineEnd;
   {
@@ -131,7 +131,7 @@ TEST_P(TwoFloat, TakesReactionRotatedKNaturalAndPeriodicSides) {
 }
 
 // Of strips both words have halos, which hold no number before the solve.
-TEST_P(TwoFloat, SeesNoCut) {
+TEST_P(DoubleSingle, SeesNoCut) {
   const TensorMesh a3 = make_mesh(mesh_family("A3"), 6);
   using enum LineEnd;
   const TensorMesh around{a3.x().with_ends(natural, dirichlet), Line(a3.x().widths()).with_ends(periodic, periodic)};
@@ -187,7 +187,7 @@ TEST_P(TwoFloat, SeesNoCut) {
       }
 }
 
-TEST_P(TwoFloat, ClaimsWhatTheTrueResidualReaches) {
+TEST_P(DoubleSingle, ClaimsWhatTheTrueResidualReaches) {
   for (const double rtol : {1e-2, 1e-4, 1e-5}) {
     Problem p(ctx(), mesh_named("A3"), std::nullopt);
     p.params.stop.rtol = rtol;
@@ -210,7 +210,7 @@ TEST_P(TwoFloat, ClaimsWhatTheTrueResidualReaches) {
   EXPECT_LE(energy_error(p), 5e-7);
 }
 
-TEST_P(TwoFloat, TakesNumbersOfAnySize) {
+TEST_P(DoubleSingle, TakesNumbersOfAnySize) {
   for (const double size : {1e-120, 1e-60, 1e60, 1e120}) {
     SCOPED_TRACE(size);
     Problem p(ctx(), mesh_named("U1"), std::nullopt);
@@ -230,7 +230,7 @@ TEST_P(TwoFloat, TakesNumbersOfAnySize) {
   EXPECT_EQ(solve(p).status, Status::non_finite);
 }
 
-TEST_P(TwoFloat, NeverCallsAnotherFailureRounding) {
+TEST_P(DoubleSingle, NeverCallsAnotherFailureRounding) {
   // Point Jacobi is no positive definite preconditioner here.
   Problem p(ctx(), make_mesh(mesh_family("A2"), level), std::nullopt);
   p.params.multigrid.smoother = "jacobi";
@@ -248,12 +248,12 @@ TEST_P(TwoFloat, NeverCallsAnotherFailureRounding) {
   Multigrid<float> cycle(ctx(), mesh_hierarchy(mesh), OperatorForm::tensor, symmetric);
   const auto cg = make_solver<float>(ctx(), "cg", mesh.unknowns());
   const auto report =
-      TwoFloatRefinement(ctx(), mesh.unknowns()).solve(ctx(), a, other, *cg, cycle, q.b.cview(), q.x.view(), {});
+      DoubleSingleRefinement(ctx(), mesh.unknowns()).solve(ctx(), a, other, *cg, cycle, q.b.cview(), q.x.view(), {});
   EXPECT_EQ(report.status, Status::stagnated) << report.reason;
   EXPECT_NEAR(report.residual / true_residual(q), 1, 1e-6);
 }
 
-TEST_P(TwoFloat, RefusesWhatItIsNotFor) {
+TEST_P(DoubleSingle, RefusesWhatItIsNotFor) {
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 3);
   const Problem p(ctx(), mesh, std::nullopt);
   const auto says = [&](const auto& change, const char* words) {

@@ -42,7 +42,7 @@ struct Way {
   Baseline baseline = Baseline::rhs;
 };
 std::string name_of(const Way& way) {
-  const char* const precisions[] = {"mixed", "full", "single", "two_float", "float_cg"};
+  const char* const precisions[] = {"mixed", "full", "single", "double_single", "residual_replacement"};
   return std::string(precisions[static_cast<int>(way.precision)]) + ", " + std::string(to_string(way.method)) + ", " +
          std::string(to_string(way.baseline));
 }
@@ -50,7 +50,7 @@ std::vector<Way> every_way() {
   std::vector<Way> ways;
   for (const auto precision : {Precision::mixed, Precision::full})
     for (const auto method : every_method) ways.push_back({precision, method});
-  ways.push_back({Precision::float_cg, Method::cg});
+  ways.push_back({Precision::residual_replacement, Method::cg});
   for (const auto method : {Method::multigrid, Method::cg, Method::gmres})
     ways.push_back({Precision::mixed, method, Baseline::initial});
   return ways;
@@ -144,7 +144,7 @@ TEST(ErrorsOfSolves, TwoFloatsStartFromLargeBoundaryValues) {
   problem.boundary = [](const Point&) { return 1.0; };
   for (const double f : {1.0, 1e-3, 1e-6}) {
     problem.rhs = [f](const Point&) { return f; };
-    const auto outcome = solve(square(64), problem, {Precision::two_float, Method::cg, Baseline::initial}, true);
+    const auto outcome = solve(square(64), problem, {Precision::double_single, Method::cg, Baseline::initial}, true);
     SCOPED_TRACE(f);
     EXPECT_LT(outcome.report.residual, 1e-3 * outcome.report.initial_residual);
     EXPECT_LT(outcome.error, f < 1e-3 ? 1e-3 : 1e-5) << "of a range of " << 0.07 * f << " beside one";

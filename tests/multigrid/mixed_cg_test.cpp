@@ -25,7 +25,7 @@ class MixedCgTest : public test::OnEveryBackend {
     Problem(Context& ctx, const std::string& name, int level, const PoissonProblem& problem = {})
         : mesh(with_sides(make_mesh(mesh_family(name), level), problem.sides)), b(ctx, mesh.unknowns()),
           x(ctx, mesh.unknowns()) {
-      params.precision = Precision::float_cg;
+      params.precision = Precision::residual_replacement;
       params.terms = operator_terms(mesh, problem);
       assemble_load(ctx, mesh, problem, b.view());
     }

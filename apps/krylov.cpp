@@ -580,7 +580,7 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
   Progress progress(!settings.quiet);
   if (!settings.quiet) {
     const double norm = norm2(ctx, b.cview()) / scale;
-    table = with_progress(progress, settings.stop, norm, residual_table(stop.baseline, norm));
+    table = with_progress(progress, settings.stop, norm, residual_table(stop.reference_norm, norm));
   }
   outcome.report = solver->solve(ctx, *a, m.get(), b.cview(), x.view(), stop,
                                  table ? Monitor([&](int it, double r) { table(it, r / scale); }) : Monitor{});

@@ -46,7 +46,7 @@ struct Settings {
   PoissonSolverParams solver;
   std::vector<PoissonProblem> problems;  // one for each right-hand side, all with the same sides and reaction
   bool project = false;                  // incompatible right-hand sides
-  bool baseline_follows_values =
+  bool reference_norm_follows_values =
       false;  // the initial residual, as Dirichlet sides have values and nothing was asked for
   Machine machine;
   std::optional<Probe> probe;
@@ -139,9 +139,9 @@ CommandLine make_command_line() {
                      "interpolation follows coefficients or deformed cells")}})},
       {"Stopping",
        {{"rtol", "X", plain(params.stop.rtol),
-         "stop when the residual has fallen below X times the baseline, X in (0, 1)"},
+         "stop when the residual has fallen below X times the reference norm, X in (0, 1)"},
         {"atol", "X", plain(params.stop.atol), "or below X itself, X from 0 on"},
-        {"baseline", "NAME", "",
+        {"reference-norm", "NAME", "",
          "rhs (norm of the right-hand side) or initial (norm of the first residual) (initial with values on Dirichlet "
          "sides, which make the right-hand side of thin cells large; else rhs)"},
         {"max-iterations", "N", plain(params.stop.max_iterations), "1 .. 1000000"}}},
@@ -271,9 +271,10 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   multigrid.reproducible = options.is_set("reproducible");
   params.stop.rtol = options.number("rtol", fraction);
   params.stop.atol = options.number("atol", not_negative);
-  if (options.has("baseline"))
-    params.stop.baseline = choice<Baseline>("--baseline", options.text("baseline"),
-                                            {{"rhs", Baseline::rhs}, {"initial", Baseline::initial}});
+  if (options.has("reference-norm"))
+    params.stop.reference_norm =
+        choice<ReferenceNorm>("--reference-norm", options.text("reference-norm"),
+                              {{"rhs", ReferenceNorm::rhs}, {"initial", ReferenceNorm::initial}});
   params.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000);
   return params;
 }
@@ -307,8 +308,8 @@ Settings parse_settings(const CommandLine& options) {
           "--interpolation: it is for coefficients that vary, by --kappa or an expression for --reaction, and for "
           "deformed meshes");
   settings.project = options.is_set("project");
-  settings.baseline_follows_values = !options.has("baseline") && has_boundary_values(settings.problems[0]);
-  if (settings.baseline_follows_values) settings.solver.stop.baseline = Baseline::initial;
+  settings.reference_norm_follows_values = !options.has("reference-norm") && has_boundary_values(settings.problems[0]);
+  if (settings.reference_norm_follows_values) settings.solver.stop.reference_norm = ReferenceNorm::initial;
   settings.solver.full_multigrid_from_x = has_boundary_values(settings.problems[0]);
   if (options.has("convergence-table")) {
     expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
@@ -932,9 +933,9 @@ std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, Poiss
     if (settings.quiet) return {solver.solve(ctx, bs[0].cview(), xs[0].view())};
     const double norm = norm2(ctx, bs[0].cview());
     Progress progress(true);
-    std::vector<SolveReport> reports{
-        solver.solve(ctx, bs[0].cview(), xs[0].view(),
-                     with_progress(progress, stop, norm, talk ? residual_table(stop.baseline, norm) : Monitor{}))};
+    std::vector<SolveReport> reports{solver.solve(
+        ctx, bs[0].cview(), xs[0].view(),
+        with_progress(progress, stop, norm, talk ? residual_table(stop.reference_norm, norm) : Monitor{}))};
     progress.clear();
     return reports;
   }
@@ -1034,8 +1035,8 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
             100 * std::abs(found.sum) / found.sum_of_magnitudes,
             " % of the sum of their magnitudes; --project subtracts a constant from f");
   }
-  if (settings.baseline_follows_values && starts_at_solution(ctx, solver->fine_operator(), bs, xs)) {
-    params.stop.baseline = Baseline::rhs;
+  if (settings.reference_norm_follows_values && starts_at_solution(ctx, solver->fine_operator(), bs, xs)) {
+    params.stop.reference_norm = ReferenceNorm::rhs;
     solver->set_stop(params.stop);
   }
   progress(settings, "");

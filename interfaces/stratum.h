@@ -48,7 +48,7 @@ typedef enum stratum_status {
 typedef enum stratum_backend { STRATUM_CPU = 0, STRATUM_CUDA = 1 } stratum_backend;
 
 /* What options.rtol is relative to. */
-typedef enum stratum_baseline { STRATUM_RHS = 0, STRATUM_INITIAL_RESIDUAL = 1 } stratum_baseline;
+typedef enum stratum_reference_norm { STRATUM_RHS = 0, STRATUM_INITIAL_RESIDUAL = 1 } stratum_reference_norm;
 
 /* 0 and NULL always mean the default, so that options of all zeros are good for any matrix. Later versions add members at the
  * end. */
@@ -68,9 +68,9 @@ typedef struct stratum_options {
   /* "cg", "fcg", "cr", "gcr", "gmres", "bicgstab", or "multigrid": cycles by themselves. NULL: cg where A is symmetric (fcg
    * around cycle "k"), gmres else. */
   const char* solver;
-  int restart;       /* of gcr and gmres: directions that are kept; 0: 30 */
-  double atol;       /* a residual that is small enough whatever rtol says */
-  int baseline;      /* STRATUM_RHS or STRATUM_INITIAL_RESIDUAL */
+  int restart;        /* of gcr and gmres: directions that are kept; 0: 30 */
+  double atol;        /* a residual that is small enough whatever rtol says */
+  int reference_norm; /* STRATUM_RHS or STRATUM_INITIAL_RESIDUAL */
   int patience;      /* iterations without a better residual that count as stagnation; 0: 10 of "multigrid", else any */
   const char* cycle; /* "v", "w", "f", "w2", "k"; NULL: "v", or what "auto" chooses. "k" is for fcg, gcr, gmres */
   const char*

@@ -68,10 +68,10 @@ MatrixSolverParams params_of(const stratum_options& options) {
   stop.atol = options.atol;
   if (options.max_iterations != 0) stop.max_iterations = options.max_iterations;
   if (options.patience != 0) stop.patience = options.patience;
-  expects(options.baseline == STRATUM_RHS || options.baseline == STRATUM_INITIAL_RESIDUAL, "baseline must be ",
-          int{STRATUM_RHS}, " (right-hand side) or ", int{STRATUM_INITIAL_RESIDUAL}, " (initial residual), not ",
-          options.baseline);
-  stop.baseline = options.baseline == STRATUM_RHS ? Baseline::rhs : Baseline::initial;
+  expects(options.reference_norm == STRATUM_RHS || options.reference_norm == STRATUM_INITIAL_RESIDUAL,
+          "reference_norm must be ", int{STRATUM_RHS}, " (right-hand side) or ", int{STRATUM_INITIAL_RESIDUAL},
+          " (initial residual), not ", options.reference_norm);
+  stop.reference_norm = options.reference_norm == STRATUM_RHS ? ReferenceNorm::rhs : ReferenceNorm::initial;
   stop.validate();
   params.symmetric = claim("symmetric", options.symmetric);
   params.singular = claim("singular", options.singular);

@@ -350,7 +350,7 @@ struct HeatSolver::Implementation {
       if (residual_of(other) < residual_of(x)) std::swap(x, other);
     }
     StoppingParams stop = params.solver.stop;
-    stop.baseline = Baseline::initial;
+    stop.reference_norm = ReferenceNorm::initial;
     stop.rtol = eta();
     stop.atol = eta() * operators->s() * size_of_load;
     stop.error_tol = StoppingParams::errors_per_residual * eta();

@@ -543,11 +543,11 @@ struct PoissonSolver::Implementation {
   /// Goes on from the x that `before` ended with, for what it was to reach and with what is left of its iterations.
   SolveReport go_on(Context& ctx, GridView<const double> b, GridView<double> x, const SolveReport& before,
                     StoppingParams stop, const Monitor& monitor) const {
-    const double target = std::max(stop.rtol * before.baseline_norm, stop.atol);
+    const double target = std::max(stop.rtol * before.reference_norm_value, stop.atol);
     if (!stop.error_tol && target > stop.atol) stop.error_tol = stop.error_limit();
     stop.rtol = std::numeric_limits<double>::min();
     stop.atol = target;
-    stop.baseline = Baseline::rhs;
+    stop.reference_norm = ReferenceNorm::rhs;
     stop.max_iterations = std::max(0, stop.max_iterations - before.iterations);
     // A pass of full multigrid leaves its residual to the iteration that follows.
     const bool known = before.history.size() == static_cast<std::size_t>(before.iterations) + 1;
@@ -566,8 +566,8 @@ struct PoissonSolver::Implementation {
     }
     report.iterations += before.iterations;
     report.inner_iterations += before.inner_iterations;
-    report.baseline = before.baseline;
-    report.baseline_norm = before.baseline_norm;
+    report.reference_norm = before.reference_norm;
+    report.reference_norm_value = before.reference_norm_value;
     report.initial_residual = before.initial_residual;
     report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - (known ? 1 : 0));
     if (report.status == Status::max_iterations)
@@ -576,7 +576,7 @@ struct PoissonSolver::Implementation {
     if (!known && gave_up && report.residual > report.initial_residual) {
       Vector<double> r(ctx, a.shape());
       a.residual(ctx, b, x, r.view());
-      if (!Rounding<double>(ctx, a, b, x, report.baseline_norm).has_its_size(report.residual, r.cview())) {
+      if (!Rounding<double>(ctx, a, b, x, report.reference_norm_value).has_its_size(report.residual, r.cview())) {
         report.status = Status::diverged;
         report.reason = blown_up_reason(report.residual, report.initial_residual);
       }
@@ -686,9 +686,10 @@ struct PoissonSolver::Implementation {
       norms_found = pass(b, x);
     }
     const auto [rhs_norm, interpolated, corrected] = norms_found;
-    report.baseline = params.stop.baseline;
+    report.reference_norm = params.stop.reference_norm;
     report.initial_residual = rhs_norm;
-    report.baseline_norm = params.full_multigrid_from_x && report.baseline == Baseline::rhs ? norm2(ctx, b) : rhs_norm;
+    report.reference_norm_value =
+        params.full_multigrid_from_x && report.reference_norm == ReferenceNorm::rhs ? norm2(ctx, b) : rhs_norm;
     report.residual = std::isfinite(rhs_norm) ? corrected : rhs_norm;
     report.iterations = report.inner_iterations = 1;
     report.history = {rhs_norm};

@@ -19,10 +19,10 @@ constexpr double growth = 2;
 // Inner products are squares of norms; outside of these their last digits would leave the range of double.
 constexpr double smallest_norm = 1e-140, largest_norm = 1e140;
 
-std::string converged_reason(double residual, double target, Baseline baseline) {
+std::string converged_reason(double residual, double target, ReferenceNorm reference_norm) {
   if (residual == 0) return "the residual is zero";
-  return message("residual ", residual, " <= ", target, " = max(rtol ", baseline == Baseline::rhs ? "||b||" : "||r0||",
-                 ", atol)");
+  return message("residual ", residual, " <= ", target, " = max(rtol ",
+                 reference_norm == ReferenceNorm::rhs ? "||b||" : "||r0||", ", atol)");
 }
 
 std::string diverged_reason(double residual, int iterations) {
@@ -39,10 +39,10 @@ void judge_single_precision(SolveReport& report, const StoppingParams& stop, dou
                             std::string_view advice) {
   const double own = report.residual / scale;
   for (double& r : report.history) r /= scale;
-  report.baseline_norm /= scale;
+  report.reference_norm_value /= scale;
   report.initial_residual /= scale;
   report.residual = true_residual;
-  const double target = std::max(stop.rtol * report.baseline_norm, stop.atol);
+  const double target = std::max(stop.rtol * report.reference_norm_value, stop.atol);
   const bool done = report.status == Status::converged || report.status == Status::rounding;
   if (done && !(true_residual <= target)) {
     report.status = Status::rounding;
@@ -50,7 +50,7 @@ void judge_single_precision(SolveReport& report, const StoppingParams& stop, dou
         message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
                 true_residual, " and ", target, " was asked for; ", advice);
   } else if (report.status == Status::converged) {
-    report.reason = converged_reason(true_residual, target, report.baseline);
+    report.reason = converged_reason(true_residual, target, report.reference_norm);
   } else if (report.status == Status::max_iterations) {
     report.reason = max_iterations_reason(true_residual, report.iterations, target);
   } else if (report.status == Status::diverged && std::isfinite(true_residual)) {
@@ -79,11 +79,11 @@ StoppingTest::StoppingTest(const StoppingParams& params, double rhs_norm, double
           "the norm of the right-hand side must be zero or lie in ", smallest_norm, " .. ", largest_norm, ", not ",
           rhs_norm, "; scale the system");
   // With b = 0 the norm of b is no measure; the initial residual is.
-  report_.baseline = rhs_norm > 0 ? params_.baseline : Baseline::initial;
-  report_.baseline_norm = report_.baseline == Baseline::rhs ? rhs_norm : initial_residual;
+  report_.reference_norm = rhs_norm > 0 ? params_.reference_norm : ReferenceNorm::initial;
+  report_.reference_norm_value = report_.reference_norm == ReferenceNorm::rhs ? rhs_norm : initial_residual;
   report_.initial_residual = initial_residual;
   report_.history.reserve(static_cast<std::size_t>(std::min(params_.max_iterations, 1000)) + 1);
-  target_ = std::max(params_.rtol * report_.baseline_norm, params_.atol);
+  target_ = std::max(params_.rtol * report_.reference_norm_value, params_.atol);
   // Of b = 0 the solution has no size that its error could be a part of.
   error_limit_ = rhs_norm == 0 ? std::numeric_limits<double>::infinity() : params_.error_limit();
   if (!std::isfinite(rhs_norm)) end(Status::non_finite, "the right-hand side is not finite");
@@ -104,7 +104,7 @@ void StoppingTest::end(Status status, std::string reason) {
   if (gives_up && report_.residual <= target_ && (!error || *error <= nearly * error_limit_) && worst_row_ &&
       worst_row_() <= params_.rtol) {
     status = Status::converged;
-    reason = converged_reason(report_.residual, target_, report_.baseline);
+    reason = converged_reason(report_.residual, target_, report_.reference_norm);
   }
   report_.status = status;
   report_.reason = std::move(reason);
@@ -159,11 +159,11 @@ bool StoppingTest::done(int iteration, double residual) {
     return true;
   }
   if (residual <= target_ && error_converged(residual)) {
-    end(Status::converged, converged_reason(residual, target_, report_.baseline));
+    end(Status::converged, converged_reason(residual, target_, report_.reference_norm));
     return true;
   }
   const bool stationary = kind_ == IterationKind::stationary;
-  if (stationary && residual > divergence_factor * std::max(report_.baseline_norm, report_.initial_residual)) {
+  if (stationary && residual > divergence_factor * std::max(report_.reference_norm_value, report_.initial_residual)) {
     end(Status::diverged, diverged_reason(residual, iteration));
     return true;
   }

@@ -2,12 +2,12 @@
 
 // When an iteration ends, and as what. One test serves every solver, so that they tell the same truth:
 //
-//   converged       r <= max(rtol * baseline, atol), or r0 = 0; and the estimated error of x, where the preconditioner gives one,
+//   converged       r <= max(rtol * reference norm, atol), or r0 = 0; and the estimated error of x, where the preconditioner gives one,
 //                   is at most error_tol of the size of x (solvers/error_estimate.hpp)
 //   rounding        r is as small as the precision lets it be (solvers/rounding.hpp) and above that, or the estimate is: which is
 //                   small, or has stopped falling
 //   stagnated       no better residual for a while, without growth: stationary iterations, others where patience is given
-//   diverged        r > 1e5 times the larger of baseline and r0: stationary iterations only
+//   diverged        r > 1e5 times the larger of reference norm and r0: stationary iterations only
 //   breakdown       a method cannot go on
 //   non-finite      the right-hand side or the first residual is NaN or infinite
 //   max iterations  otherwise, at the limit
@@ -33,7 +33,7 @@ namespace stratum {
 struct StoppingParams {
   double rtol = 1e-8;
   double atol = 0;
-  Baseline baseline = Baseline::rhs;
+  ReferenceNorm reference_norm = ReferenceNorm::rhs;
   int max_iterations = 100;
   /// Iterations without a better residual that count as stagnation; by default 10 of a stationary iteration, and any number of a
   /// Krylov method.

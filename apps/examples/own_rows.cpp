@@ -43,7 +43,7 @@ static int solve(MPI_Comm comm, int n) {
   const SolveReport report = solver(ctx, b, x);
   if (rank == 0)
     std::printf("%d iterations on %d ranks, residual %.1e\n", report.iterations, ctx.pieces(),
-                report.residual / report.baseline_norm);
+                report.residual / report.reference_norm_value);
   return exit_code(report.status);
 }
 

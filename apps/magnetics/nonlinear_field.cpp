@@ -34,7 +34,7 @@ class Iteration {
             const std::function<void(int, double)>& monitor)
       : ctx_(ctx), elements_(elements), steel_(steel), curve_(curve), b_(b), linear_solve_(linear_solve),
         params_(params), monitor_(monitor) {
-    report_.outer.baseline_norm = std::sqrt(dot(b, b));
+    report_.outer.reference_norm_value = std::sqrt(dot(b, b));
   }
 
   NonlinearReport run(Values& a) {
@@ -57,7 +57,7 @@ class Iteration {
     outer.iterations = k;
     if (k == 0) outer.initial_residual = outer.residual;
     if (monitor_) monitor_(k, outer.residual);
-    const double target = params_.rtol * outer.baseline_norm;
+    const double target = params_.rtol * outer.reference_norm_value;
     if (!std::isfinite(outer.residual)) return end(Status::non_finite, "the residual is not finite");
     if (outer.residual <= target)
       return end(Status::converged, message("residual ", outer.residual, " <= ", target, " = rtol ||b||"));
@@ -84,7 +84,7 @@ class Iteration {
   }
   /// Below this much of ||b - F(a)|| a linear solve gains nothing any more.
   [[nodiscard]] double needed() const {
-    return 0.1 * params_.rtol * report_.outer.baseline_norm / report_.outer.residual;
+    return 0.1 * params_.rtol * report_.outer.reference_norm_value / report_.outer.residual;
   }
 
   bool newton(Values& a) {
@@ -95,7 +95,8 @@ class Iteration {
       like[e] += 2.0 / 3 * s_[e] * slope[e];  // the mean over all directions of dH/dB
     }
     constexpr double loosest = 0.1;
-    const double forcing = std::clamp(std::sqrt(report_.outer.residual / report_.outer.baseline_norm), 1e-4, loosest);
+    const double forcing =
+        std::clamp(std::sqrt(report_.outer.residual / report_.outer.reference_norm_value), 1e-4, loosest);
     Values step(a.size());
     if (!solve(elements_.tangent(ctx_, nu_, slope, a), like, residual_, step,
                std::max(forcing, std::min(loosest, needed()))))
@@ -121,7 +122,7 @@ class Iteration {
     constexpr double tolerance = 1e-2;
     // Relative to ||b||, from a whose residual is there already.
     const double rtol =
-        std::clamp(tolerance * report_.outer.residual / report_.outer.baseline_norm, 0.1 * params_.rtol, 0.1);
+        std::clamp(tolerance * report_.outer.residual / report_.outer.reference_norm_value, 0.1 * params_.rtol, 0.1);
     if (!solve(elements_.curl_curl(ctx_, nu_), nu_, b_, image, rtol)) return false;
     kept_.push_back({a, sum(image, -1, a)});
     if (kept_.size() > static_cast<std::size_t>(params_.depth)) kept_.pop_front();

@@ -268,7 +268,7 @@ Field solve_linear(Context& ctx, const Problem& problem, const Settings& setting
   Progress progress(!settings.quiet);
   const auto table = [&](double norm) -> Monitor {
     if (settings.quiet) return {};
-    return with_progress(progress, settings.stop, norm, residual_table(settings.stop.baseline, norm));
+    return with_progress(progress, settings.stop, norm, residual_table(settings.stop.reference_norm, norm));
   };
   field.report = solve_edge_system(ctx, problem.elements.curl_curl(ctx, field.nu), {problem.elements, field.nu, {kept}},
                                    problem.b, field.a, settings.solver, settings.stop, table,

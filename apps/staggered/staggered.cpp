@@ -369,7 +369,7 @@ Outcome compute(Context& ctx, const GaugeField& field, const Settings& s) {
       // One table is enough.
       if (colour > 0 || mass != (s.together ? *std::min_element(s.masses.begin(), s.masses.end()) : s.masses[0]))
         return with_progress(progress, s.stop, norm, {});
-      return with_progress(progress, s.stop, norm, residual_table(s.stop.baseline, norm));
+      return with_progress(progress, s.stop, norm, residual_table(s.stop.reference_norm, norm));
     });
     ctx.synchronise();
     outcome.solve_seconds += wall_seconds() - start;

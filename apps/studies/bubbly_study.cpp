@@ -245,7 +245,7 @@ class BubblyStudy {
     /// Iterations until the residual was below this part of ||b||, `!` where it never was.
     [[nodiscard]] std::string count(double rtol) const {
       for (std::size_t k = 0; k < report.history.size(); ++k)
-        if (report.history[k] <= rtol * report.baseline_norm) return message(k);
+        if (report.history[k] <= rtol * report.reference_norm_value) return message(k);
       return message(report.iterations, "!");
     }
     [[nodiscard]] double seconds() const { return setup + report.solve_seconds; }

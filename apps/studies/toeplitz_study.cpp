@@ -117,7 +117,7 @@ class ToeplitzStudy {
     a.apply(ctx, one.cview(), b.view());
     StoppingParams stop;
     stop.rtol = 1e-12;
-    stop.baseline = Baseline::initial;
+    stop.reference_norm = ReferenceNorm::initial;
     Result result;
     for (int k = 0; k < times; ++k) {
       set(ctx, 0.0, x.view());

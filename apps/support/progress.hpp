@@ -53,7 +53,8 @@ class Progress {
     progress.clear();
     if (monitor) monitor(iteration, residual);
     if (iteration == 0) *first = residual;
-    const double target = std::max(stop.rtol * (stop.baseline == Baseline::rhs ? rhs_norm : *first), stop.atol);
+    const double target =
+        std::max(stop.rtol * (stop.reference_norm == ReferenceNorm::rhs ? rhs_norm : *first), stop.atol);
     const double digits = std::log(*first / residual) / std::log(*first / target);
     const double by_limit = static_cast<double>(iteration) / stop.max_iterations;
     const double done = std::clamp(std::isfinite(digits) ? std::max(digits, by_limit) : by_limit, 0.0, 1.0);

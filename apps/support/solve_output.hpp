@@ -54,13 +54,13 @@ inline void expect_room(const Context& ctx, const std::string& what, std::int64_
       message(text, gibibytes(host), " GiB of memory, ", gibibytes(host_there), " GiB are available", advice));
 }
 
-/// Residual relative to the baseline (to the first one where that is zero) and rate. A long table shows every tenth line, a
+/// Residual relative to the reference norm (to the first one where that is zero) and rate. A long table shows every tenth line, a
 /// longer one every hundredth and thousandth. Copies of the monitor write one table.
-[[nodiscard]] inline Monitor residual_table(Baseline baseline, double rhs_norm) {
+[[nodiscard]] inline Monitor residual_table(ReferenceNorm reference_norm, double rhs_norm) {
   struct State {
     double first, previous;
   };
-  const auto state = std::make_shared<State>(State{baseline == Baseline::rhs ? rhs_norm : 0, 0});
+  const auto state = std::make_shared<State>(State{reference_norm == ReferenceNorm::rhs ? rhs_norm : 0, 0});
   return [state](int iteration, double residual) {
     auto& [first, previous] = *state;
     if (first == 0) first = residual > 0 ? residual : 1;
@@ -85,7 +85,7 @@ inline void expect_room(const Context& ctx, const std::string& what, std::int64_
     for (std::size_t k = 0; k < report.history.size(); ++k) {
       if (several) out << n + 1 << ',';
       out << k << ',' << report.history[k] << ','
-          << (report.baseline_norm > 0 ? report.history[k] / report.baseline_norm : 0) << '\n';
+          << (report.reference_norm_value > 0 ? report.history[k] / report.reference_norm_value : 0) << '\n';
     }
   }
   return out.str();
@@ -97,7 +97,7 @@ inline void print_end(const SolveReport& report, bool with_inner) {
   std::printf("iterations  %d", report.iterations);
   if (with_inner && report.inner_iterations != report.iterations) std::printf(" (%d inner)", report.inner_iterations);
   std::printf("\nresidual    %.3e, %.3e of the %s\n", report.residual, report.relative_residual(),
-              report.baseline == Baseline::rhs ? "right-hand side" : "initial residual");
+              report.reference_norm == ReferenceNorm::rhs ? "right-hand side" : "initial residual");
   if (report.estimated_error)
     std::printf("estimated error %.1e of the range of u, left by the iteration\n", *report.estimated_error);
 }
@@ -113,7 +113,7 @@ inline void add_end(JsonObject& json, const SolveReport& report, int exit_code) 
   json.add("initial_residual", report.initial_residual).add("residual", report.residual);
   json.add("relative_residual", report.relative_residual());
   json.add("estimated_error", report.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN()));
-  json.add("baseline", to_string(report.baseline)).add("baseline_norm", report.baseline_norm);
+  json.add("reference_norm", to_string(report.reference_norm)).add("reference_norm_value", report.reference_norm_value);
 }
 inline void add_machine(JsonObject& json, const Context& ctx) {
   json.add("backend", ctx.on_gpu() ? "cuda" : "cpu").add("device", ctx.description()).add("threads", ctx.threads());

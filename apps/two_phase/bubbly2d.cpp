@@ -500,7 +500,7 @@ void print_outcome(const PressureSolver& solver, const Outcome& outcome) {
   print_end(report, false);
   if (solver.two_parts())
     std::printf("in parts    %.3e, %.3e of the right-hand side\n", outcome.residual_of_parts,
-                report.baseline_norm > 0 ? outcome.residual_of_parts / report.baseline_norm : 0);
+                report.reference_norm_value > 0 ? outcome.residual_of_parts / report.reference_norm_value : 0);
   if (outcome.error) std::printf("error       %.3e (L2, relative to the solution)\n", *outcome.error);
   if (solver.vectors() > 0)
     std::printf("deflation   %d vectors, %s\n", solver.vectors(), as_text(solver.deflation_bytes()).c_str());
@@ -577,7 +577,7 @@ int solve_once(Context& ctx, const Settings& s, const CommandLine& options, Outp
     progress("");
     print_heading(s, options, ctx, system, solver);
     const double norm = norm2(ctx, b.cview());
-    table = with_progress(monitor, s.stop, norm, residual_table(Baseline::rhs, norm));
+    table = with_progress(monitor, s.stop, norm, residual_table(ReferenceNorm::rhs, norm));
   }
   outcome.report = solver.solve(ctx, b.cview(), x.view(), s.stop, table);
   monitor.clear();
@@ -682,9 +682,9 @@ int solve_in_time(Context& ctx, Settings s, const CommandLine& options, OutputFi
     const double setup = wall_seconds() - begin;
     step.report = solver.solve(ctx, b.cview(), x.view(), s.stop);
     step.report.setup_seconds = setup;
-    if (step.report.baseline_norm > 0) {
-      step.first = step.report.initial_residual / step.report.baseline_norm;
-      step.residual = solver.residual_of_parts() / step.report.baseline_norm;
+    if (step.report.reference_norm_value > 0) {
+      step.first = step.report.initial_residual / step.report.reference_norm_value;
+      step.residual = solver.residual_of_parts() / step.report.reference_norm_value;
     }
     if (n == 0) {
       json = start_report(s, options, ctx, system, solver);

@@ -208,7 +208,7 @@ class PressureSolver {
     SolveReport report = cg_->solve(ctx, a_, m_.get(), b, x, stop, monitor);
     ctx.synchronise();
     report.solve_seconds = wall_seconds() - begin;
-    const double target = std::max(stop.rtol * report.baseline_norm, stop.atol);
+    const double target = std::max(stop.rtol * report.reference_norm_value, stop.atol);
     if (two_parts_ && report.status == Status::rounding && cg_->residual_of_parts() <= target) {
       report.status = Status::converged;
       report.reason = message("residual of x in two parts ", cg_->residual_of_parts(), " <= ", target,

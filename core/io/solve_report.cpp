@@ -27,11 +27,13 @@ int exit_code(Status status, bool tolerance_asked_for) {
   }
 }
 
-std::string_view to_string(Baseline baseline) { return baseline == Baseline::rhs ? "rhs" : "initial"; }
+std::string_view to_string(ReferenceNorm reference_norm) {
+  return reference_norm == ReferenceNorm::rhs ? "rhs" : "initial";
+}
 
 double SolveReport::relative_residual() const {
   if (residual == 0) return 0;
-  return residual / baseline_norm;
+  return residual / reference_norm_value;
 }
 
 double SolveReport::digits() const { return -std::log10(residual / initial_residual); }

@@ -21,9 +21,9 @@ enum class Status : std::uint8_t { converged, rounding, max_iterations, stagnate
 [[nodiscard]] int exit_code(Status status, bool tolerance_asked_for = true);
 
 /// Norm that relative residuals refer to.
-enum class Baseline : std::uint8_t { rhs, initial };
+enum class ReferenceNorm : std::uint8_t { rhs, initial };
 
-[[nodiscard]] std::string_view to_string(Baseline baseline);
+[[nodiscard]] std::string_view to_string(ReferenceNorm reference_norm);
 
 struct LevelReport {
   int nx = 0;
@@ -37,8 +37,8 @@ struct LevelReport {
 struct SolveReport {
   Status status = Status::max_iterations;
   std::string reason;  // one sentence: why the iteration ended
-  Baseline baseline = Baseline::rhs;
-  double baseline_norm = 0;
+  ReferenceNorm reference_norm = ReferenceNorm::rhs;
+  double reference_norm_value = 0;
   double initial_residual = 0;
   double residual = 0;
   /// Of the iteration, relative to the range of x (solvers/error_estimate.hpp); none where no cycle tells it.
@@ -51,7 +51,7 @@ struct SolveReport {
   double solve_seconds = 0;
   std::vector<LevelReport> levels;  // coarsest first; seconds only where measured
 
-  /// residual / baseline_norm; zero when both are zero.
+  /// residual / reference_norm_value; zero when both are zero.
   [[nodiscard]] double relative_residual() const;
   /// Decimal digits by which the residual fell.
   [[nodiscard]] double digits() const;

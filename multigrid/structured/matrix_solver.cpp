@@ -503,7 +503,7 @@ class MatrixSolver::State {
       times_rows(ctx, scales_, b, scaled_b_.view());
       times_rows(ctx, scales_, x, x);
       StoppingParams stop = given;
-      stop.baseline = Baseline::rhs;
+      stop.reference_norm = ReferenceNorm::rhs;
       stop.max_iterations -= report.iterations;
       solver.set_stop(stop);
       const SolveReport next = solver.solve(ctx, scaled_b_.cview(), x,

@@ -224,7 +224,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
   const bool gave_up = report.status == Status::breakdown || report.status == Status::stagnated;
   const bool sum_leaves_more = two_parts && reached && report.residual > iteration.target();
   const bool at_rounding =
-      (gave_up || sum_leaves_more) && Rounding<double>(ctx, a, b, x, report.baseline_norm)
+      (gave_up || sum_leaves_more) && Rounding<double>(ctx, a, b, x, report.reference_norm_value)
                                           .reached<double>(report.residual, r, Rounding<double>::stopped);
   if (sum_leaves_more && !at_rounding) {
     report.status = Status::breakdown;

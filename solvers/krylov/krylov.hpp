@@ -50,7 +50,8 @@ class KrylovIteration {
     test_.set_worst_row([this] { return rounding_.worst_row(); });
     done_ = test_.done(0, residual_);
     // Of a tolerance relative to rounding noise nothing would be left to reduce.
-    if (!done_ && stop.baseline == Baseline::initial && rounding_.template reached_at_start<T>(residual_, r_))
+    if (!done_ && stop.reference_norm == ReferenceNorm::initial &&
+        rounding_.template reached_at_start<T>(residual_, r_))
       end_where([] { return true; });
   }
 

@@ -65,7 +65,7 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
            end_where([&] { return rounding.reached(norm, r_.cview(), slack); });
   };
   // Of a tolerance relative to rounding noise nothing would be left to reduce.
-  if (!done && stop.baseline == Baseline::initial && rounding.reached_at_start(initial, r_.cview()))
+  if (!done && stop.reference_norm == ReferenceNorm::initial && rounding.reached_at_start(initial, r_.cview()))
     (void)end_where([] { return true; });
   set(ctx, 0, y);
   updates_ = 0;

@@ -53,7 +53,8 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     return a.scaled_residual_norm(ctx, scale_, b, at, r, meanwhile) / scale_;
   };
   constexpr double much = 1e-7;  // of ||b||: an x to begin with is seldom as good
-  const bool asks_much = stop.baseline == Baseline::rhs && std::max(stop.rtol * rhs_norm, stop.atol) <= much * rhs_norm;
+  const bool asks_much =
+      stop.reference_norm == ReferenceNorm::rhs && std::max(stop.rtol * rhs_norm, stop.atol) <= much * rhs_norm;
   const double initial = residual(x, early_if(asks_much && stop.max_iterations > 0));
   const bool fuses = !other_.empty() && a.fuses_update(ctx, b, x);
   GridView<double> here = x, there = other_.view();
@@ -114,7 +115,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
       end_at_rounding([&] { return rounding.reached(norm_of_defect, defect, slack); });
   };
   // Of a tolerance relative to rounding noise nothing would be left to reduce.
-  if (!done && stop.baseline == Baseline::initial && rounding.reached_at_start(initial, defect))
+  if (!done && stop.reference_norm == ReferenceNorm::initial && rounding.reached_at_start(initial, defect))
     end_at_rounding([] { return true; });
   constexpr double usual_fall = 0.1, by_far = 3;
   double norm = initial, fall = usual_fall;

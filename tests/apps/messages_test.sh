@@ -102,11 +102,11 @@ case_too_many_blocks() {
 
 case_the_reference_norm_that_is_used() {
   run 0 --level 3 --rhs 1 --boundary 5 --print-config
-  prints '^# baseline=$'
-  run 0 --level 3 --rhs 1 --boundary 5 --baseline rhs --print-config
-  prints '^baseline=rhs$'
+  prints '^# reference-norm=$'
+  run 0 --level 3 --rhs 1 --boundary 5 --reference-norm rhs --print-config
+  prints '^reference-norm=rhs$'
   run 0 --level 3 --rhs 1 --boundary 5 --vtk none --quiet --report report.json
-  check "r['baseline'] == 'initial'"
+  check "r['reference_norm'] == 'initial'"
 }
 
 run_case "$2"

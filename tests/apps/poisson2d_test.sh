@@ -391,7 +391,7 @@ case_nothing_is_left_of_a_constant() {
 case_every_choice_runs() {
   for choice in "--smoother line_x" "--smoother line_y" "--smoother colour_gs" "--smoother jacobi" "--line-order simultaneous" \
     "--damping 0.9" "--steps 2" "--cycle w" "--cycle f" "--precision double" "--inner cycles:2" "--inner digits:2" \
-    "--solver cg" "--solver fcg" "--solver cr" "--solver gcr --restart 3" "--solver gmres" "--solver bicgstab" "--operator symmetric" "--operator nine-band" "--baseline initial" "--rtol 1e-6" "--atol 1e-3" "--threads 1"; do
+    "--solver cg" "--solver fcg" "--solver cr" "--solver gcr --restart 3" "--solver gmres" "--solver bicgstab" "--operator symmetric" "--operator nine-band" "--reference-norm initial" "--rtol 1e-6" "--atol 1e-3" "--threads 1"; do
     # shellcheck disable=SC2086
     run 0 --level 4 --vtk none $choice
   done
@@ -460,7 +460,7 @@ case_expressions() {
 case_help_teaches() {
   run 0 --help
   for option in mesh list-meshes level domain nu smoother list-smoothers line-order damping steps cycle precision inner solver restart \
-    operator rtol atol baseline max-iterations rhs exact boundary left right bottom top kappa reaction project backend threads vtk vtk-compress png report history probe config print-config quiet \
+    operator rtol atol reference-norm max-iterations rhs exact boundary left right bottom top kappa reaction project backend threads vtk vtk-compress png report history probe config print-config quiet \
     convergence-table; do
     prints "--$option\\b"
   done
@@ -537,8 +537,8 @@ case_what_goes_on_keeps_target_and_limit() {
   # A float cycle that stalls is taken up again in double; full multigrid is followed by cycles. Both start from x = 0, so that
   # the initial residual is the right-hand side.
   for options in "--level 6 --mesh A2 --solver bicgstab --smoother jacobi --max-iterations 300" "--level 5 --cycle fmg"; do
-    for baseline in rhs initial; do
-      run 0 --vtk none $options --rtol 1e-12 --baseline $baseline --report report.json
+    for reference_norm in rhs initial; do
+      run 0 --vtk none $options --rtol 1e-12 --reference-norm $reference_norm --report report.json
       check "r['residual'] <= 1e-12 * r['initial_residual'] * (1 + 1e-9) and r['residual_reduction'] <= 1.001e-12"
     done
   done
@@ -668,7 +668,7 @@ case_unknown_names_list_the_known() {
   refused "${small[@]}" --restart 5 -- gmres
   refused "${small[@]}" --solver gcr --restart 0 -- restart
   refused "${small[@]}" --operator dense -- dense tensor symmetric nine-band
-  refused "${small[@]}" --baseline other -- other rhs initial
+  refused "${small[@]}" --reference-norm other -- other rhs initial
   refused "${small[@]}" --inner steps:2 -- steps:2 cycles digits
   run 1 "${small[@]}" --backend tpu
 }

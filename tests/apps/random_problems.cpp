@@ -317,7 +317,7 @@ void draw_solver(Chance& chance, Problem& p) {
     p.add("rtol", chance.one_of<std::string>({"1e-3", "1e-6", "1e-10", "1e-12", "1e-15"}));
     p.tolerance_given = asked = true;
   }
-  if (chance.once_in(6)) p.add("baseline", "initial");
+  if (chance.once_in(6)) p.add("reference-norm", "initial");
   if (chance.once_in(6)) {
     p.add("max-iterations", std::to_string(chance.integer(1, 30)));
     p.dependable = false;
@@ -541,10 +541,10 @@ std::vector<std::string> judge(const Problem& p, int code, std::string& status) 
     complaints.check(residual <= 64 * own_eps * level,
                      "residual and rounding level: " + numbers(residual, own_eps * level));
   if (status == "converged" && !p.one_pass) {
-    const Real bound = std::stold(field(json, "rtol")) * std::stold(field(json, "baseline_norm"));
+    const Real bound = std::stold(field(json, "rtol")) * std::stold(field(json, "reference_norm_value"));
     complaints.check(residual <= 1.001L * bound + 100 * eps * level, "residual and bound: " + numbers(residual, bound));
-    if (field(json, "baseline") == "rhs") {
-      const Real norm = std::stold(field(json, "baseline_norm")), expected = reference.rhs_norm(level);
+    if (field(json, "reference_norm") == "rhs") {
+      const Real norm = std::stold(field(json, "reference_norm_value")), expected = reference.rhs_norm(level);
       complaints.check(std::abs(norm - expected) <= 100 * own_eps * level,
                        "norms of the right-hand side: " + numbers(norm, expected));
     }

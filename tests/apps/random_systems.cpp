@@ -521,7 +521,7 @@ Verdict solve_with_elements(Chance& chance, const std::string& program, bool hea
     p.add("precision", precision);
     if (precision != "residual-replacement" && chance.once_in(3))
       p.add("solver", chance.one_of<std::string>({"cg", "fcg", "gmres"}));
-    if (chance.once_in(4)) p.add("baseline", chance.one_of<std::string>({"rhs", "initial"}));
+    if (chance.once_in(4)) p.add("reference-norm", chance.one_of<std::string>({"rhs", "initial"}));
   }
   const std::string output = heat ? "u.pvd" : p.mapped ? "u.vts" : "u.vtr";
   const std::string written = !heat ? output : p.mapped ? "u_0001.vts" : "u_0001.vtr";

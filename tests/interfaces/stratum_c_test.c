@@ -136,7 +136,7 @@ static void bad_arguments_are_reported(void) {
       {{.max_iterations = -1}, nx, ny, STRATUM_USAGE, "-1"},
       {{.patience = -1}, nx, ny, STRATUM_USAGE, "-1"},
       {{.restart = -1, .solver = "gmres"}, nx, ny, STRATUM_USAGE, "-1"},
-      {{.baseline = 2}, nx, ny, STRATUM_USAGE, "baseline must be 0"},
+      {{.reference_norm = 2}, nx, ny, STRATUM_USAGE, "reference_norm must be 0"},
       {{.symmetric = 2}, nx, ny, STRATUM_USAGE, "symmetric must be 0"},
       {{.singular = -2}, nx, ny, STRATUM_USAGE, "singular must be 0"},
       {{.struct_size = 8}, nx, ny, STRATUM_USAGE, "struct_size must be sizeof(stratum_options) or 0, not 8"},
@@ -314,7 +314,7 @@ static void options_are_taken(void) {
   stratum_destroy(solver);
   options.atol = 0;
   options.rtol = 1e-3;
-  options.baseline = STRATUM_INITIAL_RESIDUAL;
+  options.reference_norm = STRATUM_INITIAL_RESIDUAL;
   solver = stratum_create(nx, ny, NULL, NULL, &options);
   CHECK(stratum_set_coefficients(solver, bands) == STRATUM_CONVERGED);
   for (int round = 0; round < 2; ++round) { /* the second from a good x, which gains no less */

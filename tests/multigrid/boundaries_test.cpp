@@ -117,13 +117,13 @@ TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
 }
 
 // A start from zero knows nothing of the solution's size.
-TEST_P(CyclesOfSides, RoundingIsThatOfTheSolutionWhateverTheBaseline) {
+TEST_P(CyclesOfSides, RoundingIsThatOfTheSolutionWhateverTheReferenceNorm) {
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 1.0; };
   problem.sides = {side(neumann), side(neumann), side(neumann), {}};
   for (auto params : {v_cycles(Precision::mixed), v_cycles(Precision::full), conjugate_gradients(Precision::full, 2)}) {
     params = at_rounding(params);
-    params.stop.baseline = Baseline::initial;
+    params.stop.reference_norm = ReferenceNorm::initial;
     params.multigrid.exact_below = 0;  // with an exact level a GPU may get below the tolerance
     const auto report = solve(make_mesh(mesh_family("A3"), 8), problem, params).report;
     expect_ended(report, 8);
@@ -250,7 +250,7 @@ TEST_P(CyclesOfSides, WhatHidesBehindValuesOnSidesOfThinCellsIsSolvedForAsWell) 
         assemble_load(ctx(), mesh, problem, b.view());
         auto params = v_cycles(precision);
         params.method = method;
-        params.stop.baseline = Baseline::initial;
+        params.stop.reference_norm = ReferenceNorm::initial;
         const auto solve = [&](double rtol, bool by_error, Vector<double>& to) {
           params.stop.rtol = rtol;
           if (by_error)
@@ -284,12 +284,12 @@ TEST_P(CyclesOfSides, TheNextSolveStopsAsItIsTold) {
   const int before = solver.solve(ctx(), b.cview(), x.view()).iterations;
   StoppingParams stop = solver.params().stop;
   stop.rtol = 1e-3;
-  stop.baseline = Baseline::initial;
+  stop.reference_norm = ReferenceNorm::initial;
   solver.set_stop(stop);
   set(ctx(), 0.0, x.view());
   const auto report = solver.solve(ctx(), b.cview(), x.view());
   EXPECT_EQ(report.status, Status::converged);
-  EXPECT_EQ(report.baseline, Baseline::initial);
+  EXPECT_EQ(report.reference_norm, ReferenceNorm::initial);
   EXPECT_LT(report.iterations, before);
   stop.rtol = -1;
   EXPECT_THROW(solver.set_stop(stop), UsageError);

@@ -39,12 +39,12 @@ TensorMesh square(int cells, double length = 1) {
 struct Way {
   Precision precision;
   Method method;
-  Baseline baseline = Baseline::rhs;
+  ReferenceNorm reference_norm = ReferenceNorm::rhs;
 };
 std::string name_of(const Way& way) {
   const char* const precisions[] = {"mixed", "full", "single", "double_single", "residual_replacement"};
   return std::string(precisions[static_cast<int>(way.precision)]) + ", " + std::string(to_string(way.method)) + ", " +
-         std::string(to_string(way.baseline));
+         std::string(to_string(way.reference_norm));
 }
 std::vector<Way> every_way() {
   std::vector<Way> ways;
@@ -52,7 +52,7 @@ std::vector<Way> every_way() {
     for (const auto method : every_method) ways.push_back({precision, method});
   ways.push_back({Precision::residual_replacement, Method::cg});
   for (const auto method : {Method::multigrid, Method::cg, Method::gmres})
-    ways.push_back({Precision::mixed, method, Baseline::initial});
+    ways.push_back({Precision::mixed, method, ReferenceNorm::initial});
   return ways;
 }
 
@@ -68,7 +68,7 @@ Outcome solve(const TensorMesh& given, const PoissonProblem& problem, const Way&
   PoissonSolverParams params;
   params.precision = way.precision;
   params.method = way.method;
-  params.stop.baseline = way.baseline;
+  params.stop.reference_norm = way.reference_norm;
   params.terms = operator_terms(mesh, problem);
   if (auto k = cell_coefficients(ctx, mesh, problem))
     params.coefficients = std::make_shared<const CellCoefficients>(std::move(*k));
@@ -144,7 +144,8 @@ TEST(ErrorsOfSolves, TwoFloatsStartFromLargeBoundaryValues) {
   problem.boundary = [](const Point&) { return 1.0; };
   for (const double f : {1.0, 1e-3, 1e-6}) {
     problem.rhs = [f](const Point&) { return f; };
-    const auto outcome = solve(square(64), problem, {Precision::double_single, Method::cg, Baseline::initial}, true);
+    const auto outcome =
+        solve(square(64), problem, {Precision::double_single, Method::cg, ReferenceNorm::initial}, true);
     SCOPED_TRACE(f);
     EXPECT_LT(outcome.report.residual, 1e-3 * outcome.report.initial_residual);
     EXPECT_LT(outcome.error, f < 1e-3 ? 1e-3 : 1e-5) << "of a range of " << 0.07 * f << " beside one";

@@ -78,7 +78,7 @@ struct Body {
     if (std::isfinite(residual) && report.status != Status::diverged) {
       EXPECT_DOUBLE_EQ(report.residual, residual);
     }
-    const double target = std::max(params.rtol * report.baseline_norm, params.atol);
+    const double target = std::max(params.rtol * report.reference_norm_value, params.atol);
     EXPECT_FALSE(report.status == Status::converged && residual > target) << report.reason;
     EXPECT_FALSE(report.reason.empty());
     EXPECT_EQ(report.history.size(), static_cast<std::size_t>(report.iterations) + 1);
@@ -147,7 +147,7 @@ struct Body {
     set(ctx, T(1), x.view());
     report = solve(a, &jacobi, zero, x, stop());
     EXPECT_EQ(report.status, Status::converged) << "zero right-hand side from a guess";
-    EXPECT_EQ(report.baseline, Baseline::initial);
+    EXPECT_EQ(report.reference_norm, ReferenceNorm::initial);
     EXPECT_LT(norm_max(ctx, x.cview()), 1e-2);
 
     set(ctx, T(0), x.view());
@@ -186,12 +186,12 @@ struct Body {
     const auto report = solve(a, &jacobi, b, x, params);
     EXPECT_EQ(report.status, Status::rounding) << report.reason;
     EXPECT_LT(report.iterations, 5000);
-    EXPECT_LT(report.residual, (in_float ? 1e-5 : 1e-14) * report.baseline_norm);
+    EXPECT_LT(report.residual, (in_float ? 1e-5 : 1e-14) * report.reference_norm_value);
     params.rtol = 1e-300;
     set(ctx, T(0), x.view());
     EXPECT_EQ(solve(a, &jacobi, b, x, params).status, Status::rounding);
     // From a solution to rounding nothing is left for a tolerance relative to its own residual.
-    params.baseline = Baseline::initial;
+    params.reference_norm = ReferenceNorm::initial;
     params.rtol = 1e-3;
     const auto again = solve(a, &jacobi, b, x, params);
     EXPECT_EQ(again.status, Status::rounding) << again.reason;

@@ -42,7 +42,7 @@ class ToeplitzStudyTest : public test::OnEveryBackend {
     a.apply(ctx(), one.cview(), b.view());
     StoppingParams stop;
     stop.rtol = 1e-12;
-    stop.baseline = Baseline::initial;
+    stop.reference_norm = ReferenceNorm::initial;
     const auto report =
         make_solver<double>(ctx(), "gcr", a.shape(), {50})->solve(ctx(), a, m, b.cview(), x.view(), stop);
     EXPECT_EQ(report.status, Status::converged) << report.reason;

@@ -60,15 +60,15 @@ TEST(Stopping, Converged) {
   EXPECT_EQ(run(params(1e-2), 1e6, {1}), Status::converged) << "the guess is good enough already";
 }
 
-TEST(Stopping, BaselineOfTheInitialResidual) {
+TEST(Stopping, ReferenceNormOfTheInitialResidual) {
   StoppingParams p = params(1e-2);
-  p.baseline = Baseline::initial;
+  p.reference_norm = ReferenceNorm::initial;
   StoppingTest test(p, 1e6, 1);
   EXPECT_FALSE(test.done(0, 1));
   EXPECT_FALSE(test.done(1, 0.02));
   EXPECT_TRUE(test.done(2, 0.009));
-  EXPECT_EQ(test.report().baseline, Baseline::initial);
-  EXPECT_EQ(test.report().baseline_norm, 1);
+  EXPECT_EQ(test.report().reference_norm, ReferenceNorm::initial);
+  EXPECT_EQ(test.report().reference_norm_value, 1);
 }
 
 TEST(Stopping, TheErrorConvergesAsWell) {
@@ -215,7 +215,7 @@ TEST(SinglePrecision, OnlyAnIterationThatWasDoneIsAtRounding) {
   const auto judged = [](Status own, double true_residual) {
     SolveReport report;
     report.status = own;
-    report.baseline_norm = 1;
+    report.reference_norm_value = 1;
     StoppingParams stop;
     stop.rtol = 1e-6;
     judge_single_precision(report, stop, 1, true_residual, "use mixed precision");

@@ -20,10 +20,10 @@ SolveReport CsrPeer::solve(const SparseRows& a, std::span<const double> b, std::
     norm += b[k] * b[k];
   }
   report.residual = std::sqrt(residual);
-  report.initial_residual = report.baseline_norm = std::sqrt(norm);
-  report.status = report.residual <= 1.01 * rtol * report.baseline_norm ? Status::converged
-                  : report.iterations >= max_iterations                 ? Status::max_iterations
-                                                                        : Status::stagnated;
+  report.initial_residual = report.reference_norm_value = std::sqrt(norm);
+  report.status = report.residual <= 1.01 * rtol * report.reference_norm_value ? Status::converged
+                  : report.iterations >= max_iterations                        ? Status::max_iterations
+                                                                               : Status::stagnated;
   return report;
 }
 

@@ -86,12 +86,12 @@ class Solver : public HypreSolver {
     Vector<double> r(ctx, a_.shape());
     a_.residual(ctx, b, x, r.view());
     report.residual = norm2(ctx, r.cview());
-    report.initial_residual = report.baseline_norm = norm2(ctx, b);
+    report.initial_residual = report.reference_norm_value = norm2(ctx, b);
     const bool grew = !(report.residual <= report.initial_residual);
-    report.status = report.residual <= 1.01 * rtol_ * report.baseline_norm ? Status::converged
-                    : grew                                                 ? Status::diverged
-                    : report.iterations >= max_iterations_                 ? Status::max_iterations
-                                                                           : Status::stagnated;
+    report.status = report.residual <= 1.01 * rtol_ * report.reference_norm_value ? Status::converged
+                    : grew                                                        ? Status::diverged
+                    : report.iterations >= max_iterations_                        ? Status::max_iterations
+                                                                                  : Status::stagnated;
     return report;
   }
 

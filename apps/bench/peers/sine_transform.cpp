@@ -41,9 +41,9 @@ SolveReport direct_report(Context& ctx, const GridOperator<double>& a, GridView<
   SolveReport report;
   Vector<double> r(ctx, a.shape());
   a.residual(ctx, b, x, r.view());
-  report.initial_residual = report.baseline_norm = norm2(ctx, b);
+  report.initial_residual = report.reference_norm_value = norm2(ctx, b);
   report.residual = norm2(ctx, r.cview());
-  report.status = report.residual <= rtol * report.baseline_norm ? Status::converged : Status::rounding;
+  report.status = report.residual <= rtol * report.reference_norm_value ? Status::converged : Status::rounding;
   report.reason = "a direct solver";
   return report;
 }

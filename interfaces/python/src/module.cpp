@@ -35,7 +35,7 @@ nb::dict dictionary_of(const SolveReport& report, double setup_seconds) {
   d["initial_residual"] = report.initial_residual;
   d["relative_residual"] = report.relative_residual();
   d["estimated_error"] = report.estimated_error ? nb::cast(*report.estimated_error) : nb::none();
-  d["baseline"] = nb::cast(std::string(to_string(report.baseline)));
+  d["reference_norm"] = nb::cast(std::string(to_string(report.reference_norm)));
   d["residuals"] = report.history;
   d["convergence_rate"] = report.convergence_rate();
   d["choice"] = report.choice;

@@ -123,7 +123,7 @@ class PoissonSystem {
   [[nodiscard]] int levels() const { return solver_->levels(); }
 
   /// f as text, or integrals of f phi_i at all nodes, boundary included.
-  nb::tuple solve(const nb::object& f, const StoppingParams& asked_for, bool baseline_is_open, bool project,
+  nb::tuple solve(const nb::object& f, const StoppingParams& asked_for, bool reference_norm_is_open, bool project,
                   const nb::object& callback) {
     PoissonProblem problem = problem_;
     problem.rhs = constant(0);
@@ -157,8 +157,8 @@ class PoissonSystem {
         lift_boundary(ctx_, mesh_, problem_, u.view());
         // Values on the sides of thin cells make a large right-hand side: nothing to measure a residual by.
         constexpr double rounding = 1e-14;
-        if (baseline_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
-          stop.baseline = Baseline::initial;
+        if (reference_norm_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
+          stop.reference_norm = ReferenceNorm::initial;
       }
       solver_->set_stop(stop);
       report = solver_->solve(ctx_, b.cview(), u.view(), monitor);
@@ -239,15 +239,17 @@ void add_poisson(nb::module_& m) {
       .def(
           "solve",
           [](PoissonSystem& self, const nb::object& f, double rtol, double atol, int maxiter,
-             const std::optional<std::string>& baseline, bool project, const nb::object& callback) {
+             const std::optional<std::string>& reference_norm, bool project, const nb::object& callback) {
             StoppingParams stop;
             stop.rtol = rtol;
             stop.atol = atol;
             stop.max_iterations = maxiter;
-            if (baseline) stop.baseline = by_name("baseline", *baseline, std::array{Baseline::rhs, Baseline::initial});
-            return self.solve(f, stop, !baseline, project, callback);
+            if (reference_norm)
+              stop.reference_norm =
+                  by_name("reference_norm", *reference_norm, std::array{ReferenceNorm::rhs, ReferenceNorm::initial});
+            return self.solve(f, stop, !reference_norm, project, callback);
           },
-          nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("baseline").none(),
+          nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("reference_norm").none(),
           nb::arg("project"), nb::arg("callback").none())
       .def("after_fork", &PoissonSystem::after_fork)
       .def_prop_ro("singular", &PoissonSystem::is_singular_problem)

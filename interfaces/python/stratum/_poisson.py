@@ -106,15 +106,15 @@ class Poisson:
         rtol: float | None = None,
         atol: float = 0.0,
         maxiter: int = 100,
-        baseline: str | None = None,
+        reference_norm: str | None = None,
         project: bool = False,
         callback: Callable[[int, float], Any] | None = None,
         on_failure: str = "warn",
     ) -> Solution:
         """Solves for one f: a number, an array at the nodes, shape (ny + 1, nx + 1), or on the cells, (ny, nx), or a function.
 
-        rtol, atol  until ||b - A x|| <= max(rtol baseline, atol); rtol is 1e-8 unless given
-        baseline    "rhs", ||b||, or "initial", the first residual: where sides have values, which make b large, the latter
+        rtol, atol  until ||b - A x|| <= max(rtol reference_norm, atol); rtol is 1e-8 unless given
+        reference_norm  "rhs", ||b||, or "initial", the first residual: where sides have values, which make b large, the latter
         project     where u is known up to a constant only: subtract from f what keeps it from having a solution
         callback    called with the number of the iteration and ||b - A x||; Ctrl-C ends a solve whether there is one or not
         on_failure  where the tolerance was not met: "warn", "raise" or "ignore"; "warn" raises, too, where there is nothing to
@@ -125,7 +125,7 @@ class Poisson:
         """
         _report.check_on_failure(on_failure)
         load = f if isinstance(f, str) else _loads(self.mesh, f)
-        u, report = self._system.solve(load, 1e-8 if rtol is None else rtol, atol, maxiter, baseline, project, callback)
+        u, report = self._system.solve(load, 1e-8 if rtol is None else rtol, atol, maxiter, reference_norm, project, callback)
         _report.judge(report, u, on_failure, rtol is not None or atol > 0)
         return Solution(self.mesh.x, self.mesh.y, u, report)
 
@@ -145,7 +145,7 @@ def poisson(mesh: Mesh | tuple[Any, Any], f: Any, sides: Any = 0.0, kappa: Any =
     >>> bool(abs(u - exact).max() < 1e-5)
     True
     """
-    names = {"rtol", "atol", "maxiter", "baseline", "project", "callback", "on_failure"}
+    names = {"rtol", "atol", "maxiter", "reference_norm", "project", "callback", "on_failure"}
     of_solve = {name: options.pop(name) for name in names & options.keys()}
     return Poisson(mesh, sides, kappa, reaction, **options).solve(f, **of_solve)
 

@@ -21,7 +21,7 @@ TEST(SolveReport, ExitCodesTellTheStatusesApart) {
 
 TEST(SolveReport, RelativeResidualAndRate) {
   SolveReport report;
-  report.baseline_norm = 4;
+  report.reference_norm_value = 4;
   report.residual = 1;
   report.history = {4, 2, 1};
   EXPECT_EQ(report.relative_residual(), 0.25);

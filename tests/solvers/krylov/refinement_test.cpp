@@ -47,8 +47,8 @@ TEST_P(RefinementTest, Converges) {
   EXPECT_EQ(report.inner_iterations, 8);
   ASSERT_EQ(report.history.size(), 9U);
   EXPECT_NEAR(report.convergence_rate(), 0.08, 1e-3);
-  EXPECT_EQ(report.baseline, Baseline::rhs);
-  EXPECT_DOUBLE_EQ(report.baseline_norm, norm2(ctx(), b_.cview()));
+  EXPECT_EQ(report.reference_norm, ReferenceNorm::rhs);
+  EXPECT_DOUBLE_EQ(report.reference_norm_value, norm2(ctx(), b_.cview()));
   EXPECT_DOUBLE_EQ(report.residual, true_residual());
   EXPECT_LE(report.relative_residual(), 1e-8);
 }
@@ -126,16 +126,16 @@ TEST_P(RefinementTest, ExactInitialGuess) {
   EXPECT_EQ(report.iterations, 0);
 }
 
-TEST_P(RefinementTest, BaselineOfTheInitialResidual) {
+TEST_P(RefinementTest, ReferenceNormOfTheInitialResidual) {
   StoppingParams stop;
   solve(0.9, stop);  // to 1e-8 of ||b||
   const double initial = true_residual();
-  stop.baseline = Baseline::initial;
+  stop.reference_norm = ReferenceNorm::initial;
   stop.rtol = 1e-3;
   const auto report = solve(0.9, stop);
   EXPECT_EQ(report.status, Status::converged);
-  EXPECT_EQ(report.baseline, Baseline::initial);
-  EXPECT_NEAR(report.baseline_norm / initial, 1, 1e-12);
+  EXPECT_EQ(report.reference_norm, ReferenceNorm::initial);
+  EXPECT_NEAR(report.reference_norm_value / initial, 1, 1e-12);
   EXPECT_NEAR(report.iterations, 3, 1);
 }
 
@@ -279,7 +279,7 @@ TEST_P(RefinementTest, MixedPrecisionEndsInTheGivenVector) {
   const double rhs_norm = norm2(ctx(), b_.cview());
   const auto report = refinement.solve(ctx(), a_, m, b_.cview(), x_.view(), stop, {}, rhs_norm);
   EXPECT_EQ(report.status, Status::converged);
-  EXPECT_EQ(report.baseline_norm, rhs_norm);
+  EXPECT_EQ(report.reference_norm_value, rhs_norm);
 }
 
 TEST_P(RefinementTest, MixedPrecisionSeesATinyResidualOfAZeroRightHandSide) {

@@ -48,7 +48,7 @@ struct Settings {
   IncompleteCholeskyParams incomplete_cholesky;
   IncompletePoissonForm incomplete_poisson = IncompletePoissonForm::scaled;
   MultigridParams multigrid;
-  int steps = 2;      // of multigrid: as a preconditioner few do
+  int sweeps = 2;     // of multigrid: as a preconditioner few do
   std::string inner;  // empty: none; "jacobi": sweeps
   StoppingParams inner_stop;
   SweepTest sweep_test = SweepTest::residual;
@@ -125,7 +125,7 @@ CommandLine make_command_line() {
          {"ip-form", "NAME", "scaled",
           "incomplete-poisson: scaled by the diagonal, or printed, as published for a constant one"},
          {"smoother", "NAME", defaults.multigrid.smoother, "multigrid: see poisson2d --list-smoothers"},
-         {"steps", "N", plain(defaults.steps), "multigrid: elementary smoothing steps before and after, 1 .. 1000"},
+         {"sweeps", "N", plain(defaults.sweeps), "multigrid: sweeps before and after, 1 .. 1000"},
          {"inner", "METHOD", "",
           "solve with A roughly instead, by a method of --list-methods or by jacobi sweeps: a preconditioner that "
           "varies. --preconditioner is then that of the inner solve"},
@@ -216,7 +216,7 @@ Settings parse_settings(const CommandLine& options) {
   const bool multigrid = s.preconditioner == "multigrid", block_ic = s.preconditioner == "block-ic";
   const std::tuple<const char*, bool, const char*> users[] = {
       {"smoother", multigrid, "multigrid"},
-      {"steps", multigrid, "multigrid"},
+      {"sweeps", multigrid, "multigrid"},
       {"block-size", block_ic, "block-ic"},
       {"blocks", block_ic, "block-ic"},
       {"ic-shift", block_ic || s.preconditioner == "ic", "ic or block-ic"},
@@ -234,7 +234,7 @@ Settings parse_settings(const CommandLine& options) {
       {{"scaled", IncompletePoissonForm::scaled}, {"printed", IncompletePoissonForm::printed}});
   s.multigrid.smoother = options.text("smoother");
   check_smoother("--smoother", s.multigrid.smoother);
-  s.multigrid.steps = s.steps = options.integer("steps", 1, 1000);
+  s.multigrid.sweeps = s.sweeps = options.integer("sweeps", 1, 1000);
   if (options.has("inner")) {
     s.inner = options.text("inner");
     if (s.inner != "jacobi") (void)parsed("--inner", [&] { return solver_entry(s.inner).name; });
@@ -506,7 +506,8 @@ std::string describe_preconditioner(const Settings& settings) {
     return message("block-ic with ", settings.incomplete_cholesky.block_size, " rows a block");
   if (settings.incomplete_poisson == IncompletePoissonForm::printed) return "incomplete-poisson as printed";
   if (settings.preconditioner == "multigrid")
-    return message("multigrid, ", settings.multigrid.smoother, ", ", settings.steps, " + ", settings.steps, " steps");
+    return message("multigrid, ", settings.multigrid.smoother, ", ", settings.sweeps, " + ", settings.sweeps,
+                   " sweeps");
   return settings.preconditioner;
 }
 

@@ -627,7 +627,7 @@ void write_array(const ProblemMesh& mesh, const std::vector<std::vector<double>>
 Json level_json(const LevelReport& level) {
   return {{"unknowns", {level.nx, level.ny}},
           {"smoother", level.smoother},
-          {"steps", level.steps},
+          {"sweeps", level.sweeps},
           {"reason", level.reason}};
 }
 
@@ -724,7 +724,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("deflate", options.text("deflate"))
       .add("deflation", outcome.deflation)
       .add("line_order", options.text("line-order"));
-  json.add("steps", outcome.smoothers.back().steps);
+  json.add("sweeps", outcome.smoothers.back().sweeps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   json.add("precision", outcome.precision_name(options)).add("inner", options.text("inner"));
   json.add("operator", to_string(outcome.params.form));
@@ -763,11 +763,12 @@ void print_choices(const Outcome& outcome) {
     std::printf("%-9s none: %d x %d %s\n", title, levels.back().nx, levels.back().ny, levels.back().reason.c_str());
   for (auto finest = levels.rbegin(); finest != levels.rend() && !finest->smoother.empty();) {
     auto last = finest;  // the coarsest with the same choice; those that are solved have none
-    while (last + 1 != levels.rend() && (last + 1)->smoother == finest->smoother && (last + 1)->steps == finest->steps)
+    while (last + 1 != levels.rend() && (last + 1)->smoother == finest->smoother &&
+           (last + 1)->sweeps == finest->sweeps)
       ++last;
     const std::string range = last == finest ? "" : message(" to ", last->nx, " x ", last->ny);
     std::printf("%-9s %d x %d%s: %s, %d + %d steps, %s; %s\n", title, finest->nx, finest->ny, range.c_str(),
-                finest->smoother.c_str(), finest->steps, finest->steps,
+                finest->smoother.c_str(), finest->sweeps, finest->sweeps,
                 damping ? message("damped by ", *damping).c_str() : "undamped", finest->reason.c_str());
     title = "";
     finest = last + 1;
@@ -803,8 +804,9 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   else
     std::printf("%lld unknowns there, solved directly\n", static_cast<long long>(coarsest));
   const bool chosen = options.text("smoother") == "auto";
-  const int steps = outcome.smoothers.back().steps;
-  const std::string smoother = chosen ? "auto" : message(options.text("smoother"), ", ", steps, " + ", steps, " steps");
+  const int sweeps = outcome.smoothers.back().sweeps;
+  const std::string smoother =
+      chosen ? "auto" : message(options.text("smoother"), ", ", sweeps, " + ", sweeps, " sweeps");
   const std::string cycle = outcome.is_direct() ? "no cycle" : outcome.cycle_name(options) + "-cycle";
   std::printf("solver    %s, %s, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(), cycle.c_str(),
               smoother.c_str(), outcome.precision_name(options).c_str(),

@@ -369,7 +369,7 @@ class DealiiPreconditioner {
     Backend backend = Backend::cpu;
     int threads = 0;                                    // on the CPU; 0: what OpenMP offers
     std::string smoother = MultigridParams{}.smoother;  // adi; or "auto": by what couples
-    int steps = 0;                  // elementary steps before and after the coarse correction; 0: the smoother's own
+    int sweeps = 0;                 // sweeps before and after the coarse correction; 0: the smoother's own
     bool single_precision = false;  // of the cycle; vectors stay in double. Safe where the solver tests b - A x itself
 
     /// Of one component's cycle.
@@ -377,7 +377,7 @@ class DealiiPreconditioner {
       MatrixSolverParams params;
       auto& multigrid = params.solver.multigrid;
       multigrid.smoother = smoother;
-      if (steps != 0) multigrid.steps = steps;
+      if (sweeps != 0) multigrid.sweeps = sweeps;
       multigrid.mirrored = true;
       params.solver.deflate = {};  // a cycle alone is asked for
       params.solver.precision = single_precision ? Precision::mixed : Precision::full;

@@ -28,7 +28,7 @@ using namespace stratum;
 struct Options {
   PetscInt grid[2] = {0, 0};  // 0: of the DM
   std::string smoother = "auto";
-  PetscInt steps = 0;
+  PetscInt sweeps = 0;
   PetscInt cycle = 0;  // in names_of_cycles
   PetscInt precision = 1, interpolation = 0, backend = 0;
   PetscInt threads = 0;
@@ -86,7 +86,7 @@ class GridCycle {
     MatrixSolverParams params;
     auto& cycle = params.solver.multigrid;
     cycle.smoother = options.smoother;
-    if (options.steps != 0) cycle.steps = static_cast<int>(options.steps);
+    if (options.sweeps != 0) cycle.sweeps = static_cast<int>(options.sweeps);
     if (options.cycle != 0) cycle.cycle = static_cast<Cycle>(options.cycle - 1);
     params.solver.precision = options.precision == 1 ? Precision::full : Precision::mixed;
     if (options.interpolation != 0)
@@ -433,8 +433,8 @@ PetscErrorCode set_from_options(PC pc, PetscOptionItems* PetscOptionsObject) {
   PetscCall(PetscOptionsString("-pc_stratum_smoother", "Smoother", "stratum/petsc.h", options.smoother.c_str(),
                                smoother, sizeof smoother, &given));
   if (given == PETSC_TRUE) options.smoother = smoother;
-  PetscCall(PetscOptionsInt("-pc_stratum_steps", "Smoothing steps before and after the coarse correction",
-                            "stratum/petsc.h", options.steps, &options.steps, nullptr));
+  PetscCall(PetscOptionsInt("-pc_stratum_sweeps", "Sweeps before and after the coarse correction", "stratum/petsc.h",
+                            options.sweeps, &options.sweeps, nullptr));
   PetscCall(choice("-pc_stratum_cycle", "Cycle", names_of_cycles, &options.cycle));
   PetscCall(choice("-pc_stratum_precision", "Precision of the cycle", names_of_precisions, &options.precision));
   PetscCall(choice("-pc_stratum_interpolation", "What interpolation follows", names_of_interpolations,

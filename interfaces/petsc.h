@@ -18,7 +18,7 @@
  *     -pc_stratum_grid nx,ny
  *     -pc_stratum_precision single|double         of the cycle; double
  *     -pc_stratum_smoother NAME                   auto, adi, line_x, line_y, colour_gs, jacobi ...; auto
- *     -pc_stratum_steps N                         elementary, before and after the coarse correction; 0: as suits the smoother
+ *     -pc_stratum_sweeps N                        sweeps before and after the coarse correction; 0: as suits the smoother
  *     -pc_stratum_cycle auto|v|w|f|w2|k           k is no constant map: for KSPFCG, KSPFGMRES, KSPGCR
  *     -pc_stratum_interpolation auto|matrix|bilinear
  *     -pc_stratum_backend cpu|cuda

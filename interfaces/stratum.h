@@ -60,7 +60,7 @@ typedef struct stratum_options {
   int threads; /* on the CPU; 0: what OpenMP offers */
   /* "auto" (the default: by what the matrix couples), "adi", "line_x", "line_y", "colour_gs", "jacobi" ... */
   const char* smoother;
-  int steps;            /* elementary smoothing steps before and after the coarse correction; 0: 4, of "auto" 2 */
+  int sweeps;           /* sweeps before and after the coarse correction; 0: 4, of "auto" 2 */
   int symmetric;        /* 0: found out; 1: claimed, and refused where A is not; -1: A is taken for nonsymmetric */
   int single_precision; /* not 0: the cycle is in float, stratum_solve stays in double; see stratum_apply */
   double rtol; /* of stratum_solve: relative residual; 0: 1e-8, or the rounding of A x, or none where atol is given */

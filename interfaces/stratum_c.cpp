@@ -56,7 +56,7 @@ MatrixSolverParams params_of(const stratum_options& options) {
   MatrixSolverParams params;
   auto& solver = params.solver;
   if (is_given(options.smoother)) solver.multigrid.smoother = options.smoother;
-  if (options.steps != 0) solver.multigrid.steps = options.steps;
+  if (options.sweeps != 0) solver.multigrid.sweeps = options.sweeps;
   if (is_given(options.cycle)) solver.multigrid.cycle = by_name("cycle", options.cycle, every_cycle);
   if (is_given(options.interpolation))
     solver.interpolation = by_name("interpolation", options.interpolation, every_interpolation);

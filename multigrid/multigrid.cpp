@@ -20,9 +20,9 @@ template <class T>
 std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hierarchy,
                                             const MultigridParams& params) {
   const auto& meshes = hierarchy.meshes();
-  expects(!params.steps || *params.steps >= 0, "steps must be 0 or more, not ", *params.steps);
+  expects(!params.sweeps || *params.sweeps >= 0, "sweeps must be 0 or more, not ", *params.sweeps);
   if (params.smoother == "auto" && !hierarchy.is_galerkin())
-    return choose_smoothers(meshes, params.smoother_params, params.steps);
+    return choose_smoothers(meshes, params.smoother_params, params.sweeps);
   if (params.smoother == "auto") {
     std::vector<Couplings> matrices(meshes.size());
     Context alone = ctx.alone();
@@ -32,10 +32,10 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
     // Without numbers: what takes the most memory.
     if (ctx.plans())
       for (auto& level : matrices) level.rotated = 1;
-    return choose_smoothers(meshes, matrices, params.smoother_params, params.steps);
+    return choose_smoothers(meshes, matrices, params.smoother_params, params.sweeps);
   }
   return {meshes.size(),
-          {params.smoother, params.smoother_params, params.steps.value_or(steps_by_default(params.smoother)), ""}};
+          {params.smoother, params.smoother_params, params.sweeps.value_or(default_sweeps(params.smoother)), ""}};
 }
 
 /// The level where a cycle ends, and what solves it: on a GPU the first from `finest` down that is small enough.
@@ -229,7 +229,7 @@ template <class T>
 void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int> overlap) {
   Level& level = levels[static_cast<std::size_t>(index)];
   const GridOperator<T>& a = hierarchy.level_operator(index);
-  const auto& [smoother, smoother_params, steps, reason] = level.choice;
+  const auto& [smoother, smoother_params, sweeps, reason] = level.choice;
   const bool finest = index + 1 == hierarchy.levels();
   level.overlap.reset();
   level.b = Vector<T>();
@@ -239,9 +239,9 @@ void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int>
   Context alone = ctx.alone();
   level.smoother = registry.make<T>(overlap ? alone : ctx, smoother, shape, smoother_params);
   level.smoother->set_up(overlap ? alone : ctx, overlap ? level.overlap->level_operator() : a);
-  const int unit = level.smoother->elementary_steps();
-  expects(steps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,
-          " steps; steps must be a multiple of ", unit, ", not ", steps);
+  const int unit = level.smoother->sweeps_per_application();
+  expects(sweeps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,
+          " sweeps; sweeps must be a multiple of ", unit, ", not ", sweeps);
   if (overlap || !finest) {
     level.b = Vector<T>(ctx, shape);
     level.x = Vector<T>(ctx, shape);
@@ -252,18 +252,18 @@ void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int>
 
 template <class T>
 std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) const {
-  const auto& [smoother, smoother_params, steps, reason] = levels[static_cast<std::size_t>(index)].choice;
+  const auto& [smoother, smoother_params, sweeps, reason] = levels[static_cast<std::size_t>(index)].choice;
   const TensorMesh& mesh = hierarchy.meshes()[static_cast<std::size_t>(index)];
   const GridOperator<T>& a = hierarchy.level_operator(index);
   const bool automatic = params.cut_lines == CutMethod::automatic;
-  if (!hierarchy.strips().is_cut(index) || params.cut_lines == CutMethod::exact || steps == 0) return std::nullopt;
+  if (!hierarchy.strips().is_cut(index) || params.cut_lines == CutMethod::exact || sweeps == 0) return std::nullopt;
   if (params.reproducible) return std::nullopt;
   // Across a periodic direction with an odd number of rows these would be of other colours than beside.
   if (mesh.unknowns().periodic_y && mesh.unknowns().ny % 2 != 0) return std::nullopt;
   Context plan = ctx.alone().plan();
   GridShape uncut = a.shape();
   uncut.below = uncut.above = false;
-  const auto reach = registry.make<T>(plan, smoother, uncut, smoother_params)->reach(steps);
+  const auto reach = registry.make<T>(plan, smoother, uncut, smoother_params)->reach(sweeps);
   if (!reach) return std::nullopt;
   // Rows beside cost what own ones do. On a CPU exact lines cost about as much again as those of a strip alone (two pieces, 1023^2
   // and 2047^2, adi), half of which a quarter of the rows on either side is, at most. On GPUs they take 39 kernels for 8, and a
@@ -368,7 +368,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
 // Launch budget on a GPU. Whatever its size, a kernel in a graph costs a microsecond or two and a few more for its first rows,
 // and levels up to about 500 x 500 cost nothing else. Kernels of V(2,2) from zero on one level, tensor operator:
 //
-//     jacobi                   4    two steps a pass, restriction with the defect, prolongation with the update
+//     jacobi                   4    two sweeps a pass, restriction with the defect, prolongation with the update
 //     colour_gs                6    one a step, restriction with the defect, prolongation with the update
 //     line smoothers           2    and what their sweeps take
 //     the lowest level, all below it included: 3; of other forms 1, of at most 33 x 33 unknowns
@@ -411,12 +411,12 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   const bool cut = hierarchy.strips().is_cut(index), to_whole = cut && !hierarchy.strips().is_cut(index - 1);
   const GridView<T> defect = to_whole ? coarser.own_b.view() : coarser.own(coarser.b);
   const auto fills_halo = [&](const Level& of, SweepOrder order) {
-    return cut && of.choice.steps > 0 && (of.overlap || of.smoother->fills_halo(order));
+    return cut && of.choice.sweeps > 0 && (of.overlap || of.smoother->fills_halo(order));
   };
   const SweepOrder last = params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward;
   {
     const Stopwatch watch(ctx, seconds);
-    level.smoother->smooth(on, a, b, x, level.choice.steps, guess, SweepOrder::forward);
+    level.smoother->smooth(on, a, b, x, level.choice.sweeps, guess, SweepOrder::forward);
     x.fresh = !overlap && fills_halo(level, SweepOrder::forward);
     transfer.restrict_residual(on, a, b, x, defect);
   }
@@ -439,11 +439,11 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
     correction.fresh = shape != Cycle::k && fills_halo(coarser, last);
   }
   const Stopwatch watch(ctx, seconds);
-  const bool reads_some = level.choice.steps > 0 && !overlap && !cut;
+  const bool reads_some = level.choice.sweeps > 0 && !overlap && !cut;
   transfer.prolongate_add(ctx, correction, overlap ? overlap->own(x) : x,
                           reads_some ? level.smoother->rows_read(last) : SomeRows::all);
   if (overlap) overlap->fetch(ctx, x);
-  level.smoother->smooth(on, a, b, x, level.choice.steps, Guess::given, last);
+  level.smoother->smooth(on, a, b, x, level.choice.sweeps, Guess::given, last);
   if (!overlap) return;
   exchange(on, x);  // columns beside the rows, which a finer level reads
   if (overlap->own(x).data != result.data) copy(ctx, overlap->own(x), result);
@@ -575,7 +575,7 @@ std::vector<LevelReport> Multigrid<T>::level_reports() const {
     LevelReport report{shape.nx, shape.ny, level.seconds, "", 0, ""};
     if (smoothed) {
       report.smoother = level.choice.smoother;
-      report.steps = level.choice.steps;
+      report.sweeps = level.choice.sweeps;
       report.reason = level.choice.reason;
     } else if (is_direct() && l + 1 == levels()) {
       report.reason = message("solved by its modes: ", std::min(shape.nx, shape.ny), " unknowns in one direction");

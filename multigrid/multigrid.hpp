@@ -52,8 +52,8 @@ inline constexpr CutMethod every_cut_method[] = {CutMethod::automatic, CutMethod
 struct MultigridParams {
   std::string smoother = "adi";  // or "auto": level by level, see multigrid/smoother_choice.hpp
   SmootherParams smoother_params{};
-  /// Elementary steps before and after the coarse correction: steps_by_default, or what "auto" chooses.
-  std::optional<int> steps{};
+  /// Sweeps before and after the coarse correction: default_sweeps, or what "auto" chooses.
+  std::optional<int> sweeps{};
   std::optional<Cycle> cycle{};  // v
   bool symmetric = false;        // A is, and the cycle is to be: post-smoothing mirrors pre-smoothing
   bool mirrored = false;  // the latter without the former: the cycle's transpose is that of the transposed matrix
@@ -65,7 +65,7 @@ struct MultigridParams {
   /// to 520 unknowns in one direction and any number in the other, by the modes of the one
   /// (multigrid/fast_diagonalization.hpp). Of others: up to 33 x 33 by the inverse, 17 x 17 of products, of singular and of
   /// periodic ones. At most so many unknowns in the shorter direction; 0:
-  /// cycles go on to level 0. With smoother "auto" and `steps` left open the finest level of a tensor operator is solved so,
+  /// cycles go on to level 0. With smoother "auto" and `sweeps` left open the finest level of a tensor operator is solved so,
   /// too, and there is no cycle.
   int exact_below = 520;
   /// Levels that are cut where the Context has other pieces of the grid: as mesh/partition.hpp says.
@@ -80,13 +80,13 @@ struct MultigridParams {
 
   [[nodiscard]] StripParams strips() const { return {cut, reproducible}; }
   /// Nobody asked for what a cycle is made of.
-  [[nodiscard]] bool may_be_direct() const { return smoother == "auto" && !steps; }
+  [[nodiscard]] bool may_be_direct() const { return smoother == "auto" && !sweeps; }
 };
 
 template <class T>
 class Multigrid final : public Preconditioner<T>, public Handle {
  public:
-  /// Throws UsageError for an unknown smoother or coarse solver or an odd number of steps with ADI.
+  /// Throws UsageError for an unknown smoother or coarse solver or an odd number of sweeps with ADI.
   Multigrid(Context& ctx, const Hierarchy<T>& hierarchy, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
 

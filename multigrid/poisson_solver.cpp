@@ -48,7 +48,7 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
   // A pass by itself ends with smoothing: what float leaves of a direct solution, nothing would take from it.
   const bool one_pass = params.full_multigrid && !params.continue_after_full_multigrid;
   if (params.multigrid.smoother != "auto" || one_pass)
-    params.multigrid.steps = params.multigrid.steps.value_or(steps_by_default(params.multigrid.smoother, ctx.on_gpu()));
+    params.multigrid.sweeps = params.multigrid.sweeps.value_or(default_sweeps(params.multigrid.smoother, ctx.on_gpu()));
   if (varies && method_open && !params.full_multigrid)
     return message(cycle == Cycle::k ? "flexible " : "", "conjugate gradients: K varies");
   if (!choose) return {};

@@ -58,7 +58,7 @@ struct Strengths {
 
 template <class StrengthsOf>
 std::vector<SmootherChoice> choose(const std::vector<TensorMesh>& meshes, const SmootherParams& given,
-                                   std::optional<int> steps, bool of_matrix, const StrengthsOf& strengths_of) {
+                                   std::optional<int> sweeps, bool of_matrix, const StrengthsOf& strengths_of) {
   const char* const what = of_matrix ? "nodes coupled like cells up to " : "cells up to ";
   std::vector<SmootherChoice> choices{{"jacobi", given, 0, "the coarsest level is solved"}};
   for (std::size_t l = 1; l < meshes.size(); ++l) {
@@ -69,10 +69,10 @@ std::vector<SmootherChoice> choose(const std::vector<TensorMesh>& meshes, const 
     const std::string narrow_x = message(what, times(along_x), " times as high as wide");
     const std::string narrow_y = message(what, times(along_y), " times as wide as high");
 
-    SmootherChoice choice{"", given, steps.value_or(steps_by_default("auto")), ""};
+    SmootherChoice choice{"", given, sweeps.value_or(default_sweeps("auto")), ""};
     if (found.rotated) {
       choice.smoother = "adi";
-      choice.steps += choice.steps % 2;
+      choice.sweeps += choice.sweeps % 2;
       choice.reason = "coupled along neither x nor y";
     } else if (std::max(along_x, along_y) <= point_limit) {
       choice.smoother = "colour_gs";
@@ -84,7 +84,7 @@ std::vector<SmootherChoice> choose(const std::vector<TensorMesh>& meshes, const 
       choice.reason = along_x >= along_y ? narrow_x : narrow_y;
     } else {
       choice.smoother = "adi";
-      choice.steps += choice.steps % 2;
+      choice.sweeps += choice.sweeps % 2;
       choice.reason = message(narrow_x, " here and ", times(along_y), " times as wide as high there");
     }
     choices.push_back(std::move(choice));
@@ -95,8 +95,8 @@ std::vector<SmootherChoice> choose(const std::vector<TensorMesh>& meshes, const 
 }  // namespace
 
 std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes, const SmootherParams& given,
-                                             std::optional<int> steps) {
-  return choose(meshes, given, steps, false, [&meshes](std::size_t l) -> Strengths {
+                                             std::optional<int> sweeps) {
+  return choose(meshes, given, sweeps, false, [&meshes](std::size_t l) -> Strengths {
     const Widths x = node_widths(meshes[l].x()), y = node_widths(meshes[l].y());
     return {y.widest / x.narrowest, x.widest / y.narrowest, false};
   });
@@ -104,9 +104,9 @@ std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& mesh
 
 std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes,
                                              const std::vector<Couplings>& matrices, const SmootherParams& given,
-                                             std::optional<int> steps) {
+                                             std::optional<int> sweeps) {
   expects(matrices.size() == meshes.size(), matrices.size(), " matrices do not belong to ", meshes.size(), " meshes");
-  return choose(meshes, given, steps, true, [&matrices](std::size_t l) -> Strengths {
+  return choose(meshes, given, sweeps, true, [&matrices](std::size_t l) -> Strengths {
     return {matrices[l].along_x, matrices[l].along_y, matrices[l].is_rotated()};
   });
 }

@@ -14,7 +14,7 @@
 //   else                         adi
 //
 // On lines of more than eight cells the two nodes beside either end do not count as narrow: the boundary value holds them,
-// however thin their cells. Each smoother is undamped, two steps before and two after. The limits are where measured times to
+// however thin their cells. Each smoother is undamped, two sweeps before and two after. The limits are where measured times to
 // 1e-8 cross.
 // Of Galerkin products the matrix decides, since what it couples also follows K: R_x and R_y are those of
 // multigrid/couplings.hpp, and where K is rotated against the axes it is adi. O(nx + ny) a level on the host; of a matrix some
@@ -35,25 +35,25 @@ namespace stratum {
 struct SmootherChoice {
   std::string smoother;
   SmootherParams params;
-  int steps = 0;
+  int sweeps = 0;
   std::string reason;
 };
 
-/// Elementary steps before and after the coarse correction where none are asked for. On a GPU, of PoissonSolver, few steps and
+/// Sweeps before and after the coarse correction where none are asked for. On a GPU, of PoissonSolver, few sweeps and
 /// more cycles are the faster choice with every smoother.
-[[nodiscard]] constexpr int steps_by_default(std::string_view smoother, bool on_gpu = false) {
+[[nodiscard]] constexpr int default_sweeps(std::string_view smoother, bool on_gpu = false) {
   return smoother == "auto" || on_gpu ? 2 : 4;
 }
 
-/// One choice a mesh, coarsest first; the coarsest level is solved, not smoothed. What `given` and `steps` hold wins, but for
-/// an odd number of steps, which is one more where adi is chosen.
+/// One choice a mesh, coarsest first; the coarsest level is solved, not smoothed. What `given` and `sweeps` hold wins, but for
+/// an odd number of sweeps, which is one more where adi is chosen.
 [[nodiscard]] std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes,
-                                                           const SmootherParams& given, std::optional<int> steps);
+                                                           const SmootherParams& given, std::optional<int> sweeps);
 
 /// The same by what the matrix of every level couples.
 [[nodiscard]] std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes,
                                                            const std::vector<Couplings>& matrices,
-                                                           const SmootherParams& given, std::optional<int> steps);
+                                                           const SmootherParams& given, std::optional<int> sweeps);
 
 /// The largest ratio of neighbouring widths. Where widths jump in both directions, the strongly coupled row and column that
 /// meet share an error that no smoother here reduces and V-cycles reduce slowly.

@@ -1,4 +1,4 @@
-// Alternating direction line relaxation (ADI-TRIDI): x lines, then y lines. One application counts as two elementary steps.
+// Alternating direction line relaxation (ADI-TRIDI): x lines, then y lines. One application counts as two sweeps.
 // Robust for cells stretched either way, to any aspect ratio. Source: Goeddeke, Strzodka 2011, Section 3.5.
 //
 // Backward order runs y lines, then x lines, each with its colours reversed.
@@ -24,18 +24,18 @@ class Adi final : public Smoother<T> {
     this->expects_shape(a);
     sweep_.set_up(ctx, a);
   }
-  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
+  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps, Guess guess,
               SweepOrder order) override {
     const auto hold = this->begin(ctx, a, b, x);
-    expects(steps % 2 == 0, "adi counts an application as two steps; steps must be even, not ", steps);
-    if (steps == 0 && guess == Guess::zero) set(ctx, T(0), x);
+    expects(sweeps % 2 == 0, "adi counts an application as two sweeps; sweeps must be even, not ", sweeps);
+    if (sweeps == 0 && guess == Guess::zero) set(ctx, T(0), x);
     guess = sweep_.start(ctx, x, guess);
     const auto [first, second] =
         order == SweepOrder::forward ? std::pair(Direction::x, Direction::y) : std::pair(Direction::y, Direction::x);
     // Simultaneous sweeps go to the scratch vector and come back.
     const GridView<T> between =
         with_halo(sweep_.line_order() == LineOrder::zebra ? x : scratch_.view(), sweep_.fills_halo(first));
-    for (int s = 0; s < steps; s += 2) {
+    for (int s = 0; s < sweeps; s += 2) {
       sweep_(ctx, first, a, b, x, between, s == 0 ? guess : Guess::given, order);
       sweep_(ctx, second, a, b, between, x, Guess::given, order);
       x.fresh = sweep_.fills_halo(second);
@@ -48,10 +48,10 @@ class Adi final : public Smoother<T> {
   [[nodiscard]] bool fills_halo(SweepOrder order) const override {
     return sweep_.fills_halo(order == SweepOrder::forward ? Direction::y : Direction::x);
   }
-  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int steps) const override {
-    return {{sweep_.rows_reached(steps), true}};
+  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int sweeps) const override {
+    return {{sweep_.rows_reached(sweeps), true}};
   }
-  [[nodiscard]] int elementary_steps() const override { return 2; }
+  [[nodiscard]] int sweeps_per_application() const override { return 2; }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 
  private:

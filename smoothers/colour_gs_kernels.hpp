@@ -263,10 +263,10 @@ class ColourGaussSeidel final : public Smoother<T> {
     if (ctx.on_gpu()) scratch_ = Vector<T>(ctx, shape);
   }
 
-  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
+  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps, Guess guess,
               SweepOrder order) override {
     const auto hold = this->begin(ctx, a, b, x);
-    if (guess == Guess::zero && steps == 0) return set(ctx, T(0), x);
+    if (guess == Guess::zero && sweeps == 0) return set(ctx, T(0), x);
     // Local index of the first odd line.
     const int odd_x = 1 - (x.origin_x & 1), odd_y = 1 - (x.origin_y & 1);
     const bool forward = order == SweepOrder::forward;
@@ -278,8 +278,8 @@ class ColourGaussSeidel final : public Smoother<T> {
           // A chunk starts one column before the grid.
           const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
           GridView<T> current = x, other = scratch_.view();
-          if (guess == Guess::zero && steps % 2 == 1) std::swap(current, other);
-          for (int s = 0; s < steps; ++s) {
+          if (guess == Guess::zero && sweeps % 2 == 1) std::swap(current, other);
+          for (int s = 0; s < sweeps; ++s) {
             const bool from_zero = s == 0 && guess == Guess::zero;
             if (from_zero) {
               march<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
@@ -299,7 +299,7 @@ class ColourGaussSeidel final : public Smoother<T> {
         }
 #endif
       const ColourStep<View, T> step{view, b, x, omega_};
-      if (x.has_halo() || in_pieces_) return with_halo(ctx, step, steps, guess, forward);
+      if (x.has_halo() || in_pieces_) return with_halo(ctx, step, sweeps, guess, forward);
       bool skip_first = false;
       if (guess == Guess::zero && ctx.on_gpu()) {
         const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
@@ -307,7 +307,7 @@ class ColourGaussSeidel final : public Smoother<T> {
         skip_first = true;
       }
       const int first_column = forward ? odd_x : 1 - odd_x, first_row = forward ? odd_y : 1 - odd_y;
-      for (int s = 0; s < steps; ++s) {
+      for (int s = 0; s < sweeps; ++s) {
         exchange(ctx, x);
         if (!ctx.on_gpu()) {
           step_on_cpu(ctx, step, first_row, first_column, guess == Guess::zero && s == 0);
@@ -321,8 +321,8 @@ class ColourGaussSeidel final : public Smoother<T> {
     });
   }
 
-  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int steps) const override {
-    return {{2 * steps, false}};
+  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int sweeps) const override {
+    return {{2 * sweeps, false}};
   }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 
@@ -365,7 +365,7 @@ class ColourGaussSeidel final : public Smoother<T> {
   /// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the
   /// first, both even: a third colour.
   template <class Step>
-  static void with_halo(Context& ctx, const Step& step, int steps, Guess guess, bool forward) {
+  static void with_halo(Context& ctx, const Step& step, int sweeps, Guess guess, bool forward) {
     GridView<T> x = step.x;
     if (guess == Guess::zero) {
       set_zero_with_halo(ctx, x);
@@ -388,7 +388,7 @@ class ColourGaussSeidel final : public Smoother<T> {
       for (const Class& in_x : classes(x.nx, x.origin_x, x.periodic_x))
         colours.push_back({in_x.begin, in_x.end, in_x.step, in_y.begin, in_y.end, in_y.step});
     if (!forward) std::reverse(colours.begin(), colours.end());
-    for (int s = 0; s < steps; ++s)
+    for (int s = 0; s < sweeps; ++s)
       for (const NodeRange& colour : colours) {
         exchange(ctx, x);
         x.fresh = false;

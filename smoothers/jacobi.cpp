@@ -1,7 +1,7 @@
 // Damped Jacobi: x <- x + omega D^-1 (b - A x), D the diagonal of A. Source: Goeddeke, Strzodka 2011, Section 3.1.
 //
 // omega = 0.7 by default, right for square cells; from an aspect ratio of 4 on it hardly smooths, and on strongly stretched
-// cells it diverges. Out of place, between x and one scratch vector: 3 words a node and the coefficients. On a GPU two steps of a
+// cells it diverges. Out of place, between x and one scratch vector: 3 words a node and the coefficients. On a GPU two sweeps of a
 // tensor operator take one pass where that ends in x: 1.5 words a step, and 1 from a zero guess. Not where the grid is cut or
 // periodic: a step, an exchange.
 
@@ -68,8 +68,8 @@ struct JacobiStepFromZero {
 /// One step from x to y, or two in the same pass.
 template <class View, class T>
 void march(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, GridView<T> y, T omega,
-           int steps) {
-  if (steps == 1)
+           int sweeps) {
+  if (sweeps == 1)
     return cuda::with_rows_of(x, [&](const auto& rows) {
       using Only = cuda::Stencil<View, std::decay_t<decltype(rows)>, RelaxFormula<T>>;
       cuda::run_march(ctx, cuda::StoreRows<Only>{{a, {b}, rows, {omega}}, y}, b.nx, b.ny);
@@ -79,7 +79,7 @@ void march(const Context& ctx, const View& a, GridView<const T> b, GridView<cons
   cuda::run_march(ctx, cuda::StoreRows<Two>{{a, {b}, {a, {b}, {x}, {omega}}, {omega}}, y}, b.nx, b.ny);
 }
 
-/// Two steps from zero.
+/// Two sweeps from zero.
 template <class View, class T>
 void march_from_zero(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, T omega) {
   using One = cuda::Pointwise<View, RelaxFromZeroFormula<T>>;
@@ -95,22 +95,22 @@ class Jacobi final : public Smoother<T> {
   Jacobi(Context& ctx, const GridShape& shape, const SmootherParams& params)
       : Smoother<T>(shape), scratch_(ctx, shape), omega_(static_cast<T>(damping_or(params, default_damping))) {}
 
-  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
+  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps, Guess guess,
               SweepOrder /*order*/) override {
     const auto hold = this->begin(ctx, a, b, x);
-    if (guess == Guess::zero && steps == 0) return set(ctx, T(0), x);
+    if (guess == Guess::zero && sweeps == 0) return set(ctx, T(0), x);
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;
       GridView<T> current = x, other = scratch_.view();
 #if defined(__CUDACC__)
       if constexpr (View::marches_alone)
         if (ctx.on_gpu() && cuda::can_march(b, x)) {
-          int left = steps;
+          int left = sweeps;
           const int at_once = x.has_halo() ? 1 : 2;
           const auto passes_of = [at_once](int count) { return (count + at_once - 1) / at_once; };
           if (guess == Guess::zero) {
-            const int first = std::min(steps, at_once);
-            if (passes_of(steps - first) % 2 == 1) std::swap(current, other);
+            const int first = std::min(sweeps, at_once);
+            if (passes_of(sweeps - first) % 2 == 1) std::swap(current, other);
             current.fresh = other.fresh = false;
             if (first == 1)
               for_each_node(ctx, all_nodes(x), JacobiStepFromZero<View, T>{view, b, current, {omega_}});
@@ -133,7 +133,7 @@ class Jacobi final : public Smoother<T> {
           return;
         }
 #endif
-      int left = steps;
+      int left = sweeps;
       if (guess == Guess::zero) {
         // Start where an even number of swaps ends in x.
         if (--left % 2 == 1) std::swap(current, other);
@@ -155,7 +155,9 @@ class Jacobi final : public Smoother<T> {
     });
   }
 
-  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int steps) const override { return {{steps, false}}; }
+  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int sweeps) const override {
+    return {{sweeps, false}};
+  }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 
  private:

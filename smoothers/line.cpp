@@ -103,14 +103,14 @@ class Line : public Smoother<T> {
     this->expects_shape(a);
     sweep_.set_up(ctx, a);
   }
-  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
+  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps, Guess guess,
               SweepOrder order) override {
     const auto hold = this->begin(ctx, a, b, x);
-    if (steps == 0 && guess == Guess::zero) set(ctx, T(0), x);
+    if (sweeps == 0 && guess == Guess::zero) set(ctx, T(0), x);
     guess = sweep_.start(ctx, x, guess);
     const bool in_place = sweep_.line_order() == LineOrder::zebra;
     GridView<T> current = x, other = in_place ? x : scratch_.view();
-    for (int s = 0; s < steps; ++s) {
+    for (int s = 0; s < sweeps; ++s) {
       sweep_(ctx, direction, a, b, current, other, s == 0 ? guess : Guess::given, order);
       std::swap(current, other);
       current.fresh = sweep_.fills_halo(direction);
@@ -120,8 +120,8 @@ class Line : public Smoother<T> {
 
   [[nodiscard]] SomeRows rows_read(SweepOrder order) const override { return sweep_.rows_read(direction, order); }
   [[nodiscard]] bool fills_halo(SweepOrder /*order*/) const override { return sweep_.fills_halo(direction); }
-  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int steps) const override {
-    return {{sweep_.rows_reached(steps), direction == Direction::y}};
+  [[nodiscard]] std::optional<typename Smoother<T>::Reach> reach(int sweeps) const override {
+    return {{sweep_.rows_reached(sweeps), direction == Direction::y}};
   }
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 

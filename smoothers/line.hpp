@@ -33,13 +33,13 @@ class LineSweep {
   [[nodiscard]] Guess start(Context& ctx, GridView<T>& x, Guess guess) const;
   /// As of a Smoother.
   void set_up(Context& ctx, const GridOperator<T>& a);
-  /// One elementary step from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ. Leaves
+  /// One sweep from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ. Leaves
   /// the halo of y up to date or not.
   void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                   GridView<T> y, Guess guess, SweepOrder order);
 
-  /// By `steps` sweeps, a row by each set of lines that is solved for at once.
-  [[nodiscard]] int rows_reached(int steps) const { return line_order_ == LineOrder::zebra ? 2 * steps : steps; }
+  /// By `sweeps` sweeps, a row by each set of lines that is solved for at once.
+  [[nodiscard]] int rows_reached(int sweeps) const { return line_order_ == LineOrder::zebra ? 2 * sweeps : sweeps; }
   /// As of a Smoother: of whole lines along x the second colour's alone. A third colour, of periodic grids, reads others.
   [[nodiscard]] SomeRows rows_read(Direction direction, SweepOrder order) const {
     if (direction == Direction::y || line_order_ != LineOrder::zebra || omega_ != T(1) || !cut_.empty() || wraps_)

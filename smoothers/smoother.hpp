@@ -1,6 +1,6 @@
 #pragma once
 
-// Smoother: `steps` elementary steps of a stationary iteration for A x = b,
+// Smoother: a number of sweeps of a stationary iteration for A x = b,
 //
 //     x <- x + S (b - A x) ,
 //
@@ -64,17 +64,17 @@ class Smoother {
   /// an operator of another shape where it keeps anything.
   virtual void set_up(Context& /*ctx*/, const GridOperator<T>& /*a*/) {}
 
-  /// Runs `steps` elementary steps; steps must be a multiple of elementary_steps(). b and x must not overlap.
-  virtual void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps,
+  /// Runs `sweeps` sweeps, which must be a multiple of sweeps_per_application(). b and x must not overlap.
+  virtual void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps,
                       Guess guess, SweepOrder order) = 0;
 
-  /// How far `steps` steps carry what is wrong in one row: over so many rows, and along y lines where these are solved for,
+  /// How far `sweeps` sweeps carry what is wrong in one row: over so many rows, and along y lines where these are solved for,
   /// fading as the lines' solutions do. Nothing: not known, and levels are not smoothed by overlap (multigrid/overlap.hpp).
   struct Reach {
     int rows;
     bool along_y_lines;
   };
-  [[nodiscard]] virtual std::optional<Reach> reach(int /*steps*/) const { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<Reach> reach(int /*sweeps*/) const { return std::nullopt; }
 
   /// Rows of a given guess that one step or more of this order read: it does not matter what x holds in the others.
   [[nodiscard]] virtual SomeRows rows_read(SweepOrder /*order*/) const { return SomeRows::all; }
@@ -82,9 +82,9 @@ class Smoother {
   /// On strips of a grid: one step or more of this order leave the halo of x up to date.
   [[nodiscard]] virtual bool fills_halo(SweepOrder /*order*/) const { return false; }
 
-  /// Elementary steps that one application counts as (ADI: two).
-  [[nodiscard]] virtual int elementary_steps() const { return 1; }
-  /// Words per node that one elementary step with a given guess moves, when coefficients take `coefficient_words`.
+  /// Sweeps that one application counts as (ADI: two).
+  [[nodiscard]] virtual int sweeps_per_application() const { return 1; }
+  /// Words per node that one sweep with a given guess moves, when coefficients take `coefficient_words`.
   [[nodiscard]] virtual double words_per_step(int coefficient_words) const = 0;
 
  protected:

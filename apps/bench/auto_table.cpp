@@ -132,12 +132,12 @@ class AutoTable {
     bool converges = true;
   };
 
-  std::unique_ptr<PoissonSolver> make(const TensorMesh& mesh, const std::string& smoother, std::optional<int> steps) {
+  std::unique_ptr<PoissonSolver> make(const TensorMesh& mesh, const std::string& smoother, std::optional<int> sweeps) {
     PoissonSolverParams params;
     params.stop.rtol = rtol;
     params.retry_in_double = false;
     params.multigrid.smoother = smoother;
-    params.multigrid.steps = steps;
+    params.multigrid.sweeps = sweeps;
     return std::make_unique<PoissonSolver>(ctx_, mesh, params);
   }
 
@@ -168,7 +168,8 @@ class AutoTable {
     std::vector<Candidate> candidates;
     candidates.push_back({"auto", make(mesh, "auto", std::nullopt)});
     for (const char* smoother : {"jacobi", "colour_gs", "line_x", "line_y", "adi"})
-      for (const int steps : {2, 4}) candidates.push_back({message(smoother, ":", steps), make(mesh, smoother, steps)});
+      for (const int sweeps : {2, 4})
+        candidates.push_back({message(smoother, ":", sweeps), make(mesh, smoother, sweeps)});
     for (auto& candidate : candidates) time(candidate, b.cview(), x.view());
 
     auto& chosen = candidates.front();

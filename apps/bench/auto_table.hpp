@@ -1,6 +1,6 @@
 #pragma once
 
-// stratum_bench --auto: time to 1e-8, without set-up, of smoother "auto" beside every fixed choice of smoother and steps, over
+// stratum_bench --auto: time to 1e-8, without set-up, of smoother "auto" beside every fixed choice of smoother and sweeps, over
 // the published meshes with the published load and random ones with right-hand sides of random numbers, which leave no error
 // out. All candidates of a mesh take turns, and the shortest of each one's times counts, so that what else the machine does
 // falls on all alike.

@@ -1,7 +1,7 @@
 // stratum_bench: how fast the kernels, the cycles and the solvers run, beside a copy of long vectors measured in the same run.
 //
 // Kernels are charged the bytes that they declare: words per node times unknowns times the size of a word. A cycle is
-// charged its smoothing steps, restrictions and prolongations on every level; that a first sweep from zero moves less is
+// charged its sweeps, restrictions and prolongations on every level; that a first sweep from zero moves less is
 // not counted. Times are the shortest of several samples; those of solves are spread over rounds, so that a machine
 // disturbed for a while still shows what it can do. Where hypre was found, its solvers solve the same systems in the same
 // rounds.
@@ -395,14 +395,14 @@ class Benchmark {
     };
 
     const auto registry = builtin_smoothers();
-    for (const int steps : {2, 4}) {
+    for (const int sweeps : {2, 4}) {
       MultigridParams cycle;
-      cycle.steps = steps;
+      cycle.sweeps = sweeps;
       Multigrid<T> multigrid(ctx_, mesh_hierarchy(mesh), form, cycle);
       const int finest = multigrid.levels() - 1;
       const auto& a = multigrid.level_operator(finest);
       const int coefficients = a.coefficient_words();
-      if (steps == 2) {
+      if (sweeps == 2) {
         measure("copy", 2, [&] { copy<T, T>(ctx_, x.cview(), r.view()); });
         measure("axpy", 3, [&] { axpy<T, T>(ctx_, 1e-3, b.cview(), x.view()); });
         measure("residual", 3 + coefficients, [&] { a.residual(ctx_, b.cview(), x.cview(), r.view()); });
@@ -424,8 +424,8 @@ class Benchmark {
       const auto smoother = registry.template make<T>(ctx_, cycle.smoother, {1, 1}, cycle.smoother_params);
       double nodes = 0;  // of all levels but the coarsest
       for (int l = 1; l <= finest; ++l) nodes += static_cast<double>(multigrid.level_operator(l).shape().nodes());
-      const double words = 2 * steps * smoother->words_per_step(coefficients) + 2.25 + coefficients + 2.25;
-      measure(message("V(", steps, ",", steps, ") ", cycle.smoother),
+      const double words = 2 * sweeps * smoother->words_per_step(coefficients) + 2.25 + coefficients + 2.25;
+      measure(message("V(", sweeps, ",", sweeps, ") ", cycle.smoother),
               words * nodes / static_cast<double>(shape.nodes()), [&] { multigrid.apply(ctx_, b.cview(), r.view()); });
     }
   }
@@ -516,9 +516,9 @@ class Benchmark {
   }
 
   /// With K by cells: given as such, or, in another form than cell, as the matrix alone.
-  [[nodiscard]] Contestant own_contestant(PoissonSolverParams params, int steps, const std::string& label,
+  [[nodiscard]] Contestant own_contestant(PoissonSolverParams params, int sweeps, const std::string& label,
                                           const std::shared_ptr<const CellCoefficients>& k) const {
-    params.multigrid.steps = steps;
+    params.multigrid.sweeps = sweeps;
     const bool matrix = k && params.form != OperatorForm::cell;
     if (k && !matrix) params.coefficients = k;
     if (matrix) params.interpolation = InterpolationKind::matrix;
@@ -545,7 +545,7 @@ class Benchmark {
     return {"stratum",
             std::string(to_string(params.form)),
             label,
-            message(params.method == Method::cg ? "cg+" : "", kind, "(", steps, ",", steps, ")"),
+            message(params.method == Method::cg ? "cg+" : "", kind, "(", sweeps, ",", sweeps, ")"),
             params.precision == Precision::mixed                  ? "mixed"
             : params.precision == Precision::residual_replacement ? "residual-replacement"
                                                                   : "double",
@@ -554,8 +554,8 @@ class Benchmark {
 
   [[nodiscard]] std::vector<Contestant> own_contestants() const {
     std::vector<Contestant> contestants;
-    const auto add = [&](PoissonSolverParams params, int steps, const SmootherVariant& choice) {
-      contestants.push_back(own_contestant(params, steps, choice.label(), {}));
+    const auto add = [&](PoissonSolverParams params, int sweeps, const SmootherVariant& choice) {
+      contestants.push_back(own_contestant(params, sweeps, choice.label(), {}));
     };
     for (const auto form : settings_.solve_forms)
       for (const auto& choice : settings_.smoothers) {
@@ -566,17 +566,17 @@ class Benchmark {
         params.retry_in_double = false;
         params.multigrid.smoother = choice.name;
         params.multigrid.smoother_params = choice.params();
-        for (const int steps : {2, 4})
+        for (const int sweeps : {2, 4})
           for (const auto precision : {Precision::mixed, Precision::full}) {
             params.precision = precision;
-            add(params, steps, choice);
+            add(params, sweeps, choice);
           }
         params.precision = Precision::mixed;
         params.full_multigrid = true;
         for (const bool go_on : {true, false})
-          for (const int steps : {2, 4}) {
+          for (const int sweeps : {2, 4}) {
             params.continue_after_full_multigrid = go_on;
-            add(params, steps, choice);
+            add(params, sweeps, choice);
           }
       }
     return contestants;

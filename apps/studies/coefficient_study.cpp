@@ -1,7 +1,7 @@
 // paper_tables --study coefficients: iterations to a residual of 1e-8 where K jumps, varies at random or is rotated, on square
 // and on stretched cells, between sides of every kind and on deformed meshes, beside targets: what the method takes in double
 // precision where nothing is wrong with its interpolation, coarse operators and smoothers. Of cycles alone V44 has 4 + 4
-// elementary steps of ADI, CG22 is conjugate gradients around one of 2 + 2, CG44 of 4 + 4, W2 and K2 are CG22 and flexible CG
+// sweeps of ADI, CG22 is conjugate gradients around one of 2 + 2, CG44 of 4 + 4, W2 and K2 are CG22 and flexible CG
 // around those cycles, and S22 is CG22 with interpolation by split sums.
 //
 // f = 2 (y (1 - y) + x (1 - x)), integrated exactly, and 1 on deformed meshes. Targets are those of level 8; a level more may
@@ -163,7 +163,7 @@ class CoefficientStudy {
     PoissonSolverParams params;
     const bool four = solver.ends_with("44");
     if (solver.starts_with('S')) params.interpolation = InterpolationKind::split;
-    params.multigrid.steps = four ? 4 : 2;
+    params.multigrid.sweeps = four ? 4 : 2;
     params.multigrid.cycle = solver == "W2" ? Cycle::w2 : solver == "K2" ? Cycle::k : Cycle::v;
     params.method = solver == "K2" ? Method::fcg : solver.starts_with('V') ? Method::multigrid : Method::cg;
     params.retry_in_double = false;

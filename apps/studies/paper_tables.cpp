@@ -111,12 +111,12 @@ struct Result {
   double error = 0;
 };
 
-/// V-cycles with 4 + 4 steps of zebra ADI to eight digits, unless `params` says otherwise; the fastest of `repeats`.
+/// V-cycles with 4 + 4 sweeps of zebra ADI to eight digits, unless `params` says otherwise; the fastest of `repeats`.
 Result solve(Context& ctx, const std::string& mesh_name, int level, PoissonSolverParams params, int repeats = 1) {
   progress(message(mesh_name, " level ", level, " ...\r"));
   params.stop.rtol = 1e-8;
   params.retry_in_double = false;
-  params.multigrid.steps = 4;
+  params.multigrid.sweeps = 4;
   params.multigrid.exact_below = 0;  // the paper's cycles go down to level 0
   const auto mesh = make_mesh(mesh_family(mesh_name), level);
   PoissonSolver solver(ctx, mesh, params);
@@ -324,10 +324,11 @@ void print_figure2(Context& ctx, const Settings& settings) {
 void print_krylov(Context& ctx, const Settings& settings) {
   std::vector<std::string> header{"mesh", "smoother", "level"};
   for (const auto method : every_method) header.emplace_back(to_string(method));
-  const Table table(settings.csv,
-                    "Iterations to 1e-8, mixed precision, 4 + 4 steps; a bicgstab iteration has two cycles, the others "
-                    "one",
-                    header, 5);
+  const Table table(
+      settings.csv,
+      "Iterations to 1e-8, mixed precision, 4 + 4 sweeps; a bicgstab iteration has two cycles, the others "
+      "one",
+      header, 5);
   for (const auto& family : named_meshes())
     for (const char* smoother : {"jacobi", "colour_gs", "adi"}) {
       // Point smoothers where they stall, and not where nothing helps.

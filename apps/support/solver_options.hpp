@@ -21,9 +21,9 @@ namespace stratum::apps {
           {"line-order", "NAME", std::string(to_string(params.smoother_params.line_order)),
            "zebra, or simultaneous (which wants a damping of about 0.8)"},
           {"damping", "W", "", "damping of the smoother in (0, 2) (the smoother's own)"},
-          {"steps", "N", "",
-           message("elementary smoothing steps before and after, 0 .. 1000; one adi application is two (",
-                   steps_by_default(params.smoother), "; auto and on a GPU: ", steps_by_default("auto"), ")")}};
+          {"sweeps", "N", "",
+           message("sweeps before and after, 0 .. 1000; one adi application is two (", default_sweeps(params.smoother),
+                   "; auto and on a GPU: ", default_sweeps("auto"), ")")}};
 }
 
 inline void list_smoothers() {
@@ -39,7 +39,7 @@ inline void parse_smoothing(const CommandLine& options, MultigridParams& multigr
   check_smoother("--smoother", multigrid.smoother, {"auto"});
   multigrid.smoother_params.line_order = parsed("--line-order", [&] { return line_order(options.text("line-order")); });
   if (options.has("damping")) multigrid.smoother_params.damping = options.number("damping", {0, 2, true, true});
-  if (options.has("steps")) multigrid.steps = options.integer("steps", 0, 1000);
+  if (options.has("sweeps")) multigrid.sweeps = options.integer("sweeps", 0, 1000);
 }
 
 [[nodiscard]] inline InnerStop parse_inner(const CommandLine& options) {

@@ -95,7 +95,7 @@ CommandLine make_command_line() {
          {"blocks", "N", "", "block-ic: so many blocks, 1 .. the number of cells (a block for every two rows)"},
          {"ip-form", "NAME", "scaled", "incomplete-poisson: scaled by the diagonal, or printed, as published"},
          {"smoother", "NAME", defaults.smoother, "multigrid: see poisson2d --list-smoothers"},
-         {"steps", "N", plain(defaults.steps), "multigrid: elementary smoothing steps before and after, 1 .. 1000"},
+         {"sweeps", "N", plain(defaults.sweeps), "multigrid: sweeps before and after, 1 .. 1000"},
          {"interpolation", "NAME", std::string(to_string(defaults.interpolation)),
           "multigrid: split (sums of links along x and y), network, matrix or bilinear"},
          {"deflate", "VECTORS", "auto",
@@ -210,7 +210,7 @@ void check_owners(const CommandLine& options, const Settings& s) {
       {"blocks", {preconditioner == "block-ic", "block-ic"}},
       {"ip-form", {preconditioner == "incomplete-poisson", "incomplete-poisson"}},
       {"smoother", {cycles, "multigrid"}},
-      {"steps", {cycles, "multigrid"}},
+      {"sweeps", {cycles, "multigrid"}},
       {"interpolation", {cycles && s.problem != Problem::poisson, "multigrid, between walls"}}};
   for (const auto& [name, user] : users)
     expects(!options.has(name) || user.first, "--", name, ": belongs to --preconditioner ", user.second);
@@ -245,7 +245,7 @@ PressureParams parse_solver(const CommandLine& options, const Settings& s) {
       {{"scaled", IncompletePoissonForm::scaled}, {"printed", IncompletePoissonForm::printed}});
   params.smoother = options.text("smoother");
   check_smoother("--smoother", params.smoother);
-  params.steps = options.integer("steps", 1, 1000);
+  params.sweeps = options.integer("sweeps", 1, 1000);
   std::vector<std::pair<std::string, InterpolationKind>> interpolations;
   for (const auto kind : every_interpolation) interpolations.emplace_back(to_string(kind), kind);
   params.interpolation = choice("--interpolation", options.text("interpolation"), interpolations);

@@ -127,7 +127,7 @@ struct PressureParams {
   int blocks = 0;  // of block-ic; 0: two rows of the grid each
   IncompletePoissonForm form = IncompletePoissonForm::scaled;
   std::string smoother = MultigridParams{}.smoother;
-  int steps = 2;
+  int sweeps = 2;
   InterpolationKind interpolation = InterpolationKind::split;
   DeflatePressure deflate = DeflatePressure::automatic;
   int count = 0;  // of stripes, of blocks across, of Ritz vectors
@@ -235,7 +235,7 @@ class PressureSolver {
     if (name == "none") return "no preconditioner";
     std::string text = name;
     if (name == "multigrid")
-      text += message(", ", params_.smoother, ", ", params_.steps, " + ", params_.steps, " steps, ",
+      text += message(", ", params_.smoother, ", ", params_.sweeps, " + ", params_.sweeps, " sweeps, ",
                       to_string(params_.interpolation), " interpolation");
     if (name == "block-ic") text += message(" in ", params_.blocks, " blocks");
     if (name == "incomplete-poisson" && params_.form == IncompletePoissonForm::printed) text += " as printed";
@@ -299,7 +299,7 @@ class PressureSolver {
   void make_cycle(Context& ctx) {
     MultigridParams params;
     params.smoother = params_.smoother;
-    params.steps = params_.steps;
+    params.sweeps = params_.sweeps;
     params.symmetric = true;
     params.singular = singular_;
     if (params_.mixed)

@@ -30,7 +30,7 @@ struct LevelReport {
   int ny = 0;
   double seconds = 0;    // spent on this level, coarser levels not included
   std::string smoother;  // empty where the level is solved, and below
-  int steps = 0;         // before and after the coarse correction
+  int sweeps = 0;        // before and after the coarse correction
   std::string reason;    // why this smoother, or none on the finest level; empty where it was asked for by name
 };
 

@@ -27,9 +27,9 @@ class SymmetricSmoothing final : public Preconditioner<T> {
  public:
   explicit SymmetricSmoothing(std::unique_ptr<Smoother<T>> smoother) : smoother_(std::move(smoother)) {}
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
-    const int steps = smoother_->elementary_steps();
-    smoother_->smooth(ctx, a_, r, z, steps, Guess::zero, SweepOrder::forward);
-    smoother_->smooth(ctx, a_, r, z, steps, Guess::given, SweepOrder::backward);
+    const int sweeps = smoother_->sweeps_per_application();
+    smoother_->smooth(ctx, a_, r, z, sweeps, Guess::zero, SweepOrder::forward);
+    smoother_->smooth(ctx, a_, r, z, sweeps, Guess::given, SweepOrder::backward);
   }
   void set_up(Context& ctx, const GridOperator<T>& a) {
     a_ = a;

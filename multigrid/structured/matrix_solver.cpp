@@ -424,7 +424,7 @@ class MatrixSolver::State {
     const bool helped = solver.params().multigrid.cycle != Cycle::v;
     const std::string chosen = solver.level_reports().back().smoother;  // none where there is one level
     return chosen.empty() ||
-           (choose_smoothers(solver.meshes(), found, cycle.smoother_params, cycle.steps).back().smoother == chosen &&
+           (choose_smoothers(solver.meshes(), found, cycle.smoother_params, cycle.sweeps).back().smoother == chosen &&
             (cycle.cycle || helped == found.back().is_rotated()) &&
             (params.solver.interpolation || solver.params().interpolation == InterpolationKind::matrix ||
              found.back().jump <= most_bilinear_jump));

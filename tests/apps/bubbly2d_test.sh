@@ -308,7 +308,7 @@ case_options_belong_together() {
   refused --problem poisson --rhs gravity -- gravity walls
   refused --problem layers --time-steps 3 -- --time-steps bubbles
   refused --preconditioner ic --blocks 4 -- --blocks block-ic
-  refused --preconditioner ic --steps 2 -- --steps multigrid
+  refused --preconditioner ic --sweeps 2 -- --sweeps multigrid
   refused --preconditioner ic --ip-form printed -- --ip-form incomplete-poisson
   refused --bubbles 3 --bubble 0.5,0.5,0.1 -- --bubble
   refused --densities 1,2 --contrast 5 -- --densities

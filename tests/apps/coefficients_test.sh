@@ -31,7 +31,7 @@ END
 }
 
 case_interpolations_and_cycles() {
-  local rotated=(--rhs 1 --kappa 0.5005,0.4995,0.5005 --level 6 --steps 2 --vtk none --report report.json) kind
+  local rotated=(--rhs 1 --kappa 0.5005,0.4995,0.5005 --level 6 --sweeps 2 --vtk none --report report.json) kind
   for kind in network split bilinear matrix; do
     run 0 "${rotated[@]}" --interpolation $kind
     check "r['interpolation'] == '$kind' and r['solver'] == 'cg' and r['cycle'] == 'v' and r['iterations'] <= 40"

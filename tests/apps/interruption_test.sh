@@ -49,11 +49,11 @@ case_while_a_file_is_written() {
   run 0 --level 3 --vtk out.vtr
   cp out.vtr old.vtr
   # Beyond what is made and removed at once to see whether it can be.
-  interrupted INT 130 '[ -s out.vtr.part* ]' --level 10 --cycle fmg --steps 2 "${outputs[@]}"
+  interrupted INT 130 '[ -s out.vtr.part* ]' --level 10 --cycle fmg --sweeps 2 "${outputs[@]}"
   has_files history.csv old.vtr out.vtr report.json
   cmp -s old.vtr out.vtr || fail "the old file is not what it was"
   for signal in TERM:143 QUIT:131 XCPU:152 PIPE:141; do
-    interrupted ${signal%:*} ${signal#*:} '[ -s out.vtr.part* ]' --level 10 --cycle fmg --steps 2 "${outputs[@]}"
+    interrupted ${signal%:*} ${signal#*:} '[ -s out.vtr.part* ]' --level 10 --cycle fmg --sweeps 2 "${outputs[@]}"
     has_files history.csv old.vtr out.vtr report.json
   done
 }

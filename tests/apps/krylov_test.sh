@@ -468,7 +468,7 @@ case_contradictions() {
   refused "${small[@]}" --grid 12,10 -- grid
   refused "${small[@]}" stray -- stray
   refused --smoother adi -- smoother multigrid
-  refused --preconditioner ic --steps 4 -- steps multigrid
+  refused --preconditioner ic --sweeps 4 -- sweeps multigrid
   refused --preconditioner ic --block-size 4 -- block-size block-ic
   refused --preconditioner ic --blocks 4 -- blocks block-ic
   refused --preconditioner block-ic --blocks 4 --block-size 4 -- blocks block-size

@@ -307,7 +307,7 @@ case_largest_and_energy_errors() {
 }
 
 case_full_multigrid_in_one_pass() {
-  run 0 --mesh A5 --cycle fmg --steps 2 --vtk none --report report.json
+  run 0 --mesh A5 --cycle fmg --sweeps 2 --vtk none --report report.json
   check "r['iterations'] == 1"
   check "r['relative_l2_error'] < 1.1 * 6.6448041e-5"
   run 0 --mesh A5 --cycle fmg --rtol 1e-9 --vtk none --report report.json
@@ -315,7 +315,7 @@ case_full_multigrid_in_one_pass() {
 }
 
 case_full_multigrid_with_boundary_values() {
-  run 0 --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)+1+x+2*y' --cycle fmg --steps 2 --vtk none \
+  run 0 --rhs '2*pi^2*sin(pi*x)*sin(pi*y)' --exact 'sin(pi*x)*sin(pi*y)+1+x+2*y' --cycle fmg --sweeps 2 --vtk none \
     --report report.json
   check "r['relative_l2_error'] < 3e-6"
 }
@@ -390,7 +390,7 @@ case_nothing_is_left_of_a_constant() {
 
 case_every_choice_runs() {
   for choice in "--smoother line_x" "--smoother line_y" "--smoother colour_gs" "--smoother jacobi" "--line-order simultaneous" \
-    "--damping 0.9" "--steps 2" "--cycle w" "--cycle f" "--precision double" "--inner cycles:2" "--inner digits:2" \
+    "--damping 0.9" "--sweeps 2" "--cycle w" "--cycle f" "--precision double" "--inner cycles:2" "--inner digits:2" \
     "--solver cg" "--solver fcg" "--solver cr" "--solver gcr --restart 3" "--solver gmres" "--solver bicgstab" "--operator symmetric" "--operator nine-band" "--reference-norm initial" "--rtol 1e-6" "--atol 1e-3" "--threads 1"; do
     # shellcheck disable=SC2086
     run 0 --level 4 --vtk none $choice
@@ -402,12 +402,12 @@ case_smoother_auto_says_what_it_chose_and_why() {
   run 0 --level 5 --smoother auto --vtk none
   prints 'multigrid, v-cycle, auto;'
   prints '^smoother  31 x 31 to 3 x 3: colour_gs, 2 \+ 2 steps, undamped; cells nearly square'
-  run 0 --mesh U3 --level 5 --smoother auto --damping 0.9 --steps 3 --vtk none
+  run 0 --mesh U3 --level 5 --smoother auto --damping 0.9 --sweeps 3 --vtk none
   prints '31 x 31 to 3 x 3: line_x, 3 \+ 3 steps, damped by 0.9; cells up to 16 times as high as wide'
   run 0 --mesh A3 --level 5 --smoother auto --vtk none --report r.json
   prints '31 x 31 .*: adi, 2 \+ 2 steps, undamped; cells up to .* times as high as wide here and .* as wide as high there'
   prints '^cycle     V-cycles: neighbouring widths differ by factors of up to 7 in x and 7 in y'
-  grep -q '"unknowns": \[31, 31\], "smoother": "adi", "steps": 2, "reason": "cells' r.json || fail "no choice in the report"
+  grep -q '"unknowns": \[31, 31\], "smoother": "adi", "sweeps": 2, "reason": "cells' r.json || fail "no choice in the report"
   local crossing=(--cells 64,64 --grade-x shishkin:1e-6,last --grade-y shishkin:1e-6,last --smoother auto --vtk none)
   run 0 "${crossing[@]}"
   prints 'solver    cg, '
@@ -459,7 +459,7 @@ case_expressions() {
 
 case_help_teaches() {
   run 0 --help
-  for option in mesh list-meshes level domain nu smoother list-smoothers line-order damping steps cycle precision inner solver restart \
+  for option in mesh list-meshes level domain nu smoother list-smoothers line-order damping sweeps cycle precision inner solver restart \
     operator rtol atol reference-norm max-iterations rhs exact boundary left right bottom top kappa reaction project backend threads vtk vtk-compress png report history probe config print-config quiet \
     convergence-table; do
     prints "--$option\\b"
@@ -586,7 +586,7 @@ case_starts_that_look_solved() {
 # double it was 5.4e-6 (adi), 8.8e-5 (line_x) and 1.3e-5 (cg around colour_gs), and told for 1e-6 and less.
 case_estimates_at_rounding() {
   local options
-  for options in '' '--precision double' '--steps 8' '--smoother auto' '--smoother line_x' '--smoother colour_gs' '--solver cg' \
+  for options in '' '--precision double' '--sweeps 8' '--smoother auto' '--smoother line_x' '--smoother colour_gs' '--solver cg' \
     '--solver gmres' '--precision residual-replacement' '--solver cg --smoother colour_gs' '--solver cg --smoother line_x'; do
     # shellcheck disable=SC2086
     run 0 --mesh A5 --level 8 --rhs 1 --boundary 1+x $options --vtk none --report report.json \
@@ -603,8 +603,8 @@ case_estimates_at_rounding() {
 }
 
 case_blown_up_passes_are_no_solutions() {
-  for options in '--mesh A4 --level 9 --damping 1.9 --precision double' '--mesh A5 --level 7 --steps 400' \
-    '--mesh A4 --level 7 --steps 400 --rtol 1e-8'; do
+  for options in '--mesh A4 --level 9 --damping 1.9 --precision double' '--mesh A5 --level 7 --sweeps 400' \
+    '--mesh A4 --level 7 --sweeps 400 --rtol 1e-8'; do
     # shellcheck disable=SC2086
     run 3 --cycle fmg --smoother jacobi $options --vtk none --report report.json
     prints '^status +diverged'
@@ -645,7 +645,7 @@ case_conjugate_gradients_in_float() {
   # The operator in float has lost the constant: 39, 98 and 36 iterations before the first update was judged.
   local alpha
   for alpha in 1e-3 1e-4 1e-5; do
-    run 0 --level 8 --steps 2 --precision residual-replacement --left robin:$alpha,$alpha --right robin:$alpha,$alpha \
+    run 0 --level 8 --sweeps 2 --precision residual-replacement --left robin:$alpha,$alpha --right robin:$alpha,$alpha \
       --bottom robin:$alpha,$alpha --top robin:$alpha,$alpha --vtk none --report report.json
     prints 'conjugate gradients in float stagnated after 2 iterations, taken up again in double'
     check "r['iterations'] <= 11 and r['estimated_error'] < 1e-9"
@@ -692,7 +692,7 @@ case_values_stand_where_they_belong() {
   refused "${small[@]}" --quiet=true -- 'quiet takes no value'
   refused "${small[@]}" --help=yes -- 'help takes no value'
   refused "${small[@]}" --quiet true -- "unexpected argument 'true'"
-  refused "${small[@]}" --steps 2 --steps=4 -- 'steps is given twice'
+  refused "${small[@]}" --sweeps 2 --sweeps=4 -- 'sweeps is given twice'
   refused "${small[@]}" --quiet --quiet -- 'quiet is given twice'
   refused "${small[@]}" --rtol -1 -- "'-1'" rtol
   run 0 -h
@@ -708,7 +708,7 @@ case_numbers_out_of_range() {
   for value in 0,1 1,0 -1,1 1 1,2,3 a,b inf,1 nan,1 ''; do refused "${small[@]}" --domain="$value" -- domain; done
   for value in 0 -1e-8 nan inf x 1e-8x ''; do refused "${small[@]}" --rtol="$value" -- rtol; done
   for value in -1 nan inf x; do refused "${small[@]}" --atol="$value" -- atol; done
-  for value in -2 x 1.5; do refused "${small[@]}" --steps="$value" -- steps; done
+  for value in -2 x 1.5; do refused "${small[@]}" --sweeps="$value" -- sweeps; done
   for value in -1 x 2.5; do refused "${small[@]}" --threads="$value" -- threads; done
   for value in 0 2 -1 nan x; do refused "${small[@]}" --damping="$value" -- damping; done
   for value in 0 -5 x; do refused "${small[@]}" --max-iterations="$value" -- max-iterations; done
@@ -717,9 +717,9 @@ case_numbers_out_of_range() {
 }
 
 case_an_odd_number_of_adi_steps() {
-  refused "${small[@]}" --steps 3 -- steps 3
-  refused "${small[@]}" --smoother adi --steps 1 -- steps 1
-  run 0 "${small[@]}" --smoother colour_gs --steps 3
+  refused "${small[@]}" --sweeps 3 -- sweeps 3
+  refused "${small[@]}" --smoother adi --sweeps 1 -- sweeps 1
+  run 0 "${small[@]}" --smoother colour_gs --sweeps 3
 }
 
 case_bad_expressions() {
@@ -870,7 +870,7 @@ case_numbers_far_from_one() {
 
 case_an_old_file_survives_a_run_that_fails() {
   echo old >report.json
-  run 1 "${small[@]}" --report report.json --steps 3
+  run 1 "${small[@]}" --report report.json --sweeps 3
   [ "$(cat report.json)" = old ] || fail "the old report is gone"
   has_files report.json
 }
@@ -911,7 +911,7 @@ case_the_memory_expected_is_the_peak() {
   # Of freed arrays below 32 MiB glibc keeps some, by chance; larger ones always go back to the system, as here all do.
   export MALLOC_MMAP_THRESHOLD_=131072
   local options
-  for options in "--level 9 --vtk none" "--mesh A3 --level 10 --vtk none" "--level 10 --cycle fmg --steps 2 --vtk none" \
+  for options in "--level 9 --vtk none" "--mesh A3 --level 10 --vtk none" "--level 10 --cycle fmg --sweeps 2 --vtk none" \
     "--level 9 --operator nine-band --precision double --solver cg --vtk none" "--cells 180,180 --level 2 --vtk out.vtr" "--level 9 --smoother auto --rhs 1 --rhs x --rhs y --vtk none" \
     "--level 10 --rhs 1 --rhs x --rhs y --vtk out.vtr" "--level 10 --vtk out.npy"; do
     # shellcheck disable=SC2086

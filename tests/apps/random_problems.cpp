@@ -300,7 +300,7 @@ void draw_solver(Chance& chance, Problem& p) {
   p.add("precision", p.precision);
   p.dependable = smoother == "adi" && p.precision != "single" && solver != "bicgstab";
 
-  if (chance.once_in(3)) p.add("steps", std::to_string(2 * chance.integer(1, 4)));
+  if (chance.once_in(3)) p.add("sweeps", std::to_string(2 * chance.integer(1, 4)));
   if (chance.once_in(6)) {
     p.add("damping", text_of(chance.magnitude(0.4, 1.99)));
     p.dependable = false;

@@ -137,7 +137,7 @@ sys.exit(0 if len(a) == len(b) and all(abs(x - y) < 1e-9 for x, y in zip(a, b)) 
 exchanges() {
   local rows=$1 gathers=$2
   shift 2
-  local options=(--steps 2 --precision double --rtol 1e-15 --quiet --vtk none --report report.json "$@")
+  local options=(--sweeps 2 --precision double --rtol 1e-15 --quiet --vtk none --report report.json "$@")
   ranks 2 2 "${options[@]}" --max-iterations 2
   mv report.json two.json
   ranks 2 2 "${options[@]}" --max-iterations 3
@@ -654,7 +654,7 @@ case_a_thousand_solves_end() { # heavy: exchanges of many solves, one after the 
   check "len(r['right_hand_sides']) == 500 and all(s['status'] == 'converged' for s in r['right_hand_sides'])"
 }
 
-endless=(--level 10 --smoother jacobi --mesh A2 --steps 1 --damping 0.1 --solver gmres --restart 3 --rtol 1e-300 --max-iterations 1000000)
+endless=(--level 10 --smoother jacobi --mesh A2 --sweeps 1 --damping 0.1 --solver gmres --restart 3 --rtol 1e-300 --max-iterations 1000000)
 
 case_a_killed_rank_leaves_no_other_waiting() {
   in_background "${endless[@]}" --report report.json --vtk none

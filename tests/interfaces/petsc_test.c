@@ -59,7 +59,7 @@ static void it_solves(void) {
   solves_once(KSPGMRES, "-pc_stratum_grid 60,60", matrix(60, 60, upwind, 0, 0, 0, 1), 0, 12);
   /* Every option. */
   solves_once(KSPFGMRES,
-              "-pc_stratum_grid 60,60 -pc_stratum_smoother adi -pc_stratum_steps 2 -pc_stratum_cycle k "
+              "-pc_stratum_grid 60,60 -pc_stratum_smoother adi -pc_stratum_sweeps 2 -pc_stratum_cycle k "
               "-pc_stratum_precision single -pc_stratum_interpolation bilinear -pc_stratum_backend cpu "
               "-pc_stratum_threads 1",
               matrix(60, 60, eliminated, 0, 0, 0, 3), 0, 8);
@@ -89,7 +89,7 @@ static void it_updates(void) {
   OK(PetscOptionsInsertString(NULL, "-pc_stratum_grid 31,63"));
   CHECK(solves(ksp, a, 0) <= 8);
   OK(PetscOptionsInsertString(NULL,
-                              "-pc_stratum_smoother jacobi -pc_stratum_steps 1")); /* other options, the same matrix */
+                              "-pc_stratum_smoother jacobi -pc_stratum_sweeps 1")); /* other options, the same matrix */
   OK(KSPSetOperators(ksp, a, a));
   OK(MatScale(a, 2));
   CHECK(solves(ksp, a, 0) > 8);
@@ -133,7 +133,7 @@ static void it_refuses(void) {
   refuses_by(NULL, a, "-pc_stratum_grid 25,24", PETSC_ERR_ARG_INCOMP, "no neighbour");
   refuses_by(NULL, a, "-pc_stratum_grid 30,20 -pc_stratum_smoother ilu", PETSC_ERR_ARG_INCOMP,
              "unknown smoother 'ilu'");
-  refuses_by(NULL, a, "-pc_stratum_grid 30,20 -pc_stratum_steps -1", PETSC_ERR_ARG_INCOMP, "-1");
+  refuses_by(NULL, a, "-pc_stratum_grid 30,20 -pc_stratum_sweeps -1", PETSC_ERR_ARG_INCOMP, "-1");
   refuses_by(NULL, a, "-pc_stratum_grid 30,20 -pc_stratum_threads -1", PETSC_ERR_ARG_INCOMP, "threads must be");
   refuses_by(NULL, a, "-pc_stratum_grid 30,20 -pc_stratum_precision half", PETSC_ERR_USER, "Unknown option half");
   refuses_by(NULL, a, "-pc_stratum_grid 30,20 -pc_stratum_cycle x", PETSC_ERR_USER, "Unknown option x");

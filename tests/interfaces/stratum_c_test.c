@@ -122,7 +122,7 @@ static void bad_arguments_are_reported(void) {
     const char* message;
   } cases[] = {
       {{.smoother = "ilu"}, nx, ny, STRATUM_USAGE, "unknown smoother 'ilu'; known: adi"},
-      {{.smoother = "adi", .steps = 3}, nx, ny, STRATUM_USAGE, "multiple of 2, not 3"},
+      {{.smoother = "adi", .sweeps = 3}, nx, ny, STRATUM_USAGE, "multiple of 2, not 3"},
       {{.solver = "sor"}, nx, ny, STRATUM_USAGE, "unknown solver 'sor'; known: multigrid, cg"},
       {{.cycle = "x"}, nx, ny, STRATUM_USAGE, "unknown cycle 'x'; known: v, w, f, w2, k"},
       {{.cycle = "k", .solver = "cg"}, nx, ny, STRATUM_USAGE, "constant preconditioner"},
@@ -225,7 +225,7 @@ static void zeros_are_defaults(void) {
   solves(zeros, 1.5);
   stratum_options symmetric = {.symmetric = 1};
   solves(symmetric, 0);
-  symmetric.steps = -2;
+  symmetric.sweeps = -2;
   stratum_solver* solver = stratum_create(nx, ny, NULL, NULL, &symmetric);
   CHECK(stratum_set_coefficients(solver, bands) == STRATUM_USAGE && says(solver, "-2"));
   stratum_destroy(solver);

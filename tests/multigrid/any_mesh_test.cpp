@@ -66,9 +66,9 @@ class AnyMeshTest : public test::OnEveryBackend {
     double true_reduction = 0;  // by the oracle
     std::string coarse;
   };
-  /// Solves for a random right-hand side, in four steps before and after on a GPU too.
+  /// Solves for a random right-hand side, in four sweeps before and after on a GPU too.
   Result solve(const TensorMesh& mesh, PoissonSolverParams params) {
-    if (params.multigrid.smoother != "auto") params.multigrid.steps = params.multigrid.steps.value_or(4);
+    if (params.multigrid.smoother != "auto") params.multigrid.sweeps = params.multigrid.sweeps.value_or(4);
     const auto oracle = reference::laplace(mesh.x().widths(), mesh.y().widths());
     const auto b = test::to_device<double>(ctx(), mesh.unknowns(), random_.values(oracle.size()));
     Vector<double> x(ctx(), mesh.unknowns());

@@ -52,14 +52,14 @@ class CyclesOfSides : public test::OnEveryBackend {
     if (problem.has_exact()) result.error = *relative_l2_error(ctx(), mesh, problem, x.cview());
     return result;
   }
-  static PoissonSolverParams v_cycles(Precision precision, int steps = 4) {
+  static PoissonSolverParams v_cycles(Precision precision, int sweeps = 4) {
     PoissonSolverParams params;
     params.precision = precision;
-    params.multigrid.steps = steps;
+    params.multigrid.sweeps = sweeps;
     return params;
   }
-  static PoissonSolverParams conjugate_gradients(Precision precision, int steps) {
-    auto params = v_cycles(precision, steps);
+  static PoissonSolverParams conjugate_gradients(Precision precision, int sweeps) {
+    auto params = v_cycles(precision, sweeps);
     params.method = Method::cg;
     return params;
   }

@@ -103,14 +103,14 @@ TEST_ON_EVERY_SETTING(CycleTest, EndsAtALevelThatIsSolved) {
 TEST_ON_EVERY_SETTING(CycleTest, AgreesWithTheOracleForEverySmoother) {
   for (const auto& [name, omega] :
        {std::pair{"jacobi", 0.7}, {"colour_gs", 1.0}, {"line_x", 1.0}, {"line_y", 1.0}, {"adi", 1.0}})
-    for (const int steps : {0, 2}) {
-      SCOPED_TRACE(testing::Message() << name << ", " << steps << " steps");
+    for (const int sweeps : {0, 2}) {
+      SCOPED_TRACE(testing::Message() << name << ", " << sweeps << " sweeps");
       MultigridParams params;
       params.smoother = name;
-      params.steps = steps;
+      params.sweeps = sweeps;
       reference::CycleChoice choice;
       choice.smoother = {name, reference::Lines::zebra, omega};
-      choice.steps = steps;
+      choice.sweeps = sweeps;
       this->compare(this->random_mesh(16, 24), params, choice, OperatorForm::tensor);
     }
 }
@@ -122,10 +122,10 @@ TEST_ON_EVERY_SETTING(CycleTest, WAndFAgreeWithTheOracle) {
                                       << " cells");
       MultigridParams params;
       params.cycle = cycle;
-      params.steps = 2;
+      params.sweeps = 2;
       reference::CycleChoice choice;
       choice.shape = shape;
-      choice.steps = 2;
+      choice.sweeps = 2;
       this->compare(this->random_mesh(cells_x, cells_y), params, choice, OperatorForm::tensor);
     }
 }
@@ -214,13 +214,13 @@ TEST(MultigridErrors, BadParametersAreRefused) {
     Multigrid<double>(ctx, meshes, OperatorForm::tensor, params);
   };
   MultigridParams params;
-  params.steps = 3;
-  EXPECT_THROW(make(params), UsageError) << "an odd number of steps with adi";
+  params.sweeps = 3;
+  EXPECT_THROW(make(params), UsageError) << "an odd number of sweeps with adi";
   params.smoother = "jacobi";
   EXPECT_NO_THROW(make(params));
-  params.steps = -1;
+  params.sweeps = -1;
   EXPECT_THROW(make(params), UsageError);
-  params.steps = 2;
+  params.sweeps = 2;
   params.smoother = "ilu";
   EXPECT_THROW(make(params), UsageError);
   EXPECT_THROW(Multigrid<double>(ctx, {}, OperatorForm::tensor, {}), UsageError);

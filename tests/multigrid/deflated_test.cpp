@@ -109,7 +109,7 @@ TEST_P(DeflatedTest, InclusionsNoLongerSlowConjugateGradientsDown) {
         SCOPED_TRACE(testing::Message() << to_string(end) << ", " << contrast << ", " << int(precision));
         const auto mesh = square(n, end);
         PoissonSolverParams params;
-        params.multigrid.steps = 2;
+        params.multigrid.sweeps = 2;
         params.method = Method::cg;
         params.precision = precision;
         params.coefficients = std::make_shared<CellCoefficients>(discs(n, contrast));

@@ -108,7 +108,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, NineExchangesALevel) {
   for (const int cut : {1, 2, 3}) {
     const auto counted = test::on_pieces(this->backend(), 3, [&](Context& ctx) {
       const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, cut);
-      Multigrid<T> m(ctx, levels, {.smoother = "adi", .steps = 2, .cut = cut, .cut_lines = CutMethod::exact});
+      Multigrid<T> m(ctx, levels, {.smoother = "adi", .sweeps = 2, .cut = cut, .cut_lines = CutMethod::exact});
       const GridShape shape = levels.finest().shape();
       const auto b = test::poisoned_rows<T>(ctx, shape, mesh.unknowns(), bs);
       Vector<T> x(ctx, shape);

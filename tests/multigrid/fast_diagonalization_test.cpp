@@ -221,8 +221,8 @@ TEST(PartialDiagonalisationLimits, WhereCyclesEnd) {
   EXPECT_EQ(lowest(4096, 512, most, automatic), (std::pair{4095, 511}));
   EXPECT_EQ(lowest(128, 128, most, automatic), (std::pair{127, 127}));
   EXPECT_EQ(lowest(2048, 2048, most, automatic), (std::pair{511, 511}));
-  automatic.steps = 2;
-  EXPECT_EQ(lowest(4096, 512, most, automatic), (std::pair{2047, 255})) << "steps were asked for";
+  automatic.sweeps = 2;
+  EXPECT_EQ(lowest(4096, 512, most, automatic), (std::pair{2047, 255})) << "sweeps were asked for";
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ TEST_P(FullMultigridScale, PowersOfTwoChangeNoBit) {
   const TensorMesh mesh = make_mesh(mesh_family("A3"), 7);
   PoissonSolverParams params;
   params.multigrid.smoother = "adi";
-  params.multigrid.steps = 2;
+  params.multigrid.sweeps = 2;
   params.multigrid.exact_below = 40;
   params.full_multigrid = true;
   PoissonSolver solver(ctx(), mesh, params);

@@ -316,7 +316,7 @@ TEST_P(HeatTest, BackwardEulerTakesFewCyclesForEveryStep) {
         assemble_load(ctx(), mesh, {}, b.view());
         PoissonSolverParams params;
         params.precision = precision;
-        params.multigrid.steps = 4;
+        params.multigrid.sweeps = 4;
         params.terms.reaction = 1;
         PoissonSolver solver(ctx(), mesh, params);
         const std::int64_t allocations = ctx().memory()->allocations;

@@ -25,22 +25,22 @@ TensorMesh squares(int level) { return {uniform(1, 1 << level), uniform(1, 1 << 
 class MappedCycles : public test::OnEveryBackend {
  protected:
   /// V-cycles or iterations of CG; -1 where they do not end.
-  int iterations(const SampleMap& map, int level, Method method, int steps, Precision precision) {
+  int iterations(const SampleMap& map, int level, Method method, int sweeps, Precision precision) {
     PoissonProblem problem;
     problem.rhs = [](const Point&) { return 1.0; };
     const MappedMesh mesh = mapped(ctx(), squares(level), map.x, map.y);
     PoissonSolverParams params;
     params.method = method;
-    params.multigrid.steps = steps;
+    params.multigrid.sweeps = sweeps;
     params.precision = precision;
     Vector<double> b(ctx(), mesh.logical().unknowns()), x(ctx(), mesh.logical().unknowns());
     assemble_load(ctx(), mesh, problem, b.view());
     const auto report = PoissonSolver(ctx(), mesh, params).solve(ctx(), b.cview(), x.view());
     return report.status == Status::converged ? report.iterations : -1;
   }
-  void expect(const SampleMap& map, Method method, int steps, int most) {
-    const int in_double = iterations(map, 7, method, steps, Precision::full),
-              mixed = iterations(map, 7, method, steps, Precision::mixed);
+  void expect(const SampleMap& map, Method method, int sweeps, int most) {
+    const int in_double = iterations(map, 7, method, sweeps, Precision::full),
+              mixed = iterations(map, 7, method, sweeps, Precision::mixed);
     EXPECT_TRUE(in_double > 0 && in_double <= most) << map.name << ": " << in_double;
     EXPECT_TRUE(mixed > 0 && mixed <= most + 1) << map.name << ", mixed: " << mixed;
   }

@@ -95,7 +95,7 @@ TEST_P(MixedCgTest, IsTakenUpInDoubleWhereFloatDoesNotDo) {
     side->alpha = [](const Point&) { return 1e-3; };
   }
   Problem p(ctx(), "U1", 8, problem);
-  p.params.multigrid.steps = 2;
+  p.params.multigrid.sweeps = 2;
   p.params.retry_in_double = false;
   const auto alone = solve(p);
   EXPECT_THAT(alone.status, testing::AnyOf(Status::stagnated, Status::max_iterations)) << alone.reason;

@@ -98,8 +98,8 @@ class OverlapTest : public test::OnEverySetting<T> {
   [[nodiscard]] TensorMesh random_mesh(int nx, int ny, const Ends& ends) {
     return with_ends({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends);
   }
-  static MultigridParams params(const char* smoother, int cut, std::optional<int> steps = {}) {
-    return {.smoother = smoother, .steps = steps, .cut = cut, .cut_lines = CutMethod::overlap};
+  static MultigridParams params(const char* smoother, int cut, std::optional<int> sweeps = {}) {
+    return {.smoother = smoother, .sweeps = sweeps, .cut = cut, .cut_lines = CutMethod::overlap};
   }
   // Of rounding (3e-6 on an H200: A1 in three pieces), and of what the depth leaves.
   static constexpr double tolerance = in_float ? 4e-6 : 1e-14;
@@ -323,7 +323,7 @@ TEST_P(OverlapSolversTest, AsManyIterationsAsWithoutACut) {
           params.precision = precision;
           params.method = method;
           params.full_multigrid = params.continue_after_full_multigrid = full;
-          params.multigrid.steps = 2;
+          params.multigrid.sweeps = 2;
           params.stop.rtol = 1e-8;
           expect_the_same(make_mesh(mesh_family(name), 8), params, name == std::string("U1") ? 3 : 2);
         }

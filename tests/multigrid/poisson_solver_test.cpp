@@ -201,8 +201,8 @@ TEST_P(PoissonSolverTest, BadParametersAreRefused) {
     EXPECT_THROW(solve(p, params), UsageError) << "bad parameter " << line;
     ++line;
   };
-  refused([](auto& q) { q.multigrid.steps = 3; });
-  refused([](auto& q) { q.multigrid.steps = -2; });
+  refused([](auto& q) { q.multigrid.sweeps = 3; });
+  refused([](auto& q) { q.multigrid.sweeps = -2; });
   refused([](auto& q) { q.multigrid.smoother = "ilu"; });
   refused([](auto& q) { q.multigrid.smoother_params.damping = 2.5; });
   refused([](auto& q) { q.stop.rtol = 0; });
@@ -301,7 +301,7 @@ TEST_P(PoissonSolverTest, SolvesForAMatrixAsForItsMesh) {
           params.precision = precision;
           params.method = method;
           params.full_multigrid = full_multigrid;
-          params.multigrid.steps = 4;
+          params.multigrid.sweeps = 4;
           const auto assembled = solve(p, params);
           const double error = *relative_l2_error(ctx(), p.mesh, {}, p.x.cview());
           set(ctx(), 0.0, p.x.view());
@@ -331,7 +331,7 @@ template <class T>
 class Hoarder final : public Smoother<T> {
  public:
   Hoarder(Context& ctx, const GridShape& shape, const SmootherParams& /*params*/) : kept_(ctx, tripled(shape)) {}
-  void smooth(Context& ctx, const GridOperator<T>& /*a*/, GridView<const T> /*b*/, GridView<T> x, int /*steps*/,
+  void smooth(Context& ctx, const GridOperator<T>& /*a*/, GridView<const T> /*b*/, GridView<T> x, int /*sweeps*/,
               Guess guess, SweepOrder /*order*/) override {
     if (guess == Guess::zero) set(ctx, T(0), x);
   }

@@ -21,7 +21,7 @@ const std::pair<const char*, double> exact_errors_at_level_8[] = {
     {"U1", 1.7344897e-5}, {"U2", 1.6946284e-5}, {"U3", 1.6603654e-5}, {"A1", 2.2559218e-5},
     {"A2", 3.3671241e-5}, {"A3", 4.9063091e-5}, {"A4", 6.3654675e-5}, {"A5", 6.6448041e-5}};
 
-/// V-cycles with zebra ADI, 4 + 4 steps, to 1e-8, at level 8.
+/// V-cycles with zebra ADI, 4 + 4 sweeps, to 1e-8, at level 8.
 const std::pair<const char*, int> zebra_cycles[] = {{"U1", 6}, {"U2", 5}, {"U3", 6}, {"A1", 6},
                                                     {"A2", 6}, {"A3", 6}, {"A4", 7}, {"A5", 10}};
 
@@ -48,15 +48,15 @@ class Published : public test::OnEveryBackend {
     PoissonSolverParams params;
     params.precision = precision;
     params.stop.rtol = rtol;
-    params.multigrid.steps = 4;
+    params.multigrid.sweeps = 4;
     params.multigrid.exact_below = 0;  // published cycles go down to level 0
     return params;
   }
-  static PoissonSolverParams with_smoother(const char* smoother, LineOrder order = LineOrder::zebra, int steps = 4) {
+  static PoissonSolverParams with_smoother(const char* smoother, LineOrder order = LineOrder::zebra, int sweeps = 4) {
     auto params = with(Precision::full);
     params.multigrid.smoother = smoother;
     params.multigrid.smoother_params.line_order = order;
-    params.multigrid.steps = steps;
+    params.multigrid.sweeps = sweeps;
     return params;
   }
   void expect_cycles(const char* mesh, int level, const PoissonSolverParams& params, int expected, int slack = 0) {
@@ -266,7 +266,7 @@ TEST_P(Published, FullMultigridReachesTheDiscretisationErrorInOnePass) {
     for (const auto& [mesh, exact] : exact_errors_at_level_8) {
       if (mesh[0] == 'U' && mesh[1] != '1') continue;  // U2 and U3 need V(4,4): their errors cancel with one V(2,2)
       auto params = with(precision);
-      params.multigrid.steps = 2;
+      params.multigrid.sweeps = 2;
       params.full_multigrid = true;
       const auto s = solve(mesh, 8, params);
       EXPECT_EQ(s.report.status, Status::converged) << mesh << ": " << s.report.reason;

@@ -19,8 +19,8 @@ using namespace stratum;
 using test::Values;
 
 std::vector<SmootherChoice> choose(const TensorMesh& mesh, const SmootherParams& given = {},
-                                   std::optional<int> steps = std::nullopt) {
-  return choose_smoothers(mesh_hierarchy(mesh), given, steps);
+                                   std::optional<int> sweeps = std::nullopt) {
+  return choose_smoothers(mesh_hierarchy(mesh), given, sweeps);
 }
 
 /// The smoothers of all levels but the coarsest.
@@ -81,10 +81,10 @@ TEST(SmootherChoice, WhatWasAskedForWins) {
   for (std::size_t l = 1; l < choices.size(); ++l) {
     EXPECT_EQ(choices[l].params.damping, 0.9);
     EXPECT_EQ(choices[l].params.line_order, LineOrder::simultaneous);
-    EXPECT_EQ(choices[l].steps, 4);
+    EXPECT_EQ(choices[l].sweeps, 4);
   }
-  EXPECT_EQ(choose(make_mesh(mesh_family("U1"), 6), {}, 3).back().steps, 3);
-  EXPECT_EQ(choose(make_mesh(mesh_family("A3"), 6), {}, 3).back().steps, 4) << "an application of adi is two";
+  EXPECT_EQ(choose(make_mesh(mesh_family("U1"), 6), {}, 3).back().sweeps, 3);
+  EXPECT_EQ(choose(make_mesh(mesh_family("A3"), 6), {}, 3).back().sweeps, 4) << "an application of adi is two";
 }
 
 TEST(SmootherChoice, WidthsAtTheEndsOfDoubleAreCompared) {
@@ -211,13 +211,13 @@ TEST_P(AutoSmootherTest, TheReportSaysWhatWasChosenAndWhy) {
   ASSERT_EQ(report.levels.size(), 5U);
   EXPECT_EQ(report.levels[0].smoother, "");
   EXPECT_EQ(report.levels[4].smoother, "adi");
-  EXPECT_EQ(report.levels[4].steps, 2);
+  EXPECT_EQ(report.levels[4].sweeps, 2);
   EXPECT_NE(report.levels[4].reason.find("as high as wide"), std::string::npos) << report.levels[4].reason;
   EXPECT_NE(report.choice.find("V-cycles"), std::string::npos) << report.choice;
 
   const auto fixed = solve(make_mesh(mesh_family("A3"), 5), {});
   EXPECT_EQ(fixed.levels[4].smoother, "adi");
-  EXPECT_EQ(fixed.levels[4].steps, GetParam() == Backend::cuda ? 2 : 4);
+  EXPECT_EQ(fixed.levels[4].sweeps, GetParam() == Backend::cuda ? 2 : 4);
   EXPECT_EQ(fixed.levels[4].reason, "");
   EXPECT_EQ(fixed.choice, "");
 

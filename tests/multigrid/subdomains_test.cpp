@@ -223,7 +223,7 @@ TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
       for (const char* name : {"jacobi", "colour_gs"})
         for (const auto guess : {Guess::zero, Guess::given})
           for (const auto order : {SweepOrder::forward, SweepOrder::backward})
-            // Several pieces relax colours one by one, one piece a row at a time; of Jacobi's steps a GPU does two at once.
+            // Several pieces relax colours one by one, one piece a row at a time; of Jacobi's sweeps a GPU does two at once.
             this->expect_the_same(
                 mesh, name == std::string("jacobi") && this->backend() == Backend::cpu ? 0 : test::tolerance<T>,
                 [&](auto& piece) {

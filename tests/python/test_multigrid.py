@@ -299,7 +299,7 @@ def test_other_types_are_refused(b):
             stratum.Multigrid(wrong)
     with pytest.raises(TypeError, match="b is real; given is complex128"):
         stratum.Multigrid(a).solve(b * 1j)
-    for options, words in (({"steps": 1.5}, "steps is an integer; given is 1.5"),
+    for options, words in (({"sweeps": 1.5}, "sweeps is an integer; given is 1.5"),
                            ({"symmetric": "yes"}, "symmetric is True or False; given is 'yes'"),
                            ({"smoother": None}, "smoother is a string; given is None"),
                            ({"shape": (ny + 0.5, nx)}, "integer"),

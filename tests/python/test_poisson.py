@@ -221,7 +221,7 @@ def test_meshes():
     (lambda: stratum.poisson(("U1", 4), 1, sides={"left": ("robin", 1)}), "'robin' with 1 numbers"),
     (lambda: stratum.poisson(("U1", 4), 1, sides={"left": ("robin", -1, 0)}), "-1"),
     (lambda: stratum.poisson(("U1", 4), 1, smoother="x"), "known: adi"),
-    (lambda: stratum.poisson(("U1", 4), 1, steps=3), "3"),
+    (lambda: stratum.poisson(("U1", 4), 1, sweeps=3), "3"),
     (lambda: stratum.poisson(("U1", 4), 1, cycle="x"), "cycle is one of v, w, f, w2, k; not 'x'"),
     (lambda: stratum.poisson(("U1", 4), 1, accel="x"), "accel is one of multigrid, cg"),
     (lambda: stratum.poisson(("U1", 4), 1, device="tpu"), "'cpu' or 'cuda'"),

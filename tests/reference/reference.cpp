@@ -281,8 +281,8 @@ void adi(const Stencil& a, const Values& b, Values& x, Lines order, double omega
   lines(a, b, x, backward, order, omega, backward);
 }
 
-void smooth(const SmootherChoice& choice, const Stencil& a, const Values& b, Values& x, int steps, bool backward) {
-  const int applications = choice.name == "adi" ? steps / 2 : steps;
+void smooth(const SmootherChoice& choice, const Stencil& a, const Values& b, Values& x, int sweeps, bool backward) {
+  const int applications = choice.name == "adi" ? sweeps / 2 : sweeps;
   for (int k = 0; k < applications; ++k) {
     if (choice.name == "jacobi")
       jacobi(a, b, x, choice.omega);
@@ -330,7 +330,7 @@ void cycle(const CycleChoice& choice, const Values& hx, const Values& hy, const 
     x = solve(a, b);
     return;
   }
-  smooth(choice.smoother, a, b, x, choice.steps, false);
+  smooth(choice.smoother, a, b, x, choice.sweeps, false);
   const Values d = restrict_to(hx, hy, residual(a, b, x));
   Values e(d.size(), 0.0);
   CycleChoice below = choice;
@@ -339,7 +339,7 @@ void cycle(const CycleChoice& choice, const Values& hx, const Values& hy, const 
   if (choice.shape != Shape::v) cycle(below, coarser(hx), coarser(hy), d, e);
   const Values correction = prolongate(hx, hy, e);
   for (std::size_t k = 0; k < x.size(); ++k) x[k] += correction[k];
-  smooth(choice.smoother, a, b, x, choice.steps, choice.symmetric);
+  smooth(choice.smoother, a, b, x, choice.sweeps, choice.symmetric);
 }
 
 }  // namespace reference

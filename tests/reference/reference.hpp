@@ -78,8 +78,8 @@ struct SmootherChoice {
   double omega = 1;
 };
 
-/// Elementary steps: an application of adi is two.
-void smooth(const SmootherChoice& choice, const Stencil& a, const Values& b, Values& x, int steps, bool backward);
+/// Sweeps: an application of adi is two.
+void smooth(const SmootherChoice& choice, const Stencil& a, const Values& b, Values& x, int sweeps, bool backward);
 
 /// Intervals merged in pairs where their number is even and more than two; otherwise as they are.
 Values coarser(const Values& h);
@@ -93,7 +93,7 @@ enum class Shape { v, w, f };
 
 struct CycleChoice {
   SmootherChoice smoother;
-  int steps = 4;
+  int sweeps = 4;
   Shape shape = Shape::v;
   bool symmetric = false;  // post-smoothing backwards
 };

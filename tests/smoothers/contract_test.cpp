@@ -103,7 +103,7 @@ TEST_P(SmootherContract, TheExactSolutionIsAFixedPoint) {
     Vector<T> b(ctx(), a.shape());
     a.apply(ctx(), x.cview(), b.view());
     for (const auto order : {SweepOrder::forward, SweepOrder::backward}) {
-      smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->elementary_steps(), Guess::given, order);
+      smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->sweeps_per_application(), Guess::given, order);
       EXPECT_LT(reference::relative_difference(test::to_host(ctx(), x), exact), 20 * test::tolerance<T>);
     }
   });
@@ -115,12 +115,12 @@ TEST_P(SmootherContract, AZeroGuessEqualsAGivenZero) {
     const auto b = random_vector<T>(a.shape());
     for (const auto order : {SweepOrder::forward, SweepOrder::backward})
       for (const int applications : {1, 2, 3}) {
-        const int steps = applications * smoother->elementary_steps();
+        const int sweeps = applications * smoother->sweeps_per_application();
         Vector<T> given(ctx(), a.shape());
-        smoother->smooth(ctx(), a, b.cview(), given.view(), steps, Guess::given, order);
+        smoother->smooth(ctx(), a, b.cview(), given.view(), sweeps, Guess::given, order);
         // Whatever x holds must not matter.
         auto zero = test::to_device<T>(ctx(), a.shape(), Values(oracle.size(), std::nan("")));
-        smoother->smooth(ctx(), a, b.cview(), zero.view(), steps, Guess::zero, order);
+        smoother->smooth(ctx(), a, b.cview(), zero.view(), sweeps, Guess::zero, order);
         EXPECT_LT(reference::relative_difference(test::to_host(ctx(), zero), test::to_host(ctx(), given)),
                   test::tolerance<T>)
             << applications << " applications";
@@ -135,7 +135,7 @@ TEST_P(SmootherContract, RowsThatAreNotReadDoNotMatter) {
     for (const auto order : {SweepOrder::forward, SweepOrder::backward}) {
       const SomeRows read = smoother->rows_read(order);
       if (read == SomeRows::all) continue;
-      const int steps = smoother->elementary_steps();
+      const int sweeps = smoother->sweeps_per_application();
       Values numbers = test::to_host(ctx(), random_vector<T>(a.shape()));
       auto expected = test::to_device<T>(ctx(), a.shape(), numbers);
       for (std::size_t k = 0; k < oracle.size(); ++k) {
@@ -143,8 +143,8 @@ TEST_P(SmootherContract, RowsThatAreNotReadDoNotMatter) {
         if ((j % 2 != 0) != (read == SomeRows::odd)) numbers[k] = std::nan("");
       }
       auto x = test::to_device<T>(ctx(), a.shape(), numbers);
-      smoother->smooth(ctx(), a, b.cview(), expected.view(), steps, Guess::given, order);
-      smoother->smooth(ctx(), a, b.cview(), x.view(), steps, Guess::given, order);
+      smoother->smooth(ctx(), a, b.cview(), expected.view(), sweeps, Guess::given, order);
+      smoother->smooth(ctx(), a, b.cview(), x.view(), sweeps, Guess::given, order);
       EXPECT_EQ(test::to_host(ctx(), x), test::to_host(ctx(), expected));
     }
   });
@@ -167,7 +167,7 @@ TEST_P(SmootherContract, NoStepsFromAZeroGuessGiveZero) {
 TEST_P(SmootherContract, StepsFollowOneAnother) {
   for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto smoother = make<T>(a.shape());
-    const int step = smoother->elementary_steps();
+    const int step = smoother->sweeps_per_application();
     const auto b = random_vector<T>(a.shape());
     auto once = random_vector<T>(a.shape());
     Vector<T> twice(ctx(), a.shape());
@@ -183,7 +183,7 @@ TEST_P(SmootherContract, StepsFollowOneAnother) {
 TEST_P(SmootherContract, IsLinear) {
   for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
     const auto smoother = make<T>(a.shape());
-    const int steps = 2 * smoother->elementary_steps();
+    const int sweeps = 2 * smoother->sweeps_per_application();
     Vector<T> b[2], x[2], sum_b(ctx(), a.shape()), sum_x(ctx(), a.shape());
     const double weight[2] = {0.75, -1.5};
     for (int k = 0; k < 2; ++k) {
@@ -195,32 +195,32 @@ TEST_P(SmootherContract, IsLinear) {
     Values expected(oracle.size(), 0.0);
     double largest = 0;
     for (int k = 0; k < 2; ++k) {
-      smoother->smooth(ctx(), a, b[k].cview(), x[k].view(), steps, Guess::given, SweepOrder::forward);
+      smoother->smooth(ctx(), a, b[k].cview(), x[k].view(), sweeps, Guess::given, SweepOrder::forward);
       const Values part = test::to_host(ctx(), x[k]);
       for (std::size_t n = 0; n < part.size(); ++n) {
         expected[n] += weight[k] * part[n];
         largest = std::max(largest, std::abs(part[n]));
       }
     }
-    smoother->smooth(ctx(), a, sum_b.cview(), sum_x.view(), steps, Guess::given, SweepOrder::forward);
+    smoother->smooth(ctx(), a, sum_b.cview(), sum_x.view(), sweeps, Guess::given, SweepOrder::forward);
     const Values found = test::to_host(ctx(), sum_x);
     for (std::size_t n = 0; n < found.size(); ++n)
       ASSERT_NEAR(found[n], expected[n], 10 * test::tolerance<T> * largest);
   });
 }
 
-// With x = B b after k steps from zero, forward and backward are adjoint: (B_f r, s) = (r, B_b s). For symmetric A that is
+// With x = B b after k sweeps from zero, forward and backward are adjoint: (B_f r, s) = (r, B_b s). For symmetric A that is
 // (A E_f u, v) = (A u, E_b v) with E = I - B A, so that forward before and backward after make a symmetric cycle.
 TEST_P(SmootherContract, ForwardAndBackwardAreAdjoint) {
   for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     if (a.form() == OperatorForm::nine_band) return;  // its random coefficients are not symmetric
     const auto smoother = make<T>(a.shape());
     for (const int applications : {1, 2}) {
-      const int steps = applications * smoother->elementary_steps();
+      const int sweeps = applications * smoother->sweeps_per_application();
       const auto r = random_vector<T>(a.shape()), s = random_vector<T>(a.shape());
       Vector<T> forward(ctx(), a.shape()), backward(ctx(), a.shape());
-      smoother->smooth(ctx(), a, r.cview(), forward.view(), steps, Guess::zero, SweepOrder::forward);
-      smoother->smooth(ctx(), a, s.cview(), backward.view(), steps, Guess::zero, SweepOrder::backward);
+      smoother->smooth(ctx(), a, r.cview(), forward.view(), sweeps, Guess::zero, SweepOrder::forward);
+      smoother->smooth(ctx(), a, s.cview(), backward.view(), sweeps, Guess::zero, SweepOrder::backward);
       const double scale = norm2(ctx(), forward.cview()) * norm2(ctx(), s.cview()) +
                            norm2(ctx(), backward.cview()) * norm2(ctx(), r.cview());
       EXPECT_NEAR(dot(ctx(), forward.cview(), s.cview()), dot(ctx(), r.cview(), backward.cview()),
@@ -237,7 +237,7 @@ TEST_P(SmootherContract, HalosStayZero) {
     auto x = random_vector<T>(a.shape());
     for (const auto guess : {Guess::given, Guess::zero})
       for (const auto order : {SweepOrder::forward, SweepOrder::backward})
-        smoother->smooth(ctx(), a, b.cview(), x.view(), 3 * smoother->elementary_steps(), guess, order);
+        smoother->smooth(ctx(), a, b.cview(), x.view(), 3 * smoother->sweeps_per_application(), guess, order);
     EXPECT_TRUE(test::halo_is_zero(ctx(), x));
     EXPECT_TRUE(test::halo_is_zero(ctx(), b));
   });
@@ -249,7 +249,8 @@ TEST_P(SmootherContract, TheRightHandSideIsLeftAlone) {
     const auto b = random_vector<T>(a.shape());
     const Values before = test::to_host(ctx(), b);
     Vector<T> x(ctx(), a.shape());
-    smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->elementary_steps(), Guess::zero, SweepOrder::forward);
+    smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->sweeps_per_application(), Guess::zero,
+                     SweepOrder::forward);
     EXPECT_EQ(test::to_host(ctx(), b), before);
   });
 }
@@ -262,7 +263,7 @@ TEST_P(SmootherContract, NothingIsAllocatedWhileSmoothing) {
     const auto before = ctx().memory()->allocations.load();
     for (const auto order : {SweepOrder::forward, SweepOrder::backward})
       for (const auto guess : {Guess::zero, Guess::given})
-        smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->elementary_steps(), guess, order);
+        smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->sweeps_per_application(), guess, order);
     EXPECT_EQ(ctx().memory()->allocations, before);
   });
 }
@@ -274,7 +275,7 @@ TEST_P(SmootherContract, TwoRunsGiveTheSameBits) {
     for (int run = 0; run < 2; ++run) {
       const auto smoother = make<T>(a.shape());
       Vector<T> x(ctx(), a.shape());
-      smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->elementary_steps(), Guess::zero,
+      smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->sweeps_per_application(), Guess::zero,
                        SweepOrder::forward);
       if (run == 0) first = test::to_host(ctx(), x);
       EXPECT_EQ(test::to_host(ctx(), x), first);
@@ -303,7 +304,8 @@ TEST_P(SmootherContract, OneUnknownIsSolvedUpToTheDamping) {
     const auto smoother = builtin_smoothers().make<T>(ctx(), GetParam().smoother, a.shape(), params);
     const auto b = test::to_device<T>(ctx(), a.shape(), {2.0});
     Vector<T> x(ctx(), a.shape());
-    smoother->smooth(ctx(), a, b.cview(), x.view(), smoother->elementary_steps(), Guess::zero, SweepOrder::forward);
+    smoother->smooth(ctx(), a, b.cview(), x.view(), smoother->sweeps_per_application(), Guess::zero,
+                     SweepOrder::forward);
     EXPECT_NEAR(test::to_host(ctx(), x)[0], 0.5, 1e-7);
   };
   if (GetParam().number == Number::in_double)
@@ -346,9 +348,9 @@ TEST(SmootherThreads, TheNumberOfThreadsDoesNotChangeABit) {
           SmootherParams params;
           params.line_order = line_order;
           const auto smoother = builtin_smoothers().make<double>(ctx, name, a.shape(), params);
-          const int steps = 2 * smoother->elementary_steps();
-          smoother->smooth(ctx, a, b.cview(), x.view(), steps, Guess::zero, SweepOrder::forward);
-          smoother->smooth(ctx, a, b.cview(), x.view(), steps, Guess::given, SweepOrder::backward);
+          const int sweeps = 2 * smoother->sweeps_per_application();
+          smoother->smooth(ctx, a, b.cview(), x.view(), sweeps, Guess::zero, SweepOrder::forward);
+          smoother->smooth(ctx, a, b.cview(), x.view(), sweeps, Guess::given, SweepOrder::backward);
           if (threads == 1) expected = test::to_host(ctx, x);
           EXPECT_EQ(test::to_host(ctx, x), expected) << threads << " threads";
           EXPECT_TRUE(test::halo_is_zero(ctx, x));

@@ -37,13 +37,13 @@ class SmootherOracle : public test::OnEverySetting<T> {
     const auto lines = line_order == LineOrder::zebra ? reference::Lines::zebra : reference::Lines::simultaneous;
     for (const bool backward : {false, true})
       for (const int applications : {1, 2}) {
-        const int steps = applications * smoother->elementary_steps();
+        const int sweeps = applications * smoother->sweeps_per_application();
         auto b = test::random_vector<Number>(ctx, random_, a.shape());
         poison_halo(b);
         auto x = test::random_vector<Number>(ctx, random_, a.shape());
         Values expected = test::to_host(ctx, x);
-        reference::smooth({name, lines, omega}, oracle, test::to_host(ctx, b), expected, steps, backward);
-        smoother->smooth(ctx, a, b.cview(), x.view(), steps, Guess::given,
+        reference::smooth({name, lines, omega}, oracle, test::to_host(ctx, b), expected, sweeps, backward);
+        smoother->smooth(ctx, a, b.cview(), x.view(), sweeps, Guess::given,
                          backward ? SweepOrder::backward : SweepOrder::forward);
         EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected), test::tolerance<Number>)
             << applications << (backward ? " backward" : " forward");
@@ -450,8 +450,8 @@ TEST_ON_EVERY_SETTING(SmootherOracle, ColoursAndLinesGoByTheGlobalIndex) {
         Values expected = embed(test::to_host(ctx, x));
         const double omega = std::string(name) == "jacobi" ? 0.7 : 1;
         reference::smooth({name, reference::Lines::zebra, omega}, whole, embed(test::to_host(ctx, b)), expected,
-                          smoother->elementary_steps(), backward);
-        smoother->smooth(ctx, a, b.cview(), x.view(), smoother->elementary_steps(), Guess::given,
+                          smoother->sweeps_per_application(), backward);
+        smoother->smooth(ctx, a, b.cview(), x.view(), smoother->sweeps_per_application(), Guess::given,
                          backward ? SweepOrder::backward : SweepOrder::forward);
         EXPECT_LT(reference::relative_difference(embed(test::to_host(ctx, x)), expected), test::tolerance<T>);
       }

@@ -19,10 +19,10 @@ class Richardson final : public Smoother<T> {
   Richardson(Context& ctx, const GridShape& shape, const SmootherParams& params)
       : defect_(ctx, shape), omega_(damping_or(params, 0.125)) {}
 
-  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int steps, Guess guess,
+  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps, Guess guess,
               SweepOrder /*order*/) override {
     if (guess == Guess::zero) set(ctx, T(0), x);
-    for (int k = 0; k < steps; ++k) {
+    for (int k = 0; k < sweeps; ++k) {
       a.residual(ctx, b, x, defect_.view());
       axpy(ctx, omega_, defect_.cview(), x);
     }
@@ -94,7 +94,7 @@ TEST(SmootherRegistryTest, AnOddNumberOfStepsIsRefusedByAdi) {
     SmootherParams params;
     params.line_order = order;
     const auto adi = builtin_smoothers().make<double>(ctx, "adi", a.shape(), params);
-    EXPECT_EQ(adi->elementary_steps(), 2);
+    EXPECT_EQ(adi->sweeps_per_application(), 2);
     EXPECT_THROW(adi->smooth(ctx, a, b.cview(), x.view(), 3, Guess::given, SweepOrder::forward), UsageError);
   }
 }

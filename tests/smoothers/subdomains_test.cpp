@@ -99,7 +99,7 @@ struct Smoothing {
   }
   void run() { run(ctx); }
   void run(Context& on) {
-    smoother->smooth(on, a, b.cview(), x.view(), work.applications * smoother->elementary_steps(), work.guess,
+    smoother->smooth(on, a, b.cview(), x.view(), work.applications * smoother->sweeps_per_application(), work.guess,
                      work.order);
   }
 };

@@ -93,8 +93,8 @@ class Smoothing final : public stratum::Preconditioner<T> {
         smoother_(stratum::builtin_smoothers().make<T>(ctx, name, a.shape(), {stratum::LineOrder::zebra, damping})),
         vary_(vary) {}
   void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
-    const int steps = smoother_->elementary_steps() * (vary_ && calls_++ % 2 == 1 ? 2 : 1);
-    smoother_->smooth(ctx, a_, r, z, steps, stratum::Guess::zero, stratum::SweepOrder::forward);
+    const int sweeps = smoother_->sweeps_per_application() * (vary_ && calls_++ % 2 == 1 ? 2 : 1);
+    smoother_->smooth(ctx, a_, r, z, sweeps, stratum::Guess::zero, stratum::SweepOrder::forward);
   }
   [[nodiscard]] bool is_constant() const override { return !vary_; }
   [[nodiscard]] bool is_symmetric() const override { return true; }

@@ -46,7 +46,7 @@ nb::dict dictionary_of(const SolveReport& report, double setup_seconds) {
     nb::dict l;
     l["shape"] = nb::make_tuple(level.ny, level.nx);
     l["smoother"] = level.smoother;
-    l["steps"] = level.steps;
+    l["sweeps"] = level.sweeps;
     levels.append(l);
   }
   d["levels"] = levels;

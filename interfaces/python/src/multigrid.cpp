@@ -191,7 +191,7 @@ MatrixSolverParams params_of(const nb::dict& options) {
   const auto text = [&](const char* name) { return option<std::string>(options, name); };
   auto& multigrid = params.solver.multigrid;
   multigrid.smoother = text("smoother");
-  if (given("steps")) multigrid.steps = option<int>(options, "steps");
+  if (given("sweeps")) multigrid.sweeps = option<int>(options, "sweeps");
   if (given("cycle"))
     multigrid.cycle = by_name("cycle", text("cycle"), std::array{Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k});
   if (given("accel")) params.solver.method = by_name("accel", text("accel"), every_method);

@@ -179,7 +179,7 @@ class PoissonSystem {
     const auto text = [&](const char* name) { return option<std::string>(options, name); };
     auto& multigrid = params_.multigrid;
     multigrid.smoother = text("smoother");
-    if (!options["steps"].is_none()) multigrid.steps = option<int>(options, "steps");
+    if (!options["sweeps"].is_none()) multigrid.sweeps = option<int>(options, "sweeps");
     params_.full_multigrid = !options["cycle"].is_none() && text("cycle") == "fmg";
     params_.continue_after_full_multigrid = option<bool>(options, "continue");
     if (!options["cycle"].is_none() && !params_.full_multigrid)

@@ -33,7 +33,7 @@ class Multigrid:
                rows sum to zero, up to the digits that its entries show) solutions have mean zero; right-hand sides must have it
                too, unless project=True takes their mean away. Where the grid falls into parts, this holds for each
     smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi"
-    steps      smoothing steps before and after the coarse correction
+    sweeps      sweeps before and after the coarse correction
     cycle      "v", "w", "f", "w2", "k"
     accel      "cg", "fcg", "cr", "gcr", "gmres", "bicgstab", or "multigrid", cycles alone; None: "cg" where A is symmetric
                ("fcg" around K-cycles), else "gmres", which is a flexible one
@@ -76,7 +76,7 @@ class Multigrid:
         singular: bool | None = None,
         project: bool = False,
         smoother: str = "auto",
-        steps: int | None = None,
+        sweeps: int | None = None,
         cycle: str | None = None,
         accel: str | None = None,
         interpolation: str | None = None,
@@ -99,7 +99,7 @@ class Multigrid:
             hx, hy = widths
             widths = np.ascontiguousarray(hx, dtype=np.float64), np.ascontiguousarray(hy, dtype=np.float64)
         self._options = dict(widths=widths, numbering=numbering, symmetric=symmetric, singular=singular, project=project,
-                             smoother=smoother, steps=steps, cycle=cycle, accel=_method(accel),
+                             smoother=smoother, sweeps=sweeps, cycle=cycle, accel=_method(accel),
                              interpolation=interpolation, single_precision=single_precision)
         self._place = (device, threads, stream)
         self._keep(matrix)

@@ -45,7 +45,7 @@ class Poisson:
     library is built with muParser, strings are expressions in x and y as on the command lines of the programs.
 
     smoother  "adi" (lines in both directions) for all meshes; "line_x", "line_y", "colour_gs", "jacobi", or "auto"
-    steps     smoothing steps before and after the coarse correction
+    sweeps     sweeps before and after the coarse correction
     cycle     "v", "w", "f", "w2", "k", or "fmg": one pass from the coarsest mesh up, to the accuracy of the mesh
     accel     "multigrid" (cycles alone), "cg", "fcg", "cr", "gcr", "gmres", "bicgstab"; None: cycles where K is a number, CG
               where it varies
@@ -66,7 +66,7 @@ class Poisson:
         reaction: Any = 0.0,
         *,
         smoother: str = "adi",
-        steps: int | None = None,
+        sweeps: int | None = None,
         cycle: str | None = None,
         accel: str | None = None,
         single_precision: bool = True,
@@ -74,7 +74,7 @@ class Poisson:
         device: str = "cpu",
     ) -> None:
         self.mesh = as_mesh(mesh)
-        options = dict(smoother=smoother, steps=steps, cycle=cycle, accel=accel, single_precision=single_precision,
+        options = dict(smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel, single_precision=single_precision,
                        threads=_fork.threads(threads), device=device)
         options["continue"] = accel is not None  # a pass of full multigrid goes on with a Krylov method that is asked for
         if isinstance(sides, dict):

@@ -47,7 +47,7 @@ class BottomContract : public test::WithContext<testing::TestWithParam<Case>> {
     for (const auto& [nx, ny] : {std::pair{8, 8}, {2, 3}, {1, 9}})
       for (const auto form : operator_forms) {
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-        // Nearly square cells: beyond them two steps of Jacobi are not positive definite.
+        // Nearly square cells: beyond them two sweeps of Jacobi are not positive definite.
         const TensorMesh mesh(Line(random_.widths(nx + 1, 0.3)), Line(random_.widths(ny + 1, 0.3)));
         OperatorTerms terms;
         terms.reaction = 2;
@@ -166,7 +166,7 @@ TEST(BottomRegistryTest, TakesACoarseSolverOfTheUsers) {
   params.coarse = "nothing";
   const auto meshes = mesh_hierarchy(mesh);
   const std::vector<TensorMesh> two(meshes.end() - 2, meshes.end());
-  params.steps = 0;  // what is left of a cycle is the coarsest level's correction
+  params.sweeps = 0;  // what is left of a cycle is the coarsest level's correction
   Multigrid<double> multigrid(ctx, two, OperatorForm::tensor, params);
   EXPECT_EQ(multigrid.coarse_solver(), "nothing");
   const auto r = test::random_vector<double>(ctx, random, mesh.unknowns());

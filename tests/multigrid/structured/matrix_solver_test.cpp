@@ -504,7 +504,7 @@ TEST_P(MatrixSolverTest, RowsDividedByVolumesThatJumpAreScaled) {
   const Matrix transported = differences(layer, layer, 1e3), plain = differences(even, even, 10);
   expect_solved(transported, 12);
   MatrixSolverParams some;
-  some.solver.multigrid.steps = 4;  // a GPU's default is fewer
+  some.solver.multigrid.sweeps = 4;  // a GPU's default is fewer
   for (const auto method : {Method::multigrid, Method::bicgstab}) {
     some.solver.method = method;
     expect_solved(transported, 30, some);

@@ -224,10 +224,11 @@ TEST_ON_EVERY_SETTING(Network, BadInputIsRefused) {
 // What cycles make of it.
 class NetworkCycles : public test::OnEveryBackend {
  protected:
-  /// Iterations of CG with one mirrored cycle of `steps` + `steps`, or of cycles alone; -1 where it does not end.
+  /// Iterations of CG with one mirrored cycle of `sweeps` + `sweeps`, or of cycles alone; -1 where it does not end.
   template <class T>
-  int iterations(const TensorMesh& mesh, const CellCoefficients& k, int steps, bool cg, const OperatorTerms& terms = {},
-                 InterpolationKind kind = InterpolationKind::network, Cycle shape = Cycle::v) {
+  int iterations(const TensorMesh& mesh, const CellCoefficients& k, int sweeps, bool cg,
+                 const OperatorTerms& terms = {}, InterpolationKind kind = InterpolationKind::network,
+                 Cycle shape = Cycle::v) {
     const auto a = assemble_diffusion(ctx(), mesh, k, terms);
     const Conductances conductances(ctx(), mesh, k);
     const auto interpolation = kind == InterpolationKind::matrix    ? Interpolation::of_matrix()
@@ -250,7 +251,7 @@ class NetworkCycles : public test::OnEveryBackend {
     const Hierarchy<T> levels(ctx(), Hierarchy<double>::galerkin(ctx(), a, mesh, {true, singular}, interpolation));
     MultigridParams params;
     params.symmetric = cg;
-    params.steps = steps;
+    params.sweeps = sweeps;
     params.cycle = shape;
     Multigrid<T> cycle(ctx(), levels, params);
     PrecisionCast<double, T> m(ctx(), a.shape(), cycle);
@@ -261,10 +262,10 @@ class NetworkCycles : public test::OnEveryBackend {
     return report.status == Status::converged || report.status == Status::rounding ? report.iterations : -1;
   }
   /// CG in double and with a float cycle, which may take `more`.
-  void expect_cg(const char* name, const TensorMesh& mesh, const CellCoefficients& k, int steps, int most,
+  void expect_cg(const char* name, const TensorMesh& mesh, const CellCoefficients& k, int sweeps, int most,
                  const OperatorTerms& terms = {}, int more = 1) {
-    const int in_double = iterations<double>(mesh, k, steps, true, terms);
-    const int in_float = iterations<float>(mesh, k, steps, true, terms);
+    const int in_double = iterations<double>(mesh, k, sweeps, true, terms);
+    const int in_float = iterations<float>(mesh, k, sweeps, true, terms);
     EXPECT_TRUE(in_double >= 0 && in_double <= most) << name << ": " << in_double;
     EXPECT_TRUE(in_float >= 0 && in_float <= most + more)
         << name << ", float cycle: " << in_float << ", double " << in_double;
@@ -323,10 +324,10 @@ TEST_P(NetworkCycles, RotatedTensorsTakeMatrixRowsAtCentres) {
 }
 
 TEST_P(NetworkCycles, SplitSumsTakeFewerIterations) {
-  const auto expect_counts = [&](const char* name, const TensorMesh& mesh, const CellCoefficients& k, int steps,
+  const auto expect_counts = [&](const char* name, const TensorMesh& mesh, const CellCoefficients& k, int sweeps,
                                  bool cg, int most, int more = 1) {
-    const int in_double = iterations<double>(mesh, k, steps, cg, {}, InterpolationKind::split);
-    const int in_float = iterations<float>(mesh, k, steps, cg, {}, InterpolationKind::split);
+    const int in_double = iterations<double>(mesh, k, sweeps, cg, {}, InterpolationKind::split);
+    const int in_float = iterations<float>(mesh, k, sweeps, cg, {}, InterpolationKind::split);
     EXPECT_TRUE(in_double >= 0 && in_double <= most) << name << ": " << in_double;
     EXPECT_TRUE(in_float >= 0 && in_float <= most + more)
         << name << ", float cycle: " << in_float << ", double " << in_double;

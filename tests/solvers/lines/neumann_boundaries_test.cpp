@@ -35,8 +35,10 @@ class NaturalEnds : public test::OnEveryBackend {
     const auto smooth = builtin_smoothers().make<T>(ctx(), smoother, a.shape(), params);
     const auto right = test::to_device<T>(ctx(), a.shape(), b);
     auto x = test::to_device<T>(ctx(), a.shape(), Values(b.size()));
-    smooth->smooth(ctx(), a, right.cview(), x.view(), smooth->elementary_steps(), Guess::zero, SweepOrder::forward);
-    smooth->smooth(ctx(), a, right.cview(), x.view(), smooth->elementary_steps(), Guess::given, SweepOrder::backward);
+    smooth->smooth(ctx(), a, right.cview(), x.view(), smooth->sweeps_per_application(), Guess::zero,
+                   SweepOrder::forward);
+    smooth->smooth(ctx(), a, right.cview(), x.view(), smooth->sweeps_per_application(), Guess::given,
+                   SweepOrder::backward);
     return test::to_host(ctx(), x);
   }
 };

@@ -108,9 +108,9 @@ CommandLine make_command_line() {
              "one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, when --rtol, "
              "--atol or a Krylov method is given"},
             {"interpolation", "NAME", "",
-             "where K varies or the mesh is deformed: network (of the cells' conductances), split (sums of the "
+             "where K varies or the mesh is deformed: conductance (of the cells' conductances), split (sums of the "
              "matrix's parts in x and y: fewer iterations where K jumps, more to set up; on rectangles), bilinear, or "
-             "matrix (network)"}},
+             "matrix (conductance)"}},
            smoothing_options(),
            {{"cut-lines", "NAME", std::string(to_string(params.multigrid.cut_lines)),
              "of several ranks, how levels are smoothed that are cut: exact, as if they were not; overlap, with rows "
@@ -294,7 +294,7 @@ Settings parse_settings(const CommandLine& options) {
     expects(options.has("rhs"), option, ": give --rhs as well; the default right-hand side is one of a rectangle");
     expects(!options.has("operator"), "--operator: a deformed mesh has a symmetric one; leave it out with ", option);
     expects(settings.solver.interpolation != InterpolationKind::split,
-            "--interpolation: split is for rectangles; with ", option, " take network, bilinear or matrix");
+            "--interpolation: split is for rectangles; with ", option, " take conductance, bilinear or matrix");
   }
   expects(settings.solver.deflate.by == DeflateBy::none ||
               (settings.problems[0].has_coefficients() && !settings.deformation.is_given()),
@@ -729,7 +729,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("precision", outcome.precision_name(options)).add("inner", options.text("inner"));
   json.add("operator", to_string(outcome.params.form));
   if (settings.interpolates_by_choice())
-    json.add("interpolation", to_string(outcome.params.interpolation.value_or(InterpolationKind::network)));
+    json.add("interpolation", to_string(outcome.params.interpolation.value_or(InterpolationKind::conductance)));
   json.add("reproducible", outcome.params.multigrid.reproducible);
   add_machine(json, ctx);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);

@@ -26,9 +26,9 @@ std::string_view to_string(InterpolationKind kind) {
     case InterpolationKind::split: return "split";
     case InterpolationKind::bilinear: return "bilinear";
     case InterpolationKind::matrix: return "matrix";
-    case InterpolationKind::network: break;
+    case InterpolationKind::conductance: break;
   }
-  return "network";
+  return "conductance";
 }
 
 namespace {

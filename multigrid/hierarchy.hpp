@@ -48,7 +48,7 @@ class Interpolation {
   /// The widths: bilinear, no word a node.
   Interpolation() = default;
   /// K by the conductances of the finest mesh's cells, which need not outlive the call. 1.5 words a fine node.
-  [[nodiscard]] static Interpolation network(const Conductances& k) { return {&k, false}; }
+  [[nodiscard]] static Interpolation by_conductances(const Conductances& k) { return {&k, false}; }
   /// K by split sums, which need it as well: two more products at set-up, fewer cycles where it jumps. Not for `update`. 1.5
   /// words.
   [[nodiscard]] static Interpolation split(const Conductances& k, const CellCoefficients& cells) {
@@ -75,8 +75,8 @@ class Interpolation {
 };
 
 /// The same by name.
-enum class InterpolationKind : std::uint8_t { network, split, bilinear, matrix };
-inline constexpr InterpolationKind every_interpolation[] = {InterpolationKind::network, InterpolationKind::split,
+enum class InterpolationKind : std::uint8_t { conductance, split, bilinear, matrix };
+inline constexpr InterpolationKind every_interpolation[] = {InterpolationKind::conductance, InterpolationKind::split,
                                                             InterpolationKind::bilinear, InterpolationKind::matrix};
 [[nodiscard]] std::string_view to_string(InterpolationKind kind);
 

@@ -394,16 +394,16 @@ struct PoissonSolver::Implementation {
   }
   /// Of the matrix, with the conductances that it was given with, or of K and c by cells.
   [[nodiscard]] Hierarchy<double> products(Context& ctx, const TensorMesh& mesh, const Conductances* weights) const {
-    const auto kind = params.interpolation.value_or(InterpolationKind::network);
+    const auto kind = params.interpolation.value_or(InterpolationKind::conductance);
     const auto simple = kind == InterpolationKind::matrix ? Interpolation::of_matrix() : Interpolation();
-    const bool follows_k = kind == InterpolationKind::network || kind == InterpolationKind::split;
+    const bool follows_k = kind == InterpolationKind::conductance || kind == InterpolationKind::split;
     if (matrix) {
-      const bool by_weights = kind == InterpolationKind::network && weights != nullptr;
+      const bool by_weights = kind == InterpolationKind::conductance && weights != nullptr;
       expects(!follows_k || by_weights, "interpolation ", to_string(kind),
               " needs K, and a matrix has none; bilinear and matrix do not");
       return Hierarchy<double>::galerkin(
           ctx, *matrix, mesh, {weights != nullptr || params.multigrid.symmetric, params.multigrid.singular},
-          by_weights ? Interpolation::network(*weights) : simple, params.multigrid.strips());
+          by_weights ? Interpolation::by_conductances(*weights) : simple, params.multigrid.strips());
     }
     const CellCoefficients& k = *params.coefficients;
     const MatrixTraits traits{true, is_singular(mesh, params.terms) && k.c.empty()};
@@ -414,7 +414,7 @@ struct PoissonSolver::Implementation {
     const Conductances conductances(ctx, mesh, fields);
     return Hierarchy<double>::galerkin(ctx, finest, mesh, traits,
                                        kind == InterpolationKind::split ? Interpolation::split(conductances, k)
-                                                                        : Interpolation::network(conductances),
+                                                                        : Interpolation::by_conductances(conductances),
                                        params.multigrid.strips());
   }
   static std::unique_ptr<Implementation> on(Context& ctx, const Geometry& mesh, PoissonSolverParams params,
@@ -422,7 +422,7 @@ struct PoissonSolver::Implementation {
     if (mesh.mapped() == nullptr)
       return std::make_unique<Implementation>(ctx, std::nullopt, mesh.logical(), std::move(params), registry);
     expects(params.interpolation != InterpolationKind::split,
-            "interpolation split is for rectangles; a deformed mesh takes network, bilinear or matrix");
+            "interpolation split is for rectangles; a deformed mesh takes conductance, bilinear or matrix");
     const auto begin = Clock::now();
     params = with_method(std::move(params));
     const bool choose = !params.method && params.inner.digits == 0 && !params.full_multigrid;

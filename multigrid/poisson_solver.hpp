@@ -65,7 +65,7 @@ struct PoissonSolverParams {
   /// coarse ones are Galerkin products whose interpolation follows K, and the method is cg where none is asked for (fcg with a
   /// K-cycle).
   std::shared_ptr<const CellCoefficients> coefficients{};
-  /// Of Galerkin products: network where coefficients are given and on deformed meshes, which have no split one; of a matrix
+  /// Of Galerkin products: conductance where coefficients are given and on deformed meshes, which have no split one; of a matrix
   /// bilinear, or where smoother "auto" finds K to jump by more than most_bilinear_jump the matrix.
   std::optional<InterpolationKind> interpolation{};
   Precision precision = Precision::mixed;

@@ -97,7 +97,7 @@ CommandLine make_command_line() {
          {"smoother", "NAME", defaults.smoother, "multigrid: see poisson2d --list-smoothers"},
          {"sweeps", "N", plain(defaults.sweeps), "multigrid: sweeps before and after, 1 .. 1000"},
          {"interpolation", "NAME", std::string(to_string(defaults.interpolation)),
-          "multigrid: split (sums of links along x and y), network, matrix or bilinear"},
+          "multigrid: split (sums of links along x and y), conductance, matrix or bilinear"},
          {"deflate", "VECTORS", "auto",
           "none; stripes:D of consecutive cells; blocks:Q, Q x Q of them; split-blocks:Q, split where two fluids meet "
           "in one; inclusions, one for each of low density; ritz:K of a solve of its own; or auto"},

@@ -293,7 +293,7 @@ class PressureSolver {
     const Conductances k(ctx, mesh, a_);
     const bool split = params_.interpolation == InterpolationKind::split;
     hierarchy_ = Hierarchy<double>::galerkin(ctx, a_, mesh, traits,
-                                             split ? Interpolation::split_links(k) : Interpolation::network(k));
+                                             split ? Interpolation::split_links(k) : Interpolation::by_conductances(k));
   }
 
   void make_cycle(Context& ctx) {

@@ -8,9 +8,9 @@ namespace stratum {
 
 namespace {
 
-using network::CellLine;
-using network::CellNumbers;
-using network::Cells;
+using operator_dependent::CellLine;
+using operator_dependent::CellNumbers;
+using operator_dependent::Cells;
 
 struct CoarsenCells {
   CellLine x, y;
@@ -207,7 +207,7 @@ void Conductances::assign(Context& ctx, const CellFields& fields) {
 
 Conductances::Conductances(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a)
     : Conductances(ctx, mesh, false) {
-  network::expects_all_nodes(mesh, a);
+  operator_dependent::expects_all_nodes(mesh, a);
   a.visit([&](const auto& view) {
     for_each_node(ctx, all_nodes(x.view()), ConductLinks<std::decay_t<decltype(view)>>{view, x.view(), y.view()});
   });
@@ -232,7 +232,7 @@ void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse) {
                              coarse.reaction.view()});
 }
 
-namespace network {
+namespace operator_dependent {
 
 void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p,
                     const SetEdges& edges) {
@@ -277,16 +277,16 @@ void expects_all_nodes(const TensorMesh& mesh, const GridOperator<double>& a) {
           " cells");
 }
 
-}  // namespace network
+}  // namespace operator_dependent
 
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p) {
-  network::set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange& range) {
+  operator_dependent::set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange& range) {
     if (edges != EdgeWeights::matrix) return;
     a.visit([&](const auto& view) {
       for_each_node(ctx, range, MatrixEdges<std::decay_t<decltype(view)>>{cells, view});
     });
-    network::take_edges_beside(ctx, cells, range, p);
+    operator_dependent::take_edges_beside(ctx, cells, range, p);
   });
 }
 

@@ -9,7 +9,7 @@
 #include <stratum/multigrid/transfer/operator_dependent.hpp>
 #include <stratum/multigrid/transfer/weighted_functors.hpp>
 
-namespace stratum::network {
+namespace stratum::operator_dependent {
 
 /// The cells along one direction, and the coarse ones.
 struct CellLine {
@@ -83,4 +83,4 @@ void take_edges_beside(Context& ctx, Cells cells, const NodeRange& range, Transf
 /// Throws UsageError for a matrix that is not one on all nodes of the mesh.
 void expects_all_nodes(const TensorMesh& mesh, const GridOperator<double>& a);
 
-}  // namespace stratum::network
+}  // namespace stratum::operator_dependent

@@ -13,7 +13,7 @@ namespace {
 
 /// Edges by sums of rows of A_x and A_y, where they serve, on all nodes; of a strip those of its own rows.
 template <class ViewX, class ViewY>
-struct SplitEdges : network::Cells {
+struct SplitEdges : operator_dependent::Cells {
   ViewX ax;
   ViewY ay;
   int nx, ny, first;  // nodes, the first row
@@ -117,20 +117,20 @@ SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficie
 
 SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a)
     : mesh_(mesh), x_(links_of(ctx, a, true)), y_(links_of(ctx, a, false)) {
-  network::expects_all_nodes(mesh, a);
+  operator_dependent::expects_all_nodes(mesh, a);
 }
 
 void SplitParts::set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k,
                              Transfer<double>& p) const {
   const GridShape nodes = x_.shape();
-  network::set_weights_by(ctx, a, k, p, [&](const network::Cells& cells, const NodeRange& range) {
+  operator_dependent::set_weights_by(ctx, a, k, p, [&](const operator_dependent::Cells& cells, const NodeRange& range) {
     x_.visit([&](const auto& ax) {
       y_.visit([&](const auto& ay) {
         using Edges = SplitEdges<std::decay_t<decltype(ax)>, std::decay_t<decltype(ay)>>;
         for_each_node(ctx, range, Edges{cells, ax, ay, nodes.nx, nodes.ny, nodes.origin_y});
       });
     });
-    network::take_edges_beside(ctx, cells, range, p);
+    operator_dependent::take_edges_beside(ctx, cells, range, p);
   });
 }
 

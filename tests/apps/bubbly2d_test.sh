@@ -276,7 +276,7 @@ case_bad_values() {
   refused --deflate magic -- magic stripes:D split-blocks:Q
   refused --deflate blocks:0 -- blocks 0
   refused --smoother magic -- magic adi
-  refused --interpolation magic -- magic split network
+  refused --interpolation magic -- magic split conductance
   refused --precision single -- single mixed
   refused --bubbles 3x4 -- 3x4
   refused --bubbles 0 -- 0

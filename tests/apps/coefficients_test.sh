@@ -32,12 +32,12 @@ END
 
 case_interpolations_and_cycles() {
   local rotated=(--rhs 1 --kappa 0.5005,0.4995,0.5005 --level 6 --sweeps 2 --vtk none --report report.json) kind
-  for kind in network split bilinear matrix; do
+  for kind in conductance split bilinear matrix; do
     run 0 "${rotated[@]}" --interpolation $kind
     check "r['interpolation'] == '$kind' and r['solver'] == 'cg' and r['cycle'] == 'v' and r['iterations'] <= 40"
   done
   run 0 "${rotated[@]}"
-  check "r['interpolation'] == 'network' and r['iterations'] > 15"
+  check "r['interpolation'] == 'conductance' and r['iterations'] > 15"
   run 0 "${rotated[@]}" --cycle w2
   check "r['solver'] == 'cg' and r['cycle'] == 'w2' and r['iterations'] <= 13"
   run 0 "${rotated[@]}" --cycle k
@@ -47,7 +47,7 @@ case_interpolations_and_cycles() {
   run 0 --level 6 --cycle k --vtk none
   for kind in cg cr; do refused "${rotated[@]}" --cycle k --solver $kind -- $kind k-cycle fcg; done
   refused --rhs 1 --interpolation split -- --interpolation --kappa
-  refused "${rotated[@]}" --interpolation nearest -- network split bilinear matrix
+  refused "${rotated[@]}" --interpolation nearest -- conductance split bilinear matrix
   refused "${rotated[@]}" --cycle w3 -- w2 k fmg
 }
 

@@ -59,16 +59,16 @@ case_several_right_hand_sides_and_full_multigrid() {
 
 case_every_interpolation_but_split() {
   for choice in "" "--kappa 2+x"; do
-    for kind in network bilinear matrix; do
+    for kind in conductance bilinear matrix; do
       # shellcheck disable=SC2086
       run 0 --map 'x+y,y' --rhs 1 --level 6 --vtk none --interpolation $kind --report report.json $choice
       check "r['interpolation'] == '$kind' and r['status'] == 'converged' and r['iterations'] <= 7"
     done
     # shellcheck disable=SC2086
-    refused --map 'x+y,y' --rhs 1 --interpolation split $choice -- '--interpolation' 'for rectangles' '--map' 'network, bilinear or matrix'
+    refused --map 'x+y,y' --rhs 1 --interpolation split $choice -- '--interpolation' 'for rectangles' '--map' 'conductance, bilinear or matrix'
   done
   run 0 --map 'x+y,y' --rhs 1 --level 6 --vtk none --report report.json
-  check "r['interpolation'] == 'network'"
+  check "r['interpolation'] == 'conductance'"
   refused --interpolation matrix -- '--interpolation' 'coefficients that vary' 'deformed meshes'
 }
 

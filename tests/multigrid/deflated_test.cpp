@@ -76,7 +76,7 @@ TEST_P(DeflatedTest, VectorsAreOneInsideZeroInOthersAndSmoothAround) {
     for (const int at : {(8 + j) * 32 + 8, (20 + j) * 32 + 22}) std::fill_n(k.xx.begin() + at, 4, 1e5);
   const Conductances conductances(ctx(), mesh, k);
   const auto hierarchy = Hierarchy<double>::galerkin(ctx(), assemble_diffusion(ctx(), mesh, k), mesh, {true, true},
-                                                     Interpolation::network(conductances));
+                                                     Interpolation::by_conductances(conductances));
   const auto found = inclusions(mesh, k);
   ASSERT_EQ(found.floating(), 2);
   const auto vectors = inclusion_vectors(ctx(), hierarchy, found);
@@ -311,7 +311,7 @@ TEST_P(DeflatedTest, VectorsOfInclusionsSeeNoCut) {
           const Conductances conductances(on, mesh, fields);
           const auto hierarchy =
               Hierarchy<double>::galerkin(on, assemble_diffusion(on, mesh, k, fields, {}, shape), mesh, {true, true},
-                                          Interpolation::network(conductances), cut);
+                                          Interpolation::by_conductances(conductances), cut);
           const auto own = inclusion_vectors(on, hierarchy, found);
           own.z.validate();
           Values numbers;  // of every node its core and the vectors' there

@@ -192,7 +192,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
           const CellFields fields(ctx, mesh, k, 0);
           const auto a = assemble_diffusion(ctx, mesh, k, fields, {}, strips.finest());
           const Conductances conductances(ctx, mesh, fields);
-          const auto interpolation = kind == InterpolationKind::network  ? Interpolation::network(conductances)
+          const auto interpolation = kind == InterpolationKind::conductance
+                                         ? Interpolation::by_conductances(conductances)
                                      : kind == InterpolationKind::split  ? Interpolation::split(conductances, k)
                                      : kind == InterpolationKind::matrix ? Interpolation::of_matrix()
                                                                          : Interpolation();
@@ -504,7 +505,7 @@ TEST_P(StripSolversTest, DeformedMeshes) {
   const Ends closed{periodic, periodic, natural, natural};
   const MappedMesh ring = test::wavy(host, with_ends({Line(random_.widths(24)), Line(random_.widths(41))}, closed));
   problem.sides = {walls(closed.left), walls(closed.right), walls(closed.bottom), walls(closed.top)};
-  for (const auto kind : {InterpolationKind::network, InterpolationKind::bilinear, InterpolationKind::matrix})
+  for (const auto kind : {InterpolationKind::conductance, InterpolationKind::bilinear, InterpolationKind::matrix})
     for (const auto precision : {Precision::mixed, Precision::full, Precision::residual_replacement}) {
       SCOPED_TRACE(testing::Message() << to_string(kind) << ", precision " << static_cast<int>(precision));
       auto p = params();

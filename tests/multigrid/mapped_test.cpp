@@ -259,7 +259,7 @@ TEST_P(MappedSolutions, MemoryIsFoundByAPlan) {
 
 TEST_P(MappedSolutions, SplitInterpolationIsForRectangles) {
   const auto problem = tensors[3].problem();
-  for (const auto kind : {InterpolationKind::network, InterpolationKind::bilinear, InterpolationKind::matrix}) {
+  for (const auto kind : {InterpolationKind::conductance, InterpolationKind::bilinear, InterpolationKind::matrix}) {
     PoissonSolverParams params;
     params.interpolation = kind;
     EXPECT_LT(error(shear_map(40), 4, problem, params), 4e-3);

@@ -226,7 +226,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, ProductsAndOtherCoefficients) {
                                        const Conductances conductances(ctx, mesh, fields), later(ctx, mesh, others);
                                        const auto levels = Hierarchy<double>::galerkin(
                                            ctx, matrix(k, fields), mesh, {true, false},
-                                           follows ? Interpolation::network(conductances) : Interpolation(), 2);
+                                           follows ? Interpolation::by_conductances(conductances) : Interpolation(), 2);
                                        return this->two_cycles(ctx, Hierarchy<T>(ctx, levels),
                                                                this->params(smoother, 2, 2), bs, [&](auto& m) {
                                                                  if (!updates) return;

@@ -62,7 +62,8 @@ class Network : public test::OnEverySetting<T> {
   /// With the interpolation of these coefficients.
   Hierarchy<Number> hierarchy(const GridOperator<double>& a, const TensorMesh& mesh, const CellCoefficients& k) {
     const Conductances conductances(this->ctx(), mesh, k);
-    return {this->ctx(), Hierarchy<double>::galerkin(this->ctx(), a, mesh, {}, Interpolation::network(conductances))};
+    return {this->ctx(),
+            Hierarchy<double>::galerkin(this->ctx(), a, mesh, {}, Interpolation::by_conductances(conductances))};
   }
   Vector<Number> random_vector(const GridShape& shape) {
     return test::random_vector<Number>(this->ctx(), random_, shape);
@@ -227,14 +228,14 @@ class NetworkCycles : public test::OnEveryBackend {
   /// Iterations of CG with one mirrored cycle of `sweeps` + `sweeps`, or of cycles alone; -1 where it does not end.
   template <class T>
   int iterations(const TensorMesh& mesh, const CellCoefficients& k, int sweeps, bool cg,
-                 const OperatorTerms& terms = {}, InterpolationKind kind = InterpolationKind::network,
+                 const OperatorTerms& terms = {}, InterpolationKind kind = InterpolationKind::conductance,
                  Cycle shape = Cycle::v) {
     const auto a = assemble_diffusion(ctx(), mesh, k, terms);
     const Conductances conductances(ctx(), mesh, k);
-    const auto interpolation = kind == InterpolationKind::matrix    ? Interpolation::of_matrix()
-                               : kind == InterpolationKind::split   ? Interpolation::split(conductances, k)
-                               : kind == InterpolationKind::network ? Interpolation::network(conductances)
-                                                                    : Interpolation();
+    const auto interpolation = kind == InterpolationKind::matrix        ? Interpolation::of_matrix()
+                               : kind == InterpolationKind::split       ? Interpolation::split(conductances, k)
+                               : kind == InterpolationKind::conductance ? Interpolation::by_conductances(conductances)
+                                                                        : Interpolation();
     PoissonProblem problem;
     problem.rhs = [](const Point& p) { return 2 * (p.y * (1 - p.y) + p.x * (1 - p.x)); };
     const auto side_of = [](LineEnd end) {
@@ -366,7 +367,7 @@ TEST_P(NetworkCycles, RotatedTensorsWantMoreOfCoarseLevels) {
   const auto mesh = make_mesh(mesh_family("U1"), 7);
   const auto expect_counts = [&](Cycle shape, double ratio, double degrees, int most) {
     const auto k = rotated(mesh, ratio, degrees);
-    for (const auto kind : {InterpolationKind::network, InterpolationKind::split}) {
+    for (const auto kind : {InterpolationKind::conductance, InterpolationKind::split}) {
       const int in_double = iterations<double>(mesh, k, 2, true, {}, kind, shape);
       const int in_float = iterations<float>(mesh, k, 2, true, {}, kind, shape);
       EXPECT_TRUE(in_double >= 0 && in_double <= most && in_float >= 0 && in_float <= most + 1)
@@ -379,10 +380,10 @@ TEST_P(NetworkCycles, RotatedTensorsWantMoreOfCoarseLevels) {
     expect_counts(Cycle::k, 100, degrees, 12);
   }
   // Alone, too, and on other meshes.
-  EXPECT_LE(iterations<double>(mesh, unit_cells(mesh), 4, false, {}, InterpolationKind::network, Cycle::k), 6);
+  EXPECT_LE(iterations<double>(mesh, unit_cells(mesh), 4, false, {}, InterpolationKind::conductance, Cycle::k), 6);
   const auto a3 = make_mesh(mesh_family("A3"), 7);
   const int stretched =
-      iterations<float>(a3, checkerboard(a3, 7, 1e4), 4, true, {}, InterpolationKind::network, Cycle::w2);
+      iterations<float>(a3, checkerboard(a3, 7, 1e4), 4, true, {}, InterpolationKind::conductance, Cycle::w2);
   EXPECT_TRUE(stretched >= 0 && stretched <= 14) << stretched;
 }
 

@@ -112,7 +112,7 @@ CommandLine make_command_line() {
              "matrix's parts in x and y: fewer iterations where K jumps, more to set up; on rectangles), bilinear, or "
              "matrix (conductance)"}},
            smoothing_options(),
-           {{"cut-lines", "NAME", std::string(to_string(params.multigrid.cut_lines)),
+           {{"distributed-smoothing", "NAME", std::string(to_string(params.multigrid.distributed_smoothing)),
              "of several ranks, how levels are smoothed that are cut: exact, as if they were not; overlap, with rows "
              "of "
              "the neighbours, where these are enough; or auto, level by level what costs less"},
@@ -237,9 +237,10 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
     multigrid.cycle = choice<Cycle>(
         "--cycle", options.text("cycle"),
         {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"w2", Cycle::w2}, {"k", Cycle::k}, {"fmg", Cycle::v}});
-  std::vector<std::pair<std::string, CutMethod>> cut_methods;
-  for (const auto method : every_cut_method) cut_methods.emplace_back(to_string(method), method);
-  multigrid.cut_lines = choice<CutMethod>("--cut-lines", options.text("cut-lines"), cut_methods);
+  std::vector<std::pair<std::string, DistributedSmoothing>> distributed_smoothings;
+  for (const auto method : every_distributed_smoothing) distributed_smoothings.emplace_back(to_string(method), method);
+  multigrid.distributed_smoothing = choice<DistributedSmoothing>(
+      "--distributed-smoothing", options.text("distributed-smoothing"), distributed_smoothings);
   std::vector<std::pair<std::string, InterpolationKind>> interpolations;
   for (const auto kind : every_interpolation) interpolations.emplace_back(to_string(kind), kind);
   if (options.has("interpolation"))
@@ -344,8 +345,8 @@ void check_reproducible(const Settings& settings) {
   refuse(
       settings.interpolates_by_choice() && settings.solver.interpolation != InterpolationKind::bilinear,
       "interpolation that follows coefficients or deformed cells differs by rounding; take --interpolation bilinear");
-  refuse(settings.solver.multigrid.cut_lines == CutMethod::overlap,
-         "overlap differs by rounding; take --cut-lines exact");
+  refuse(settings.solver.multigrid.distributed_smoothing == DistributedSmoothing::overlap,
+         "overlap differs by rounding; take --distributed-smoothing exact");
   refuse(settings.machine.backend == Backend::cuda, "it is for CPUs; take --backend cpu");
 }
 
@@ -1158,7 +1159,8 @@ std::string why_alone(Context& ctx, const Settings& settings, const Uses& uses, 
   if (!machine.has_ranks()) return "";
   const std::int64_t unknowns = settings.mesh_at(ctx, settings.last_level).logical().unknowns().nodes();
   if (auto why = machine.too_few(unknowns, StripLevels::least_for_several_gpus); !why.empty()) return why;
-  if (!machine.may_take_one_gpu() || settings.solver.multigrid.cut_lines != CutMethod::automatic) return "";
+  if (!machine.may_take_one_gpu() || settings.solver.multigrid.distributed_smoothing != DistributedSmoothing::automatic)
+    return "";
   prepared = prepare(ctx, settings, settings.last_level, uses);
   std::string why = why_one_gpu(ctx, *prepared->solver, prepared->mesh);
   if (!why.empty() || settings.first_level < settings.last_level) prepared.reset();

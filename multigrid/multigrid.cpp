@@ -119,11 +119,11 @@ std::string_view to_string(Cycle cycle) {
   return "v";
 }
 
-std::string_view to_string(CutMethod method) {
+std::string_view to_string(DistributedSmoothing method) {
   switch (method) {
-    case CutMethod::exact: return "exact";
-    case CutMethod::overlap: return "overlap";
-    case CutMethod::automatic: break;
+    case DistributedSmoothing::exact: return "exact";
+    case DistributedSmoothing::overlap: return "overlap";
+    case DistributedSmoothing::automatic: break;
   }
   return "auto";
 }
@@ -195,7 +195,7 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   const StripLevels& strips = hierarchy.strips();
   expects(!params.reproducible || (!ctx.on_gpu() && strips.params().fixed_pieces),
           "the same bits on any number of pieces need the CPU, and a hierarchy of fixed pieces");
-  expects(!params.reproducible || params.cut_lines != CutMethod::overlap,
+  expects(!params.reproducible || params.distributed_smoothing != DistributedSmoothing::overlap,
           "the same bits on any number of pieces are for lines that are solved exactly, not by overlap");
   if (strips.cut() > 0) levels[static_cast<std::size_t>(strips.whole())].own_b = Vector<T>(ctx, strips.own());
   for (int l = 0; l < hierarchy.levels(); ++l) {
@@ -255,8 +255,9 @@ std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) cons
   const auto& [smoother, smoother_params, sweeps, reason] = levels[static_cast<std::size_t>(index)].choice;
   const TensorMesh& mesh = hierarchy.meshes()[static_cast<std::size_t>(index)];
   const GridOperator<T>& a = hierarchy.level_operator(index);
-  const bool automatic = params.cut_lines == CutMethod::automatic;
-  if (!hierarchy.strips().is_cut(index) || params.cut_lines == CutMethod::exact || sweeps == 0) return std::nullopt;
+  const bool automatic = params.distributed_smoothing == DistributedSmoothing::automatic;
+  if (!hierarchy.strips().is_cut(index) || params.distributed_smoothing == DistributedSmoothing::exact || sweeps == 0)
+    return std::nullopt;
   if (params.reproducible) return std::nullopt;
   // Across a periodic direction with an odd number of rows these would be of other colours than beside.
   if (mesh.unknowns().periodic_y && mesh.unknowns().ny % 2 != 0) return std::nullopt;

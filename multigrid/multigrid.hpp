@@ -44,10 +44,11 @@ enum class Cycle : std::uint8_t { v, w, f, w2, k };
 
 /// How levels that are cut are smoothed: each by what costs less; exactly as if there were no cut; or with rows of the strips
 /// beside (multigrid/overlap.hpp), where these are enough, else exactly.
-enum class CutMethod : std::uint8_t { automatic, exact, overlap };
-inline constexpr CutMethod every_cut_method[] = {CutMethod::automatic, CutMethod::exact, CutMethod::overlap};
+enum class DistributedSmoothing : std::uint8_t { automatic, exact, overlap };
+inline constexpr DistributedSmoothing every_distributed_smoothing[] = {
+    DistributedSmoothing::automatic, DistributedSmoothing::exact, DistributedSmoothing::overlap};
 
-[[nodiscard]] std::string_view to_string(CutMethod method);
+[[nodiscard]] std::string_view to_string(DistributedSmoothing method);
 
 struct MultigridParams {
   std::string smoother = "adi";  // or "auto": level by level, see multigrid/smoother_choice.hpp
@@ -70,7 +71,7 @@ struct MultigridParams {
   int exact_below = 520;
   /// Levels that are cut where the Context has other pieces of the grid: as mesh/partition.hpp says.
   std::optional<int> cut{};
-  CutMethod cut_lines = CutMethod::automatic;
+  DistributedSmoothing distributed_smoothing = DistributedSmoothing::automatic;
   /// An iteration around the cycle corrects what it leaves, and takes any fixed map: by overlap a level then has rows enough beside
   /// a cut where 1e-3 of an error is left, not rounding alone (multigrid/overlap.hpp).
   bool is_corrected = false;

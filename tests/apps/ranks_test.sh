@@ -102,7 +102,7 @@ case_coefficients() { # heavy: on threads in tests/multigrid/distributed_levels_
 annulus='(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)'
 
 case_deformed_meshes() { # heavy: on threads in tests/multigrid/distributed_levels_test.cpp
-  as_on_one 2 --map "$annulus" --level 6 --rhs 0 --exact 'x/(x^2+y^2)+log(x^2+y^2)' --cut-lines overlap
+  as_on_one 2 --map "$annulus" --level 6 --rhs 0 --exact 'x/(x^2+y^2)+log(x^2+y^2)' --distributed-smoothing overlap
   as_on_one 4 --map 'x+y/3,y+x/5' --cells 24,37 --bottom periodic --top periodic --rhs 'sin(x)' --kappa '4+x,1/2,3+y' \
     --reaction '4+x' --right robin:3,y --left neumann:1 --smoother colour_gs
   local walls=(--map 'x+y/3,y' --left neumann --right neumann --bottom neumann --top neumann --rhs 'x-2/3' --level 5)
@@ -147,26 +147,26 @@ exchanges() {
 
 # A cycle V(2,2) with zebra ADI takes 5 exchanges of rows and 4 gathers a level, by overlap 2 exchanges.
 case_exchanges_of_a_cycle() {
-  exchanges 5 4 --mesh A3 --level 8 --cut-lines exact
+  exchanges 5 4 --mesh A3 --level 8 --distributed-smoothing exact
   check "r['levels_cut'] >= 2 and r['overlaps'] == [0] * r['levels_cut']"
-  exchanges 2 0 --level 8 --cut-lines overlap
+  exchanges 2 0 --level 8 --distributed-smoothing overlap
   check "r['levels_cut'] >= 2 and r['overlaps'] == [12] * r['levels_cut']"
 }
 
 case_overlap() { # heavy: on threads in tests/multigrid/overlap_test.cpp
   # What an iteration corrects has fewer rows beside; conjugate gradients take a symmetric cycle for granted.
-  tolerance=1e-10 as_on_one 2 --mesh U2 --level 7 --cut-lines overlap
+  tolerance=1e-10 as_on_one 2 --mesh U2 --level 7 --distributed-smoothing overlap
   check "r['overlaps'][0] > 0"
   mv report.json corrected.json
-  as_on_one 2 --mesh U2 --level 7 --cut-lines overlap --solver cg
+  as_on_one 2 --mesh U2 --level 7 --distributed-smoothing overlap --solver cg
   check "r['overlaps'][0] > json.load(open('corrected.json'))['overlaps'][0]"
-  as_on_one 4 --mesh A3 --level 7 --smoother colour_gs --solver cg --cut-lines overlap
+  as_on_one 4 --mesh A3 --level 7 --smoother colour_gs --solver cg --distributed-smoothing overlap
   check "r['overlaps'][0] > 0"
-  as_on_one 3 --cells 40,150 --rhs 1 --kappa '1+x+3*y' --top neumann:x --cut-lines overlap
+  as_on_one 3 --cells 40,150 --rhs 1 --kappa '1+x+3*y' --top neumann:x --distributed-smoothing overlap
   ranks 2 0 --level 9 --vtk none
   prints '^ranks +2, .* levels are cut, [1-9] by overlap of [0-9]+ rows, the others whole'
-  ranks 2 1 --cut-lines half
-  says "cut-lines.*half"
+  ranks 2 1 --distributed-smoothing half
+  says "distributed-smoothing.*half"
   ranks 2 1 --exchange pear
   says "exchange.*pear"
   ranks 2 1 --exchange peer
@@ -650,7 +650,7 @@ case_a_thousand_solves_end() { # heavy: exchanges of many solves, one after the 
   for ((k = 0; k < 500; ++k)); do solves+=(--rhs "1+$k*x"); done
   ranks 2 0 --mesh A3 --level 5 --cycle fmg --rtol 1e-8 "${solves[@]}" --quiet --vtk none --report report.json
   check "len(r['right_hand_sides']) == 500 and all(s['status'] == 'converged' for s in r['right_hand_sides'])"
-  ranks 2 0 --mesh A5 --level 5 --cut-lines exact "${solves[@]}" --quiet --vtk none --report report.json
+  ranks 2 0 --mesh A5 --level 5 --distributed-smoothing exact "${solves[@]}" --quiet --vtk none --report report.json
   check "len(r['right_hand_sides']) == 500 and all(s['status'] == 'converged' for s in r['right_hand_sides'])"
 }
 

@@ -63,7 +63,7 @@ class StripLevelsTest : public test::OnEverySetting<T> {
   [[nodiscard]] static Values two_cycles(Context& ctx, const Hierarchy<Number>& levels, MultigridParams params,
                                          const Values& bs) {
     params.exact_below = 0;  // on one piece a GPU would solve a level that is cut on several
-    params.cut_lines = CutMethod::exact;
+    params.distributed_smoothing = DistributedSmoothing::exact;
     Multigrid<Number> m(ctx, levels, params);
     const GridShape shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
     const auto b = test::poisoned_rows<Number>(ctx, shape, whole, bs);
@@ -108,7 +108,9 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, NineExchangesALevel) {
   for (const int cut : {1, 2, 3}) {
     const auto counted = test::on_pieces(this->backend(), 3, [&](Context& ctx) {
       const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, cut);
-      Multigrid<T> m(ctx, levels, {.smoother = "adi", .sweeps = 2, .cut = cut, .cut_lines = CutMethod::exact});
+      Multigrid<T> m(
+          ctx, levels,
+          {.smoother = "adi", .sweeps = 2, .cut = cut, .distributed_smoothing = DistributedSmoothing::exact});
       const GridShape shape = levels.finest().shape();
       const auto b = test::poisoned_rows<T>(ctx, shape, mesh.unknowns(), bs);
       Vector<T> x(ctx, shape);
@@ -304,7 +306,7 @@ class StripSolversTest : public test::OnEveryBackend {
     PoissonSolverParams p;
     p.multigrid.smoother = "colour_gs";
     p.multigrid.cut = 2;
-    p.multigrid.cut_lines = CutMethod::exact;
+    p.multigrid.distributed_smoothing = DistributedSmoothing::exact;
     p.multigrid.exact_below = 0;
     p.stop.rtol = 1e-9;
     return p;

@@ -99,7 +99,7 @@ class OverlapTest : public test::OnEverySetting<T> {
     return with_ends({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends);
   }
   static MultigridParams params(const char* smoother, int cut, std::optional<int> sweeps = {}) {
-    return {.smoother = smoother, .sweeps = sweeps, .cut = cut, .cut_lines = CutMethod::overlap};
+    return {.smoother = smoother, .sweeps = sweeps, .cut = cut, .distributed_smoothing = DistributedSmoothing::overlap};
   }
   // Of rounding (3e-6 on an H200: A1 in three pieces), and of what the depth leaves.
   static constexpr double tolerance = in_float ? 4e-6 : 1e-14;
@@ -148,10 +148,10 @@ TEST_ON_EVERY_SETTING(OverlapTest, DeepLinesAreSolvedExactly) {
   EXPECT_EQ(this->exchanges(2, make_mesh(mesh_family("A5"), 7), this->params("adi", 1, 2)), 10);
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 9);
   auto params = this->params("adi", 3, 2);
-  params.cut_lines = CutMethod::exact;
+  params.distributed_smoothing = DistributedSmoothing::exact;
   EXPECT_EQ(this->exchanges(2, mesh, params), 28);
   // Left open: by overlap where it takes a quarter of the rows or less, on GPUs half of them.
-  params.cut_lines = CutMethod::automatic;
+  params.distributed_smoothing = DistributedSmoothing::automatic;
   const bool on_gpu = this->backend() == Backend::cuda;
   EXPECT_EQ(this->exchanges(2, mesh, params), on_gpu ? 2 * 3 + 1 : 2 * 2 + 9 + 1);
 }
@@ -295,7 +295,7 @@ class OverlapSolversTest : public test::OnEveryBackend {
   }
   void expect_the_same(const TensorMesh& mesh, PoissonSolverParams params, int count) const {
     params.multigrid.cut = 2;
-    params.multigrid.cut_lines = CutMethod::overlap;
+    params.multigrid.distributed_smoothing = DistributedSmoothing::overlap;
     params.multigrid.exact_below = 0;
     const Solved one = solve(1, mesh, params), several = solve(count, mesh, params);
     EXPECT_THAT(several.iterations, testing::Each(one.iterations[0]));
@@ -336,7 +336,7 @@ TEST_P(OverlapSolversTest, MemoryIsPlanned) {
       PoissonSolverParams params;
       params.form = form;
       params.multigrid.cut = 2;
-      params.multigrid.cut_lines = CutMethod::overlap;
+      params.multigrid.distributed_smoothing = DistributedSmoothing::overlap;
       const auto required = static_cast<double>(required_memory(ctx, mesh, params));
       const PoissonSolver solver(ctx, mesh, params);
       const Vector<double> b(ctx, solver.fine_operator().shape()), x(ctx, b.shape());

@@ -17,7 +17,7 @@ TEST(Room, OwnRowsOfTheResidualAreLeftAloneByACycle) {
         MultigridParams params;
         params.smoother = smoother;
         params.cycle = cycle;
-        params.cut_lines = CutMethod::overlap;
+        params.distributed_smoothing = DistributedSmoothing::overlap;
         params.is_corrected = true;
         Multigrid<float> multigrid(ctx, meshes, OperatorForm::tensor, params);
         const auto room = multigrid.room(multigrid.levels() - 1);

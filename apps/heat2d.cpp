@@ -86,7 +86,8 @@ CommandLine make_command_line() {
               smoothing_options(),
               {{"precision", "NAME", "mixed", "mixed (float cycles, double defect and update) or double"},
                {"inner", "KIND:N", "cycles:1",
-                "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
+                "mixed precision: between updates in double cycles:N (1 .. 1000), or rtol:X, as many as reduce the "
+                "residual to X (1e-6 .. 1)"},
                {"rtol", "X", "",
                 "a stage is solved as well as its start were known up to X, X in (0, 1) (a hundredth of --tol; 1e-8)"},
                {"max-iterations", "N", "100", "of a stage, 1 .. 1000000"}})},

@@ -128,7 +128,8 @@ CommandLine make_command_line() {
              "slow: CG in float, x in two of them, right to 1e-7 in the energy norm with a residual above 1e-8; tensor "
              "and cell operators), or single (to see it fail)"},
             {"inner", "KIND:N", message("cycles:", params.inner.cycles),
-             "mixed precision: cycles:N (1 .. 1000) or digits:N (1 .. 6) between updates in double"},
+             "mixed precision: between updates in double cycles:N (1 .. 1000), or rtol:X, as many as reduce the "
+             "residual to X (1e-6 .. 1)"},
             {"operator", "NAME", "",
              "storage: tensor (none), symmetric (5 words a node) or nine-band (9) (tensor; with single nine-band, "
              "whose "

@@ -38,7 +38,7 @@ std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverPar
   auto& cycle = params.multigrid.cycle;
   if (params.precision == Precision::double_single)
     params.method = params.method.value_or(cycle == Cycle::k ? Method::fcg : Method::cg);
-  const bool method_open = !params.method && params.inner.digits == 0, cycle_open = !cycle;
+  const bool method_open = !params.method && params.inner.rtol == 0, cycle_open = !cycle;
   const bool choose = params.multigrid.smoother == "auto" && cycle_open && !params.full_multigrid &&
                       (method_open || params.method == Method::multigrid);
   const bool varies = params.coefficients != nullptr;
@@ -90,7 +90,7 @@ bool asks_matrix(const PoissonSolverParams& params, bool of_matrix) {
 /// Cycle and method for a K that is rotated against the mesh. The recursion of a K-cycle may not have isolated islands of high
 /// K.
 void take_more_of_coarse_levels(PoissonSolverParams& params, bool jumps) {
-  const bool method_open = !params.method && params.inner.digits == 0;
+  const bool method_open = !params.method && params.inner.rtol == 0;
   const bool k = !jumps && (method_open || !entry_of(params).constant_symmetric);
   params.multigrid.cycle = k ? Cycle::k : Cycle::w2;
   if (method_open) params.method = k ? Method::fcg : Method::cg;
@@ -99,7 +99,7 @@ void take_more_of_coarse_levels(PoissonSolverParams& params, bool jumps) {
 /// Method and cycle by what the matrix, of this `k`, couples, and why; nothing where that leaves the decision to others.
 std::string choose_by_matrix(const Couplings& found, PoissonSolverParams& params, const char* k = "K") {
   constexpr double most_even = 10;
-  const bool jumps = found.jump > most_even, method_open = !params.method && params.inner.digits == 0;
+  const bool jumps = found.jump > most_even, method_open = !params.method && params.inner.rtol == 0;
   std::ostringstream seen;
   seen.precision(2);
   if (found.is_rotated()) {
@@ -176,7 +176,7 @@ struct DoubleCycle {
     if constexpr (std::is_same_v<T, double>) {
       in_double = in_own_precision;
     } else {
-      if (params.inner.digits > 0 || params.inner.cycles != 1)
+      if (params.inner.rtol > 0 || params.inner.cycles != 1)
         in_own_precision = std::make_shared<InnerIteration<T>>(ctx, fine_operator(), multigrid, params.inner);
       if (params.precision != Precision::double_single && params.precision != Precision::residual_replacement &&
           (params.method != Method::multigrid || params.precision == Precision::single))
@@ -270,7 +270,7 @@ struct PoissonSolver::Implementation {
         a = assembled_in_room(ctx, mesh);
       found = couplings(ctx, means ? *unscaled : a);
       choice = choose_by_matrix(*found, params);
-      if (choice.empty() && matrix && !params.method && params.inner.digits == 0) {
+      if (choice.empty() && matrix && !params.method && params.inner.rtol == 0) {
         params.method = Method::cg;
         params.multigrid.cycle = Cycle::v;
         choice = "conjugate gradients: the matrix is symmetric";
@@ -316,8 +316,9 @@ struct PoissonSolver::Implementation {
              !entry_of(params).symmetric),
         "scales of rows are for mixed or double precision and methods that take a nonsymmetric preconditioner, not ",
         to_string(*params.method));
-    expects(!entry_of(params).constant_symmetric || params.inner.digits == 0, entry_of(params).name,
-            " needs a constant preconditioner: a number of inner cycles, not of digits; fcg, gcr and gmres take both");
+    expects(
+        !entry_of(params).constant_symmetric || params.inner.rtol == 0, entry_of(params).name,
+        " needs a constant preconditioner: a number of inner cycles, not a tolerance; fcg, gcr and gmres take both");
     expects(!entry_of(params).constant_symmetric || params.multigrid.cycle != Cycle::k, entry_of(params).name,
             " needs a constant preconditioner, which a k-cycle is not; fcg, gcr and gmres take it");
     expects(!params.interpolation || matrix || params.coefficients, "interpolation ", to_string(*params.interpolation),
@@ -425,7 +426,7 @@ struct PoissonSolver::Implementation {
             "interpolation split is for rectangles; a deformed mesh takes conductance, bilinear or matrix");
     const auto begin = Clock::now();
     params = with_method(std::move(params));
-    const bool choose = !params.method && params.inner.digits == 0 && !params.full_multigrid;
+    const bool choose = !params.method && params.inner.rtol == 0 && !params.full_multigrid;
     std::optional<MappedCells> cells(std::in_place, ctx, *mesh.mapped(), params.coefficients.get(),
                                      params.terms.reaction);
     params.multigrid.singular = is_singular(mesh.logical(), params.terms) && !cells->has_reaction();

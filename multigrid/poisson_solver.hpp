@@ -145,7 +145,7 @@ class PoissonSolver {
   /// How the solves that follow stop. Throws UsageError for bad parameters.
   void set_stop(const StoppingParams& stop);
 
-  /// One cycle from zero in double, or several or digits of them as params.inner says, whatever its precision: for iterations
+  /// One cycle from zero in double, or several of them as params.inner says, whatever its precision: for iterations
   /// of one's own. Made with the first call where the method does without.
   [[nodiscard]] Preconditioner<double>& preconditioner(Context& ctx);
 

@@ -43,13 +43,15 @@ inline void parse_smoothing(const CommandLine& options, MultigridParams& multigr
 }
 
 [[nodiscard]] inline InnerStop parse_inner(const CommandLine& options) {
-  const std::string what = "cycles:N or digits:N";
+  const std::string what = "cycles:N or rtol:X";
   const auto [kind, number] = parse_pair("--inner", options.text("inner"), ":", what);
   InnerStop inner;
   if (kind == "cycles")
     inner.cycles = parse_integer("--inner", number, 1, 1000);
+  else if (kind == "rtol")
+    inner.rtol = parse_number("--inner", number, {1e-6, 1, false, true});
   else if (kind == "digits")
-    inner.digits = parse_integer("--inner", number, 1, 6);
+    throw UsageError("--inner: digits:N is called rtol:X now, where X is 10^-N");
   else
     throw UsageError(message("--inner: '", options.text("inner"), "' is not ", what));
   return inner;

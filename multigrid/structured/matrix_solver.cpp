@@ -386,7 +386,7 @@ class MatrixSolver::State {
       if (made.multigrid.smoother == "auto") made.multigrid.smoother = MultigridParams{}.smoother;
       // Conjugate gradients would need what is not there.
       if (made.multigrid.coarse == "automatic") made.multigrid.coarse = "direct";
-    } else if (!made.method && made.inner.digits == 0 && !left_to_auto) {
+    } else if (!made.method && made.inner.rtol == 0 && !left_to_auto) {
       made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
     }
     precision_note.clear();
@@ -607,7 +607,7 @@ void MatrixSolver::apply(Context& ctx, GridView<const double> r, GridView<double
 
 bool MatrixSolver::is_constant() const {
   const auto& params = state_->solver.params();
-  return params.multigrid.cycle != Cycle::k && params.inner.digits == 0;
+  return params.multigrid.cycle != Cycle::k && params.inner.rtol == 0;
 }
 bool MatrixSolver::is_symmetric() const { return !state_->scaled && state_->solver.params().multigrid.symmetric; }
 void MatrixSolver::set_stop(const StoppingParams& stop) { state_->set_stop(stop); }

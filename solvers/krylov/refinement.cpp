@@ -46,9 +46,9 @@ SolveReport Refinement<T>::run(Context& ctx, const LinearOperator<T>& a, Precond
 }
 
 void InnerStop::validate() const {
-  expects(digits >= 0 && digits <= 16, "inner digits must be between 0 and 16, not ", digits);
+  expects(rtol >= 0 && rtol < 1, "the inner relative tolerance must be in [0, 1), not ", rtol);
   expects(increment >= 0 && increment < 1, "the inner increment must be between 0 and 1, not ", increment);
-  expects(digits == 0 || increment == 0, "inner digits and an inner increment exclude each other");
+  expects(rtol == 0 || increment == 0, "an inner relative tolerance and an inner increment exclude each other");
   expects(tests() || cycles >= 1, "inner cycles must be 1 or more, not ", cycles);
   expects(max_cycles >= 1, "the limit of inner cycles must be 1 or more, not ", max_cycles);
 }
@@ -68,13 +68,13 @@ void InnerIteration<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) 
   int& iterations = work_->iterations;
   m_->apply(ctx, r, z);
   iterations = 1;
-  const bool by_digits = stop_.digits > 0;
-  const double target = by_digits ? norm2(ctx, r) * std::pow(10.0, -stop_.digits) : 0;
+  const bool by_residual = stop_.rtol > 0;
+  const double target = by_residual ? norm2(ctx, r) * stop_.rtol : 0;
   const int limit = stop_.tests() ? stop_.max_cycles : stop_.cycles;
   double previous = std::numeric_limits<double>::infinity();
   while (iterations < limit) {
     a_->residual(ctx, r, z, d_.view());
-    if (by_digits) {
+    if (by_residual) {
       const double residual = norm2(ctx, d_.cview());
       if (!(residual > target) || residual >= previous) return;
       previous = residual;

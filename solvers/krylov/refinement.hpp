@@ -35,19 +35,19 @@ class Refinement final : public Solver<T>, public Handle {
   ResidualUpdate update_;
 };
 
-/// A fixed number of cycles, or as many as gain a number of digits, or as many as it takes until they change little, of
+/// A fixed number of cycles, or as many as reach a relative tolerance, or as many as it takes until they change little, of
 /// x <- x + M^-1 (b - A x) from zero: the inner solver of mixed-precision refinement, and of the variable-preconditioned
 /// methods that smooth or sweep inside. Stops at `max_cycles`, or when a cycle no longer gains anything in the residual, and
 /// hands back what it has. For Krylov methods inside see solvers/inner_solve.hpp.
 struct InnerStop {
-  int cycles = 1;        // used when digits and increment are 0
-  int digits = 0;        // reduce the residual by 10^-digits
+  int cycles = 1;        // used when rtol and increment are 0
+  double rtol = 0;       // reduce the residual to this part of the first, in (0, 1)
   int max_cycles = 32;   // in the two cases with a test
-  double increment = 0;  // until max |z_new - z_old| < increment max |z_new|; not together with digits
+  double increment = 0;  // until max |z_new - z_old| < increment max |z_new|; not together with rtol
 
-  /// Throws UsageError unless digits lie in 0 .. 16, the increment in 0 .. 1 and the numbers of cycles are 1 or more.
+  /// Throws UsageError unless rtol and the increment lie in [0, 1) and the numbers of cycles are 1 or more.
   void validate() const;
-  [[nodiscard]] bool tests() const { return digits > 0 || increment > 0; }
+  [[nodiscard]] bool tests() const { return rtol > 0 || increment > 0; }
 };
 
 template <class T>

@@ -390,7 +390,7 @@ case_nothing_is_left_of_a_constant() {
 
 case_every_choice_runs() {
   for choice in "--smoother line_x" "--smoother line_y" "--smoother colour_gs" "--smoother jacobi" "--line-order simultaneous" \
-    "--damping 0.9" "--sweeps 2" "--cycle w" "--cycle f" "--precision double" "--inner cycles:2" "--inner digits:2" \
+    "--damping 0.9" "--sweeps 2" "--cycle w" "--cycle f" "--precision double" "--inner cycles:2" "--inner rtol:1e-2" \
     "--solver cg" "--solver fcg" "--solver cr" "--solver gcr --restart 3" "--solver gmres" "--solver bicgstab" "--operator symmetric" "--operator nine-band" "--reference-norm initial" "--rtol 1e-6" "--atol 1e-3" "--threads 1"; do
     # shellcheck disable=SC2086
     run 0 --level 4 --vtk none $choice
@@ -669,7 +669,7 @@ case_unknown_names_list_the_known() {
   refused "${small[@]}" --solver gcr --restart 0 -- restart
   refused "${small[@]}" --operator dense -- dense tensor symmetric nine-band
   refused "${small[@]}" --reference-norm other -- other rhs initial
-  refused "${small[@]}" --inner steps:2 -- steps:2 cycles digits
+  refused "${small[@]}" --inner steps:2 -- steps:2 cycles rtol
   run 1 "${small[@]}" --backend tpu
 }
 
@@ -712,7 +712,7 @@ case_numbers_out_of_range() {
   for value in -1 x 2.5; do refused "${small[@]}" --threads="$value" -- threads; done
   for value in 0 2 -1 nan x; do refused "${small[@]}" --damping="$value" -- damping; done
   for value in 0 -5 x; do refused "${small[@]}" --max-iterations="$value" -- max-iterations; done
-  for value in cycles:0 digits:0 cycles:-1 cycles cycles:x digits:17; do refused "${small[@]}" --inner="$value" -- inner; done
+  for value in cycles:0 rtol:0 cycles:-1 cycles cycles:x rtol:1 digits:2; do refused "${small[@]}" --inner="$value" -- inner; done
   for value in 5 5..3 a..b 3.. -1..3 3..21; do refused --convergence-table="$value" -- convergence-table; done
 }
 
@@ -971,7 +971,7 @@ case_contradictions() {
   refused "${small[@]}" --mesh A3 --nu 0.5 -- mesh
   refused "${small[@]}" --exact x -- rhs
   refused "${small[@]}" --precision double --inner cycles:2 -- inner
-  refused "${small[@]}" --solver cg --inner digits:2 -- digits
+  refused "${small[@]}" --solver cg --inner rtol:1e-2 -- tolerance
   refused "${small[@]}" --precision single --cycle fmg -- single
   refused "${small[@]}" --precision double-single --cycle fmg -- "full multigrid" double-single
   refused "${small[@]}" --precision double-single --operator nine-band -- nine-band mixed

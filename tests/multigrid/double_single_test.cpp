@@ -271,7 +271,7 @@ TEST_P(DoubleSingle, RefusesWhatItIsNotFor) {
   says([](auto& q) { q.form = OperatorForm::symmetric; }, "symmetric stores bands");
   says([](auto& q) { q.method = Method::multigrid; }, "not multigrid");
   says([](auto& q) { q.method = Method::gcr; }, "not gcr");
-  says([](auto& q) { q.inner.digits = 2; }, "constant preconditioner");
+  says([](auto& q) { q.inner.rtol = 1e-2; }, "constant preconditioner");
   says(
       [](auto& q) {
         q.method = Method::cg;

@@ -209,11 +209,11 @@ TEST_P(PoissonSolverTest, BadParametersAreRefused) {
   refused([](auto& q) { q.stop.rtol = std::nan(""); });
   refused([](auto& q) { q.stop.max_iterations = -1; });
   refused([](auto& q) { q.inner.cycles = 0; });
-  refused([](auto& q) { q.inner.digits = -1; });
+  refused([](auto& q) { q.inner.rtol = -1; });
   for (const auto method : {Method::cg, Method::cr})
     refused([method](auto& q) {
       q.method = method;
-      q.inner.digits = 2;
+      q.inner.rtol = 1e-2;
     });
   refused([](auto& q) {
     q.method = Method::gcr;
@@ -396,7 +396,7 @@ TEST_P(PoissonSolverTest, MethodsThatTakeAnyPreconditionerTakeInnerDigits) {
     auto p = polynomial("A3", 6);
     PoissonSolverParams params;
     params.method = method;
-    params.inner.digits = 2;
+    params.inner.rtol = 1e-2;
     const auto report = solve(p, params);
     EXPECT_EQ(report.status, Status::converged) << to_string(method) << report.reason;
     EXPECT_GT(report.inner_iterations, report.iterations);

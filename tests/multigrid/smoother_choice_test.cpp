@@ -192,8 +192,8 @@ TEST_P(AutoSmootherTest, TheIterationFollowsTheJumpsAndWhatWasAskedForWins) {
   params.method = Method::cg;
   EXPECT_EQ(chosen(make_mesh(mesh_family("U1"), 6), params), cg);
   params = automatic();
-  params.inner.digits = 2;
-  EXPECT_EQ(chosen(crossing(64, 1e-6), params).first, Method::multigrid) << "digits are not constant";
+  params.inner.rtol = 1e-2;
+  EXPECT_EQ(chosen(crossing(64, 1e-6), params).first, Method::multigrid) << "a tolerance is not constant";
   EXPECT_EQ(chosen(crossing(64, 1e-6), {}), v) << "only auto chooses";
 }
 

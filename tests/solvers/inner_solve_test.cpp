@@ -133,9 +133,9 @@ TEST_P(InnerSolveTest, SweepsUntilTheyChangeLittle) {
   InnerIteration<double> limited(ctx(), a_, m, stop);
   limited.apply(ctx(), b_.cview(), z.view());
   EXPECT_EQ(limited.iterations(), 3);
-  stop.digits = 2;
+  stop.rtol = 1e-2;
   EXPECT_THROW((InnerIteration<double>(ctx(), a_, m, stop)), UsageError);
-  stop.digits = 0;
+  stop.rtol = 0;
   stop.increment = 1.5;
   EXPECT_THROW((InnerIteration<double>(ctx(), a_, m, stop)), UsageError);
 }

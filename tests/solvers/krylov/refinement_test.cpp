@@ -200,7 +200,7 @@ TEST_P(RefinementTest, InnerIterationsByCyclesAndByDigits) {
   EXPECT_TRUE(by_cycles.is_constant());
   EXPECT_TRUE(by_cycles.is_symmetric());
   stop = {};
-  stop.digits = 2;
+  stop.rtol = 1e-2;
   // Rounding decides whether the second cycle is enough.
   InnerIteration<double> by_digits(ctx(), a_, m, stop);
   EXPECT_FALSE(by_digits.is_constant());
@@ -208,7 +208,7 @@ TEST_P(RefinementTest, InnerIterationsByCyclesAndByDigits) {
   by_digits.apply(ctx(), b_.cview(), z.view());
   EXPECT_GE(by_digits.iterations(), 2);
   EXPECT_LE(by_digits.iterations(), 3);
-  stop.digits = 9;
+  stop.rtol = 1e-9;
   stop.max_cycles = 4;
   EXPECT_NEAR(reduction(stop, 4), 1e-4, 1e-6);
   for (const InnerStop bad : {InnerStop{0, 0, 32}, InnerStop{1, -1, 32}, InnerStop{1, 3, 0}})
@@ -218,7 +218,7 @@ TEST_P(RefinementTest, InnerIterationsByCyclesAndByDigits) {
 TEST_P(RefinementTest, InnerIterationsThatGainNothingHandBack) {
   const auto m = std::make_shared<test::ScaledInverse<double>>(ctx(), a_, 2.5);  // the error grows by half
   InnerStop stop;
-  stop.digits = 3;
+  stop.rtol = 1e-3;
   InnerIteration<double> inner(ctx(), a_, m, stop);
   Vector<double> z(ctx(), a_.shape());
   inner.apply(ctx(), b_.cview(), z.view());

@@ -46,7 +46,7 @@ struct Settings {
   bool quiet = false;
 
   [[nodiscard]] ProblemMesh mesh_at(Context& ctx) const {
-    return with_sides(deformation.at(ctx, machine, mesh, level), problem.space.sides);
+    return with_boundaries(deformation.at(ctx, machine, mesh, level), problem.space.boundaries);
   }
 };
 
@@ -62,8 +62,8 @@ CommandLine make_command_line() {
                                   "positive; an expression or file:PATH, taken cell by cell as c is"),
                {"exact", "EXPR", "", "the exact solution, to measure the error by"},
                {"boundary", "EXPR", "",
-                "u on the sides that have no value of their own (the exact solution where it is given, else 0)"}},
-              side_and_coefficient_options())},
+                "u on the boundaries that have no value of their own (the exact solution where it is given, else 0)"}},
+              boundary_and_coefficient_options())},
       {"Time",
        {{"start", "T", "0", "when it starts"},
         {"end", "T", "0.1", "and ends"},
@@ -124,7 +124,7 @@ constexpr const char* before_options = "Usage: heat2d [OPTIONS]\n\n"
                                        "steps in time and geometric multigrid; the mesh may be stretched as far as "
                                        "double precision reaches. All data may\n"
                                        "change with the time. Without a problem of yours, u = sin(pi x/a) sin(pi y/b) "
-                                       "decays between sides held at zero.\n";
+                                       "decays between boundaries held at zero.\n";
 
 constexpr const char* examples =
     "Examples:\n"
@@ -156,7 +156,7 @@ bool coefficients_have_time(const CommandLine& options, const MeshFamily& family
   for (const auto& option : coefficient_options)
     for (const auto& part : expressions_of(options.text(option)))
       if (!part.starts_with(file_prefix)) texts.push_back(part);
-  for (const char* side : side_names) {
+  for (const char* side : boundary_names) {
     const std::string text = options.text(side);
     constexpr std::string_view robin = "robin:";
     if (text.starts_with(robin)) texts.push_back(expressions_of(text.substr(robin.size()))[0]);
@@ -177,7 +177,7 @@ HeatProblem parse_problem(const CommandLine& options, const MeshFamily& family, 
     };
     return problem;
   }
-  problem.space.sides = parse_sides(options, family, variables);
+  problem.space.boundaries = parse_boundaries(options, family, variables);
   parse_coefficients(options, family, problem.space, variables);
   if (options.has("capacity"))
     problem.capacity = parsed("--capacity", [&] {
@@ -249,9 +249,9 @@ Settings parse_settings(const CommandLine& options) {
   expects(!options.has("restart-every") || options.has("save"), "--restart-every: to what file? --save FILE says");
   expects(!settings.deformation.is_given() || !is_default_problem(options),
           options.has("map") ? "--map" : "--mesh-file",
-          ": give --initial, --rhs or sides as well; what decays without them is of a rectangle");
+          ": give --initial, --rhs or boundaries as well; what decays without them is of a rectangle");
   settings.problem = parse_problem(options, settings.mesh.family, settings.deformation.variables(true), params.start);
-  (void)with_sides(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.sides);
+  (void)with_boundaries(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.boundaries);
   if (options.has("probe")) {
     settings.probe = parse_probe(options.text("probe"));
     if (!settings.deformation.is_given()) (void)located(*settings.probe, settings.mesh.at(settings.mesh.base ? 0 : 1));
@@ -375,7 +375,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   for (const char* name : {"map", "mesh-file"})
     if (options.has(name)) json.add(name[3] == 'h' ? "mesh_file" : name, options.text(name));
   json.add("largest_aspect_ratio", solver.geometry().largest_aspect_ratio());
-  for (const char* side : side_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
+  for (const char* side : boundary_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
   for (const char* name : {"initial", "rhs", "capacity", "kappa", "reaction", "boundary", "exact"})
     if (options.has(name)) json.add(name, options.text(name));
   json.add("method", to_string(settings.params.method)).add("start", settings.params.start).add("end", settings.end);

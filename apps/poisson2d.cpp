@@ -44,10 +44,10 @@ struct Settings {
   int first_level = 0;  // below last_level: a convergence table
   int last_level = 0;
   PoissonSolverParams solver;
-  std::vector<PoissonProblem> problems;  // one for each right-hand side, all with the same sides and reaction
+  std::vector<PoissonProblem> problems;  // one for each right-hand side, all with the same boundaries and reaction
   bool project = false;                  // incompatible right-hand sides
   bool reference_norm_follows_values =
-      false;  // the initial residual, as Dirichlet sides have values and nothing was asked for
+      false;  // the initial residual, as Dirichlet boundaries have values and nothing was asked for
   Machine machine;
   std::optional<Probe> probe;
   VtkCompression compression = VtkCompression::fast;
@@ -56,10 +56,12 @@ struct Settings {
   bool quiet = false;
   bool tolerance_asked_for = false;  // or below what the precision asked for can reach
 
-  /// With the ends that the sides want.
-  [[nodiscard]] TensorMesh logical_at(int level) const { return with_sides(mesh.at(level), problems[0].sides); }
+  /// With the ends that the boundaries want.
+  [[nodiscard]] TensorMesh logical_at(int level) const {
+    return with_boundaries(mesh.at(level), problems[0].boundaries);
+  }
   [[nodiscard]] ProblemMesh mesh_at(Context& ctx, int level) const {
-    return with_sides(deformation.at(ctx, machine, mesh, level), problems[0].sides);
+    return with_boundaries(deformation.at(ctx, machine, mesh, level), problems[0].boundaries);
   }
   /// Where widths do not decide.
   [[nodiscard]] bool interpolates_by_choice() const { return deformation.is_given() || problems[0].has_coefficients(); }
@@ -80,7 +82,8 @@ CommandLine make_command_line() {
       {"Problem: -Laplace u + c u = f; on every side u, its outward derivative or both are given, or it is periodic",
        joined(
            {{"rhs", "EXPR", "",
-             "f in x, y, the lengths a and b of the sides, and the distances xl, xr, yl, yr to the left, right, lower "
+             "f in x, y, the lengths a and b of the boundaries, and the distances xl, xr, yl, yr to the left, right, "
+             "lower "
              "and "
              "upper side, xr = a - x (2 (yl yr + xl xr)); given several times, all are solved for, each with its own "
              "report",
@@ -88,8 +91,8 @@ CommandLine make_command_line() {
             {"exact", "EXPR", "",
              "the exact solution, to measure the error by (of the default f: xl xr yl yr); once for each --rhs", true},
             {"boundary", "EXPR", "",
-             "u on the sides that have no value of their own (the exact solution where it is given, else 0)"}},
-           side_and_coefficient_options(),
+             "u on the boundaries that have no value of their own (the exact solution where it is given, else 0)"}},
+           boundary_and_coefficient_options(),
            {{"project", "", "",
              "where u is known up to a constant only, subtract from f what keeps the problem from having a "
              "solution"}})},
@@ -144,7 +147,7 @@ CommandLine make_command_line() {
         {"atol", "X", plain(params.stop.atol), "or below X itself, X from 0 on"},
         {"reference-norm", "NAME", "",
          "rhs (norm of the right-hand side) or initial (norm of the first residual) (initial with values on Dirichlet "
-         "sides, which make the right-hand side of thin cells large; else rhs)"},
+         "boundaries, which make the right-hand side of thin cells large; else rhs)"},
         {"max-iterations", "N", plain(params.stop.max_iterations), "1 .. 1000000"}}},
       machine_options_of_ranks(),
       {"Output",
@@ -208,9 +211,9 @@ constexpr const char* examples =
 
 std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily& family, Variables variables) {
   const auto rhs = options.texts("rhs"), exact = options.texts("exact");
-  const Sides sides = parse_sides(options, family, variables);
+  const BoundaryConditions boundaries = parse_boundaries(options, family, variables);
   PoissonProblem plain;
-  plain.sides = sides;
+  plain.boundaries = boundaries;
   parse_coefficients(options, family, plain, variables);
   expects(exact.empty() || options.has("rhs") || options.has("boundary") || !plain.has_exact(),
           "--exact: give --rhs as well; the default right-hand side has the solution xl xr yl yr");
@@ -324,7 +327,7 @@ Settings parse_settings(const CommandLine& options) {
   }
   constexpr int always_enough = 2;  // level: 4 x 4 cells
   if (settings.mesh.base || settings.first_level < always_enough)
-    (void)settings.logical_at(settings.first_level);                       // too few cells for the sides are found here
+    (void)settings.logical_at(settings.first_level);  // too few cells for the boundaries are found here
   if (settings.mesh.base) (void)settings.logical_at(settings.last_level);  // and too many
   if (options.has("probe")) {
     settings.probe = parse_probe(options.text("probe"));
@@ -712,7 +715,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
     if (options.has(name)) json.add(name[3] == 'h' ? "mesh_file" : name, options.text(name));
   json.add("largest_aspect_ratio", outcome.largest_aspect_ratio);
   json.add("smallest_width", outcome.smallest_width);
-  for (const char* side : side_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
+  for (const char* side : boundary_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
   if (options.has("kappa")) json.add("kappa", options.text("kappa"));
   if (settings.problems[0].reaction_of_cells.is_given())
     json.add("reaction", options.text("reaction"));
@@ -792,12 +795,12 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",
               where.c_str(), mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, outcome.smallest_width,
               outcome.largest_aspect_ratio);
-  std::string sides;
-  for (const char* side : side_names)
-    if (options.has(side)) sides += message(sides.empty() ? "" : ", ", side, " ", options.text(side));
+  std::string boundaries;
+  for (const char* side : boundary_names)
+    if (options.has(side)) boundaries += message(boundaries.empty() ? "" : ", ", side, " ", options.text(side));
   for (const char* name : {"kappa", "reaction"})
-    if (options.has(name)) sides += message(sides.empty() ? "" : ", ", name, " ", options.text(name));
-  if (!sides.empty()) std::printf("problem   %s\n", sides.c_str());
+    if (options.has(name)) boundaries += message(boundaries.empty() ? "" : ", ", name, " ", options.text(name));
+  if (!boundaries.empty()) std::printf("problem   %s\n", boundaries.c_str());
   const auto levels = outcome.hierarchy.size();
   std::printf("levels    %zu, %s; ", levels, coarsening(outcome.hierarchy).c_str());
   const auto coarsest = outcome.hierarchy.front().unknowns().nodes();

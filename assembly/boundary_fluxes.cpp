@@ -21,7 +21,7 @@ namespace stratum {
 
 namespace {
 
-using detail::SideOf;
+using detail::BoundaryOf;
 
 enum : std::size_t { left, right, bottom, top };
 
@@ -81,14 +81,15 @@ class CellwiseSolution {
     });
     return sums;
   }
-  /// Integral of phi n.K grad u_h over the interval of a side at its end, phi that of the node there.
-  [[nodiscard]] double flux_at_end(const SideOf& side, bool last_end) const {
-    const bool row = side.place.along == Direction::x;
-    const int across = side.place.last ? (row ? ny() : nx()) - 1 : 0, along = last_end ? (row ? nx() : ny()) - 1 : 0;
+  /// Integral of phi n.K grad u_h over the interval of a boundary at its end, phi that of the node there.
+  [[nodiscard]] double flux_at_end(const BoundaryOf& boundary, bool last_boundary) const {
+    const bool row = boundary.place.along == Direction::x;
+    const int across = boundary.place.last ? (row ? ny() : nx()) - 1 : 0,
+              along = last_boundary ? (row ? nx() : ny()) - 1 : 0;
     const int i = row ? along : across, j = row ? across : along;
     const CornerValues u = corners(i, j);
     const CellMaterial k = material(i, j);
-    const double end = side.place.last ? 1 : 0, outward = side.place.last ? 1 : -1;
+    const double end = boundary.place.last ? 1 : 0, outward = boundary.place.last ? 1 : -1;
     double sum = 0;
     for (const auto& [v, weight] : gauss4) {
       const double t = row ? v : end, s = row ? end : v;
@@ -101,15 +102,15 @@ class CellwiseSolution {
       const double det = at.determinant(), ux = (ys * ut - yt * us) / det, uy = (xt * us - xs * ut) / det;
       // The normal times the interval's length.
       const double normal_x = outward * (row ? -yt : ys), normal_y = outward * (row ? xt : -xs);
-      const double phi = last_end ? v : 1 - v;
+      const double phi = last_boundary ? v : 1 - v;
       sum += weight * phi * (normal_x * (k.xx * ux + k.xy * uy) + normal_y * (k.xy * ux + k.yy * uy));
     }
     return sum;
   }
-  /// At fraction v of interval k of a side.
-  [[nodiscard]] double on_side(const SidePlace& side, int k, double v) const {
-    const bool row = side.along == Direction::x;
-    const int across = side.last ? (row ? ny() : nx()) : 0;
+  /// At fraction v of interval k of a boundary.
+  [[nodiscard]] double on_boundary(const BoundaryPlace& boundary, int k, double v) const {
+    const bool row = boundary.along == Direction::x;
+    const int across = boundary.last ? (row ? ny() : nx()) : 0;
     const auto at = [&](int n) { return row ? values_(n, across) : values_(across, n); };
     return (1 - v) * at(k) + v * at(k + 1);
   }
@@ -143,20 +144,20 @@ class CellwiseSolution {
   double reaction_;
 };
 
-/// Of n.K grad u by the data of a natural side: over the side, and times phi of its first and its last node.
+/// Of n.K grad u by the data of a Neumann or Robin boundary: over the boundary, and times phi of its first and its last node.
 struct GivenFlux {
   double all = 0, first = 0, last = 0;
 };
-GivenFlux given_flux(const Geometry& mesh, const SideOf& side, const CellwiseSolution& u) {
+GivenFlux given_flux(const Geometry& mesh, const BoundaryOf& boundary, const CellwiseSolution& u) {
   GivenFlux flux;
-  const int intervals = mesh.along(side.place).size();
+  const int intervals = mesh.along(boundary.place).size();
   for (int k = 0; k < intervals; ++k)
     for (const auto& [v, weight] : gauss4) {
-      const Point p = mesh.on_side(side.place, k, v);
-      double value = side.condition.value ? evaluate(side.condition.value, p, "value of a side") : 0;
-      if (side.condition.kind == SideKind::robin)
-        value -= evaluate(side.condition.alpha, p, "alpha of a side") * u.on_side(side.place, k, v);
-      value *= weight * mesh.length_on_side(side.place, k);
+      const Point p = mesh.on_boundary(boundary.place, k, v);
+      double value = boundary.condition.value ? evaluate(boundary.condition.value, p, "value of a boundary") : 0;
+      if (boundary.condition.kind == BoundaryConditionType::robin)
+        value -= evaluate(boundary.condition.alpha, p, "alpha of a boundary") * u.on_boundary(boundary.place, k, v);
+      value *= weight * mesh.length_on_side(boundary.place, k);
       flux.all += value;
       if (k == 0) flux.first += (1 - v) * value;
       if (k == intervals - 1) flux.last += v * value;
@@ -164,9 +165,9 @@ GivenFlux given_flux(const Geometry& mesh, const SideOf& side, const CellwiseSol
   return flux;
 }
 
-/// r_i of nodes of the sides: sums over those of one side between its corners, and the corners', c = cx + 2 cy.
+/// r_i of nodes of the boundaries: sums over those of one boundary between its corners, and the corners', c = cx + 2 cy.
 struct Reactions {
-  std::array<double, 4> sides{}, corners{};
+  std::array<double, 4> boundaries{}, corners{};
   double magnitude = 0;
 
   void add(const CellwiseSolution& u, const ScalarFunction& f, const Geometry& mesh, int i, int j) {
@@ -182,7 +183,7 @@ struct Reactions {
       if (on_x && on_y)
         corners[(p == 0 ? 0U : 1U) + (q == 0 ? 0U : 2U)] += r[a];
       else
-        sides[on_x ? (p == 0 ? left : right) : (q == 0 ? bottom : top)] += r[a];
+        boundaries[on_x ? (p == 0 ? left : right) : (q == 0 ? bottom : top)] += r[a];
     }
   }
 };
@@ -202,40 +203,45 @@ Reactions reactions(const CellwiseSolution& u, const ScalarFunction& f, const Ge
 
 /// Without the reaction.
 BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, const CellwiseSolution& u) {
-  const auto sides = detail::all_sides(problem.sides);
-  const auto kind = [&](std::size_t side) { return sides[side].condition.kind; };
-  const auto natural = [&](std::size_t side) { return detail::is_natural(sides[side].condition); };
+  const auto boundaries = detail::all_boundaries(problem.boundaries);
+  const auto kind = [&](std::size_t boundary) { return boundaries[boundary].condition.kind; };
+  const auto neumann = [&](std::size_t boundary) {
+    return detail::is_neumann_or_robin(boundaries[boundary].condition);
+  };
 
   std::array<double, 4> inward{};  // integrals of n.K grad u
   std::array<GivenFlux, 4> given{};
   for (std::size_t k = 0; k < 4; ++k)
-    if (natural(k)) {
-      given[k] = given_flux(mesh, sides[k], u);
+    if (neumann(k)) {
+      given[k] = given_flux(mesh, boundaries[k], u);
       inward[k] = given[k].all;
     }
   BoundaryFluxes found;
-  if (!natural(left) || !natural(right) || !natural(bottom) || !natural(top)) {
+  if (!neumann(left) || !neumann(right) || !neumann(bottom) || !neumann(top)) {
     const Reactions r = reactions(u, rhs_function(problem), mesh);
     found.rounding = std::numeric_limits<double>::epsilon() * r.magnitude;
     for (std::size_t k = 0; k < 4; ++k)
-      if (!natural(k)) inward[k] += r.sides[k];
-    // Of the node at a corner of `side`, at the last end of its line or at the first; of a periodic side the mean with the one
+      if (!neumann(k)) inward[k] += r.boundaries[k];
+    // Of the node at a corner of `boundary`, at the last end of its line or at the first; of a periodic boundary the mean with the one
     // across.
-    const auto at_corner = [&](std::size_t side, bool last_end) {
-      const double flux = u.flux_at_end(sides[side], last_end);
-      return kind(side) == SideKind::periodic ? (flux - u.flux_at_end(sides[side ^ 1U], last_end)) / 2 : flux;
+    const auto at_corner = [&](std::size_t boundary, bool last_boundary) {
+      const double flux = u.flux_at_end(boundaries[boundary], last_boundary);
+      return kind(boundary) == BoundaryConditionType::periodic
+                 ? (flux - u.flux_at_end(boundaries[boundary ^ 1U], last_boundary)) / 2
+                 : flux;
     };
     for (std::size_t c = 0; c < 4; ++c) {
       const std::size_t v = c % 2 == 0 ? left : right, h = c / 2 == 0 ? bottom : top;
       const bool v_end = h == top, h_end = v == right;
-      if (natural(v) && natural(h)) continue;
-      if (natural(v)) {
+      if (neumann(v) && neumann(h)) continue;
+      if (neumann(v)) {
         inward[h] += r.corners[c] - (v_end ? given[v].last : given[v].first);
-      } else if (natural(h)) {
+      } else if (neumann(h)) {
         inward[v] += r.corners[c] - (h_end ? given[h].last : given[h].first);
       } else {
         const double of_v = at_corner(v, v_end), of_h = at_corner(h, h_end), rest = r.corners[c] - of_v - of_h;
-        const bool v_takes = kind(v) == SideKind::dirichlet, h_takes = kind(h) == SideKind::dirichlet;
+        const bool v_takes = kind(v) == BoundaryConditionType::dirichlet,
+                   h_takes = kind(h) == BoundaryConditionType::dirichlet;
         inward[v] += of_v + (v_takes ? (h_takes ? rest / 2 : rest) : 0);
         inward[h] += of_h + (h_takes ? (v_takes ? rest / 2 : rest) : 0);
       }
@@ -283,9 +289,9 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
                                GridView<const double> u, const CellCoefficients* cells) {
   const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
   const CellCoefficients* const k = own ? &*own : cells;
-  const CellwiseSolution at_sides(mesh, problem, NearSides(ctx, mesh, problem, u), k);
-  BoundaryFluxes found = fluxes_of(mesh, problem, at_sides);
-  if (!at_sides.has_reaction()) return found;
+  const CellwiseSolution at_boundaries(mesh, problem, NearBoundary(ctx, mesh, problem, u), k);
+  BoundaryFluxes found = fluxes_of(mesh, problem, at_boundaries);
+  if (!at_boundaries.has_reaction()) return found;
   if (mesh.mapped() == nullptr && (k == nullptr || k->c.empty())) {
     found.reaction = problem.reaction * integral(ctx, mesh.logical(), problem, u);
     return found;
@@ -306,8 +312,8 @@ double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& p
   (void)first_row_of(ctx, "the load vector", logical, b);
   double sum = 0;
   if (b.nodes() > 0) sum = sum_of(ctx, b);
-  // What natural sides and boundary values added.
-  SideLoads given(logical.unknowns());
+  // What Neumann or Robin boundaries and boundary values added.
+  BoundaryLoads given(logical.unknowns());
   if (b.nodes() > 0) add_fluxes(mesh, problem, given);
   for (const auto* part : {&given.left, &given.right, &given.bottom, &given.top})
     sum -= std::accumulate(part->begin(), part->end(), 0.0);
@@ -321,8 +327,8 @@ double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& p
   const ScalarFunction f = rhs_function(problem);
   const Line &x = logical.x(), &y = logical.y();
   const auto is_dirichlet = [](const Line& line, int node) {
-    return (node == 0 && line.first_end() == LineEnd::dirichlet) ||
-           (node == line.size() && line.last_end() == LineEnd::dirichlet);
+    return (node == 0 && line.first_boundary() == BoundaryType::dirichlet) ||
+           (node == line.size() && line.last_boundary() == BoundaryType::dirichlet);
   };
   const auto add_cell = [&](int i, int j) {
     bool any = false;

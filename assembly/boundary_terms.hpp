@@ -1,7 +1,7 @@
 #pragma once
 
-// What sides add to the operators of this folder: checks, and for stored bands the integrals of alpha phi_i phi_j over natural
-// sides, by the 4-point Gauss rule.
+// What boundaries add to the operators of this folder: checks, and for stored bands the integrals of alpha phi_i phi_j over natural
+// boundaries, by the 4-point Gauss rule.
 
 #include <algorithm>
 #include <cmath>
@@ -14,39 +14,41 @@
 
 namespace stratum::detail {
 
-inline void check_alpha(LineEnd end, const RobinCoefficient& alpha, const char* side) {
+inline void check_alpha(BoundaryType end, const RobinCoefficient& alpha, const char* boundary) {
   if (alpha.is_zero()) return;
-  expects(end == LineEnd::natural, "alpha belongs to natural sides; the ", side, " side is ", to_string(end));
-  expects(std::isfinite(alpha.constant) && alpha.constant >= 0, "alpha of the ", side,
-          " side must be finite and not negative, not ", alpha.constant);
+  expects(end == BoundaryType::neumann, "alpha belongs to Neumann or Robin boundaries; the ", boundary, " boundary is ",
+          to_string(end));
+  expects(std::isfinite(alpha.constant) && alpha.constant >= 0, "alpha of the ", boundary,
+          " boundary must be finite and not negative, not ", alpha.constant);
 }
 
 inline void check_terms(const TensorMesh& mesh, const OperatorTerms& terms) {
   expects(std::isfinite(terms.reaction) && terms.reaction >= 0,
           "the reaction coefficient c must be finite and not negative, not ", terms.reaction);
-  check_alpha(mesh.x().first_end(), terms.left, "left");
-  check_alpha(mesh.x().last_end(), terms.right, "right");
-  check_alpha(mesh.y().first_end(), terms.bottom, "bottom");
-  check_alpha(mesh.y().last_end(), terms.top, "top");
+  check_alpha(mesh.x().first_boundary(), terms.left, "left");
+  check_alpha(mesh.x().last_boundary(), terms.right, "right");
+  check_alpha(mesh.y().first_boundary(), terms.bottom, "bottom");
+  check_alpha(mesh.y().last_boundary(), terms.top, "top");
 }
 
-/// What a varying alpha adds to the nodes of a side: to a_(0,0), and to the coefficient towards the next node.
-struct SideMass {
+/// What a varying alpha adds to the nodes of a boundary: to a_(0,0), and to the coefficient towards the next node.
+struct BoundaryMass {
   std::vector<double> own, next;
-  SideMass(const Geometry& mesh, const SidePlace& side, const std::function<double(double)>& alpha);
+  BoundaryMass(const Geometry& mesh, const BoundaryPlace& boundary, const std::function<double(double)>& alpha);
 };
 
-inline SideMass::SideMass(const Geometry& mesh, const SidePlace& side, const std::function<double(double)>& alpha)
-    : own(static_cast<std::size_t>(mesh.along(side).unknowns()), 0.0), next(own) {
-  const Line& line = mesh.along(side);
+inline BoundaryMass::BoundaryMass(const Geometry& mesh, const BoundaryPlace& boundary,
+                                  const std::function<double(double)>& alpha)
+    : own(static_cast<std::size_t>(mesh.along(boundary).unknowns()), 0.0), next(own) {
+  const Line& line = mesh.along(boundary);
   const int n = line.unknowns();
   for (int i = 0; i < line.size(); ++i) {
     const auto interval = static_cast<std::size_t>(i);
-    const double h = mesh.length_on_side(side, i);
+    const double h = mesh.length_on_side(boundary, i);
     double first = 0, both = 0, second = 0;
     for (const auto& [t, weight] : gauss4) {
       const double s = line.from_begin()[interval] + t * line.widths()[interval], value = alpha(s);
-      expects(std::isfinite(value) && value >= 0, "alpha of a side is ", value, " at ", s,
+      expects(std::isfinite(value) && value >= 0, "alpha of a boundary is ", value, " at ", s,
               " along it; it must be finite and not negative");
       first += weight * h * value * (1 - t) * (1 - t);
       both += weight * h * value * (1 - t) * t;
@@ -80,17 +82,18 @@ Vector<double>* band_of(Bands& a, int dx, int dy) {
   return k < 0 ? nullptr : &a.band[static_cast<std::size_t>(k)];
 }
 
-/// Of a strip's bands, to the nodes of the side that are its own.
+/// Of a strip's bands, to the nodes of the boundary that are its own.
 template <class Bands>
-void add_side(Context& ctx, const Geometry& mesh, const SidePlace& side, const RobinCoefficient& alpha, Bands& a) {
+void add_boundary(Context& ctx, const Geometry& mesh, const BoundaryPlace& boundary, const RobinCoefficient& alpha,
+                  Bands& a) {
   if (!alpha.varying) return;
-  const auto [along, last] = side;
+  const auto [along, last] = boundary;
   const bool row = along == Direction::x;
   const GridShape shape = a.shape();
   if (row && (last ? shape.above : shape.below)) return;
-  const SideMass mass(mesh, side, alpha.varying);
+  const BoundaryMass mass(mesh, boundary, alpha.varying);
   const int line = !last ? 0 : (row ? shape.ny : shape.nx) - 1;
-  const int first = row ? 0 : shape.origin_y - mesh.along(side).first_unknown();
+  const int first = row ? 0 : shape.origin_y - mesh.along(boundary).first_unknown();
   add_line(ctx, band_of(a, 0, 0)->view(), along, line, mass.own, first);
   add_line(ctx, band_of(a, row ? 1 : 0, row ? 0 : 1)->view(), along, line, mass.next, first);
   auto* const back = band_of(a, row ? -1 : 0, row ? 0 : -1);
@@ -102,11 +105,11 @@ void add_side(Context& ctx, const Geometry& mesh, const SidePlace& side, const R
 
 /// The bands and what an alpha that varies adds to them.
 template <class Bands>
-Bands with_sides(Context& ctx, const Geometry& mesh, const OperatorTerms& terms, Bands a) {
-  add_side(ctx, mesh, {Direction::y, false}, terms.left, a);
-  add_side(ctx, mesh, {Direction::y, true}, terms.right, a);
-  add_side(ctx, mesh, {Direction::x, false}, terms.bottom, a);
-  add_side(ctx, mesh, {Direction::x, true}, terms.top, a);
+Bands with_boundaries(Context& ctx, const Geometry& mesh, const OperatorTerms& terms, Bands a) {
+  add_boundary(ctx, mesh, {Direction::y, false}, terms.left, a);
+  add_boundary(ctx, mesh, {Direction::y, true}, terms.right, a);
+  add_boundary(ctx, mesh, {Direction::x, false}, terms.bottom, a);
+  add_boundary(ctx, mesh, {Direction::x, true}, terms.top, a);
   if (terms.varies())
     for (auto& band : a.band) exchange(ctx, band.view());
   return a;

@@ -92,8 +92,8 @@ ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& pr
     return all;
   };
   if (ctx.on_gpu() && mesh.mapped() == nullptr) {
-    const auto own =
-        errors_on_gpu(ctx, mesh.logical(), exact_function(problem), u, side_values(mesh, problem), problem.reaction, k);
+    const auto own = errors_on_gpu(ctx, mesh.logical(), exact_function(problem), u,
+                                   boundary_values_of_nodes(mesh, problem), problem.reaction, k);
     const Part all = all_of({own.value_or(no_error_sums()), own.has_value()});
     if (all.there) return all.sums;
   }

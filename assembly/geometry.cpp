@@ -9,7 +9,7 @@ Point Geometry::node(int i, int j) const {
   return make_point(node_of(logical_->x(), i), node_of(logical_->y(), j));
 }
 
-Point Geometry::on_side(const SidePlace& side, int k, double t) const {
+Point Geometry::on_boundary(const BoundaryPlace& side, int k, double t) const {
   const bool row = side.along == Direction::x;
   if (mapped_ != nullptr) {
     const int line = side.last ? across(side).size() - 1 : 0;
@@ -21,9 +21,9 @@ Point Geometry::on_side(const SidePlace& side, int k, double t) const {
   return row ? make_point(here, there) : make_point(there, here);
 }
 
-double Geometry::length_on_side(const SidePlace& side, int k) const {
+double Geometry::length_on_side(const BoundaryPlace& side, int k) const {
   if (mapped_ == nullptr) return along(side).widths()[static_cast<std::size_t>(k)];
-  const Point first = on_side(side, k, 0), second = on_side(side, k, 1);
+  const Point first = on_boundary(side, k, 0), second = on_boundary(side, k, 1);
   return std::hypot(second.x - first.x, second.y - first.y);
 }
 

@@ -16,7 +16,7 @@
 
 namespace stratum {
 
-/// A point of the mesh with its distances to all sides, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x, b -
+/// A point of the mesh with its distances to all boundaries, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x, b -
 /// y, x and y, and NaN where the mesh is no rectangle; and the time where there is one.
 struct Point {
   double x = 0;
@@ -96,8 +96,8 @@ class CellPoints {
   Quadrilateral mapped_{};
 };
 
-/// One of the four sides.
-struct SidePlace {
+/// One of the four boundaries.
+struct BoundaryPlace {
   Direction along = Direction::x;
   bool last = false;  // right or top
 };
@@ -119,13 +119,13 @@ class Geometry {
     return {LineInterval(logical_->x(), i), LineInterval(logical_->y(), j)};
   }
   /// At fraction t of interval k of a side, and how long the interval is there.
-  [[nodiscard]] Point on_side(const SidePlace& side, int k, double t) const;
-  [[nodiscard]] double length_on_side(const SidePlace& side, int k) const;
+  [[nodiscard]] Point on_boundary(const BoundaryPlace& side, int k, double t) const;
+  [[nodiscard]] double length_on_side(const BoundaryPlace& side, int k) const;
 
-  [[nodiscard]] const Line& along(const SidePlace& side) const {
+  [[nodiscard]] const Line& along(const BoundaryPlace& side) const {
     return side.along == Direction::x ? logical_->x() : logical_->y();
   }
-  [[nodiscard]] const Line& across(const SidePlace& side) const {
+  [[nodiscard]] const Line& across(const BoundaryPlace& side) const {
     return side.along == Direction::x ? logical_->y() : logical_->x();
   }
 

@@ -11,9 +11,9 @@ namespace stratum {
 
 namespace {
 
-Sides at_time(const Sides& sides, double t) {
-  Sides now = sides;
-  for (SideCondition* side : {&now.left, &now.right, &now.bottom, &now.top}) {
+BoundaryConditions at_time(const BoundaryConditions& boundaries, double t) {
+  BoundaryConditions now = boundaries;
+  for (BoundaryCondition* side : {&now.left, &now.right, &now.bottom, &now.top}) {
     side->value = stratum::at_time(side->value, t);
     side->alpha = stratum::at_time(side->alpha, t);
   }
@@ -86,7 +86,7 @@ PoissonProblem at_time(const HeatProblem& problem, double t) {
   now.rhs = now.rhs ? at_time(now.rhs, t) : zero;
   now.exact = at_time(now.exact, t);
   now.boundary = at_time(now.boundary, t);
-  now.sides = at_time(now.sides, t);
+  now.boundaries = at_time(now.boundaries, t);
   for (Coefficient* k : {&now.diffusion.xx, &now.diffusion.xy, &now.diffusion.yy, &now.reaction_of_cells})
     *k = at_time(*k, t);
   return now;
@@ -103,9 +103,9 @@ bool coefficients_vary(const HeatProblem& problem) {
   for (const Coefficient* k :
        {&space.diffusion.xx, &space.diffusion.xy, &space.diffusion.yy, &space.reaction_of_cells, &problem.capacity})
     if (k->function) return true;
-  const Sides& s = space.sides;
-  for (const SideCondition* side : {&s.left, &s.right, &s.bottom, &s.top})
-    if (side->kind == SideKind::robin) return true;
+  const BoundaryConditions& s = space.boundaries;
+  for (const BoundaryCondition* side : {&s.left, &s.right, &s.bottom, &s.top})
+    if (side->kind == BoundaryConditionType::robin) return true;
   return false;
 }
 
@@ -130,8 +130,9 @@ void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& p
   }
   PoissonProblem load;
   load.rhs = f;
-  load.sides = problem.space.sides;
-  for (SideCondition* side : {&load.sides.left, &load.sides.right, &load.sides.bottom, &load.sides.top})
+  load.boundaries = problem.space.boundaries;
+  for (BoundaryCondition* side :
+       {&load.boundaries.left, &load.boundaries.right, &load.boundaries.bottom, &load.boundaries.top})
     side->value = {};
   assemble_load(ctx, mesh, load, b);
   add_averaged_load(ctx, mesh, f, static_cast<int>(gauss4.size()), averaged, b);

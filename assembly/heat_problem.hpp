@@ -1,12 +1,12 @@
 #pragma once
 
 // The problem  capacity u_t - div(K grad u) + c u = f  on a rectangle or a mesh of quadrilaterals, u given at the start, with
-// sides as in assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space, on
+// boundaries as in assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space, on
 // the nodes that are unknowns, with bilinear elements,
 //
 //     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
 //
-// where g are the values of Dirichlet nodes, F the load of f and of the natural sides' values. A cell has the capacity at its
+// where g are the values of Dirichlet nodes, F the load of f and of the Neumann or Robin boundaries' values. A cell has the capacity at its
 // centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a mean, so is f. Loads and solutions may be a strip's (mesh/partition.hpp).
 
 #include <stratum/assembly/poisson_problem.hpp>
@@ -14,7 +14,7 @@
 namespace stratum {
 
 struct HeatProblem {
-  PoissonProblem space{};      // f (zero where it is empty), the exact solution where it is known, sides, K and c
+  PoissonProblem space{};      // f (zero where it is empty), the exact solution where it is known, boundaries, K and c
   Coefficient capacity = 1.0;  // positive
   ScalarFunction initial{};    // u at the start; empty: exact where it is given, else zero
   // What does not change with the time is evaluated once. Numbers are known not to.
@@ -25,7 +25,7 @@ struct HeatProblem {
 /// The same function with this time in every point.
 [[nodiscard]] ScalarFunction at_time(const ScalarFunction& function, double t);
 [[nodiscard]] Coefficient at_time(const Coefficient& coefficient, double t);
-/// f, sides, K, c and the exact solution at this time; f is never empty.
+/// f, boundaries, K, c and the exact solution at this time; f is never empty.
 [[nodiscard]] PoissonProblem at_time(const HeatProblem& problem, double t);
 /// u at the start; never empty.
 [[nodiscard]] ScalarFunction initial_function(const HeatProblem& problem, double start);
@@ -34,7 +34,7 @@ struct HeatProblem {
 /// K, c, the capacity and alpha of every side are numbers on a rectangle, so that nothing need be evaluated by cells.
 [[nodiscard]] bool coefficients_are_numbers(const Geometry& mesh, const HeatProblem& problem, double t);
 
-/// The load of f alone: of natural sides' values and Dirichlet nodes nothing. A steady f is integrated as assemble_load does
+/// The load of f alone: of Neumann or Robin boundaries' values and Dirichlet nodes nothing. A steady f is integrated as assemble_load does
 /// it; one that changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values. `averaged`: the cells
 /// where c or the capacity is a mean. Throws UsageError for one that is not finite.
 void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, GridView<double> b,

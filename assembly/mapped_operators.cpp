@@ -98,7 +98,7 @@ GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, co
       AssembleRow{cells.view(), centre, a.band[1].view(), a.band[2].view(), a.band[3].view(), a.band[4].view()});
   for (auto& band : a.band) exchange(ctx, band.view());
   if (ctx.plans()) return GridOperator<double>(std::move(a));
-  return detail::with_sides(ctx, mesh, varying(terms), std::move(a));
+  return detail::with_boundaries(ctx, mesh, varying(terms), std::move(a));
 }
 
 }  // namespace stratum

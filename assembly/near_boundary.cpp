@@ -7,20 +7,21 @@
 
 namespace stratum {
 
-NearSides::NearSides(Context& ctx, const Geometry& geometry, const PoissonProblem& problem, GridView<const double> u)
+NearBoundary::NearBoundary(Context& ctx, const Geometry& geometry, const PoissonProblem& problem,
+                           GridView<const double> u)
     : last_x_(geometry.logical().x().size()), last_y_(geometry.logical().y().size()) {
   const TensorMesh& mesh = geometry.logical();
-  const SideValues sides = side_values(geometry, problem);
+  const BoundaryValues boundaries = boundary_values_of_nodes(geometry, problem);
   const int first_row = first_row_of(ctx, "the solution", mesh, u);
   const auto line = [&](Direction along, int k) {
     const bool row = along == Direction::x;
     const Line &own = row ? mesh.x() : mesh.y(), &across = row ? mesh.y() : mesh.x();
     const int number = unknown_at(across, k);
-    if (number < 0 && k == 0) return row ? sides.bottom : sides.left;
-    if (number < 0) return row ? sides.top : sides.right;
+    if (number < 0 && k == 0) return row ? boundaries.bottom : boundaries.left;
+    if (number < 0) return row ? boundaries.top : boundaries.right;
     std::vector<double> nodes(static_cast<std::size_t>(own.size()) + 1);
-    nodes.front() = (row ? sides.left : sides.bottom)[static_cast<std::size_t>(k)];
-    nodes.back() = (row ? sides.right : sides.top)[static_cast<std::size_t>(k)];
+    nodes.front() = (row ? boundaries.left : boundaries.bottom)[static_cast<std::size_t>(k)];
+    nodes.back() = (row ? boundaries.right : boundaries.top)[static_cast<std::size_t>(k)];
     if (u.nodes() == 0) return nodes;
     GridView<const double> part = u;
     if (row) {

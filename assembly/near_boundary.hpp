@@ -1,7 +1,7 @@
 #pragma once
 
-// Nodal values of a solution on the two outermost lines of every side of a mesh, on the host: what the cells at the sides
-// need, copied from a GPU without the rest. Each line is as long as a side, Dirichlet values included. Where the grid is cut
+// Nodal values of a solution on the two outermost lines of every boundary of a mesh, on the host: what the cells at the boundaries
+// need, copied from a GPU without the rest. Each line is as long as a boundary, Dirichlet values included. Where the grid is cut
 // into strips each piece gets all of them.
 
 #include <array>
@@ -11,9 +11,9 @@
 
 namespace stratum {
 
-class NearSides {
+class NearBoundary {
  public:
-  NearSides(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> u);
+  NearBoundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> u);
 
   /// Of a node on one of these lines.
   [[nodiscard]] double operator()(int i, int j) const {
@@ -28,7 +28,7 @@ class NearSides {
 
  private:
   int last_x_, last_y_;
-  std::array<std::vector<double>, 2> left_, right_, bottom_, top_;  // the side itself first
+  std::array<std::vector<double>, 2> left_, right_, bottom_, top_;  // the boundary itself first
 };
 
 }  // namespace stratum

@@ -39,7 +39,7 @@ struct Factors {
 /// Weights of a coefficient, a number an interval: ones where there are none.
 using Weights = std::vector<double>;
 
-/// k = 1 / h and m = h / 6 of the intervals beside `count` nodes, weighted, and one more at both ends. Beyond a natural end
+/// k = 1 / h and m = h / 6 of the intervals beside `count` nodes, weighted, and one more at both ends. Beyond a Neumann or Robin boundary
 /// lies one without length: k = alpha, m = 0.
 Factors one_dimensional_factors(const Line& line, int first, int count, double alpha_first, double alpha_last,
                                 const Weights& of_k = {}, const Weights& of_m = {}) {
@@ -69,7 +69,7 @@ Factors one_dimensional_factors(const Line& line, int first, int count, double a
 template <class T>
 void put(Context& ctx, const std::vector<double>& numbers, Vector<T>& to) {
   const std::vector<T> narrowed(numbers.begin(), numbers.end());
-  copy_from_host(ctx, narrowed.data(), with_ends(to.view()));
+  copy_from_host(ctx, narrowed.data(), with_boundaries(to.view()));
 }
 
 /// An interval's c m [2 1; 1 2] is -c m [1 -1; -1 1], which goes to k, and 3 c m at both nodes, which goes to e.
@@ -85,12 +85,12 @@ void fold_reaction(Context& ctx, double c, Factors factors, Vector<T>& to_k, Vec
 /// Kx (x) My has the weights of kxx, Mx (x) Ky those of kyy, and the reaction term those of both masses.
 TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms,
                                        const GridShape& shape, const SeparableCoefficients& weights = {}) {
-  // Natural sides want the terms of a reaction, too, where these are zero: line solves take more care with that kind of
+  // Neumann or Robin boundaries want the terms of a reaction, too, where these are zero: line solves take more care with that kind of
   // operator.
-  const auto natural = [](const Line& line) {
-    return line.first_end() == LineEnd::natural || line.last_end() == LineEnd::natural;
+  const auto neumann = [](const Line& line) {
+    return line.first_boundary() == BoundaryType::neumann || line.last_boundary() == BoundaryType::neumann;
   };
-  const bool reaction = terms.reaction > 0 || natural(mesh.x()) || natural(mesh.y());
+  const bool reaction = terms.reaction > 0 || neumann(mesh.x()) || neumann(mesh.y());
   TensorOperator<double> a(ctx, shape, reaction);
   const auto x = one_dimensional_factors(mesh.x(), shape.origin_x, shape.nx, terms.left.constant, terms.right.constant,
                                          weights.x.xx, weights.x.yy);
@@ -320,7 +320,7 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, co
     if (const auto held = tensor_terms(*factors, others)) return tensor_operator(ctx, mesh, *held, strip, *factors);
   CellOperator<double> cells = cell_operator(ctx, mesh, k, fields, terms, strip);
   if (!terms.varies()) return GridOperator<double>(std::move(cells));
-  return detail::with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
+  return detail::with_boundaries(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
 
 GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, OperatorForm form) {
@@ -378,7 +378,7 @@ GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const 
   CellOperator<double> cells(ctx, strip, tensor, true);
   fill_cells(ctx, mesh, fields, terms, cells);
   if (form == OperatorForm::cell) return GridOperator<double>(std::move(cells));
-  return detail::with_sides(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
+  return detail::with_boundaries(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
 
 void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const CellFields& fields,
@@ -401,7 +401,7 @@ void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& 
 
 bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms) {
   const auto ends_are_free = [](const Line& line) {
-    return line.first_end() != LineEnd::dirichlet && line.last_end() != LineEnd::dirichlet;
+    return line.first_boundary() != BoundaryType::dirichlet && line.last_boundary() != BoundaryType::dirichlet;
   };
   return ends_are_free(mesh.x()) && ends_are_free(mesh.y()) && terms.reaction == 0 && terms.left.is_zero() &&
          terms.right.is_zero() && terms.bottom.is_zero() && terms.top.is_zero();
@@ -431,7 +431,8 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, Operator
     } else {
       static_assert(Form::View::has_bands, "nothing assembles this form");
       if (!terms.varies()) return bands_of<typename Form::template In<T>>(ctx, a);
-      return in_precision<T>(ctx, GridOperator<double>(detail::with_sides(ctx, mesh, terms, bands_of<Form>(ctx, a))));
+      return in_precision<T>(ctx,
+                             GridOperator<double>(detail::with_boundaries(ctx, mesh, terms, bands_of<Form>(ctx, a))));
     }
   });
 }

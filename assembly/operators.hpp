@@ -1,14 +1,14 @@
 #pragma once
 
-// The Q1 matrix of -Laplace u + c u on a tensor-product mesh, with n.grad u + alpha u given on its natural sides,
+// The Q1 matrix of -Laplace u + c u on a tensor-product mesh, with n.grad u + alpha u given on its Neumann or Robin boundaries,
 //
 //     A = Kx (x) My + Mx (x) Ky + c Mx (x) My,    K = 1/h [1 -1; -1 1],   M = h/6 [2 1; 1 2]   per interval,
 //
-// and alpha added to K at a natural end (alpha = 0: Neumann), restricted to the nodes that are unknowns (those of Dirichlet
-// sides are eliminated symmetrically; their identity rows are not stored). An alpha that varies along its side adds the
+// and alpha added to K at a Neumann or Robin boundary (alpha = 0: Neumann), restricted to the nodes that are unknowns (those of Dirichlet
+// boundaries are eliminated symmetrically; their identity rows are not stored). An alpha that varies along its side adds the
 // integrals of alpha phi_i phi_j, by the 4-point Gauss rule; a tensor operator cannot hold it. Entries are formed in double and
 // converted at the end. Throws UsageError when an entry leaves the range of T, for c or alpha that is negative or not finite,
-// for alpha at a side that is not natural, and for a tensor operator where alpha varies.
+// for alpha at a side that is not Neumann or Robin, and for a tensor operator where alpha varies.
 
 #include <functional>
 
@@ -34,7 +34,7 @@ struct OperatorTerms {
   [[nodiscard]] bool varies() const { return left.varying || right.varying || bottom.varying || top.varying; }
 };
 
-/// A u = 0 for constants: no Dirichlet side, no alpha and no reaction. Decided from the problem, never from entries.
+/// A u = 0 for constants: no Dirichlet boundary, no alpha and no reaction. Decided from the problem, never from entries.
 [[nodiscard]] bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms);
 
 template <class T>

@@ -155,51 +155,53 @@ HatIntegrals hat_integrals(const TensorMesh& mesh, int first_row) {
   return {at_unknowns(mesh.x(), hat_integrals(mesh.x())), at_unknowns(mesh.y(), hat_integrals(mesh.y())), first_row};
 }
 
-// --- sides ---------------------------------------------------------------------------------------------------------------
+// --- boundaries ---------------------------------------------------------------------------------------------------------------
 
-using detail::all_sides;
-using detail::is_natural;
-using detail::SideOf;
+using detail::all_boundaries;
+using detail::BoundaryOf;
+using detail::is_neumann_or_robin;
 
-/// Integrals of g phi_i over a natural side.
+/// Integrals of g phi_i over a Neumann or Robin boundary.
 template <class Loads>
-void add_flux(const Geometry& mesh, const SideOf& side, Loads& b) {
-  if (!is_natural(side.condition) || !side.condition.value) return;
-  const Line& along = mesh.along(side.place);
+void add_flux(const Geometry& mesh, const BoundaryOf& boundary, Loads& b) {
+  if (!is_neumann_or_robin(boundary.condition) || !boundary.condition.value) return;
+  const Line& along = mesh.along(boundary.place);
   const auto loads =
       at_unknowns(along, line_loads(
-                             along.size(), [&](int k) { return mesh.length_on_side(side.place, k); },
+                             along.size(), [&](int k) { return mesh.length_on_side(boundary.place, k); },
                              [&](int k, double t) {
-                               return evaluate(side.condition.value, mesh.on_side(side.place, k, t), "value of a side");
+                               return evaluate(boundary.condition.value, mesh.on_boundary(boundary.place, k, t),
+                                               "value of a boundary");
                              }));
-  const int line = side.place.last ? mesh.across(side.place).unknowns() - 1 : 0;
+  const int line = boundary.place.last ? mesh.across(boundary.place).unknowns() - 1 : 0;
   for (std::size_t k = 0; k < loads.size(); ++k) {
     const int i = static_cast<int>(k);
-    const bool row = side.place.along == Direction::x;
+    const bool row = boundary.place.along == Direction::x;
     if (b.has(row ? line : i)) b(row ? i : line, row ? line : i) += loads[k];
   }
 }
 
-/// At fraction t of interval k of the side.
-double alpha_at(const Geometry& mesh, const SideOf& side, int k, double t) {
-  if (side.condition.kind != SideKind::robin) return 0;
-  expects(static_cast<bool>(side.condition.alpha), "the ", side.name, " side is a robin one and has no alpha");
-  const Point point = mesh.on_side(side.place, k, t);
-  const double alpha = side.condition.alpha(point);
-  expects(std::isfinite(alpha) && alpha >= 0, "alpha of the ", side.name, " side is ", alpha, " at (", point.x, ", ",
-          point.y, "); it must be finite and not negative");
+/// At fraction t of interval k of the boundary.
+double alpha_at(const Geometry& mesh, const BoundaryOf& boundary, int k, double t) {
+  if (boundary.condition.kind != BoundaryConditionType::robin) return 0;
+  expects(static_cast<bool>(boundary.condition.alpha), "the ", boundary.name,
+          " boundary is a robin one and has no alpha");
+  const Point point = mesh.on_boundary(boundary.place, k, t);
+  const double alpha = boundary.condition.alpha(point);
+  expects(std::isfinite(alpha) && alpha >= 0, "alpha of the ", boundary.name, " boundary is ", alpha, " at (", point.x,
+          ", ", point.y, "); it must be finite and not negative");
   return alpha;
 }
 
-/// alpha at a place on the side given by the logical mesh's line.
-std::function<double(double)> along_mapped_side(const MappedMesh& mesh, const SideOf& side) {
-  return [alpha = side.condition.alpha, mesh, place = side.place](double s) {
+/// alpha at a place on the boundary given by the logical mesh's line.
+std::function<double(double)> along_mapped_side(const MappedMesh& mesh, const BoundaryOf& boundary) {
+  return [alpha = boundary.condition.alpha, mesh, place = boundary.place](double s) {
     const Geometry geometry(mesh);
     const Line& line = geometry.along(place);
     const auto& nodes = line.from_begin();
     const auto next = std::upper_bound(nodes.begin() + 1, nodes.end() - 1, s);
     const auto k = static_cast<std::size_t>(next - nodes.begin() - 1);
-    return alpha(geometry.on_side(place, static_cast<int>(k), (s - nodes[k]) / line.widths()[k]));
+    return alpha(geometry.on_boundary(place, static_cast<int>(k), (s - nodes[k]) / line.widths()[k]));
   };
 }
 
@@ -245,23 +247,25 @@ double entry_of(const Geometry& geometry, const CellCoefficients* k, double c, i
   return factor(mesh.x(), i, dx, true) * my + mx * factor(mesh.y(), j, dy, true) + c * mx * my;
 }
 
-/// Which side a node gets its Dirichlet value from: left and right come before bottom and top. None: it is an unknown.
-const SideCondition* dirichlet_side(const TensorMesh& mesh, const Sides& sides, int i, int j) {
-  const auto there = [](const SideCondition& side, bool on) { return on && side.kind == SideKind::dirichlet; };
-  if (there(sides.left, i == 0)) return &sides.left;
-  if (there(sides.right, i == mesh.x().size())) return &sides.right;
-  if (there(sides.bottom, j == 0)) return &sides.bottom;
-  if (there(sides.top, j == mesh.y().size())) return &sides.top;
+/// Which boundary a node gets its Dirichlet value from: left and right come before bottom and top. None: it is an unknown.
+const BoundaryCondition* dirichlet_side(const TensorMesh& mesh, const BoundaryConditions& boundaries, int i, int j) {
+  const auto there = [](const BoundaryCondition& boundary, bool on) {
+    return on && boundary.kind == BoundaryConditionType::dirichlet;
+  };
+  if (there(boundaries.left, i == 0)) return &boundaries.left;
+  if (there(boundaries.right, i == mesh.x().size())) return &boundaries.right;
+  if (there(boundaries.bottom, j == 0)) return &boundaries.bottom;
+  if (there(boundaries.top, j == mesh.y().size())) return &boundaries.top;
   return nullptr;
 }
 
-/// f(i, j, side) for every node with a Dirichlet value and the side that it gets it from; of periodic sides' nodes those of the
+/// f(i, j, boundary) for every node with a Dirichlet value and the boundary that it gets it from; of periodic boundaries' nodes those of the
 /// first.
 template <class F>
-void for_each_dirichlet_node(const TensorMesh& mesh, const Sides& sides, const F& f) {
+void for_each_dirichlet_node(const TensorMesh& mesh, const BoundaryConditions& boundaries, const F& f) {
   const int last_x = mesh.x().size(), last_y = mesh.y().size();
   const auto visit = [&](int i, int j) {
-    if (const SideCondition* side = dirichlet_side(mesh, sides, i, j)) f(i, j, *side);
+    if (const BoundaryCondition* boundary = dirichlet_side(mesh, boundaries, i, j)) f(i, j, *boundary);
   };
   const int end_x = mesh.x().is_periodic() ? last_x - 1 : last_x;
   for (int i = 0; i <= end_x; ++i) {
@@ -278,8 +282,8 @@ void for_each_dirichlet_node(const TensorMesh& mesh, const Sides& sides, const F
 template <class F>
 void for_each_dirichlet_value(const Geometry& mesh, const PoissonProblem& problem, const F& f) {
   const auto g = boundary_function(problem);
-  for_each_dirichlet_node(mesh.logical(), problem.sides, [&](int i, int j, const SideCondition& side) {
-    f(i, j, evaluate(side.value ? side.value : g, mesh.node(i, j), "boundary value"));
+  for_each_dirichlet_node(mesh.logical(), problem.boundaries, [&](int i, int j, const BoundaryCondition& boundary) {
+    f(i, j, evaluate(boundary.value ? boundary.value : g, mesh.node(i, j), "boundary value"));
   });
 }
 
@@ -290,7 +294,7 @@ void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& proble
   const Line &x = mesh.logical().x(), &y = mesh.logical().y();
   const auto wrapped = [](const Line& line, int k) { return line.is_periodic() ? (k + line.size()) % line.size() : k; };
   std::size_t n = 0;
-  for_each_dirichlet_node(mesh.logical(), problem.sides, [&](int i, int j, const SideCondition& /*side*/) {
+  for_each_dirichlet_node(mesh.logical(), problem.boundaries, [&](int i, int j, const BoundaryCondition& /*boundary*/) {
     for (int dy = -1; dy <= 1; ++dy)
       for (int dx = -1; dx <= 1; ++dx) {
         const int p = wrapped(x, i + dx), q = wrapped(y, j + dy);
@@ -310,31 +314,33 @@ void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& proble
       mesh, problem, [&](int p, int q, int dx, int dy) { return entry_of(mesh, cells, reaction, p, q, dx, dy); }, f);
 }
 
-/// The same for what alpha adds: along a Robin side it couples the first and the last unknown to the Dirichlet nodes at its
+/// The same for what alpha adds: along a Robin boundary it couples the first and the last unknown to the Dirichlet nodes at its
 /// corners.
 template <class F>
 void for_each_dirichlet_alpha(const Geometry& mesh, const PoissonProblem& problem, const F& f) {
-  for (const SideOf& side : all_sides(problem.sides)) {
-    if (side.condition.kind != SideKind::robin) continue;
-    const auto [direction, last] = side.place;
-    const Line &along = mesh.along(side.place), &across = mesh.across(side.place);
+  for (const BoundaryOf& boundary : all_boundaries(problem.boundaries)) {
+    if (boundary.condition.kind != BoundaryConditionType::robin) continue;
+    const auto [direction, last] = boundary.place;
+    const Line &along = mesh.along(boundary.place), &across = mesh.across(boundary.place);
     const int line = last ? across.unknowns() - 1 : 0;
     for (const bool end : {false, true}) {
-      if ((end ? along.last_end() : along.first_end()) != LineEnd::dirichlet || along.unknowns() == 0) continue;
+      if ((end ? along.last_boundary() : along.first_boundary()) != BoundaryType::dirichlet || along.unknowns() == 0)
+        continue;
       const int interval = end ? along.size() - 1 : 0;
       double coupling = 0;
       for (const auto& [t, weight] : gauss4)
-        coupling +=
-            weight * mesh.length_on_side(side.place, interval) * t * (1 - t) * alpha_at(mesh, side, interval, t);
+        coupling += weight * mesh.length_on_side(boundary.place, interval) * t * (1 - t) *
+                    alpha_at(mesh, boundary, interval, t);
       const int corner = end ? along.size() : 0, other = last ? across.size() : 0;
       const bool row = direction == Direction::x;
       const int unknown = end ? along.unknowns() - 1 : 0;
       // The number of the node at (corner, other).
       std::size_t n = 0, found = 0;
-      for_each_dirichlet_node(mesh.logical(), problem.sides, [&](int i, int j, const SideCondition& /*side*/) {
-        if (i == (row ? corner : other) && j == (row ? other : corner)) found = n;
-        ++n;
-      });
+      for_each_dirichlet_node(mesh.logical(), problem.boundaries,
+                              [&](int i, int j, const BoundaryCondition& /*boundary*/) {
+                                if (i == (row ? corner : other) && j == (row ? other : corner)) found = n;
+                                ++n;
+                              });
       f(found, row ? unknown : line, row ? line : unknown, coupling);
     }
   }
@@ -394,12 +400,12 @@ MappedMesh mapped(Context& ctx, const TensorMesh& mesh, const ScalarFunction& x,
   return {mesh, at_nodes(ctx, mesh, x), at_nodes(ctx, mesh, y)};
 }
 
-std::string_view to_string(SideKind kind) {
+std::string_view to_string(BoundaryConditionType kind) {
   switch (kind) {
-    case SideKind::neumann: return "neumann";
-    case SideKind::robin: return "robin";
-    case SideKind::periodic: return "periodic";
-    case SideKind::dirichlet: break;
+    case BoundaryConditionType::neumann: return "neumann";
+    case BoundaryConditionType::robin: return "robin";
+    case BoundaryConditionType::periodic: return "periodic";
+    case BoundaryConditionType::dirichlet: break;
   }
   return "dirichlet";
 }
@@ -407,38 +413,40 @@ std::string_view to_string(SideKind kind) {
 bool PoissonProblem::has_exact() const {
   if (exact) return true;
   if (rhs || boundary || reaction != 0 || has_coefficients()) return false;
-  // The polynomial vanishes on all sides, and has no other property there.
-  const auto plain = [](const SideCondition& side) { return side.kind == SideKind::dirichlet && !side.value; };
-  return plain(sides.left) && plain(sides.right) && plain(sides.bottom) && plain(sides.top);
+  // The polynomial vanishes on all boundaries, and has no other property there.
+  const auto plain = [](const BoundaryCondition& boundary) {
+    return boundary.kind == BoundaryConditionType::dirichlet && !boundary.value;
+  };
+  return plain(boundaries.left) && plain(boundaries.right) && plain(boundaries.bottom) && plain(boundaries.top);
 }
 
-TensorMesh with_sides(const TensorMesh& mesh, const Sides& sides) {
-  const auto both = [](const SideCondition& first, const SideCondition& second, const char* names) {
-    expects((first.kind == SideKind::periodic) == (second.kind == SideKind::periodic), "the ", names, " sides are ",
-            to_string(first.kind), " and ", to_string(second.kind),
+TensorMesh with_boundaries(const TensorMesh& mesh, const BoundaryConditions& boundaries) {
+  const auto both = [](const BoundaryCondition& first, const BoundaryCondition& second, const char* names) {
+    expects((first.kind == BoundaryConditionType::periodic) == (second.kind == BoundaryConditionType::periodic), "the ",
+            names, " boundaries are ", to_string(first.kind), " and ", to_string(second.kind),
             "; a direction is periodic at both sides or at none");
   };
-  both(sides.left, sides.right, "left and right");
-  both(sides.bottom, sides.top, "bottom and top");
-  const auto end = [](const SideCondition& side) {
-    return side.kind == SideKind::periodic    ? LineEnd::periodic
-           : side.kind == SideKind::dirichlet ? LineEnd::dirichlet
-                                              : LineEnd::natural;
+  both(boundaries.left, boundaries.right, "left and right");
+  both(boundaries.bottom, boundaries.top, "bottom and top");
+  const auto end = [](const BoundaryCondition& boundary) {
+    return boundary.kind == BoundaryConditionType::periodic    ? BoundaryType::periodic
+           : boundary.kind == BoundaryConditionType::dirichlet ? BoundaryType::dirichlet
+                                                               : BoundaryType::neumann;
   };
-  TensorMesh result{mesh.x().with_ends(end(sides.left), end(sides.right)),
-                    mesh.y().with_ends(end(sides.bottom), end(sides.top)), mesh.name()};
+  TensorMesh result{mesh.x().with_boundaries(end(boundaries.left), end(boundaries.right)),
+                    mesh.y().with_boundaries(end(boundaries.bottom), end(boundaries.top)), mesh.name()};
   expects(result.unknowns().nodes() > 0, "the mesh has ", mesh.x().size(), " x ", mesh.y().size(),
-          " cells, and between its sides no unknowns: between two Dirichlet sides there must be at least 2");
+          " cells, and between its boundaries no unknowns: between two Dirichlet boundaries there must be at least 2");
   return result;
 }
 
-MappedMesh with_sides(const MappedMesh& mesh, const Sides& sides) {
-  return mesh.with_ends_of(with_sides(mesh.logical(), sides));
+MappedMesh with_boundaries(const MappedMesh& mesh, const BoundaryConditions& boundaries) {
+  return mesh.with_ends_of(with_boundaries(mesh.logical(), boundaries));
 }
 
-ProblemMesh with_sides(const Geometry& mesh, const Sides& sides) {
-  return mesh.mapped() != nullptr ? ProblemMesh(with_sides(*mesh.mapped(), sides))
-                                  : ProblemMesh(with_sides(mesh.logical(), sides));
+ProblemMesh with_boundaries(const Geometry& mesh, const BoundaryConditions& boundaries) {
+  return mesh.mapped() != nullptr ? ProblemMesh(with_boundaries(*mesh.mapped(), boundaries))
+                                  : ProblemMesh(with_boundaries(mesh.logical(), boundaries));
 }
 
 OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem) {
@@ -447,26 +455,26 @@ OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem
   OperatorTerms terms;
   terms.reaction = problem.reaction;
   const std::array<RobinCoefficient*, 4> alphas{&terms.left, &terms.right, &terms.bottom, &terms.top};
-  const auto sides = all_sides(problem.sides);
-  for (std::size_t k = 0; k < sides.size(); ++k) {
-    const SideOf& side = sides[k];
-    if (side.condition.kind != SideKind::robin) continue;
-    const Line& along = mesh.along(side.place);
-    const double first = alpha_at(mesh, side, 0, gauss4[0].t);
+  const auto boundaries = all_boundaries(problem.boundaries);
+  for (std::size_t k = 0; k < boundaries.size(); ++k) {
+    const BoundaryOf& boundary = boundaries[k];
+    if (boundary.condition.kind != BoundaryConditionType::robin) continue;
+    const Line& along = mesh.along(boundary.place);
+    const double first = alpha_at(mesh, boundary, 0, gauss4[0].t);
     bool varies = false;
     for (int i = 0; i < along.size(); ++i)
-      for (const auto& [t, weight] : gauss4) varies = varies || alpha_at(mesh, side, i, t) != first;
+      for (const auto& [t, weight] : gauss4) varies = varies || alpha_at(mesh, boundary, i, t) != first;
     if (!varies) {
       alphas[k]->constant = first;
       continue;
     }
     if (mesh.mapped() != nullptr) {
-      alphas[k]->varying = along_mapped_side(*mesh.mapped(), side);
+      alphas[k]->varying = along_mapped_side(*mesh.mapped(), boundary);
       continue;
     }
-    const Line& other = mesh.across(side.place);
-    alphas[k]->varying = [alpha = side.condition.alpha, row = side.place.along == Direction::x,
-                          across = node_of(other, side.place.last ? other.size() : 0), origin = along.origin(),
+    const Line& other = mesh.across(boundary.place);
+    alphas[k]->varying = [alpha = boundary.condition.alpha, row = boundary.place.along == Direction::x,
+                          across = node_of(other, boundary.place.last ? other.size() : 0), origin = along.origin(),
                           length = along.length()](double s) {
       const LinePoint p{origin + s, s, length - s};
       return alpha(row ? make_point(p, across) : make_point(across, p));
@@ -499,17 +507,18 @@ void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double>
 }
 
 bool has_boundary_values(const PoissonProblem& problem) {
-  for (const SideOf& side : all_sides(problem.sides))
-    if (side.condition.kind == SideKind::dirichlet && (side.condition.value || problem.boundary || problem.exact))
+  for (const BoundaryOf& boundary : all_boundaries(problem.boundaries))
+    if (boundary.condition.kind == BoundaryConditionType::dirichlet &&
+        (boundary.condition.value || problem.boundary || problem.exact))
       return true;
   return false;
 }
 
-SideValues side_values(const Geometry& mesh, const PoissonProblem& problem) {
+BoundaryValues boundary_values_of_nodes(const Geometry& mesh, const PoissonProblem& problem) {
   const Line &x = mesh.logical().x(), &y = mesh.logical().y();
   const std::vector<double> vertical(static_cast<std::size_t>(y.size()) + 1),
       horizontal(static_cast<std::size_t>(x.size()) + 1);
-  SideValues values{vertical, vertical, horizontal, horizontal};
+  BoundaryValues values{vertical, vertical, horizontal, horizontal};
   for_each_dirichlet_value(mesh, problem, [&](int i, int j, double value) {
     const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
     if (i == 0) values.left[q] = value;
@@ -525,21 +534,22 @@ SideValues side_values(const Geometry& mesh, const PoissonProblem& problem) {
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u) {
   const int first_row = first_row_of(ctx, "the solution", mesh.logical(), u);
   const Line &x = mesh.logical().x(), &y = mesh.logical().y();
-  auto [left, right, bottom, top] = side_values(mesh, problem);
-  // A side without values of its own takes those of the side across; where neither has any, the direction has no part.
-  const auto complete = [](SideKind first, SideKind second, std::vector<double>& a, std::vector<double>& b) {
-    if (first != SideKind::dirichlet) a = b;
-    if (second != SideKind::dirichlet) b = a;
-    return first == SideKind::dirichlet || second == SideKind::dirichlet;
+  auto [left, right, bottom, top] = boundary_values_of_nodes(mesh, problem);
+  // A boundary without values of its own takes those of the side across; where neither has any, the direction has no part.
+  const auto complete = [](BoundaryConditionType first, BoundaryConditionType second, std::vector<double>& a,
+                           std::vector<double>& b) {
+    if (first != BoundaryConditionType::dirichlet) a = b;
+    if (second != BoundaryConditionType::dirichlet) b = a;
+    return first == BoundaryConditionType::dirichlet || second == BoundaryConditionType::dirichlet;
   };
-  const Sides& s = problem.sides;
+  const BoundaryConditions& s = problem.boundaries;
   double corner[2][2] = {{left.front(), left.back()}, {right.front(), right.back()}};  // by x, by y
   const auto same = [](double(&to)[2], const double(&from)[2]) { std::copy(from, from + 2, to); };
-  if (s.left.kind != SideKind::dirichlet) same(corner[0], corner[1]);
-  if (s.right.kind != SideKind::dirichlet) same(corner[1], corner[0]);
-  for (auto& of_side : corner) {
-    if (s.bottom.kind != SideKind::dirichlet) of_side[0] = of_side[1];
-    if (s.top.kind != SideKind::dirichlet) of_side[1] = of_side[0];
+  if (s.left.kind != BoundaryConditionType::dirichlet) same(corner[0], corner[1]);
+  if (s.right.kind != BoundaryConditionType::dirichlet) same(corner[1], corner[0]);
+  for (auto& of_boundary : corner) {
+    if (s.bottom.kind != BoundaryConditionType::dirichlet) of_boundary[0] = of_boundary[1];
+    if (s.top.kind != BoundaryConditionType::dirichlet) of_boundary[1] = of_boundary[0];
   }
   const bool in_x = complete(s.left.kind, s.right.kind, left, right);
   const bool in_y = complete(s.bottom.kind, s.top.kind, bottom, top);
@@ -568,11 +578,12 @@ void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
 
 CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem) {
   const auto g = boundary_function(problem);
-  const Sides& s = problem.sides;
+  const BoundaryConditions& s = problem.boundaries;
   CornerGap largest;
   for (const auto& [vertical, i] : {std::pair{&s.left, 0}, {&s.right, mesh.logical().x().size()}})
     for (const auto& [horizontal, j] : {std::pair{&s.bottom, 0}, {&s.top, mesh.logical().y().size()}}) {
-      if (vertical->kind != SideKind::dirichlet || horizontal->kind != SideKind::dirichlet) continue;
+      if (vertical->kind != BoundaryConditionType::dirichlet || horizontal->kind != BoundaryConditionType::dirichlet)
+        continue;
       const Point p = mesh.node(i, j);
       const double gap =
           std::abs((vertical->value ? vertical->value : g)(p) - (horizontal->value ? horizontal->value : g)(p));
@@ -581,18 +592,18 @@ CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem
   return largest;
 }
 
-double& SideLoads::operator()(int i, int j) {
+double& BoundaryLoads::operator()(int i, int j) {
   const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j - first);
   if (i == 0) return left[q];
   if (i == shape.nx - 1) return right[q];
   return j == 0 ? bottom[p] : top[p];
 }
 
-SideLoads::SideLoads(const GridShape& unknowns, int first_row)
+BoundaryLoads::BoundaryLoads(const GridShape& unknowns, int first_row)
     : shape(unknowns), first(first_row), left(static_cast<std::size_t>(unknowns.ny), 0.0), right(left),
       bottom(static_cast<std::size_t>(unknowns.nx), 0.0), top(bottom) {}
 
-void add(Context& ctx, const SideLoads& sides, std::array<Vector<double>, 2>& through, GridView<double> b) {
+void add(Context& ctx, const BoundaryLoads& boundaries, std::array<Vector<double>, 2>& through, GridView<double> b) {
   if (b.nodes() == 0) return;
   const auto add_part = [&](const std::vector<double>& numbers, Vector<double>& line, int i, int j) {
     if (std::all_of(numbers.begin(), numbers.end(), [](double value) { return value == 0; })) return;
@@ -603,10 +614,10 @@ void add(Context& ctx, const SideLoads& sides, std::array<Vector<double>, 2>& th
     copy_from_host(ctx, numbers.data(), line.view());
     axpy(ctx, 1, line.cview(), part);
   };
-  add_part(sides.left, through[0], 0, 0);
-  add_part(sides.right, through[0], b.nx - 1, 0);
-  add_part(sides.bottom, through[1], 0, 0);
-  add_part(sides.top, through[1], 0, b.ny - 1);
+  add_part(boundaries.left, through[0], 0, 0);
+  add_part(boundaries.right, through[0], b.nx - 1, 0);
+  add_part(boundaries.bottom, through[1], 0, 0);
+  add_part(boundaries.top, through[1], 0, b.ny - 1);
 }
 
 std::vector<double> dirichlet_values(const Geometry& mesh, const PoissonProblem& problem) {
@@ -638,26 +649,26 @@ std::vector<DirichletEntry> dirichlet_mass_entries(const TensorMesh& mesh, const
   return entries;
 }
 
-void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, SideLoads& b) {
-  for (const SideOf& side : all_sides(problem.sides)) add_flux(mesh, side, b);
+void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, BoundaryLoads& b) {
+  for (const BoundaryOf& boundary : all_boundaries(problem.boundaries)) add_flux(mesh, boundary, b);
 }
 
 void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells) {
   const TensorMesh& logical = mesh.logical();
   const int first_row = first_row_of(ctx, "the load vector", logical, b);
-  expects(logical.unknowns() == with_sides(logical, problem.sides).unknowns(),
-          "the mesh has not the ends of the problem's sides; with_sides gives them");
+  expects(logical.unknowns() == with_boundaries(logical, problem.boundaries).unknowns(),
+          "the mesh has not the ends of the problem's boundaries; with_boundaries gives them");
   expects(mesh.mapped() == nullptr || !problem.is_polynomial(),
           "the problem without functions is one of rectangles; a deformed mesh needs a right-hand side");
   const auto averaged = cells != nullptr ? cells->averaged : averaged_cells(ctx, mesh, problem.reaction_of_cells);
   if (mesh.mapped() == nullptr && load_on_gpu(ctx, logical, rhs_function(problem), b)) {
     add_averaged_load(ctx, mesh, rhs_function(problem), static_cast<int>(gauss4.size()), averaged, b);
-    SideLoads sides(b.shape(), first_row);
-    add_fluxes(mesh, problem, sides);
-    subtract_boundary(ctx, mesh, problem, cells, sides);
+    BoundaryLoads boundaries(b.shape(), first_row);
+    add_fluxes(mesh, problem, boundaries);
+    subtract_boundary(ctx, mesh, problem, cells, boundaries);
     std::array<Vector<double>, 2> through{Vector<double>(ctx, {1, b.ny}), Vector<double>(ctx, {b.nx, 1})};
-    return add(ctx, sides, through, b);
+    return add(ctx, boundaries, through, b);
   }
   HostGrid load(b.nx, b.ny, first_row);
   if (problem.is_polynomial())
@@ -665,7 +676,7 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
   else
     add_load(ctx, mesh, gauss4, problem.rhs, load);
   add_means(mesh, gauss4, rhs_function(problem), averaged, load);
-  for (const SideOf& side : all_sides(problem.sides)) add_flux(mesh, side, load);
+  for (const BoundaryOf& boundary : all_boundaries(problem.boundaries)) add_flux(mesh, boundary, load);
   subtract_boundary(ctx, mesh, problem, cells, load);
   copy_from_host(ctx, load.values.data(), b);
 }

@@ -1,22 +1,22 @@
 #pragma once
 
-// The problem -div(K grad u) + c u = f in the mesh's rectangle, K = 1 unless given: load vector and error norm. On each side, n
+// The problem -div(K grad u) + c u = f in the mesh's rectangle, K = 1 unless given: load vector and error norm. On each boundary, n
 // outward,
 //
 //     dirichlet  u = g      neumann  n.K grad u = g    robin  n.K grad u + alpha u = g    periodic  u as on the side across
 //
-//     b_i = integral of f phi_i  +  integral of g phi_i over the natural sides  -  sum over Dirichlet nodes k of A_ik g(x_k)
+//     b_i = integral of f phi_i  +  integral of g phi_i over the Neumann or Robin boundaries  -  sum over Dirichlet nodes k of A_ik g(x_k)
 //     relative L2 error = || u_h - u || / || u ||
 //
-// Where a Dirichlet and a natural side meet, the first has the corner; of two Dirichlet sides the left or right one. Without
+// Where a Dirichlet and a Neumann or Robin boundary meet, the first has the corner; of two Dirichlet boundaries the left or right one. Without
 // functions of the user's it is the published accuracy study in [0, a] x [0, b]: u = x (a - x) y (b - y), f = 2 (y (b - y) + x
-// (a - x)), g = 0 (elsewhere by the distances to the sides), integrated exactly (separable terms, 4-point Gauss rule per
-// interval). Functions of the user's are integrated by the 4 x 4 Gauss rule in every cell, by the 4-point rule on every side; in
+// (a - x)), g = 0 (elsewhere by the distances to the boundaries), integrated exactly (separable terms, 4-point Gauss rule per
+// interval). Functions of the user's are integrated by the 4 x 4 Gauss rule in every cell, by the 4-point rule on every boundary; in
 // cells where c is a mean (assembly/coefficients.hpp), f is its mean, too.
-// Errors use the 3 x 3 Gauss rule. Points know their distance to all four sides, so that a - x keeps its accuracy in cells far
+// Errors use the 3 x 3 Gauss rule. Points know their distance to all four boundaries, so that a - x keeps its accuracy in cells far
 // thinner than the rounding of x.
 //
-// Meshes come with the ends that `with_sides` gives them. Where the operator is singular (no Dirichlet side, no alpha, no c)
+// Meshes come with the ends that `with_boundaries` gives them. Where the operator is singular (no Dirichlet boundary, no alpha, no c)
 // the load must be compatible, the solution's integral is zero, and errors are taken of functions less their means.
 // Source: Goeddeke, Strzodka 2011, Section 2.3.
 
@@ -36,25 +36,25 @@
 
 namespace stratum {
 
-enum class SideKind : std::uint8_t { dirichlet, neumann, robin, periodic };
+enum class BoundaryConditionType : std::uint8_t { dirichlet, neumann, robin, periodic };
 
-[[nodiscard]] std::string_view to_string(SideKind kind);
+[[nodiscard]] std::string_view to_string(BoundaryConditionType kind);
 
-struct SideCondition {
-  SideKind kind = SideKind::dirichlet;
-  ScalarFunction value{};  // g; empty: of a Dirichlet side the problem's boundary function, of others zero
-  ScalarFunction alpha{};  // of a Robin side, not negative
+struct BoundaryCondition {
+  BoundaryConditionType kind = BoundaryConditionType::dirichlet;
+  ScalarFunction value{};  // g; empty: of a Dirichlet boundary the problem's boundary function, of others zero
+  ScalarFunction alpha{};  // of a Robin boundary, not negative
 };
 
-struct Sides {
-  SideCondition left, right, bottom, top;
+struct BoundaryConditions {
+  BoundaryCondition left, right, bottom, top;
 };
 
 struct PoissonProblem {
   ScalarFunction rhs{};       // f; empty: the polynomial problem
   ScalarFunction exact{};     // u; empty: the polynomial problem's where all else is empty, else unknown
-  ScalarFunction boundary{};  // g of Dirichlet sides without their own; empty: exact where given, else zero
-  Sides sides{};
+  ScalarFunction boundary{};  // g of Dirichlet boundaries without their own; empty: exact where given, else zero
+  BoundaryConditions boundaries{};
   double reaction = 0;              // c, not negative
   Diffusion diffusion{};            // K; one where it is not given
   Coefficient reaction_of_cells{};  // added to c
@@ -65,13 +65,13 @@ struct PoissonProblem {
   [[nodiscard]] bool has_exact() const;
 };
 
-/// The mesh with ends as the sides want them. Throws UsageError where one of two opposite sides alone is periodic, where no
-/// unknowns are left, and as Line::with_ends does.
-[[nodiscard]] TensorMesh with_sides(const TensorMesh& mesh, const Sides& sides);
-[[nodiscard]] MappedMesh with_sides(const MappedMesh& mesh, const Sides& sides);
-[[nodiscard]] ProblemMesh with_sides(const Geometry& mesh, const Sides& sides);
+/// The mesh with ends as the boundaries want them. Throws UsageError where one of two opposite sides alone is periodic, where no
+/// unknowns are left, and as Line::with_boundaries does.
+[[nodiscard]] TensorMesh with_boundaries(const TensorMesh& mesh, const BoundaryConditions& boundaries);
+[[nodiscard]] MappedMesh with_boundaries(const MappedMesh& mesh, const BoundaryConditions& boundaries);
+[[nodiscard]] ProblemMesh with_boundaries(const Geometry& mesh, const BoundaryConditions& boundaries);
 
-/// What the operator has beside the Laplacian. An alpha that is the same at all points of its side that integrals see is a
+/// What the operator has beside the Laplacian. An alpha that is the same at all points of its boundary that integrals see is a
 /// number. Throws UsageError for alpha that is negative or not finite.
 [[nodiscard]] OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem);
 
@@ -81,7 +81,7 @@ struct PoissonProblem {
 // `cells` below are what cell_coefficients gives for the same mesh and problem, where the caller has them; else they are
 // evaluated anew.
 
-/// A u = 0 for constants: no Dirichlet side, no alpha and no c.
+/// A u = 0 for constants: no Dirichlet boundary, no alpha and no c.
 [[nodiscard]] bool is_singular(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                const CellCoefficients* cells = nullptr);
 
@@ -101,14 +101,14 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<doubl
 /// Subtracts its mean over the domain from u_h.
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u);
 
-/// u at the unknowns of a smooth function with the Dirichlet sides' values, linear between opposite sides (Coons): what a pass
-/// of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no side has any. Of a strip
+/// u at the unknowns of a smooth function with the Dirichlet boundaries' values, linear between opposite sides (Coons): what a pass
+/// of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no boundary has any. Of a strip
 /// (mesh/partition.hpp), its rows.
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u);
-/// Some Dirichlet side has values that are not known to be zero.
+/// Some Dirichlet boundary has values that are not known to be zero.
 [[nodiscard]] bool has_boundary_values(const PoissonProblem& problem);
 
-/// Largest difference of the values that two Dirichlet sides give their corner, and where.
+/// Largest difference of the values that two Dirichlet boundaries give their corner, and where.
 struct CornerGap {
   double gap = 0, x = 0, y = 0;
 };
@@ -123,25 +123,25 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
 void add_averaged_load(Context& ctx, const Geometry& mesh, const ScalarFunction& f, int points,
                        const std::vector<std::size_t>& averaged, GridView<double> b);
 
-/// What sides alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is
+/// What boundaries alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is
 /// zero but at the unknowns of the first and last columns and rows. Of a strip (mesh/partition.hpp) rows from `first` on, numbered
 /// as all of them are.
-struct SideLoads {
+struct BoundaryLoads {
   GridShape shape;
   int first;
   std::vector<double> left, right;  // columns, which have the corners
   std::vector<double> bottom, top;
 
-  explicit SideLoads(const GridShape& unknowns, int first_row = 0);
+  explicit BoundaryLoads(const GridShape& unknowns, int first_row = 0);
   [[nodiscard]] bool has(int row) const { return row >= first && row < first + shape.ny; }
   [[nodiscard]] double& operator()(int i, int j);
 };
-/// b = b + sides, through a column and a row of the Context's memory.
-void add(Context& ctx, const SideLoads& sides, std::array<Vector<double>, 2>& through, GridView<double> b);
-/// b_i = b_i + integral of g phi_i over the natural sides, of the rows that b has
-void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, SideLoads& b);
+/// b = b + boundaries, through a column and a row of the Context's memory.
+void add(Context& ctx, const BoundaryLoads& boundaries, std::array<Vector<double>, 2>& through, GridView<double> b);
+/// b_i = b_i + integral of g phi_i over the Neumann or Robin boundaries, of the rows that b has
+void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, BoundaryLoads& b);
 
-/// g at the Dirichlet nodes, in one order for all problems with these kinds of sides.
+/// g at the Dirichlet nodes, in one order for all problems with these kinds of boundaries.
 [[nodiscard]] std::vector<double> dirichlet_values(const Geometry& mesh, const PoissonProblem& problem);
 /// A_ik of unknown (i, j) and the Dirichlet node k with this number in that order.
 struct DirichletEntry {
@@ -161,11 +161,11 @@ struct DirichletEntry {
                                                       GridView<const double> u,
                                                       const CellCoefficients* cells = nullptr);
 
-/// On the nodes of the four sides: what Dirichlet ones have, corners included; zero where a side is natural or periodic.
-struct SideValues {
+/// On the nodes of the four boundaries: what Dirichlet ones have, corners included; zero where a boundary is Neumann or Robin or periodic.
+struct BoundaryValues {
   std::vector<double> left, right, bottom, top;
 };
-[[nodiscard]] SideValues side_values(const Geometry& mesh, const PoissonProblem& problem);
+[[nodiscard]] BoundaryValues boundary_values_of_nodes(const Geometry& mesh, const PoissonProblem& problem);
 
 /// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest. Of a strip those of node_rows
 /// (mesh/partition.hpp), which all pieces ask for together.

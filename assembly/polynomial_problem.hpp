@@ -1,6 +1,6 @@
 #pragma once
 
-// The problem of the published accuracy study, in distances to the sides: u = xl xr yl yr, -Laplace u = 2 (yl yr + xl xr).
+// The problem of the published accuracy study, in distances to the boundaries: u = xl xr yl yr, -Laplace u = 2 (yl yr + xl xr).
 // Named functors of any point, so that a GPU computes them too.
 
 #include <stratum/core/config.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The four sides of a problem with their places on the mesh: what the sources of this folder share.
+// The four boundaries of a problem with their places on the mesh: what the sources of this folder share.
 
 #include <array>
 
@@ -8,21 +8,21 @@
 
 namespace stratum::detail {
 
-struct SideOf {
-  const SideCondition& condition;
+struct BoundaryOf {
+  const BoundaryCondition& condition;
   const char* name;
-  SidePlace place;
+  BoundaryPlace place;
 };
 
-[[nodiscard]] inline std::array<SideOf, 4> all_sides(const Sides& sides) {
-  return {{{sides.left, "left", {Direction::y, false}},
-           {sides.right, "right", {Direction::y, true}},
-           {sides.bottom, "bottom", {Direction::x, false}},
-           {sides.top, "top", {Direction::x, true}}}};
+[[nodiscard]] inline std::array<BoundaryOf, 4> all_boundaries(const BoundaryConditions& boundaries) {
+  return {{{boundaries.left, "left", {Direction::y, false}},
+           {boundaries.right, "right", {Direction::y, true}},
+           {boundaries.bottom, "bottom", {Direction::x, false}},
+           {boundaries.top, "top", {Direction::x, true}}}};
 }
 
-[[nodiscard]] inline bool is_natural(const SideCondition& condition) {
-  return condition.kind == SideKind::neumann || condition.kind == SideKind::robin;
+[[nodiscard]] inline bool is_neumann_or_robin(const BoundaryCondition& condition) {
+  return condition.kind == BoundaryConditionType::neumann || condition.kind == BoundaryConditionType::robin;
 }
 
 }  // namespace stratum::detail

@@ -156,21 +156,22 @@ double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& prob
     const int first_row = first_row_of(ctx, "the solution", mesh, u);
     sum = reduce(ctx, u.nx, u.ny, WeightedSum<HatsOfLines>{u, {x.cview().data, y.cview().data + first_row}});
   }
-  // Dirichlet sides; the left and right one have the corners.
-  const SideValues sides = side_values(mesh, problem);
-  const bool on_left = mesh.x().first_end() == LineEnd::dirichlet, on_right = mesh.x().last_end() == LineEnd::dirichlet;
+  // Dirichlet boundaries; the left and right one have the corners.
+  const BoundaryValues boundaries = boundary_values_of_nodes(mesh, problem);
+  const bool on_left = mesh.x().first_boundary() == BoundaryType::dirichlet,
+             on_right = mesh.x().last_boundary() == BoundaryType::dirichlet;
   for (std::size_t j = 0; j < hat_y.size(); ++j) {
-    if (on_left) sum += hat_y[j] * hat_x.front() * sides.left[j];
-    if (on_right) sum += hat_y[j] * hat_x.back() * sides.right[j];
+    if (on_left) sum += hat_y[j] * hat_x.front() * boundaries.left[j];
+    if (on_right) sum += hat_y[j] * hat_x.back() * boundaries.right[j];
   }
   for (std::size_t i = on_left ? 1 : 0; i + (on_right ? 1 : 0) < hat_x.size(); ++i) {
-    if (mesh.y().first_end() == LineEnd::dirichlet) sum += hat_x[i] * hat_y.front() * sides.bottom[i];
-    if (mesh.y().last_end() == LineEnd::dirichlet) sum += hat_x[i] * hat_y.back() * sides.top[i];
+    if (mesh.y().first_boundary() == BoundaryType::dirichlet) sum += hat_x[i] * hat_y.front() * boundaries.bottom[i];
+    if (mesh.y().last_boundary() == BoundaryType::dirichlet) sum += hat_x[i] * hat_y.back() * boundaries.top[i];
   }
   return sum;
 }
 
-void set_coons_patch(Context& ctx, const CoonsSides& of, GridView<double> u) {
+void set_coons_patch(Context& ctx, const CoonsBoundary& of, GridView<double> u) {
   const auto left = vector_from_host(ctx, of.left), right = vector_from_host(ctx, of.right),
              bottom = vector_from_host(ctx, of.bottom), top = vector_from_host(ctx, of.top),
              t = vector_from_host(ctx, of.t), s = vector_from_host(ctx, of.s);

@@ -4,7 +4,7 @@
 // host:
 //
 //     integrals of phi_i                    hat_x(i) hat_y(j)
-//     Coons's patch between four sides      by what the sides have, linear in between
+//     Coons's patch between four boundaries      by what the boundaries have, linear in between
 //
 // On the Context's backend; what gives a number back waits for the stream. A node and word moved each.
 
@@ -36,18 +36,18 @@ Compatibility make_compatible(Context& ctx, GridView<const double> hats, GridVie
 void subtract_integral_mean(Context& ctx, GridView<const double> hats, GridView<double> u);
 
 [[nodiscard]] double sum_of(Context& ctx, GridView<const double> u);
-/// Of u_h over the domain, values of Dirichlet sides included.
+/// Of u_h over the domain, values of Dirichlet boundaries included.
 [[nodiscard]] double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
                               GridView<const double> u);
 
-/// Values along the sides at the unknowns' rows and columns, and at the corners by x, by y; `in_x`, `in_y`: the directions that
-/// have sides with values.
-struct CoonsSides {
+/// Values along the boundaries at the unknowns' rows and columns, and at the corners by x, by y; `in_x`, `in_y`: the directions that
+/// have boundaries with values.
+struct CoonsBoundary {
   std::vector<double> left, right, bottom, top;
   std::vector<double> t, s;  // fractions of the way in x and y
   double corner[2][2];
   bool in_x, in_y;
 };
-void set_coons_patch(Context& ctx, const CoonsSides& sides, GridView<double> u);
+void set_coons_patch(Context& ctx, const CoonsBoundary& boundaries, GridView<double> u);
 
 }  // namespace stratum

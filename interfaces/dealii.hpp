@@ -16,7 +16,7 @@
 // sixth digit, and lines closer than 1e-14 of the domain's size cannot be told apart, which is refused. Only the interpolation
 // depends on them, and only where the matrix does not tell; the operators are the matrix and its Galerkin products.
 //
-// Sides are what the matrix says, into which constraints have been entered by AffineConstraints::distribute_local_to_global,
+// Boundaries are what the matrix says, into which constraints have been entered by AffineConstraints::distribute_local_to_global,
 // AffineConstraints::condense or MatrixTools::apply_boundary_values:
 //
 //     Dirichlet   rows of constrained unknowns hold their diagonal entry alone. Such an entry is inverted, on a side, on part
@@ -25,7 +25,7 @@
 //     periodic    DoFTools::make_periodicity_constraints leaves the rows of one side with their diagonals, and couples the
 //                 other side to the unknowns before it: the two sides are one line of a periodic grid. One direction or both
 //
-// Where all sides are natural or periodic and rows sum to zero, A is singular, and a cycle's result has the mean zero.
+// Where all boundaries are Neumann or Robin or periodic and rows sum to zero, A is singular, and a cycle's result has the mean zero.
 // Right-hand sides must sum to zero, as for SolverCG itself.
 //
 // Components. What couples one to another is left out: a system is preconditioned by its diagonal blocks, in whatever order
@@ -335,8 +335,9 @@ struct DealiiBlocks {
         holder = dof;
         continue;
       }
-      expects(fixed_[holder] || fixed_[dof], describe(holder), " and ", describe(dof),
-              " are one place of a periodic grid, as rows couple across these sides; one of them must be constrained");
+      expects(
+          fixed_[holder] || fixed_[dof], describe(holder), " and ", describe(dof),
+          " are one place of a periodic grid, as rows couple across these boundaries; one of them must be constrained");
       b.joined.push_back(fixed_[holder] ? std::exchange(holder, dof) : dof);
     }
     for (std::size_t c = 0; c < block.size(); ++c)
@@ -395,7 +396,7 @@ class DealiiPreconditioner {
   }
 
   /// Other entries on the same mesh: hierarchies are kept, no memory of the device's is allocated, but where components that
-  /// shared one no longer can. Sides must stay what they are, and a symmetric matrix cannot be followed by another kind.
+  /// shared one no longer can. Boundaries must stay what they are, and a symmetric matrix cannot be followed by another kind.
   template <class Matrix>
   void update(const Matrix& a);
 

@@ -18,7 +18,7 @@
  * first. All arrays are in host memory and are copied; on a GPU every call waits until it is done.
  *
  * Interval widths, always nx + 1 and ny + 1 of them, help the interpolation where cells are stretched: number i lies before
- * node i. Those beyond a natural side and the last of a periodic direction do not matter. NULL: all alike. Any numbers of
+ * node i. Those beyond a Neumann or Robin boundary and the last of a periodic direction do not matter. NULL: all alike. Any numbers of
  * intervals do.
  *
  * Functions return a stratum_status. Everything but STRATUM_CONVERGED leaves a sentence in stratum_last_error. After a matrix

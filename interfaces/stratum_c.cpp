@@ -85,12 +85,12 @@ Backend backend_of(const stratum_options& options) {
   return options.backend == STRATUM_CUDA ? Backend::cuda : Backend::cpu;
 }
 
-/// Of nodes + 1 widths those that the grid that is left has: the outermost where a Dirichlet side is no row of it.
-std::vector<double> widths_left(const std::vector<double>& widths, int first_node, int nodes_left, LineEnd first,
-                                LineEnd last) {
+/// Of nodes + 1 widths those that the grid that is left has: the outermost where a Dirichlet boundary is no row of it.
+std::vector<double> widths_left(const std::vector<double>& widths, int first_node, int nodes_left, BoundaryType first,
+                                BoundaryType last) {
   if (widths.empty()) return {};
-  const int begin = first_node + (first == LineEnd::natural ? 1 : 0);
-  const int end = first_node + nodes_left + (last == LineEnd::dirichlet ? 1 : 0);
+  const int begin = first_node + (first == BoundaryType::neumann ? 1 : 0);
+  const int end = first_node + nodes_left + (last == BoundaryType::dirichlet ? 1 : 0);
   return {widths.begin() + begin, widths.begin() + end};
 }
 

@@ -46,8 +46,8 @@ MappedMesh MappedMesh::with_ends_of(const TensorMesh& mesh) const {
   expects(mesh.x().size() == logical_.x().size() && mesh.y().size() == logical_.y().size(), "ends of a mesh of ",
           mesh.x().size(), " x ", mesh.y().size(), " cells do not belong to one of ", logical_.x().size(), " x ",
           logical_.y().size());
-  MappedMesh other({logical_.x().with_ends(mesh.x().first_end(), mesh.x().last_end()),
-                    logical_.y().with_ends(mesh.y().first_end(), mesh.y().last_end()), logical_.name()},
+  MappedMesh other({logical_.x().with_boundaries(mesh.x().first_boundary(), mesh.x().last_boundary()),
+                    logical_.y().with_boundaries(mesh.y().first_boundary(), mesh.y().last_boundary()), logical_.name()},
                    positions_);
   other.check_periodic();
   return other;
@@ -133,7 +133,9 @@ MappedMesh halved(const MappedMesh& mesh, int times) {
   expects(times >= 0, "a mesh is halved 0 times or more, not ", times);
   if (times == 0) return mesh;
   const TensorMesh& coarse = mesh.logical();
-  const auto line = [times](const Line& of) { return halved(of, times).with_ends(of.first_end(), of.last_end()); };
+  const auto line = [times](const Line& of) {
+    return halved(of, times).with_boundaries(of.first_boundary(), of.last_boundary());
+  };
   TensorMesh fine(line(coarse.x()), line(coarse.y()), coarse.name());
   const int parts = 1 << times, nx = fine.x().size(), ny = fine.y().size();
   std::vector<double> x, y;

@@ -12,7 +12,7 @@
 // is at its corners.
 //
 // Errors: UsageError for positions that are not finite, naming the node; for cells that are turned over, folded or without
-// area, naming the first; for periodic sides that are not one another's copies, shifted.
+// area, naming the first; for periodic boundaries that are not one another's copies, shifted.
 
 #include <memory>
 #include <vector>

@@ -16,7 +16,7 @@ const std::vector<MeshFamily>& named_meshes() {
         uniform("U1", 1, "square cells"),
         uniform("U2", 0.25, "cells four times as high as wide"),
         uniform("U3", 0.0625, "cells sixteen times as high as wide"),
-        refined("A1", 0.75, "weak refinement towards the right and bottom sides"),
+        refined("A1", 0.75, "weak refinement towards the right and bottom boundaries"),
         refined("A2", 0.5, "medium refinement: aspect ratios to 1.5e3 at level 10"),
         refined("A3", 0.25, "hard refinement: 1.8e6 at level 10"),
         refined("A4", 0.0625, "hard refinement: 2.1e12 at level 10"),

@@ -21,13 +21,13 @@ struct MeshFamily {
   std::string description;
 };
 
-/// U1 to U3 (uniform) and A1 to A5 (anisotropic refinement towards the right and bottom sides).
+/// U1 to U3 (uniform) and A1 to A5 (anisotropic refinement towards the right and bottom boundaries).
 [[nodiscard]] const std::vector<MeshFamily>& named_meshes();
 
 /// Throws UsageError for an unknown name, listing the known ones.
 [[nodiscard]] const MeshFamily& mesh_family(std::string_view name);
 
-/// 2^level x 2^level cells. Throws UsageError for a level outside 0 .. 20, a nu outside (0, 2), sides that are not
+/// 2^level x 2^level cells. Throws UsageError for a level outside 0 .. 20, a nu outside (0, 2), boundaries that are not
 /// positive and finite, or widths that vanish in double.
 [[nodiscard]] TensorMesh make_mesh(const MeshFamily& family, int level);
 

@@ -118,14 +118,14 @@ StripLevels::StripLevels(const Context& ctx, std::span<const TensorMesh> meshes,
 
 template <class T>
 void StripLevels::gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const {
-  // Rows of sides.
+  // Rows of boundaries.
   const GridShape& inner = unknowns(whole_);
   const int before = inner.origin_y - whole.origin_y, behind = whole.ny - inner.ny - before;
   std::vector<int> pieces = rows_;
   pieces.front() += before;
   pieces.back() += behind;
   expects(before >= 0 && behind >= 0 && whole.nx >= inner.nx, "the whole must be ", inner.nx, " x ", inner.ny,
-          " or larger by its sides, not ", whole.nx, " x ", whole.ny);
+          " or larger by its boundaries, not ", whole.nx, " x ", whole.ny);
   expects_fit(ctx, "a piece's rows", own, whole.nx, pieces[static_cast<std::size_t>(ctx.communicator()->rank())]);
   expects(own.pitch == whole.pitch, "rows of a piece are ", own.pitch, " numbers apart, of the whole ", whole.pitch);
   const auto row = static_cast<std::size_t>(whole.pitch) * sizeof(T);

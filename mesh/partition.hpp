@@ -20,13 +20,13 @@
 
 namespace stratum {
 
-/// Rows of nodes of a mesh, first and last, those of the sides among them; the cells between are first .. last - 1.
+/// Rows of nodes of a mesh, first and last, those of the boundaries among them; the cells between are first .. last - 1.
 struct NodeRows {
   int first, last;
   [[nodiscard]] int count() const { return last - first + 1; }
   friend bool operator==(const NodeRows&, const NodeRows&) = default;
 };
-/// All of them; of a strip of unknowns its own, the first one of the strip above, and the sides' beyond. So all cells are some
+/// All of them; of a strip of unknowns its own, the first one of the strip above, and the boundaries' beyond. So all cells are some
 /// piece's, and of one alone.
 [[nodiscard]] NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns);
 
@@ -97,7 +97,7 @@ class StripLevels {
   /// before a coarse row.
   [[nodiscard]] const GridShape& own() const { return own_; }
 
-  /// The rows of all pieces, between vectors of shapes own() and unknowns(whole()), or with rows of sides. For the stream.
+  /// The rows of all pieces, between vectors of shapes own() and unknowns(whole()), or with rows of boundaries. For the stream.
   template <class T>
   void gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const;
   /// The piece's rows where they lie in the whole, the rows beside them for a halo. Halos of the whole must be up to date.

@@ -104,10 +104,10 @@ std::vector<double> Line::coordinates() const {
   return x;
 }
 
-Line Line::with_ends(LineEnd first, LineEnd last) const {
-  expects((first == LineEnd::periodic) == (last == LineEnd::periodic), "a line has two periodic ends or none, not ",
-          to_string(first), " and ", to_string(last));
-  expects(first != LineEnd::periodic || size() >= smallest_periodic, "a periodic line needs at least ",
+Line Line::with_boundaries(BoundaryType first, BoundaryType last) const {
+  expects((first == BoundaryType::periodic) == (last == BoundaryType::periodic),
+          "a line has two periodic ends or none, not ", to_string(first), " and ", to_string(last));
+  expects(first != BoundaryType::periodic || size() >= smallest_periodic, "a periodic line needs at least ",
           smallest_periodic, " intervals, not ", size());
   Line line = *this;
   line.first_ = first;
@@ -117,8 +117,8 @@ Line Line::with_ends(LineEnd first, LineEnd last) const {
 
 bool Line::can_coarsen() const {
   if (is_periodic()) return size() >= 2 * smallest_periodic;
-  const int natural = (first_ == LineEnd::natural ? 1 : 0) + (last_ == LineEnd::natural ? 1 : 0);
-  return size() >= 2 && (size() + 1) / 2 - 1 + natural >= 1;
+  const int neumann = (first_ == BoundaryType::neumann ? 1 : 0) + (last_ == BoundaryType::neumann ? 1 : 0);
+  return size() >= 2 && (size() + 1) / 2 - 1 + neumann >= 1;
 }
 
 Line Line::coarser() const {
@@ -138,8 +138,8 @@ Line Line::coarser() const {
   return line;
 }
 
-std::string_view to_string(LineEnd end) {
-  return end == LineEnd::natural ? "natural" : end == LineEnd::periodic ? "periodic" : "dirichlet";
+std::string_view to_string(BoundaryType end) {
+  return end == BoundaryType::neumann ? "neumann" : end == BoundaryType::periodic ? "periodic" : "dirichlet";
 }
 
 std::string_view to_string(ThinSide side) {

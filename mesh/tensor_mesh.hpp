@@ -12,7 +12,7 @@
 //     periodic    both ends are the same node; both or none            nodes 0 .. n - 1
 //
 // Any number of intervals coarsens: even nodes stay, and the last one of an odd number stays alone, so that coarse node I is
-// fine node 2 I but for the last. A line goes on down to one unknown (two between natural ends), a periodic one to three.
+// fine node 2 I but for the last. A line goes on down to one unknown (two between Neumann or Robin boundaries), a periodic one to three.
 //
 // Widths are kept, never differences of coordinates: beside x = 1 a width of 9e-19 cannot be told from zero by
 // subtraction. A node's distance to the nearer end is the sum of the widths between, free of accumulated rounding, and its
@@ -35,11 +35,11 @@
 
 namespace stratum {
 
-enum class LineEnd : std::uint8_t { dirichlet, natural, periodic };
+enum class BoundaryType : std::uint8_t { dirichlet, neumann, periodic };
 
-[[nodiscard]] std::string_view to_string(LineEnd end);
+[[nodiscard]] std::string_view to_string(BoundaryType end);
 
-/// The intervals of one direction, first end to last, between Dirichlet ends unless `with_ends` says otherwise.
+/// The intervals of one direction, first end to last, between Dirichlet ends unless `with_boundaries` says otherwise.
 class Line {
  public:
   /// As long as the widths together.
@@ -54,7 +54,7 @@ class Line {
 
   /// The same intervals between ends of these kinds. Throws UsageError where one alone is periodic, or a periodic line has
   /// fewer than three intervals.
-  [[nodiscard]] Line with_ends(LineEnd first, LineEnd last) const;
+  [[nodiscard]] Line with_boundaries(BoundaryType first, BoundaryType last) const;
 
   [[nodiscard]] int size() const { return static_cast<int>(widths_.size()); }
   [[nodiscard]] double length() const { return from_begin_.back(); }
@@ -67,14 +67,14 @@ class Line {
   [[nodiscard]] const std::vector<double>& from_begin() const { return from_begin_; }
   [[nodiscard]] const std::vector<double>& from_end() const { return from_end_; }
 
-  [[nodiscard]] LineEnd first_end() const { return first_; }
-  [[nodiscard]] LineEnd last_end() const { return last_; }
-  [[nodiscard]] bool is_periodic() const { return first_ == LineEnd::periodic; }
+  [[nodiscard]] BoundaryType first_boundary() const { return first_; }
+  [[nodiscard]] BoundaryType last_boundary() const { return last_; }
+  [[nodiscard]] bool is_periodic() const { return first_ == BoundaryType::periodic; }
   /// Nodes that are unknowns, and the number of the first of them.
   [[nodiscard]] int unknowns() const {
-    return size() - 1 + (first_ != LineEnd::dirichlet ? 1 : 0) + (last_ == LineEnd::natural ? 1 : 0);
+    return size() - 1 + (first_ != BoundaryType::dirichlet ? 1 : 0) + (last_ == BoundaryType::neumann ? 1 : 0);
   }
-  [[nodiscard]] int first_unknown() const { return first_ == LineEnd::dirichlet ? 1 : 0; }
+  [[nodiscard]] int first_unknown() const { return first_ == BoundaryType::dirichlet ? 1 : 0; }
 
   /// Fewer intervals leave an unknown, or three intervals where it is periodic.
   [[nodiscard]] bool can_coarsen() const;
@@ -86,7 +86,7 @@ class Line {
   std::vector<double> from_begin_;
   std::vector<double> from_end_;
   double origin_ = 0;
-  LineEnd first_ = LineEnd::dirichlet, last_ = LineEnd::dirichlet;
+  BoundaryType first_ = BoundaryType::dirichlet, last_ = BoundaryType::dirichlet;
 };
 using Intervals = Line;
 
@@ -108,7 +108,7 @@ class TensorMesh {
   [[nodiscard]] const Line& y() const { return y_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// The nodes that are unknowns: the interior ones where all sides are Dirichlet's.
+  /// The nodes that are unknowns: the interior ones where all boundaries are Dirichlet's.
   [[nodiscard]] GridShape unknowns() const {
     return {x_.unknowns(), y_.unknowns(), x_.first_unknown(), y_.first_unknown(), x_.is_periodic(), y_.is_periodic()};
   }

@@ -126,7 +126,7 @@ template <class T>
 Couplings couplings(Context& ctx, const GridOperator<T>& a) {
   const GridShape shape = a.shape();
   if (shape.nodes() == 0 || ctx.plans()) return {};
-  // Of a strip the physical sides'.
+  // Of a strip the physical boundaries'.
   const int out_x = margin(shape.nx), out_y = margin(shape.ny), first_y = shape.below ? 0 : out_y,
             nx = shape.nx - 2 * out_x, ny = shape.ny - first_y - (shape.above ? 0 : out_y);
   return a.visit([&](const auto& view) {

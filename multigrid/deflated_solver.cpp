@@ -30,7 +30,7 @@ bool is_even(const TensorMesh& mesh) {
 /// Some side is Dirichlet's.
 bool holds_values(const TensorMesh& mesh) {
   const auto holds = [](const Line& line) {
-    return line.first_end() == LineEnd::dirichlet || line.last_end() == LineEnd::dirichlet;
+    return line.first_boundary() == BoundaryType::dirichlet || line.last_boundary() == BoundaryType::dirichlet;
   };
   return holds(mesh.x()) || holds(mesh.y());
 }

@@ -220,7 +220,7 @@ void check_finite(Context& ctx, const Form& a) {
 }
 
 template <class Bands>
-void check_sides(Context& ctx, const Bands& a) {
+void check_boundaries(Context& ctx, const Bands& a) {
   for (int k = 0; k < Bands::coefficient_words; ++k) {
     const auto view = a.band[static_cast<std::size_t>(k)].cview();
     const auto largest = [&](int i, int j, int nx, int ny) {
@@ -339,7 +339,7 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
   std::visit(
       [&](const auto& form) {
         check_finite(ctx, form);
-        if constexpr (requires { form.band; }) check_sides(ctx, form);
+        if constexpr (requires { form.band; }) check_boundaries(ctx, form);
       },
       a.storage());
   const auto zero = a.visit(

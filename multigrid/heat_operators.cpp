@@ -35,7 +35,8 @@ TensorMesh stretched(const TensorMesh& mesh, double factor) {
   const Line& y = mesh.y();
   std::vector<double> widths = y.widths();
   for (double& width : widths) width *= factor;
-  return {mesh.x(), Line(std::move(widths), factor * y.length()).with_ends(y.first_end(), y.last_end()), mesh.name()};
+  return {mesh.x(), Line(std::move(widths), factor * y.length()).with_boundaries(y.first_boundary(), y.last_boundary()),
+          mesh.name()};
 }
 
 Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellFields& fields) {
@@ -88,7 +89,7 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
     make_tensor(ctx, now, params, registry);
   else
     make_cells(ctx, now, params, registry);
-  find_what_sides_do(t, now);
+  find_boundary_types(t, now);
   if (problem.capacity.constant || constant) return;
   if (!mesh_.mapped()) {
     even_mass_ = assemble_mass(ctx, mesh_.logical(), 1, strip_);
@@ -148,10 +149,10 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
                        : varies_ && yy.is_given() ? CellTensor::diagonal
                                                   : CellTensor::scalar;
     const auto tensor = std::max(least, cell_tensor(mesh, now.k));
-    const Sides& sides = problem_.space.sides;
-    const auto is_robin = [](const SideCondition& side) { return side.kind == SideKind::robin; };
-    const bool alpha_may_vary =
-        varies_ && (is_robin(sides.left) || is_robin(sides.right) || is_robin(sides.bottom) || is_robin(sides.top));
+    const BoundaryConditions& boundaries = problem_.space.boundaries;
+    const auto is_robin = [](const BoundaryCondition& side) { return side.kind == BoundaryConditionType::robin; };
+    const bool alpha_may_vary = varies_ && (is_robin(boundaries.left) || is_robin(boundaries.right) ||
+                                            is_robin(boundaries.bottom) || is_robin(boundaries.top));
     const auto form = now.terms.varies() || alpha_may_vary ? OperatorForm::symmetric : OperatorForm::cell;
     const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
     fields_.emplace(ctx, mesh, now.k);
@@ -187,30 +188,31 @@ void HeatOperators::assemble_quadrilaterals(Context& ctx, const Coefficients& no
   copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
 }
 
-void HeatOperators::find_what_sides_do(double t, const Coefficients& now) {
+void HeatOperators::find_boundary_types(double t, const Coefficients& now) {
   averaged_ = now.k.averaged;
   const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
   conserves_ = no_reaction && is_singular(mesh_.logical(), now.terms);
-  PoissonProblem sides = at_time(problem_, t);
+  PoissonProblem boundaries = at_time(problem_, t);
   if (!conductances_) {
     // Numbers, those of the solver.
-    const auto take = [](const RobinCoefficient& alpha, SideCondition& side) {
+    const auto take = [](const RobinCoefficient& alpha, BoundaryCondition& side) {
       if (side.alpha) side.alpha = [value = alpha.constant](const Point& /*p*/) { return value; };
     };
     const OperatorTerms& terms = solver_->params().terms;
-    take(terms.left, sides.sides.left);
-    take(terms.right, sides.sides.right);
-    take(terms.bottom, sides.sides.bottom);
-    take(terms.top, sides.sides.top);
-    entries_of_a_ = dirichlet_entries(stretched_, sides, nullptr, reaction_);
-    entries_of_mass_ = dirichlet_mass_entries(stretched_, sides, capacity_);
+    take(terms.left, boundaries.boundaries.left);
+    take(terms.right, boundaries.boundaries.right);
+    take(terms.bottom, boundaries.boundaries.bottom);
+    take(terms.top, boundaries.boundaries.top);
+    entries_of_a_ = dirichlet_entries(stretched_, boundaries, nullptr, reaction_);
+    entries_of_mass_ = dirichlet_mass_entries(stretched_, boundaries, capacity_);
     return;
   }
-  entries_of_a_ = dirichlet_entries(mesh_, sides, &now.k, 0);
-  for (SideCondition* side : {&sides.sides.left, &sides.sides.right, &sides.sides.bottom, &sides.sides.top})
+  entries_of_a_ = dirichlet_entries(mesh_, boundaries, &now.k, 0);
+  for (BoundaryCondition* side : {&boundaries.boundaries.left, &boundaries.boundaries.right,
+                                  &boundaries.boundaries.bottom, &boundaries.boundaries.top})
     if (side->alpha) side->alpha = [](const Point& /*p*/) { return 0.0; };
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
-  entries_of_mass_ = dirichlet_entries(mesh_, sides, &mass, 0);
+  entries_of_mass_ = dirichlet_entries(mesh_, boundaries, &mass, 0);
 }
 
 void HeatOperators::add_up(Context& ctx) {
@@ -248,7 +250,7 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
       conductances_->assign(ctx, *fields_);
       copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
     }
-    find_what_sides_do(t, now);
+    find_boundary_types(t, now);
   }
   add_up(ctx);
   solver_->update(ctx, sum_, *conductances_);

@@ -5,13 +5,13 @@
 //     S = A + s M,     s = 1 / (gamma dt)
 //
 // by PoissonSolver, which is made once and updated where s or the coefficients change; that allocates nothing on the device
-// (but where a Robin side meets coefficients that change with the time). Where K, c and the capacity are constant, kxy = 0, all
+// (but where a Robin boundary meets coefficients that change with the time). Where K, c and the capacity are constant, kxy = 0, all
 // are tensor operators of -Laplace on the mesh whose y is sqrt(kxx / kyy) times as long, and the equation is divided by
 // sqrt(kxx kyy): `scale`. Else they are of cell form, coarse levels are Galerkin products, and the method is cg unless another
 // is asked for. On a mesh of quadrilaterals they have five bands, and coefficients that change with the time are assembled
 // anew, which allocates.
 //
-// On a Context with other pieces of the grid all are those of the piece's strip, and coefficients and entries of sides those of
+// On a Context with other pieces of the grid all are those of the piece's strip, and coefficients and entries of boundaries those of
 // the whole mesh.
 
 #include <optional>
@@ -35,7 +35,7 @@ class HeatOperators {
   /// What that allocates for a while, for a Context that plans.
   void plan_changes(Context& ctx);
 
-  /// All of the equation, F and the sides' values among it, is multiplied by this number.
+  /// All of the equation, F and the boundaries' values among it, is multiplied by this number.
   [[nodiscard]] double scale() const { return scale_; }
   [[nodiscard]] double s() const { return s_; }
   [[nodiscard]] const GridOperator<double>& a() const { return a_; }
@@ -64,7 +64,7 @@ class HeatOperators {
   void make_tensor(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
   void make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
   void assemble_quadrilaterals(Context& ctx, const Coefficients& now);
-  void find_what_sides_do(double t, const Coefficients& now);
+  void find_boundary_types(double t, const Coefficients& now);
   void add_up(Context& ctx);
 
   ProblemMesh mesh_;

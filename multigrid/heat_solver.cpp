@@ -125,9 +125,9 @@ struct HeatSolver::Implementation {
   std::array<Vector<double>, most_stages> k;
   Vector<double> slope, slope_before;
   // Of Dirichlet nodes.
-  std::vector<double> side_values, side_slope;
+  std::vector<double> boundary_values_of_nodes, boundary_slope;
   std::array<std::vector<double>, most_stages> side_k;
-  std::array<Vector<double>, 2> line;  // a column, a row: what sides add
+  std::array<Vector<double>, 2> line;  // a column, a row: what boundaries add
   double load_at = 0;
   bool load_known = false;
   std::vector<std::size_t> load_averaged;  // cells where it has the mean of f
@@ -135,7 +135,7 @@ struct HeatSolver::Implementation {
 
   Implementation(Context& ctx, const Geometry& m, const HeatProblem& p, const HeatParams& given,
                  const SmootherRegistry& registry)
-      : geometry(with_sides(m, p.space.sides)), mesh(geometry.logical()), problem(p), params(given),
+      : geometry(with_boundaries(m, p.space.boundaries)), mesh(geometry.logical()), problem(p), params(given),
         tableau(tableau_of(given.method)) {
     check();
     const GridShape shape = StripLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.strips()).finest();
@@ -188,7 +188,7 @@ struct HeatSolver::Implementation {
 
   // --- loads ---------------------------------------------------------------------------------------------------------------
 
-  /// load = F(t), without what sides add.
+  /// load = F(t), without what boundaries add.
   void find_load(Context& ctx, double t) {
     const auto& averaged = operators->averaged();
     const bool still_so = problem.steady_rhs && averaged == load_averaged;
@@ -200,18 +200,18 @@ struct HeatSolver::Implementation {
     load_known = true;
   }
 
-  /// b = b + what natural sides give at time t - A_D values - M_D slopes
-  void add_sides(Context& ctx, const PoissonProblem& now, const std::vector<double>& values,
-                 const std::vector<double>& slopes, GridView<double> to) {
-    SideLoads sides(u.shape(), first_row);
-    add_fluxes(geometry, now, sides);
-    for (auto* part : {&sides.left, &sides.right, &sides.bottom, &sides.top})
+  /// b = b + what Neumann or Robin boundaries give at time t - A_D values - M_D slopes
+  void add_boundary(Context& ctx, const PoissonProblem& now, const std::vector<double>& values,
+                    const std::vector<double>& slopes, GridView<double> to) {
+    BoundaryLoads boundaries(u.shape(), first_row);
+    add_fluxes(geometry, now, boundaries);
+    for (auto* part : {&boundaries.left, &boundaries.right, &boundaries.bottom, &boundaries.top})
       for (double& value : *part) value *= operators->scale();
     for (const auto& entry : operators->dirichlet_entries_of_a())
-      if (sides.has(entry.j)) sides(entry.i, entry.j) -= entry.value * values[entry.node];
+      if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.value * values[entry.node];
     for (const auto& entry : operators->dirichlet_entries_of_mass())
-      if (sides.has(entry.j)) sides(entry.i, entry.j) -= entry.value * slopes[entry.node];
-    add(ctx, sides, line, to);
+      if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.value * slopes[entry.node];
+    add(ctx, boundaries, line, to);
   }
 
   // --- the start -----------------------------------------------------------------------------------------------------------
@@ -232,11 +232,12 @@ struct HeatSolver::Implementation {
 
   /// Nothing is known but u: du/dt at t is found where the method wants it.
   void begin_at(Context& ctx, double t) {
-    side_values = dirichlet_values(geometry, at(t));
+    boundary_values_of_nodes = dirichlet_values(geometry, at(t));
     // Of k_D nothing but the error estimate of the first step depends.
     const double moment = 1e-6 * params.dt.value_or(1.0);
-    side_slope = dirichlet_values(geometry, at(t + moment));
-    for (std::size_t n = 0; n < side_slope.size(); ++n) side_slope[n] = (side_slope[n] - side_values[n]) / moment;
+    boundary_slope = dirichlet_values(geometry, at(t + moment));
+    for (std::size_t n = 0; n < boundary_slope.size(); ++n)
+      boundary_slope[n] = (boundary_slope[n] - boundary_values_of_nodes[n]) / moment;
     known_slopes = 0;
     if (tableau.starts_explicit()) find_slope(ctx, t);
   }
@@ -246,7 +247,7 @@ struct HeatSolver::Implementation {
     if (known_slopes == 0 || !tableau.starts_explicit() || u.shape().nodes() == 0) return true;
     find_load(ctx, t);
     operators->a().residual(ctx, load.cview(), u.cview(), b.view());
-    add_sides(ctx, at(t), side_values, side_slope, b.view());
+    add_boundary(ctx, at(t), boundary_values_of_nodes, boundary_slope, b.view());
     operators->mass().apply(ctx, slope.cview(), work.view());
     const double size = norm2(ctx, work.cview());
     axpy(ctx, -1.0, work.cview(), b.view());
@@ -288,7 +289,7 @@ struct HeatSolver::Implementation {
   void find_slope(Context& ctx, double t) {
     find_load(ctx, t);
     operators->a().residual(ctx, load.cview(), u.cview(), b.view());
-    add_sides(ctx, at(t), side_values, side_slope, b.view());
+    add_boundary(ctx, at(t), boundary_values_of_nodes, boundary_slope, b.view());
     set(ctx, 0.0, slope.view());
     const GridShape shape = u.shape();
     if (shape.nodes() == 0) return;
@@ -385,7 +386,7 @@ struct HeatSolver::Implementation {
     if (known_slopes > 0) slopes.push_back({&slope, 0});
     if (first == 1) {
       copy(ctx, slope.cview(), k[0].view());
-      side_k[0] = side_slope;
+      side_k[0] = boundary_slope;
     }
     for (std::size_t i = first; i < tableau.stages; ++i) {
       const auto& a = tableau.a[i];
@@ -398,7 +399,7 @@ struct HeatSolver::Implementation {
         const auto values = dirichlet_values(geometry, now);
         // p, on the unknowns and on Dirichlet nodes
         copy(ctx, u.cview(), x.view());
-        std::vector<double> side_p = side_values;
+        std::vector<double> side_p = boundary_values_of_nodes;
         for (std::size_t j = 0; j < i; ++j) {
           if (a[j] == 0) continue;
           axpy(ctx, step * a[j], k[j].cview(), x.view());
@@ -410,7 +411,7 @@ struct HeatSolver::Implementation {
         operators->mass().apply(ctx, x.cview(), b.view());
         find_load(ctx, t);
         xpay(ctx, load.cview(), s, b.view());
-        add_sides(ctx, now, values, side_k[i], b.view());
+        add_boundary(ctx, now, values, side_k[i], b.view());
         solved = solve(ctx, slopes, tableau.c[i] * step);
         // k = s (x - p)
         xpay(ctx, x.cview(), -1, k[i].view());
@@ -454,8 +455,8 @@ struct HeatSolver::Implementation {
     // The slope at the start of a step is kept by it, or there is none before.
     known_slopes = last > 0 ? 2 : std::min(known_slopes + 1, 2);
     std::swap(slope, k[last]);
-    side_slope = side_k[last];
-    side_values = dirichlet_values(geometry, at(t));
+    boundary_slope = side_k[last];
+    boundary_values_of_nodes = dirichlet_values(geometry, at(t));
     report.t = t;
     ++report.steps;
     last_dt = step;
@@ -608,7 +609,7 @@ HeatState HeatSolver::state(Context& ctx) const {
                   {},
                   {},
                   {},
-                  self.side_slope};
+                  self.boundary_slope};
   state.u = rows_on_first_piece(ctx, self.u.cview());
   state.slope = rows_on_first_piece(ctx, self.slope.cview());
   state.slope_before = rows_on_first_piece(ctx, self.slope_before.cview());
@@ -619,9 +620,9 @@ bool HeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
   Implementation& self = *implementation_;
   const auto nodes = static_cast<std::size_t>(self.mesh.unknowns().nodes());
   expects(state.u.size() == nodes && state.slope.size() == nodes && state.slope_before.size() == nodes &&
-              state.side_slope.size() == self.side_slope.size(),
-          "a state of ", state.u.size(), " unknowns and ", state.side_slope.size(), " nodes of sides is not one of ",
-          nodes, " and ", self.side_slope.size());
+              state.boundary_slope.size() == self.boundary_slope.size(),
+          "a state of ", state.u.size(), " unknowns and ", state.boundary_slope.size(),
+          " nodes of boundaries is not one of ", nodes, " and ", self.boundary_slope.size());
   self.report = state.report;
   // Fixed steps are as long as they are asked for now.
   if (self.params.tol) self.dt = state.dt;
@@ -632,8 +633,8 @@ bool HeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
   self.last_dt = state.last_dt;
   self.before = state.before;
   self.known_slopes = state.known_slopes;
-  self.side_slope = state.side_slope;
-  self.side_values = dirichlet_values(self.geometry, self.at(state.report.t));
+  self.boundary_slope = state.boundary_slope;
+  self.boundary_values_of_nodes = dirichlet_values(self.geometry, self.at(state.report.t));
   self.load_known = false;
   const auto put = [&](const std::vector<double>& from, Vector<double>& to) {
     copy_from_host(ctx, from.data() + std::int64_t{self.first_row} * to.shape().nx, to.view());

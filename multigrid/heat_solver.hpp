@@ -27,7 +27,7 @@
 // Every stage starts from the better of u_n and the line through the last two k, integrated, and is solved until
 // || residual || <= eta s || M u_n ||, as small as a change of the step's start by eta, or has fallen by eta; and until the estimated
 // error (solvers/error_estimate.hpp) is at most 100 eta of the size of u_i, in regions that hold little heat too. eta is 1e-2 tol, or
-// 1e-8 where steps are fixed. Where heat is conserved (no Dirichlet or Robin side, c = 0), so is the sum of what solving leaves: a constant is
+// 1e-8 where steps are fixed. Where heat is conserved (no Dirichlet or Robin boundary, c = 0), so is the sum of what solving leaves: a constant is
 // added.
 //
 // On a Context with other pieces of the grid (Context::set_communicator) all pieces make the same calls with the whole mesh and
@@ -87,7 +87,7 @@ struct HeatState {
   HeatReport report;
   double dt = 0, error_before = 0, size_of_u = 0, largest_u = 0, size_of_load = 0, last_dt = 0, before = 0;
   int known_slopes = 0;
-  std::vector<double> u, slope, slope_before, side_slope;
+  std::vector<double> u, slope, slope_before, boundary_slope;
 };
 
 /// Bytes that a HeatSolver takes on this mesh, found by making one on a plan of the Context.
@@ -129,7 +129,7 @@ class HeatSolver {
   [[nodiscard]] const PoissonSolver& solver() const;
 
   [[nodiscard]] HeatState state(Context& ctx) const;
-  /// Goes on from a state of this mesh, sides and method, with the same bits as without the break where the data are the same.
+  /// Goes on from a state of this mesh, boundaries and method, with the same bits as without the break where the data are the same.
   /// Fixed steps are as long as `dt` of the parameters. False where the data are other ones, because the caller says so or because
   /// du/dt of the state does not solve the equation: then u alone is taken over, and du/dt is found as at the start. Throws
   /// UsageError for a state of another number of nodes.

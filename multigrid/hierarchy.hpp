@@ -4,7 +4,7 @@
 // - 1. The cycle, full multigrid and solvers take one and do not know where its operators came from:
 //
 //     assembled   every level's operator on its mesh: the finest in the form that is asked for, the others as tensor operators
-//                 but where a Robin side's alpha varies
+//                 but where a Robin boundary's alpha varies
 //     galerkin    the finest is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp), formed in
 //                 double; `update` gives them all other coefficients. The interpolation goes by the widths, or follows K by
 //                 the cells' conductances, by split sums, or the matrix (multigrid/transfer/operator_dependent.hpp)
@@ -54,7 +54,7 @@ class Interpolation {
   [[nodiscard]] static Interpolation split(const Conductances& k, const CellCoefficients& cells) {
     return {&k, false, &cells};
   }
-  /// A five-point matrix between natural ends by split sums of its links; k are its conductances. Not for `update`, nor on
+  /// A five-point matrix between Neumann or Robin boundaries by split sums of its links; k are its conductances. Not for `update`, nor on
   /// strips. 1.5 words.
   [[nodiscard]] static Interpolation split_links(const Conductances& k) { return {&k, false, nullptr, true}; }
   /// The matrix, where no K is known. 1.5 words a fine node.

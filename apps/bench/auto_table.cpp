@@ -22,7 +22,7 @@ namespace stratum::apps {
 
 namespace {
 
-/// A mesh of random size, sides and gradings; the same on every machine.
+/// A mesh of random size, boundaries and gradings; the same on every machine.
 class RandomMeshes {
  public:
   explicit RandomMeshes(std::uint32_t seed) : engine_(seed) {}
@@ -43,7 +43,7 @@ class RandomMeshes {
     const double side = std::pow(10.0, uniform(-1, 1));
     const auto [x, x_name] = line(side);
     const auto [y, y_name] = line(1);
-    return {message(x.size(), " x ", y.size(), ", x ", x_name, ", y ", y_name, ", sides 1 : ", 1 / side), {x, y}};
+    return {message(x.size(), " x ", y.size(), ", x ", x_name, ", y ", y_name, ", boundaries 1 : ", 1 / side), {x, y}};
   }
 
  private:

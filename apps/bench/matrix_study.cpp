@@ -34,7 +34,7 @@ struct CsrSystem {
 
 enum class OuterNodes : std::uint8_t { left_out, kept, neumann };
 
-/// Links are harmonic means. Nodes beyond Dirichlet sides are left out, or kept as rows that hold nothing but their diagonal
+/// Links are harmonic means. Nodes beyond Dirichlet boundaries are left out, or kept as rows that hold nothing but their diagonal
 /// while others still couple to them.
 inline SparseRows five_point_rows(int nx, int ny, const NodeField& k, OuterNodes outer) {
   SparseRows a;

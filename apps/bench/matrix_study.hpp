@@ -7,7 +7,7 @@
 //     -div(k grad u) = f       on the unit square, right-hand sides random
 //
 // with k = 1, discs, checkerboards, and the matrices of two of PETSc's tutorials: Dirichlet rows that were kept (ksp ex29), and
-// Neumann sides alone (ksp ex50).
+// Neumann boundaries alone (ksp ex50).
 
 #include <string>
 #include <vector>

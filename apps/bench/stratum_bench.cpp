@@ -97,7 +97,7 @@ struct Settings {
   std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::cell, OperatorForm::symmetric,
                                          OperatorForm::nine_band};
   std::vector<OperatorForm> solve_forms{OperatorForm::tensor};
-  Sides sides;                             // of the grids of the kernels
+  BoundaryConditions boundaries;           // of the grids of the kernels
   std::vector<SmootherVariant> smoothers;  // of the solves
   std::vector<std::string> peers;          // solvers of hypre
   std::vector<CsrPeer> csr_peers;          // of matrices in CSR
@@ -375,7 +375,7 @@ class Benchmark {
 
   template <class T>
   void measure_kernels(int level, OperatorForm form) {
-    const auto mesh = with_sides(make_mesh(mesh_family("A3"), level), settings_.sides);
+    const auto mesh = with_boundaries(make_mesh(mesh_family("A3"), level), settings_.boundaries);
     const auto shape = mesh.unknowns();
     PoissonSolverParams params;
     params.form = form;
@@ -708,7 +708,8 @@ CommandLine make_command_line() {
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
          {"operators", "LIST", "", "tensor, cell, symmetric, nine-band (kernels: all; solves: tensor)"},
          {"periodic", "NAME", "", "x, y or xy: kernels on grids that are periodic in these directions"},
-         {"natural", "NAME", "", "x, y or xy: kernels on grids whose lines end at natural sides in these directions"},
+         {"neumann", "NAME", "",
+          "x, y or xy: kernels on grids whose lines end at Neumann boundaries in these directions"},
          {"smoothers", "LIST", "adi,adi:simultaneous,colour_gs,jacobi", "smoothers of the solves"},
          {"auto", "", "",
           "instead: smoother auto beside every fixed choice, on --meshes at --levels and on random meshes"},
@@ -806,15 +807,15 @@ Settings parse_settings(const CommandLine& options, const Context& ctx) {
   const auto directions = [&](const std::string& option) {
     return options.has(option) ? choice<int>("--" + option, options.text(option), {{"x", 1}, {"y", 2}, {"xy", 3}}) : 0;
   };
-  const int periodic = directions("periodic"), natural = directions("natural");
-  if ((periodic & natural) != 0) throw UsageError("--periodic and --natural: one of them in each direction");
+  const int periodic = directions("periodic"), neumann = directions("neumann");
+  if ((periodic & neumann) != 0) throw UsageError("--periodic and --neumann: one of them in each direction");
   const auto kind_in = [&](int direction) {
-    return (periodic & direction) != 0  ? SideKind::periodic
-           : (natural & direction) != 0 ? SideKind::neumann
-                                        : SideKind::dirichlet;
+    return (periodic & direction) != 0  ? BoundaryConditionType::periodic
+           : (neumann & direction) != 0 ? BoundaryConditionType::neumann
+                                        : BoundaryConditionType::dirichlet;
   };
-  settings.sides.left.kind = settings.sides.right.kind = kind_in(1);
-  settings.sides.bottom.kind = settings.sides.top.kind = kind_in(2);
+  settings.boundaries.left.kind = settings.boundaries.right.kind = kind_in(1);
+  settings.boundaries.bottom.kind = settings.boundaries.top.kind = kind_in(2);
   settings.smoothers = parse_list("--smoothers", options.text("smoothers"), parse_smoother);
   settings.rounds = settings.quick && !options.has("rounds") ? 1 : options.integer("rounds", 1, 100);
   settings.finest_peer_level = options.integer("peer-level", 2, 15);
@@ -841,7 +842,7 @@ constexpr const char* examples =
     "Examples:\n"
     "  stratum_bench --quick                                     seconds, to see that it works\n"
     "  stratum_bench --threads 1 --levels 10 --what kernels\n"
-    "  stratum_bench --levels 10 --what kernels --natural xy\n"
+    "  stratum_bench --levels 10 --what kernels --neumann xy\n"
     "  stratum_bench --backend cuda --what lines                 tridiagonal systems, beside cuSPARSE\n"
     "  stratum_bench --threads 1 --levels 10 --what solves --smoothers adi       beside hypre, where it was found\n"
     "  stratum_bench --threads 1 --what matrices                 CSR of any origin, beside hypre\n"

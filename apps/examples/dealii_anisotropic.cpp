@@ -1,12 +1,12 @@
 // Geometric multigrid on a mesh whose cells become thin towards x = 1, on the unit square:
 //
-//     -Laplace u = 1, u = 0 on the sides                          (dirichlet)
-//     -Laplace u + u = f, no flux across the sides                (natural: the problem that deal.II's step-16 began with)
+//     -Laplace u = 1, u = 0 on the boundaries                          (dirichlet)
+//     -Laplace u + u = f, no flux across the boundaries                (neumann: the problem that deal.II's step-16 began with)
 //
 // Conjugate gradients with deal.II's geometric multigrid and its SSOR smoother, with Stratum's cycle, with Trilinos' algebraic
 // multigrid and with SSOR; iterations and seconds side by side. Times of the set-up include each preconditioner's own matrices.
 //
-//     dealii_anisotropic [refinements = 4] [ratio = 0.25] [dirichlet | natural]
+//     dealii_anisotropic [refinements = 4] [ratio = 0.25] [dirichlet | neumann]
 //
 // The coarse mesh has 8 x 8 cells, those in x each `ratio` times as wide as the one before; every refinement halves them all.
 
@@ -95,19 +95,19 @@ example::Method geometric_multigrid(example::System& system, double c, const std
 int main(int argc, char** argv) {
   const int refinements = argc > 1 ? std::atoi(argv[1]) : 4;
   const double ratio = argc > 2 ? std::atof(argv[2]) : 0.25;
-  const std::string_view sides = argc > 3 ? argv[3] : "dirichlet";
-  const bool natural = sides == "natural";
+  const std::string_view boundaries = argc > 3 ? argv[3] : "dirichlet";
+  const bool neumann = boundaries == "neumann";
   if (argc > 4 || refinements < 1 || refinements > 9 || !(ratio > 0 && ratio <= 1) ||
-      !(natural || sides == "dirichlet")) {
-    std::fprintf(stderr, "usage: dealii_anisotropic [refinements, 1 to 9] [ratio in (0, 1]] [dirichlet | natural]\n");
+      !(neumann || boundaries == "dirichlet")) {
+    std::fprintf(stderr, "usage: dealii_anisotropic [refinements, 1 to 9] [ratio in (0, 1]] [dirichlet | neumann]\n");
     return 1;
   }
   return example::run_program(argc, argv, [&] {
-    const auto dirichlet = natural ? std::vector<types::boundary_id>{} : std::vector<types::boundary_id>{0, 1, 2, 3};
+    const auto dirichlet = neumann ? std::vector<types::boundary_id>{} : std::vector<types::boundary_id>{0, 1, 2, 3};
     example::System system(Point<2>(0, 0), Point<2>(1, 1), static_cast<unsigned int>(refinements), ratio, dirichlet);
-    const double c = natural ? 1 : 0;
+    const double c = neumann ? 1 : 0;
     system.assemble([](const Point<2>&) { return 1.0; }, c,
-                    [natural](const Point<2>& p) { return natural ? 1 + std::sin(9 * p[0] * p[1]) : 1.0; });
+                    [neumann](const Point<2>& p) { return neumann ? 1 + std::sin(9 * p[0] * p[1]) : 1.0; });
     std::printf("%u cells, %u unknowns, aspect ratio up to %.1e; CG, residual down by 1e-8\n\n",
                 system.triangulation.n_active_cells(), system.dof_handler.n_dofs(), system.aspect_ratio());
     auto methods = example::every_method(system);

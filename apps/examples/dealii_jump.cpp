@@ -1,6 +1,6 @@
 // The problem of deal.II's step-5 on a rectangle whose cells become thin,
 //
-//     -div(a grad u) = 1 on (-1, 1)^2,   u = 0 on its sides,   a = jump within |x| < 1/2, else 1,
+//     -div(a grad u) = 1 on (-1, 1)^2,   u = 0 on its boundaries,   a = jump within |x| < 1/2, else 1,
 //
 // by conjugate gradients with several preconditioners; iterations and seconds side by side.
 //

@@ -1,4 +1,4 @@
-// Sides of other kinds, and a reaction term: -Laplace u + 2 u = 1 on cells up to 115 000 times as long as wide.
+// Boundaries of other kinds, and a reaction term: -Laplace u + 2 u = 1 on cells up to 115 000 times as long as wide.
 #include <cstdio>
 #include <stratum/stratum.hpp>
 using namespace stratum;
@@ -7,11 +7,11 @@ int main() {
   Context ctx;
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 1.0; };
-  problem.sides.left = {SideKind::robin, [](const Point&) { return 0.5; },
-                        [](const Point&) { return 10.0; }};  // g, alpha
-  problem.sides.right = {SideKind::neumann, [](const Point& p) { return p.y; }, {}};
+  problem.boundaries.left = {BoundaryConditionType::robin, [](const Point&) { return 0.5; },
+                             [](const Point&) { return 10.0; }};  // g, alpha
+  problem.boundaries.right = {BoundaryConditionType::neumann, [](const Point& p) { return p.y; }, {}};
   problem.reaction = 2;
-  const TensorMesh mesh = with_sides(make_mesh(mesh_family("A3"), 8), problem.sides);
+  const TensorMesh mesh = with_boundaries(make_mesh(mesh_family("A3"), 8), problem.boundaries);
   Vector<double> b(ctx, mesh.unknowns()), u(ctx, mesh.unknowns());
   assemble_load(ctx, mesh, problem, b.view());
   PoissonSolverParams params;

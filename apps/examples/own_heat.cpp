@@ -16,10 +16,10 @@ int main() {
       [=](const Point& p) { return radius(p) * std::sin(angle(p)); });
   HeatProblem problem;
   problem.space.diffusion.xx = CellValues{2, 1, {1, 1000}};  // the inner half and the outer one
-  problem.space.sides = {{SideKind::dirichlet, [](const Point& p) { return p.t < 1 ? 1.0 : 0.0; }},
-                         {SideKind::neumann},
-                         {SideKind::neumann},
-                         {SideKind::neumann}};
+  problem.space.boundaries = {{BoundaryConditionType::dirichlet, [](const Point& p) { return p.t < 1 ? 1.0 : 0.0; }},
+                              {BoundaryConditionType::neumann},
+                              {BoundaryConditionType::neumann},
+                              {BoundaryConditionType::neumann}};
   problem.steady_coefficients = true;
   HeatParams params;
   params.tol = 1e-4;

@@ -1,6 +1,6 @@
 // own_rows [N]: a matrix whose rows lie on the ranks of an MPI communicator, one after another, N x N unknowns in all:
 //     mpirun -n 2 own_rows
-// -div(k grad u) with k jumping by 1000 and u = 0 on the sides.
+// -div(k grad u) with k jumping by 1000 and u = 0 on the boundaries.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 /* -div(k grad u) = f on the unit square, k jumping in its middle, by PETSc with Stratum or with what -pc_type says.
  *
- * Nodes of a DMDA, those on the sides among them; what flows between two nodes goes by the harmonic mean of k. f is a Gaussian, and
- * so are the values on the sides: their rows stay in the matrix with nothing but a diagonal. The second solve has another k on the
+ * Nodes of a DMDA, those on the boundaries among them; what flows between two nodes goes by the harmonic mean of k. f is a Gaussian, and
+ * so are the values on the boundaries: their rows stay in the matrix with nothing but a diagonal. The second solve has another k on the
  * same pattern: the set-up is an update then. (The problem of PETSc's tutorial ksp/ex29, in conservative form.)
  *
  *     petsc_jumping -da_grid_x 1025 -da_grid_y 1025 -jump 1e6
@@ -18,16 +18,16 @@ static PetscReal k_at(PetscReal x, PetscReal y, PetscReal jump) {
 
 static PetscReal gaussian(PetscReal x, PetscReal y) { return PetscExpReal(-10 * (x * x + y * y)); }
 
-/* A and b, and the values on the sides in x. */
+/* A and b, and the values on the boundaries in x. */
 static PetscErrorCode assemble(DM da, PetscReal jump, Mat a, Vec b, Vec x) {
   DMDALocalInfo info;
   PetscScalar **b_at = NULL, **x_at = NULL;
-  MatStencil* sides = NULL;
+  MatStencil* boundaries = NULL;
   PetscInt count = 0;
   PetscFunctionBeginUser;
   PetscCall(DMDAGetLocalInfo(da, &info));
   const PetscReal hx = 1. / (info.mx - 1), hy = 1. / (info.my - 1);
-  PetscCall(PetscMalloc1(2 * (info.mx + info.my), &sides));
+  PetscCall(PetscMalloc1(2 * (info.mx + info.my), &boundaries));
   PetscCall(DMDAVecGetArray(da, b, &b_at));
   PetscCall(DMDAVecGetArray(da, x, &x_at));
   PetscCall(MatZeroEntries(a));
@@ -52,15 +52,16 @@ static PetscErrorCode assemble(DM da, PetscReal jump, Mat a, Vec b, Vec x) {
       b_at[j][i] = gaussian(i * hx, j * hy) * hx * hy;
       if (i == 0 || j == 0 || i == info.mx - 1 || j == info.my - 1) {
         x_at[j][i] = gaussian(i * hx, j * hy);
-        sides[count++] = row;
+        boundaries[count++] = row;
       }
     }
   PetscCall(DMDAVecRestoreArray(da, x, &x_at));
   PetscCall(DMDAVecRestoreArray(da, b, &b_at));
   PetscCall(MatAssemblyBegin(a, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatZeroRowsColumnsStencil(a, count, sides, 1, x, b)); /* symmetric, with the rows of the sides kept */
-  PetscCall(PetscFree(sides));
+  PetscCall(
+      MatZeroRowsColumnsStencil(a, count, boundaries, 1, x, b)); /* symmetric, with the rows of the boundaries kept */
+  PetscCall(PetscFree(boundaries));
   PetscFunctionReturn(0);
 }
 

@@ -1,4 +1,4 @@
-/* -Laplace u = f on the unit square, no flux through its sides, by PETSc with Stratum or with what -pc_type says.
+/* -Laplace u = f on the unit square, no flux through its boundaries, by PETSc with Stratum or with what -pc_type says.
  *
  * Cells of a DMDA, u in their centres: the matrix is singular, and PETSc is told so by a null space of constants. The solution is
  * cos(pi x) cos(2 pi y). (The problem of PETSc's tutorial ksp/ex50.)

@@ -1,6 +1,6 @@
 // paper_tables --study boundary-layers:
 //
-//     -eps Laplace u + u = f  in the unit square,  u = 0 on its sides,      u = X(x) X(y),  X = 1 - E
+//     -eps Laplace u + u = f  in the unit square,  u = 0 on its boundaries,      u = X(x) X(y),  X = 1 - E
 //     E(s) = (exp(-s/sqrt(eps)) + exp(-(1-s)/sqrt(eps))) / (1 + exp(-1/sqrt(eps))),        f = 1 - E(x) E(y)
 //
 // on N x N cells, square ones and those of Shishkin's mesh: a quarter of the cells within t = min(1/4, 2 sqrt(eps) ln N) of
@@ -34,7 +34,7 @@ class BoundaryLayerStudy {
     const int n = 1 << level;
     const Table table(
         csv_,
-        message("-eps Laplace u + u = f with layers at all sides: largest error at the nodes, and in L2 "
+        message("-eps Laplace u + u = f with layers at all boundaries: largest error at the nodes, and in L2 "
                 "relative to u, on ",
                 n, " x ", n, " cells; ratio: to that with half as many in each direction (", ctx_.description(), ")"),
         {"eps   ", "square: max", "L2", "cycles", "Shishkin: max", "ratio", "L2", "ratio", "cycles", "cells 1 :"});

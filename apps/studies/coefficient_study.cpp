@@ -1,5 +1,5 @@
 // paper_tables --study coefficients: iterations to a residual of 1e-8 where K jumps, varies at random or is rotated, on square
-// and on stretched cells, between sides of every kind and on deformed meshes, beside targets: what the method takes in double
+// and on stretched cells, between boundaries of every kind and on deformed meshes, beside targets: what the method takes in double
 // precision where nothing is wrong with its interpolation, coarse operators and smoothers. Of cycles alone V44 has 4 + 4
 // sweeps of ADI, CG22 is conjugate gradients around one of 2 + 2, CG44 of 4 + 4, W2 and K2 are CG22 and flexible CG
 // around those cycles, and S22 is CG22 with interpolation by split sums.
@@ -41,7 +41,7 @@ class CoefficientStudy {
         message("Iterations to 1e-8, the cycle in double and in float (mixed), which may take one more, or 8 for "
                 "discs of high K; +: more than that (",
                 ctx_.description(), ")"),
-        {"coefficients and sides            ", "mesh", "level", "solver", "target", "double", "status", "mixed",
+        {"coefficients and boundaries            ", "mesh", "level", "solver", "target", "double", "status", "mixed",
          "status"});
     for (int level = first_level; level <= last_level; ++level)
       for (const Case& one : cases())
@@ -61,30 +61,31 @@ class CoefficientStudy {
     const char* mesh;
     Coefficients k;  // none: 1
     std::vector<Run> runs;
-    Sides sides{};
+    BoundaryConditions boundaries{};
     double reaction = 0;
     int fewer_cells = 0;  // than the mesh of the level
     int float_costs = 1;  // iterations more
     std::optional<SampleMap> map{};
   };
 
-  static SideCondition side(SideKind kind, double alpha = 0) {
-    SideCondition condition;
+  static BoundaryCondition side(BoundaryConditionType kind, double alpha = 0) {
+    BoundaryCondition condition;
     condition.kind = kind;
-    if (kind == SideKind::robin) condition.alpha = [alpha](const Point&) { return alpha; };
+    if (kind == BoundaryConditionType::robin) condition.alpha = [alpha](const Point&) { return alpha; };
     return condition;
   }
 
   static std::vector<Case> cases() {
     std::vector<Case> all{{"1", "U1", {}, {{"V44", 6}}}, {"1", "U2", {}, {{"V44", 5}}}, {"1", "A3", {}, {{"V44", 6}}}};
-    const SideCondition dirichlet, neumann = side(SideKind::neumann), periodic = side(SideKind::periodic);
+    const BoundaryCondition dirichlet, neumann = side(BoundaryConditionType::neumann),
+                                       periodic = side(BoundaryConditionType::periodic);
     for (const char* mesh : {"U1", "A3"}) {
       const std::vector<Run> runs{{"V44", 8}, {"CG22", 8}};
       all.push_back({"1, right Neumann", mesh, {}, runs, {dirichlet, neumann, dirichlet, dirichlet}});
       all.push_back({"1, three Neumann", mesh, {}, runs, {neumann, neumann, neumann, dirichlet}});
       all.push_back({"1, all Neumann", mesh, {}, runs, {neumann, neumann, neumann, neumann}});
       for (const double alpha : {1e-3, 1.0, 1e6}) {
-        const auto robin = side(SideKind::robin, alpha);
+        const auto robin = side(BoundaryConditionType::robin, alpha);
         all.push_back({message("1, Robin ", alpha), mesh, {}, runs, {robin, robin, robin, robin}});
       }
     }
@@ -180,9 +181,9 @@ class CoefficientStudy {
       mesh = TensorMesh(uniform(family.a, cells), uniform(family.b, cells), family.name);
     }
     PoissonProblem problem;
-    problem.sides = one.sides;
+    problem.boundaries = one.boundaries;
     problem.reaction = one.reaction;
-    mesh = with_sides(mesh, problem.sides);
+    mesh = with_boundaries(mesh, problem.boundaries);
     std::optional<MappedMesh> deformed;
     if (one.map) {
       deformed = mapped(ctx_, mesh, one.map->x, one.map->y);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is given on sides, K and c: options, and what they say. Expressions may know the time.
+// What is given on boundaries, K and c: options, and what they say. Expressions may know the time.
 
 #include <string>
 #include <string_view>
@@ -50,14 +50,14 @@ inline constexpr std::string_view file_prefix = "file:";
                     coefficient_files);
 }
 
-[[nodiscard]] inline std::vector<Option> side_and_coefficient_options() {
+[[nodiscard]] inline std::vector<Option> boundary_and_coefficient_options() {
   return {
-      {"left", "SIDE", "",
+      {"left", "TYPE", "",
        "dirichlet:G (u = G), neumann:G (n.grad u = G, n outward), robin:ALPHA,G (n.grad u + ALPHA u = G, ALPHA 0 or "
        "more), or periodic, like the side across; ALPHA and G are expressions, G without a word is 0 (dirichlet)"},
-      {"right", "SIDE", "", "the same of the right side (dirichlet)"},
-      {"bottom", "SIDE", "", "the bottom (dirichlet)"},
-      {"top", "SIDE", "", "and the top (dirichlet)"},
+      {"right", "TYPE", "", "the same of the right side (dirichlet)"},
+      {"bottom", "TYPE", "", "the bottom (dirichlet)"},
+      {"top", "TYPE", "", "and the top (dirichlet)"},
       coefficient_option(
           "kappa", "K", "1",
           "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; its value at the "
@@ -85,7 +85,7 @@ inline constexpr const char* about_coefficient_files =
     "  file:PATH.npy          NumPy's array of shape (ny, nx), floating-point or whole numbers\n"
     "  file:PATH.csv          a line for every row of cells, commas or blanks between numbers, # comments\n\n";
 
-inline constexpr const char* side_names[] = {"left", "right", "bottom", "top"};
+inline constexpr const char* boundary_names[] = {"left", "right", "bottom", "top"};
 
 /// A coefficient by an expression or from a file, which may have three: KXX, KXY and KYY.
 [[nodiscard]] inline std::vector<Coefficient> parse_coefficient(const std::string& text, const MeshFamily& family,
@@ -131,39 +131,39 @@ inline void parse_coefficients(const CommandLine& options, const MeshFamily& fam
     problem.reaction_of_cells = coefficient("--reaction", reaction);
 }
 
-/// A side that --NAME describes; dirichlet without.
-[[nodiscard]] inline SideCondition parse_side(const CommandLine& options, const std::string& name,
-                                              const MeshFamily& family, Variables variables) {
-  SideCondition side;
-  if (!options.has(name)) return side;
+/// A boundary that --NAME describes; dirichlet without.
+[[nodiscard]] inline BoundaryCondition parse_boundary(const CommandLine& options, const std::string& name,
+                                                      const MeshFamily& family, Variables variables) {
+  BoundaryCondition boundary;
+  if (!options.has(name)) return boundary;
   const std::string option = "--" + name, text = options.text(name);
   const auto colon = text.find(':');
   const std::string kind = text.substr(0, colon), data = colon == std::string::npos ? "" : text.substr(colon + 1);
-  side.kind = choice<SideKind>(option, kind,
-                               {{"dirichlet", SideKind::dirichlet},
-                                {"neumann", SideKind::neumann},
-                                {"robin", SideKind::robin},
-                                {"periodic", SideKind::periodic}});
+  boundary.kind = choice<BoundaryConditionType>(option, kind,
+                                                {{"dirichlet", BoundaryConditionType::dirichlet},
+                                                 {"neumann", BoundaryConditionType::neumann},
+                                                 {"robin", BoundaryConditionType::robin},
+                                                 {"periodic", BoundaryConditionType::periodic}});
   const auto function = [&](const std::string& expression) {
     return parsed(option, [&] { return parse_expression(expression, family.a, family.b, variables); });
   };
-  expects(side.kind != SideKind::periodic || colon == std::string::npos, option,
-          ": a periodic side has no value, not '", data, "'");
-  if (side.kind == SideKind::robin) {
+  expects(boundary.kind != BoundaryConditionType::periodic || colon == std::string::npos, option,
+          ": a periodic boundary has no value, not '", data, "'");
+  if (boundary.kind == BoundaryConditionType::robin) {
     const auto parts = expressions_of(data);
     expects(parts.size() == 2, option, ": '", text, "' is not robin:ALPHA,G");
-    side.alpha = function(parts[0]);
-    side.value = function(parts[1]);
+    boundary.alpha = function(parts[0]);
+    boundary.value = function(parts[1]);
   } else if (colon != std::string::npos) {
-    side.value = function(data);
+    boundary.value = function(data);
   }
-  return side;
+  return boundary;
 }
 
-[[nodiscard]] inline Sides parse_sides(const CommandLine& options, const MeshFamily& family,
-                                       Variables variables = Variables::space) {
-  return {parse_side(options, "left", family, variables), parse_side(options, "right", family, variables),
-          parse_side(options, "bottom", family, variables), parse_side(options, "top", family, variables)};
+[[nodiscard]] inline BoundaryConditions parse_boundaries(const CommandLine& options, const MeshFamily& family,
+                                                         Variables variables = Variables::space) {
+  return {parse_boundary(options, "left", family, variables), parse_boundary(options, "right", family, variables),
+          parse_boundary(options, "bottom", family, variables), parse_boundary(options, "top", family, variables)};
 }
 
 }  // namespace stratum::apps

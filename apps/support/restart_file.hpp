@@ -45,7 +45,7 @@ template <class T>
   if (mesh.mapped()) sum = check_sum(bytes_of(mesh.mapped()->y()), check_sum(bytes_of(mesh.mapped()->x()), sum));
   for (const Line* line : {&mesh.logical().x(), &mesh.logical().y()}) {
     sum = check_sum(bytes_of(line->widths()), sum);
-    sum = check_sum(message(line->origin(), to_string(line->first_end()), to_string(line->last_end())), sum);
+    sum = check_sum(message(line->origin(), to_string(line->first_boundary()), to_string(line->last_boundary())), sum);
   }
   return sum;
 }
@@ -86,14 +86,14 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
        << of.start << "\nt " << r.t << "\nsteps " << r.steps << "\nrejected " << r.rejected << "\nforced " << r.forced
        << "\nsolves " << r.solves << "\ncycles " << r.cycles << "\nupdates " << r.updates << "\nmost_cycles "
        << r.most_cycles << "\nknown_slopes " << state.known_slopes << "\nunknowns " << state.u.size() << "\nside_nodes "
-       << state.side_slope.size() << "\n";
+       << state.boundary_slope.size() << "\n";
   for (const auto& [name, sum] : of.given) text << "given." << name << ' ' << sum << '\n';
   text << "data\n";
   std::string all = text.str();
   const std::vector<double> numbers{r.shortest_dt,      r.longest_dt,    state.dt,
                                     state.error_before, state.size_of_u, state.largest_u,
                                     state.size_of_load, state.last_dt,   state.before};
-  for (const auto* part : {&numbers, &state.u, &state.slope, &state.slope_before, &state.side_slope})
+  for (const auto* part : {&numbers, &state.u, &state.slope, &state.slope_before, &state.boundary_slope})
     all += bytes_of(*part);
   all += bytes_of(std::vector<std::uint64_t>{check_sum(all)});
   const RemovedWhenInterrupted unfinished_file(temporary_name(path));
@@ -147,7 +147,7 @@ struct Restart {
   number("adaptive", adaptive);
   expects(mesh == check_sum(of.mesh), "the restart file '", path, "' is of another mesh, ", cells_x, " x ", cells_y,
           " cells; this one has ", of.mesh.logical().x().size(), " x ", of.mesh.logical().y().size(),
-          ", or other widths, nodes or kinds of sides");
+          ", or other widths, nodes or kinds of boundaries");
   expects(header["method"] == to_string(of.method) && adaptive == of.adaptive, "the restart file '", path,
           "' goes on with ", adaptive ? "adaptive" : "fixed", " steps of ", header["method"], ", not with ",
           of.adaptive ? "adaptive" : "fixed", " ones of ", to_string(of.method));
@@ -157,7 +157,7 @@ struct Restart {
   for (const auto& [name, said] : of.given)
     if (header["given." + name] != message(said)) changed.push_back(name);
   HeatReport& r = state.report;
-  std::size_t unknowns = 0, side_nodes = 0;
+  std::size_t unknowns = 0, boundary_nodes = 0;
   number("start", start);
   number("t", r.t);
   number("steps", r.steps);
@@ -169,14 +169,14 @@ struct Restart {
   number("most_cycles", r.most_cycles);
   number("known_slopes", state.known_slopes);
   number("unknowns", unknowns);
-  number("side_nodes", side_nodes);
+  number("boundary_nodes", boundary_nodes);
   std::vector<double> numbers(9);
   state.u.resize(unknowns);
   state.slope.resize(unknowns);
   state.slope_before.resize(unknowns);
-  state.side_slope.resize(side_nodes);
+  state.boundary_slope.resize(boundary_nodes);
   std::size_t at = data + std::string_view("\ndata\n").size();
-  for (auto* part : {&numbers, &state.u, &state.slope, &state.slope_before, &state.side_slope}) {
+  for (auto* part : {&numbers, &state.u, &state.slope, &state.slope_before, &state.boundary_slope}) {
     const std::size_t length = part->size() * sizeof(double);
     if (content.size() - at < length) throw damaged();
     if (length > 0) std::memcpy(part->data(), content.data() + at, length);

@@ -183,9 +183,9 @@ GridOperator<double> five_point_operator(Context& ctx, const FivePointLinks& lin
 
 TensorMesh mesh_of_centres(const FivePointLinks& links) {
   const auto line = [&](int nodes) {
-    const LineEnd end = links.walls ? LineEnd::natural : LineEnd::dirichlet;
+    const BoundaryType end = links.walls ? BoundaryType::neumann : BoundaryType::dirichlet;
     return Line(std::vector<double>(static_cast<std::size_t>(links.walls ? nodes - 1 : nodes + 1), 1.0))
-        .with_ends(end, end);
+        .with_boundaries(end, end);
   };
   return {line(links.nx), line(links.ny), "cell centres"};
 }

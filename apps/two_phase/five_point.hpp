@@ -64,7 +64,7 @@ struct Disc {
 /// A in five bands.
 [[nodiscard]] GridOperator<double> five_point_operator(Context& ctx, const FivePointLinks& links);
 
-/// The mesh whose unknowns are the cells: nodes at their centres, natural ends between walls, Dirichlet's else.
+/// The mesh whose unknowns are the cells: nodes at their centres, Neumann or Robin boundaries between walls, Dirichlet's else.
 [[nodiscard]] TensorMesh mesh_of_centres(const FivePointLinks& links);
 
 }  // namespace stratum

@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions from text, by muParser: "sin(pi*x)*exp(-y)". Known names: x, y, the lengths a and b of the sides, the distances xl
+// Functions from text, by muParser: "sin(pi*x)*exp(-y)". Known names: x, y, the lengths a and b of the boundaries, the distances xl
 // and xr to the left and the right side, yl and yr to the bottom and the top (accurate in the thinnest cells: on [0, a] x [0,
 // b] xr = a - x and yr = b - y), pi and e, the time t where there is one, and muParser's functions. On a mesh that is no
 // rectangle x and y alone have a meaning. Comparisons are worth 0 or 1, and C ? U : V

@@ -140,12 +140,12 @@ void launch(const Context& ctx, const PointKernel& kernel, dim3 grid, unsigned t
 
 unsigned rows_of_blocks(int rows) { return static_cast<unsigned>(rows < 65535 ? rows : 65535); }
 
-/// u_h at all nodes from row `first` on, and the memory of what the sides have.
+/// u_h at all nodes from row `first` on, and the memory of what the boundaries have.
 class NodesOnGpu {
  public:
-  NodesOnGpu(Context& ctx, GridView<const double> u, const SideValues& sides, int first)
-      : memory_{vector_from_host(ctx, sides.left), vector_from_host(ctx, sides.right),
-                vector_from_host(ctx, sides.bottom), vector_from_host(ctx, sides.top)},
+  NodesOnGpu(Context& ctx, GridView<const double> u, const BoundaryValues& boundaries, int first)
+      : memory_{vector_from_host(ctx, boundaries.left), vector_from_host(ctx, boundaries.right),
+                vector_from_host(ctx, boundaries.bottom), vector_from_host(ctx, boundaries.top)},
         values_{u.data,
                 u.pitch,
                 memory_[0].cview().data + first,
@@ -166,7 +166,7 @@ struct Value {
   double sign;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return sign * values(x, y, i, j); }
 };
-/// To the node before, along x or along y; none along sides, nor from the row before these.
+/// To the node before, along x or along y; none along boundaries, nor from the row before these.
 struct Step {
   NodalValues values;
   LineNodes x, y;
@@ -210,13 +210,13 @@ struct At {
 }  // namespace
 
 std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, GridView<const double> u,
-                                          const SideValues& sides) {
+                                          const BoundaryValues& boundaries) {
   if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
   const CellRows rows = cells_of_piece(ctx, mesh, u);
   const int before = rows.begin;
   const LineNodes x = nodes_of(mesh.x()), y = rows.nodes;
   if (u.below || u.above) exchange(ctx, u);
-  const NodesOnGpu nodes(ctx, u, sides, before);
+  const NodesOnGpu nodes(ctx, u, boundaries, before);
   const int nx = x.intervals + 1, ny = y.intervals + 1;
   struct Found {
     double value;
@@ -293,7 +293,7 @@ bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, 
 }
 
 std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
-                                       GridView<const double> u, const SideValues& sides, double reaction,
+                                       GridView<const double> u, const BoundaryValues& boundaries, double reaction,
                                        const CellCoefficients* cells) {
   if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
   if (u.below || u.above) exchange(ctx, u);
@@ -305,7 +305,7 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, con
   if (!kernel) return std::nullopt;
   const CellRows part = cells_of_piece(ctx, mesh, u);
   const GaussPoints x(ctx, mesh.x(), gauss3), y(ctx, mesh.y(), part.begin, part.nodes, gauss3);
-  const NodesOnGpu nodes(ctx, u, sides, part.begin);
+  const NodesOnGpu nodes(ctx, u, boundaries, part.begin);
   CellMaterials materials{nullptr, nullptr, nullptr, nullptr, 0, reaction};
   std::optional<CellFields> fields;
   if (cells != nullptr) {
@@ -338,13 +338,13 @@ bool load_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, const ScalarFunct
 }
 
 std::optional<SolutionRange> range_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, GridView<const double> /*u*/,
-                                          const SideValues& /*sides*/) {
+                                          const BoundaryValues& /*boundaries*/) {
   return std::nullopt;
 }
 
 std::optional<ErrorSums> errors_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, const ScalarFunction& /*exact*/,
-                                       GridView<const double> /*u*/, const SideValues& /*sides*/, double /*reaction*/,
-                                       const CellCoefficients* /*cells*/) {
+                                       GridView<const double> /*u*/, const BoundaryValues& /*boundaries*/,
+                                       double /*reaction*/, const CellCoefficients* /*cells*/) {
   return std::nullopt;
 }
 

@@ -32,11 +32,11 @@ namespace stratum {
 /// Of a strip, what its own cells have; all strips call it together. `cells`: null where K = 1 and c is `reaction` alone; else
 /// copied to the GPU, for a while.
 [[nodiscard]] std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
-                                                     GridView<const double> u, const SideValues& sides, double reaction,
-                                                     const CellCoefficients* cells);
+                                                     GridView<const double> u, const BoundaryValues& boundaries,
+                                                     double reaction, const CellCoefficients* cells);
 
 /// All but the boundary's values. Nothing where u has a value that is not finite. Strips get what all of them have.
 [[nodiscard]] std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, GridView<const double> u,
-                                                        const SideValues& sides);
+                                                        const BoundaryValues& boundaries);
 
 }  // namespace stratum

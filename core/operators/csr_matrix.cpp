@@ -51,7 +51,7 @@ void for_entries(const double* stencil, const GridShape& shape, int beside, int 
   }
 }
 
-/// Entries begin .. end by columns: neighbours across a periodic side come out of order.
+/// Entries begin .. end by columns: neighbours across a periodic boundary come out of order.
 void sort_row(SparseRows& rows, std::size_t begin, std::size_t end) {
   std::vector<std::pair<int, double>> entries;
   for (std::size_t k = begin; k < end; ++k) entries.emplace_back(rows.column[k], rows.value[k]);

@@ -14,7 +14,7 @@
 // No term has the size of p u: constants give exactly zero, and in float what is lost is a relative change of K. Scalar K is
 // stored as k = K hx hy / 6 with 1 / hx^2 and 1 / hy^2 beside it: p = k / hx^2, q = k / hy^2.
 //
-// A cell beyond a natural side has K = 0; an alpha is its m, alpha h / 12 along an edge of length h. Where the grid is periodic
+// A cell beyond a Neumann or Robin boundary has K = 0; an alpha is its m, alpha h / 12 along an edge of length h. Where the grid is periodic
 // it is the cell at the other end.
 //
 // The row formula stands in core/operators/element_formulas.hpp.
@@ -129,7 +129,7 @@ struct CellView : StencilSums<CellView<T, scalar>, T> {
   }
 };
 
-/// The cells that touch the unknowns of `grid`, those beyond natural sides among them: nx + 1 by ny + 1 numbers each, cell (i,
+/// The cells that touch the unknowns of `grid`, those beyond Neumann or Robin boundaries among them: nx + 1 by ny + 1 numbers each, cell (i,
 /// j) south-west of unknown (i, j). Of a strip that others lie below, those of row -1 as well: a Galerkin product reads one row
 /// of the piece below.
 template <class T>

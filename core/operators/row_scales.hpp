@@ -4,7 +4,7 @@
 //
 //     d_i a_ij = d_j a_ji ,   d > 0 ,   i != j ,
 //
-// as where equations were divided by the volumes of their cells, have half cells at natural sides, or a coefficient before the
+// as where equations were divided by the volumes of their cells, have half cells at Neumann or Robin boundaries, or a coefficient before the
 // Laplacian. D A is then what conjugate gradients and Galerkin products want, and A^-1 = (D A)^-1 D. O(entries), on the host.
 
 #include <optional>

@@ -103,7 +103,7 @@ inline constexpr bool is_tensor = View::is_separable;
 
 /// A factor with one number more at both ends: of the intervals or nodes beyond, which a strip of a grid may read.
 template <class T>
-[[nodiscard]] GridView<T> with_ends(GridView<T> factor) {
+[[nodiscard]] GridView<T> with_boundaries(GridView<T> factor) {
   factor.data -= 1;
   factor.nx += 2;
   factor.pitch += 2;
@@ -116,7 +116,7 @@ template <class T>
 ///
 /// A reaction term c Mx (x) My is folded into Ky, as c m [2 1; 1 2] = -c m [1 -1; -1 1] + 3 c m [1 0; 0 1]. For code that walks along
 /// columns the same is folded into Kx, so that E is one number a line either way: column_kx, column_ky and column_e (nx numbers)
-/// stand for kx, ky and e there. These and e are kept where there is such a term, and beside natural sides,
+/// stand for kx, ky and e there. These and e are kept where there is such a term, and beside Neumann or Robin boundaries,
 /// where they are zero.
 template <class T>
 struct TensorOperator {
@@ -193,7 +193,7 @@ struct TensorOperator {
   /// The factors and what lies beyond their ends.
   template <class View, class Self>
   static std::array<View, 8> parts_of(Self& a) {
-    const auto part = [](auto& factor) { return factor.empty() ? View() : with_ends(View(factor.view())); };
+    const auto part = [](auto& factor) { return factor.empty() ? View() : with_boundaries(View(factor.view())); };
     return {part(a.kx), part(a.mx),        part(a.ky),        part(a.my),
             part(a.e),  part(a.column_kx), part(a.column_ky), part(a.column_e)};
   }

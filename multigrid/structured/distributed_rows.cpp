@@ -158,9 +158,9 @@ double sum_of(const Stencil& v) {
 
 /// Row sums and couplings across the sides, as far as a strip has them.
 void decide_ends(Communicator& comm, const Lines& lines, int first, int end, GridRows& g) {
-  std::array<SideSums, 4> own{};
+  std::array<BoundarySums, 4> own{};
   const int last_j = g.first_j + g.left_ny - 1, last_i = g.first_i + g.left_nx - 1;
-  const auto add = [&](SideSums& sums, int i, int j, int dx, int dy, int count) {
+  const auto add = [&](BoundarySums& sums, int i, int j, int dx, int dy, int count) {
     if (count < 2) return;
     const Stencil here = lines.free_row(i, j - first), behind = lines.free_row(i + dx, j + dy - first);
     double inside = 0;
@@ -180,11 +180,11 @@ void decide_ends(Communicator& comm, const Lines& lines, int first, int end, Gri
       if (j == last_j) add(own[3], i, j, 0, -1, g.left_ny);
     }
   }
-  std::array<SideSums, 4> all{};
+  std::array<BoundarySums, 4> all{};
   for (const auto& piece : comm.gather_on_host(own))
     for (std::size_t side = 0; side < 4; ++side) all[side].add(piece[side]);
-  const auto decide = [&](LineEnd& side, const SideSums& sums) {
-    if (side == LineEnd::natural) side = sums.end();
+  const auto decide = [&](BoundaryType& side, const BoundarySums& sums) {
+    if (side == BoundaryType::neumann) side = sums.end();
   };
   if (!told_by_cells(g.cells.x, g.nx, g.west, g.east)) {
     decide(g.west, all[0]);

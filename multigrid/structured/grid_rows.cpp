@@ -244,8 +244,8 @@ Stencil stencil(const Rows& rows, const Places& places, const FixedRows& fixed, 
   return v;
 }
 
-/// Whole sides of fixed nodes are left off; the others are natural until more is known.
-void leave_off_sides(const Places& places, const FixedRows& fixed, GridRows& g) {
+/// Whole sides of fixed nodes are left off; the others are Neumann or Robin until more is known.
+void leave_off_boundaries(const Places& places, const FixedRows& fixed, GridRows& g) {
   const auto all_fixed = [&](int i0, int i1, int j0, int j1) {
     if (fixed.none()) return false;
     for (int j = j0; j < j1; ++j)
@@ -326,8 +326,8 @@ Asymmetry asymmetry(const Context& ctx, const Rows& rows, const Places& places, 
 
 /// `row(i, j)`: a stencil. (dx, dy) points inwards from the side whose first node is (i, j).
 template <class Row>
-LineEnd end_of_side(const GridRows& g, const Row& row, int i, int j, int dx, int dy) {
-  SideSums sums;
+BoundaryType type_of_boundary(const GridRows& g, const Row& row, int i, int j, int dx, int dy) {
+  BoundarySums sums;
   const int sx = dx == 0 ? 1 : 0, sy = 1 - sx;
   const int nodes = dx != 0 ? g.left_nx : g.left_ny;
   const bool alone = nodes < 2;
@@ -369,11 +369,11 @@ SingularParts parts_of(const HostBands& bands, const Places& places, const Fixed
 }
 
 /// One line's widths.
-std::vector<double> widths_of(const std::vector<double>& given, int nodes, LineEnd first, LineEnd last,
+std::vector<double> widths_of(const std::vector<double>& given, int nodes, BoundaryType first, BoundaryType last,
                               const char* direction) {
-  const int count = first == LineEnd::periodic
-                        ? nodes
-                        : nodes - 1 + (first == LineEnd::dirichlet ? 1 : 0) + (last == LineEnd::dirichlet ? 1 : 0);
+  const int count = first == BoundaryType::periodic ? nodes
+                                                    : nodes - 1 + (first == BoundaryType::dirichlet ? 1 : 0) +
+                                                          (last == BoundaryType::dirichlet ? 1 : 0);
   if (given.empty()) return std::vector<double>(static_cast<std::size_t>(std::max(count, 1)), 1.0);
   expects(static_cast<int>(given.size()) == count, "in ", direction, " the matrix has ", nodes, " nodes between ",
           to_string(first), " and ", to_string(last), " sides, which are ", count, " intervals; widths of ",
@@ -426,8 +426,8 @@ void GridRows::find_ends(const Rows& rows, const Places& places, const Fixed& is
     const Place here{i + first_i, j + first_j};
     return stencil(rows, places, is_fixed, unknowns(), places.unknown(here.i, here.j), here, seen);
   };
-  const auto find = [&](LineEnd& end, int i, int j, int dx, int dy) {
-    if (end == LineEnd::natural) end = end_of_side(*this, row, i, j, dx, dy);
+  const auto find = [&](BoundaryType& end, int i, int j, int dx, int dy) {
+    if (end == BoundaryType::neumann) end = type_of_boundary(*this, row, i, j, dx, dy);
   };
   if (!told_by_cells(cells.x, nx, west, east)) {
     find(west, 0, 0, 1, 0);
@@ -448,7 +448,7 @@ void GridRows::read(Context& ctx, const Rows& rows) {
   FixedRows is_fixed;  // none, until one is seen
   const auto operator_of = [&](bool nine) -> GridOperator<double> {
     const GridShape shape{
-        left_nx,    left_ny,   west == LineEnd::dirichlet ? 1 : 0, south == LineEnd::dirichlet ? 1 : 0,
+        left_nx,    left_ny,   west == BoundaryType::dirichlet ? 1 : 0, south == BoundaryType::dirichlet ? 1 : 0,
         periodic_x, periodic_y};
     if (nine) return NineBandMatrix<double>(ctx, shape);
     return SymmetricNineBand<double>(ctx, shape);
@@ -464,7 +464,7 @@ void GridRows::read(Context& ctx, const Rows& rows) {
     periodic_x = across_x;
     periodic_y = across_y;
     const Places places(*this, tried);
-    leave_off_sides(places, is_fixed, *this);
+    leave_off_boundaries(places, is_fixed, *this);
     find_ends(rows, places, is_fixed);
     return read_all(places, false);
   };
@@ -630,7 +630,7 @@ void GridRows::update(Context& ctx, const BandArrays& bands) {
 
 TensorMesh GridRows::mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const {
   const Line x(widths_of(widths_x, left_nx, west, east, "x")), y(widths_of(widths_y, left_ny, south, north, "y"));
-  return {x.with_ends(west, east), y.with_ends(south, north), "of a matrix"};
+  return {x.with_boundaries(west, east), y.with_boundaries(south, north), "of a matrix"};
 }
 
 template GridRows::GridRows(Context&, const RowArrays<std::int32_t>&, int, int, std::span<const int>, const CellCounts&,

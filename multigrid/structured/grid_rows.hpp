@@ -10,12 +10,12 @@
 //   periodic    directions in which the first nodes are coupled to the last, where no numbering does without
 //   fixed rows  that hold nothing but their diagonal, as those of Dirichlet nodes that were kept, or less than 1e-13 of it,
 //               as where penalties stand for them: x_k = b_k / a_kk is known,
-//               and what other rows have towards it is carried to the right-hand side. Sides of such nodes alone are left off
+//               and what other rows have towards it is carried to the right-hand side. Boundaries of such nodes alone are left off
 //               the grid; others stay on it, coupled to nothing
 //   symmetry    |a_km - a_mk| <= 1e-12 sqrt(a_kk a_mm); five bands are kept where it is to 8 eps
 //   ends        a side is natural where its rows, less those behind them, sum to less than a tenth of what couples the two;
 //               else it is Dirichlet's. The number of cells says more: nx - 1 lie between nodes that are all there, nx + 1
-//               between two Dirichlet sides whose nodes are not. It matters to the interpolation alone
+//               between two Dirichlet boundaries whose nodes are not. It matters to the interpolation alone
 //   singular    symmetric, no row fixed, every row sums to zero but for rounding, that of a text file included: the diagonal
 //               loses what is left. Of grids that fall into parts, or have fixed rows, every part by itself
 //               (multigrid/singular_parts.hpp)
@@ -65,7 +65,7 @@ struct BandArrays {
 
 enum class Numbering : std::uint8_t { x_first, y_first, given };
 
-/// Of the grid, with those beyond its outer nodes to Dirichlet sides that are not; 0: not known.
+/// Of the grid, with those beyond its outer nodes to Dirichlet boundaries that are not; 0: not known.
 struct CellCounts {
   int x = 0, y = 0;
 };
@@ -104,7 +104,7 @@ struct GridRows {
   /// Of this piece.
   [[nodiscard]] int unknowns() const { return moved ? static_cast<int>(moved->own_size()) : nx * ny; }
   /// Of the grid that is left, with the widths of the whole: one a cell between nodes that are there, and one beyond a
-  /// Dirichlet side that is not; all alike where none are given. Throws UsageError for another number.
+  /// Dirichlet boundary that is not; all alike where none are given. Throws UsageError for another number.
   [[nodiscard]] TensorMesh mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const;
 
   int nx, ny;  // as given
@@ -114,7 +114,7 @@ struct GridRows {
   std::vector<int> node;         // of a given numbering
   int first_i = 0, first_j = 0;  // of the grid that is left, and its size
   int left_nx = 0, left_ny = 0;
-  LineEnd west{}, east{}, south{}, north{};
+  BoundaryType west{}, east{}, south{}, north{};
   bool symmetric = false, singular = false;  // the latter: the whole grid, in one part
   SingularParts parts;
   std::string unsymmetric;  // where it is not, in words

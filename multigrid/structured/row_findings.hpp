@@ -125,34 +125,34 @@ struct Fault {
                   : "numbered along x or along y; of another order, give the node j nx + i of every unknown"));
 }
 
-/// Sides that hold nothing but fixed nodes are left off the grid; the others are natural until more is known.
+/// Boundaries that hold nothing but fixed nodes are left off the grid; the others are Neumann or Robin until more is known.
 inline void leave_off(GridRows& g, bool all_west, bool all_east, bool all_south, bool all_north) {
   const auto end = [](bool periodic, bool off) {
-    return periodic ? LineEnd::periodic : off ? LineEnd::dirichlet : LineEnd::natural;
+    return periodic ? BoundaryType::periodic : off ? BoundaryType::dirichlet : BoundaryType::neumann;
   };
   g.west = end(g.periodic_x, all_west);
   g.east = end(g.periodic_x, all_east);
   g.south = end(g.periodic_y, all_south);
   g.north = end(g.periodic_y, all_north);
-  g.first_i = g.west == LineEnd::dirichlet ? 1 : 0;
-  g.first_j = g.south == LineEnd::dirichlet ? 1 : 0;
-  g.left_nx = g.nx - g.first_i - (g.east == LineEnd::dirichlet ? 1 : 0);
-  g.left_ny = g.ny - g.first_j - (g.north == LineEnd::dirichlet ? 1 : 0);
+  g.first_i = g.west == BoundaryType::dirichlet ? 1 : 0;
+  g.first_j = g.south == BoundaryType::dirichlet ? 1 : 0;
+  g.left_nx = g.nx - g.first_i - (g.east == BoundaryType::dirichlet ? 1 : 0);
+  g.left_ny = g.ny - g.first_j - (g.north == BoundaryType::dirichlet ? 1 : 0);
 }
 
 /// Both ends of a direction by the number of its cells. False: it does not tell.
-inline bool told_by_cells(int count, int nodes, LineEnd& first, LineEnd& last) {
-  const int open = (first == LineEnd::natural ? 1 : 0) + (last == LineEnd::natural ? 1 : 0);
+inline bool told_by_cells(int count, int nodes, BoundaryType& first, BoundaryType& last) {
+  const int open = (first == BoundaryType::neumann ? 1 : 0) + (last == BoundaryType::neumann ? 1 : 0);
   if (count == 0 || (count != nodes - 1 && count != nodes - 1 + open)) return false;
-  for (LineEnd* const end : {&first, &last})
-    if (*end == LineEnd::natural && count != nodes - 1) *end = LineEnd::dirichlet;
+  for (BoundaryType* const end : {&first, &last})
+    if (*end == BoundaryType::neumann && count != nodes - 1) *end = BoundaryType::dirichlet;
   return true;
 }
 
 /// What the nodes along one of the grid's boundaries say about it, each with the weight of what couples it inwards: "Dirichlet"
 /// where its row sums to a tenth of that or more, less the sum of the row behind it. Where a node is held by more than can
 /// lie in a cell beyond the boundary, as by a penalty, it is itself what is given, and nothing lies beyond.
-struct SideSums {
+struct BoundarySums {
   double dirichlet = 0, all = 0;
 
   void add(double excess, double coupling) {
@@ -161,14 +161,14 @@ struct SideSums {
     all += weight;
     if (coupling > 0 ? excess >= least * weight && excess <= held * weight : excess > 0) dirichlet += weight;
   }
-  void add(const SideSums& other) {
+  void add(const BoundarySums& other) {
     dirichlet += other.dirichlet;
     all += other.all;
   }
   /// Of mixed boundaries coarse levels do better with the nodes that there are.
-  [[nodiscard]] LineEnd end() const {
+  [[nodiscard]] BoundaryType end() const {
     constexpr double nearly_all = 0.95;
-    return all > 0 && dirichlet < nearly_all * all ? LineEnd::natural : LineEnd::dirichlet;
+    return all > 0 && dirichlet < nearly_all * all ? BoundaryType::neumann : BoundaryType::dirichlet;
   }
 };
 

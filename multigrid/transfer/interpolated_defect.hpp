@@ -8,7 +8,7 @@
 // coarse rows. Of a linear function the stiffness is none between two coarse nodes: what would be the difference of large
 // numbers, and rounding, does not arise. 1.25 words a fine node, and r.
 //
-// Behind a natural first side columns or rows are `shifted`: the first node is a coarse one, and number 2 I where it is 2 I - 1
+// Behind a Neumann or Robin first boundary columns or rows are `shifted`: the first node is a coarse one, and number 2 I where it is 2 I - 1
 // behind a side that is no unknown. Pairs are as before, the first one then begins before the grid. So do the rows of strips but
 // the lowest one: there the interval before the first row is a whole one, of which the second half alone is needed, and the halo of
 // e has its first end. Of strips but the uppermost the halo has the second end of the last interval.
@@ -21,7 +21,7 @@ namespace stratum::cuda {
 
 /// What a coarse interval makes of a function that is a and b at its ends, and left a + right b, where left + right = 1, at the
 /// node between its two intervals of stiffness k and mass m: at its ends and at that node. An interval that stays alone has its
-/// second end there (left = 0). Behind a natural side stands an interval with the side's alpha for k and no mass, and the
+/// second end there (left = 0). Behind a Neumann or Robin boundary stands an interval with the side's alpha for k and no mass, and the
 /// function is zero: of the last node it is a coarse interval of its own, or the second one of an interval that stays alone; of
 /// the first one it is the second one of coarse interval -1.
 template <class T>

@@ -247,9 +247,10 @@ void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductan
   const Cells cells{x, y, numbers(k.x), numbers(k.y), numbers(k.reaction), fine.nx, fine.ny, fine.below, fine.above, w};
   // Of a strip edges beside its own as well, and centres that the next one has.
   const int first = w.coarse_origin_y, last = first + p.coarse_shape().ny;
-  const NodeRange with_ends{-1, x.coarse + 1, 1, fine.below ? first - 1 : -1, fine.above ? last + 1 : y.coarse + 1, 1};
-  for_each_node(ctx, with_ends, ConductanceEdges{cells});
-  edges(cells, with_ends);
+  const NodeRange with_boundaries{
+      -1, x.coarse + 1, 1, fine.below ? first - 1 : -1, fine.above ? last + 1 : y.coarse + 1, 1};
+  for_each_node(ctx, with_boundaries, ConductanceEdges{cells});
+  edges(cells, with_boundaries);
   if (w.sw == nullptr) return;
   a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;

@@ -13,7 +13,7 @@
 //     x = (wL x_L + wR x_R) / (wL + wR)          of widths, where K = 1
 //
 // The node at the centre of a coarse cell satisfies its equation A x = 0, its neighbours on the cell's edges being
-// interpolated, where s = - (sum of the eight other coefficients) >= a_(0,0) / 2; beside a Dirichlet side, whose coefficients a
+// interpolated, where s = - (sum of the eight other coefficients) >= a_(0,0) / 2; beside a Dirichlet boundary, whose coefficients a
 // matrix need not hold, s is a_(0,0) less what a reaction term adds to the row. Where the reaction dominates it is the mean of
 // the four neighbours, weighted by conductances. No weight suffers cancellation; with K = 1 all are those of the widths.
 //
@@ -23,7 +23,7 @@
 //
 // Where no K is known, wL and wR are sums of a matrix row, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) and so on (beside a Dirichlet
 // side what the others leave of the diagonal entry), as long as both are above 1e-6 of their entries: below it rounding would
-// be amplified from level to level. There, and in the row beside a Dirichlet side, the widths serve.
+// be amplified from level to level. There, and in the row beside a Dirichlet boundary, the widths serve.
 //
 // Sources: J. E. Dendy, Black Box Multigrid, J. Comput. Phys. 48, 1982 (sums, centres); conductances as in AMReX's nodal
 // solvers. Nothing here waits for the stream but the making of Conductances.
@@ -86,7 +86,7 @@ class SplitParts {
   void gather(Context& ctx, const StripLevels& strips);
 
  private:
-  TensorMesh mesh_;  // its ends are natural where they are not periodic
+  TensorMesh mesh_;  // its ends are Neumann or Robin where they are not periodic
   GridOperator<double> x_, y_;
 };
 

@@ -81,13 +81,13 @@ GridOperator<double> links_of(Context& ctx, const GridOperator<double>& a, bool 
 
 TensorMesh with_all_nodes(const TensorMesh& mesh) {
   const auto free = [](const Line& line) {
-    return line.is_periodic() ? line : line.with_ends(LineEnd::natural, LineEnd::natural);
+    return line.is_periodic() ? line : line.with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
   };
   return {free(mesh.x()), free(mesh.y()), mesh.name()};
 }
 
 /// All nodes of the rows of unknowns, and of sides beside them.
-GridShape with_sides(const TensorMesh& all_nodes, const GridShape& unknowns) {
+GridShape with_boundaries(const TensorMesh& all_nodes, const GridShape& unknowns) {
   GridShape nodes = all_nodes.unknowns();
   const int end = unknowns.above ? unknowns.origin_y + unknowns.ny : nodes.ny;
   if (unknowns.below) nodes.origin_y = unknowns.origin_y;
@@ -109,7 +109,7 @@ CellCoefficients part_of(const CellCoefficients& k, bool in_x) {
 SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const GridShape& unknowns)
     : mesh_(with_all_nodes(mesh)) {
   const auto assemble = [&](const CellCoefficients& part) {
-    return assemble_diffusion(ctx, mesh_, part, CellFields(ctx, mesh_, part, 0), {}, with_sides(mesh_, unknowns));
+    return assemble_diffusion(ctx, mesh_, part, CellFields(ctx, mesh_, part, 0), {}, with_boundaries(mesh_, unknowns));
   };
   x_ = assemble(part_of(k, true));
   y_ = assemble(part_of(k, false));
@@ -136,7 +136,7 @@ void SplitParts::set_weights(Context& ctx, const GridOperator<double>& a, const 
 
 void SplitParts::coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh& coarse) {
   TensorMesh below = with_all_nodes(coarse);
-  const GridShape nodes = with_sides(below, p.coarse_shape());
+  const GridShape nodes = with_boundaries(below, p.coarse_shape());
   auto on_all_nodes = Transfer<double>::weighted(ctx, mesh_, below, x_.shape(), nodes);
   on_all_nodes.assign_weights(ctx, p);
   const auto product = [&](const GridOperator<double>& part) {

@@ -215,7 +215,7 @@ STRATUM_SIMD_CLONES void prolongate_row(const ProlongateCoarsened<add, T> p, con
   const auto rows = coarse_rows(p.y, j);
   T edge[block + 1],
       middle[block];  // the coarse rows combined, from the left end of the first interval on; the new nodes
-  // An interval that stays alone beside a natural side has one fine node of its own, not two.
+  // An interval that stays alone beside a Neumann or Robin boundary has one fine node of its own, not two.
   const int origin = p.x.origin, pairs = std::min(p.end(), (p.fine.nx + p.x.origin - 1) / 2);
   if (p.begin() < 0) p(-1, j);
   for (int begin = 0; begin < pairs; begin += block) {
@@ -286,7 +286,8 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& co
     direction.coarse_origin = coarse_origin;
     direction.periodic = f.is_periodic() && !cut;
     if (f.size() == c.size()) return;
-    expects((f.size() + 1) / 2 == c.size() && f.first_end() == c.first_end() && f.last_end() == c.last_end(),
+    expects((f.size() + 1) / 2 == c.size() && f.first_boundary() == c.first_boundary() &&
+                f.last_boundary() == c.last_boundary(),
             "a transfer needs as many intervals, or half as many rounded up, between the same ends, not ", c.size(),
             " below ", f.size());
     const bool alone = f.size() % 2 != 0;  // the last interval

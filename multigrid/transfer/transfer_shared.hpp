@@ -48,7 +48,7 @@ TransferView<T> from_first_row(TransferView<T> y) {
   y.right += y.coarse_origin - 1;
   return y;
 }
-/// The grid's first row or column is a coarse one: of a strip that begins so, or behind a natural side.
+/// The grid's first row or column is a coarse one: of a strip that begins so, or behind a Neumann or Robin boundary.
 template <class T>
 bool first_is_coarse(const TransferView<T>& t) {
   return t.origin == 2 * t.coarse_origin;

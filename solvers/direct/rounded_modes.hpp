@@ -20,7 +20,7 @@ template <class T>
 [[nodiscard]] bool survive_rounding(const LineFactors& line, const LineModes& modes);
 
 /// What becomes of a smooth load, as a part of it, when x is rounded to T in every node by itself, as line solves may round it
-/// (of modes rows that are equal in T give equal x). Inside a thin layer that is not at a Dirichlet side unknowns are equal to
+/// (of modes rows that are equal in T give equal x). Inside a thin layer that is not at a Dirichlet boundary unknowns are equal to
 /// more digits than T has. What rounding makes of them flows through the layer, and of that flow the next residual keeps as much
 /// as T keeps of any number.
 template <class T>

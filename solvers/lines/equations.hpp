@@ -23,7 +23,7 @@ template <class T>
 constexpr bool by_sums<TensorView<T, true>> = true;
 
 /// Line solves of these operators solve for what a line has more than one beside it (core/operators/tensor_formulas.hpp). That
-/// costs another look at that line, and without natural sides solutions are small where cells are thin.
+/// costs another look at that line, and without Neumann or Robin boundaries solutions are small where cells are thin.
 template <class View>
 constexpr bool solves_for_difference = false;
 template <class T>

@@ -19,7 +19,7 @@
 //
 // Positive definite: scaled, wherever A is and its graph has no odd cycle, as on five points (L^ + L^^T changes its sign with
 // that of every second unknown, so that I - L^ - L^^T is as definite as I + L^ + L^^T, and L^ L^^T adds to the diagonal); on
-// five points with Neumann sides, too. Both, wherever nothing is dropped. Else that is not known, and for bilinear elements on
+// five points with Neumann boundaries, too. Both, wherever nothing is dropped. Else that is not known, and for bilinear elements on
 // stretched meshes it is not: conjugate gradients say so. Constant, symmetric bit for bit.
 //
 // Formed in double on the host, kept in T: on vectors of a grid as a nine-point operator (five words a node), for which nodes

@@ -115,7 +115,7 @@ case_bad_maps() {
   refused --map x,x --rhs 1 -- 'det J is 0' 'of 65536 cells'
   refused --map 'x,y*(x<0.3?1:-1)' --rhs 1 --level 3 -- 'cell (2, 0)'
   refused --map 'sqrt(x-1/2),y' --rhs 1 -- 'node (0, 0)' 'must be finite'
-  refused --map 'x+x*y,y' --left periodic --right periodic --rhs 1 -- 'left and right sides cannot be periodic'
+  refused --map 'x+x*y,y' --left periodic --right periodic --rhs 1 -- 'left and right boundaries cannot be periodic'
   refused --code 4 --map x,y --rhs 1 --level 20 -- 'GiB'
 }
 

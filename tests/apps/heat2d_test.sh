@@ -40,7 +40,7 @@ END
   done
 }
 
-# du/dt is 1e8 beside the sides at first. What solving for it left there was a load of half a percent elsewhere.
+# du/dt is 1e8 beside the boundaries at first. What solving for it left there was a load of half a percent elsewhere.
 case_first_slope_beside_stiff_sides() {
   run 0 --cells 8 --left robin:6.4e7,-9e7 --right robin:1.2e5,6e4 --bottom neumann --top neumann --rhs 1 --initial x \
     --method crank-nicolson --dt 0.08 --end 0.08 --probe 0,0.5,1,0.5,9:line.csv --quiet
@@ -153,7 +153,7 @@ sys.exit(abs(ratio - 4) > 0.3 or fine["operator"] != "symmetric" or fine["map"] 
   run 0 --map "$ring" --level 4 --initial 'x' --save half.state --quiet
   run 0 --map "$ring" --level 4 --initial 'x' --restart half.state --end 0.2 --quiet
   refused --map 'x+y,y' --level 4 --initial 'x' --restart half.state --end 0.2 -- "or other widths, nodes"
-  refused --map "$ring" -- "--map: give --initial, --rhs or sides as well"
+  refused --map "$ring" -- "--map: give --initial, --rhs or boundaries as well"
   refused --map "$ring" --initial xl -- "known names: x, y, t, pi" "has no a, b, xl, xr, yl, yr"
   refused --map 'x,-y' --initial x -- "cell (0, 0) of the mesh is turned over"
   refused --map "$ring" --initial x --capacity 'x-1/2' --level 4 -- "the capacity must be positive; in cell"
@@ -255,7 +255,7 @@ case_restart_files() {
   refused "${small[@]}" --end 0.1 --restart run.state -- "--end: '0.1' does not come after the restart file's t = 0.1"
   refused --cells 12,11 --end 1 --restart run.state -- "is of another mesh, 12 x 10 cells; this one has 12 x 11"
   refused "${small[@]}" --grade-x tanh:1,both --end 1 --restart run.state -- "or other widths"
-  refused "${small[@]}" --left neumann --end 1 --restart run.state -- "kinds of sides"
+  refused "${small[@]}" --left neumann --end 1 --restart run.state -- "kinds of boundaries"
   refused "${small[@]}" --method euler --dt 0.1 --end 1 --restart run.state -- "goes on with adaptive steps of tr-bdf2"
   refused "${small[@]}" --start 0.05 --end 1 --restart run.state -- "--start: '0.05' is not the start of the restart file, 0"
   refused "${small[@]}" --end 1 --restart run.state --save run.state -- "'run.state' is read by --restart"

@@ -512,8 +512,8 @@ case_small_problems() {
   # One unknown; none is refused.
   run 0 --level 1 --vtk none --report report.json
   check "r['unknowns'] == 1 and r['status'] == 'converged'"
-  refused --level 0 --vtk none -- '1 x 1 cells, and between its sides no unknowns'
-  refused --cells 1,8 --vtk none -- '1 x 8 cells, and between its sides no unknowns'
+  refused --level 0 --vtk none -- '1 x 1 cells, and between its boundaries no unknowns'
+  refused --cells 1,8 --vtk none -- '1 x 8 cells, and between its boundaries no unknowns'
   run 0 --cells 1,8 --left neumann --right neumann --rhs 1 --vtk none --report report.json
   check "r['unknowns'] == 14 and r['status'] == 'converged'"
 }

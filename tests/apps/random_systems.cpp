@@ -125,8 +125,8 @@ struct Problem {
   int nx = 0, ny = 0;
   std::vector<Wide> x, y;  // of the nodes of the rectangle
   double shear = 0, bend = 0;
-  Side sides[4];                           // left, right, bottom, top
-  double g[3] = {}, f[4] = {};             // u on Dirichlet sides, the right-hand side
+  Side boundaries[4];                      // left, right, bottom, top
+  double g[3] = {}, f[4] = {};             // u on Dirichlet boundaries, the right-hand side
   std::vector<int> region;                 // of cells
   std::vector<double> kappa, c, capacity;  // of regions
   double tensor[3] = {1, 0, 1};
@@ -137,12 +137,12 @@ struct Problem {
 
   void add(const std::string& name, const std::string& value) { arguments += " --" + name + " '" + value + "'"; }
   [[nodiscard]] int columns() const { return nx + 1; }
-  [[nodiscard]] bool periodic_x() const { return sides[0].kind == 'P'; }
-  [[nodiscard]] bool periodic_y() const { return sides[2].kind == 'P'; }
+  [[nodiscard]] bool periodic_x() const { return boundaries[0].kind == 'P'; }
+  [[nodiscard]] bool periodic_y() const { return boundaries[2].kind == 'P'; }
   [[nodiscard]] std::size_t node(int i, int j) const {
     return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx + 1) + static_cast<std::size_t>(i);
   }
-  /// The node that stands for it where sides are periodic.
+  /// The node that stands for it where boundaries are periodic.
   [[nodiscard]] std::size_t own(int i, int j) const {
     return node(periodic_x() && i == nx ? 0 : i, periodic_y() && j == ny ? 0 : j);
   }
@@ -156,7 +156,7 @@ struct Problem {
   }
   [[nodiscard]] bool is_singular() const {
     bool held = reaction > 0;
-    for (const Side& side : sides) held = held || side.kind == 'D' || side.kind == 'R';
+    for (const Side& side : boundaries) held = held || side.kind == 'D' || side.kind == 'R';
     for (const double value : c) held = held || value > 0;
     return !held;
   }
@@ -204,13 +204,13 @@ Problem draw(Chance& chance, bool mild, bool heat) {
   // Boundaries.
   const char* const names[] = {"left", "right", "bottom", "top"};
   for (int s = 0; s < 4; s += 2)
-    if (!p.mapped && chance.once_in(5)) p.sides[s].kind = p.sides[s + 1].kind = 'P';
+    if (!p.mapped && chance.once_in(5)) p.boundaries[s].kind = p.boundaries[s + 1].kind = 'P';
   for (double& value : p.g) value = Chance::rounded(chance.real(-2, 2));
   if (p.periodic_x()) p.g[1] = 0;  // a corner has one value
   if (p.periodic_y()) p.g[2] = 0;
   p.add("boundary", number(p.g[0]) + "+" + number(p.g[1]) + "*x+" + number(p.g[2]) + "*y");
   for (int s = 0; s < 4; ++s) {
-    Side& side = p.sides[s];
+    Side& side = p.boundaries[s];
     if (side.kind != 'P') side.kind = chance.one_of<char>({'D', 'D', 'N', 'R'});
     side.value = Chance::rounded(chance.real(-2, 2));
     if (side.kind == 'R') {
@@ -267,7 +267,7 @@ Problem draw(Chance& chance, bool mild, bool heat) {
   return p;
 }
 
-/// A, M and F of all nodes, and what the sides say.
+/// A, M and F of all nodes, and what the boundaries say.
 struct System {
   explicit System(const Problem& p)
       : a(static_cast<std::size_t>((p.nx + 1) * (p.ny + 1))), mass(a.size()), load(a.size(), Wide(0)), hats(load),
@@ -275,12 +275,12 @@ struct System {
     for (int j = 0; j < p.ny; ++j)
       for (int i = 0; i < p.nx; ++i) add_cell(p, i, j);
     for (int j = 0; j < p.ny; ++j) {
-      add_edge(p, p.sides[0], 0, j, 0, j + 1);
-      add_edge(p, p.sides[1], p.nx, j, p.nx, j + 1);
+      add_edge(p, p.boundaries[0], 0, j, 0, j + 1);
+      add_edge(p, p.boundaries[1], p.nx, j, p.nx, j + 1);
     }
     for (int i = 0; i < p.nx; ++i) {
-      add_edge(p, p.sides[2], i, 0, i + 1, 0);
-      add_edge(p, p.sides[3], i, p.ny, i + 1, p.ny);
+      add_edge(p, p.boundaries[2], i, 0, i + 1, 0);
+      add_edge(p, p.boundaries[3], i, p.ny, i + 1, p.ny);
     }
     for (int j = 0; j <= p.ny; ++j)
       for (int i = 0; i <= p.nx; ++i) {
@@ -292,12 +292,12 @@ struct System {
       value[p.own(i, j)] = Wide(p.g[0]) + Wide(p.g[1]) * x + Wide(p.g[2]) * y;
     };
     for (int j = 0; j <= p.ny; ++j) {
-      if (p.sides[0].kind == 'D') hold(0, j);
-      if (p.sides[1].kind == 'D') hold(p.nx, j);
+      if (p.boundaries[0].kind == 'D') hold(0, j);
+      if (p.boundaries[1].kind == 'D') hold(p.nx, j);
     }
     for (int i = 0; i <= p.nx; ++i) {
-      if (p.sides[2].kind == 'D') hold(i, 0);
-      if (p.sides[3].kind == 'D') hold(i, p.ny);
+      if (p.boundaries[2].kind == 'D') hold(i, 0);
+      if (p.boundaries[3].kind == 'D') hold(i, p.ny);
     }
     for (std::size_t k = 0; k < a.size(); ++k)
       if (is_free[k]) free.push_back(k);
@@ -584,10 +584,10 @@ Verdict solve_matrix(Chance& chance, bool mild) {
     }
   std::vector<double> b(static_cast<std::size_t>(n));
   for (double& value : b) value = Chance::rounded(chance.real(-1, 1));
-  // What holds u: sides, sinks, penalties.
+  // What holds u: boundaries, sinks, penalties.
   const auto hold = [&](std::size_t k, double weight) { rows[k][static_cast<int>(k)] += weight; };
-  const bool sides = chance.once_in(2);
-  if (sides)
+  const bool boundaries = chance.once_in(2);
+  if (boundaries)
     for (int j = 0; j < ny; ++j) {
       hold(at(0, j), of_region[static_cast<std::size_t>(region[at(0, j)])]);
       hold(at(nx - 1, j), of_region[static_cast<std::size_t>(region[at(nx - 1, j)])]);

@@ -1,4 +1,4 @@
-// Sides of every kind, reaction and coefficients along sides, against a dense assembly cell by cell.
+// Boundaries of every kind, reaction and coefficients along boundaries, against a dense assembly cell by cell.
 
 #include <stratum/assembly/poisson_problem.hpp>
 
@@ -19,10 +19,10 @@ using testing::ThrowsMessage;
 
 double alpha_of(const Point& p) { return 1 + p.x * p.x + 2 * p.y; }
 
-SideCondition side(SideKind kind, bool varies = false) {
-  SideCondition condition;
+BoundaryCondition side(BoundaryConditionType kind, bool varies = false) {
+  BoundaryCondition condition;
   condition.kind = kind;
-  if (kind == SideKind::robin) {
+  if (kind == BoundaryConditionType::robin) {
     condition.alpha = varies ? ScalarFunction(alpha_of) : ScalarFunction([](const Point&) { return 2.5; });
   }
   return condition;
@@ -35,7 +35,7 @@ class DenseAssembly {
     const Line &x = mesh.x(), &y = mesh.y();
     for (int j = 0; j < y.size(); ++j)
       for (int i = 0; i < x.size(); ++i) add_cell(i, j, problem.reaction);
-    const Sides& s = problem.sides;
+    const BoundaryConditions& s = problem.boundaries;
     for (int j = 0; j < y.size(); ++j) {
       add_edge(s.left, {0, j}, {0, j + 1}, y, j);
       add_edge(s.right, {x.size(), j}, {x.size(), j + 1}, y, j);
@@ -87,8 +87,9 @@ class DenseAssembly {
         add({i + a % 2, j + a / 2}, {i + b % 2, j + b / 2}, kx * my + mx * ky + c * mx * my);
       }
   }
-  void add_edge(const SideCondition& condition, std::array<int, 2> p, std::array<int, 2> q, const Line& along, int i) {
-    if (condition.kind != SideKind::robin) return;
+  void add_edge(const BoundaryCondition& condition, std::array<int, 2> p, std::array<int, 2> q, const Line& along,
+                int i) {
+    if (condition.kind != BoundaryConditionType::robin) return;
     // The 3-point Gauss rule: exact for the polynomials of the test.
     const double h = along.widths()[static_cast<std::size_t>(i)];
     const auto at = [&](double t) {
@@ -117,34 +118,35 @@ class DenseAssembly {
   std::vector<Entry> entries_;
 };
 
-class SidesTest : public test::OnEveryBackend {
+class BoundariesTest : public test::OnEveryBackend {
  protected:
   test::Random random_{301};
 };
-INSTANTIATE_ON_EVERY_BACKEND(SidesTest);
+INSTANTIATE_ON_EVERY_BACKEND(BoundariesTest);
 
-using enum SideKind;
-constexpr std::array<std::array<SideKind, 4>, 9> mixtures{{{dirichlet, dirichlet, dirichlet, dirichlet},
-                                                           {neumann, dirichlet, dirichlet, dirichlet},
-                                                           {dirichlet, robin, neumann, dirichlet},
-                                                           {robin, robin, robin, robin},
-                                                           {neumann, neumann, neumann, neumann},
-                                                           {periodic, periodic, dirichlet, robin},
-                                                           {neumann, robin, periodic, periodic},
-                                                           {periodic, periodic, periodic, periodic},
-                                                           {dirichlet, neumann, periodic, periodic}}};
+using enum BoundaryConditionType;
+constexpr std::array<std::array<BoundaryConditionType, 4>, 9> mixtures{{{dirichlet, dirichlet, dirichlet, dirichlet},
+                                                                        {neumann, dirichlet, dirichlet, dirichlet},
+                                                                        {dirichlet, robin, neumann, dirichlet},
+                                                                        {robin, robin, robin, robin},
+                                                                        {neumann, neumann, neumann, neumann},
+                                                                        {periodic, periodic, dirichlet, robin},
+                                                                        {neumann, robin, periodic, periodic},
+                                                                        {periodic, periodic, periodic, periodic},
+                                                                        {dirichlet, neumann, periodic, periodic}}};
 
-TEST_P(SidesTest, OperatorsAreThoseOfADenseAssemblyInEveryForm) {
+TEST_P(BoundariesTest, OperatorsAreThoseOfADenseAssemblyInEveryForm) {
   for (const auto& kinds : mixtures)
     for (const bool varies : {false, true})
       for (const double c : {0.0, 7.0})
         for (const auto& [nx, ny] : {std::pair{7, 5}, {4, 9}, {40, 33}})
           for (const auto form : test::every_form) {
             PoissonProblem problem;
-            problem.sides = {side(kinds[0], varies), side(kinds[1], varies), side(kinds[2], varies),
-                             side(kinds[3], varies)};
+            problem.boundaries = {side(kinds[0], varies), side(kinds[1], varies), side(kinds[2], varies),
+                                  side(kinds[3], varies)};
             problem.reaction = c;
-            const auto mesh = with_sides({Line(random_.widths(nx, 2)), Line(random_.widths(ny, 2))}, problem.sides);
+            const auto mesh =
+                with_boundaries({Line(random_.widths(nx, 2)), Line(random_.widths(ny, 2))}, problem.boundaries);
             const auto terms = operator_terms(mesh, problem);
             SCOPED_TRACE(testing::Message() << to_string(kinds[0]) << " " << to_string(kinds[1]) << " "
                                             << to_string(kinds[2]) << " " << to_string(kinds[3]) << ", c = " << c
@@ -169,8 +171,8 @@ TEST_P(SidesTest, OperatorsAreThoseOfADenseAssemblyInEveryForm) {
           }
 }
 
-// u is bilinear on every cell: the discrete problem has it for a solution, whatever the sides.
-TEST_P(SidesTest, LoadsHaveABilinearSolution) {
+// u is bilinear on every cell: the discrete problem has it for a solution, whatever the boundaries.
+TEST_P(BoundariesTest, LoadsHaveABilinearSolution) {
   const auto u = [](const Point& p) { return 3 + 2 * p.x - p.y + 0.5 * p.x * p.y; };
   const auto ux = [](const Point& p) { return 2 + 0.5 * p.y; };
   const auto uy = [](const Point& p) { return -1 + 0.5 * p.x; };
@@ -179,21 +181,21 @@ TEST_P(SidesTest, LoadsHaveABilinearSolution) {
     for (const bool varies : {false, true})
       for (const double c : {0.0, 3.0}) {
         PoissonProblem problem;
-        problem.sides = {side(kinds[0], varies), side(kinds[1], varies), side(kinds[2], varies),
-                         side(kinds[3], varies)};
+        problem.boundaries = {side(kinds[0], varies), side(kinds[1], varies), side(kinds[2], varies),
+                              side(kinds[3], varies)};
         problem.reaction = c;
         problem.rhs = [=](const Point& p) { return c * u(p); };
-        const auto set = [&](SideCondition& s, const ScalarFunction& flux) {
+        const auto set = [&](BoundaryCondition& s, const ScalarFunction& flux) {
           if (s.kind == dirichlet)
             s.value = u;
           else
             s.value = [=](const Point& p) { return flux(p) + (s.kind == robin ? s.alpha(p) * u(p) : 0); };
         };
-        set(problem.sides.left, [=](const Point& p) { return -ux(p); });
-        set(problem.sides.right, ux);
-        set(problem.sides.bottom, [=](const Point& p) { return -uy(p); });
-        set(problem.sides.top, uy);
-        const auto mesh = with_sides({Line(random_.widths(9, 2)), Line(random_.widths(6, 2))}, problem.sides);
+        set(problem.boundaries.left, [=](const Point& p) { return -ux(p); });
+        set(problem.boundaries.right, ux);
+        set(problem.boundaries.bottom, [=](const Point& p) { return -uy(p); });
+        set(problem.boundaries.top, uy);
+        const auto mesh = with_boundaries({Line(random_.widths(9, 2)), Line(random_.widths(6, 2))}, problem.boundaries);
         SCOPED_TRACE(testing::Message() << to_string(kinds[0]) << " " << to_string(kinds[1]) << " "
                                         << to_string(kinds[2]) << " " << to_string(kinds[3]) << ", c = " << c);
         const auto a = assemble_operator<double>(ctx(), mesh, OperatorForm::symmetric, operator_terms(mesh, problem));
@@ -218,14 +220,14 @@ TEST_P(SidesTest, LoadsHaveABilinearSolution) {
 }
 
 /// Where boundary values meet a seam, either direction's nodes there are one.
-TEST_P(SidesTest, BoundaryValuesBesideAPeriodicSeam) {
+TEST_P(BoundariesTest, BoundaryValuesBesideAPeriodicSeam) {
   for (const bool in_x : {true, false}) {
     PoissonProblem problem;
     problem.rhs = [](const Point&) { return 0.0; };
     problem.boundary = [](const Point&) { return 1.0; };
-    Sides& s = problem.sides;
+    BoundaryConditions& s = problem.boundaries;
     (in_x ? s.left : s.bottom).kind = (in_x ? s.right : s.top).kind = periodic;
-    const auto mesh = with_sides({Line({0.3, 0.2, 0.4, 0.1}), Line({0.1, 0.5, 0.4})}, s);
+    const auto mesh = with_boundaries({Line({0.3, 0.2, 0.4, 0.1}), Line({0.1, 0.5, 0.4})}, s);
     const auto a = assemble_operator<double>(ctx(), mesh, OperatorForm::tensor, {});
     Vector<double> b(ctx(), mesh.unknowns()), ones(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
     set(ctx(), 1.0, ones.view());
@@ -235,16 +237,16 @@ TEST_P(SidesTest, BoundaryValuesBesideAPeriodicSeam) {
   }
 }
 
-TEST(Sides, WhatContradictsItselfIsRefused) {
+TEST(BoundaryConditions, WhatContradictsItselfIsRefused) {
   const TensorMesh mesh{Line(std::vector<double>(5, 0.2)), Line(std::vector<double>(4, 0.25))};
   PoissonProblem problem;
-  problem.sides.left = side(periodic);
-  EXPECT_THAT([&] { (void)with_sides(mesh, problem.sides); },
-              ThrowsMessage<UsageError>(HasSubstr("left and right sides are periodic and dirichlet")));
-  problem.sides.left = side(robin);
-  problem.sides.left.alpha = [](const Point& p) { return p.y - 0.5; };
+  problem.boundaries.left = side(periodic);
+  EXPECT_THAT([&] { (void)with_boundaries(mesh, problem.boundaries); },
+              ThrowsMessage<UsageError>(HasSubstr("left and right boundaries are periodic and dirichlet")));
+  problem.boundaries.left = side(robin);
+  problem.boundaries.left.alpha = [](const Point& p) { return p.y - 0.5; };
   EXPECT_THAT([&] { (void)operator_terms(mesh, problem); }, ThrowsMessage<UsageError>(HasSubstr("not negative")));
-  problem.sides.left = {};
+  problem.boundaries.left = {};
   problem.reaction = -1;
   EXPECT_THAT([&] { (void)operator_terms(mesh, problem); }, ThrowsMessage<UsageError>(HasSubstr("not -1")));
   Context ctx(Backend::cpu, 1);
@@ -253,20 +255,21 @@ TEST(Sides, WhatContradictsItselfIsRefused) {
   EXPECT_THAT([&] { (void)assemble_operator<double>(ctx, mesh, OperatorForm::tensor, terms); },
               ThrowsMessage<UsageError>(HasSubstr("the left side is dirichlet")));
   problem.reaction = 0;
-  problem.sides.left = side(neumann);
+  problem.boundaries.left = side(neumann);
   Vector<double> b(ctx, mesh.unknowns());
-  EXPECT_THAT([&] { assemble_load(ctx, mesh, problem, b.view()); }, ThrowsMessage<UsageError>(HasSubstr("with_sides")));
+  EXPECT_THAT([&] { assemble_load(ctx, mesh, problem, b.view()); },
+              ThrowsMessage<UsageError>(HasSubstr("with_boundaries")));
 }
 
-TEST(Sides, OnlyWhatHoldsNothingIsSingular) {
-  const auto all = [](SideKind kind) {
+TEST(BoundaryConditions, OnlyWhatHoldsNothingIsSingular) {
+  const auto all = [](BoundaryConditionType kind) {
     PoissonProblem problem;
-    problem.sides = {side(kind), side(kind), side(kind), side(kind)};
+    problem.boundaries = {side(kind), side(kind), side(kind), side(kind)};
     return problem;
   };
   const TensorMesh mesh{Line(std::vector<double>(5, 0.2)), Line(std::vector<double>(4, 0.25))};
   const auto singular = [&](const PoissonProblem& problem) {
-    const auto own = with_sides(mesh, problem.sides);
+    const auto own = with_boundaries(mesh, problem.boundaries);
     return is_singular(own, operator_terms(own, problem));
   };
   EXPECT_TRUE(singular(all(neumann)));
@@ -274,23 +277,23 @@ TEST(Sides, OnlyWhatHoldsNothingIsSingular) {
   EXPECT_FALSE(singular(all(robin)));
   EXPECT_FALSE(singular(all(dirichlet)));
   auto problem = all(neumann);
-  problem.sides.top = side(dirichlet);
+  problem.boundaries.top = side(dirichlet);
   EXPECT_FALSE(singular(problem));
   problem = all(neumann);
   problem.reaction = 1e-9;
   EXPECT_FALSE(singular(problem));
   problem = all(neumann);
-  problem.sides.left.kind = robin;
-  problem.sides.left.alpha = [](const Point&) { return 0.0; };
-  EXPECT_TRUE(singular(problem)) << "alpha = 0 is a Neumann side";
+  problem.boundaries.left.kind = robin;
+  problem.boundaries.left.alpha = [](const Point&) { return 0.0; };
+  EXPECT_TRUE(singular(problem)) << "alpha = 0 is a Neumann boundary";
 }
 
-TEST(Sides, IncompatibleLoadsAreMeasuredAndMended) {
+TEST(BoundaryConditions, IncompatibleLoadsAreMeasuredAndMended) {
   Context ctx(Backend::cpu, 1);
   PoissonProblem problem;
-  problem.sides = {side(neumann), side(neumann), side(neumann), side(neumann)};
+  problem.boundaries = {side(neumann), side(neumann), side(neumann), side(neumann)};
   problem.rhs = [](const Point& p) { return 1 + p.x; };
-  const auto mesh = with_sides({Line(std::vector<double>(5, 0.2)), Line({0.5, 1e-6, 0.5})}, problem.sides);
+  const auto mesh = with_boundaries({Line(std::vector<double>(5, 0.2)), Line({0.5, 1e-6, 0.5})}, problem.boundaries);
   Vector<double> b(ctx, mesh.unknowns());
   assemble_load(ctx, mesh, problem, b.view());
   const auto found = make_compatible(ctx, mesh, b.view());
@@ -304,14 +307,14 @@ TEST(Sides, IncompatibleLoadsAreMeasuredAndMended) {
   for (std::size_t k = 0; k < one.size(); ++k) EXPECT_NEAR(one[k], other[k], 1e-15) << "a constant of f's";
 }
 
-TEST(Sides, NothingIsLeftOfAConstantLoad) {
+TEST(BoundaryConditions, NothingIsLeftOfAConstantLoad) {
   Context ctx(Backend::cpu, 2);
   PoissonProblem problem;
-  problem.sides = {side(neumann), side(neumann), side(neumann), side(neumann)};
+  problem.boundaries = {side(neumann), side(neumann), side(neumann), side(neumann)};
   const TensorMesh even{bisected(1, 6), Line(std::vector<double>(77, 1.0 / 77))};
   const TensorMesh thin{bisected(2, 6, ThinSide::last, 0.02), bisected(1, 6, ThinSide::first, 0.1)};
   for (const auto& plain : {even, thin}) {
-    const TensorMesh mesh = with_sides(plain, problem.sides);
+    const TensorMesh mesh = with_boundaries(plain, problem.boundaries);
     const MappedMesh sheared = mapped(
         ctx, mesh, [](const Point& p) { return p.x + p.y / 3; }, [](const Point& p) { return p.y; });
     for (const Geometry& geometry : {Geometry(mesh), Geometry(sheared)}) {
@@ -334,14 +337,14 @@ TEST(Sides, NothingIsLeftOfAConstantLoad) {
   }
 }
 
-TEST(Sides, CornersHaveTheLeftAndRightSidesValues) {
+TEST(BoundaryConditions, CornersHaveTheLeftAndRightSidesValues) {
   Context ctx(Backend::cpu, 1);
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 0.0; };
-  problem.sides.left.value = [](const Point&) { return 2.0; };
-  problem.sides.top.value = [](const Point&) { return 5.0; };
-  problem.sides.right = side(neumann);
-  const auto mesh = with_sides({Line({1, 1}), Line({1, 1})}, problem.sides);
+  problem.boundaries.left.value = [](const Point&) { return 2.0; };
+  problem.boundaries.top.value = [](const Point&) { return 5.0; };
+  problem.boundaries.right = side(neumann);
+  const auto mesh = with_boundaries({Line({1, 1}), Line({1, 1})}, problem.boundaries);
   Vector<double> u(ctx, mesh.unknowns());
   const auto values = nodal_solution(ctx, mesh, problem, u.cview());
   EXPECT_THAT(values, testing::ElementsAre(2, 0, 0, 2, 0, 0, 2, 5, 5));
@@ -363,16 +366,16 @@ TEST(Origin, MovesTheProblem) {
     of.rhs = moved([](double s, double t) { return std::exp(s) * (1 + t); });
     of.exact = moved([](double s, double t) { return std::sin(s + 2 * t); });
     of.diffusion.xx = moved([](double s, double t) { return 1 + s * t; });
-    of.sides.right.kind = SideKind::robin;
-    of.sides.right.alpha = moved([](double s, double t) { return s + 3 * t; });
-    of.sides.right.value = moved([](double s, double t) { return s - t; });
-    of.sides.top.kind = SideKind::neumann;
-    of.sides.top.value = moved([](double s, double t) { return s * t; });
+    of.boundaries.right.kind = BoundaryConditionType::robin;
+    of.boundaries.right.alpha = moved([](double s, double t) { return s + 3 * t; });
+    of.boundaries.right.value = moved([](double s, double t) { return s - t; });
+    of.boundaries.top.kind = BoundaryConditionType::neumann;
+    of.boundaries.top.value = moved([](double s, double t) { return s * t; });
     return of;
   };
   const PoissonProblem at_zero = problem(0, 0), moved = problem(x0, y0);
   const auto solution = [&](const TensorMesh& plain, const PoissonProblem& of) {
-    const auto mesh = with_sides(plain, of.sides);
+    const auto mesh = with_boundaries(plain, of.boundaries);
     Vector<double> b(ctx, mesh.unknowns());
     assemble_load(ctx, mesh, of, b.view());
     const auto cells = cell_coefficients(ctx, mesh, of);

@@ -1,4 +1,4 @@
-// Fluxes balance the load over mixtures of sides, and those of known solutions converge.
+// Fluxes balance the load over mixtures of boundaries, and those of known solutions converge.
 
 #include <stratum/assembly/boundary_fluxes.hpp>
 
@@ -58,21 +58,21 @@ double integral(const Geometry& mesh, const ScalarFunction& f) {
 }
 
 /// Each with data that vary.
-SideCondition side(SideKind kind) {
-  SideCondition condition;
+BoundaryCondition side(BoundaryConditionType kind) {
+  BoundaryCondition condition;
   condition.kind = kind;
-  if (kind == SideKind::periodic) return condition;
+  if (kind == BoundaryConditionType::periodic) return condition;
   condition.value = [](const Point& p) { return 1 + 2 * p.x - p.y * p.y; };
-  if (kind == SideKind::robin) condition.alpha = [](const Point& p) { return 1 + p.x + p.y; };
+  if (kind == BoundaryConditionType::robin) condition.alpha = [](const Point& p) { return 1 + p.x + p.y; };
   return condition;
 }
 
 enum class Terms { laplace, reaction, cells };
 
-PoissonProblem with_terms(const Sides& sides, Terms terms) {
+PoissonProblem with_terms(const BoundaryConditions& boundaries, Terms terms) {
   PoissonProblem problem;
   problem.rhs = rhs;
-  problem.sides = sides;
+  problem.boundaries = boundaries;
   if (terms != Terms::laplace) problem.reaction = 2;
   if (terms != Terms::cells) return problem;
   problem.diffusion.xx = ScalarFunction([](const Point& p) { return 2 + p.x * p.y; });
@@ -97,16 +97,18 @@ Vector<double> at_unknowns(Context& ctx, const TensorMesh& mesh, const std::vect
 class BoundaryFluxesTest : public test::OnEveryBackend {};
 
 TEST_P(BoundaryFluxesTest, BalanceTheLoadOverAllMixturesOfSides) {
-  constexpr auto d = SideKind::dirichlet, n = SideKind::neumann, r = SideKind::robin, p = SideKind::periodic;
-  const std::vector<std::pair<SideKind, SideKind>> pairs{{d, d}, {d, n}, {r, d}, {n, r}, {n, n}, {p, p}};
+  constexpr auto d = BoundaryConditionType::dirichlet, n = BoundaryConditionType::neumann,
+                 r = BoundaryConditionType::robin, p = BoundaryConditionType::periodic;
+  const std::vector<std::pair<BoundaryConditionType, BoundaryConditionType>> pairs{{d, d}, {d, n}, {r, d},
+                                                                                   {n, r}, {n, n}, {p, p}};
   const TensorMesh rectangle(bisected(1.5, 3, ThinSide::last, 0.4), Line({0.1, 0.3, 0.2, 0.2, 0.1}));
   for (const auto& in_x : pairs)
     for (const auto& in_y : pairs)
       for (const Terms terms : {Terms::laplace, Terms::reaction, Terms::cells})
         for (const bool deformed : {false, true}) {
-          const Sides sides{side(in_x.first), side(in_x.second), side(in_y.first), side(in_y.second)};
-          PoissonProblem problem = with_terms(sides, terms);
-          const TensorMesh logical = with_sides(rectangle, sides);
+          const BoundaryConditions boundaries{side(in_x.first), side(in_x.second), side(in_y.first), side(in_y.second)};
+          PoissonProblem problem = with_terms(boundaries, terms);
+          const TensorMesh logical = with_boundaries(rectangle, boundaries);
           const MappedMesh sheared = mapped(
               ctx(), logical, [](const Point& q) { return q.x + 0.3 * q.y; }, [](const Point& q) { return q.y; });
           const Geometry mesh = deformed ? Geometry(sheared) : Geometry(logical);
@@ -137,21 +139,21 @@ TEST_P(BoundaryFluxesTest, BalanceTheLoadOverAllMixturesOfSides) {
 }
 
 /// - integral of n.K grad u over the polygon that the side is.
-double exact_flux(const Geometry& mesh, const SidePlace& side,
+double exact_flux(const Geometry& mesh, const BoundaryPlace& side,
                   const std::function<std::pair<double, double>(const Point&)>& k_grad) {
   const bool row = side.along == Direction::x;
   double flux = 0;
   for (int k = 0; k < mesh.along(side).size(); ++k) {
-    const Point a = mesh.on_side(side, k, 0), b = mesh.on_side(side, k, 1);
+    const Point a = mesh.on_boundary(side, k, 0), b = mesh.on_boundary(side, k, 1);
     const double sign = row == side.last ? -1 : 1;
     for (const auto& [t, weight] : gauss4) {
-      const auto [x, y] = k_grad(mesh.on_side(side, k, t));
+      const auto [x, y] = k_grad(mesh.on_boundary(side, k, t));
       flux -= weight * sign * ((b.y - a.y) * x - (b.x - a.x) * y);
     }
   }
   return flux;
 }
-constexpr SidePlace places[] = {
+constexpr BoundaryPlace places[] = {
     {Direction::y, false}, {Direction::y, true}, {Direction::x, false}, {Direction::x, true}};
 
 /// Largest of the four errors.
@@ -170,7 +172,7 @@ std::pair<double, double> k_grad(const Point& p) {
 }
 
 TEST_P(BoundaryFluxesTest, AreOfSecondOrder) {
-  for (const bool natural : {false, true})
+  for (const bool neumann : {false, true})
     for (const bool deformed : {false, true}) {
       double before = 0;
       for (int level = 3; level <= 6; ++level) {
@@ -178,15 +180,16 @@ TEST_P(BoundaryFluxesTest, AreOfSecondOrder) {
         problem.diffusion = {2.0, 0.5, 1.0};
         problem.exact = [](const Point& p) { return std::sin(p.x + 2 * p.y) + p.x * p.x; };
         problem.rhs = [](const Point& p) { return 8 * std::sin(p.x + 2 * p.y) - 4; };
-        if (natural) {
-          problem.sides.right = {SideKind::robin,
-                                 [&](const Point& p) { return k_grad(p).first + 3 * problem.exact(p); },
-                                 [](const Point&) { return 3.0; }};
-          problem.sides.bottom = {SideKind::neumann, [](const Point& p) { return -k_grad(p).second; }, {}};
+        if (neumann) {
+          problem.boundaries.right = {BoundaryConditionType::robin,
+                                      [&](const Point& p) { return k_grad(p).first + 3 * problem.exact(p); },
+                                      [](const Point&) { return 3.0; }};
+          problem.boundaries.bottom = {
+              BoundaryConditionType::neumann, [](const Point& p) { return -k_grad(p).second; }, {}};
         }
-        const TensorMesh logical =
-            with_sides(TensorMesh(bisected(1.0, level, ThinSide::last, 0.8), bisected(0.5, level)), problem.sides);
-        // Sides stay where they are.
+        const TensorMesh logical = with_boundaries(
+            TensorMesh(bisected(1.0, level, ThinSide::last, 0.8), bisected(0.5, level)), problem.boundaries);
+        // Boundaries stay where they are.
         const auto bump = [](const Point& p) { return 0.1 * std::sin(pi * p.x) * std::sin(2 * pi * p.y); };
         const MappedMesh bent = mapped(
             ctx(), logical, [&](const Point& p) { return p.x + bump(p); },
@@ -195,7 +198,7 @@ TEST_P(BoundaryFluxesTest, AreOfSecondOrder) {
         const auto nodal = solution_of(ctx(), mesh, problem).nodal;
         const double error = error_of(boundary_fluxes(ctx(), mesh, problem, nodal), mesh, k_grad);
         if (before > 0) {
-          EXPECT_GT(before / error, 3.3) << level << ' ' << natural << deformed;
+          EXPECT_GT(before / error, 3.3) << level << ' ' << neumann << deformed;
         }
         before = error;
       }
@@ -213,15 +216,15 @@ TEST_P(BoundaryFluxesTest, OfBilinearFunctionsAreExact) {
   EXPECT_LT(error_of(fluxes, mesh, [](const Point& p) { return std::pair{2 + p.y, 3 + p.x}; }), 1e-10);
 }
 
-TEST_P(BoundaryFluxesTest, ThroughPeriodicSidesAreOfSecondOrder) {
+TEST_P(BoundaryFluxesTest, ThroughPeriodicBoundariesAreOfSecondOrder) {
   double before = 0;
   for (int level = 3; level <= 6; ++level) {
     PoissonProblem problem;
     const auto wave = [](const Point& p) { return std::sin(2 * pi * p.x + 1); };
     problem.exact = [=](const Point& p) { return wave(p) * (1 + p.y); };
     problem.rhs = [=](const Point& p) { return 4 * pi * pi * wave(p) * (1 + p.y); };
-    problem.sides.left.kind = problem.sides.right.kind = SideKind::periodic;
-    const TensorMesh mesh = with_sides(TensorMesh(bisected(1.0, level), bisected(1.0, level)), problem.sides);
+    problem.boundaries.left.kind = problem.boundaries.right.kind = BoundaryConditionType::periodic;
+    const TensorMesh mesh = with_boundaries(TensorMesh(bisected(1.0, level), bisected(1.0, level)), problem.boundaries);
     const auto nodal = solution_of(ctx(), mesh, problem).nodal;
     const double error = error_of(boundary_fluxes(ctx(), mesh, problem, nodal), mesh, [=](const Point& p) {
       return std::pair{2 * pi * std::cos(2 * pi * p.x + 1) * (1 + p.y), wave(p)};

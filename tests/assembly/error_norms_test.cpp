@@ -59,9 +59,10 @@ TEST(ErrorNorms, LeaveConstantsOutWhereTheProblemIsSingular) {
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 0.0; };
   problem.exact = [](const Point& p) { return p.x; };
-  for (auto* side : {&problem.sides.left, &problem.sides.right, &problem.sides.bottom, &problem.sides.top})
-    side->kind = SideKind::neumann;
-  const TensorMesh mesh = with_sides(TensorMesh(bisected(1.0, 2), bisected(1.0, 2)), problem.sides);
+  for (auto* side :
+       {&problem.boundaries.left, &problem.boundaries.right, &problem.boundaries.bottom, &problem.boundaries.top})
+    side->kind = BoundaryConditionType::neumann;
+  const TensorMesh mesh = with_boundaries(TensorMesh(bisected(1.0, 2), bisected(1.0, 2)), problem.boundaries);
   const auto nodal = at_nodes(ctx, mesh, [](const Point& p) { return p.x + 7; });
   const auto found = relative_errors(ctx, mesh, problem, nodal);
   EXPECT_LT(found->l2, 1e-5);  // the root of a difference of squares
@@ -74,8 +75,8 @@ TEST(ErrorNorms, OfUnknownsAreThoseOfNodalValues) {
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 1.0; };
   problem.exact = [](const Point& p) { return 1 + p.x * p.y; };
-  problem.sides.left.kind = SideKind::neumann;
-  const TensorMesh mesh = with_sides(TensorMesh(bisected(1.0, 3), bisected(1.0, 2)), problem.sides);
+  problem.boundaries.left.kind = BoundaryConditionType::neumann;
+  const TensorMesh mesh = with_boundaries(TensorMesh(bisected(1.0, 3), bisected(1.0, 2)), problem.boundaries);
   Vector<double> u(ctx, mesh.unknowns());
   set(ctx, 0.5, u.view());
   const auto a = relative_errors(ctx, mesh, problem, u.cview()),

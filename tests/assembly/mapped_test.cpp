@@ -32,26 +32,26 @@ class MappedTest : public test::OnEveryBackend {
 INSTANTIATE_ON_EVERY_BACKEND(MappedTest);
 
 TEST_P(MappedTest, OfTheIdentityMatricesLoadsAndErrorsAreThoseOfTheRectangle) {
-  using enum SideKind;
-  const auto side = [](SideKind kind) {
-    SideCondition condition;
+  using enum BoundaryConditionType;
+  const auto side = [](BoundaryConditionType kind) {
+    BoundaryCondition condition;
     condition.kind = kind;
     if (kind == robin) condition.alpha = [](const Point& p) { return 1 + p.x + p.y * p.y; };
     if (kind != periodic) condition.value = [](const Point& p) { return std::cos(p.x) + p.y; };
     return condition;
   };
-  const std::array<std::array<SideKind, 4>, 6> mixtures{{{dirichlet, dirichlet, dirichlet, dirichlet},
-                                                         {neumann, dirichlet, robin, dirichlet},
-                                                         {robin, robin, dirichlet, robin},
-                                                         {neumann, neumann, neumann, neumann},
-                                                         {periodic, periodic, robin, dirichlet},
-                                                         {periodic, periodic, periodic, periodic}}};
+  const std::array<std::array<BoundaryConditionType, 4>, 6> mixtures{{{dirichlet, dirichlet, dirichlet, dirichlet},
+                                                                      {neumann, dirichlet, robin, dirichlet},
+                                                                      {robin, robin, dirichlet, robin},
+                                                                      {neumann, neumann, neumann, neumann},
+                                                                      {periodic, periodic, robin, dirichlet},
+                                                                      {periodic, periodic, periodic, periodic}}};
   for (const auto& kinds : mixtures)
     for (const bool varies : {false, true}) {
       SCOPED_TRACE(testing::Message() << to_string(kinds[0]) << " " << to_string(kinds[1]) << " " << to_string(kinds[2])
                                       << " " << to_string(kinds[3]) << (varies ? ", K and c vary" : ""));
       PoissonProblem problem;
-      problem.sides = {side(kinds[0]), side(kinds[1]), side(kinds[2]), side(kinds[3])};
+      problem.boundaries = {side(kinds[0]), side(kinds[1]), side(kinds[2]), side(kinds[3])};
       problem.rhs = [](const Point& p) { return std::exp(p.x) - p.y; };
       problem.exact = [](const Point& p) { return std::sin(p.x + 2 * p.y); };
       problem.reaction = varies ? 0.5 : 0;
@@ -62,7 +62,7 @@ TEST_P(MappedTest, OfTheIdentityMatricesLoadsAndErrorsAreThoseOfTheRectangle) {
         problem.reaction_of_cells = ScalarFunction([](const Point& p) { return p.x * p.y; });
       }
       const auto rectangle =
-          with_sides(TensorMesh{Line(random_.widths(9, 1)), Line(random_.widths(6, 1))}, problem.sides);
+          with_boundaries(TensorMesh{Line(random_.widths(9, 1)), Line(random_.widths(6, 1))}, problem.boundaries);
       const auto same = mapped(ctx(), rectangle, x_itself, y_itself);
       const auto terms = operator_terms(rectangle, problem);
       const auto k = cell_coefficients(ctx(), rectangle, problem);
@@ -94,9 +94,10 @@ TEST_P(MappedTest, OfTheIdentityMatricesLoadsAndErrorsAreThoseOfTheRectangle) {
 
 TEST_P(MappedTest, ConstantsHaveNoEnergyAndTheMassIsTheArea) {
   PoissonProblem problem;
-  for (SideCondition* side : {&problem.sides.left, &problem.sides.right, &problem.sides.bottom, &problem.sides.top})
-    side->kind = SideKind::neumann;
-  const TensorMesh square = with_sides(TensorMesh{uniform(1, 12), uniform(1, 7)}, problem.sides);
+  for (BoundaryCondition* side :
+       {&problem.boundaries.left, &problem.boundaries.right, &problem.boundaries.bottom, &problem.boundaries.top})
+    side->kind = BoundaryConditionType::neumann;
+  const TensorMesh square = with_boundaries(TensorMesh{uniform(1, 12), uniform(1, 7)}, problem.boundaries);
   const auto mesh = mapped(
       ctx(), square, [](const Point& p) { return p.x + 0.3 * p.y * p.y; },
       [](const Point& p) { return 2 * p.y + 0.1 * std::sin(4 * p.x); });
@@ -114,8 +115,8 @@ TEST_P(MappedTest, ConstantsHaveNoEnergyAndTheMassIsTheArea) {
   problem.reaction = 3;
   EXPECT_NEAR(total(problem).first, 3 * area, 1e-12);
   problem.reaction = 0;
-  for (SideCondition* side : {&problem.sides.left, &problem.sides.bottom}) {
-    side->kind = SideKind::robin;
+  for (BoundaryCondition* side : {&problem.boundaries.left, &problem.boundaries.bottom}) {
+    side->kind = BoundaryConditionType::robin;
     side->alpha = [](const Point&) { return 5.0; };
   }
   double length = 0;

@@ -36,7 +36,7 @@ int step(unsigned int p, unsigned int q, bool in_y) {
   return place(q) - place(p);
 }
 
-/// -Laplace u + c u, with n.grad u + alpha u on natural sides, on the nodes of the mesh that are unknowns.
+/// -Laplace u + c u, with n.grad u + alpha u on Neumann or Robin boundaries, on the nodes of the mesh that are unknowns.
 reference::Stencil dealii_matrix(const TensorMesh& mesh, const OperatorTerms& terms) {
   dealii::Triangulation<2> triangulation;
   const std::vector<std::vector<double>> widths{mesh.x().widths(), mesh.y().widths()};
@@ -48,9 +48,9 @@ reference::Stencil dealii_matrix(const TensorMesh& mesh, const OperatorTerms& te
   const dealii::QGauss<2> quadrature(3);  // two points a direction are exact; a third must change nothing
   dealii::FEValues<2> values(element, quadrature,
                              dealii::update_values | dealii::update_gradients | dealii::update_JxW_values);
-  const dealii::QGauss<1> on_sides(4);  // the rule for an alpha that varies
+  const dealii::QGauss<1> on_boundary(4);  // the rule for an alpha that varies
   dealii::FEFaceValues<2> face_values(
-      element, on_sides, dealii::update_values | dealii::update_quadrature_points | dealii::update_JxW_values);
+      element, on_boundary, dealii::update_values | dealii::update_quadrature_points | dealii::update_JxW_values);
   const RobinCoefficient* const alphas[] = {&terms.left, &terms.right, &terms.bottom,
                                             &terms.top};  // by deal.II's faces
 
@@ -105,9 +105,9 @@ TEST_P(DealII, AssemblesTheSameMatrices) {
 }
 
 /// What a side may be: Dirichlet, Neumann, Robin with one alpha, Robin with an alpha that varies along it.
-constexpr int kinds_of_side = 4;
+constexpr int boundary_condition_types = 4;
 
-LineEnd end_of(int kind) { return kind == 0 ? LineEnd::dirichlet : LineEnd::natural; }
+BoundaryType end_of(int kind) { return kind == 0 ? BoundaryType::dirichlet : BoundaryType::neumann; }
 
 RobinCoefficient alpha_of(int kind, double size) {
   if (kind == 2) return {size, {}};
@@ -115,25 +115,27 @@ RobinCoefficient alpha_of(int kind, double size) {
   return {};
 }
 
-/// Every combination of four sides, on meshes whose widths differ by a factor of 1000.
+/// Every combination of four boundaries, on meshes whose widths differ by a factor of 1000.
 TEST_P(DealII, AssemblesTheSameMatricesWithSidesOfEveryKind) {
   test::Random random(1101);
   const TensorMesh meshes[] = {{Line(random.widths(9, 3)), Line(random.widths(6, 3)), "random"},
                                {Line(random.widths(2, 3)), Line(random.widths(5, 3)), "small"},
                                make_mesh(mesh_family("A1"), 3)};
   for (const auto& mesh : meshes)
-    for (int code = 0; code < kinds_of_side * kinds_of_side * kinds_of_side * kinds_of_side; ++code) {
+    for (int code = 0; code < boundary_condition_types * boundary_condition_types * boundary_condition_types *
+                                  boundary_condition_types;
+         ++code) {
       const int left = code % 4, right = code / 4 % 4, bottom = code / 16 % 4, top = code / 64;
-      const TensorMesh sides(mesh.x().with_ends(end_of(left), end_of(right)),
-                             mesh.y().with_ends(end_of(bottom), end_of(top)), mesh.name());
+      const TensorMesh boundaries(mesh.x().with_boundaries(end_of(left), end_of(right)),
+                                  mesh.y().with_boundaries(end_of(bottom), end_of(top)), mesh.name());
       OperatorTerms terms{code % 3 == 0 ? 0 : random.uniform(0, 100), alpha_of(left, 0.3), alpha_of(right, 20),
                           alpha_of(bottom, 1000), alpha_of(top, 2)};
-      const auto expected = dealii_matrix(sides, terms);
+      const auto expected = dealii_matrix(boundaries, terms);
       for (const auto form : test::every_form) {
         if (!traits(form).has_bands && terms.varies()) continue;
-        const auto found = test::entries(ctx(), assemble_operator<double>(ctx(), sides, form, terms));
+        const auto found = test::entries(ctx(), assemble_operator<double>(ctx(), boundaries, form, terms));
         ASSERT_LT(test::largest_difference(found, expected), 1e-12)
-            << mesh.name() << ", sides " << left << right << bottom << top << ", c " << terms.reaction << ", "
+            << mesh.name() << ", boundaries " << left << right << bottom << top << ", c " << terms.reaction << ", "
             << to_string(form);
       }
     }

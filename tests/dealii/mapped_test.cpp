@@ -22,7 +22,7 @@ namespace {
 
 using namespace stratum;
 
-/// -div(K grad u) + c u, with n.K grad u + alpha u on Robin sides, on the nodes of the mesh that are unknowns.
+/// -div(K grad u) + c u, with n.K grad u + alpha u on Robin boundaries, on the nodes of the mesh that are unknowns.
 reference::Stencil dealii_matrix(const MappedMesh& mesh, const CellCoefficients& k, const PoissonProblem& problem) {
   const int nx = mesh.logical().x().size(), ny = mesh.logical().y().size();
   const auto number = [nx](int i, int j) { return static_cast<unsigned int>(j * (nx + 1) + i); };
@@ -44,8 +44,8 @@ reference::Stencil dealii_matrix(const MappedMesh& mesh, const CellCoefficients&
   dealii::FEFaceValues<2> face_values(element, dealii::QGauss<1>(4),
                                       dealii::update_values | dealii::update_quadrature_points |
                                           dealii::update_JxW_values);
-  const Sides& s = problem.sides;
-  const std::array<const SideCondition*, 4> sides{&s.left, &s.right, &s.bottom, &s.top};  // by deal.II's faces
+  const BoundaryConditions& s = problem.boundaries;
+  const std::array<const BoundaryCondition*, 4> boundaries{&s.left, &s.right, &s.bottom, &s.top};  // by deal.II's faces
 
   const TensorMesh& logical = mesh.logical();
   reference::Stencil a(logical.unknowns().nx, logical.unknowns().ny);
@@ -63,11 +63,11 @@ reference::Stencil dealii_matrix(const MappedMesh& mesh, const CellCoefficients&
                               values.shape_value(q, point)) *
                          values.JxW(point);
     for (const unsigned int f : cell->face_indices()) {
-      if (!cell->face(f)->at_boundary() || sides[f]->kind != SideKind::robin) continue;
+      if (!cell->face(f)->at_boundary() || boundaries[f]->kind != BoundaryConditionType::robin) continue;
       face_values.reinit(cell, f);
       for (const unsigned int point : face_values.quadrature_point_indices()) {
         const auto& at = face_values.quadrature_point(point);
-        const double weight = sides[f]->alpha({.x = at[0], .y = at[1]}) * face_values.JxW(point);
+        const double weight = boundaries[f]->alpha({.x = at[0], .y = at[1]}) * face_values.JxW(point);
         for (const unsigned int p : face_values.dof_indices())
           for (const unsigned int q : face_values.dof_indices())
             local(p, q) += weight * face_values.shape_value(p, point) * face_values.shape_value(q, point);
@@ -111,9 +111,11 @@ TEST_P(DealIIOnDeformedCells, AssemblesTheSameMatrices) {
     for (int code = 0; code < 81; ++code) {
       PoissonProblem problem;
       int rest = code;
-      for (SideCondition* side :
-           {&problem.sides.left, &problem.sides.right, &problem.sides.bottom, &problem.sides.top}) {
-        side->kind = rest % 3 == 0 ? SideKind::dirichlet : rest % 3 == 1 ? SideKind::neumann : SideKind::robin;
+      for (BoundaryCondition* side :
+           {&problem.boundaries.left, &problem.boundaries.right, &problem.boundaries.bottom, &problem.boundaries.top}) {
+        side->kind = rest % 3 == 0   ? BoundaryConditionType::dirichlet
+                     : rest % 3 == 1 ? BoundaryConditionType::neumann
+                                     : BoundaryConditionType::robin;
         if (rest % 3 == 2)
           side->alpha = [code](const Point& p) { return 1 + (code % 2) * (p.x * p.x + std::sin(5 * p.y)); };
         rest /= 3;
@@ -129,13 +131,13 @@ TEST_P(DealIIOnDeformedCells, AssemblesTheSameMatrices) {
           x.push_back((5 + s) * std::sin(t / 4));
           y.push_back((5 + s) * std::cos(t / 4));
         }
-      const MappedMesh mesh(with_sides(plain, problem.sides), x, y);
+      const MappedMesh mesh(with_boundaries(plain, problem.boundaries), x, y);
       const CellCoefficients k = random_coefficients(plain, kind);
       const auto terms = operator_terms(mesh, problem);
       const auto found =
           test::entries(ctx(), assemble_diffusion(ctx(), mesh, MappedCells(ctx(), mesh, &k, terms.reaction), terms));
       ASSERT_LT(test::largest_difference(found, dealii_matrix(mesh, k, problem)), 1e-12)
-          << "kind " << kind << ", sides " << code;
+          << "kind " << kind << ", boundaries " << code;
     }
 }
 

@@ -1,4 +1,4 @@
-// stratum/dealii.hpp: numbering, sides, components, what the preconditioner computes, and what it refuses.
+// stratum/dealii.hpp: numbering, boundaries, components, what the preconditioner computes, and what it refuses.
 
 // Before deal.II, whose macro Assert it could not bear.
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ struct Terms {
   std::vector<double> factor{};  // of every component; empty: 1
 };
 
-/// On FE_Q(1), or a system of several, on any mesh. Sides: 0 left, 1 right, 2 bottom, 3 top.
+/// On FE_Q(1), or a system of several, on any mesh. Boundaries: 0 left, 1 right, 2 bottom, 3 top.
 struct Problem {
   std::unique_ptr<dealii::FiniteElement<2>> element;
   const dealii::FiniteElement<2>& fe;
@@ -79,13 +79,14 @@ struct Problem {
     if (components == 1) return std::make_unique<dealii::FE_Q<2>>(degree);
     return std::make_unique<dealii::FESystem<2>>(dealii::FE_Q<2>(degree), components);
   }
-  Problem& dirichlet(const std::set<dealii::types::boundary_id>& sides, const dealii::ComponentMask& mask = {}) {
+  Problem& dirichlet(const std::set<dealii::types::boundary_id>& boundaries, const dealii::ComponentMask& mask = {}) {
     const dealii::Functions::ZeroFunction<2> zero(fe.n_components());
-    for (const auto side : sides) dealii::VectorTools::interpolate_boundary_values(dofs, side, zero, constraints, mask);
+    for (const auto side : boundaries)
+      dealii::VectorTools::interpolate_boundary_values(dofs, side, zero, constraints, mask);
     return *this;
   }
   Problem& dirichlet() { return dirichlet({0, 1, 2, 3}); }
-  /// The sides at both ends of the direction are one: those of the first are constrained, or of the last, or whichever deal.II
+  /// The boundaries at both ends of the direction are one: those of the first are constrained, or of the last, or whichever deal.II
   /// takes.
   Problem& periodic(unsigned int direction, std::optional<bool> first = {}) {
     if (!first) {
@@ -212,31 +213,31 @@ TEST(DealiiPreconditioner, SolvesHoweverUnknownsAreNumbered) {
     }
 }
 
-// Sides as constraints leave them: the cycle is that of the matrix that the library assembles with these sides.
+// Boundaries as constraints leave them: the cycle is that of the matrix that the library assembles with these boundaries.
 TEST(DealiiPreconditioner, IsTheCycleOfTheAssembledHierarchy) {
-  using stratum::LineEnd;
+  using stratum::BoundaryType;
   Grid grid;
   graded(grid);
-  const auto refined = [](const std::vector<double>& coarse, std::pair<LineEnd, LineEnd> ends) {
+  const auto refined = [](const std::vector<double>& coarse, std::pair<BoundaryType, BoundaryType> ends) {
     std::vector<double> fine;
     for (const double w : coarse) fine.insert(fine.end(), 4, w / 4);
-    return stratum::Line(fine).with_ends(ends.first, ends.second);
+    return stratum::Line(fine).with_boundaries(ends.first, ends.second);
   };
-  const std::pair<LineEnd, LineEnd> every[] = {{LineEnd::dirichlet, LineEnd::dirichlet},
-                                               {LineEnd::natural, LineEnd::dirichlet},
-                                               {LineEnd::dirichlet, LineEnd::natural},
-                                               {LineEnd::natural, LineEnd::natural},
-                                               {LineEnd::periodic, LineEnd::periodic}};
+  const std::pair<BoundaryType, BoundaryType> every[] = {{BoundaryType::dirichlet, BoundaryType::dirichlet},
+                                                         {BoundaryType::neumann, BoundaryType::dirichlet},
+                                                         {BoundaryType::dirichlet, BoundaryType::neumann},
+                                                         {BoundaryType::neumann, BoundaryType::neumann},
+                                                         {BoundaryType::periodic, BoundaryType::periodic}};
   for (const auto& along_x : every)
     for (const auto& along_y : every) {
       SCOPED_TRACE(testing::Message() << to_string(along_x.first) << " " << to_string(along_x.second) << ", "
                                       << to_string(along_y.first) << " " << to_string(along_y.second));
       Problem problem(grid);
       std::set<dealii::types::boundary_id> dirichlet;
-      const auto enter = [&](const std::pair<LineEnd, LineEnd>& ends, unsigned int direction) {
-        if (ends.first == LineEnd::dirichlet) dirichlet.insert(2 * direction);
-        if (ends.second == LineEnd::dirichlet) dirichlet.insert(2 * direction + 1);
-        if (ends.first == LineEnd::periodic) problem.periodic(direction);
+      const auto enter = [&](const std::pair<BoundaryType, BoundaryType>& ends, unsigned int direction) {
+        if (ends.first == BoundaryType::dirichlet) dirichlet.insert(2 * direction);
+        if (ends.second == BoundaryType::dirichlet) dirichlet.insert(2 * direction + 1);
+        if (ends.first == BoundaryType::periodic) problem.periodic(direction);
       };
       enter(along_x, 0);
       enter(along_y, 1);
@@ -295,7 +296,7 @@ TEST(DealiiPreconditioner, SidesMayChangeKindHalfWay) {
     for (const auto& face : cell->face_iterators())
       if (face->at_boundary() && face->center()[0] > -2.5) face->set_boundary_id(4);
   EXPECT_LE(cg_iterations(Problem(grid).dirichlet({0, 2, 3}).assemble()), 8U);
-  // Half a side is natural, the other two are one.
+  // Half a side is Neumann or Robin, the other two are one.
   Grid other;
   graded(other, 3);
   for (const auto& cell : other.active_cell_iterators())
@@ -320,7 +321,7 @@ TEST(DealiiPreconditioner, PeriodicSidesOfEitherOrder) {
   }
 }
 
-// Three cells in a periodic direction, and one between natural sides.
+// Three cells in a periodic direction, and one between Neumann or Robin boundaries.
 TEST(DealiiPreconditioner, SmallMeshes) {
   Terms terms;
   terms.c = 1;

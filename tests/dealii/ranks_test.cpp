@@ -43,7 +43,7 @@ void check(bool holds, const std::string& what) {
 }
 
 struct Terms {
-  bool natural = false;  // sides, with u beside the Laplacian
+  bool natural = false;  // boundaries, with u beside the Laplacian
   double jump = 1;
   unsigned int components = 1;
 };

@@ -167,16 +167,16 @@ row_above() { [ "$(row "$1")" -gt "$2" ] || fail "$1: at most $2 iterations: the
 
 case_dealii_anisotropic() { # heavy: half a minute of compiling
   needs dealii_anisotropic deal.II
-  local sides
-  for sides in dirichlet natural; do
-    prints "$bin/dealii_anisotropic" 3 0.25 $sides
+  local boundaries
+  for boundaries in dirichlet neumann; do
+    prints "$bin/dealii_anisotropic" 3 0.25 $boundaries
     row_at_most Stratum 7
     row_at_most 'Stratum, single precision' 7
     row_above 'deal.II geometric multigrid (SSOR)' 20
     row_above 'deal.II SSOR' 20
   done
   if "$bin/dealii_anisotropic" 3 2 2>/dev/null; then fail "a bad ratio was accepted"; fi
-  if "$bin/dealii_anisotropic" 3 1 periodic 2>/dev/null; then fail "bad sides were accepted"; fi
+  if "$bin/dealii_anisotropic" 3 1 periodic 2>/dev/null; then fail "bad boundaries were accepted"; fi
 }
 
 case_dealii_jump() {

@@ -42,7 +42,7 @@ static void solves_once(const char* type, const char* options, Mat a, int singul
 }
 
 static void it_solves(void) {
-  /* Sides, numberings, sizes. */
+  /* BoundaryConditions, numberings, sizes. */
   solves_once(KSPCG, "-pc_stratum_grid 63,40", matrix(63, 40, eliminated, 0, 0, 0, 1), 0, 8);
   solves_once(KSPCG, "-pc_stratum_grid 63,40", matrix(63, 40, eliminated, 0, 0, 1, 1), 0, 8);
   solves_once(KSPCG, "-pc_stratum_grid 33,33 -pc_stratum_precision single", matrix(33, 33, natural, 0, 0, 0, 1), 1, 8);

@@ -196,7 +196,7 @@ static void widths_are_taken(void) {
   stratum_destroy(solver);
 }
 
-/* Widths of natural sides: those beyond them do not matter, and those that lie there must be right. */
+/* Widths of Neumann or Robin boundaries: those beyond them do not matter, and those that lie there must be right. */
 static void widths_of_natural_sides(void) {
   double hx[nx + 1], hy[ny + 1];
   stratum_result result;
@@ -265,7 +265,7 @@ static void rounding_is_the_end(void) {
   CHECK(result.at_rounding && result.residual < 1e-12 * result.initial_residual);
   stratum_destroy(solver);
 
-  /* Nearly singular: Neumann sides and 1e-13 on the diagonal, so that x is 1e13 times b. */
+  /* Nearly singular: Neumann boundaries and 1e-13 on the diagonal, so that x is 1e13 times b. */
   for (int k = 0; k < 9; ++k)
     for (int j = 0; j < ny; ++j)
       for (int i = 0; i < nx; ++i)
@@ -353,7 +353,7 @@ static void options_are_taken(void) {
   stratum_destroy(solver);
 }
 
-/* Rows of the bands, unknown k at node order[k]; those of nodes on the sides alone where `kept`. */
+/* Rows of the bands, unknown k at node order[k]; those of nodes on the boundaries alone where `kept`. */
 static int start[size + 1], column[5 * size], order[size], places[size];
 static double value[5 * size];
 
@@ -433,7 +433,7 @@ static void rows_are_taken(void) {
 
   for (int k = 0; k < size; ++k) order[k] = k;
   set_bands(1, 0);
-  set_rows(1); /* nodes on the sides are rows of a diagonal, and others couple to them */
+  set_rows(1); /* nodes on the boundaries are rows of a diagonal, and others couple to them */
   for (int k = 0; k <= size; ++k) start64[k] = start[k];
   for (int e = 0; e < start[size]; ++e) column64[e] = column[e];
   solver = stratum_create_csr64(size, start64, column64, value, nx, ny, NULL, NULL, NULL);

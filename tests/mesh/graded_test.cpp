@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr GradedSide every_side[] = {GradedSide::first, GradedSide::last, GradedSide::both};
+constexpr GradedSide every_boundary[] = {GradedSide::first, GradedSide::last, GradedSide::both};
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
 using Widths = std::vector<double>;
@@ -63,7 +63,7 @@ void check_widths(const Intervals& line, const LongWidths& expected, double tole
 TEST(Graded, LinesArePositiveSumToTheLengthAndAreThinAtTheirSide) {
   test::Random random(61);
   for (const int n : {1, 2, 3, 4, 5, 8, 17, 64, 97, 1000, 12345})
-    for (const auto side : every_side) {
+    for (const auto side : every_boundary) {
       const double length = std::pow(10.0, random.uniform(-6, 6));
       SCOPED_TRACE(testing::Message() << n << " cells in " << length << ", " << to_string(side));
       check_line(uniform(length, n), length, n, GradedSide::both);
@@ -108,7 +108,7 @@ TEST(Graded, GeometricWidthsGrowByTheRatio) {
 }
 
 TEST(Graded, TheSmallestWidthIsTheOneAskedFor) {
-  for (const auto side : every_side)
+  for (const auto side : every_boundary)
     for (const int n : {3, 4, 17, 1000, 100000})
       for (const double fraction : {1e-300, 1e-18, 1e-9, 1e-3, 0.5, 0.999, 1.0}) {
         const double equal = 3.0 / n;

@@ -18,8 +18,8 @@ using testing::ThrowsMessage;
 
 /// Nodes of an nx x ny mesh of the unit square at map(x, y).
 template <class Map>
-MappedMesh mesh_of(int nx, int ny, const Map& map, LineEnd in_x = LineEnd::dirichlet,
-                   LineEnd in_y = LineEnd::dirichlet) {
+MappedMesh mesh_of(int nx, int ny, const Map& map, BoundaryType in_x = BoundaryType::dirichlet,
+                   BoundaryType in_y = BoundaryType::dirichlet) {
   std::vector<double> x, y;
   for (int j = 0; j <= ny; ++j)
     for (int i = 0; i <= nx; ++i) {
@@ -27,7 +27,7 @@ MappedMesh mesh_of(int nx, int ny, const Map& map, LineEnd in_x = LineEnd::diric
       x.push_back(px);
       y.push_back(py);
     }
-  return {{uniform(1, nx).with_ends(in_x, in_x), uniform(1, ny).with_ends(in_y, in_y)}, x, y};
+  return {{uniform(1, nx).with_boundaries(in_x, in_x), uniform(1, ny).with_boundaries(in_y, in_y)}, x, y};
 }
 
 std::pair<double, double> sheared(double x, double y) { return {2 * x + y, 3 * y}; }
@@ -90,7 +90,7 @@ TEST(MappedMesh, CellsThatAreNoQuadrilateralsAreRefusedByTheirIndices) {
 }
 
 TEST(MappedMesh, PeriodicSidesAreCopiesOfOneAnother) {
-  using enum LineEnd;
+  using enum BoundaryType;
   EXPECT_EQ(mesh_of(8, 3, annulus, periodic).logical().unknowns().nx, 8);
   EXPECT_EQ(mesh_of(8, 3, sheared, periodic, periodic).logical().unknowns().nodes(), 24);
   // Half a turn: the left side is the right one, turned round.
@@ -101,7 +101,7 @@ TEST(MappedMesh, PeriodicSidesAreCopiesOfOneAnother) {
   const auto open = mesh_of(8, 3, half);
   EXPECT_THAT(
       [&] {
-        (void)open.with_ends_of({uniform(1, 8), uniform(1, 3).with_ends(periodic, periodic)});
+        (void)open.with_ends_of({uniform(1, 8), uniform(1, 3).with_boundaries(periodic, periodic)});
       },
       ThrowsMessage<UsageError>(HasSubstr("bottom and top sides cannot be periodic")));
   EXPECT_THAT(

@@ -173,7 +173,8 @@ TEST(IntervalsTest, LinesStartAnywhere) {
   EXPECT_THAT(line.coordinates(), ElementsAre(-3, -2, 0, 1, 5));
   EXPECT_THAT(line.from_begin(), ElementsAre(0, 1, 3, 4, 8));
   EXPECT_THAT(line.from_end(), ElementsAre(8, 7, 5, 4, 0));
-  for (const auto& other : {line.coarser(), line.with_ends(LineEnd::natural, LineEnd::dirichlet), halved(line, 2)})
+  for (const auto& other :
+       {line.coarser(), line.with_boundaries(BoundaryType::neumann, BoundaryType::dirichlet), halved(line, 2)})
     EXPECT_EQ(other.origin(), -3);
   EXPECT_THAT(Intervals::at({0.5, 1, 2.5}).coordinates(), ElementsAre(0.5, 1, 2.5));
   EXPECT_EQ(Intervals::at({0.5, 1, 2.5}).length(), 2);
@@ -221,30 +222,32 @@ TEST(IntervalsTest, CoarseningMergesPairsAndKeepsTheLength) {
 }
 
 TEST(LineTest, EndsDecideWhatIsAnUnknown) {
-  using enum LineEnd;
+  using enum BoundaryType;
   const Line line(std::vector<double>(7, 1.0));
-  const auto unknowns = [&](LineEnd first, LineEnd last) { return line.with_ends(first, last).unknowns(); };
+  const auto unknowns = [&](BoundaryType first, BoundaryType last) {
+    return line.with_boundaries(first, last).unknowns();
+  };
   EXPECT_EQ(unknowns(dirichlet, dirichlet), 6);
-  EXPECT_EQ(unknowns(dirichlet, natural), 7);
-  EXPECT_EQ(unknowns(natural, dirichlet), 7);
-  EXPECT_EQ(unknowns(natural, natural), 8);
+  EXPECT_EQ(unknowns(dirichlet, neumann), 7);
+  EXPECT_EQ(unknowns(neumann, dirichlet), 7);
+  EXPECT_EQ(unknowns(neumann, neumann), 8);
   EXPECT_EQ(unknowns(periodic, periodic), 7);
   EXPECT_EQ(line.first_unknown(), 1);
-  EXPECT_EQ(line.with_ends(natural, dirichlet).first_unknown(), 0);
-  EXPECT_THAT([&] { (void)line.with_ends(periodic, natural); },
-              ThrowsMessage<UsageError>(HasSubstr("periodic and natural")));
-  EXPECT_THAT([] { (void)Line(std::vector<double>(2, 1.0)).with_ends(periodic, periodic); },
+  EXPECT_EQ(line.with_boundaries(neumann, dirichlet).first_unknown(), 0);
+  EXPECT_THAT([&] { (void)line.with_boundaries(periodic, neumann); },
+              ThrowsMessage<UsageError>(HasSubstr("periodic and neumann")));
+  EXPECT_THAT([] { (void)Line(std::vector<double>(2, 1.0)).with_boundaries(periodic, periodic); },
               ThrowsMessage<UsageError>(HasSubstr("at least 3")));
 }
 
 TEST(LineTest, EveryLineGoesDownToTheFewestUnknowns) {
-  using enum LineEnd;
+  using enum BoundaryType;
   for (int n = 3; n < 200; ++n)
     for (const auto& [first, last, lowest] : {std::tuple{dirichlet, dirichlet, 1},
-                                              {dirichlet, natural, 1},
-                                              {natural, natural, 2},
+                                              {dirichlet, neumann, 1},
+                                              {neumann, neumann, 2},
                                               {periodic, periodic, 5}}) {
-      Line line = Line(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_ends(first, last);
+      Line line = Line(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_boundaries(first, last);
       while (line.can_coarsen()) line = line.coarser();
       EXPECT_LE(line.unknowns(), lowest) << n << " intervals";
       EXPECT_GE(line.unknowns(), 1);

@@ -1,4 +1,4 @@
-// Cycles for sides of every kind, reaction, and what is known up to a constant: counts, orders of accuracy, bad input.
+// Cycles for boundaries of every kind, reaction, and what is known up to a constant: counts, orders of accuracy, bad input.
 
 #include <cmath>
 #include <limits>
@@ -17,23 +17,23 @@
 namespace {
 
 using namespace stratum;
-using enum SideKind;
+using enum BoundaryConditionType;
 constexpr double pi = std::numbers::pi;
 
-SideCondition side(SideKind kind, double alpha = 0, ScalarFunction value = {}) {
-  SideCondition condition{kind, std::move(value), {}};
+BoundaryCondition side(BoundaryConditionType kind, double alpha = 0, ScalarFunction value = {}) {
+  BoundaryCondition condition{kind, std::move(value), {}};
   if (kind == robin) condition.alpha = [alpha](const Point&) { return alpha; };
   return condition;
 }
 
-class CyclesOfSides : public test::OnEveryBackend {
+class CyclesOfBoundaries : public test::OnEveryBackend {
  protected:
   struct Result {
     SolveReport report;
     double error = 0;
   };
   Result solve(const TensorMesh& plain, const PoissonProblem& problem, PoissonSolverParams params) {
-    const auto mesh = with_sides(plain, problem.sides);
+    const auto mesh = with_boundaries(plain, problem.boundaries);
     params.terms = operator_terms(mesh, problem);
     Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
     assemble_load(ctx(), mesh, problem, b.view());
@@ -74,20 +74,20 @@ class CyclesOfSides : public test::OnEveryBackend {
     EXPECT_LE(report.iterations, most);
   }
 };
-INSTANTIATE_ON_EVERY_BACKEND(CyclesOfSides);
+INSTANTIATE_ON_EVERY_BACKEND(CyclesOfBoundaries);
 
-TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
-  const Sides mixtures[] = {{side(neumann), {}, {}, {}},
-                            {{}, side(neumann), {}, {}},
-                            {{}, {}, side(neumann), side(neumann)},
-                            {side(neumann), side(neumann), side(neumann), {}},
-                            {{}, side(neumann), side(neumann), side(neumann)},
-                            {side(neumann), side(robin, 1), side(neumann), side(neumann)},
-                            {{}, side(robin, 1e-3), side(neumann), side(robin, 1e-3)},
-                            {side(robin, 1), side(neumann), {}, side(robin, 1e6)},
-                            {side(robin, 1), side(robin, 1), side(robin, 1), side(robin, 1)},
-                            {side(robin, 1e6), side(robin, 1e6), side(robin, 1e6), side(robin, 1e6)},
-                            {side(robin, 1e-3), side(robin, 1e-3), side(robin, 1e-3), side(robin, 1e-3)}};
+TEST_P(CyclesOfBoundaries, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
+  const BoundaryConditions mixtures[] = {{side(neumann), {}, {}, {}},
+                                         {{}, side(neumann), {}, {}},
+                                         {{}, {}, side(neumann), side(neumann)},
+                                         {side(neumann), side(neumann), side(neumann), {}},
+                                         {{}, side(neumann), side(neumann), side(neumann)},
+                                         {side(neumann), side(robin, 1), side(neumann), side(neumann)},
+                                         {{}, side(robin, 1e-3), side(neumann), side(robin, 1e-3)},
+                                         {side(robin, 1), side(neumann), {}, side(robin, 1e6)},
+                                         {side(robin, 1), side(robin, 1), side(robin, 1), side(robin, 1)},
+                                         {side(robin, 1e6), side(robin, 1e6), side(robin, 1e6), side(robin, 1e6)},
+                                         {side(robin, 1e-3), side(robin, 1e-3), side(robin, 1e-3), side(robin, 1e-3)}};
   for (const char* name : {"U1", "A3"})
     for (const auto precision : {Precision::full, Precision::mixed})
       for (std::size_t k = 0; k < std::size(mixtures); ++k) {
@@ -98,7 +98,7 @@ TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
                                         << (precision == Precision::mixed ? ", mixed" : ""));
         PoissonProblem problem;
         problem.rhs = [](const Point& p) { return std::exp(p.x) * std::sin(3 * p.y + 1) - p.y * p.y; };
-        problem.sides = mixtures[k];
+        problem.boundaries = mixtures[k];
         const auto mesh = make_mesh(mesh_family(name), 8);
         const auto cycles = v_cycles(precision);
         const auto cg = conjugate_gradients(precision, 2);
@@ -117,10 +117,10 @@ TEST_P(CyclesOfSides, MixturesOfDirichletNeumannAndRobinTakeFewCycles) {
 }
 
 // A start from zero knows nothing of the solution's size.
-TEST_P(CyclesOfSides, RoundingIsThatOfTheSolutionWhateverTheReferenceNorm) {
+TEST_P(CyclesOfBoundaries, RoundingIsThatOfTheSolutionWhateverTheReferenceNorm) {
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 1.0; };
-  problem.sides = {side(neumann), side(neumann), side(neumann), {}};
+  problem.boundaries = {side(neumann), side(neumann), side(neumann), {}};
   for (auto params : {v_cycles(Precision::mixed), v_cycles(Precision::full), conjugate_gradients(Precision::full, 2)}) {
     params = at_rounding(params);
     params.stop.reference_norm = ReferenceNorm::initial;
@@ -131,12 +131,12 @@ TEST_P(CyclesOfSides, RoundingIsThatOfTheSolutionWhateverTheReferenceNorm) {
   }
 }
 
-TEST_P(CyclesOfSides, WhatIsKnownUpToAConstantIsSolved) {
+TEST_P(CyclesOfBoundaries, WhatIsKnownUpToAConstantIsSolved) {
   for (const auto precision : {Precision::full, Precision::mixed}) {
     PoissonProblem problem;
     problem.rhs = [](const Point& p) { return 2 * pi * pi * std::cos(pi * p.x) * std::cos(pi * p.y); };
     problem.exact = [](const Point& p) { return 4 + std::cos(pi * p.x) * std::cos(pi * p.y); };
-    problem.sides = {side(neumann), side(neumann), side(neumann), side(neumann)};
+    problem.boundaries = {side(neumann), side(neumann), side(neumann), side(neumann)};
     const auto uniform = solve(make_mesh(mesh_family("U1"), 7), problem, v_cycles(precision));
     expect_ended(uniform.report, 7);
     EXPECT_NEAR(uniform.error, 5.94e-5, 1e-6);
@@ -148,47 +148,47 @@ TEST_P(CyclesOfSides, WhatIsKnownUpToAConstantIsSolved) {
   }
 }
 
-TEST_P(CyclesOfSides, PeriodicGridsOfEvenAndOddSizes) {
+TEST_P(CyclesOfBoundaries, PeriodicGridsOfEvenAndOddSizes) {
   PoissonProblem problem;
   problem.rhs = [](const Point& p) { return 8 * pi * pi * std::sin(2 * pi * p.x) * std::cos(2 * pi * p.y); };
   problem.exact = [](const Point& p) { return std::sin(2 * pi * p.x) * std::cos(2 * pi * p.y); };
-  const Sides both{side(periodic), side(periodic), side(periodic), side(periodic)};
+  const BoundaryConditions both{side(periodic), side(periodic), side(periodic), side(periodic)};
   for (const auto precision : {Precision::full, Precision::mixed})
     for (const auto& [nx, ny] : {std::pair{64, 64}, {65, 64}, {63, 129}, {96, 48}, {3, 4}, {5, 7}}) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny);
-      problem.sides = both;
+      problem.boundaries = both;
       expect_ended(solve({uniform(1, nx), uniform(1, ny)}, problem, v_cycles(precision)).report, 7);
-      problem.sides = {side(periodic), side(periodic), side(neumann), side(neumann)};
+      problem.boundaries = {side(periodic), side(periodic), side(neumann), side(neumann)};
       expect_ended(solve({uniform(1, nx), uniform(1, ny)}, problem, v_cycles(precision)).report, 7);
       for (const char* smoother : {"colour_gs", "jacobi"}) {
         auto params = v_cycles(precision);
         params.multigrid.smoother = smoother;
-        problem.sides = both;
+        problem.boundaries = both;
         if (nx == 64 || nx == 65 || nx == 5)
           expect_ended(solve({uniform(1, nx), uniform(1, ny)}, problem, params).report, 12);
       }
     }
   const auto a3 = make_mesh(mesh_family("A3"), 8);
   for (const auto precision : {Precision::full, Precision::mixed}) {
-    problem.sides = {side(periodic), side(periodic), {}, {}};
+    problem.boundaries = {side(periodic), side(periodic), {}, {}};
     expect_ended(solve(a3, problem, conjugate_gradients(precision, 4)).report, 11);
-    problem.sides = both;
+    problem.boundaries = both;
     expect_ended(solve(a3, problem, conjugate_gradients(precision, 4)).report, 15);
   }
 }
 
-// Thin cells beside a natural side, in float: solved for anew, two lines there would differ by rounding that is larger than the
+// Thin cells beside a Neumann or Robin boundary, in float: solved for anew, two lines there would differ by rounding that is larger than the
 // right-hand side.
-TEST_P(CyclesOfSides, FloatCyclesBesideThinNaturalSides) {
+TEST_P(CyclesOfBoundaries, FloatCyclesBesideThinNaturalSides) {
   PoissonProblem problem;
   for (const double alpha : {0.0, 1e-3, 1.0}) {
-    problem.sides = {{}, side(alpha > 0 ? robin : neumann, alpha), side(alpha > 0 ? robin : neumann, alpha), {}};
+    problem.boundaries = {{}, side(alpha > 0 ? robin : neumann, alpha), side(alpha > 0 ? robin : neumann, alpha), {}};
     expect_ended(solve(make_mesh(mesh_family("A3"), 10), problem, v_cycles(Precision::mixed)).report, 9);
   }
 }
 
 // Every kind of side with data of its own: refinement divides the error by four.
-TEST_P(CyclesOfSides, SecondOrderForEveryKindOfSide) {
+TEST_P(CyclesOfBoundaries, SecondOrderForEveryKindOfSide) {
   const auto u = [](const Point& p) { return std::sin(2 * pi * p.x) * std::exp(p.y); };
   const auto f = [](const Point& p) { return (4 * pi * pi - 1 + 2) * std::sin(2 * pi * p.x) * std::exp(p.y); };
   PoissonProblem problem;
@@ -196,18 +196,18 @@ TEST_P(CyclesOfSides, SecondOrderForEveryKindOfSide) {
   problem.exact = u;
   problem.reaction = 2;
   const ScalarFunction ux = [](const Point& p) { return 2 * pi * std::cos(2 * pi * p.x) * std::exp(p.y); };
-  const Sides some[] = {{{dirichlet, u, {}},
-                         side(neumann, 0, ux),
-                         side(neumann, 0, [=](const Point& p) { return -u(p); }),
-                         side(robin, 3, [=](const Point& p) { return 4 * u(p); })},
-                        {side(periodic), side(periodic), {dirichlet, u, {}}, side(neumann, 0, u)},
-                        {side(robin, 2, [=](const Point& p) { return 2 * u(p) - ux(p); }),
-                         {dirichlet, u, {}},
-                         {dirichlet, u, {}},
-                         {dirichlet, u, {}}}};
-  for (const Sides& sides : some)
+  const BoundaryConditions some[] = {{{dirichlet, u, {}},
+                                      side(neumann, 0, ux),
+                                      side(neumann, 0, [=](const Point& p) { return -u(p); }),
+                                      side(robin, 3, [=](const Point& p) { return 4 * u(p); })},
+                                     {side(periodic), side(periodic), {dirichlet, u, {}}, side(neumann, 0, u)},
+                                     {side(robin, 2, [=](const Point& p) { return 2 * u(p) - ux(p); }),
+                                      {dirichlet, u, {}},
+                                      {dirichlet, u, {}},
+                                      {dirichlet, u, {}}}};
+  for (const BoundaryConditions& boundaries : some)
     for (const bool graded : {false, true}) {
-      problem.sides = sides;
+      problem.boundaries = boundaries;
       double before = 0;
       for (const int n : {24, 48, 96}) {
         const TensorMesh mesh = graded ? TensorMesh(hyperbolic_tangent(1, n, 2, GradedSide::both), uniform(1, n + 1))
@@ -222,7 +222,7 @@ TEST_P(CyclesOfSides, SecondOrderForEveryKindOfSide) {
 }
 
 // Coarse levels know nothing of boundary values: a pass solves for what a smooth function with those lacks.
-TEST_P(CyclesOfSides, OnePassOfFullMultigridKeepsItsAccuracyWithBoundaryValues) {
+TEST_P(CyclesOfBoundaries, OnePassOfFullMultigridKeepsItsAccuracyWithBoundaryValues) {
   PoissonProblem problem;
   problem.exact = [](const Point& p) { return std::cos(2 * p.x) * std::exp(2 * p.y) + p.x; };
   problem.rhs = [](const Point&) { return 0.0; };
@@ -237,7 +237,7 @@ TEST_P(CyclesOfSides, OnePassOfFullMultigridKeepsItsAccuracyWithBoundaryValues) 
 }
 
 // A lid: by norm thin cells beside the jump are all there is, and two cycles a success with an error of a hundredth.
-TEST_P(CyclesOfSides, WhatHidesBehindValuesOnSidesOfThinCellsIsSolvedForAsWell) {
+TEST_P(CyclesOfBoundaries, WhatHidesBehindValuesOnSidesOfThinCellsIsSolvedForAsWell) {
   for (const char* name : {"U1", "A4", "A5"})
     for (const auto precision : {Precision::full, Precision::mixed})
       for (const auto method : {Method::multigrid, Method::cg, Method::gmres}) {
@@ -245,7 +245,7 @@ TEST_P(CyclesOfSides, WhatHidesBehindValuesOnSidesOfThinCellsIsSolvedForAsWell) 
         const auto mesh = make_mesh(mesh_family(name), 6);
         PoissonProblem problem;
         problem.rhs = [](const Point& p) { return p.x; };
-        problem.sides.top.value = [](const Point&) { return 1.0; };
+        problem.boundaries.top.value = [](const Point&) { return 1.0; };
         Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), truth(ctx(), mesh.unknowns());
         assemble_load(ctx(), mesh, problem, b.view());
         auto params = v_cycles(precision);
@@ -276,7 +276,7 @@ TEST_P(CyclesOfSides, WhatHidesBehindValuesOnSidesOfThinCellsIsSolvedForAsWell) 
       }
 }
 
-TEST_P(CyclesOfSides, TheNextSolveStopsAsItIsTold) {
+TEST_P(CyclesOfBoundaries, TheNextSolveStopsAsItIsTold) {
   const auto mesh = make_mesh(mesh_family("U1"), 5);
   Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
   assemble_load(ctx(), mesh, {}, b.view());
@@ -295,7 +295,7 @@ TEST_P(CyclesOfSides, TheNextSolveStopsAsItIsTold) {
   EXPECT_THROW(solver.set_stop(stop), UsageError);
 }
 
-TEST_P(CyclesOfSides, ReactionIsSolvedAtEverySize) {
+TEST_P(CyclesOfBoundaries, ReactionIsSolvedAtEverySize) {
   PoissonProblem problem;
   problem.exact = [](const Point& p) { return std::sin(pi * p.x) * std::sin(pi * p.y); };
   for (const double c : {1e-3, 1.0, 1e3, 1e6}) {

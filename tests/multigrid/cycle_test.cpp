@@ -69,8 +69,8 @@ TEST_ON_EVERY_SETTING(CycleTest, EndsAtALevelThatIsSolved) {
   auto& ctx = this->ctx();
   if (!ctx.on_gpu()) GTEST_SKIP() << "cycles on CPUs go down to level 0";
   PoissonProblem problem;
-  problem.sides.left = {SideKind::robin, {}, ScalarFunction([](const Point& p) { return 1 + p.y; })};
-  const TensorMesh mesh = make_mesh(mesh_family("A3"), 7), robin = with_sides(mesh, problem.sides);
+  problem.boundaries.left = {BoundaryConditionType::robin, {}, ScalarFunction([](const Point& p) { return 1 + p.y; })};
+  const TensorMesh mesh = make_mesh(mesh_family("A3"), 7), robin = with_boundaries(mesh, problem.boundaries);
   const auto expect_solved = [&](Multigrid<T>& multigrid, int nodes) {
     const int level = multigrid.lowest_level();
     const GridOperator<double>& a = multigrid.hierarchy().level_in_double(level);

@@ -17,13 +17,14 @@
 namespace {
 
 using namespace stratum;
-using enum LineEnd;
+using enum BoundaryType;
 using test::Values;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TensorMesh square(int cells, LineEnd end) {
-  const Line line = Line(std::vector<double>(static_cast<std::size_t>(cells), 1.0 / cells), 1).with_ends(end, end);
+TensorMesh square(int cells, BoundaryType end) {
+  const Line line =
+      Line(std::vector<double>(static_cast<std::size_t>(cells), 1.0 / cells), 1).with_boundaries(end, end);
   return {line, line};
 }
 
@@ -54,13 +55,13 @@ TEST(InclusionsTest, AreConnectedByNodesAndGroundedByDirichletSides) {
                      {},
                      {}};
   const Line x(std::vector<double>(5, 1.0)), y(std::vector<double>(4, 1.0));
-  const auto dirichlet_sides = inclusions({x, y}, k);
-  EXPECT_THAT(dirichlet_sides.grounded, ElementsAre(0, 1));
-  EXPECT_EQ(dirichlet_sides.floating(), 1);
-  EXPECT_THAT(dirichlet_sides.of_unknown, ElementsAre(0, 0, 0, 0,  //
-                                                      0, 0, 0, 0,  //
-                                                      1, 0, 0, -1));
-  const auto walls = inclusions({x.with_ends(natural, natural), y.with_ends(natural, natural)}, k);
+  const auto dirichlet_boundaries = inclusions({x, y}, k);
+  EXPECT_THAT(dirichlet_boundaries.grounded, ElementsAre(0, 1));
+  EXPECT_EQ(dirichlet_boundaries.floating(), 1);
+  EXPECT_THAT(dirichlet_boundaries.of_unknown, ElementsAre(0, 0, 0, 0,  //
+                                                           0, 0, 0, 0,  //
+                                                           1, 0, 0, -1));
+  const auto walls = inclusions({x.with_boundaries(neumann, neumann), y.with_boundaries(neumann, neumann)}, k);
   EXPECT_EQ(walls.floating(), 2);
   const auto cells = inclusions(GridShape{5, 4, 0, 0}, k.xx);
   EXPECT_EQ(cells.floating(), 4) << "cells that share a corner have no link";
@@ -70,7 +71,7 @@ TEST(InclusionsTest, AreConnectedByNodesAndGroundedByDirichletSides) {
 class DeflatedTest : public test::OnEveryBackend {};
 
 TEST_P(DeflatedTest, VectorsAreOneInsideZeroInOthersAndSmoothAround) {
-  const auto mesh = square(32, natural);
+  const auto mesh = square(32, neumann);
   CellCoefficients k{32, 32, std::vector<double>(1024, 1.0), {}, {}, {}};
   for (int j = 0; j < 4; ++j)
     for (const int at : {(8 + j) * 32 + 8, (20 + j) * 32 + 22}) std::fill_n(k.xx.begin() + at, 4, 1e5);
@@ -103,7 +104,7 @@ TEST_P(DeflatedTest, VectorsAreOneInsideZeroInOthersAndSmoothAround) {
 
 TEST_P(DeflatedTest, InclusionsNoLongerSlowConjugateGradientsDown) {
   constexpr int n = 256;
-  for (const auto end : {dirichlet, natural})
+  for (const auto end : {dirichlet, neumann})
     for (const auto precision : {Precision::full, Precision::mixed})
       for (const double contrast : {1e4, 1e6}) {
         SCOPED_TRACE(testing::Message() << to_string(end) << ", " << contrast << ", " << int(precision));
@@ -116,9 +117,9 @@ TEST_P(DeflatedTest, InclusionsNoLongerSlowConjugateGradientsDown) {
         params.deflate.by = DeflateBy::automatic;
         params.stop.rtol = 1e-10;
         PoissonSolver solver(ctx(), mesh, params);
-        EXPECT_THAT(solver.deflation(), HasSubstr(end == natural ? "25 inclusions, x in two parts" : "20 inclusions"));
+        EXPECT_THAT(solver.deflation(), HasSubstr(end == neumann ? "25 inclusions, x in two parts" : "20 inclusions"));
         Values load(static_cast<std::size_t>(mesh.unknowns().nodes()), 1.0 / (n * n));
-        if (end == natural)
+        if (end == neumann)
           for (std::size_t k = 0; k < load.size(); ++k)
             load[k] *= k < load.size() / 2 ? 1 : k == load.size() / 2 ? 0 : -1;
         const auto b = test::to_device<double>(ctx(), mesh.unknowns(), load);
@@ -157,11 +158,11 @@ TEST_P(DeflatedTest, OtherCoefficientsAreForAnotherSolver) {
   EXPECT_THROW(solver.update(ctx(), assemble_diffusion(ctx(), mesh, discs(16, 10))), UsageError);
 }
 
-// No Dirichlet side and next to no reaction: the constant is as slow a mode as inclusions are, and what the reaction adds to
+// No Dirichlet boundary and next to no reaction: the constant is as slow a mode as inclusions are, and what the reaction adds to
 // a row of an inclusion is far below the rounding of its entries.
 TEST_P(DeflatedTest, TheConstantIsOneMoreVectorOfWhatIsNearlySingular) {
   constexpr int n = 64;
-  const auto mesh = square(n, natural);
+  const auto mesh = square(n, neumann);
   const auto b = test::to_device<double>(ctx(), mesh.unknowns(), Values(65 * 65, 1.0 / (n * n)));
   for (const double contrast : {1.0, 1e6})
     for (const auto precision : {Precision::full, Precision::mixed}) {
@@ -232,10 +233,10 @@ double difference(const Values& x, const Values& y) {
 
 TEST_P(DeflatedTest, ProductsSeeNoCut) {
   test::Random random(77);
-  for (const test::Ends& ends : {test::Ends{dirichlet, dirichlet, dirichlet, natural},
-                                 {natural, natural, periodic, periodic},
+  for (const test::Ends& ends : {test::Ends{dirichlet, dirichlet, dirichlet, neumann},
+                                 {neumann, neumann, periodic, periodic},
                                  {periodic, periodic, dirichlet, dirichlet}}) {
-    const TensorMesh mesh = test::with_ends({Line(random.widths(13, 1)), Line(random.widths(18, 1))}, ends);
+    const TensorMesh mesh = test::with_boundaries({Line(random.widths(13, 1)), Line(random.widths(18, 1))}, ends);
     const GridShape whole = mesh.unknowns();
     OperatorTerms terms;
     terms.reaction = 0.5;
@@ -295,8 +296,8 @@ TEST_P(DeflatedTest, ProductsSeeNoCut) {
 
 // One inclusion beside the ends of y, one across the cut of two pieces, one on a single piece.
 TEST_P(DeflatedTest, VectorsOfInclusionsSeeNoCut) {
-  for (const LineEnd end : {natural, periodic}) {
-    const TensorMesh mesh{square(32, natural).x(), square(32, end).y()};
+  for (const BoundaryType end : {neumann, periodic}) {
+    const TensorMesh mesh{square(32, neumann).x(), square(32, end).y()};
     const GridShape whole = mesh.unknowns();
     CellCoefficients k{32, 32, std::vector<double>(1024, 1.0), {}, {}, {}};
     for (int j = 0; j < 4; ++j)
@@ -339,11 +340,11 @@ TEST_P(DeflatedTest, VectorsOfInclusionsSeeNoCut) {
 TEST_P(DeflatedTest, ConjugateGradientsSeeNoCut) {
   constexpr int n = 64;
   struct Case {
-    LineEnd x, y;
+    BoundaryType x, y;
     double reaction;
   };
   for (const auto& [end_x, end_y, reaction] :
-       {Case{dirichlet, dirichlet, 0}, {natural, natural, 0}, {natural, periodic, 1e-3}}) {
+       {Case{dirichlet, dirichlet, 0}, {neumann, neumann, 0}, {neumann, periodic, 1e-3}}) {
     const TensorMesh mesh{square(n, end_x).x(), square(n, end_y).y()};
     auto k = discs(n, 1e5);
     if (reaction > 0) k.c.assign(k.xx.size(), reaction);
@@ -430,7 +431,7 @@ TEST_P(DeflatedTest, PiecesRefuseTogether) {
 
 // Bit for bit those of one piece: cut in two, around an end, grounded on one piece only.
 TEST_P(DeflatedTest, InclusionsOfAMatrixSeeNoCut) {
-  for (const auto& [end_x, end_y] : {std::pair{dirichlet, dirichlet}, {natural, periodic}, {periodic, natural}}) {
+  for (const auto& [end_x, end_y] : {std::pair{dirichlet, dirichlet}, {neumann, periodic}, {periodic, neumann}}) {
     const TensorMesh mesh{square(64, end_x).x(), square(64, end_y).y()};
     const GridShape whole = mesh.unknowns();
     auto k = discs(64, 1e6);

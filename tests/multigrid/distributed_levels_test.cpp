@@ -24,14 +24,14 @@ namespace {
 using namespace stratum;
 using test::Ends;
 using test::Values;
-using test::with_ends;
-using enum LineEnd;
+using test::with_boundaries;
+using enum BoundaryType;
 
 constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
-                               {natural, dirichlet, natural, natural},
-                               {dirichlet, natural, periodic, periodic},
-                               {periodic, periodic, dirichlet, natural},
-                               {periodic, periodic, natural, natural}};
+                               {neumann, dirichlet, neumann, neumann},
+                               {dirichlet, neumann, periodic, periodic},
+                               {periodic, periodic, dirichlet, neumann},
+                               {periodic, periodic, neumann, neumann}};
 
 template <class T>
 class StripLevelsTest : public test::OnEverySetting<T> {
@@ -126,7 +126,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, NineExchangesALevel) {
 TEST_ON_EVERY_SETTING(StripLevelsTest, EveryCycleOnEverySide) {
   for (const Ends& ends : every_ends)
     for (const auto& [nx, ny] : {std::pair{20, 32}, {33, 45}}) {
-      const TensorMesh mesh = with_ends({Line(this->random_.widths(nx, 1)), Line(this->random_.widths(ny, 1))}, ends);
+      const TensorMesh mesh =
+          with_boundaries({Line(this->random_.widths(nx, 1)), Line(this->random_.widths(ny, 1))}, ends);
       const auto bs = this->random_numbers(mesh);
       for (const auto cycle : {Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k})
         for (const int cut : {1, 2}) {
@@ -147,8 +148,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, EveryCycleOnEverySide) {
 TEST_ON_EVERY_SETTING(StripLevelsTest, EveryForm) {
   for (const auto form : operator_forms) {
     SCOPED_TRACE(to_string(form));
-    const TensorMesh mesh = with_ends({Line(this->random_.widths(40, 1)), Line(this->random_.widths(50, 1))},
-                                      {natural, dirichlet, periodic, periodic});
+    const TensorMesh mesh = with_boundaries({Line(this->random_.widths(40, 1)), Line(this->random_.widths(50, 1))},
+                                            {neumann, dirichlet, periodic, periodic});
     const auto bs = this->random_numbers(mesh);
     this->expect_the_same({3}, 10 * this->rounding, [&](Context& ctx) {
       return this->two_cycles(ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), form, {}, 2),
@@ -160,7 +161,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, EveryForm) {
 // The lowest level that is cut has strips of 1, 2 and 4 rows, of which the first piece keeps none below.
 TEST_ON_EVERY_SETTING(StripLevelsTest, StripsOfOneRow) {
   for (const Ends& ends : every_ends) {
-    const TensorMesh mesh = with_ends({Line(this->random_.widths(20, 1)), Line(this->random_.widths(16, 1))}, ends);
+    const TensorMesh mesh =
+        with_boundaries({Line(this->random_.widths(20, 1)), Line(this->random_.widths(16, 1))}, ends);
     const auto bs = this->random_numbers(mesh);
     OperatorTerms terms;
     terms.reaction = 0.5;
@@ -179,7 +181,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, StripsOfOneRow) {
 // Products on strips, gathered to the whole, and their interpolation by widths, conductances, split sums or the matrix.
 TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
   for (const Ends& ends : every_ends) {
-    const TensorMesh mesh = with_ends({Line(this->random_.widths(33, 1)), Line(this->random_.widths(45, 1))}, ends);
+    const TensorMesh mesh =
+        with_boundaries({Line(this->random_.widths(33, 1)), Line(this->random_.widths(45, 1))}, ends);
     const auto bs = this->random_numbers(mesh);
     const auto cells = [&](double low, double high) {
       return this->random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
@@ -208,8 +211,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
 
 // Smoothers hear of what operators are given in place: another reaction, and products of another matrix.
 TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
-  const TensorMesh mesh = with_ends({Line(this->random_.widths(33, 1)), Line(this->random_.widths(45, 1))},
-                                    {natural, dirichlet, dirichlet, natural});
+  const TensorMesh mesh = with_boundaries({Line(this->random_.widths(33, 1)), Line(this->random_.widths(45, 1))},
+                                          {neumann, dirichlet, dirichlet, neumann});
   const auto bs = this->random_numbers(mesh);
   const auto cycle_from_zero = [&](Context& ctx, Multigrid<T>& m) {
     const GridShape shape = m.hierarchy().finest().shape();
@@ -243,8 +246,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
 
 // Constants are taken from the whole grid.
 TEST_ON_EVERY_SETTING(StripLevelsTest, SingularOperators) {
-  const TensorMesh mesh = with_ends({Line(this->random_.widths(40, 1)), Line(this->random_.widths(50, 1))},
-                                    {natural, natural, periodic, periodic});
+  const TensorMesh mesh = with_boundaries({Line(this->random_.widths(40, 1)), Line(this->random_.widths(50, 1))},
+                                          {neumann, neumann, periodic, periodic});
   Values bs = this->random_numbers(mesh);
   double mean = 0;
   for (const double b : bs) mean += b / static_cast<double>(bs.size());
@@ -258,8 +261,10 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, SingularOperators) {
 }
 
 /// Of the kinds that the ends of a line can be of.
-SideCondition side(LineEnd end, const ScalarFunction& value) {
-  const auto kind = end == dirichlet ? SideKind::dirichlet : end == natural ? SideKind::robin : SideKind::periodic;
+BoundaryCondition side(BoundaryType end, const ScalarFunction& value) {
+  const auto kind = end == dirichlet ? BoundaryConditionType::dirichlet
+                    : end == neumann ? BoundaryConditionType::robin
+                                     : BoundaryConditionType::periodic;
   return {kind, value, [](const Point& p) { return 1 + p.x * p.x + p.y; }};
 }
 
@@ -399,11 +404,11 @@ TEST_P(StripSolversTest, FullMultigrid) {
       }
   }
   for (const Ends& ends : every_ends) {
-    const TensorMesh mesh = with_ends({Line(random_.widths(33, 1)), Line(random_.widths(44, 1))}, ends);
+    const TensorMesh mesh = with_boundaries({Line(random_.widths(33, 1)), Line(random_.widths(44, 1))}, ends);
     PoissonProblem problem;
     problem.rhs = [](const Point& q) { return q.x * q.to_top + 3; };
     problem.reaction = 0.5;
-    problem.sides = {side(ends.left, {}), side(ends.right, {}), side(ends.bottom, {}), side(ends.top, {})};
+    problem.boundaries = {side(ends.left, {}), side(ends.right, {}), side(ends.bottom, {}), side(ends.top, {})};
     auto p = params();
     p.precision = Precision::full;
     p.full_multigrid = true;
@@ -412,12 +417,12 @@ TEST_P(StripSolversTest, FullMultigrid) {
   }
 }
 
-// K and c of the cells, alpha along the sides, and what is said of the solution.
+// K and c of the cells, alpha along the boundaries, and what is said of the solution.
 TEST_P(StripSolversTest, SolutionsAndWhatIsSaidOfThem) {
   Context host(Backend::cpu, 1);
   for (const Ends& ends : every_ends)
     for (const auto& [by_cells, deformed] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
-      const TensorMesh rectangle = with_ends({Line(random_.widths(33, 1)), Line(random_.widths(45, 1))}, ends);
+      const TensorMesh rectangle = with_boundaries({Line(random_.widths(33, 1)), Line(random_.widths(45, 1))}, ends);
       const ProblemMesh mesh = deformed ? ProblemMesh(test::wavy(host, rectangle)) : ProblemMesh(rectangle);
       SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.right) << " "
                                       << to_string(ends.bottom) << " " << to_string(ends.top)
@@ -425,8 +430,8 @@ TEST_P(StripSolversTest, SolutionsAndWhatIsSaidOfThem) {
       PoissonProblem problem;
       problem.exact = [](const Point& p) { return 2 + std::sin(p.x) * p.y; };
       problem.rhs = [](const Point& p) { return p.x * p.y + 3; };
-      problem.sides = {side(ends.left, problem.exact), side(ends.right, problem.exact),
-                       side(ends.bottom, problem.exact), side(ends.top, problem.exact)};
+      problem.boundaries = {side(ends.left, problem.exact), side(ends.right, problem.exact),
+                            side(ends.bottom, problem.exact), side(ends.top, problem.exact)};
       if (by_cells) {
         problem.diffusion.xx = ScalarFunction([](const Point& p) { return 1 + p.x * p.x; });
         problem.reaction_of_cells = ScalarFunction([](const Point& p) { return 1 + p.y; });
@@ -486,11 +491,11 @@ TEST_P(StripSolversTest, DeformedMeshes) {
   for (const Ends& ends : every_ends) {
     SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.right) << " "
                                     << to_string(ends.bottom) << " " << to_string(ends.top));
-    problem.sides = {side(ends.left, {}), side(ends.right, {}), side(ends.bottom, {}), side(ends.top, {})};
+    problem.boundaries = {side(ends.left, {}), side(ends.right, {}), side(ends.bottom, {}), side(ends.top, {})};
     const auto check = [&](int nx, int ny, const char* smoother, std::initializer_list<int> counts) {
       SCOPED_TRACE(smoother);
       const MappedMesh mesh =
-          test::wavy(host, with_ends({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends));
+          test::wavy(host, with_boundaries({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends));
       auto p = params();
       p.precision = Precision::full;
       p.multigrid.smoother = smoother;
@@ -500,13 +505,14 @@ TEST_P(StripSolversTest, DeformedMeshes) {
     check(33, 45, "adi", {2, 3, 4});
     for (const char* smoother : {"jacobi", "colour_gs", "line_x", "line_y", "auto"}) check(20, 33, smoother, {3});
   }
-  // Natural and periodic sides alone: u up to a constant.
-  const auto walls = [](LineEnd end) {
-    return SideCondition{end == natural ? SideKind::neumann : SideKind::periodic, {}, {}};
+  // Natural and periodic boundaries alone: u up to a constant.
+  const auto walls = [](BoundaryType end) {
+    return BoundaryCondition{end == neumann ? BoundaryConditionType::neumann : BoundaryConditionType::periodic, {}, {}};
   };
-  const Ends closed{periodic, periodic, natural, natural};
-  const MappedMesh ring = test::wavy(host, with_ends({Line(random_.widths(24)), Line(random_.widths(41))}, closed));
-  problem.sides = {walls(closed.left), walls(closed.right), walls(closed.bottom), walls(closed.top)};
+  const Ends closed{periodic, periodic, neumann, neumann};
+  const MappedMesh ring =
+      test::wavy(host, with_boundaries({Line(random_.widths(24)), Line(random_.widths(41))}, closed));
+  problem.boundaries = {walls(closed.left), walls(closed.right), walls(closed.bottom), walls(closed.top)};
   for (const auto kind : {InterpolationKind::conductance, InterpolationKind::bilinear, InterpolationKind::matrix})
     for (const auto precision : {Precision::mixed, Precision::full, Precision::residual_replacement}) {
       SCOPED_TRACE(testing::Message() << to_string(kind) << ", precision " << static_cast<int>(precision));
@@ -518,7 +524,7 @@ TEST_P(StripSolversTest, DeformedMeshes) {
     }
   // Full multigrid, and methods.
   const MappedMesh mesh = test::wavy(host, make_mesh(mesh_family("U1"), 6));
-  problem.sides = {};
+  problem.boundaries = {};
   auto p = params();
   p.full_multigrid = p.continue_after_full_multigrid = true;
   expect_the_same(mesh, problem, p, {2, 4}, at_tolerance);

@@ -94,7 +94,7 @@ TEST_P(DoubleSingle, IsAsNearToTheSolutionAsKInFloatLetsItBe) {
 
 TEST_P(DoubleSingle, TakesReactionRotatedKNaturalAndPeriodicSides) {
   const TensorMesh a3 = mesh_named("A3");
-  using enum LineEnd;
+  using enum BoundaryType;
   {
     SCOPED_TRACE("reaction");
     Problem p(ctx(), a3, std::nullopt);
@@ -110,17 +110,18 @@ TEST_P(DoubleSingle, TakesReactionRotatedKNaturalAndPeriodicSides) {
     EXPECT_EQ(solve(p).status, Status::rounding);
     EXPECT_LE(energy_error(p), 5e-7);
   }
-  for (const auto& [left, right] : {std::pair{natural, natural}, {periodic, periodic}, {natural, dirichlet}})
+  for (const auto& [left, right] : {std::pair{neumann, neumann}, {periodic, periodic}, {neumann, dirichlet}})
     for (const bool jumps : {false, true}) {
       SCOPED_TRACE(testing::Message() << to_string(left) << ", " << to_string(right) << (jumps ? ", K jumps" : ""));
-      const TensorMesh mesh{a3.x().with_ends(left, right), a3.y().with_ends(natural, natural)};
-      const PoissonProblem waves{.rhs = [](const Point& at) { return std::sin(6 * at.x) * std::cos(9 * at.y); },
-                                 .sides = {.left = {left == periodic ? SideKind::periodic : SideKind::neumann},
-                                           .right = {right == periodic  ? SideKind::periodic
-                                                     : right == natural ? SideKind::neumann
-                                                                        : SideKind::dirichlet},
-                                           .bottom = {SideKind::neumann},
-                                           .top = {SideKind::neumann}}};
+      const TensorMesh mesh{a3.x().with_boundaries(left, right), a3.y().with_boundaries(neumann, neumann)};
+      const PoissonProblem waves{
+          .rhs = [](const Point& at) { return std::sin(6 * at.x) * std::cos(9 * at.y); },
+          .boundaries = {.left = {left == periodic ? BoundaryConditionType::periodic : BoundaryConditionType::neumann},
+                         .right = {right == periodic  ? BoundaryConditionType::periodic
+                                   : right == neumann ? BoundaryConditionType::neumann
+                                                      : BoundaryConditionType::dirichlet},
+                         .bottom = {BoundaryConditionType::neumann},
+                         .top = {BoundaryConditionType::neumann}}};
       Problem p(ctx(), mesh, jumps ? std::optional(checkerboard(mesh, 7, 1e4)) : std::nullopt, waves);
       if (right != dirichlet) make_compatible(ctx(), mesh, p.b.view());
       const auto report = solve(p);
@@ -133,11 +134,14 @@ TEST_P(DoubleSingle, TakesReactionRotatedKNaturalAndPeriodicSides) {
 // Of strips both words have halos, which hold no number before the solve.
 TEST_P(DoubleSingle, SeesNoCut) {
   const TensorMesh a3 = make_mesh(mesh_family("A3"), 6);
-  using enum LineEnd;
-  const TensorMesh around{a3.x().with_ends(natural, dirichlet), Line(a3.x().widths()).with_ends(periodic, periodic)};
-  const PoissonProblem waves{
-      .rhs = [](const Point& at) { return 1 + std::sin(6 * at.x) * std::cos(9 * at.y); },
-      .sides = {.left = {SideKind::neumann}, .right = {}, .bottom = {SideKind::periodic}, .top = {SideKind::periodic}}};
+  using enum BoundaryType;
+  const TensorMesh around{a3.x().with_boundaries(neumann, dirichlet),
+                          Line(a3.x().widths()).with_boundaries(periodic, periodic)};
+  const PoissonProblem waves{.rhs = [](const Point& at) { return 1 + std::sin(6 * at.x) * std::cos(9 * at.y); },
+                             .boundaries = {.left = {BoundaryConditionType::neumann},
+                                            .right = {},
+                                            .bottom = {BoundaryConditionType::periodic},
+                                            .top = {BoundaryConditionType::periodic}}};
   for (const bool periodic_y : {false, true})
     for (const bool jumps : {false, true})
       for (const double rtol : {1e-8, 1e-3}) {

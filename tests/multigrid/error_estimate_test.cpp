@@ -25,7 +25,7 @@ namespace {
 
 using namespace stratum;
 using test::Values;
-using enum SideKind;
+using enum BoundaryConditionType;
 
 constexpr double limit = 100 * 1e-8;  // of the range, by default
 constexpr double slack = 3;           // of an estimate that is right to one digit
@@ -64,7 +64,7 @@ struct Outcome {
 /// From zero, or from the boundary's values, against a direct solution.
 Outcome solve(const TensorMesh& given, const PoissonProblem& problem, const Way& way, bool lifted = false) {
   Context ctx(Backend::cpu, 1);
-  const auto mesh = with_sides(given, problem.sides);
+  const auto mesh = with_boundaries(given, problem.boundaries);
   PoissonSolverParams params;
   params.precision = way.precision;
   params.method = way.method;
@@ -99,9 +99,9 @@ void expect_solved(const Outcome& outcome, double error = slack * limit) {
 PoissonProblem between_robin_boundaries(double alpha) {
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 1000.0; };
-  const SideCondition wall{robin, [alpha](const Point&) { return 300 * alpha; },
-                           [alpha](const Point&) { return alpha; }};
-  problem.sides = {wall, wall, {neumann}, {neumann}};
+  const BoundaryCondition wall{robin, [alpha](const Point&) { return 300 * alpha; },
+                               [alpha](const Point&) { return alpha; }};
+  problem.boundaries = {wall, wall, {neumann}, {neumann}};
   return problem;
 }
 
@@ -120,7 +120,8 @@ TEST(ErrorsOfSolves, OneRobinBoundaryAsAPenaltyBesideOthers) {
         SCOPED_TRACE(testing::Message() << "alpha " << alpha << ", " << name_of({precision, method}));
         PoissonProblem problem;
         problem.rhs = [](const Point&) { return 0.0; };
-        problem.sides.top = {robin, [alpha](const Point&) { return alpha; }, [alpha](const Point&) { return alpha; }};
+        problem.boundaries.top = {robin, [alpha](const Point&) { return alpha; },
+                                  [alpha](const Point&) { return alpha; }};
         expect_solved(solve(square(32), problem, {precision, method}));
       }
 }
@@ -178,7 +179,7 @@ TEST(ErrorsOfSolves, OrdinaryCountsStay) {
 }
 
 TEST(ErrorsOfSolves, RanksAgree) {
-  const auto mesh = with_sides(square(32, 0.1), between_robin_boundaries(1e8).sides);
+  const auto mesh = with_boundaries(square(32, 0.1), between_robin_boundaries(1e8).boundaries);
   const auto work = [&](Context& ctx) {
     const auto problem = between_robin_boundaries(1e8);
     PoissonSolverParams params;
@@ -239,10 +240,10 @@ TEST(ErrorsOfSolves, RoundingOfThinNeumannCellsIsNotThatOfTheSolution) {
   const double pi = std::numbers::pi;
   const Line line(geometric_with_smallest(1, 100, 1e-14, GradedSide::both));
   PoissonProblem problem;
-  problem.sides = {{neumann}, {neumann}, {neumann}, {neumann}};
+  problem.boundaries = {{neumann}, {neumann}, {neumann}, {neumann}};
   problem.exact = [pi](const Point& p) { return std::cos(pi * p.x) * std::cos(pi * p.y); };
   problem.rhs = [pi](const Point& p) { return 2 * pi * pi * std::cos(pi * p.x) * std::cos(pi * p.y); };
-  const auto mesh = with_sides(TensorMesh(line, line), problem.sides);
+  const auto mesh = with_boundaries(TensorMesh(line, line), problem.boundaries);
   for (const auto method : {Method::multigrid, Method::cg}) {
     PoissonSolverParams params;
     params.method = method;
@@ -263,7 +264,7 @@ HeatProblem heavy_beside_light(double heavy) {
   HeatProblem problem;
   problem.capacity = ScalarFunction([heavy](const Point& p) { return p.x < 0.25 ? heavy : 1.0; });
   problem.initial = [](const Point& p) { return p.x < 0.26 ? 1.0 : 0.0; };
-  problem.space.sides = {{neumann}, {dirichlet, [](const Point&) { return 0.0; }}, {neumann}, {neumann}};
+  problem.space.boundaries = {{neumann}, {dirichlet, [](const Point&) { return 0.0; }}, {neumann}, {neumann}};
   problem.steady_coefficients = problem.steady_rhs = true;
   return problem;
 }
@@ -280,10 +281,10 @@ TEST(ErrorsOfSteps, LightRegionsBesideHeavyOnes) {
     Context ctx(Backend::cpu, 1);
     const std::vector<double> x(12, 1.0 / 16), y(16, 1.0 / 16);
     HeatProblem problem;
-    problem.space.sides = {{dirichlet, [](const Point&) { return 1.0; }},
-                           {dirichlet, [](const Point&) { return 0.0; }},
-                           {neumann},
-                           {neumann}};
+    problem.space.boundaries = {{dirichlet, [](const Point&) { return 1.0; }},
+                                {dirichlet, [](const Point&) { return 0.0; }},
+                                {neumann},
+                                {neumann}};
     problem.steady_coefficients = problem.steady_rhs = true;
     HeatSolver solver(ctx, TensorMesh(Line(x, 0.75), Line(y, 1)), problem, params);
     EXPECT_EQ(solver.advance(ctx, 0.1).status, Status::converged);

@@ -83,21 +83,21 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, BoundaryLayersDoNotSpoilIt) {
   }
 }
 
-TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, SidesOfAllKinds) {
+TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, BoundariesOfAllTypes) {
   auto& ctx = this->ctx();
   test::Random random(134);
-  const LineEnd dirichlet = LineEnd::dirichlet, natural = LineEnd::natural;
+  const BoundaryType dirichlet = BoundaryType::dirichlet, neumann = BoundaryType::neumann;
   for (const auto& [cells_x, cells_y] : {std::pair{64, 128}, {128, 64}})
-    for (const LineEnd left : {dirichlet, natural})
-      for (const LineEnd right : {dirichlet, natural})
-        for (const LineEnd bottom : {dirichlet, natural})
-          for (const LineEnd top : {dirichlet, natural}) {
-            if (left == natural && right == natural && bottom == natural && top == natural) continue;
+    for (const BoundaryType left : {dirichlet, neumann})
+      for (const BoundaryType right : {dirichlet, neumann})
+        for (const BoundaryType bottom : {dirichlet, neumann})
+          for (const BoundaryType top : {dirichlet, neumann}) {
+            if (left == neumann && right == neumann && bottom == neumann && top == neumann) continue;
             SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << ", " << to_string(left) << ' '
                                             << to_string(right) << ' ' << to_string(bottom) << ' ' << to_string(top));
             const auto a = assemble_operator<T>(ctx,
-                                                {Intervals(random.widths(cells_x, 1)).with_ends(left, right),
-                                                 Intervals(random.widths(cells_y, 1)).with_ends(bottom, top)},
+                                                {Intervals(random.widths(cells_x, 1)).with_boundaries(left, right),
+                                                 Intervals(random.widths(cells_y, 1)).with_boundaries(bottom, top)},
                                                 OperatorForm::tensor, {});
             const auto solver = PartialDiagonalisation<T>::make(ctx, a);
             ASSERT_TRUE(solver);
@@ -105,11 +105,11 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, SidesOfAllKinds) {
           }
 }
 
-// Inside a layer beside a natural side neighbours are equal to more digits than float has: what it makes of them must not flow.
+// Inside a layer beside a Neumann or Robin boundary neighbours are equal to more digits than float has: what it makes of them must not flow.
 TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, ThinLayersBesideNaturalSides) {
   auto& ctx = this->ctx();
   const auto layer = [](const char* family) {
-    return make_mesh(mesh_family(family), 8).x().with_ends(LineEnd::natural, LineEnd::natural);
+    return make_mesh(mesh_family(family), 8).x().with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
   };
   const Intervals wide = make_mesh(mesh_family("U1"), 8).x();
   for (const TensorMesh& mesh : {TensorMesh(layer("A3"), wide), TensorMesh(wide, layer("A3")),
@@ -144,11 +144,11 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, NaturalSidesAllAround) {
   test::Random random(135);
   for (const auto& [cells_x, cells_y] : {std::pair{128, 128}, {256, 32}, {16, 200}}) {
     SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y);
-    const auto a =
-        assemble_operator<T>(ctx,
-                             {Intervals(random.widths(cells_x, 1)).with_ends(LineEnd::natural, LineEnd::natural),
-                              Intervals(random.widths(cells_y, 1)).with_ends(LineEnd::natural, LineEnd::natural)},
-                             OperatorForm::tensor, {});
+    const auto a = assemble_operator<T>(
+        ctx,
+        {Intervals(random.widths(cells_x, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann),
+         Intervals(random.widths(cells_y, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann)},
+        OperatorForm::tensor, {});
     const auto solver = PartialDiagonalisation<T>::make(ctx, a, true);
     ASSERT_TRUE(solver);
     // Constants aside, to the thousandth that the eigenvalue zero was given.
@@ -188,7 +188,8 @@ TEST(PartialDiagonalisationLimits, WhatItCannotSolveIsRefused) {
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, stored));
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, periodic));
   // Layers in both directions, of which only one can have the modes.
-  const Intervals layer = make_mesh(mesh_family("A5"), 8).x().with_ends(LineEnd::dirichlet, LineEnd::natural);
+  const Intervals layer =
+      make_mesh(mesh_family("A5"), 8).x().with_boundaries(BoundaryType::dirichlet, BoundaryType::neumann);
   EXPECT_FALSE(PartialDiagonalisation<float>::make(
       ctx, assemble_operator<float>(ctx, TensorMesh(layer, layer), OperatorForm::tensor, {})));
 }

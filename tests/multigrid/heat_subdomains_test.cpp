@@ -18,7 +18,7 @@ namespace {
 
 using namespace stratum;
 using test::Values;
-using enum SideKind;
+using enum BoundaryConditionType;
 
 /// What a run says beside the solution; the same on all pieces.
 struct Told {
@@ -105,14 +105,14 @@ class HeatStripsTest : public test::OnEveryBackend {
     p.solver.multigrid.exact_below = 0;
     return p;
   }
-  static SideCondition side(SideKind kind) {
+  static BoundaryCondition side(BoundaryConditionType kind) {
     if (kind == periodic) return {kind, {}, {}};
     return {kind, smooth, [](const Point& p) { return 1 + p.x * p.x + p.y; }};
   }
   enum class Data { constant, steady, changing };
-  static HeatProblem problem(const Sides& sides, Data data) {
+  static HeatProblem problem(const BoundaryConditions& boundaries, Data data) {
     HeatProblem problem;
-    problem.space.sides = sides;
+    problem.space.boundaries = boundaries;
     problem.space.exact = smooth;
     problem.space.rhs = [](const Point& p) { return std::cos(5 * p.t) * (1 + p.x * p.y); };
     problem.steady_coefficients = data != Data::changing;
@@ -138,39 +138,41 @@ class HeatStripsTest : public test::OnEveryBackend {
 INSTANTIATE_ON_EVERY_BACKEND(HeatStripsTest);
 
 TEST_P(HeatStripsTest, EveryMethodWithSidesAndCoefficientsOfEveryKind) {
-  const SideKind every_sides[][4] = {{dirichlet, dirichlet, dirichlet, dirichlet},
-                                     {neumann, dirichlet, neumann, robin},
-                                     {dirichlet, robin, periodic, periodic},
-                                     {periodic, periodic, dirichlet, neumann},
-                                     {periodic, periodic, periodic, periodic}};
+  const BoundaryConditionType every_sides[][4] = {{dirichlet, dirichlet, dirichlet, dirichlet},
+                                                  {neumann, dirichlet, neumann, robin},
+                                                  {dirichlet, robin, periodic, periodic},
+                                                  {periodic, periodic, dirichlet, neumann},
+                                                  {periodic, periodic, periodic, periodic}};
   const TensorMesh mesh{Line(random_.widths(13, 1)), Line(random_.widths(19, 1))};
   for (const auto& [left, right, bottom, top] : every_sides)
     for (const Data data : {Data::constant, Data::steady, Data::changing}) {
-      const Sides sides{side(left), side(right), side(bottom), side(top)};
+      const BoundaryConditions boundaries{side(left), side(right), side(bottom), side(top)};
       for (const auto method : every_method) {
         SCOPED_TRACE(testing::Message() << to_string(left) << " " << to_string(right) << " " << to_string(bottom) << " "
                                         << to_string(top) << ", data " << static_cast<int>(data) << ", "
                                         << to_string(method));
         const int count = method == TimeMethod::euler ? 2 : method == TimeMethod::crank_nicolson ? 3 : 4;
-        expect_the_same(mesh, problem(sides, data), params(method), {count}, 1e-11);
+        expect_the_same(mesh, problem(boundaries, data), params(method), {count}, 1e-11);
       }
     }
 }
 
 TEST_P(HeatStripsTest, DeformedMeshes) {
   Context host(Backend::cpu, 1);
-  const auto mesh_of = [&](int nx, int ny, const Sides& sides) {
-    return test::wavy(host, with_sides(TensorMesh{Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, sides));
+  const auto mesh_of = [&](int nx, int ny, const BoundaryConditions& boundaries) {
+    return test::wavy(
+        host, with_boundaries(TensorMesh{Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, boundaries));
   };
-  for (const Sides& sides : {Sides{}, Sides{side(neumann), {}, side(neumann), side(robin)},
-                             Sides{side(robin), side(neumann), side(periodic), side(periodic)},
-                             Sides{side(periodic), side(periodic), {}, side(neumann)}})
+  for (const BoundaryConditions& boundaries :
+       {BoundaryConditions{}, BoundaryConditions{side(neumann), {}, side(neumann), side(robin)},
+        BoundaryConditions{side(robin), side(neumann), side(periodic), side(periodic)},
+        BoundaryConditions{side(periodic), side(periodic), {}, side(neumann)}})
     for (const Data data : {Data::constant, Data::steady, Data::changing}) {
-      SCOPED_TRACE(testing::Message() << to_string(sides.left.kind) << " " << to_string(sides.bottom.kind) << ", data "
-                                      << static_cast<int>(data));
+      SCOPED_TRACE(testing::Message() << to_string(boundaries.left.kind) << " " << to_string(boundaries.bottom.kind)
+                                      << ", data " << static_cast<int>(data));
       const auto method = every_method[static_cast<int>(data)];
       const int nx = data == Data::steady ? 12 : 13, ny = data == Data::steady ? 18 : 21;
-      expect_the_same(mesh_of(nx, ny, sides), problem(sides, data), params(method),
+      expect_the_same(mesh_of(nx, ny, boundaries), problem(boundaries, data), params(method),
                       {data == Data::constant ? 2
                        : data == Data::steady ? 3
                                               : 4},
@@ -212,14 +214,16 @@ TEST_P(HeatStripsTest, StripsOfOneRow) {
   const TensorMesh mesh{Line(random_.widths(5, 1)), Line(random_.widths(9, 1))};
   HeatParams p = params(TimeMethod::tr_bdf2);
   p.solver.multigrid.cut = 1;
-  for (const auto& sides : {Sides{}, Sides{{}, {}, {periodic, {}, {}}, {periodic, {}, {}}}})
-    for (const Data data : {Data::constant, Data::changing}) expect_the_same(mesh, problem(sides, data), p, {4}, 1e-11);
+  for (const auto& boundaries :
+       {BoundaryConditions{}, BoundaryConditions{{}, {}, {periodic, {}, {}}, {periodic, {}, {}}}})
+    for (const Data data : {Data::constant, Data::changing})
+      expect_the_same(mesh, problem(boundaries, data), p, {4}, 1e-11);
 }
 
 TEST_P(HeatStripsTest, WallsKeepTheHeat) {
   HeatProblem walls;
   walls.initial = [](const Point& p) { return p.x < 0.3 ? 1 + p.y : 0.0; };
-  walls.space.sides = {{neumann, {}, {}}, {neumann, {}, {}}, {neumann, {}, {}}, {neumann, {}, {}}};
+  walls.space.boundaries = {{neumann, {}, {}}, {neumann, {}, {}}, {neumann, {}, {}}, {neumann, {}, {}}};
   walls.steady_coefficients = true;
   HeatProblem jump = walls;
   jump.space.diffusion.xx = ScalarFunction([](const Point& p) { return p.y > 0.5 ? 1000.0 : 1.0; });

@@ -16,7 +16,7 @@
 namespace {
 
 using namespace stratum;
-using enum SideKind;
+using enum BoundaryConditionType;
 constexpr double pi = std::numbers::pi;
 constexpr TimeMethod every_method[] = {TimeMethod::euler, TimeMethod::crank_nicolson, TimeMethod::tr_bdf2};
 
@@ -61,22 +61,22 @@ class HeatTest : public test::OnEveryBackend {
     return mapped(ctx(), mesh, map.x, map.y);
   }
   /// Dirichlet at the left and the bottom, Neumann at the right, Robin at the top, all with values that change.
-  static HeatProblem every_side(double kappa = 1, double capacity = 1, double c = 0) {
+  static HeatProblem every_boundary(double kappa = 1, double capacity = 1, double c = 0) {
     HeatProblem problem;
     problem.capacity = capacity;
     problem.space.exact = smooth;
     problem.space.reaction = c;
     if (kappa != 1) problem.space.diffusion.xx = kappa;
     problem.space.rhs = [=](const Point& p) { return capacity * smooth_t(p) - kappa * laplacian(p) + c * smooth(p); };
-    problem.space.sides.right = {neumann, [=](const Point& p) { return kappa * smooth_x(p); }, {}};
-    problem.space.sides.top = {robin, [=](const Point& p) { return kappa * smooth_y(p) + 2 * smooth(p); },
-                               [](const Point&) { return 2.0; }};
+    problem.space.boundaries.right = {neumann, [=](const Point& p) { return kappa * smooth_x(p); }, {}};
+    problem.space.boundaries.top = {robin, [=](const Point& p) { return kappa * smooth_y(p) + 2 * smooth(p); },
+                                    [](const Point&) { return 2.0; }};
     problem.steady_coefficients = true;
     return problem;
   }
   /// K = 1 + x + t, capacity 2 + x y + t, c = 1 + t, alpha = 1 + t.
   static HeatProblem everything_changes() {
-    HeatProblem problem = every_side();
+    HeatProblem problem = every_boundary();
     const auto k = [](const Point& p) { return 1 + p.x + p.t; };
     const auto capacity = [](const Point& p) { return 2 + p.x * p.y + p.t; };
     problem.capacity = ScalarFunction(capacity);
@@ -85,9 +85,9 @@ class HeatTest : public test::OnEveryBackend {
     problem.space.rhs = [=](const Point& p) {
       return capacity(p) * smooth_t(p) - k(p) * laplacian(p) - smooth_x(p) + (1 + p.t) * smooth(p);
     };
-    problem.space.sides.right.value = [=](const Point& p) { return k(p) * smooth_x(p); };
-    problem.space.sides.top.value = [=](const Point& p) { return k(p) * smooth_y(p) + (1 + p.t) * smooth(p); };
-    problem.space.sides.top.alpha = [](const Point& p) { return 1 + p.t; };
+    problem.space.boundaries.right.value = [=](const Point& p) { return k(p) * smooth_x(p); };
+    problem.space.boundaries.top.value = [=](const Point& p) { return k(p) * smooth_y(p) + (1 + p.t) * smooth(p); };
+    problem.space.boundaries.top.alpha = [](const Point& p) { return 1 + p.t; };
     problem.steady_coefficients = false;
     return problem;
   }
@@ -121,21 +121,21 @@ class HeatTest : public test::OnEveryBackend {
 };
 INSTANTIATE_ON_EVERY_BACKEND(HeatTest);
 
-TEST_P(HeatTest, OrderInTimeWithSidesThatChange) { expect_orders(square(12), every_side(), 1.3); }
+TEST_P(HeatTest, OrderInTimeWithSidesThatChange) { expect_orders(square(12), every_boundary(), 1.3); }
 
-TEST_P(HeatTest, OrderInTimeWithConstantCoefficients) { expect_orders(square(9), every_side(0.3, 2.5, 0.7), 1.3); }
+TEST_P(HeatTest, OrderInTimeWithConstantCoefficients) { expect_orders(square(9), every_boundary(0.3, 2.5, 0.7), 1.3); }
 
 TEST_P(HeatTest, OrderInTimeWhereEverythingChanges) { expect_orders(square(8), everything_changes(), 1.1); }
 
 TEST_P(HeatTest, OrderInTimeWithDirichletSidesAllAround) {
-  HeatProblem problem = every_side();
-  problem.space.sides = {};
+  HeatProblem problem = every_boundary();
+  problem.space.boundaries = {};
   expect_orders(square(8), problem, 1.3);
 }
 
 TEST_P(HeatTest, OrderInSpace) {
   for (const bool changing : {false, true}) {
-    const HeatProblem problem = changing ? everything_changes() : every_side(0.3, 2.5, 0.7);
+    const HeatProblem problem = changing ? everything_changes() : every_boundary(0.3, 2.5, 0.7);
     const double coarse = error_at(square(8), problem, fixed(TimeMethod::tr_bdf2, 1e-2), 0.3);
     const double fine = error_at(square(16), problem, fixed(TimeMethod::tr_bdf2, 1e-2), 0.3);
     EXPECT_LT(coarse, 3e-3);
@@ -144,9 +144,9 @@ TEST_P(HeatTest, OrderInSpace) {
 }
 
 TEST_P(HeatTest, ConstantDiagonalTensorsAreTensorOperators) {
-  HeatProblem problem = every_side(1, 2.5, 0.7);
-  problem.space.sides.right = {robin, [](const Point& p) { return p.y * std::cos(p.t); },
-                               [](const Point&) { return 3.0; }};
+  HeatProblem problem = every_boundary(1, 2.5, 0.7);
+  problem.space.boundaries.right = {robin, [](const Point& p) { return p.y * std::cos(p.t); },
+                                    [](const Point&) { return 3.0; }};
   problem.space.diffusion = {3.0, {}, 0.2};
   HeatProblem by_cells = problem;  // that might change
   by_cells.space.diffusion.xx = ScalarFunction([](const Point&) { return 3.0; });
@@ -163,7 +163,7 @@ TEST_P(HeatTest, ConstantDiagonalTensorsAreTensorOperators) {
 TEST_P(HeatTest, QuadrilateralsThatAreARectangle) {
   const TensorMesh mesh = square(12);
   const MappedMesh same = on_quadrilaterals(mesh, sine_map(0));
-  for (const auto& problem : {every_side(0.3, 2.5, 0.7), everything_changes()})
+  for (const auto& problem : {every_boundary(0.3, 2.5, 0.7), everything_changes()})
     for (const auto method : every_method) {
       const HeatParams params = fixed(method, 0.05);
       EXPECT_LT(distance(values_at(same, problem, params, 0.5), values_at(mesh, problem, params, 0.5)), 1e-9);
@@ -172,11 +172,11 @@ TEST_P(HeatTest, QuadrilateralsThatAreARectangle) {
 }
 
 TEST_P(HeatTest, OrdersOnQuadrilaterals) {
-  // A map that leaves the sides where they are.
+  // A map that leaves the boundaries where they are.
   const auto deformed = [&](int cells) { return on_quadrilaterals(square(cells), sine_map(0.08)); };
   const MappedMesh mesh = deformed(8);
   expect_orders(mesh, everything_changes(), 1.1);
-  for (const auto& problem : {every_side(0.3, 2.5, 0.7), everything_changes()}) {
+  for (const auto& problem : {every_boundary(0.3, 2.5, 0.7), everything_changes()}) {
     const HeatParams params = fixed(TimeMethod::tr_bdf2, 1e-2);
     const double coarse = error_at(deformed(16), problem, params, 0.3),
                  fine = error_at(deformed(32), problem, params, 0.3);
@@ -188,12 +188,12 @@ TEST_P(HeatTest, OrdersOnQuadrilaterals) {
 TEST_P(HeatTest, WallsOfQuadrilateralsKeepTheHeat) {
   HeatProblem problem;
   problem.initial = [](const Point& p) { return p.x < 1 ? 1 + p.y : 0.0; };
-  problem.space.sides = {{neumann}, {neumann}, {neumann}, {neumann}};
+  problem.space.boundaries = {{neumann}, {neumann}, {neumann}, {neumann}};
   problem.space.diffusion.xx = ScalarFunction([](const Point& p) { return p.y > 0.5 ? 1000.0 : 1.0; });
   problem.capacity = ScalarFunction([](const Point& p) { return 3 + p.x; });
   problem.steady_coefficients = true;
   HeatProblem around = problem;
-  around.space.sides.left = around.space.sides.right = {SideKind::periodic};
+  around.space.boundaries.left = around.space.boundaries.right = {BoundaryConditionType::periodic};
   const SampleMap ring{"ring", [](const Point& p) { return (1 + p.y) * std::sin(2 * pi * p.x); },
                        [](const Point& p) { return (1 + p.y) * std::cos(2 * pi * p.x); }};
   for (const auto& [of, mesh] : {std::pair{problem, on_quadrilaterals(square(24), annulus_map(2))},
@@ -214,7 +214,7 @@ TEST_P(HeatTest, WallsOfQuadrilateralsKeepTheHeat) {
 
 TEST_P(HeatTest, AdaptiveStepsMeetTheTolerance) {
   for (const bool changing : {false, true}) {
-    const HeatProblem problem = changing ? everything_changes() : every_side();
+    const HeatProblem problem = changing ? everything_changes() : every_boundary();
     const double end = 1;
     const auto exact = values_at(square(8), problem, fixed(TimeMethod::tr_bdf2, end / 512), end);
     double rough = 0;
@@ -249,7 +249,7 @@ TEST_P(HeatTest, AdaptiveStepsGrowAsTheSolutionRests) {
 
 TEST_P(HeatTest, AJumpInTimeIsSteppedOver) {
   HeatProblem problem;
-  problem.space.sides = {{neumann}, {neumann}, {neumann}, {neumann}};
+  problem.space.boundaries = {{neumann}, {neumann}, {neumann}, {neumann}};
   problem.space.rhs = [](const Point& p) { return p.t > 0.5 ? 1.0 : 0.0; };
   problem.space.reaction = 1;
   HeatSolver solver(ctx(), square(4), problem, adaptive(1e-4));
@@ -264,7 +264,7 @@ TEST_P(HeatTest, AJumpInTimeIsSteppedOver) {
 // At a time that steps end at they come as near to it as they may, and go over.
 TEST_P(HeatTest, AJumpAtTheEndIsSteppedOnto) {
   HeatProblem problem;
-  problem.space.sides.left.value = [](const Point& p) { return p.t < 1 ? 1.0 : 0.0; };
+  problem.space.boundaries.left.value = [](const Point& p) { return p.t < 1 ? 1.0 : 0.0; };
   problem.steady_coefficients = true;
   HeatParams params = adaptive(1e-4);
   params.max_steps = 1000;
@@ -283,7 +283,7 @@ TEST_P(HeatTest, RowsOfLittleMassAreSolvedAsWell) {
   problem.initial = [](const Point&) { return 1.0; };
   problem.capacity = ScalarFunction([](const Point& p) { return p.y < 0.5 ? 1.0 : 1000.0; });
   problem.steady_coefficients = true;
-  problem.space.sides = {{neumann}, {dirichlet}, {neumann}, {neumann}};
+  problem.space.boundaries = {{neumann}, {dirichlet}, {neumann}, {neumann}};
   const TensorMesh mesh(Line(shishkin(1.0, 17, 1e-3, GradedSide::last)), Line(std::vector<double>(7, 1.0 / 7), 1));
   HeatSolver solver(ctx(), mesh, problem, adaptive(1e-5));
   const auto& report = solver.advance(ctx(), 1e-3);
@@ -332,7 +332,7 @@ TEST_P(HeatTest, BackwardEulerTakesFewCyclesForEveryStep) {
 }
 
 TEST_P(HeatTest, AnotherReactionIsAsGoodAsANewSolver) {
-  const TensorMesh mesh = with_sides(make_mesh(mesh_family("A2"), 6), {{neumann}, {}, {}, {}});
+  const TensorMesh mesh = with_boundaries(make_mesh(mesh_family("A2"), 6), {{neumann}, {}, {}, {}});
   for (const auto precision : {Precision::mixed, Precision::full}) {
     PoissonSolverParams params;
     params.precision = precision;
@@ -356,14 +356,14 @@ TEST_P(HeatTest, AnotherReactionIsAsGoodAsANewSolver) {
 }
 
 TEST_P(HeatTest, StepsAllocateNothingOnTheDevice) {
-  HeatProblem jump = every_side();
+  HeatProblem jump = every_boundary();
   jump.space.diffusion.xx = ScalarFunction([](const Point& p) { return p.x > 0.5 ? 100.0 : 1.0; });
   jump.steady_coefficients = true;
   HeatProblem moving = jump;
   moving.space.diffusion.xx = ScalarFunction([](const Point& p) { return p.x > p.t ? 100.0 : 1.0; });
   moving.steady_coefficients = false;
-  moving.space.sides.top = {};
-  for (const HeatProblem& problem : {every_side(), jump, moving}) {
+  moving.space.boundaries.top = {};
+  for (const HeatProblem& problem : {every_boundary(), jump, moving}) {
     HeatSolver solver(ctx(), square(16), problem, adaptive(1e-3));
     (void)solver.advance(ctx(), 0.1);
     const std::int64_t allocations = ctx().memory()->allocations, updates = solver.report().updates;
@@ -388,13 +388,13 @@ TEST_P(HeatTest, FewCyclesAStep) {
 TEST_P(HeatTest, NeumannWallsConserveHeat) {
   HeatProblem problem;
   problem.initial = [](const Point& p) { return p.x < 0.3 ? 1 + p.y : 0.0; };
-  problem.space.sides = {{neumann}, {neumann}, {neumann}, {neumann}};
+  problem.space.boundaries = {{neumann}, {neumann}, {neumann}, {neumann}};
   problem.steady_coefficients = true;
   HeatProblem jump = problem;
   jump.space.diffusion.xx = ScalarFunction([](const Point& p) { return p.y > 0.5 ? 1000.0 : 1.0; });
   jump.capacity = ScalarFunction([](const Point& p) { return 1 + p.x; });
   HeatProblem periodic = problem;
-  periodic.space.sides.left = periodic.space.sides.right = {SideKind::periodic};
+  periodic.space.boundaries.left = periodic.space.boundaries.right = {BoundaryConditionType::periodic};
   for (const auto& p : {problem, jump, periodic})
     for (const auto method : every_method) {
       HeatParams params = fixed(method, 1e-2);
@@ -423,7 +423,7 @@ TEST_P(HeatTest, NeumannWallsConserveHeat) {
 TEST_P(HeatTest, RestartsEqualTheUninterruptedRun) {
   for (const bool changing : {false, true})
     for (const bool adapts : {false, true}) {
-      const HeatProblem problem = changing ? everything_changes() : every_side(0.5, 2, 1);
+      const HeatProblem problem = changing ? everything_changes() : every_boundary(0.5, 2, 1);
       const HeatParams params = adapts ? adaptive(1e-3) : fixed(TimeMethod::crank_nicolson, 0.03);
       HeatSolver whole(ctx(), square(12), problem, params), first(ctx(), square(12), problem, params);
       (void)whole.advance(ctx(), 0.4);
@@ -443,7 +443,7 @@ TEST_P(HeatTest, RestartsEqualTheUninterruptedRun) {
 
 TEST_P(HeatTest, TheLoadOfSidesIsThatOfTheWholeLoad) {
   // Of problems that are steady, steps stay at the solution.
-  HeatProblem problem = every_side();
+  HeatProblem problem = every_boundary();
   problem.initial = {};
   const auto steady = [](const ScalarFunction& f) {
     return [f](Point p) {
@@ -460,7 +460,7 @@ TEST_P(HeatTest, TheLoadOfSidesIsThatOfTheWholeLoad) {
       steady([](const Point& p) { return -(1 + p.x + p.t) * laplacian(p) - smooth_x(p) + (1 + p.t) * smooth(p); });
   HeatSolver solver(ctx(), square(8), still, fixed(TimeMethod::euler, 1e5));
   (void)solver.advance(ctx(), 1e6);
-  const TensorMesh mesh = with_sides(square(8), still.space.sides);
+  const TensorMesh mesh = with_boundaries(square(8), still.space.boundaries);
   Vector<double> b(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
   assemble_load(ctx(), mesh, still.space, b.view());
   PoissonSolverParams params;
@@ -476,12 +476,13 @@ TEST_P(HeatTest, LoadsThatChangeAreThoseOfSteadyOnes) {
   changing.space.rhs = [](const Point& p) { return (1 + p.x * p.x) * (2 - p.y) * p.t; };  // both rules are exact
   HeatProblem steady = changing;
   steady.steady_rhs = true;
-  const auto mixed = Sides{{neumann}, {}, {}, {neumann}},
-             around = Sides{{SideKind::periodic}, {SideKind::periodic}, {}, {}},
-             both = Sides{{neumann}, {neumann}, {SideKind::periodic}, {SideKind::periodic}};
-  for (const Sides& sides : {Sides{}, mixed, around, both}) {
-    changing.space.sides = steady.space.sides = sides;
-    const TensorMesh mesh = with_sides({uniform(2, 5), geometric(1, 7, 1.3, GradedSide::both)}, sides);
+  const auto mixed = BoundaryConditions{{neumann}, {}, {}, {neumann}},
+             around = BoundaryConditions{{BoundaryConditionType::periodic}, {BoundaryConditionType::periodic}, {}, {}},
+             both = BoundaryConditions{
+                 {neumann}, {neumann}, {BoundaryConditionType::periodic}, {BoundaryConditionType::periodic}};
+  for (const BoundaryConditions& boundaries : {BoundaryConditions{}, mixed, around, both}) {
+    changing.space.boundaries = steady.space.boundaries = boundaries;
+    const TensorMesh mesh = with_boundaries({uniform(2, 5), geometric(1, 7, 1.3, GradedSide::both)}, boundaries);
     Vector<double> b(ctx(), mesh.unknowns()), c(ctx(), mesh.unknowns());
     assemble_heat_load(ctx(), mesh, changing, 3, b.view());
     assemble_heat_load(ctx(), mesh, steady, 3, c.view());

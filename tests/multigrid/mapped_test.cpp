@@ -116,7 +116,7 @@ const Manufactured tensors[] = {{1, 0, 1, 0}, {2, 0, 2, 1}, {1, 0, 4, 0}, {2, 0.
 class MappedSolutions : public test::OnEveryBackend {
  protected:
   double error(const SampleMap& map, int level, const PoissonProblem& problem, const PoissonSolverParams& params = {}) {
-    const MappedMesh mesh = with_sides(mapped(ctx(), squares(level), map.x, map.y), problem.sides);
+    const MappedMesh mesh = with_boundaries(mapped(ctx(), squares(level), map.x, map.y), problem.boundaries);
     const GridShape shape = mesh.logical().unknowns();
     PoissonSolverParams all = params;
     all.terms = operator_terms(mesh, problem);
@@ -168,8 +168,8 @@ TEST_P(MappedSolutions, AreOfSecondOrderWithFluxesGiven) {
     for (const auto& k : tensors) {
       const auto side = [&k](const Normal& normal, bool robin) {
         const auto alpha = [](const Point& p) { return 1 + p.x * p.x + p.y; };
-        SideCondition condition;
-        condition.kind = robin ? SideKind::robin : SideKind::neumann;
+        BoundaryCondition condition;
+        condition.kind = robin ? BoundaryConditionType::robin : BoundaryConditionType::neumann;
         condition.value = [k, normal, robin, alpha](const Point& p) {
           const auto [nx, ny] = normal(p);
           return k.flux(p, nx, ny) + (robin ? alpha(p) * Manufactured::u(p) : 0);
@@ -178,12 +178,12 @@ TEST_P(MappedSolutions, AreOfSecondOrderWithFluxesGiven) {
         return condition;
       };
       PoissonProblem problem = k.problem();
-      problem.sides = {side(left, true), {}, side(bottom, false), side(top, true)};
+      problem.boundaries = {side(left, true), {}, side(bottom, false), side(top, true)};
       expect_second_order(map, problem);
-      problem.sides = {side(left, false), side(right, true), {}, side(top, false)};
+      problem.boundaries = {side(left, false), side(right, true), {}, side(top, false)};
       expect_second_order(map, problem);
       // Everywhere fluxes: with c = 0 known up to a constant.
-      problem.sides = {side(left, false), side(right, false), side(bottom, false), side(top, false)};
+      problem.boundaries = {side(left, false), side(right, false), side(bottom, false), side(top, false)};
       expect_second_order(map, problem);
       EXPECT_LE(std::abs(compatibility_.sum), 0.01 * compatibility_.sum_of_magnitudes);
     }
@@ -196,7 +196,7 @@ TEST_P(MappedSolutions, GoAroundAFullAnnulus) {
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 0.0; };
   problem.exact = [](const Point& p) { return std::log(std::hypot(p.x, p.y)) + p.x / (p.x * p.x + p.y * p.y); };
-  problem.sides.left.kind = problem.sides.right.kind = SideKind::periodic;
+  problem.boundaries.left.kind = problem.boundaries.right.kind = BoundaryConditionType::periodic;
   const double coarse = error(full, 4, problem), fine = error(full, 5, problem);
   EXPECT_NEAR(coarse / fine, 4, 0.25) << coarse << ", " << fine;
 }

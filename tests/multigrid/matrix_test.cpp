@@ -102,7 +102,7 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, WithoutWidthsIsThatOfEqualWidths) {
 
 TEST_ON_EVERY_SETTING(MatrixHierarchy, SolvesWithCoefficientsThatJumpByAThousand) {
   auto& ctx = this->ctx();
-  // Blocks whose sides lie between coarse lines, a checkerboard of blocks, and a strip.
+  // Blocks whose boundaries lie between coarse lines, a checkerboard of blocks, and a strip.
   const auto island = [](int i, int j) { return i > 37 && i < 90 && j > 21 && j < 75 ? 1e3 : 1.0; };
   const auto board = [](int i, int j) { return (i / 13 + j / 11) % 2 == 0 ? 1e3 : 1.0; };
   const auto strip = [](int /*i*/, int j) { return j >= 61 && j < 64 ? 1e-3 : 1.0; };

@@ -23,7 +23,7 @@ class MixedCgTest : public test::OnEveryBackend {
  protected:
   struct Problem {
     Problem(Context& ctx, const std::string& name, int level, const PoissonProblem& problem = {})
-        : mesh(with_sides(make_mesh(mesh_family(name), level), problem.sides)), b(ctx, mesh.unknowns()),
+        : mesh(with_boundaries(make_mesh(mesh_family(name), level), problem.boundaries)), b(ctx, mesh.unknowns()),
           x(ctx, mesh.unknowns()) {
       params.precision = Precision::residual_replacement;
       params.terms = operator_terms(mesh, problem);
@@ -90,8 +90,9 @@ TEST_P(MixedCgTest, IsTakenUpInDoubleWhereFloatDoesNotDo) {
   // Nearly singular: the operator in float is not that in double on constants.
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 1.0; };
-  for (auto* const side : {&problem.sides.left, &problem.sides.right, &problem.sides.bottom, &problem.sides.top}) {
-    side->kind = SideKind::robin;
+  for (auto* const side :
+       {&problem.boundaries.left, &problem.boundaries.right, &problem.boundaries.bottom, &problem.boundaries.top}) {
+    side->kind = BoundaryConditionType::robin;
     side->alpha = [](const Point&) { return 1e-3; };
   }
   Problem p(ctx(), "U1", 8, problem);

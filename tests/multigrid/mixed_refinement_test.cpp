@@ -37,8 +37,10 @@ INSTANTIATE_ON_EVERY_BACKEND(MixedRefinementOfCycles);
 
 TEST_P(MixedRefinementOfCycles, CyclesSubmittedEarlyChangeNoBit) {
   const TensorMesh a3 = make_mesh(mesh_family("A3"), 7);
-  const auto natural = [](const Line& line) { return line.with_ends(LineEnd::natural, LineEnd::natural); };
-  for (const TensorMesh& mesh : {a3, TensorMesh{natural(a3.x()), natural(a3.y())}})
+  const auto neumann = [](const Line& line) {
+    return line.with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
+  };
+  for (const TensorMesh& mesh : {a3, TensorMesh{neumann(a3.x()), neumann(a3.y())}})
     for (const Cycle shape : {Cycle::v, Cycle::f, Cycle::k}) {
       SCOPED_TRACE(testing::Message() << to_string(shape) << "-cycle, " << mesh.unknowns().nx << " columns");
       MultigridParams params;

@@ -21,13 +21,13 @@ namespace {
 using namespace stratum;
 using test::Ends;
 using test::Values;
-using test::with_ends;
-using enum LineEnd;
+using test::with_boundaries;
+using enum BoundaryType;
 
 constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
-                               {natural, dirichlet, natural, natural},
-                               {dirichlet, natural, periodic, periodic},
-                               {periodic, periodic, dirichlet, natural},
+                               {neumann, dirichlet, neumann, neumann},
+                               {dirichlet, neumann, periodic, periodic},
+                               {periodic, periodic, dirichlet, neumann},
                                {periodic, periodic, periodic, periodic}};
 
 template <class T>
@@ -96,7 +96,7 @@ class OverlapTest : public test::OnEverySetting<T> {
     return random_.values(static_cast<std::size_t>(mesh.unknowns().nodes()));
   }
   [[nodiscard]] TensorMesh random_mesh(int nx, int ny, const Ends& ends) {
-    return with_ends({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends);
+    return with_boundaries({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends);
   }
   static MultigridParams params(const char* smoother, int cut, std::optional<int> sweeps = {}) {
     return {.smoother = smoother, .sweeps = sweeps, .cut = cut, .distributed_smoothing = DistributedSmoothing::overlap};

@@ -421,13 +421,13 @@ TEST_P(PoissonSolverTest, ABreakdownIsTakenUpAgainInDouble) {
   }
 }
 
-/// The entries of nine bands do not add up to zero in float, which thin layers beside natural sides feel.
+/// The entries of nine bands do not add up to zero in float, which thin layers beside Neumann or Robin boundaries feel.
 TEST_P(PoissonSolverTest, WhatGrowsByTheRoundingOfFloatIsTakenUpAgainInDouble) {
   for (const bool retry : {true, false})
     for (const bool after_a_pass : {true, false}) {
       PoissonProblem problem;
-      problem.sides.bottom.kind = problem.sides.top.kind = SideKind::neumann;
-      Problem p(ctx(), with_sides(make_mesh(mesh_family("A4"), 8), problem.sides));
+      problem.boundaries.bottom.kind = problem.boundaries.top.kind = BoundaryConditionType::neumann;
+      Problem p(ctx(), with_boundaries(make_mesh(mesh_family("A4"), 8), problem.boundaries));
       assemble_load(ctx(), p.mesh, problem, p.b.view());
       PoissonSolverParams params;
       params.form = OperatorForm::nine_band;

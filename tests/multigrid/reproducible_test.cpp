@@ -19,7 +19,7 @@ namespace {
 
 using namespace stratum;
 using test::Values;
-using enum LineEnd;
+using enum BoundaryType;
 
 struct Solved {
   Values x, history;
@@ -72,9 +72,10 @@ PoissonSolverParams params_of(const char* smoother) {
   return params;
 }
 
-TensorMesh random_mesh(int nx, int ny, LineEnd left, LineEnd right, LineEnd bottom, LineEnd top) {
+TensorMesh random_mesh(int nx, int ny, BoundaryType left, BoundaryType right, BoundaryType bottom, BoundaryType top) {
   test::Random random(521);
-  return {Line(random.widths(nx, 1)).with_ends(left, right), Line(random.widths(ny, 1)).with_ends(bottom, top)};
+  return {Line(random.widths(nx, 1)).with_boundaries(left, right),
+          Line(random.widths(ny, 1)).with_boundaries(bottom, top)};
 }
 
 TEST(Reproducible, NamedMeshes) {
@@ -122,11 +123,11 @@ TEST(Reproducible, EveryMethodAndCycle) {
 TEST(Reproducible, OddSizesAndEverySide) {
   struct Case {
     int nx, ny;
-    LineEnd left, right, bottom, top;
+    BoundaryType left, right, bottom, top;
   };
   for (const Case& c :
-       {Case{75, 101, dirichlet, dirichlet, dirichlet, dirichlet}, Case{64, 97, natural, dirichlet, natural, natural},
-        Case{51, 83, dirichlet, natural, periodic, periodic}, Case{66, 90, periodic, periodic, dirichlet, natural},
+       {Case{75, 101, dirichlet, dirichlet, dirichlet, dirichlet}, Case{64, 97, neumann, dirichlet, neumann, neumann},
+        Case{51, 83, dirichlet, neumann, periodic, periodic}, Case{66, 90, periodic, periodic, dirichlet, neumann},
         Case{45, 64, periodic, periodic, periodic, periodic}})
     for (const char* smoother : {"adi", "colour_gs"})
       for (const auto form : {OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band}) {
@@ -135,14 +136,14 @@ TEST(Reproducible, OddSizesAndEverySide) {
         PoissonProblem problem;
         const double wide = mesh.x().length(), high = mesh.y().length(), pi = std::acos(-1.0);
         problem.rhs = [=](const Point& p) { return std::sin(2 * pi * p.x / wide) + std::cos(2 * pi * p.y / high); };
-        const auto side = [](LineEnd end) {
-          SideCondition condition;
-          condition.kind = end == dirichlet ? SideKind::dirichlet
-                           : end == natural ? SideKind::neumann
-                                            : SideKind::periodic;
+        const auto side = [](BoundaryType end) {
+          BoundaryCondition condition;
+          condition.kind = end == dirichlet ? BoundaryConditionType::dirichlet
+                           : end == neumann ? BoundaryConditionType::neumann
+                                            : BoundaryConditionType::periodic;
           return condition;
         };
-        problem.sides = {side(c.left), side(c.right), side(c.bottom), side(c.top)};
+        problem.boundaries = {side(c.left), side(c.right), side(c.bottom), side(c.top)};
         auto params = params_of(smoother);
         params.form = form;
         params.multigrid.symmetric = true;
@@ -155,17 +156,17 @@ TEST(Reproducible, OddSizesAndEverySide) {
 
 TEST(Reproducible, DeformedMeshes) {
   Context host(Backend::cpu, 1);
-  for (const auto& [bottom, top] : {std::pair{dirichlet, dirichlet}, {natural, natural}, {periodic, periodic}})
+  for (const auto& [bottom, top] : {std::pair{dirichlet, dirichlet}, {neumann, neumann}, {periodic, periodic}})
     for (const char* smoother : {"adi", "colour_gs", "auto"}) {
       SCOPED_TRACE(testing::Message() << smoother << ", " << to_string(bottom));
-      const MappedMesh mesh = test::wavy(host, random_mesh(51, 83, natural, natural, bottom, top));
+      const MappedMesh mesh = test::wavy(host, random_mesh(51, 83, neumann, neumann, bottom, top));
       PoissonProblem problem;
       problem.rhs = [](const Point& p) { return std::sin(p.x) + p.y; };
-      const auto kind = bottom == dirichlet ? SideKind::dirichlet
-                        : bottom == natural ? SideKind::neumann
-                                            : SideKind::periodic;
-      problem.sides.left.kind = problem.sides.right.kind = SideKind::neumann;
-      problem.sides.bottom.kind = problem.sides.top.kind = kind;
+      const auto kind = bottom == dirichlet ? BoundaryConditionType::dirichlet
+                        : bottom == neumann ? BoundaryConditionType::neumann
+                                            : BoundaryConditionType::periodic;
+      problem.boundaries.left.kind = problem.boundaries.right.kind = BoundaryConditionType::neumann;
+      problem.boundaries.bottom.kind = problem.boundaries.top.kind = kind;
       auto params = params_of(smoother);
       params.interpolation = InterpolationKind::bilinear;
       expect_the_same_bits(mesh, problem, params);

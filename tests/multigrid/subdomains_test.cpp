@@ -19,12 +19,12 @@ namespace {
 using namespace stratum;
 using test::Ends;
 using test::Values;
-using enum LineEnd;
+using enum BoundaryType;
 
 constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
-                               {natural, dirichlet, natural, natural},
-                               {dirichlet, natural, periodic, periodic},
-                               {periodic, periodic, dirichlet, natural}};
+                               {neumann, dirichlet, neumann, neumann},
+                               {dirichlet, neumann, periodic, periodic},
+                               {periodic, periodic, dirichlet, neumann}};
 
 /// An operator of the tests. K by cells is of so many numbers each; 0: there is none. On the mesh's quadrilaterals, or on those
 /// of a wavy one.
@@ -48,17 +48,17 @@ OperatorTerms terms_of(const Kind& kind, const TensorMesh& mesh) {
   OperatorTerms terms;
   if (kind.numbers == 1) return terms;
   terms.reaction = 3;
-  const auto put = [&kind](LineEnd end, double value, RobinCoefficient& alpha) {
-    if (end != natural) return;
+  const auto put = [&kind](BoundaryType end, double value, RobinCoefficient& alpha) {
+    if (end != neumann) return;
     if (traits(kind.form).has_bands)
       alpha.varying = [value](double s) { return value * (1 + s * s); };
     else
       alpha.constant = value;
   };
-  put(mesh.x().first_end(), 2, terms.left);
-  put(mesh.x().last_end(), 3, terms.right);
-  put(mesh.y().first_end(), 4, terms.bottom);
-  put(mesh.y().last_end(), 5, terms.top);
+  put(mesh.x().first_boundary(), 2, terms.left);
+  put(mesh.x().last_boundary(), 3, terms.right);
+  put(mesh.y().first_boundary(), 4, terms.bottom);
+  put(mesh.y().last_boundary(), 5, terms.top);
   return terms;
 }
 
@@ -195,7 +195,7 @@ class StripsTest : public test::OnEverySetting<T> {
     for (const Ends& ends : every_ends)
       for (const auto& [nx, ny] : {std::pair{20, 24}, {33, 41}, {301, 91}}) {
         if (nx == 301 && &ends != &every_ends[0]) continue;  // on a GPU warps side by side
-        const TensorMesh mesh = test::with_ends({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends);
+        const TensorMesh mesh = test::with_boundaries({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends);
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(ends.left) << " "
                                         << to_string(ends.right) << " " << to_string(ends.bottom) << " "
                                         << to_string(ends.top));
@@ -242,7 +242,7 @@ TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
 // Every row is on a cut.
 TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
   const TensorMesh mesh{Line(this->random_.widths(70, 1)),
-                        Line(this->random_.widths(6, 1)).with_ends(natural, dirichlet)};
+                        Line(this->random_.widths(6, 1)).with_boundaries(neumann, dirichlet)};
   const GridShape whole = mesh.unknowns();
   const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
   for (const Kind& kind : {every_kind[0], every_kind[2]})
@@ -372,19 +372,19 @@ TEST_ON_EVERY_SETTING(StripsTest, LoadsAndSideValuesSeeNoCut) {
   if constexpr (std::is_same_v<T, double>)
     this->for_every_mesh([&](const TensorMesh& mesh) {
       const auto value = [](const Point& p) { return 2 + p.x - p.y * p.y; };
-      const auto side = [&value](LineEnd end) {
-        const auto kind = end == dirichlet ? SideKind::dirichlet
-                          : end == natural ? SideKind::robin
-                                           : SideKind::periodic;
-        return SideCondition{kind, value, [](const Point& p) { return 1 + p.x * p.x + p.y; }};
+      const auto side = [&value](BoundaryType end) {
+        const auto kind = end == dirichlet ? BoundaryConditionType::dirichlet
+                          : end == neumann ? BoundaryConditionType::robin
+                                           : BoundaryConditionType::periodic;
+        return BoundaryCondition{kind, value, [](const Point& p) { return 1 + p.x * p.x + p.y; }};
       };
       PoissonProblem given;
       given.rhs = [](const Point& p) { return p.x * p.y + 3; };
-      given.sides = {side(mesh.x().first_end()), side(mesh.x().last_end()), side(mesh.y().first_end()),
-                     side(mesh.y().last_end())};
+      given.boundaries = {side(mesh.x().first_boundary()), side(mesh.x().last_boundary()),
+                          side(mesh.y().first_boundary()), side(mesh.y().last_boundary())};
       given.diffusion.xx = given.rhs;
       PoissonProblem polynomial;
-      polynomial.sides = given.sides;
+      polynomial.boundaries = given.boundaries;
       const auto load = [](auto& piece, const Geometry& of, const PoissonProblem& problem) {
         Vector<double> b(piece.ctx, piece.fine.unknowns()), u(piece.ctx, piece.fine.unknowns());
         assemble_load(piece.ctx, of, problem, b.view());
@@ -400,8 +400,8 @@ TEST_ON_EVERY_SETTING(StripsTest, LoadsAndSideValuesSeeNoCut) {
 }
 
 TEST(Strip, SplitSumsOfLinksAreOfOnePiece) {
-  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)).with_ends(natural, natural),
-                        Line(std::vector<double>(100, 1.0)).with_ends(natural, natural)};
+  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)).with_boundaries(neumann, neumann),
+                        Line(std::vector<double>(100, 1.0)).with_boundaries(neumann, neumann)};
   Context ctx(Backend::cpu, 1);
   ctx.set_communicator(pieces(2)[0]);
   const auto a = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, {}, Strip(mesh, 2, 0, 1).unknowns());
@@ -424,11 +424,11 @@ TEST(Strip, NeedsACommunicatorToExchange) {
 // The last piece may end at an odd row, which no other does.
 TEST(Strip, CoarseStripsAreAllRowsOfTheCoarseMesh) {
   for (const auto& [first, last] :
-       {std::pair{dirichlet, dirichlet}, {natural, natural}, {dirichlet, natural}, {periodic, periodic}})
+       {std::pair{dirichlet, dirichlet}, {neumann, neumann}, {dirichlet, neumann}, {periodic, periodic}})
     for (int n = 24; n < 44; ++n)
       for (const int count : {1, 2, 3}) {
         const TensorMesh mesh{Line(std::vector<double>(9, 1.0)),
-                              Line(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_ends(first, last)};
+                              Line(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_boundaries(first, last)};
         const GridShape whole = mesh.coarser().unknowns();
         int next = whole.origin_y;
         for (int rank = 0; rank < count; ++rank) {

@@ -16,8 +16,8 @@ def element(hx, hy, kxx, kxy, kyy, c):
             + c * hx * hy * np.kron(_M, _M))
 
 
-def solve(mesh, load, sides, kxx=1.0, kxy=0.0, kyy=None, c=0.0):
-    """u at all nodes. load: integrals of f phi at all nodes; sides: name -> (kind, g, alpha), arrays at the nodes."""
+def solve(mesh, load, boundaries, kxx=1.0, kxy=0.0, kyy=None, c=0.0):
+    """u at all nodes. load: integrals of f phi at all nodes; boundaries: name -> (kind, g, alpha), arrays at the nodes."""
     hx, hy = mesh.widths_x, mesh.widths_y
     nx, ny = hx.size, hy.size
     kxx, kxy, kyy, c = (np.broadcast_to(k, (ny, nx)) for k in (kxx, kxy, kxx if kyy is None else kyy, c))
@@ -38,7 +38,7 @@ def solve(mesh, load, sides, kxx=1.0, kxy=0.0, kyy=None, c=0.0):
     u = np.zeros(number.shape)
     places = {"bottom": np.s_[0, :], "top": np.s_[-1, :], "left": np.s_[:, 0], "right": np.s_[:, -1]}
     for name, place in places.items():  # left and right have the corners
-        kind, g, alpha = sides[name]
+        kind, g, alpha = boundaries[name]
         h = hx if name in ("bottom", "top") else hy
         g = np.broadcast_to(g, h.size + 1)
         if kind == "dirichlet":
@@ -51,9 +51,9 @@ def solve(mesh, load, sides, kxx=1.0, kxy=0.0, kyy=None, c=0.0):
                 if kind == "robin":
                     add(nodes[k:k + 2], alpha * h[k] * _M)
     merged = number.copy()
-    if sides["left"][0] == "periodic":
+    if boundaries["left"][0] == "periodic":
         merged[:, -1] = merged[:, 0]
-    if sides["bottom"][0] == "periodic":
+    if boundaries["bottom"][0] == "periodic":
         merged[-1, :] = merged[0, :]
     n = number.size
     a = sp.coo_array((values, (rows, columns)), shape=(n, n)).tocsr()

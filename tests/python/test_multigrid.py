@@ -116,7 +116,7 @@ def test_symmetric_or_not_is_found_out(b):
 def test_singular_is_found_out(b):
     a = five_point(1.0, end=1.0)
     ml = stratum.Multigrid(a, shape=(ny, nx))
-    assert ml.singular and set(ml.found["sides"].values()) == {"natural"}
+    assert ml.singular and set(ml.found["boundaries"].values()) == {"neumann"}
     x = ml.solve(b - b.mean())
     expect_solution(a, x, b - b.mean())
     assert abs(x.mean()) < 1e-12

@@ -70,11 +70,11 @@ def test_functions_are_called_with_arrays(mesh):
 
     nodes = np.meshgrid(mesh.x, mesh.y)
     centres = np.meshgrid(mesh.x[:-1] + mesh.widths_x / 2, mesh.y[:-1] + mesh.widths_y / 2)
-    u = stratum.poisson(mesh, f, kappa=lambda x, y: 2 + np.cos(x * y), sides=lambda x, y: x * y, **tight).u
+    u = stratum.poisson(mesh, f, kappa=lambda x, y: 2 + np.cos(x * y), boundaries=lambda x, y: x * y, **tight).u
     assert shapes == [(40, 52)]
-    sides = {"left": ("dirichlet", mesh.x[0] * mesh.y, 0), "right": ("dirichlet", mesh.x[-1] * mesh.y, 0),
+    boundaries = {"left": ("dirichlet", mesh.x[0] * mesh.y, 0), "right": ("dirichlet", mesh.x[-1] * mesh.y, 0),
              "bottom": ("dirichlet", mesh.x * mesh.y[0], 0), "top": ("dirichlet", mesh.x * mesh.y[-1], 0)}
-    compare(u, reference.solve(mesh, mass_load(mesh, f(*nodes)), sides, 2 + np.cos(centres[0] * centres[1])))
+    compare(u, reference.solve(mesh, mass_load(mesh, f(*nodes)), boundaries, 2 + np.cos(centres[0] * centres[1])))
 
 
 def test_functions_in_blocks_of_rows():
@@ -94,25 +94,25 @@ def test_functions_in_blocks_of_rows():
 
 def test_sides_of_all_kinds(mesh, rng):
     g = {"left": rng.standard_normal(11), "right": rng.standard_normal(11), "bottom": rng.standard_normal(14)}
-    sides = {"left": ("robin", 2.5, g["left"]), "right": ("dirichlet", g["right"]), "bottom": ("neumann", g["bottom"]),
+    boundaries = {"left": ("robin", 2.5, g["left"]), "right": ("dirichlet", g["right"]), "bottom": ("neumann", g["bottom"]),
              "top": "neumann"}
     f = rng.standard_normal(mesh.shape)
     expected = reference.solve(mesh, mass_load(mesh, f), {
         "left": ("robin", g["left"], 2.5), "right": ("dirichlet", g["right"], 0), "bottom": ("neumann", g["bottom"], 0),
         "top": ("neumann", 0.0, 0)}, 3.0)
-    compare(stratum.poisson(mesh, f, sides, 3.0, **tight).u, expected)
+    compare(stratum.poisson(mesh, f, boundaries, 3.0, **tight).u, expected)
 
 
 def test_periodic(mesh, rng):
     f = rng.standard_normal(mesh.shape)
     g = np.sin(mesh.x)
-    sides = {"left": "periodic", "right": "periodic", "bottom": g}
+    boundaries = {"left": "periodic", "right": "periodic", "bottom": g}
     periodic = ("periodic", 0.0, 0)
     g = g.copy()
     g[-1] = g[0]  # one node
     expected = reference.solve(mesh, mass_load(mesh, f), {
         "left": periodic, "right": periodic, "bottom": ("dirichlet", g, 0), "top": dirichlet})
-    u = stratum.poisson(mesh, f, sides, **tight).u
+    u = stratum.poisson(mesh, f, boundaries, **tight).u
     compare(u, expected)
     np.testing.assert_array_equal(u[:, 0], u[:, -1])
 
@@ -131,7 +131,7 @@ def test_published_accuracy():
     exact = lambda x, y: np.sin(x) * np.sin(y)
     errors = []
     for level in (5, 6, 7):
-        x, y, u, _ = stratum.poisson(("A3", level), lambda x, y: 2 * exact(x, y), sides=exact)
+        x, y, u, _ = stratum.poisson(("A3", level), lambda x, y: 2 * exact(x, y), boundaries=exact)
         errors.append(abs(u - exact(*np.meshgrid(x, y))).max())
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.1) and errors[1] / errors[2] == pytest.approx(4, rel=0.1)
 
@@ -142,24 +142,24 @@ def test_thin_cells_beside_the_far_end_have_their_values():
     mesh = stratum.mesh(widths=(widths, widths))
     assert mesh.x[-1] == mesh.x[-2]
     g = np.arange(mesh.x.size, dtype=float)
-    u = stratum.poisson(mesh, 0, sides={"bottom": g, "top": g}).u
+    u = stratum.poisson(mesh, 0, boundaries={"bottom": g, "top": g}).u
     np.testing.assert_array_equal(u[0, 1:-1], g[1:-1])
     np.testing.assert_array_equal(u[-1, 1:-1], g[1:-1])
 
 
 def test_singular_problems_are_found_out():
-    problem = stratum.Poisson(("U1", 5), sides="neumann")
+    problem = stratum.Poisson(("U1", 5), boundaries="neumann")
     assert problem.singular
     x, y, u, _ = problem.solve(lambda x, y: np.cos(np.pi * x))
     np.testing.assert_allclose(u, np.broadcast_to(np.cos(np.pi * x) / np.pi**2, u.shape), atol=1e-3)
     with pytest.raises(ValueError, match="fluxes must balance.*project"):
         problem.solve(1)
     np.testing.assert_allclose(problem.solve(1, project=True).u, 0, atol=1e-12)
-    assert not stratum.Poisson(("U1", 5), sides="neumann", reaction=1.0).singular
+    assert not stratum.Poisson(("U1", 5), boundaries="neumann", reaction=1.0).singular
 
 
 def test_solutions_up_to_a_constant_have_mean_zero(mesh, rng):
-    u = stratum.poisson(mesh, rng.standard_normal(mesh.shape), sides="neumann", project=True).u
+    u = stratum.poisson(mesh, rng.standard_normal(mesh.shape), boundaries="neumann", project=True).u
     assert abs(mass_load(mesh, u).sum()) < 1e-10 * mass_load(mesh, abs(u)).sum()
 
 
@@ -215,11 +215,11 @@ def test_meshes():
     (lambda: stratum.poisson(("U1", 4), 1, kappa=np.ones((17, 17))), "(16, 16) on this mesh; given is (17, 17)"),
     (lambda: stratum.poisson(("U1", 4), 1, kappa=-1), "positive definite"),
     (lambda: stratum.poisson(("U1", 4), 1, reaction=-1), "-1"),
-    (lambda: stratum.poisson(("U1", 4), 1, sides={"left": np.ones(4)}), "left side has shape (17,)"),
-    (lambda: stratum.poisson(("U1", 4), 1, sides={"west": 1}), "not 'west'"),
-    (lambda: stratum.poisson(("U1", 4), 1, sides={"left": "periodic"}), "periodic"),
-    (lambda: stratum.poisson(("U1", 4), 1, sides={"left": ("robin", 1)}), "'robin' with 1 numbers"),
-    (lambda: stratum.poisson(("U1", 4), 1, sides={"left": ("robin", -1, 0)}), "-1"),
+    (lambda: stratum.poisson(("U1", 4), 1, boundaries={"left": np.ones(4)}), "left side has shape (17,)"),
+    (lambda: stratum.poisson(("U1", 4), 1, boundaries={"west": 1}), "not 'west'"),
+    (lambda: stratum.poisson(("U1", 4), 1, boundaries={"left": "periodic"}), "periodic"),
+    (lambda: stratum.poisson(("U1", 4), 1, boundaries={"left": ("robin", 1)}), "'robin' with 1 numbers"),
+    (lambda: stratum.poisson(("U1", 4), 1, boundaries={"left": ("robin", -1, 0)}), "-1"),
     (lambda: stratum.poisson(("U1", 4), 1, smoother="x"), "known: adi"),
     (lambda: stratum.poisson(("U1", 4), 1, sweeps=3), "3"),
     (lambda: stratum.poisson(("U1", 4), 1, cycle="x"), "cycle is one of v, w, f, w2, k; not 'x'"),

@@ -63,7 +63,7 @@ class SmootherContract : public test::WithContext<testing::TestWithParam<Case>> 
   }
   /// On periodic grids, too.
   template <class Check>
-  void for_every_side(const Check& check) {
+  void for_every_boundary(const Check& check) {
     for_every_operator(check);
     if (HasFailure()) return;
     if (GetParam().number == Number::in_double)
@@ -96,7 +96,7 @@ class SmootherContract : public test::WithContext<testing::TestWithParam<Case>> 
 };
 
 TEST_P(SmootherContract, TheExactSolutionIsAFixedPoint) {
-  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto smoother = make<T>(a.shape());
     auto x = random_vector<T>(a.shape());
     const Values exact = test::to_host(ctx(), x);
@@ -110,7 +110,7 @@ TEST_P(SmootherContract, TheExactSolutionIsAFixedPoint) {
 }
 
 TEST_P(SmootherContract, AZeroGuessEqualsAGivenZero) {
-  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
+  for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
     for (const auto order : {SweepOrder::forward, SweepOrder::backward})
@@ -129,7 +129,7 @@ TEST_P(SmootherContract, AZeroGuessEqualsAGivenZero) {
 }
 
 TEST_P(SmootherContract, RowsThatAreNotReadDoNotMatter) {
-  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
+  for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
     for (const auto order : {SweepOrder::forward, SweepOrder::backward}) {
@@ -151,7 +151,7 @@ TEST_P(SmootherContract, RowsThatAreNotReadDoNotMatter) {
 }
 
 TEST_P(SmootherContract, NoStepsFromAZeroGuessGiveZero) {
-  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
+  for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
     auto x = test::to_device<T>(ctx(), a.shape(), Values(oracle.size(), std::nan("")));
@@ -165,7 +165,7 @@ TEST_P(SmootherContract, NoStepsFromAZeroGuessGiveZero) {
 }
 
 TEST_P(SmootherContract, StepsFollowOneAnother) {
-  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto smoother = make<T>(a.shape());
     const int step = smoother->sweeps_per_application();
     const auto b = random_vector<T>(a.shape());
@@ -181,7 +181,7 @@ TEST_P(SmootherContract, StepsFollowOneAnother) {
 }
 
 TEST_P(SmootherContract, IsLinear) {
-  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
+  for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
     const auto smoother = make<T>(a.shape());
     const int sweeps = 2 * smoother->sweeps_per_application();
     Vector<T> b[2], x[2], sum_b(ctx(), a.shape()), sum_x(ctx(), a.shape());
@@ -212,7 +212,7 @@ TEST_P(SmootherContract, IsLinear) {
 // With x = B b after k sweeps from zero, forward and backward are adjoint: (B_f r, s) = (r, B_b s). For symmetric A that is
 // (A E_f u, v) = (A u, E_b v) with E = I - B A, so that forward before and backward after make a symmetric cycle.
 TEST_P(SmootherContract, ForwardAndBackwardAreAdjoint) {
-  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     if (a.form() == OperatorForm::nine_band) return;  // its random coefficients are not symmetric
     const auto smoother = make<T>(a.shape());
     for (const int applications : {1, 2}) {
@@ -244,7 +244,7 @@ TEST_P(SmootherContract, HalosStayZero) {
 }
 
 TEST_P(SmootherContract, TheRightHandSideIsLeftAlone) {
-  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
     const Values before = test::to_host(ctx(), b);
@@ -256,7 +256,7 @@ TEST_P(SmootherContract, TheRightHandSideIsLeftAlone) {
 }
 
 TEST_P(SmootherContract, NothingIsAllocatedWhileSmoothing) {
-  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
     Vector<T> x(ctx(), a.shape());
@@ -269,7 +269,7 @@ TEST_P(SmootherContract, NothingIsAllocatedWhileSmoothing) {
 }
 
 TEST_P(SmootherContract, TwoRunsGiveTheSameBits) {
-  for_every_side([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
+  for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto b = random_vector<T>(a.shape());
     Values first;
     for (int run = 0; run < 2; ++run) {

@@ -167,7 +167,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, WideGridsOfLongLines) {
   }
 }
 
-// Lines a little longer than a power of two, as between natural sides, and lines in several parts; without a reaction term and
+// Lines a little longer than a power of two, as between Neumann or Robin boundaries, and lines in several parts; without a reaction term and
 // with one, of scalar K by cells and of another.
 TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesInParts) {
   for (const int length :

@@ -15,14 +15,15 @@ namespace {
 
 using namespace stratum;
 using test::Values;
-using enum LineEnd;
+using enum BoundaryType;
 
 struct Sides {
-  LineEnd left, right, bottom, top;
+  BoundaryType left, right, bottom, top;
 };
-constexpr Sides every_side[] = {{dirichlet, dirichlet, dirichlet, dirichlet}, {natural, natural, natural, dirichlet},
-                                {dirichlet, natural, natural, natural},       {natural, dirichlet, periodic, periodic},
-                                {periodic, periodic, dirichlet, natural},     {periodic, periodic, periodic, periodic}};
+constexpr Sides every_boundary[] = {
+    {dirichlet, dirichlet, dirichlet, dirichlet}, {neumann, neumann, neumann, dirichlet},
+    {dirichlet, neumann, neumann, neumann},       {neumann, dirichlet, periodic, periodic},
+    {periodic, periodic, dirichlet, neumann},     {periodic, periodic, periodic, periodic}};
 
 /// An operator of the tests: a form, with or without reaction; of cells with so many numbers each, none for those of the mesh.
 struct Kind {
@@ -52,8 +53,8 @@ GridOperator<T> make_operator(Context& ctx, const TensorMesh& mesh, const Kind& 
   OperatorTerms terms;
   if (kind.reaction) {
     terms.reaction = 3;
-    if (mesh.x().first_end() == natural) terms.left.constant = 2;
-    if (mesh.y().last_end() == natural) terms.top.constant = 5;
+    if (mesh.x().first_boundary() == neumann) terms.left.constant = 2;
+    if (mesh.y().last_boundary() == neumann) terms.top.constant = 5;
   }
   if (kind.numbers == 0) return assemble_operator<T>(ctx, mesh, kind.form, terms, strip);
   test::Random random(11);
@@ -133,8 +134,8 @@ class SmootherStrips : public test::OnEverySetting<T> {
     bs_ = random_.values(xs_.size());
   }
   [[nodiscard]] TensorMesh mesh(const Sides& sides, int nx, int ny) {
-    return {Line(random_.widths(nx)).with_ends(sides.left, sides.right),
-            Line(random_.widths(ny)).with_ends(sides.bottom, sides.top)};
+    return {Line(random_.widths(nx)).with_boundaries(sides.left, sides.right),
+            Line(random_.widths(ny)).with_boundaries(sides.bottom, sides.top)};
   }
 
  private:
@@ -185,7 +186,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, SeveralEqualOne) {
   const double tolerance = std::is_same_v<Number, double> ? 1e-13 : 2e-5;
   const auto registry = builtin_smoothers();
   OneInTurn some;
-  for (const Sides& sides : every_side)
+  for (const Sides& sides : every_boundary)
     for (const auto& [nx, ny] : {std::pair{20, 24}, {37, 17}}) {
       const TensorMesh mesh = this->mesh(sides, nx, ny);
       this->draw(mesh);
@@ -214,14 +215,14 @@ TEST_ON_EVERY_SETTING(SmootherStrips, SeveralEqualOne) {
 TEST_ON_EVERY_SETTING(SmootherStrips, ThinCellsLoseNothing) {
   using Number = T;
   for (const char* name : {"U1", "A3", "A5"})
-    for (const auto end : {dirichlet, natural}) {
+    for (const auto end : {dirichlet, neumann}) {
       const TensorMesh named = make_mesh(mesh_family(name), 6);
-      const TensorMesh mesh{Line(named.x().widths()).with_ends(dirichlet, end),
-                            Line(named.y().widths()).with_ends(end, dirichlet)};
+      const TensorMesh mesh{Line(named.x().widths()).with_boundaries(dirichlet, end),
+                            Line(named.y().widths()).with_boundaries(end, dirichlet)};
       this->draw(mesh);
       const int rows = mesh.unknowns().ny;
       for (const Kind& kind : every_kind) {
-        if (end == natural && traits(kind.form).has_bands) continue;
+        if (end == neumann && traits(kind.form).has_bands) continue;
         SCOPED_TRACE(testing::Message() << name << ", " << to_string(end) << ", " << kind.name);
         const Work work{"adi"};
         const Values one = this->smoothed(mesh, kind, work, {rows});
@@ -237,7 +238,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, ThinCellsLoseNothing) {
 }
 
 TEST_ON_EVERY_SETTING(SmootherStrips, TwoRunsGiveTheSameBits) {
-  for (const Sides& sides : every_side) {
+  for (const Sides& sides : every_boundary) {
     const TensorMesh mesh = this->mesh(sides, 40, 30);
     this->draw(mesh);
     for (const Kind& kind : every_kind) {
@@ -250,7 +251,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, TwoRunsGiveTheSameBits) {
 // Both halo rows come out of the interface, with the bits of the rows they stand for; what has to be said is one exchange of
 // rows for x lines, one before y lines, and one gather a colour of these.
 TEST_ON_EVERY_SETTING(SmootherStrips, HaloRowsComeOutOfTheInterface) {
-  const TensorMesh mesh = this->mesh(every_side[1], 21, 30);
+  const TensorMesh mesh = this->mesh(every_boundary[1], 21, 30);
   this->draw(mesh);
   for (const Kind& kind : every_kind) {
     SCOPED_TRACE(kind.name);
@@ -311,7 +312,7 @@ class CountsBytes final : public Communicator {
 
 // Two words a line of a colour, the right-hand sides; seven a line once, the matrix.
 TEST_ON_EVERY_SETTING(SmootherStrips, AGatherHasTwoWordsALine) {
-  const TensorMesh mesh = this->mesh(every_side[0], 20, 30);
+  const TensorMesh mesh = this->mesh(every_boundary[0], 20, 30);
   this->draw(mesh);
   const std::size_t odd = 10 * sizeof(T), even = 9 * sizeof(T);
   for (const Kind& kind : every_kind) {
@@ -331,7 +332,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, AGatherHasTwoWordsALine) {
 
 // Of another operator, and of the same one with other numbers, once the smoother is told.
 TEST_ON_EVERY_SETTING(SmootherStrips, OtherNumbers) {
-  for (const Sides& sides : {every_side[1], every_side[5]}) {
+  for (const Sides& sides : {every_boundary[1], every_boundary[5]}) {
     const TensorMesh before = this->mesh(sides, 21, 30), mesh = this->mesh(sides, 21, 30);
     this->draw(mesh);
     const int rows = mesh.unknowns().ny;
@@ -367,7 +368,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, FixedPiecesGiveTheSameBits) {
   const double tolerance = std::is_same_v<Number, double> ? 1e-13 : 2e-5;
   const auto registry = builtin_smoothers();
   OneInTurn some;
-  for (const Sides& sides : every_side) {
+  for (const Sides& sides : every_boundary) {
     const TensorMesh mesh = this->mesh(sides, 37, 41);
     this->draw(mesh);
     const int rows = mesh.unknowns().ny, first = mesh.unknowns().origin_y;

@@ -287,8 +287,8 @@ struct RandomCells {
   template <class T>
   [[nodiscard]] GridOperator<T> assembled(Context& ctx, bool periodic_x = false, bool periodic_y = false) const {
     const auto line = [](const Values& h, bool periodic) {
-      const auto end = periodic ? stratum::LineEnd::periodic : stratum::LineEnd::dirichlet;
-      return stratum::Line(h).with_ends(end, end);
+      const auto end = periodic ? stratum::BoundaryType::periodic : stratum::BoundaryType::dirichlet;
+      return stratum::Line(h).with_boundaries(end, end);
     };
     GridOperator<double> a =
         stratum::assemble_diffusion(ctx, stratum::TensorMesh{line(hx, periodic_x), line(hy, periodic_y)}, k);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Meshes by the kinds of their sides, and with lines that are waves.
+// Meshes by the kinds of their boundaries, and with lines that are waves.
 
 #include <cmath>
 #include <numbers>
@@ -12,14 +12,14 @@
 namespace test {
 
 struct Ends {
-  stratum::LineEnd left, right, bottom, top;
+  stratum::BoundaryType left, right, bottom, top;
 };
 
-[[nodiscard]] inline stratum::TensorMesh with_ends(const stratum::TensorMesh& mesh, const Ends& ends) {
-  return {mesh.x().with_ends(ends.left, ends.right), mesh.y().with_ends(ends.bottom, ends.top)};
+[[nodiscard]] inline stratum::TensorMesh with_boundaries(const stratum::TensorMesh& mesh, const Ends& ends) {
+  return {mesh.x().with_boundaries(ends.left, ends.right), mesh.y().with_boundaries(ends.bottom, ends.top)};
 }
 
-/// Opposite sides are one another's copies, so that they may be periodic; the lower one rises. From a rectangle at 0: positions
+/// Opposite boundaries are one another's copies, so that they may be periodic; the lower one rises. From a rectangle at 0: positions
 /// are positive.
 [[nodiscard]] inline stratum::MappedMesh wavy(stratum::Context& ctx, const stratum::TensorMesh& mesh) {
   using stratum::Point;

@@ -16,14 +16,14 @@ namespace stratum::apps {
 bool SineTransforms::solves(const TensorMesh& mesh) {
   const auto uniform = [](const Line& line) {
     const auto [least, most] = std::minmax_element(line.widths().begin(), line.widths().end());
-    return line.first_end() == LineEnd::dirichlet && line.last_end() == LineEnd::dirichlet &&
+    return line.first_boundary() == BoundaryType::dirichlet && line.last_boundary() == BoundaryType::dirichlet &&
            *most - *least <= 1e-12 * *most;
   };
   return uniform(mesh.x()) && uniform(mesh.y());
 }
 
 SineEigenvalues::SineEigenvalues(const TensorMesh& mesh) {
-  expects(SineTransforms::solves(mesh), "sine transforms solve on uniform meshes between Dirichlet sides");
+  expects(SineTransforms::solves(mesh), "sine transforms solve on uniform meshes between Dirichlet boundaries");
   const auto factors = [](int n, double h, std::vector<double>& k, std::vector<double>& m) {
     for (int i = 1; i <= n; ++i) {
       const double half = std::sin(std::numbers::pi * i / (2 * (n + 1.0)));  // 2 - 2 cos t without cancellation

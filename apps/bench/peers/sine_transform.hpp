@@ -1,7 +1,7 @@
 #pragma once
 
 // The fast direct solver of uniform meshes as a peer of the benchmark: the sines sin(pi k i / (nx + 1)) sin(pi l j / (ny + 1))
-// are eigenvectors of the Q1 Laplacian with Dirichlet sides, so that two sine transforms of two dimensions solve A x = b,
+// are eigenvectors of the Q1 Laplacian with Dirichlet boundaries, so that two sine transforms of two dimensions solve A x = b,
 //
 //     x = S D^-1 S b ,   d_kl = kx_k my_l + mx_k ky_l ,   kx_k = (2 - 2 cos t) / hx ,   mx_k = hx (4 + 2 cos t) / 6 ,   t = pi k / (nx + 1)
 //
@@ -34,7 +34,7 @@ class SineTransforms {
  public:
   [[nodiscard]] static bool available();
   [[nodiscard]] static std::string version();
-  /// All intervals of a direction are alike, and no side is natural or periodic.
+  /// All intervals of a direction are alike, and no side is Neumann or Robin or periodic.
   [[nodiscard]] static bool solves(const TensorMesh& mesh);
 
   /// Throws ResourceError when this program was built without FFTW, UsageError for a mesh that it does not solve on.

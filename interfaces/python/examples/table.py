@@ -43,7 +43,7 @@ def laplacian(mesh):
 
 
 def five_point(k, outer="left out"):
-    """-div(k grad u), k of shape (ny, nx), links harmonic means; nodes on the sides "left out", "kept" as rows that hold nothing
+    """-div(k grad u), k of shape (ny, nx), links harmonic means; nodes on the boundaries "left out", "kept" as rows that hold nothing
     but their diagonal while others couple to them, or all "neumann"."""
     ny, nx = k.shape
     node = np.arange(nx * ny).reshape(ny, nx)

@@ -17,7 +17,7 @@ import stratum
 # %%
 mesh = stratum.mesh(cells=(256, 256), grading="geometric:h=1e-6,first")
 reaction = 1e8
-x, y, u, report = stratum.poisson(mesh, reaction, sides={"right": "neumann", "top": "neumann"}, reaction=reaction)
+x, y, u, report = stratum.poisson(mesh, reaction, boundaries={"right": "neumann", "top": "neumann"}, reaction=reaction)
 print(mesh)
 print(f"layer: {report['iterations']} iterations, {report['status']}")
 

@@ -114,11 +114,11 @@ class MatrixSystem {
                      : rows.numbering == Numbering::y_first ? "y first"
                                                             : "given";
     d["periodic"] = nb::make_tuple(rows.periodic_y, rows.periodic_x);
-    nb::dict sides;
-    const std::array<std::pair<const char*, LineEnd>, 4> ends{
+    nb::dict boundaries;
+    const std::array<std::pair<const char*, BoundaryType>, 4> ends{
         {{"left", rows.west}, {"right", rows.east}, {"bottom", rows.south}, {"top", rows.north}}};
-    for (const auto& [name, end] : ends) sides[name] = nb::cast(std::string(to_string(end)));
-    d["sides"] = sides;
+    for (const auto& [name, end] : ends) boundaries[name] = nb::cast(std::string(to_string(end)));
+    d["boundaries"] = boundaries;
     d["fixed_rows"] = rows.fixed.size();
     d["accel"] = nb::cast(std::string(to_string(params.method.value_or(Method::multigrid))));
     d["choice"] = solver_.solver().choice();

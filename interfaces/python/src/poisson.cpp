@@ -1,4 +1,4 @@
-// Poisson problems for Python: a mesh, sides and coefficients in, u on all nodes out (assembly/poisson_problem.hpp,
+// Poisson problems for Python: a mesh, boundaries and coefficients in, u on all nodes out (assembly/poisson_problem.hpp,
 // multigrid/poisson_solver.hpp). Functions of Python have become arrays before they come here: nothing calls Python but between
 // iterations, and all that takes long runs without the GIL.
 
@@ -20,9 +20,9 @@ namespace stratum::python {
 namespace {
 
 /// Values at the nodes of a side, linear between them. A point is found from the nearer end, which knows its place best.
-class AlongSide {
+class AlongBoundary {
  public:
-  AlongSide(const Line& line, Direction along, std::vector<double> values)
+  AlongBoundary(const Line& line, Direction along, std::vector<double> values)
       : line_(std::make_shared<const Line>(line)),
         values_(std::make_shared<const std::vector<double>>(std::move(values))), along_(along) {}
 
@@ -57,14 +57,14 @@ ScalarFunction expression(const TensorMesh& mesh, const std::string& text) {
 }
 
 /// A number, text, or an array at the nodes of the side.
-ScalarFunction side_function(const TensorMesh& mesh, Direction along, const char* name, nb::handle value) {
+ScalarFunction boundary_function_of(const TensorMesh& mesh, Direction along, const char* name, nb::handle value) {
   if (nb::isinstance<nb::str>(value)) return expression(mesh, nb::cast<std::string>(value));
   if (double number = 0; nb::try_cast(value, number)) return number == 0 ? ScalarFunction{} : constant(number);
   const auto values = nb::cast<HostArray<double, 1>>(value);
   const Line& line = along == Direction::x ? mesh.x() : mesh.y();
   expects(values.size() == static_cast<std::size_t>(line.size()) + 1, "the ", name, " side has ", line.size() + 1,
           " nodes, shape (", line.size() + 1, ",); its values have shape ", shape_of(values));
-  return AlongSide(line, along, vector_of(values));
+  return AlongBoundary(line, along, vector_of(values));
 }
 
 /// None, a number, text, or an array on the cells.
@@ -79,26 +79,29 @@ Coefficient coefficient(const TensorMesh& mesh, const char* name, nb::handle val
   return CellValues{mesh.x().size(), mesh.y().size(), vector_of(values)};
 }
 
-SideCondition side_condition(const TensorMesh& mesh, Direction along, const char* name, const nb::tuple& given) {
-  SideCondition side;
+BoundaryCondition boundary_condition(const TensorMesh& mesh, Direction along, const char* name,
+                                     const nb::tuple& given) {
+  BoundaryCondition side;
   side.kind = by_name("a side", nb::cast<std::string>(given[0]),
-                      std::array{SideKind::dirichlet, SideKind::neumann, SideKind::robin, SideKind::periodic});
-  side.value = side_function(mesh, along, name, given[1]);
-  if (side.kind == SideKind::robin) {
-    side.alpha = side_function(mesh, along, name, given[2]);
-    if (!side.alpha) side.kind = SideKind::neumann;  // alpha = 0
+                      std::array{BoundaryConditionType::dirichlet, BoundaryConditionType::neumann,
+                                 BoundaryConditionType::robin, BoundaryConditionType::periodic});
+  side.value = boundary_function_of(mesh, along, name, given[1]);
+  if (side.kind == BoundaryConditionType::robin) {
+    side.alpha = boundary_function_of(mesh, along, name, given[2]);
+    if (!side.alpha) side.kind = BoundaryConditionType::neumann;  // alpha = 0
   }
   return side;
 }
 
 class PoissonSystem {
  public:
-  PoissonSystem(const TensorMesh& mesh, const std::array<nb::tuple, 4>& sides, const std::array<nb::object, 3>& kappa,
-                const nb::object& reaction, const nb::dict& options)
+  PoissonSystem(const TensorMesh& mesh, const std::array<nb::tuple, 4>& boundaries,
+                const std::array<nb::object, 3>& kappa, const nb::object& reaction, const nb::dict& options)
       : ctx_(make_context(option<std::string>(options, "device"), option<int>(options, "threads"))), mesh_(mesh) {
-    problem_.sides = {
-        side_condition(mesh, Direction::y, "left", sides[0]), side_condition(mesh, Direction::y, "right", sides[1]),
-        side_condition(mesh, Direction::x, "bottom", sides[2]), side_condition(mesh, Direction::x, "top", sides[3])};
+    problem_.boundaries = {boundary_condition(mesh, Direction::y, "left", boundaries[0]),
+                           boundary_condition(mesh, Direction::y, "right", boundaries[1]),
+                           boundary_condition(mesh, Direction::x, "bottom", boundaries[2]),
+                           boundary_condition(mesh, Direction::x, "top", boundaries[3])};
     problem_.diffusion = {coefficient(mesh, "kappa", kappa[0]), coefficient(mesh, "kappa_xy", kappa[1]),
                           coefficient(mesh, "kappa_yy", kappa[2])};
     if (double c = 0; nb::try_cast(reaction, c))
@@ -107,7 +110,7 @@ class PoissonSystem {
       problem_.reaction_of_cells = coefficient(mesh, "the reaction", reaction);
     set_solver(options);
     const nb::gil_scoped_release release;
-    mesh_ = with_sides(mesh, problem_.sides);
+    mesh_ = with_boundaries(mesh, problem_.boundaries);
     params_.terms = operator_terms(mesh_, problem_);
     if (auto k = cell_coefficients(ctx_, mesh_, problem_))
       cells_ = std::make_shared<const CellCoefficients>(std::move(*k));
@@ -155,7 +158,7 @@ class PoissonSystem {
       StoppingParams stop = asked_for;
       if (has_boundary_values(problem_)) {
         lift_boundary(ctx_, mesh_, problem_, u.view());
-        // Values on the sides of thin cells make a large right-hand side: nothing to measure a residual by.
+        // Values on the boundaries of thin cells make a large right-hand side: nothing to measure a residual by.
         constexpr double rounding = 1e-14;
         if (reference_norm_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
           stop.reference_norm = ReferenceNorm::initial;
@@ -201,14 +204,14 @@ class PoissonSystem {
       if (row < 0) load += x.size() + 1;
     }
     copy_from_host(ctx_, unknowns.data(), b.view());
-    SideLoads sides(b.shape());
-    add_fluxes(mesh_, problem_, sides);
+    BoundaryLoads boundaries(b.shape());
+    add_fluxes(mesh_, problem_, boundaries);
     const auto values = dirichlet_values(mesh_, problem_);
     for (const auto& [node, i, j, value] : dirichlet_entries(mesh_, problem_, cells_.get(), problem_.reaction))
-      if (values[node] != 0) sides(i, j) -= value * values[node];
+      if (values[node] != 0) boundaries(i, j) -= value * values[node];
     std::array<Vector<double>, 2> through{Vector<double>(ctx_, {1, b.view().ny}),
                                           Vector<double>(ctx_, {b.view().nx, 1})};
-    add(ctx_, sides, through, b.view());
+    add(ctx_, boundaries, through, b.view());
   }
 
   Clock clock_;  // first, to measure what follows

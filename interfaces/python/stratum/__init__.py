@@ -1,8 +1,8 @@
 """Geometric multigrid for Poisson-type problems on stretched tensor-product meshes.
 
     stratum.Multigrid(A, shape=(ny, nx))           of a scipy.sparse matrix: .solve(b), .aspreconditioner(), .update(A)
-    stratum.poisson(mesh, f, sides, kappa, ...)    solves -div(K grad u) + c u = f, returns u on all nodes
-    stratum.Poisson(mesh, sides, kappa, ...)       the same for many f
+    stratum.poisson(mesh, f, boundaries, kappa, ...)    solves -div(K grad u) + c u = f, returns u on all nodes
+    stratum.Poisson(mesh, boundaries, kappa, ...)       the same for many f
     stratum.mesh(...)                              by name, by coordinates, by widths, graded
 """
 

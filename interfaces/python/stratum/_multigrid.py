@@ -26,7 +26,7 @@ class Multigrid:
     shape      (ny, nx): unknowns in y and in x. Which of the two runs fastest is found out. Left out, it is read off the
                diagonals of A, where these leave no doubt
     widths     (hx, hy), widths of the intervals between the unknowns, where they are known: nx - 1 of them in x, and one more
-               beyond a side whose Dirichlet nodes are not among the unknowns (nx + 1 between two such sides); nx where x is
+               beyond a side whose Dirichlet nodes are not among the unknowns (nx + 1 between two such boundaries); nx where x is
                periodic. They matter where A's entries do not show them
     numbering  j nx + i of every unknown, where the order is neither
     symmetric, singular   found out unless given, and refused where they are given and A is not so. Of a singular matrix (all
@@ -108,7 +108,7 @@ class Multigrid:
         _fork.remember(self)
         #: What was detected: "symmetric", "singular", "singular_parts" (how many: connected parts of the grid whose rows sum to
         #: zero), "note" (what was made of row sums that are zero but for the digits of a file), "numbering", "periodic" (in y, in x),
-        #: "sides", "fixed_rows" (rows that hold their diagonal alone), "accel", "choice" (of cycle and method, and why), "levels".
+        #: "boundaries", "fixed_rows" (rows that hold their diagonal alone), "accel", "choice" (of cycle and method, and why), "levels".
         self.found: dict[str, Any] = self._own.found()
         #: Of the latest solve, of the last column where there were several; "columns" has all of them.
         self.report: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Poisson problems: a mesh, sides and coefficients in, the solution on all nodes out."""
+"""Poisson problems: a mesh, boundaries and coefficients in, the solution on all nodes out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Poisson:
     """-div(K grad u) + c u = f on a mesh, set up once for any number of right-hand sides.
 
     mesh      a stratum.mesh, or what makes one: ("A3", 10), (x, y)
-    sides     values of u on all sides; or a dictionary with "left", "right", "bottom", "top", of which missing ones are 0:
+    boundaries     values of u on all boundaries; or a dictionary with "left", "right", "bottom", "top", of which missing ones are 0:
                   g                    u = g
                   "neumann"            K du/dn = 0, n outward
                   ("neumann", g)       K du/dn = g
@@ -53,7 +53,7 @@ class Poisson:
     device    "cpu" or "cuda"; threads: of the CPU, 0 for all; in a child process after a fork one
 
     >>> import numpy as np, stratum
-    >>> problem = stratum.Poisson(("A3", 6), sides={"left": "neumann"})
+    >>> problem = stratum.Poisson(("A3", 6), boundaries={"left": "neumann"})
     >>> [problem.solve(f).report["iterations"] for f in (1, 2)]
     [5, 5]
     """
@@ -61,7 +61,7 @@ class Poisson:
     def __init__(
         self,
         mesh: Mesh | tuple[Any, Any],
-        sides: Any = 0.0,
+        boundaries: Any = 0.0,
         kappa: Any = 1.0,
         reaction: Any = 0.0,
         *,
@@ -77,13 +77,13 @@ class Poisson:
         options = dict(smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel, single_precision=single_precision,
                        threads=_fork.threads(threads), device=device)
         options["continue"] = accel is not None  # a pass of full multigrid goes on with a Krylov method that is asked for
-        if isinstance(sides, dict):
-            unknown = set(sides) - {"left", "right", "bottom", "top"}
+        if isinstance(boundaries, dict):
+            unknown = set(boundaries) - {"left", "right", "bottom", "top"}
             if unknown:
-                raise ValueError(f"sides are left, right, bottom and top; not {', '.join(map(repr, sorted(unknown)))}")
-            by_name = sides
+                raise ValueError(f"boundaries are left, right, bottom and top; not {', '.join(map(repr, sorted(unknown)))}")
+            by_name = boundaries
         else:
-            by_name = dict.fromkeys(("left", "right", "bottom", "top"), sides)
+            by_name = dict.fromkeys(("left", "right", "bottom", "top"), boundaries)
         left, right, bottom, top = (_side(self.mesh, name, by_name.get(name, 0.0))
                                     for name in ("left", "right", "bottom", "top"))
         kxx, kxy, kyy = _tensor(self.mesh, kappa)
@@ -114,7 +114,7 @@ class Poisson:
         """Solves for one f: a number, an array at the nodes, shape (ny + 1, nx + 1), or on the cells, (ny, nx), or a function.
 
         rtol, atol  until ||b - A x|| <= max(rtol reference_norm, atol); rtol is 1e-8 unless given
-        reference_norm  "rhs", ||b||, or "initial", the first residual: where sides have values, which make b large, the latter
+        reference_norm  "rhs", ||b||, or "initial", the first residual: where boundaries have values, which make b large, the latter
         project     where u is known up to a constant only: subtract from f what keeps it from having a solution
         callback    called with the number of the iteration and ||b - A x||; Ctrl-C ends a solve whether there is one or not
         on_failure  where the tolerance was not met: "warn", "raise" or "ignore"; "warn" raises, too, where there is nothing to
@@ -130,15 +130,15 @@ class Poisson:
         return Solution(self.mesh.x, self.mesh.y, u, report)
 
 
-def poisson(mesh: Mesh | tuple[Any, Any], f: Any, sides: Any = 0.0, kappa: Any = 1.0, reaction: Any = 0.0,
+def poisson(mesh: Mesh | tuple[Any, Any], f: Any, boundaries: Any = 0.0, kappa: Any = 1.0, reaction: Any = 0.0,
             **options: Any) -> Solution:
-    """Solves -div(K grad u) + c u = f on a mesh: stratum.Poisson(mesh, sides, kappa, reaction, ...).solve(f, ...).
+    """Solves -div(K grad u) + c u = f on a mesh: stratum.Poisson(mesh, boundaries, kappa, reaction, ...).solve(f, ...).
 
     Takes the options of both, and returns (x, y, u, report), u of shape (ny + 1, nx + 1).
 
     >>> import numpy as np, stratum
     >>> x, y, u, report = stratum.poisson(("A3", 8), lambda x, y: 2 * np.sin(x) * np.sin(y),
-    ...                                   sides=lambda x, y: np.sin(x) * np.sin(y))
+    ...                                   boundaries=lambda x, y: np.sin(x) * np.sin(y))
     >>> u.shape, report["iterations"]
     ((257, 257), 5)
     >>> exact = np.sin(x) * np.sin(y)[:, None]
@@ -147,7 +147,7 @@ def poisson(mesh: Mesh | tuple[Any, Any], f: Any, sides: Any = 0.0, kappa: Any =
     """
     names = {"rtol", "atol", "maxiter", "reference_norm", "project", "callback", "on_failure"}
     of_solve = {name: options.pop(name) for name in names & options.keys()}
-    return Poisson(mesh, sides, kappa, reaction, **options).solve(f, **of_solve)
+    return Poisson(mesh, boundaries, kappa, reaction, **options).solve(f, **of_solve)
 
 
 def _values(what: str, function: Callable[..., Any], x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -1388,14 +1388,14 @@ struct Sweep {
     return line + 2 * count;
   }
 
-  /// Lines begin .. end - 1, the first colour up to first_end, the second as soon as both its neighbours are solved.
-  void solve_batches(int first, int begin, int first_end, int end, const LineScratch<T>& scratch) const {
+  /// Lines begin .. end - 1, the first colour up to first_boundary, the second as soon as both its neighbours are solved.
+  void solve_batches(int first, int begin, int first_boundary, int end, const LineScratch<T>& scratch) const {
     const int w = lanes();
     const auto next_of = [&](int line, int colour) { return line + ((line ^ colour) & 1); };
     int next = next_of(begin, first), behind = next_of(begin, first + 1);
-    while (next < first_end || behind < end) {
-      if (next < first_end) next = solve_colour(next, first_end, w, scratch);
-      const int ready = next < first_end ? next - 1 : end;
+    while (next < first_boundary || behind < end) {
+      if (next < first_boundary) next = solve_colour(next, first_boundary, w, scratch);
+      const int ready = next < first_boundary ? next - 1 : end;
       while (behind < ready) {
         const int count = std::min(w, (ready - behind + 1) / 2);
         solve<true>({behind, 2, count}, scratch);

@@ -23,9 +23,9 @@
 //                   of 16
 //   walk_x_lines    16; 32 from 3072 on of the tensor operator in float
 //   walk_y_lines    16; 8 where the device has a place for all blocks at once; 17 in double where they save a block beside
-//                   natural boundaries; 33 in float above 8191 nodes, on tiles of 64 bytes: 16895 nodes. Those move 3 words
+//                   Neumann or Robin boundaries; 33 in float above 8191 nodes, on tiles of 64 bytes: 16895 nodes. Those move 3 words
 //                   for each unknown where three steps move 10: A3 on 16383 x 16383 unknowns has such lines
-//   walk_columns    16, or 17 where they save a block beside natural boundaries
+//   walk_columns    16, or 17 where they save a block beside Neumann or Robin boundaries
 //   walk_bands      16
 //
 // Without clusters of blocks (compute capability 8.x) no lines along y are walked over. A special kernel has to gain a tenth of

@@ -25,7 +25,7 @@ enum class XPart : std::uint8_t { whole, several };
 /// parts of lines leave no byte of shared memory.
 constexpr int rows_of_share = 7, tail_numbers = 12;
 
-/// How walk_x_lines cuts a line: among `blocks` of a cluster, `segments` each. Natural sides keep a node or two more than a power
+/// How walk_x_lines cuts a line: among `blocks` of a cluster, `segments` each. Neumann or Robin boundaries keep a node or two more than a power
 /// of two less one: these positions are the `tail`, which the lane of the last segment solves for besides.
 struct XWalk {
   int blocks, segments, tail;
@@ -264,7 +264,8 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
   T* const b_tail = x_tail + x_rows;
   auto* const mailboxes = reinterpret_cast<Mail*>(x_tail + (tailed ? tail_numbers : 0));  // of clusters
   auto* const boards = reinterpret_cast<Piece<T, sums>*>(mailboxes + (blocks > 1 ? 2 : 0));
-  const int line_begin = static_cast<int>(blockIdx.x) / blocks * rows, line_end = min(line_begin + rows, lines.count);
+  const int line_begin = static_cast<int>(blockIdx.x) / blocks * rows,
+            boundary_type = min(line_begin + rows, lines.count);
 
   const auto fetch_x = [&](int number, int j) {
     if constexpr (coupled) {
@@ -292,7 +293,7 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
   const int my_place = any_length ? min(lane, my_lanes - 1) : lane;  // idle lanes read what another one has
 
 #pragma unroll 1
-  for (int line = line_begin; line < line_end; ++line) {
+  for (int line = line_begin; line < boundary_type; ++line) {
     const int j = lines.first + line * lines.stride;
     auto walk = of_operator.template walk<S, coupled>(my_begin + lane * S);
     auto walk_on = of_operator.template walk<2, coupled>(share.next);  // to the tail
@@ -301,14 +302,14 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
     wait_for_copies();
     __syncwarp();
     const auto fetch_next = [&] {
-      if (line + 1 >= line_end) return;
+      if (line + 1 >= boundary_type) return;
       // Addresses are worked out anew: kept from row to row they would take the registers of segments.
       if constexpr (!early) asm volatile("" : "+r"(share.begin), "+r"(share.lane));
       fetch_x(line + 2, j + 3);
       fetch_b(line + 1, j + 2);
       of_operator.fetch(j + 2, share);
     };
-    if (line + 1 < line_end) of_operator.ask(j + 2);
+    if (line + 1 < boundary_type) of_operator.ask(j + 2);
     if constexpr (early) fetch_next();
     const T* const south = x_ring + line % x_rows * share.stride;
     const T* const north = x_ring + (line + 1) % x_rows * share.stride;

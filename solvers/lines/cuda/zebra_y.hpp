@@ -407,7 +407,7 @@ __global__ void __launch_bounds__(W::threads)
 #endif
 }
 
-/// Natural sides keep two nodes more than a power of two less one: there a little longer segments save a block of a cluster.
+/// Neumann or Robin boundaries keep two nodes more than a power of two less one: there a little longer segments save a block of a cluster.
 constexpr int longer_segment = 17;
 
 /// Whether clusters walk over lines along y of a grid: where these are long, and where they are shorter but so many that every

@@ -155,7 +155,7 @@ TEST(FivePoint, TheMeshOfCentresHasTheCellsAsUnknowns) {
   const auto walls = mesh_of_centres(flow_links(5, 3, std::vector<double>(15, 1.0)));
   EXPECT_EQ(walls.x().size(), 4);
   EXPECT_EQ(walls.unknowns().nx, 5);
-  EXPECT_EQ(walls.x().first_end(), LineEnd::natural);
+  EXPECT_EQ(walls.x().first_boundary(), BoundaryType::neumann);
 }
 
 class FivePointTest : public test::OnEveryBackend {};

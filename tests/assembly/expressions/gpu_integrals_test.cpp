@@ -124,17 +124,20 @@ TEST_F(GpuIntegralsTest, ExpressionsWithSidesOfEveryKind) {
   problem.rhs = parsed("sin(5*x)*exp(-y) + (x < 0.3 && y > 0.5 ? 3 : xr*yr)");
   problem.exact = parsed("cos(x)*(1+y^2)");
   problem.reaction = 0.5;
-  const SideCondition periodic{SideKind::periodic}, dirichlet{SideKind::dirichlet, parsed("1+x+y*y")},
-      neumann{SideKind::neumann, parsed("x-y")}, robin{SideKind::robin, parsed("y"), parsed("2+x")};
-  const Sides all[] = {{dirichlet, dirichlet, dirichlet, dirichlet}, {neumann, dirichlet, robin, dirichlet},
-                       {periodic, periodic, dirichlet, neumann},     {robin, neumann, periodic, periodic},
-                       {periodic, periodic, periodic, periodic},     {neumann, neumann, neumann, neumann}};
-  for (const Sides& sides : all) {
-    problem.sides = sides;
-    const TensorMesh mesh = with_sides(make_mesh(mesh_family("A2"), 9), sides);
-    expect_same_load(mesh, problem, "sides");
+  const BoundaryCondition periodic{BoundaryConditionType::periodic},
+      dirichlet{BoundaryConditionType::dirichlet, parsed("1+x+y*y")},
+      neumann{BoundaryConditionType::neumann, parsed("x-y")},
+      robin{BoundaryConditionType::robin, parsed("y"), parsed("2+x")};
+  const BoundaryConditions all[] = {
+      {dirichlet, dirichlet, dirichlet, dirichlet}, {neumann, dirichlet, robin, dirichlet},
+      {periodic, periodic, dirichlet, neumann},     {robin, neumann, periodic, periodic},
+      {periodic, periodic, periodic, periodic},     {neumann, neumann, neumann, neumann}};
+  for (const BoundaryConditions& boundaries : all) {
+    problem.boundaries = boundaries;
+    const TensorMesh mesh = with_boundaries(make_mesh(mesh_family("A2"), 9), boundaries);
+    expect_same_load(mesh, problem, "boundaries");
     expect_same_summary(mesh, problem);
-    expect_same_errors(mesh, problem, "sides");
+    expect_same_errors(mesh, problem, "boundaries");
   }
 }
 
@@ -153,7 +156,8 @@ TEST_F(GpuIntegralsTest, ErrorsWithCoefficients) {
     problem.diffusion = diffusion;
     problem.reaction_of_cells = reaction;
     const auto cells = cell_coefficients(ctx, mesh, problem);
-    EXPECT_TRUE(errors_on_gpu(ctx, mesh, problem.exact, u.cview(), side_values(mesh, problem), 0, &*cells));
+    EXPECT_TRUE(
+        errors_on_gpu(ctx, mesh, problem.exact, u.cview(), boundary_values_of_nodes(mesh, problem), 0, &*cells));
     expect_same_errors(mesh, problem, "coefficients");
   }
 }
@@ -178,12 +182,14 @@ TEST_F(GpuIntegralsTest, RandomExpressions) {
 // Loads have the bits of one piece. An expression takes level 9.
 TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
   struct Case {
-    Sides sides;
+    BoundaryConditions boundaries;
     bool expression;
   };
-  const SideCondition periodic{SideKind::periodic}, dirichlet{SideKind::dirichlet, [](const Point&p) { return p.y; }},
-      robin{SideKind::robin, [](const Point&p) { return p.x - p.y; }, [](const Point&p) { return 1 + p.y; }};
-  const Sides along_y{dirichlet, robin, periodic, periodic}, along_x{periodic, periodic, robin, dirichlet};
+  const BoundaryCondition periodic{BoundaryConditionType::periodic},
+      dirichlet{BoundaryConditionType::dirichlet, [](const Point&p) { return p.y; }},
+      robin{BoundaryConditionType::robin, [](const Point&p) { return p.x - p.y; },
+            [](const Point&p) { return 1 + p.y; }};
+  const BoundaryConditions along_y{dirichlet, robin, periodic, periodic}, along_x{periodic, periodic, robin, dirichlet};
   for (const Case& c : {Case{{}, false},
                         {{dirichlet, robin, dirichlet, robin}, false},
                         {along_y, false},
@@ -192,11 +198,11 @@ TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
                         {along_x, true}}) {
     if (c.expression && !expressions_available()) continue;
     PoissonProblem problem;
-    problem.sides = c.sides;
+    problem.boundaries = c.boundaries;
     problem.rhs = c.expression ? parsed("sin(5*x)*exp(-y) + xr*yl") : ScalarFunction(PolynomialRhs{});
     problem.exact = c.expression ? parsed("cos(x)*(1+y^2)") : ScalarFunction(PolynomialSolution{});
     problem.reaction_of_cells = ScalarFunction([](const Point& p) { return 1 + p.x + 2 * p.y; });
-    const TensorMesh mesh = with_sides(make_mesh(mesh_family("A2"), c.expression ? 9 : 6), c.sides);
+    const TensorMesh mesh = with_boundaries(make_mesh(mesh_family("A2"), c.expression ? 9 : 6), c.boundaries);
     const GridShape whole = mesh.unknowns();
     test::Values numbers;
     for (int k = 0; k < static_cast<int>(whole.nodes()); ++k) numbers.push_back(0.1 + 0.05 * std::sin(0.37 * k));
@@ -213,7 +219,8 @@ TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
     const auto summary_of = [&](Context& ctx) {
       const auto u = test::poisoned_rows<double>(ctx, rows_of(ctx), whole, numbers);
       const auto cells = cell_coefficients(ctx, mesh, problem);
-      EXPECT_TRUE(errors_on_gpu(ctx, mesh, problem.exact, u.cview(), side_values(mesh, problem), 0, &*cells));
+      EXPECT_TRUE(
+          errors_on_gpu(ctx, mesh, problem.exact, u.cview(), boundary_values_of_nodes(mesh, problem), 0, &*cells));
       const auto found = relative_errors(ctx, mesh, problem, u.cview()).value();
       const auto range = solution_range(ctx, mesh, problem, u.cview());
       return test::Values{

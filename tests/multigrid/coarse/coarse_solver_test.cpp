@@ -118,7 +118,9 @@ TEST_P(BottomContract, IsLinearAndSymmetric) {
 
 // Others would divide by rounding.
 TEST_P(BottomContract, SolvesSingularOperatorsWhereItSaysSo) {
-  const auto free = [&](int n) { return Line(random_.widths(n, 1)).with_ends(LineEnd::natural, LineEnd::natural); };
+  const auto free = [&](int n) {
+    return Line(random_.widths(n, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
+  };
   const auto check = [&]<class T>(const Hierarchy<T>& hierarchy) {
     ASSERT_TRUE(hierarchy.is_singular());
     if (!builtin_bottoms().find(GetParam().solver).any_operator) {

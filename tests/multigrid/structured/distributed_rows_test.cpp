@@ -27,10 +27,10 @@ constexpr int nx = 37, ny = 45;
 /// -div(k grad u) + c u + flow du/dx on nx x ny nodes, by five points or nine.
 struct Problem {
   const char* name;
-  bool dirichlet_x = true, dirichlet_y = true;  // their nodes were eliminated; else natural
+  bool dirichlet_x = true, dirichlet_y = true;  // their nodes were eliminated; else Neumann or Robin
   bool around_x = false, around_y = false;
   double jump = 1, c = 0, flow = 0, corners = 0;
-  bool kept = false;  // the nodes of the sides stay, with their diagonals
+  bool kept = false;  // the nodes of the boundaries stay, with their diagonals
   std::function<double(int, int)> scale = [](int, int) { return 1.0; };  // of rows
   std::function<bool(int, int)> fixed = [](int, int) { return false; };
   double penalty = 0;  // stands for the rows of nodes that are kept or fixed
@@ -78,7 +78,7 @@ SparseRows matrix_of(const Problem& p) {
 
 /// Of thin cells on two sides, by 100.
 double volumes(int i, int j) { return (i > 2 * nx / 3 ? 100 : 1) * (j > ny / 2 ? 100 : 1); }
-/// At sides, where rows are doubled.
+/// At boundaries, where rows are doubled.
 double half_cells(int i, int j) { return (i == 0 || i == nx - 1 ? 2 : 1) * (j == 0 || j == ny - 1 ? 2 : 1); }
 
 std::vector<Problem> problems() {
@@ -86,8 +86,8 @@ std::vector<Problem> problems() {
       {.name = "eliminated"},
       {.name = "jumping", .jump = 1000},
       {.name = "nine points", .dirichlet_x = false, .jump = 100, .corners = 0.5},
-      {.name = "natural", .dirichlet_x = false, .dirichlet_y = false},
-      {.name = "natural with c", .dirichlet_x = false, .dirichlet_y = false, .c = 1e-3},
+      {.name = "neumann", .dirichlet_x = false, .dirichlet_y = false},
+      {.name = "neumann with c", .dirichlet_x = false, .dirichlet_y = false, .c = 1e-3},
       {.name = "around x", .dirichlet_y = false, .around_x = true, .c = 0.01},
       {.name = "around y", .around_y = true, .jump = 50},
       {.name = "around both", .around_x = true, .around_y = true},
@@ -102,7 +102,7 @@ std::vector<Problem> problems() {
       {.name = "flow", .dirichlet_y = false, .c = 0.1, .flow = 0.5},
       {.name = "divided by volumes", .jump = 50, .scale = volumes},
       {.name = "divided by volumes, around y", .around_y = true, .c = 0.1, .scale = volumes},
-      {.name = "divided by volumes, natural", .dirichlet_x = false, .dirichlet_y = false, .scale = volumes},
+      {.name = "divided by volumes, neumann", .dirichlet_x = false, .dirichlet_y = false, .scale = volumes},
       {.name = "half cells", .dirichlet_x = false, .dirichlet_y = false, .scale = half_cells},
       {.name = "divided by volumes, kept", .kept = true, .scale = volumes},
       {.name = "divided by volumes, in parts", .c = 1, .scale = volumes, .fixed = [](int i, int) { return i == 9; }},

@@ -139,10 +139,10 @@ TEST(HeldNodes, ACornerBesideAThinWallDoesNotMakeABoundary) {
       Context ctx(Backend::cpu, 1);
       return GridRows(ctx, RowArrays<int>{a.start, a.column, a.value}, n, n + 1);
     }();
-    EXPECT_EQ(found.west, LineEnd::dirichlet);
-    EXPECT_EQ(found.east, LineEnd::natural);
-    EXPECT_EQ(found.south, LineEnd::natural);
-    EXPECT_EQ(found.north, LineEnd::natural);
+    EXPECT_EQ(found.west, BoundaryType::dirichlet);
+    EXPECT_EQ(found.east, BoundaryType::neumann);
+    EXPECT_EQ(found.south, BoundaryType::neumann);
+    EXPECT_EQ(found.north, BoundaryType::neumann);
     EXPECT_LE(solved(a, n, n + 1).iterations, 8);
     // On pieces the same.
     const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& ctx) {
@@ -157,9 +157,9 @@ TEST(HeldNodes, ACornerBesideAThinWallDoesNotMakeABoundary) {
         start.push_back(static_cast<int>(value.size()));
       }
       const GridRows here(ctx, RowArrays<int>{start, column, value}, n, n + 1);
-      EXPECT_EQ(here.west, LineEnd::dirichlet);
-      EXPECT_EQ(here.south, LineEnd::natural);
-      EXPECT_EQ(here.north, LineEnd::natural);
+      EXPECT_EQ(here.west, BoundaryType::dirichlet);
+      EXPECT_EQ(here.south, BoundaryType::neumann);
+      EXPECT_EQ(here.north, BoundaryType::neumann);
       return Values{};
     });
     for (const auto& error : result.errors) ASSERT_EQ(error, "");

@@ -316,7 +316,7 @@ TEST_P(MatrixSolverTest, FindsWhatItsSidesAre) {
     const GridRows& rows = from_csr(p.matrix()).rows();
     return std::array{rows.west, rows.east, rows.south, rows.north};
   };
-  constexpr auto d = LineEnd::dirichlet, n = LineEnd::natural, p = LineEnd::periodic;
+  constexpr auto d = BoundaryType::dirichlet, n = BoundaryType::neumann, p = BoundaryType::periodic;
   for (const double stretched : {1.0, 1e-3, 1e3}) {
     EXPECT_THAT(ends({.hx = stretched}), testing::ElementsAre(d, d, d, d));
     EXPECT_THAT(ends({.hx = stretched, .west = false}), testing::ElementsAre(n, d, d, d));
@@ -347,7 +347,7 @@ TEST_P(MatrixSolverTest, TheNumberOfWidthsSaysWhatSidesAre) {
     const GridRows& rows = from_csr(p.matrix(), params).rows();
     return std::array{rows.west, rows.east, rows.south, rows.north};
   };
-  constexpr auto d = LineEnd::dirichlet, n = LineEnd::natural, p = LineEnd::periodic;
+  constexpr auto d = BoundaryType::dirichlet, n = BoundaryType::neumann, p = BoundaryType::periodic;
   EXPECT_THAT(ends({}, 11, 9), testing::ElementsAre(n, n, n, n));
   EXPECT_THAT(ends({}, 11, 11), testing::ElementsAre(n, n, d, d));
   EXPECT_THAT(ends({.south = false, .north = false}, 13, 11), testing::ElementsAre(d, d, d, d));
@@ -390,8 +390,8 @@ TEST_P(MatrixSolverTest, SingularMatricesLoseTheirMeans) {
 }
 
 TEST_P(MatrixSolverTest, AClaimToBeSingularIsTested) {
-  const FivePoint natural{.nx = 12, .ny = 9, .west = false, .east = false, .south = false, .north = false};
-  EXPECT_TRUE(from_csr(natural.matrix(), {.singular = true}).rows().singular);
+  const FivePoint neumann{.nx = 12, .ny = 9, .west = false, .east = false, .south = false, .north = false};
+  EXPECT_TRUE(from_csr(neumann.matrix(), {.singular = true}).rows().singular);
   expect_refused(FivePoint{}.matrix(), "the matrix is said to be singular, and a row of it sums to 2",
                  {.singular = true});
 }
@@ -463,7 +463,7 @@ TEST_P(MatrixSolverTest, NonsymmetricMatrices) {
   expect_solved(a, 12);
 }
 
-/// Five-point finite differences of -Laplace u + v u_x (upwind) between Dirichlet sides on cells of these widths: rows
+/// Five-point finite differences of -Laplace u + v u_x (upwind) between Dirichlet boundaries on cells of these widths: rows
 /// divided by the volumes around their nodes.
 Matrix differences(const std::vector<double>& hx, const std::vector<double>& hy, double v = 0) {
   Matrix a{static_cast<int>(hx.size()) - 1, static_cast<int>(hy.size()) - 1, {0}, {}, {}};
@@ -535,7 +535,7 @@ TEST_P(MatrixSolverTest, RowsDividedByACoefficientAreScaled) {
   expect_solved(a, 10);
 }
 
-/// Half cells at natural sides: -Laplace u by rows that all sum to zero, and not symmetric.
+/// Half cells at Neumann or Robin boundaries: -Laplace u by rows that all sum to zero, and not symmetric.
 Matrix half_cells(int nx, int ny) {
   Matrix a{nx, ny, {0}, {}, {}};
   for (int j = 0; j < ny; ++j)
@@ -574,9 +574,9 @@ TEST_P(MatrixSolverTest, SingularMatricesWithHalfCells) {
 
 // The norm of the right-hand side is that of the penalties: 1e-8 of it says nothing about other rows.
 TEST_P(MatrixSolverTest, PenaltiesHideNoRows) {
-  const FivePoint natural{.nx = 33, .ny = 40, .west = false, .east = false, .south = false, .north = false};
+  const FivePoint neumann{.nx = 33, .ny = 40, .west = false, .east = false, .south = false, .north = false};
   for (const double penalty : {1e4, 1e8, 1e12, 1e17, 1e30}) {
-    Matrix a = natural.matrix();
+    Matrix a = neumann.matrix();
     std::vector<double> exact;
     int penalised = 0;
     for (int k = 0; k < a.rows(); ++k) {
@@ -595,7 +595,7 @@ TEST_P(MatrixSolverTest, PenaltiesHideNoRows) {
     for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], exact[k], 2e-6) << penalty << ", " << k;
   }
   // One node that is held.
-  Matrix a = natural.matrix();
+  Matrix a = neumann.matrix();
   const int middle = 20 * a.nx + 16;
   for (int e = a.start[middle]; e < a.start[middle + 1]; ++e)
     if (a.column[static_cast<std::size_t>(e)] == middle) a.value[static_cast<std::size_t>(e)] += 1e30;
@@ -760,7 +760,7 @@ TEST_P(MatrixSolverTest, WhatIsNoMatrixForTheGridIsRefused) {
   MatrixSolverParams params;
   params.widths_x.assign(7, 1.0);
   expect_refused(
-      a, "in x the matrix has 12 nodes between dirichlet and dirichlet sides, which are 13 intervals; widths of 7",
+      a, "in x the matrix has 12 nodes between dirichlet and dirichlet boundaries, which are 13 intervals; widths of 7",
       params);
   MatrixSolver solver = from_csr(a);
   std::vector<double> b(119), x(120);

@@ -21,11 +21,11 @@
 namespace {
 
 using namespace stratum;
-using enum LineEnd;
+using enum BoundaryType;
 using test::Values;
 
-constexpr std::pair<LineEnd, LineEnd> every_ends[] = {
-    {dirichlet, dirichlet}, {natural, natural}, {dirichlet, natural}, {natural, dirichlet}, {periodic, periodic}};
+constexpr std::pair<BoundaryType, BoundaryType> every_ends[] = {
+    {dirichlet, dirichlet}, {neumann, neumann}, {dirichlet, neumann}, {neumann, dirichlet}, {periodic, periodic}};
 /// Cells in x and y; the last of an odd number stays alone, two are not coarsened, nor are five of a periodic line.
 constexpr std::pair<int, int> every_size[] = {{4, 4}, {3, 8}, {5, 9}, {12, 20}, {7, 3}, {13, 26}, {33, 15}};
 
@@ -54,8 +54,8 @@ class Network : public test::OnEverySetting<T> {
         for (const auto& [bottom, top] : every_ends) {
           SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(left) << ", "
                                           << to_string(right) << ", " << to_string(bottom) << ", " << to_string(top));
-          const TensorMesh mesh{Line(random_.widths(cells_x)).with_ends(left, right),
-                                Line(random_.widths(cells_y)).with_ends(bottom, top)};
+          const TensorMesh mesh{Line(random_.widths(cells_x)).with_boundaries(left, right),
+                                Line(random_.widths(cells_y)).with_boundaries(bottom, top)};
           if (mesh.can_coarsen()) check(mesh);
         }
   }
@@ -104,7 +104,7 @@ TEST_ON_EVERY_SETTING(Network, ConstantsStayConstant) {
       const Values values = test::to_host(ctx, x);
       const GridShape shape = x.shape();
       const auto beside = [](const Line& line, int i, int n) {
-        return (line.first_end() == dirichlet && i == 0) || (line.last_end() == dirichlet && i + 1 == n);
+        return (line.first_boundary() == dirichlet && i == 0) || (line.last_boundary() == dirichlet && i + 1 == n);
       };
       for (int j = 0; j < shape.ny; ++j)
         for (int i = 0; i < shape.nx; ++i)
@@ -185,7 +185,8 @@ TEST_ON_EVERY_SETTING(Network, ProductsAreThoseOfTheTransfers) {
 
 TEST_ON_EVERY_SETTING(Network, UpdateIsTheHierarchyOfTheNewCoefficientsAndAllocatesNothing) {
   auto& ctx = this->ctx();
-  const TensorMesh mesh{Line(this->random_.widths(21)).with_ends(natural, dirichlet), Line(this->random_.widths(16))};
+  const TensorMesh mesh{Line(this->random_.widths(21)).with_boundaries(neumann, dirichlet),
+                        Line(this->random_.widths(16))};
   const auto k = random_coefficients(this->random_, mesh, true, true);
   const auto other = random_coefficients(this->random_, mesh, true, true);
   Multigrid<T> cycle(ctx, this->hierarchy(assemble_diffusion(ctx, mesh, k), mesh, k), {});
@@ -238,13 +239,15 @@ class NetworkCycles : public test::OnEveryBackend {
                                                                         : Interpolation();
     PoissonProblem problem;
     problem.rhs = [](const Point& p) { return 2 * (p.y * (1 - p.y) + p.x * (1 - p.x)); };
-    const auto side_of = [](LineEnd end) {
-      SideCondition condition;
-      condition.kind = end == dirichlet ? SideKind::dirichlet : end == natural ? SideKind::neumann : SideKind::periodic;
+    const auto boundary_of = [](BoundaryType end) {
+      BoundaryCondition condition;
+      condition.kind = end == dirichlet ? BoundaryConditionType::dirichlet
+                       : end == neumann ? BoundaryConditionType::neumann
+                                        : BoundaryConditionType::periodic;
       return condition;
     };
-    problem.sides = {side_of(mesh.x().first_end()), side_of(mesh.x().last_end()), side_of(mesh.y().first_end()),
-                     side_of(mesh.y().last_end())};
+    problem.boundaries = {boundary_of(mesh.x().first_boundary()), boundary_of(mesh.x().last_boundary()),
+                          boundary_of(mesh.y().first_boundary()), boundary_of(mesh.y().last_boundary())};
     Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
     assemble_load(ctx(), mesh, problem, b.view());
     const bool singular = is_singular(mesh, terms) && k.c.empty();
@@ -350,13 +353,13 @@ TEST_P(NetworkCycles, SplitSumsTakeFewerIterations) {
   expect_counts("board 7 on A3", a3, checkerboard(a3, 7, 1e4), 4, true, 14);
 }
 
-// Sides of every kind: the nodes of natural and periodic ones are unknowns, those of Dirichlet ones are not.
+// Boundaries of every kind: the nodes of natural and periodic ones are unknowns, those of Dirichlet ones are not.
 TEST_P(NetworkCycles, SplitSumsBesideSidesOfEveryKind) {
   for (const int cells : {128, 97}) {
     const TensorMesh plain{uniform(1, cells), uniform(1, cells)};
     for (const auto& [left, right] : every_ends)
-      for (const auto& [bottom, top] : {std::pair{dirichlet, natural}, {natural, natural}, {periodic, periodic}}) {
-        const TensorMesh mesh{plain.x().with_ends(left, right), plain.y().with_ends(bottom, top)};
+      for (const auto& [bottom, top] : {std::pair{dirichlet, neumann}, {neumann, neumann}, {periodic, periodic}}) {
+        const TensorMesh mesh{plain.x().with_boundaries(left, right), plain.y().with_boundaries(bottom, top)};
         const int found = iterations<double>(mesh, checkerboard(mesh, 7, 1e4), 2, true, {}, InterpolationKind::split);
         EXPECT_TRUE(found >= 0 && found <= 13) << to_string(left) << ", " << to_string(bottom) << ": " << found;
       }
@@ -397,15 +400,16 @@ TEST_P(NetworkCycles, JumpsOnStretchedMeshes) {
 
 TEST_P(NetworkCycles, JumpsBesideSidesOfEveryKind) {
   const auto plain = make_mesh(mesh_family("U1"), 7);
-  const auto with = [](const TensorMesh& mesh, LineEnd left, LineEnd right, LineEnd bottom, LineEnd top) {
-    return TensorMesh{mesh.x().with_ends(left, right), mesh.y().with_ends(bottom, top)};
+  const auto with = [](const TensorMesh& mesh, BoundaryType left, BoundaryType right, BoundaryType bottom,
+                       BoundaryType top) {
+    return TensorMesh{mesh.x().with_boundaries(left, right), mesh.y().with_boundaries(bottom, top)};
   };
   const auto run = [&](const char* name, const TensorMesh& mesh, const OperatorTerms& terms = {}, int more = 1) {
     expect_cg(name, mesh, checkerboard(mesh, 7, 1e4), 2, 13, terms, more);
   };
-  run("one Neumann", with(plain, natural, dirichlet, dirichlet, dirichlet));
-  run("three Neumann", with(plain, natural, natural, natural, dirichlet));
-  run("all Neumann", with(plain, natural, natural, natural, natural));
+  run("one Neumann", with(plain, neumann, dirichlet, dirichlet, dirichlet));
+  run("three Neumann", with(plain, neumann, neumann, neumann, dirichlet));
+  run("all Neumann", with(plain, neumann, neumann, neumann, neumann));
   run("periodic in x", with(plain, periodic, periodic, dirichlet, dirichlet));
   run("periodic in both", with(plain, periodic, periodic, periodic, periodic));
   const TensorMesh odd{uniform(1, 127), uniform(1, 127)};
@@ -414,7 +418,7 @@ TEST_P(NetworkCycles, JumpsBesideSidesOfEveryKind) {
     const RobinCoefficient robin{alpha, {}};
     // Nearly singular: in float the coarse levels' small row sums are rounding.
     const int more = alpha == 1e-3 ? 4 : 1;
-    run(message("Robin ", alpha).c_str(), with(plain, natural, natural, natural, natural),
+    run(message("Robin ", alpha).c_str(), with(plain, neumann, neumann, neumann, neumann),
         {0, robin, robin, robin, robin}, more);
   }
 }

@@ -154,20 +154,20 @@ TEST_ON_EVERY_SETTING(TransferTest, RestrictionIsTheTransposeOfProlongation) {
 TEST_ON_EVERY_SETTING(TransferTest, NaturalSides) {
   auto& ctx = this->ctx();
   Context cpu(Backend::cpu, 1);
-  using Ends = std::pair<LineEnd, LineEnd>;
-  constexpr auto dirichlet = LineEnd::dirichlet, natural = LineEnd::natural;
-  const std::pair<Ends, Ends> every_pair[] = {{{dirichlet, natural}, {dirichlet, natural}},
-                                              {{natural, natural}, {natural, natural}},
-                                              {{natural, dirichlet}, {natural, dirichlet}},
-                                              {{natural, natural}, {dirichlet, dirichlet}},
-                                              {{dirichlet, dirichlet}, {natural, natural}}};
+  using Ends = std::pair<BoundaryType, BoundaryType>;
+  constexpr auto dirichlet = BoundaryType::dirichlet, neumann = BoundaryType::neumann;
+  const std::pair<Ends, Ends> every_pair[] = {{{dirichlet, neumann}, {dirichlet, neumann}},
+                                              {{neumann, neumann}, {neumann, neumann}},
+                                              {{neumann, dirichlet}, {neumann, dirichlet}},
+                                              {{neumann, neumann}, {dirichlet, dirichlet}},
+                                              {{dirichlet, dirichlet}, {neumann, neumann}}};
   for (const auto& [cells_x, cells_y] : every_size)
     for (const auto& [ends_x, ends_y] : every_pair) {
       SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(ends_x.first) << " .. "
                                       << to_string(ends_x.second) << " x " << to_string(ends_y.first) << " .. "
                                       << to_string(ends_y.second));
       const auto line = [&](int cells, const Ends& ends) {
-        return Line(this->random_.widths(cells, 3)).with_ends(ends.first, ends.second);
+        return Line(this->random_.widths(cells, 3)).with_boundaries(ends.first, ends.second);
       };
       const TensorMesh fine{line(cells_x, ends_x), line(cells_y, ends_y)}, coarse = fine.coarser();
       const Transfer<T> transfer(ctx, fine, coarse), on_cpu(cpu, fine, coarse);
@@ -241,30 +241,31 @@ TEST_ON_EVERY_SETTING(TransferTest, InterpolationFusedWithDefectAndUpdate) {
   }
 }
 
-// The same beside natural sides, where the last interval of an odd number has a node of its own, and with a reaction term.
+// The same beside Neumann or Robin boundaries, where the last interval of an odd number has a node of its own, and with a reaction term.
 TEST_ON_EVERY_SETTING(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) {
   if constexpr (std::is_same_v<T, double>) {
     auto& ctx = this->ctx();
     if (!ctx.on_gpu()) return;
-    constexpr auto natural = LineEnd::natural;
+    constexpr auto neumann = BoundaryType::neumann;
     for (const auto& [cells_x, cells_y] : {std::pair{4, 4}, {5, 8}, {8, 5}, {7, 9}, {128, 66}, {131, 67}, {258, 129}})
       for (const double reaction : {0.0, 40.0})
-        for (const auto& [first_x, first_y, last] : {std::tuple{LineEnd::dirichlet, LineEnd::dirichlet, natural},
-                                                     {natural, natural, natural},
-                                                     {natural, LineEnd::dirichlet, natural},
-                                                     {LineEnd::dirichlet, natural, natural},
-                                                     {natural, natural, LineEnd::dirichlet}}) {
+        for (const auto& [first_x, first_y, last] :
+             {std::tuple{BoundaryType::dirichlet, BoundaryType::dirichlet, neumann},
+              {neumann, neumann, neumann},
+              {neumann, BoundaryType::dirichlet, neumann},
+              {BoundaryType::dirichlet, neumann, neumann},
+              {neumann, neumann, BoundaryType::dirichlet}}) {
           SCOPED_TRACE(testing::Message()
                        << cells_x << " x " << cells_y << " cells, c = " << reaction << ", " << to_string(first_x)
                        << " x " << to_string(first_y) << " .. " << to_string(last));
-          const TensorMesh fine{Line(this->random_.widths(cells_x, 3)).with_ends(first_x, last),
-                                Line(this->random_.widths(cells_y, 3)).with_ends(first_y, last)};
+          const TensorMesh fine{Line(this->random_.widths(cells_x, 3)).with_boundaries(first_x, last),
+                                Line(this->random_.widths(cells_y, 3)).with_boundaries(first_y, last)};
           OperatorTerms terms;
           terms.reaction = reaction;
-          if (first_x == natural) terms.left.constant = 2;
-          if (first_y == natural) terms.bottom.constant = 7;
-          if (last == natural) terms.right.constant = 3;
-          if (last == natural) terms.top.constant = 5;
+          if (first_x == neumann) terms.left.constant = 2;
+          if (first_y == neumann) terms.bottom.constant = 7;
+          if (last == neumann) terms.right.constant = 3;
+          if (last == neumann) terms.top.constant = 5;
           this->expect_fused_interpolation(Transfer<double>(ctx, fine, fine.coarser()),
                                            assemble_operator<double>(ctx, fine, OperatorForm::tensor, terms), true);
         }

@@ -86,7 +86,7 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, ExchangesRowsWhereTheDiagonalIsSmall) {
 // Periodic both ways: constants are in the null space. The result has no mean, and neither does what it was made from.
 TEST_ON_EVERY_SETTING(DenseInverseTest, ASingularOperatorIsSolvedWithoutAMean) {
   auto& ctx = this->ctx();
-  const Line line = Line({0.1, 0.3, 0.25, 0.35}).with_ends(LineEnd::periodic, LineEnd::periodic);
+  const Line line = Line({0.1, 0.3, 0.25, 0.35}).with_boundaries(BoundaryType::periodic, BoundaryType::periodic);
   const auto a = assemble_laplace<double>(ctx, {line, line}, OperatorForm::tensor);
   DenseInverse<T> inverse(ctx, a, true);
   test::Random random(132);
@@ -107,7 +107,7 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, ASingularOperatorIsSolvedWithoutAMean) {
 
 TEST(DenseInverseErrors, SingularAndLargeOperatorsAreRefused) {
   Context ctx(Backend::cpu, 1);
-  const Line line = Line({0.1, 0.3, 0.25, 0.35}).with_ends(LineEnd::periodic, LineEnd::periodic);
+  const Line line = Line({0.1, 0.3, 0.25, 0.35}).with_boundaries(BoundaryType::periodic, BoundaryType::periodic);
   const auto singular = assemble_laplace<double>(ctx, {line, line}, OperatorForm::tensor);
   EXPECT_THROW(DenseInverse<double>(ctx, singular), BreakdownError);
   EXPECT_THROW(DenseInverse<double>(ctx, GridOperator<double>(TensorOperator<double>(ctx, test::unknowns(109, 10)))),

@@ -18,7 +18,7 @@ namespace {
 using namespace stratum;
 using Values = std::vector<double>;
 
-enum class Ends : std::uint8_t { dirichlet, natural, robin };
+enum class Ends : std::uint8_t { dirichlet, neumann, robin };
 
 /// Of - u''.
 LineFactors laplace(const Values& widths, Ends first, Ends last) {
@@ -71,8 +71,8 @@ TEST(LineModes, OfNamedMeshes) {
     for (const int level : {1, 3, 6, name == "A5" || test::heavy() ? 8 : 7}) {
       SCOPED_TRACE(testing::Message() << name << ", level " << level);
       const Values widths = make_mesh(mesh_family(name), level).x().widths();
-      for (const Ends first : {Ends::dirichlet, Ends::natural, Ends::robin})
-        for (const Ends last : {Ends::dirichlet, Ends::natural}) {
+      for (const Ends first : {Ends::dirichlet, Ends::neumann, Ends::robin})
+        for (const Ends last : {Ends::dirichlet, Ends::neumann}) {
           const auto line = laplace(widths, first, last);
           expect_modes(line, line_modes(line, 2));
         }
@@ -85,7 +85,7 @@ TEST(LineModes, OfEqualLayers) {
     SCOPED_TRACE(name);
     const Values widths = make_mesh(mesh_family(name), 6).x().widths(), turned(widths.rbegin(), widths.rend());
     for (const Values& layers : {twice(widths), twice(turned), twice(twice(turned))})
-      for (const Ends end : {Ends::dirichlet, Ends::natural}) {
+      for (const Ends end : {Ends::dirichlet, Ends::neumann}) {
         const auto line = laplace(layers, end, end);
         expect_modes(line, line_modes(line, 2));
       }
@@ -100,7 +100,7 @@ TEST(LineModes, OfManyThinFilms) {
       widths.insert(widths.end(), {5e-8, 5e-8});
       widths.insert(widths.end(), {0.5 / films, 0.5 / films});
     }
-    const auto line = laplace(widths, Ends::natural, Ends::natural);
+    const auto line = laplace(widths, Ends::neumann, Ends::neumann);
     expect_modes(line, line_modes(line, 2));
   }
 }
@@ -111,7 +111,7 @@ TEST(LineModes, OfRandomWidths) {
     SCOPED_TRACE(n);
     Values widths = random.values(n + 1, -6, 0);
     for (double& h : widths) h = std::pow(10.0, h);
-    const auto line = laplace(widths, Ends::dirichlet, Ends::natural);
+    const auto line = laplace(widths, Ends::dirichlet, Ends::neumann);
     expect_modes(line, line_modes(line, 2));
   }
 }
@@ -130,7 +130,7 @@ TEST(LineModes, OfEqualIntervals) {
 }
 
 TEST(LineModes, OnAnyNumberOfThreadsTheSame) {
-  const auto line = laplace(make_mesh(mesh_family("A3"), 7).x().widths(), Ends::natural, Ends::natural);
+  const auto line = laplace(make_mesh(mesh_family("A3"), 7).x().widths(), Ends::neumann, Ends::neumann);
   const auto one = line_modes(line, 1), four = line_modes(line, 4);
   EXPECT_EQ(one.values, four.values);
   EXPECT_EQ(one.vectors, four.vectors);

@@ -12,20 +12,20 @@ namespace {
 using namespace stratum;
 using Values = std::vector<double>;
 
-enum class Ends : std::uint8_t { dirichlet, first_natural, last_natural, natural };
+enum class Ends : std::uint8_t { dirichlet, first_neumann, last_neumann, neumann };
 
 LineFactors laplace(const Values& widths, Ends ends) {
   LineFactors line;
-  const auto natural = [&] {
+  const auto neumann = [&] {
     line.k.push_back(0);
     line.m.push_back(0);
   };
-  if (ends == Ends::first_natural || ends == Ends::natural) natural();
+  if (ends == Ends::first_neumann || ends == Ends::neumann) neumann();
   for (const double h : widths) {
     line.k.push_back(1 / h);
     line.m.push_back(h / 6);
   }
-  if (ends == Ends::last_natural || ends == Ends::natural) natural();
+  if (ends == Ends::last_neumann || ends == Ends::neumann) neumann();
   return line;
 }
 
@@ -36,11 +36,11 @@ Values layer(const char* mesh, int level) {
   return widths;
 }
 
-// At a Dirichlet side x is as small as the layer is thin.
+// At a Dirichlet boundary x is as small as the layer is thin.
 TEST(RoundedModes, LayersAtDirichletSidesMayBeRounded) {
   for (const char* mesh : {"U1", "A3", "A5"})
     for (const int level : {4, 8, 11})
-      for (const Ends ends : {Ends::dirichlet, Ends::last_natural}) {
+      for (const Ends ends : {Ends::dirichlet, Ends::last_neumann}) {
         SCOPED_TRACE(testing::Message() << mesh << ", level " << level);
         EXPECT_LE(lost_to_rounding<float>(laplace(layer(mesh, level), ends)), most_lost);
         EXPECT_LE(lost_to_rounding<double>(laplace(layer(mesh, level), ends)), most_lost);
@@ -53,13 +53,13 @@ TEST(RoundedModes, HoweverThinAtEitherOfThem) {
     EXPECT_LE(lost_to_rounding<float>(laplace(widths, Ends::dirichlet)), most_lost);
     std::reverse(widths.begin(), widths.end());
   }
-  EXPECT_LE(lost_to_rounding<float>(laplace(widths, Ends::last_natural)), most_lost);
-  EXPECT_GT(lost_to_rounding<float>(laplace(widths, Ends::first_natural)), most_lost);
+  EXPECT_LE(lost_to_rounding<float>(laplace(widths, Ends::last_neumann)), most_lost);
+  EXPECT_GT(lost_to_rounding<float>(laplace(widths, Ends::first_neumann)), most_lost);
 }
 
-// Beside a natural one it is as large as anywhere.
+// Beside a Neumann or Robin one it is as large as anywhere.
 TEST(RoundedModes, LayersElsewhereMayNot) {
-  for (const Ends ends : {Ends::first_natural, Ends::natural}) {
+  for (const Ends ends : {Ends::first_neumann, Ends::neumann}) {
     EXPECT_LE(lost_to_rounding<float>(laplace(layer("U1", 11), ends)), most_lost);
     EXPECT_LE(lost_to_rounding<float>(laplace(layer("A3", 8), ends)), most_lost);
     EXPECT_GT(lost_to_rounding<float>(laplace(layer("A5", 8), ends)), most_lost);
@@ -79,7 +79,7 @@ TEST(RoundedModes, VectorsSurviveRoundingOrNot) {
   const auto steep = laplace(widths, Ends::dirichlet);
   EXPECT_FALSE(survive_rounding<float>(steep, line_modes(steep, 1)));
   for (const char* mesh : {"U1", "A3", "A5"})
-    for (const Ends ends : {Ends::dirichlet, Ends::last_natural, Ends::natural}) {
+    for (const Ends ends : {Ends::dirichlet, Ends::last_neumann, Ends::neumann}) {
       const auto line = laplace(layer(mesh, 7), ends);
       EXPECT_TRUE(survive_rounding<float>(line, line_modes(line, 1))) << mesh;
       EXPECT_TRUE(survive_rounding<double>(line, line_modes(line, 1))) << mesh;

@@ -1,4 +1,4 @@
-// Line sweeps in float on cells as thin as 1e-10 beside natural sides: what a sweep in double gives, to the rounding of a
+// Line sweeps in float on cells as thin as 1e-10 beside Neumann or Robin boundaries: what a sweep in double gives, to the rounding of a
 // float.
 
 #include <cmath>
@@ -21,7 +21,7 @@ Line thin_line(int n, bool both) {
     const double from_thick = both ? std::abs(2.0 * i / (n - 1) - 1) : static_cast<double>(i) / (n - 1);
     widths.push_back(std::pow(10.0, -10 * from_thick * from_thick));
   }
-  return Line(widths).with_ends(LineEnd::natural, LineEnd::natural);
+  return Line(widths).with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
 }
 
 class NaturalEnds : public test::OnEveryBackend {

@@ -34,7 +34,7 @@ struct System {
   }
 };
 
-/// Thin cells amid others, natural ends, and a small term that makes it regular: row sums of 1e-3 to 1e-13 beside entries of
+/// Thin cells amid others, Neumann or Robin boundaries, and a small term that makes it regular: row sums of 1e-3 to 1e-13 beside entries of
 /// 1e10.
 System thin_line(std::size_t n, bool symmetric) {
   test::Random random(5);

@@ -179,11 +179,11 @@ class Multigrid<T>::State {
   [[nodiscard]] bool solved(int index) const { return index == 0 || index == lowest; }
 
   double made_with_ = 0;                                     // c
-  std::unique_ptr<PartialDiagonalisation<T>> diagonalised_;  // one of both solves the lowest level, else bottom_
+  std::unique_ptr<PartialDiagonalisation<T>> diagonalised_;  // one of both solves the lowest level, else coarse_
   std::unique_ptr<DenseInverse<T>> inverse_;
-  std::unique_ptr<Bottom<T>> bottom_;  // empty when the coarsest level has no unknown
-  bool recordable_ = false;            // nothing in a cycle waits for the stream
-  Vector<double> mean_;                // scratch, where the operator is singular
+  std::unique_ptr<CoarseSolver<T>> coarse_;  // empty when the coarsest level has no unknown
+  bool recordable_ = false;                  // nothing in a cycle waits for the stream
+  Vector<double> mean_;                      // scratch, where the operator is singular
 };
 
 template <class T>
@@ -206,11 +206,12 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
             "interpolation that follows the coefficients does not give the same bits on any number of pieces");
     make_level(ctx, l, overlap_of(ctx, l));
   }
-  const BottomRegistry bottoms = params.bottoms != nullptr ? *params.bottoms : builtin_bottoms();
-  coarse_solver = coarse_solver_for(bottoms, hierarchy.level_operator(0).shape(), params.coarse);
+  const CoarseSolverRegistry coarse_solvers =
+      params.coarse_solvers != nullptr ? *params.coarse_solvers : builtin_coarse_solvers();
+  coarse_solver = coarse_solver_for(coarse_solvers, hierarchy.level_operator(0).shape(), params.coarse);
   Context alone = ctx.alone();
-  bottom_ = make_bottom(alone, hierarchy, coarse_solver, registry, bottoms);
-  if (!bottom_) return;
+  coarse_ = make_coarse_solver(alone, hierarchy, coarse_solver, registry, coarse_solvers);
+  if (!coarse_) return;
   if (hierarchy.is_singular()) {
     GridShape largest = strips.finest();
     largest.ny = std::max(largest.ny, strips.unknowns(strips.whole()).ny);
@@ -222,7 +223,7 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   };
   end_at(diagonalised_level(alone, hierarchy, params), diagonalised_);
   if (!diagonalised_) end_at(inverted_level(alone, hierarchy, params), inverse_);
-  recordable_ = (diagonalised_ || inverse_ || !bottom_->waits()) && !params.measure_levels;
+  recordable_ = (diagonalised_ || inverse_ || !coarse_->waits()) && !params.measure_levels;
 }
 
 template <class T>
@@ -322,7 +323,7 @@ void Multigrid<T>::State::set_up(Context& ctx) {
     level.smoother->set_up(cut ? ctx : alone,
                            level.overlap ? level.overlap->level_operator() : hierarchy.level_operator(l));
   }
-  if (bottom_) bottom_->set_up(alone, hierarchy);
+  if (coarse_) coarse_->set_up(alone, hierarchy);
   if (inverse_) inverse_->factor(alone, hierarchy.level_in_double(lowest));
 }
 
@@ -386,8 +387,8 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
       diagonalised_->apply(ctx, b, x);
     else if (inverse_ && index == lowest)
       inverse_->apply(ctx, b, x);
-    else if (bottom_)
-      bottom_->apply(ctx, b, x);
+    else if (coarse_)
+      coarse_->apply(ctx, b, x);
     return;
   }
   Level& coarser = levels[static_cast<std::size_t>(index) - 1];

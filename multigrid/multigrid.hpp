@@ -58,10 +58,11 @@ struct MultigridParams {
   std::optional<Cycle> cycle{};  // v
   bool symmetric = false;        // A is, and the cycle is to be: post-smoothing mirrors pre-smoothing
   bool mirrored = false;  // the latter without the former: the cycle's transpose is that of the transposed matrix
-  std::string coarse = "automatic";                 // of the coarsest level: multigrid/coarse/coarse_solver.hpp
-  std::shared_ptr<const BottomRegistry> bottoms{};  // where its solver comes from; null: builtin_bottoms
-  bool singular = false;                            // of a matrix: MatrixTraits
-  bool measure_levels = false;                      // fill LevelReport::seconds; synchronises
+  std::string coarse = "automatic";  // of the coarsest level: multigrid/coarse/coarse_solver.hpp
+  std::shared_ptr<const CoarseSolverRegistry>
+      coarse_solvers{};         // where its solver comes from; null: builtin_coarse_solvers
+  bool singular = false;        // of a matrix: MatrixTraits
+  bool measure_levels = false;  // fill LevelReport::seconds; synchronises
   /// On a GPU cycles end at the finest coarse level that a few kernels solve in place of all below. Of tensor operators: with up
   /// to 520 unknowns in one direction and any number in the other, by the modes of the one
   /// (multigrid/fast_diagonalization.hpp). Of others: up to 33 x 33 by the inverse, 17 x 17 of products, of singular and of

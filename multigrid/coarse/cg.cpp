@@ -11,7 +11,7 @@
 
 namespace stratum {
 
-void register_cg(BottomRegistry& registry);
+void register_cg(CoarseSolverRegistry& registry);
 
 namespace {
 
@@ -44,9 +44,9 @@ class SymmetricSmoothing final : public Preconditioner<T> {
 };
 
 template <class T>
-class CgBottom final : public Bottom<T> {
+class CgCoarseSolver final : public CoarseSolver<T> {
  public:
-  CgBottom(Context& ctx, std::string_view smoother, const GridShape& shape, const BottomParams& params)
+  CgCoarseSolver(Context& ctx, std::string_view smoother, const GridShape& shape, const CoarseSolverParams& params)
       : preconditioner_(params.smoothers.make<T>(ctx, smoother, shape, for_form(params.form))), cg_(ctx, shape) {
     stop_.rtol = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
     stop_.max_iterations = std::max(200, 2 * (shape.nx + shape.ny));
@@ -70,14 +70,14 @@ class CgBottom final : public Bottom<T> {
 
 template <class T>
 auto made_with(const char* smoother) {
-  return [smoother](Context& ctx, const GridShape& shape, const BottomParams& params) {
-    return std::make_unique<CgBottom<T>>(ctx, smoother, shape, params);
+  return [smoother](Context& ctx, const GridShape& shape, const CoarseSolverParams& params) {
+    return std::make_unique<CgCoarseSolver<T>>(ctx, smoother, shape, params);
   };
 }
 
 }  // namespace
 
-void register_cg(BottomRegistry& registry) {
+void register_cg(CoarseSolverRegistry& registry) {
   registry.add(
       {{}, "cg_adi", "conjugate gradients preconditioned by ADI", made_with<float>("adi"), made_with<double>("adi")});
   registry.add({{},

@@ -4,7 +4,7 @@
 
 namespace stratum {
 
-std::string coarse_solver_for(const BottomRegistry& registry, const GridShape& shape, std::string_view asked) {
+std::string coarse_solver_for(const CoarseSolverRegistry& registry, const GridShape& shape, std::string_view asked) {
   if (asked != "automatic") (void)registry.find(asked);
   const auto unknowns = shape.nodes();
   if (unknowns == 1) return "direct";
@@ -13,28 +13,29 @@ std::string coarse_solver_for(const BottomRegistry& registry, const GridShape& s
 }
 
 template <class T>
-std::unique_ptr<Bottom<T>> make_bottom(Context& ctx, const Hierarchy<T>& hierarchy, std::string_view name,
-                                       const SmootherRegistry& smoothers, const BottomRegistry& registry) {
+std::unique_ptr<CoarseSolver<T>> make_coarse_solver(Context& ctx, const Hierarchy<T>& hierarchy, std::string_view name,
+                                                    const SmootherRegistry& smoothers,
+                                                    const CoarseSolverRegistry& registry) {
   const auto& entry = registry.find(name);
   const GridShape shape = hierarchy.level_operator(0).shape();
   if (shape.nodes() == 0) return nullptr;
   expects(entry.any_operator || !hierarchy.is_singular(), "the coarsest level of a singular operator is solved ",
           "directly, of up to ", DenseInverse<T>::few_unknowns, " unknowns; it has ", shape.nodes());
-  auto bottom =
+  auto coarse_solver =
       registry.make<T>(ctx, name, shape, {hierarchy.is_singular(), smoothers, hierarchy.level_operator(0).form()});
   try {
-    bottom->set_up(ctx, hierarchy);
+    coarse_solver->set_up(ctx, hierarchy);
   } catch (const BreakdownError& error) {
     const TensorMesh& mesh = hierarchy.meshes().front();
     throw BreakdownError(message("the coarsest level, ", mesh.x().size(), " x ", mesh.y().size(),
                                  " cells with widths from ", mesh.smallest_width(), " on: ", error.what()));
   }
-  return bottom;
+  return coarse_solver;
 }
 
-template std::unique_ptr<Bottom<float>> make_bottom(Context&, const Hierarchy<float>&, std::string_view,
-                                                    const SmootherRegistry&, const BottomRegistry&);
-template std::unique_ptr<Bottom<double>> make_bottom(Context&, const Hierarchy<double>&, std::string_view,
-                                                     const SmootherRegistry&, const BottomRegistry&);
+template std::unique_ptr<CoarseSolver<float>> make_coarse_solver(Context&, const Hierarchy<float>&, std::string_view,
+                                                                 const SmootherRegistry&, const CoarseSolverRegistry&);
+template std::unique_ptr<CoarseSolver<double>> make_coarse_solver(Context&, const Hierarchy<double>&, std::string_view,
+                                                                  const SmootherRegistry&, const CoarseSolverRegistry&);
 
 }  // namespace stratum

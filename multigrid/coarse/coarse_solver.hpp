@@ -1,6 +1,6 @@
 #pragma once
 
-// The bottom of a cycle: A x = b on the coarsest level, by one of
+// The coarse solver of a cycle: A x = b on the coarsest level, by one of
 //
 //     direct       the inverse, formed in double, of up to DenseInverse::few_unknowns unknowns: one kernel
 //     cg_jacobi    conjugate gradients preconditioned by Jacobi, to rounding, so that the cycle stays a constant linear map
@@ -10,7 +10,7 @@
 // meshes that end early. One unknown is divided by its diagonal entry whatever was asked for. Only direct takes singular
 // operators, and those that are not symmetric.
 //
-// Adding one is adding one file multigrid/coarse/NAME.cpp that defines `void register_NAME(BottomRegistry&)`; the build
+// Adding one is adding one file multigrid/coarse/NAME.cpp that defines `void register_NAME(CoarseSolverRegistry&)`; the build
 // collects the calls.
 
 #include <memory>
@@ -25,7 +25,7 @@ namespace stratum {
 
 /// A constructor allocates all that is used, and is also called on a plan.
 template <class T>
-class Bottom : public Preconditioner<T> {
+class CoarseSolver : public Preconditioner<T> {
  public:
   /// Takes the coefficients of the hierarchy's coarsest level: before the first use, and where they have become others.
   /// Allocates nothing on the device. Throws BreakdownError for a matrix that is singular to rounding although it is not said
@@ -37,34 +37,35 @@ class Bottom : public Preconditioner<T> {
   [[nodiscard]] bool is_symmetric() const override { return true; }
 };
 
-struct BottomParams {
+struct CoarseSolverParams {
   bool singular = false;  // symmetric, A 1 = 0
   SmootherRegistry smoothers = builtin_smoothers();
   OperatorForm form = OperatorForm::nine_band;  // how the level is stored
 };
 
 template <>
-struct Registered<Bottom> {
+struct Registered<CoarseSolver> {
   static constexpr std::string_view what = "coarse solver";
-  using Params = BottomParams;
+  using Params = CoarseSolverParams;
   struct Traits {
     bool any_operator = false;  // singular ones, too, and those that are not symmetric
   };
 };
 
-using BottomRegistry = Registry<Bottom>;
+using CoarseSolverRegistry = Registry<CoarseSolver>;
 
 /// The coarse solvers of this library; a fresh registry that the caller may add to.
-[[nodiscard]] BottomRegistry builtin_bottoms();
+[[nodiscard]] CoarseSolverRegistry builtin_coarse_solvers();
 
 /// What `asked` comes to on a coarsest level of this shape; never "automatic". Throws UsageError for an unknown name.
-[[nodiscard]] std::string coarse_solver_for(const BottomRegistry& registry, const GridShape& shape,
+[[nodiscard]] std::string coarse_solver_for(const CoarseSolverRegistry& registry, const GridShape& shape,
                                             std::string_view asked);
 
 /// By name, ready for use. Null where there are no unknowns. Throws UsageError for one that cannot serve, BreakdownError as
 /// `set_up`.
 template <class T>
-[[nodiscard]] std::unique_ptr<Bottom<T>> make_bottom(Context& ctx, const Hierarchy<T>& hierarchy, std::string_view name,
-                                                     const SmootherRegistry& smoothers, const BottomRegistry& registry);
+[[nodiscard]] std::unique_ptr<CoarseSolver<T>>
+make_coarse_solver(Context& ctx, const Hierarchy<T>& hierarchy, std::string_view name,
+                   const SmootherRegistry& smoothers, const CoarseSolverRegistry& registry);
 
 }  // namespace stratum

@@ -5,14 +5,15 @@
 
 namespace stratum {
 
-void register_direct(BottomRegistry& registry);
+void register_direct(CoarseSolverRegistry& registry);
 
 namespace {
 
 template <class T>
-class Direct final : public Bottom<T> {
+class Direct final : public CoarseSolver<T> {
  public:
-  Direct(Context& ctx, const GridShape& shape, const BottomParams& params) : inverse_(ctx, shape, params.singular) {}
+  Direct(Context& ctx, const GridShape& shape, const CoarseSolverParams& params)
+      : inverse_(ctx, shape, params.singular) {}
   void set_up(Context& ctx, const Hierarchy<T>& hierarchy) override {
     inverse_.factor(ctx, hierarchy.level_in_double(0));
   }
@@ -25,7 +26,7 @@ class Direct final : public Bottom<T> {
 
 }  // namespace
 
-void register_direct(BottomRegistry& registry) {
+void register_direct(CoarseSolverRegistry& registry) {
   registry.add<Direct>("direct", "the inverse, of a few unknowns", {.any_operator = true});
 }
 

@@ -46,7 +46,7 @@ TEST(AnyHierarchy, CoarsensAsFarAsEachDirectionGoes) {
 }
 
 TEST(AnyHierarchy, TheCoarsestLevelIsSolvedDirectlyWhereItIsSmall) {
-  const auto registry = builtin_bottoms();
+  const auto registry = builtin_coarse_solvers();
   const auto automatic = [&](int nx, int ny) {
     return coarse_solver_for(registry, test::unknowns(nx, ny), "automatic");
   };

@@ -131,7 +131,7 @@ TEST_ON_EVERY_SETTING(CycleTest, WAndFAgreeWithTheOracle) {
 }
 
 TEST_ON_EVERY_SETTING(CycleTest, CoarseSolversAgree) {
-  const auto registry = builtin_bottoms();
+  const auto registry = builtin_coarse_solvers();
   for (const auto& [name, entry] : registry.entries()) {
     MultigridParams params;
     params.coarse = name;

@@ -25,7 +25,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.solver; }
 
 std::vector<Case> every_case() {
   std::vector<Case> cases;
-  const auto registry = builtin_bottoms();
+  const auto registry = builtin_coarse_solvers();
   for (const auto& [name, entry] : registry.entries())
     for (const auto backend : {Backend::cpu, Backend::cuda})
       for (const bool in_float : {false, true}) cases.push_back({name, backend, in_float});
@@ -37,7 +37,7 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
                  info.param.in_float ? "_float" : "_double");
 }
 
-class BottomContract : public test::WithContext<testing::TestWithParam<Case>> {
+class CoarseSolverContract : public test::WithContext<testing::TestWithParam<Case>> {
  protected:
   void SetUp() override { begin(GetParam().backend); }
 
@@ -58,12 +58,12 @@ class BottomContract : public test::WithContext<testing::TestWithParam<Case>> {
       }
   }
   template <class T>
-  [[nodiscard]] std::unique_ptr<Bottom<T>> make(const Hierarchy<T>& hierarchy) {
-    return make_bottom(ctx(), hierarchy, GetParam().solver, builtin_smoothers(), builtin_bottoms());
+  [[nodiscard]] std::unique_ptr<CoarseSolver<T>> make(const Hierarchy<T>& hierarchy) {
+    return make_coarse_solver(ctx(), hierarchy, GetParam().solver, builtin_smoothers(), builtin_coarse_solvers());
   }
   /// b - A x is rounding.
   template <class T>
-  void expect_solved(Bottom<T>& bottom, const Hierarchy<T>& hierarchy) {
+  void expect_solved(CoarseSolver<T>& bottom, const Hierarchy<T>& hierarchy) {
     const GridOperator<T>& a = hierarchy.finest();
     const auto b = test::random_vector<T>(ctx(), random_, a.shape());
     Vector<T> x(ctx(), a.shape()), r(ctx(), a.shape());
@@ -74,13 +74,13 @@ class BottomContract : public test::WithContext<testing::TestWithParam<Case>> {
   }
   test::Random random_{523};
 };
-INSTANTIATE_TEST_SUITE_P(EveryCoarseSolver, BottomContract, testing::ValuesIn(every_case()), case_name);
+INSTANTIATE_TEST_SUITE_P(EveryCoarseSolver, CoarseSolverContract, testing::ValuesIn(every_case()), case_name);
 
-TEST_P(BottomContract, SolvesToRounding) {
+TEST_P(CoarseSolverContract, SolvesToRounding) {
   for_every_level([&](const auto& hierarchy) { expect_solved(*make(hierarchy), hierarchy); });
 }
 
-TEST_P(BottomContract, TakesOtherCoefficientsInTheMemoryThatItHas) {
+TEST_P(CoarseSolverContract, TakesOtherCoefficientsInTheMemoryThatItHas) {
   for_every_level([&]<class T>(Hierarchy<T> hierarchy) {
     if (hierarchy.finest().form() != OperatorForm::tensor) return;
     const auto bottom = make(hierarchy);
@@ -92,7 +92,7 @@ TEST_P(BottomContract, TakesOtherCoefficientsInTheMemoryThatItHas) {
   });
 }
 
-TEST_P(BottomContract, IsLinearAndSymmetric) {
+TEST_P(CoarseSolverContract, IsLinearAndSymmetric) {
   for_every_level([&]<class T>(const Hierarchy<T>& hierarchy) {
     const auto bottom = make(hierarchy);
     EXPECT_TRUE(bottom->is_constant());
@@ -117,13 +117,13 @@ TEST_P(BottomContract, IsLinearAndSymmetric) {
 }
 
 // Others would divide by rounding.
-TEST_P(BottomContract, SolvesSingularOperatorsWhereItSaysSo) {
+TEST_P(CoarseSolverContract, SolvesSingularOperatorsWhereItSaysSo) {
   const auto free = [&](int n) {
     return Line(random_.widths(n, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
   };
   const auto check = [&]<class T>(const Hierarchy<T>& hierarchy) {
     ASSERT_TRUE(hierarchy.is_singular());
-    if (!builtin_bottoms().find(GetParam().solver).any_operator) {
+    if (!builtin_coarse_solvers().find(GetParam().solver).any_operator) {
       EXPECT_THAT([&] { (void)make(hierarchy); }, ThrowsMessage<UsageError>(HasSubstr("singular")));
       return;
     }
@@ -149,22 +149,22 @@ TEST_P(BottomContract, SolvesSingularOperatorsWhereItSaysSo) {
 
 /// z = 0: what a user might try first.
 template <class T>
-class Nothing final : public Bottom<T> {
+class Nothing final : public CoarseSolver<T> {
  public:
-  Nothing(Context& /*ctx*/, const GridShape& /*shape*/, const BottomParams& /*params*/) {}
+  Nothing(Context& /*ctx*/, const GridShape& /*shape*/, const CoarseSolverParams& /*params*/) {}
   void set_up(Context& /*ctx*/, const Hierarchy<T>& /*hierarchy*/) override {}
   void apply(Context& ctx, GridView<const T> /*r*/, GridView<T> z) override { set(ctx, T(0), z); }
   [[nodiscard]] bool waits() const override { return false; }
 };
 
-TEST(BottomRegistryTest, TakesACoarseSolverOfTheUsers) {
+TEST(CoarseSolverRegistryTest, TakesACoarseSolverOfTheUsers) {
   Context ctx(Backend::cpu, 1);
   test::Random random(524);
   const TensorMesh mesh(Line(random.widths(16)), Line(random.widths(16)));
-  auto bottoms = std::make_shared<BottomRegistry>(builtin_bottoms());
-  bottoms->add<Nothing>("nothing", "z = 0");
+  auto coarse_solvers = std::make_shared<CoarseSolverRegistry>(builtin_coarse_solvers());
+  coarse_solvers->add<Nothing>("nothing", "z = 0");
   MultigridParams params;
-  params.bottoms = bottoms;
+  params.coarse_solvers = coarse_solvers;
   params.coarse = "nothing";
   const auto meshes = mesh_hierarchy(mesh);
   const std::vector<TensorMesh> two(meshes.end() - 2, meshes.end());
@@ -176,10 +176,10 @@ TEST(BottomRegistryTest, TakesACoarseSolverOfTheUsers) {
   multigrid.apply(ctx, r.cview(), z.view());
   EXPECT_EQ(norm_max(ctx, z.cview()), 0);
   // A registry is a value: another is not changed.
-  EXPECT_FALSE(builtin_bottoms().entries().contains("nothing"));
+  EXPECT_FALSE(builtin_coarse_solvers().entries().contains("nothing"));
 }
 
-TEST(BottomRegistryTest, UnknownNamesListTheKnownOnes) {
+TEST(CoarseSolverRegistryTest, UnknownNamesListTheKnownOnes) {
   Context ctx(Backend::cpu, 1);
   MultigridParams params;
   params.coarse = "lu";
@@ -189,7 +189,7 @@ TEST(BottomRegistryTest, UnknownNamesListTheKnownOnes) {
       },
       ThrowsMessage<UsageError>(
           AllOf(HasSubstr("'lu'"), HasSubstr("direct"), HasSubstr("cg_adi"), HasSubstr("cg_jacobi"))));
-  const auto registry = builtin_bottoms();
+  const auto registry = builtin_coarse_solvers();
   for (const auto& [name, entry] : registry.entries()) EXPECT_FALSE(entry.description.empty()) << name;
 }
 

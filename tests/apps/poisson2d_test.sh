@@ -680,6 +680,14 @@ case_unknown_options_are_refused() {
   refused "${small[@]}" --%canonical_option% -- canonical_option
   refused "${small[@]}" --=3 -- "unknown option '--'"
   refused "${small[@]}" --colour blue -- colour --help
+  # What was called otherwise before.
+  refused "${small[@]}" --steps 2 -- "unknown option '--steps': it is called --sweeps now"
+  refused "${small[@]}" --baseline rhs -- "'--baseline': it is called --reference-norm now"
+  refused "${small[@]}" --cut-lines exact -- "'--cut-lines': it is called --distributed-smoothing now"
+  refused "${small[@]}" --precision float-cg -- "--precision: unknown name 'float-cg': it is called residual-replacement now"
+  refused "${small[@]}" --precision two-float -- "'two-float': it is called double-single now"
+  refused "${small[@]}" --rhs 1 --kappa 1+x --interpolation network -- "'network': it is called conductance now"
+  refused "${small[@]}" --inner digits:2 -- "digits:N is called rtol:X now"
   if grep -q 'did you mean' .errors; then fail "suggests what is far off"; fi
   for stray in stray - -q -level ''; do refused "${small[@]}" "$stray" -- "unexpected argument '$stray'"; done
 }

@@ -414,8 +414,8 @@ bool PoissonProblem::has_exact() const {
   if (exact) return true;
   if (rhs || boundary || reaction != 0 || has_coefficients()) return false;
   // The polynomial vanishes on all boundaries, and has no other property there.
-  const auto plain = [](const BoundaryCondition& boundary) {
-    return boundary.kind == BoundaryConditionType::dirichlet && !boundary.value;
+  const auto plain = [](const BoundaryCondition& condition) {
+    return condition.kind == BoundaryConditionType::dirichlet && !condition.value;
   };
   return plain(boundaries.left) && plain(boundaries.right) && plain(boundaries.bottom) && plain(boundaries.top);
 }
